@@ -1,0 +1,99 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+import PackageDescription
+
+/// Every Swift target is built in Swift 6 mode with the strict flags that the language offers.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+/// Wrapper targets touch C: every unsafe use in them is marked in the source.
+let wrapper: [SwiftSetting] = strict + [.strictMemorySafety()]
+
+/// A part of the core: it decides, and imports no C module and no platform.
+func core(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Sources/Core/\(name)", swiftSettings: strict)
+}
+
+/// A wrapper of one C library.
+func platform(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Sources/Platform/\(name)", swiftSettings: wrapper)
+}
+
+/// A library of the system, found by pkg-config and named for apt.
+func system(_ name: String, pkgConfig: String, apt: String) -> Target {
+  .systemLibrary(
+    name: name, path: "Sources/Platform/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
+  .testTarget(name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", swiftSettings: strict)
+}
+
+/// SOURCE_DATE_EPOCH of the build: the date before which no clock can be right.
+let buildEpoch = Context.environment["SOURCE_DATE_EPOCH"].flatMap { Int64($0) } ?? 1_795_219_200
+
+let package = Package(
+  name: "fleet-locationd",
+  products: [
+    .executable(name: "fleet-locationd", targets: ["fleet-locationd"]),
+    .executable(name: "fleet-locationctl", targets: ["fleet-locationctl"]),
+    .executable(name: "fleet-engine-emulator", targets: ["fleet-engine-emulator"]),
+  ],
+  targets: [
+    // Core: decides.
+    core("Timekeeping"),
+    core("HTTPMessages", ["Timekeeping"]),
+    core("Positioning", ["Timekeeping"]),
+    core("Authorization", ["Timekeeping", "HTTPMessages"]),
+    core("FleetEngine", ["Timekeeping", "HTTPMessages", "Positioning"]),
+    core("Reporting", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine"]),
+
+    // Platform: does.
+    system("CSystemd", pkgConfig: "libsystemd", apt: "libsystemd-dev"),
+    system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+    system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+    system("CExpat", pkgConfig: "expat", apt: "libexpat1-dev"),
+    system("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
+    .target(
+      name: "CLinux", path: "Sources/Platform/CLinux",
+      cSettings: [.define("FLEET_BUILD_EPOCH", to: "\(buildEpoch)")]),
+    .target(
+      name: "CTOML", path: "Sources/Platform/CTOML",
+      cxxSettings: [.define("NDEBUG"), .define("TOML_EXCEPTIONS", to: "0")]),
+    platform("Release", ["Timekeeping", "CLinux"]),
+    platform("EventLoop", ["Timekeeping", "CSystemd", "CLinux"]),
+    platform("HTTPClient", ["Timekeeping", "HTTPMessages", "EventLoop", "CCurl", "CLinux"]),
+    platform("SerialPort", ["Timekeeping", "EventLoop", "CLinux"]),
+    platform("RouteFile", ["Timekeeping", "Positioning", "CExpat"]),
+    platform("ServiceManager", ["Timekeeping", "HTTPMessages", "CSystemd", "CLinux"]),
+
+    .target(
+      name: "Configuration", dependencies: ["Timekeeping", "HTTPMessages", "CTOML"], swiftSettings: wrapper),
+    .target(
+      name: "LocationDaemon",
+      dependencies: [
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting",
+        "EventLoop", "HTTPClient", "SerialPort", "RouteFile", "ServiceManager", "Configuration", "Release",
+      ], swiftSettings: strict),
+    .executableTarget(
+      name: "fleet-locationd",
+      dependencies: ["LocationDaemon", "Configuration", "ServiceManager", "EventLoop", "CLinux", "Release"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "fleet-locationctl", dependencies: ["Timekeeping", "Positioning", "CLinux", "Release"],
+      swiftSettings: strict),
+
+    // The local Fleet Engine for demos and tests; nothing that is shipped to a vehicle depends on it.
+    .target(
+      name: "FleetEngineEmulator", dependencies: ["COpenSSL", "CMicrohttpd"], swiftSettings: wrapper),
+    .executableTarget(
+      name: "fleet-engine-emulator", dependencies: ["FleetEngineEmulator", "CLinux", "Release"],
+      swiftSettings: strict),
+  ],
+  cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Everything that the daemon can be told, with the defaults applied: what a settings file means.
+///
+/// `docs/settings.md` says the same to a reader; the table there is made from the parser.
+package struct Settings: Equatable, Sendable {
+  package var vehicle: Vehicle
+  package var source: Source
+  package var token: Token
+  package var fleetEngine: FleetEngine
+  package var reporting: Reporting
+  package var filter: Filter
+  package var backlog: Backlog
+  package var log: Log
+
+  /// Which vehicle this is.
+  package struct Vehicle: Equatable, Sendable {
+    /// Google Cloud project ID.
+    package var providerID: String
+    package var vehicleID: String
+  }
+
+  /// Where fixes come from.
+  package struct Source: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
+      case serial(device: String, baud: Int)
+      case simulated(Simulated)
+      case replay(Replay)
+    }
+
+    package struct Simulated: Equatable, Sendable {
+      /// Path of a GPX file.
+      package var route: String
+      /// Metres per second, more than 0.
+      package var speed: Double
+      package var loop: Bool
+      /// Metres, one sigma.
+      package var noise: Double
+      package var seed: UInt64
+    }
+
+    package struct Replay: Equatable, Sendable {
+      package enum Time: String, Sendable {
+        /// The recording starts now.
+        case shift
+        /// The recording's own times are kept.
+        case keep
+      }
+
+      /// Path of a file or FIFO; `-` is standard input.
+      package var file: String
+      /// 1 is the recording's own speed, 2 twice as fast, 0 as fast as the positions are delivered.
+      package var pace: Double
+      package var time: Time
+    }
+
+    package var kind: Kind
+    package var silenceTimeout: Duration
+  }
+
+  /// Who gives tokens.
+  package struct Token: Equatable, Sendable {
+    package enum ExpirationFormat: String, Sendable, CaseIterable {
+      case epochSeconds = "epoch-s"
+      case epochMilliseconds = "epoch-ms"
+      /// Seconds from now on.
+      case seconds
+      case rfc3339
+      /// The `exp` claim of the token itself.
+      case jwt
+      case auto
+    }
+
+    package enum Method: String, Sendable, CaseIterable {
+      case get = "GET"
+      case post = "POST"
+    }
+
+    /// Where the value of a header comes from.
+    package enum HeaderSource: Equatable, Sendable {
+      case plain(String)
+      /// The name of a systemd credential.
+      case credential(String)
+      /// Path of a file that others cannot read.
+      case file(String)
+    }
+
+    package struct Header: Equatable, Sendable {
+      package var name: String
+      package var value: HeaderSource
+    }
+
+    /// Template with `{provider_id}` and `{vehicle_id}`.
+    package var url: String
+    package var method: Method
+    /// Body of a POST: template as `url`. Nil sends none.
+    package var body: String?
+    package var headers: [Header]
+    /// Key, or dotted path, of the token in the answer.
+    package var tokenKey: String
+    /// Nil: the answer tells no expiration.
+    package var expirationKey: String?
+    package var expirationFormat: ExpirationFormat
+    /// Key of the time of creation, in the same format, when the answer tells it.
+    package var creationKey: String?
+    package var deadline: Duration
+    package var caFile: String?
+    package var clientCertificate: String?
+    package var clientKey: String?
+  }
+
+  /// Where positions go.
+  package struct FleetEngine: Equatable, Sendable {
+    package enum PositionField: String, Sendable, CaseIterable {
+      case supplemental
+      case location
+    }
+
+    /// `https://host[:port]` without a path, or `http://` to a loopback address.
+    package var endpoint: String
+    package var positionField: PositionField
+    package var deadline: Duration
+    package var caFile: String?
+    /// URL of an HTTP proxy.
+    package var proxy: String?
+  }
+
+  /// When a position is sent.
+  package struct Reporting: Equatable, Sendable {
+    package var interval: Duration
+    package var heartbeat: Duration
+    package var stopTimeout: Duration
+    /// Metres; 0 is off.
+    package var distance: Double
+    /// Degrees; 0 is off.
+    package var heading: Double
+  }
+
+  /// Which fixes are believed.
+  package struct Filter: Equatable, Sendable {
+    /// Metres.
+    package var maxAccuracy: Double
+    /// Metres per second.
+    package var maxSpeed: Double
+    package var minSatellites: Int
+    package var maxHDOP: Double
+    package var maxAge: Duration
+  }
+
+  /// What is kept while there is no network.
+  package struct Backlog: Equatable, Sendable {
+    package var maxLocations: Int
+    package var maxAge: Duration
+    /// Positions in one request.
+    package var batch: Int
+  }
+
+  /// What the journal gets.
+  package struct Log: Equatable, Sendable {
+    package enum Level: String, Sendable, CaseIterable {
+      case error
+      case warning
+      case notice
+      case info
+      case debug
+    }
+
+    package var level: Level
+    /// Coordinates are personal data.
+    package var positions: Bool
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How a request ended.
+package enum HTTPOutcome: Equatable, Sendable {
+  /// An answer came, whatever its status.
+  case response(HTTPResponse)
+  /// No answer came, or none that could be read to its end.
+  case failure(TransportFailure)
+}
+
+/// A whole answer.
+package struct HTTPResponse: Equatable, Sendable {
+  /// 100 to 599.
+  package var status: Int
+  /// In the order of arrival; names as sent.
+  package var headers: [(name: String, value: String)]
+  package var body: [UInt8]
+
+  package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// The first header of that name, in any case.
+  package func header(_ name: String) -> String? {
+    headers.first { $0.name.lowercased() == name.lowercased() }?.value
+  }
+
+  package static func == (left: HTTPResponse, right: HTTPResponse) -> Bool {
+    left.status == right.status && left.body == right.body
+      && left.headers.elementsEqual(right.headers) { $0.name == $1.name && $0.value == $1.value }
+  }
+}
+
+/// Why no answer came.
+package struct TransportFailure: Error, Equatable, Sendable {
+  package enum Kind: String, Sendable, CaseIterable {
+    /// No address for the name: name servers dead, or no such host.
+    case unresolved
+    /// No route, refused, or the network went away.
+    case unreachable
+    /// The request's deadline passed.
+    case timedOut
+    /// The connection broke off before the answer was whole.
+    case broken
+    /// The certificate's issuer is unknown, or it is for another host, or revoked.
+    case certificateUntrusted
+    /// The certificate's time has not come: the clock of this machine may be behind.
+    case certificateNotYetValid
+    /// The certificate's time has passed: at the server, or the clock of this machine is ahead.
+    case certificateExpired
+    /// TLS failed in another way; something that is not a TLS server answered.
+    case handshakeFailed
+    /// The answer is longer than the request allows.
+    case tooLarge
+    /// What came is not HTTP, or uses what was not asked for.
+    case malformed
+    /// This program, or this machine, could not even try: a bad URL, a CA file that cannot be read, no memory.
+    case local
+  }
+
+  package var kind: Kind
+  /// What a person should know, in one line, without secrets: the library's words, with host and port.
+  package var message: String
+
+  package init(_ kind: Kind, _ message: String) {
+    self.kind = kind
+    self.message = message
+  }
+}

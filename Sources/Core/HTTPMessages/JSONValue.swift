@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package import FoundationEssentials
+
+/// Any JSON value: for answers whose shape is told by the settings or may be anything.
+package enum JSONValue: Equatable, Sendable {
+  case null
+  case bool(Bool)
+  /// A number without fraction that fits 64 bits.
+  case integer(Int64)
+  case number(Double)
+  case string(String)
+  case array([JSONValue])
+  case object([String: JSONValue])
+
+  /// Reads one JSON document.
+  ///
+  /// - Throws: `DecodingError` when it is not JSON, or is nested deeper than the library allows (512).
+  package init(parsing bytes: [UInt8]) throws {
+    self = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
+  }
+
+  /// The value at a path of object keys joined by dots, as in `data.token`. A key that itself holds dots is found too,
+  /// when it stands whole. Nil when there is none, or it is null.
+  package func value(at path: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    if let value = members[path] { return value == .null ? nil : value }
+    guard let dot = path.firstIndex(of: ".") else { return nil }
+    return members[String(path[..<dot])]?.value(at: String(path[path.index(after: dot)...]))
+  }
+
+  package var string: String? {
+    if case .string(let text) = self { return text }
+    return nil
+  }
+
+  package var object: [String: JSONValue]? {
+    if case .object(let members) = self { return members }
+    return nil
+  }
+
+  package var array: [JSONValue]? {
+    if case .array(let elements) = self { return elements }
+    return nil
+  }
+
+  /// A whole number; one in a string counts too, for JSON writes 64-bit numbers so.
+  package var integer: Int64? {
+    switch self {
+    case .integer(let value): value
+    case .number(let value): Int64(exactly: value.rounded(.towardZero))
+    case .string(let text): Int64(text)
+    default: nil
+    }
+  }
+}
+
+extension JSONValue: Decodable {
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let value = try? container.decode(Bool.self) {
+      self = .bool(value)
+    } else if let value = try? container.decode(Int64.self) {
+      self = .integer(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = .number(value)
+    } else if let value = try? container.decode(String.self) {
+      self = .string(value)
+    } else if let value = try? container.decode([JSONValue].self) {
+      self = .array(value)
+    } else {
+      self = .object(try container.decode([String: JSONValue].self))
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
+
+/// One position of the vehicle as a receiver, a route or a recording told it. What is unknown is nil.
+package struct Fix: Hashable, Sendable {
+  package enum Mode: Int, Sendable {
+    case twoD = 2
+    case threeD = 3
+  }
+
+  /// How the position came about (NMEA 0183 GGA field 6 and the mode indicators of RMC, GNS, GLL).
+  package enum Quality: String, Sendable, CaseIterable {
+    case gnss
+    case dgnss
+    case rtkFixed = "rtk-fixed"
+    case rtkFloat = "rtk-float"
+    /// Dead reckoning.
+    case estimated
+    case simulated
+  }
+
+  /// When the position was true, by the receiver's clock.
+  package enum Time: Hashable, Sendable {
+    case utc(Timestamp)
+    /// Milliseconds since midnight UTC: the receiver told no date.
+    case ofDay(milliseconds: Int64)
+  }
+
+  package var time: Time?
+  package var coordinate: Coordinate
+  /// Metres above mean sea level.
+  package var altitude: Double?
+  /// Metres above the WGS84 ellipsoid.
+  package var altitudeHAE: Double?
+  /// Metres per second over ground, zero or more.
+  package var speed: Double?
+  /// Degrees true over ground, 0 up to but not 360.
+  package var heading: Double?
+  package var mode: Mode
+  package var quality: Quality
+  /// Satellites used, all constellations together.
+  package var satellites: Int?
+  package var hdop: Double?
+  /// Metres, one sigma, as are the others in their own units.
+  package var horizontalAccuracy: Double?
+  package var verticalAccuracy: Double?
+  /// Metres per second.
+  package var speedAccuracy: Double?
+  /// Degrees.
+  package var headingAccuracy: Double?
+
+  package init(coordinate: Coordinate, time: Time? = nil, mode: Mode = .threeD, quality: Quality = .gnss) {
+    self.coordinate = coordinate
+    self.time = time
+    self.mode = mode
+    self.quality = quality
+  }
+
+  /// The time in UTC when the date is known.
+  package var timestamp: Timestamp? {
+    if case .utc(let stamp) = time { return stamp }
+    return nil
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A point on the machine's elapsed clock (CLOCK_BOOTTIME): it starts at boot, counts through
+/// suspend, and no step of the wall clock moves it. Every deadline in the program is one of these.
+package struct BootInstant: Hashable, Comparable, Sendable {
+  /// Nanoseconds since boot.
+  package let nanoseconds: Int64
+
+  /// - Parameter nanoseconds: nanoseconds since boot, zero or more.
+  package init(nanoseconds: Int64) {
+    self.nanoseconds = nanoseconds
+  }
+
+  /// The moment of boot.
+  package static let boot = BootInstant(nanoseconds: 0)
+
+  /// The last instant that can be told, some 292 years after boot.
+  package static let distantFuture = BootInstant(nanoseconds: .max)
+
+  package static func < (left: BootInstant, right: BootInstant) -> Bool {
+    left.nanoseconds < right.nanoseconds
+  }
+
+  /// This instant moved by `duration`; it stops at the ends of what can be told.
+  package static func + (instant: BootInstant, duration: Duration) -> BootInstant {
+    let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(duration.nanoseconds)
+    guard overflow else { return BootInstant(nanoseconds: sum) }
+    return BootInstant(nanoseconds: duration.nanoseconds < 0 ? .min : .max)
+  }
+
+  package static func - (instant: BootInstant, duration: Duration) -> BootInstant {
+    instant + (.zero - duration)
+  }
+
+  /// The time from `right` to `left`; negative when `left` is earlier.
+  package static func - (left: BootInstant, right: BootInstant) -> Duration {
+    let (difference, overflow) = left.nanoseconds.subtractingReportingOverflow(right.nanoseconds)
+    guard overflow else { return .nanoseconds(difference) }
+    return .nanoseconds(left < right ? Int64.min : Int64.max)
+  }
+}
+
+extension Duration {
+  /// Whole nanoseconds, stopped at the ends of Int64 (292 years).
+  package var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    guard !overflow else { return seconds < 0 ? .min : .max }
+    let (sum, carry) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return carry ? (seconds < 0 ? .min : .max) : sum
+  }
+
+  /// Seconds as a number, to about a nanosecond.
+  package var inSeconds: Double {
+    Double(components.seconds) + Double(components.attoseconds) * 1e-18
+  }
+
+  /// Whole seconds, cut toward zero.
+  package var wholeSeconds: Int64 { components.seconds }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Timestamp {
+  /// RFC 3339 in UTC with milliseconds, as in `2026-11-21T08:30:00.250Z`.
+  package var rfc3339: String { rfc3339(fractionDigits: 3) }
+
+  /// Google's canonical JSON form of a time: no fraction when there is none, else three digits.
+  package var canonicalJSON: String { rfc3339(fractionDigits: milliseconds % 1000 == 0 ? 0 : 3) }
+
+  private func rfc3339(fractionDigits: Int) -> String {
+    var text = [UInt8]()
+    text.reserveCapacity(24)
+    func append(_ value: Int64, width: Int) {
+      var divisor: Int64 = 1
+      for _ in 1..<width { divisor *= 10 }
+      while divisor > 0 {
+        text.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+        divisor /= 10
+      }
+    }
+    let date = date
+    let ofDay = millisecondsOfDay
+    append(Int64(date.year), width: 4)
+    text.append(UInt8(ascii: "-"))
+    append(Int64(date.month), width: 2)
+    text.append(UInt8(ascii: "-"))
+    append(Int64(date.day), width: 2)
+    text.append(UInt8(ascii: "T"))
+    append(ofDay / 3_600_000, width: 2)
+    text.append(UInt8(ascii: ":"))
+    append(ofDay / 60_000 % 60, width: 2)
+    text.append(UInt8(ascii: ":"))
+    append(ofDay / 1000 % 60, width: 2)
+    if fractionDigits == 3 {
+      text.append(UInt8(ascii: "."))
+      append(ofDay % 1000, width: 3)
+    }
+    text.append(UInt8(ascii: "Z"))
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Reads RFC 3339 with any offset and any number of fraction digits (cut to milliseconds).
+  ///
+  /// Nil for anything else: no local times, no dates alone. A leap second reads as the second after it.
+  package init?(rfc3339 text: String) {
+    var reader = Reader(text)
+    guard let year = reader.number(width: 4), reader.skip("-"), let month = reader.number(width: 2),
+      reader.skip("-"), let day = reader.number(width: 2), reader.skip("T") || reader.skip("t") || reader.skip(" "),
+      let date = CivilDate(year: year, month: month, day: day), let hour = reader.number(width: 2), hour < 24,
+      reader.skip(":"), let minute = reader.number(width: 2), minute < 60, reader.skip(":"),
+      let second = reader.number(width: 2), second <= 60
+    else { return nil }
+    var ofDay = Int64(((hour * 60 + minute) * 60 + second) * 1000)
+    if reader.skip(".") {
+      guard let fraction = reader.fraction() else { return nil }
+      ofDay += fraction
+    }
+    if reader.skip("Z") || reader.skip("z") {
+      guard reader.isAtEnd else { return nil }
+    } else {
+      let sign: Int64
+      if reader.skip("+") {
+        sign = 1
+      } else if reader.skip("-") {
+        sign = -1
+      } else {
+        return nil
+      }
+      guard let hours = reader.number(width: 2), hours < 24, reader.skip(":"), let minutes = reader.number(width: 2),
+        minutes < 60, reader.isAtEnd
+      else { return nil }
+      ofDay -= sign * Int64((hours * 60 + minutes) * 60_000)
+    }
+    self.init(date, millisecondsOfDay: ofDay)
+  }
+
+  /// Reads the date of an HTTP header in its preferred form (RFC 9110, section 5.6.7), as in
+  /// `Sat, 21 Nov 2026 08:30:00 GMT`. Nil for the obsolete forms, which no server of today sends.
+  package init?(httpDate text: String) {
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    var reader = Reader(text)
+    guard reader.word(length: 3) != nil, reader.skip(","), reader.skip(" "), let day = reader.number(width: 2),
+      reader.skip(" "), let name = reader.word(length: 3), let month = months.firstIndex(of: name), reader.skip(" "),
+      let year = reader.number(width: 4), reader.skip(" "), let hour = reader.number(width: 2), hour < 24,
+      reader.skip(":"), let minute = reader.number(width: 2), minute < 60, reader.skip(":"),
+      let second = reader.number(width: 2), second <= 60, reader.skip(" "), reader.word(length: 3) == "GMT",
+      reader.isAtEnd, let date = CivilDate(year: year, month: month + 1, day: day)
+    else { return nil }
+    self.init(date, millisecondsOfDay: Int64(((hour * 60 + minute) * 60 + second) * 1000))
+  }
+
+  /// Reads fixed-width text from left to right.
+  private struct Reader {
+    private var rest: Substring.UTF8View
+
+    init(_ text: String) { rest = Substring(text).utf8 }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func skip(_ character: Unicode.Scalar) -> Bool {
+      guard let first = rest.first, UInt32(first) == character.value else { return false }
+      rest.removeFirst()
+      return true
+    }
+
+    mutating func number(width: Int) -> Int? {
+      var value = 0
+      for _ in 0..<width {
+        guard let digit = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+        value = value * 10 + Int(digit - UInt8(ascii: "0"))
+        rest.removeFirst()
+      }
+      return value
+    }
+
+    mutating func fraction() -> Int64? {
+      var milliseconds: Int64 = 0
+      var weight: Int64 = 100
+      var hasDigits = false
+      while let digit = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) {
+        milliseconds += weight * Int64(digit - UInt8(ascii: "0"))
+        weight /= 10
+        hasDigits = true
+        rest.removeFirst()
+      }
+      return hasDigits ? milliseconds : nil
+    }
+
+    mutating func word(length: Int) -> String? {
+      guard rest.count >= length, let word = String(rest.prefix(length)) else { return nil }
+      rest.removeFirst(length)
+      return word
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A moment of civil time, UTC, to the millisecond. Whether it is true depends on the clock that told it;
+/// it is never used for a deadline.
+package struct Timestamp: Hashable, Comparable, Sendable {
+  /// Milliseconds since 1970-01-01T00:00:00Z; negative before it. Leap seconds are not counted (POSIX).
+  package let milliseconds: Int64
+
+  package init(milliseconds: Int64) {
+    self.milliseconds = milliseconds
+  }
+
+  /// - Parameter seconds: seconds since 1970; clamped to what milliseconds can tell.
+  package init(seconds: Int64) {
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+    milliseconds = overflow ? (seconds < 0 ? .min : .max) : product
+  }
+
+  package static func < (left: Timestamp, right: Timestamp) -> Bool {
+    left.milliseconds < right.milliseconds
+  }
+
+  /// This moment moved by `duration`, cut to the millisecond; it stops at the ends of what can be told.
+  package static func + (stamp: Timestamp, duration: Duration) -> Timestamp {
+    let delta = duration.nanoseconds / 1_000_000
+    let (sum, overflow) = stamp.milliseconds.addingReportingOverflow(delta)
+    return Timestamp(milliseconds: overflow ? (delta < 0 ? .min : .max) : sum)
+  }
+
+  package static func - (stamp: Timestamp, duration: Duration) -> Timestamp {
+    stamp + (.zero - duration)
+  }
+
+  /// The time from `right` to `left`; negative when `left` is earlier.
+  package static func - (left: Timestamp, right: Timestamp) -> Duration {
+    let (difference, overflow) = left.milliseconds.subtractingReportingOverflow(right.milliseconds)
+    return .milliseconds(overflow ? (left < right ? Int64.min : Int64.max) : difference)
+  }
+
+  /// Milliseconds since midnight UTC, 0 to 86,399,999.
+  package var millisecondsOfDay: Int64 {
+    let rest = milliseconds % 86_400_000
+    return rest < 0 ? rest + 86_400_000 : rest
+  }
+}
+
+/// What a clock reading is: both clocks, read together.
+package struct Moment: Hashable, Sendable {
+  /// Elapsed time, which can be trusted.
+  package var boot: BootInstant
+  /// The wall clock, which may be unset or stepped.
+  package var wall: Timestamp
+
+  package init(boot: BootInstant, wall: Timestamp) {
+    self.boot = boot
+    self.wall = wall
+  }
+}

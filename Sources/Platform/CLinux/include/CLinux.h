@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// What glibc has and Swift's Glibc module does not show: macros, variadics, _GNU_SOURCE. No logic.
+#pragma once
+
+#include <getopt.h>
+#include <stdint.h>
+
+/// Seconds since 1970 of SOURCE_DATE_EPOCH when this was built.
+int64_t fleet_build_epoch(void);
