@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import FoundationEssentials
+import FoundationEssentials
 
 /// Any JSON value: for answers whose shape is told by the settings or may be anything.
 package enum JSONValue: Equatable, Sendable {
