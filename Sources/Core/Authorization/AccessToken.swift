@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package import HTTPMessages
+package import Timekeeping
+
+/// A token in the cache: the secret, for whom, and until when on this machine's elapsed clock.
+package struct AccessToken: Equatable, Sendable {
+  /// Where the lifetime was read, best first (the order in which they are tried).
+  package enum LifetimeSource: String, Sendable {
+    /// The provider told seconds.
+    case relative
+    /// The expiration less the answer's own `Date`.
+    case responseDate
+    /// The expiration less the time of creation in the answer.
+    case creation
+    /// The expiration less this machine's clock, which is past the build date.
+    case wallClock
+    /// The claims `exp` less `iat`.
+    case claims
+  }
+
+  package let secret: Secret
+  package let context: AuthorizationContext
+  package let receivedAt: BootInstant
+  /// The end of its life: it is not used at or after this.
+  package let deadline: BootInstant
+  package let lifetimeSource: LifetimeSource
+
+  /// - Parameter lifetime: more than zero.
+  package init(
+    secret: Secret, context: AuthorizationContext, receivedAt: BootInstant, lifetime: Duration,
+    lifetimeSource: LifetimeSource
+  ) {
+    self.secret = secret
+    self.context = context
+    self.receivedAt = receivedAt
+    self.deadline = receivedAt + lifetime
+    self.lifetimeSource = lifetimeSource
+  }
+
+  package func isValid(at now: BootInstant) -> Bool { now < deadline }
+
+  /// When a successor is asked for, by the first update that comes after it: 20 % of the life before its end, at most
+  /// ten minutes.
+  package var prefetchFrom: BootInstant {
+    let life = deadline - receivedAt
+    return deadline - min(life / 5, .seconds(600))
+  }
+}
