@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+
+/// Where one vehicle's updates go.
+package struct FleetEngineEndpoint: Equatable, Sendable {
+  private let vehicleURL: String
+  package var positionField: PositionField
+  /// The time one update may take.
+  package var deadline: Duration
+
+  /// - Parameters:
+  ///   - origin: scheme, host and port, without a path.
+  ///   - providerID: Google Cloud project ID; percent-encoded here, as is the vehicle's.
+  package init(
+    origin: String, providerID: String, vehicleID: String, positionField: PositionField = .supplemental,
+    deadline: Duration = .seconds(15)
+  ) {
+    let trimmed = origin.hasSuffix("/") ? String(origin.dropLast()) : origin
+    vehicleURL =
+      "\(trimmed)/v1/providers/\(providerID.percentEncoded)/deliveryVehicles/\(vehicleID.percentEncoded)"
+    self.positionField = positionField
+    self.deadline = deadline
+  }
+
+  /// - Parameter updateMask: percent-encoded field paths in camelCase.
+  func url(updateMask: String) -> String {
+    "\(vehicleURL)?updateMask=\(updateMask)"
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package import HTTPMessages
+import Timekeeping
+
+/// What an answer to an update means.
+package enum UpdateOutcome: Equatable, Sendable {
+  case accepted
+  case failed(UpdateFailure)
+
+  package init(_ outcome: HTTPOutcome) {
+    switch outcome {
+    case .failure(let failure): self = .failed(UpdateOutcome.failure(failure))
+    case .response(let response): self = UpdateOutcome.read(response)
+    }
+  }
+
+  // MARK: - No answer
+
+  private static func failure(_ failure: TransportFailure) -> UpdateFailure {
+    let category: UpdateFailure.Category =
+      switch failure.kind {
+      case .unresolved, .unreachable, .timedOut, .broken, .local: .network
+      case .certificateNotYetValid: .clock
+      case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .untrusted
+      }
+    return UpdateFailure(category, failure.message)
+  }
+
+  // MARK: - An answer
+
+  private static func read(_ response: HTTPResponse) -> UpdateOutcome {
+    let answer = try? JSONValue(parsing: response.body)
+    if (200..<300).contains(response.status) {
+      guard answer?.object != nil else {
+        return .failed(
+          UpdateFailure(
+            .untrusted, "something answered \(response.status) that is not Fleet Engine: \(describe(response.body))",
+            httpStatus: response.status))
+      }
+      return .accepted
+    }
+    let error = answer?.value(at: "error")
+    let status = error?.value(at: "status")?.string
+    let asked = retryDelay(in: error)
+    let header = response.header("retry-after").flatMap { RetryAfter.delay($0, date: response.header("date")) }
+    let category = category(status: status, http: response.status, isJSON: answer?.object != nil)
+    let words = error?.value(at: "message")?.string.map { printable($0) }
+    let message =
+      switch (status, words) {
+      case (let status?, let words?): "\(printable(status)): \(words)"
+      case (let status?, nil): printable(status)
+      case (nil, let words?): "HTTP \(response.status): \(words)"
+      case (nil, nil): "HTTP \(response.status), \(describe(response.body))"
+      }
+    return .failed(
+      UpdateFailure(
+        category, message, httpStatus: response.status, status: status,
+        retryAfter: [asked, header].compactMap { $0 }.max()))
+  }
+
+  /// By `error.status`: 400, 409 and 500 are each shared by several codes. By the number only where there is no status, as
+  /// in the answers of front ends and proxies.
+  private static func category(status: String?, http: Int, isJSON: Bool) -> UpdateFailure.Category {
+    switch status {
+    case "UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "ABORTED", "INTERNAL", "UNKNOWN", "DATA_LOSS":
+      return .unavailable
+    case "RESOURCE_EXHAUSTED": return .throttled
+    case "UNAUTHENTICATED": return .unauthenticated
+    case "PERMISSION_DENIED": return .denied
+    case "NOT_FOUND": return .missing
+    case "INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE", "UNIMPLEMENTED", "ALREADY_EXISTS":
+      return .rejected
+    default: break
+    }
+    switch http {
+    case 429: return .throttled
+    case 408, 499, 500...: return .unavailable
+    case 413: return .rejected
+    case 401 where isJSON: return .unauthenticated
+    case 403 where isJSON: return .denied
+    case 404 where isJSON: return .missing
+    case 400..<500 where isJSON: return .rejected
+    default: return .untrusted
+    }
+  }
+
+  /// `google.rpc.RetryInfo.retryDelay`, a Duration as in `3.5s`, stopped at the cap of `Retry-After`.
+  private static func retryDelay(in error: JSONValue?) -> Duration? {
+    for detail in error?.value(at: "details")?.array ?? [] {
+      guard detail.value(at: "@type")?.string == "type.googleapis.com/google.rpc.RetryInfo",
+        let text = detail.value(at: "retryDelay")?.string, text.hasSuffix("s"),
+        text.utf8.allSatisfy({ (48...57).contains($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "s") }),
+        let seconds = Double(text.dropLast()), seconds >= 0
+      else { continue }
+      return .milliseconds(Int64(min(seconds, Double(RetryAfter.cap.wholeSeconds)) * 1000))
+    }
+    return nil
+  }
+
+  private static func describe(_ body: [UInt8]) -> String {
+    guard let first = body.first(where: { $0 > 32 }) else { return "an empty body" }
+    return first == UInt8(ascii: "<") ? "a web page, as a captive portal or a proxy sends" : "a body that is not JSON"
+  }
+
+  /// A server's words on one line of a bearable length.
+  private static func printable(_ text: String) -> String {
+    let line = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+    return line.count > 200 ? "\(line.prefix(200))…" : line
+  }
+}
