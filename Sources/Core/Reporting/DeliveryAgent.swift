@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Authorization
+package import FleetEngine
+package import HTTPMessages
+package import Timekeeping
+
+/// Gets positions to Fleet Engine: one request at a time, the newest position always in it, the backlog riding along, and
+/// after a failure the wait that its category calls for.
+package struct DeliveryAgent: Sendable {
+  package struct Configuration: Equatable, Sendable {
+    package var endpoint: FleetEngineEndpoint
+    /// Least time between accepted updates.
+    package var floor: Duration
+    /// Time between requests that only work off the backlog.
+    package var interval: Duration
+    /// Positions of the backlog in one request.
+    package var batch: Int
+    package var maxLocations: Int
+    package var maxAge: Duration
+
+    package init(
+      endpoint: FleetEngineEndpoint, floor: Duration = .seconds(5), interval: Duration = .seconds(10),
+      batch: Int = 100, maxLocations: Int = 10_000, maxAge: Duration = .seconds(7 * 86_400)
+    ) {
+      self.endpoint = endpoint
+      self.floor = floor
+      self.interval = interval
+      self.batch = batch
+      self.maxLocations = maxLocations
+      self.maxAge = maxAge
+    }
+
+    /// Only a test on the loopback asks for less than Fleet Engine's floor, and it wants no limit either.
+    var isLimited: Bool { floor >= .seconds(5) }
+  }
+
+  /// What is under way.
+  private struct Attempt {
+    var id: UInt64
+    var update: UpdateDeliveryVehicle
+    var records: [UInt64]
+    var token: AccessToken
+    /// Whether the position counts as taken by the policy, and must not be lost.
+    var isOwed: Bool
+    var deadline: BootInstant
+  }
+
+  /// A refusal that may be the backlog's fault: the same without it decides.
+  private enum Suspicion {
+    case denied(AccessToken)
+    case rejected([UInt64])
+  }
+
+  /// What the end of an attempt means.
+  package enum Conclusion: Equatable, Sendable {
+    /// `delivered` is the number of positions from the backlog that went with it.
+    case accepted(delivered: Int)
+    case failed(UpdateFailure, retry: Duration)
+    /// The request will be sent once more without the backlog, before anything else is blamed.
+    case suspectsBacklog(UpdateFailure)
+  }
+
+  private(set) var configuration: Configuration
+  package private(set) var backlog = Backlog()
+  package private(set) var failure: UpdateFailure?
+  package private(set) var lastAcceptedAt: BootInstant?
+  /// When the vehicle was last offline since, by the first failure after an accepted update.
+  package private(set) var failingSince: BootInstant?
+  /// The newest position that Fleet Engine has.
+  package private(set) var delivered: VehicleLocation?
+  /// Positions are owed: an attempt failed, or a position went to the backlog.
+  package private(set) var isOwing = false
+
+  private var attempt: Attempt?
+  private var lastID: UInt64 = 0
+  private var random: SplitMix64
+  private var backoff = Backoff()
+  private var limiter = AttemptLimiter()
+  private var notBefore = BootInstant.boot
+  private var lastAttemptAt = BootInstant.boot
+  private var lastKickAt: BootInstant?
+  private var batchLimit: Int
+  private var suspicion: Suspicion?
+  /// The server refuses the backlog with this token.
+  private var backfillRefusedWith: AccessToken?
+  private var lastRecorded: Timestamp?
+  /// The place that Fleet Engine has, and since when.
+  private var place: (location: VehicleLocation, since: BootInstant)?
+
+  package init(_ configuration: Configuration, seed: UInt64) {
+    self.configuration = configuration
+    random = SplitMix64(seed: seed)
+    batchLimit = configuration.batch
+  }
+
+  package var isIdle: Bool { attempt == nil }
+
+  /// The latest time at which the request under way must have ended.
+  package var attemptDeadline: BootInstant? { attempt?.deadline }
+
+  /// The earliest time of the next attempt.
+  package var earliest: BootInstant {
+    var earliest = notBefore
+    if configuration.isLimited { earliest = max(earliest, limiter.earliest) }
+    if let lastAcceptedAt { earliest = max(earliest, lastAcceptedAt + configuration.floor) }
+    return earliest
+  }
+
+  /// The earliest time of one last attempt before the end, which waits for no backoff.
+  package var earliestLast: BootInstant { lastAcceptedAt.map { $0 + configuration.floor } ?? .boot }
+
+  /// Whether the backlog alone is worth a request now.
+  package func isBackfillDue(for live: VehicleLocation, with token: AccessToken?, at now: BootInstant) -> Bool {
+    guard let due = backfillDeadline(for: live, with: token) else { return false }
+    return now >= due
+  }
+
+  /// When the backlog alone is worth a request; nil when it is empty, or refused.
+  package func backfillDeadline(for live: VehicleLocation, with token: AccessToken?) -> BootInstant? {
+    guard let first = backlog.records.first, first.location.time < live.time, !isBackfillRefused(with: token) else {
+      return nil
+    }
+    return lastAttemptAt + configuration.interval
+  }
+
+  private func isBackfillRefused(with token: AccessToken?) -> Bool {
+    guard let backfillRefusedWith else { return false }
+    return token == nil || token == backfillRefusedWith
+  }
+
+  // MARK: - Doing
+
+  /// Starts an attempt; the caller has seen that there is none and that it may.
+  ///
+  /// - Parameter isOwed: whether `live` must reach the server sooner or later.
+  package mutating func begin(
+    _ live: VehicleLocation, isOwed: Bool, token: AccessToken, at now: BootInstant
+  ) -> (id: UInt64, request: HTTPRequest)? {
+    var records = [Backlog.Record]()
+    if suspicion == nil, !isBackfillRefused(with: token) {
+      records = backlog.batch(before: live.time, limit: batchLimit)
+    }
+    var sinceUpdate: Int?
+    if let place, place.location.coordinate == live.coordinate {
+      let seconds = (now - place.since).wholeSeconds
+      sinceUpdate = seconds > 0 ? Int(min(seconds, Int64(Int32.max))) : nil
+    }
+    let update = UpdateDeliveryVehicle(live: live, timeSinceUpdate: sinceUpdate, past: records.map(\.location))
+    guard let request = update.request(to: configuration.endpoint, token: token.secret) else { return nil }
+    lastID += 1
+    lastAttemptAt = now
+    limiter.attempted(at: now)
+    attempt = Attempt(
+      id: lastID, update: update, records: records.map(\.id), token: token, isOwed: isOwed,
+      deadline: now + configuration.endpoint.deadline)
+    return (lastID, request)
+  }
+
+  /// Keeps a position for a later request, unless it is kept already.
+  package mutating func record(_ location: VehicleLocation, at now: BootInstant) -> [Backlog.Change] {
+    isOwing = true
+    guard location.time != lastRecorded, location.time != delivered?.time else { return [] }
+    lastRecorded = location.time
+    return backlog.append(location, at: now, limit: configuration.maxLocations)
+  }
+
+  /// Reads the outcome of an attempt.
+  ///
+  /// - Returns: nil when it is not the outcome of the attempt under way; the token of the attempt, for the token agent to
+  ///   judge.
+  package mutating func finish(
+    _ id: UInt64, _ outcome: UpdateOutcome, at now: BootInstant
+  ) -> (Conclusion, [Backlog.Change], AccessToken)? {
+    guard let attempt, attempt.id == id else { return nil }
+    self.attempt = nil
+    switch outcome {
+    case .accepted:
+      let (conclusion, changes) = accept(attempt, at: now)
+      return (conclusion, changes, attempt.token)
+    case .failed(let failure):
+      let changes = attempt.isOwed ? record(attempt.update.live, at: now) : []
+      return (fail(attempt, failure, at: now), changes, attempt.token)
+    }
+  }
+
+  private mutating func accept(_ attempt: Attempt, at now: BootInstant) -> (Conclusion, [Backlog.Change]) {
+    let live = attempt.update.live
+    lastAcceptedAt = now
+    failure = nil
+    failingSince = nil
+    isOwing = false
+    delivered = live
+    if place?.location.coordinate != live.coordinate { place = (live, now) }
+    backoff.reset()
+    notBefore = .boot
+    var changes = [Backlog.Change]()
+    switch suspicion {
+    case .denied(let token):
+      backfillRefusedWith = token
+    case .rejected(let records):
+      if records.count > 1 {
+        batchLimit = max(1, records.count / 2)
+      } else {
+        changes.append(contentsOf: [backlog.remove(records, .refused)].compactMap { $0 })
+      }
+    case nil:
+      if !attempt.records.isEmpty { batchLimit = min(configuration.batch, batchLimit * 2) }
+    }
+    suspicion = nil
+    let arrived = attempt.records + backlog.records.filter { $0.location.time == live.time }.map(\.id)
+    changes.append(contentsOf: [backlog.remove(arrived, .delivered)].compactMap { $0 })
+    return (.accepted(delivered: attempt.records.count), changes)
+  }
+
+  private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Conclusion {
+    isOwing = true
+    self.failure = failure
+    failingSince = failingSince ?? now
+    if !attempt.records.isEmpty, suspicion == nil {
+      switch failure.category {
+      case .denied:
+        suspicion = .denied(attempt.token)
+      case .rejected:
+        suspicion = .rejected(attempt.records)
+      default: break
+      }
+      if suspicion != nil {
+        notBefore = now + AttemptLimiter.spacing
+        return .suspectsBacklog(failure)
+      }
+    }
+    if failure.category.isAnswered { suspicion = nil }
+    let wait = backoff.next(
+      base: failure.category.backoff.base, cap: failure.category.backoff.cap,
+      floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), using: &random)
+    notBefore = now + wait
+    return .failed(failure, retry: wait)
+  }
+
+  // MARK: - Being told
+
+  /// The network came up, or the machine woke: what waits for a network waits no longer. At most once in 30 s.
+  package mutating func networkUp(at now: BootInstant) {
+    if let lastKickAt, now - lastKickAt < .seconds(30) { return }
+    guard failure.map({ !$0.category.isAnswered }) ?? true else { return }
+    lastKickAt = now
+    backoff.reset()
+    notBefore = now
+  }
+
+  /// Takes new settings.
+  ///
+  /// - Parameter isOtherVehicle: the backlog is another's then, and goes; so does what is known of Fleet Engine's state.
+  /// - Returns: the request to cancel, and the changes of the backlog.
+  package mutating func configure(
+    _ configuration: Configuration, isOtherVehicle: Bool, at now: BootInstant
+  ) -> (cancel: UInt64?, [Backlog.Change]) {
+    self.configuration = configuration
+    batchLimit = configuration.batch
+    backoff.reset()
+    notBefore = now
+    suspicion = nil
+    backfillRefusedWith = nil
+    guard isOtherVehicle else { return (nil, []) }
+    let cancelled = attempt?.id
+    attempt = nil
+    failure = nil
+    failingSince = nil
+    lastAcceptedAt = nil
+    delivered = nil
+    place = nil
+    lastRecorded = nil
+    isOwing = false
+    return (cancelled, [backlog.remove(backlog.records.map(\.id), .otherVehicle)].compactMap { $0 })
+  }
+
+  /// Drops what is too old to matter.
+  package mutating func expire(at now: BootInstant) -> Backlog.Change? {
+    backlog.expire(age: configuration.maxAge, at: now)
+  }
+}
+
+extension UpdateFailure.Category {
+  /// The bounds of the first and of every wait after this failure.
+  ///
+  /// No network is cheap to probe. A server that fails or asks for less is left alone for longer. After 401 and 403 the
+  /// token agent slows things down: without a token there is no attempt.
+  package var backoff: (base: Duration, cap: Duration) {
+    switch self {
+    case .network: (.seconds(1), .seconds(10))
+    case .unavailable: (.seconds(2), .seconds(30))
+    case .clock: (.seconds(5), .seconds(60))
+    case .untrusted, .throttled: (.seconds(5), .seconds(300))
+    case .missing, .rejected: (.seconds(20), .seconds(300))
+    case .unauthenticated, .denied: (.seconds(1), .seconds(1))
+    }
+  }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+package import FleetEngine
+package import Positioning
+import Timekeeping
+
+extension Event {
+  package static func started(vehicle: String, version: String) -> Event {
+    Event(.started, "Started \(version) for vehicle \(vehicle)", [("FLEET_VEHICLE_ID", vehicle)])
+  }
+
+  package static func stopping(_ why: String) -> Event { Event(.stopping, "Stopping: \(why)") }
+
+  package static func stopped(undelivered: Int) -> Event {
+    Event(
+      .stopped,
+      undelivered == 0 ? "Stopped, everything delivered" : "Stopped with \(undelivered) positions undelivered",
+      [("FLEET_UNDELIVERED", "\(undelivered)")])
+  }
+
+  package static func reloaded() -> Event { Event(.reloaded, "Settings reloaded") }
+
+  /// - Parameter why: the first mistake, with its file and line.
+  package static func reloadRefused(_ why: String) -> Event {
+    Event(.reloadRefused, "Settings not reloaded, the old ones stay in force: \(why)")
+  }
+
+  static func sourceOpened(_ name: String) -> Event { Event(.sourceOpened, "Reading \(name)") }
+
+  static func sourceLost(_ why: String) -> Event { Event(.sourceLost, "No source: \(why)") }
+
+  package static func simulatedSource(endpoint: String) -> Event {
+    Event(.simulatedSource, "Simulated positions are being sent to \(endpoint)")
+  }
+
+  package static func clockUnset() -> Event {
+    Event(.clockUnset, "The clock of this machine is not set: it shows a time before this program was built")
+  }
+
+  static func firstFix(_ fix: Fix) -> Event {
+    Event(.firstFix, "First fix: \(fix.summary)")
+  }
+
+  static func fixLost(_ rejection: FixRejection?) -> Event {
+    Event(
+      .fixLost, "No fix for 30 s\(rejection.map { ": the last one was refused, \($0.explanation)" } ?? "")",
+      rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? [])
+  }
+
+  static func fixRegained(after: Duration) -> Event {
+    Event(.fixRegained, "Fix is back after \(after.spoken)", [("FLEET_SECONDS", "\(after.wholeSeconds)")])
+  }
+
+  static func fixRejected(_ rejection: FixRejection, suppressed: Int) -> Event {
+    Event(
+      .fixRejected, "Fix refused: \(rejection.explanation)\(repeats(suppressed))",
+      [("FLEET_REASON", rejection.rawValue)])
+  }
+
+  static func online(after: Duration?, backlog: Int) -> Event {
+    Event(
+      .online,
+      "Online: Fleet Engine accepts updates\(after.map { ", after \($0.spoken)" } ?? "")"
+        + (backlog == 0 ? "" : "; \(backlog) positions still to come"),
+      [("FLEET_BACKLOG", "\(backlog)")])
+  }
+
+  static func offline(_ failure: UpdateFailure, retry: Duration) -> Event {
+    Event(.offline, "Offline (\(failure.category.rawValue)): \(failure.advice)", fields(failure))
+  }
+
+  static func stillOffline(_ failure: UpdateFailure, suppressed: Int) -> Event {
+    Event(
+      .stillOffline, "Still offline (\(failure.category.rawValue)): \(failure.advice)\(repeats(suppressed))",
+      fields(failure))
+  }
+
+  static func updateAccepted(past: Int) -> Event {
+    Event(
+      .updateAccepted, "Update accepted\(past == 0 ? "" : " with \(past) past positions")",
+      [("FLEET_PAST_LOCATIONS", "\(past)")])
+  }
+
+  static func tokenObtained(_ token: AccessToken, at now: BootInstant) -> Event {
+    let life = token.deadline - now
+    return Event(
+      .tokenObtained, "Token obtained, good for \(life.spoken)",
+      [("FLEET_TOKEN_SECONDS", "\(life.wholeSeconds)"), ("FLEET_LIFETIME_SOURCE", token.lifetimeSource.rawValue)])
+  }
+
+  static func tokenFailed(_ failure: TokenFailure, retry: Duration, suppressed: Int) -> Event {
+    Event(
+      .tokenFailed, "No token: \(failure.message)\(repeats(suppressed))", [("FLEET_REASON", failure.reason.name)])
+  }
+
+  static func tokenRefused(_ failure: UpdateFailure?, retry: Duration) -> Event {
+    Event(
+      .tokenRefused,
+      "Fleet Engine refuses fresh tokens\(failure.map { " (\($0.message))" } ?? ""): check the service account's role "
+        + "(roles/fleetengine.deliveryUntrustedDriver) and the vehicle's ID; next try in \(retry.spoken)",
+      failure.map(fields) ?? [])
+  }
+
+  static func backfilled(_ count: Int) -> Event {
+    Event(.backfilled, "\(count) past positions delivered", [("FLEET_PAST_LOCATIONS", "\(count)")])
+  }
+
+  static func backfillRefused(_ failure: UpdateFailure) -> Event {
+    Event(.backfillRefused, "Update with past positions refused, going on without: \(failure.message)", fields(failure))
+  }
+
+  static func positionsDropped(_ count: Int, _ reason: Backlog.Removal, suppressed: Int) -> Event {
+    let why =
+      switch reason {
+      case .delivered: "delivered"
+      case .full: "the backlog is full"
+      case .expired: "they are older than backlog.max_age"
+      case .refused: "the server refuses them"
+      case .otherVehicle: "they belong to another vehicle"
+      }
+    return Event(
+      .positionsDropped, "\(count) \(count == 1 ? "position" : "positions") dropped: \(why)\(repeats(suppressed))",
+      [("FLEET_REASON", reason.rawValue), ("FLEET_COUNT", "\(count)")])
+  }
+
+  private static func repeats(_ suppressed: Int) -> String {
+    suppressed == 0 ? "" : " (and \(suppressed) times more in the last ten minutes)"
+  }
+
+  private static func fields(_ failure: UpdateFailure) -> [(name: String, value: String)] {
+    var fields = [(name: "FLEET_REASON", value: failure.category.rawValue)]
+    if let http = failure.httpStatus { fields.append(("FLEET_HTTP_STATUS", "\(http)")) }
+    if let status = failure.status { fields.append(("FLEET_STATUS", status)) }
+    return fields
+  }
+}
+
+extension UpdateFailure {
+  /// The message, and what to do where there is something to do.
+  package var advice: String {
+    switch category {
+    case .network, .unavailable, .throttled: message
+    case .untrusted: "\(message); a captive portal, a proxy, or fleet_engine.endpoint or ca_file is wrong"
+    case .clock: "\(message); the clock of this machine is behind"
+    case .unauthenticated: "\(message); a fresh token is fetched"
+    case .denied: "\(message); the token's service account may not update this vehicle"
+    case .missing: "\(message); create the vehicle in the backend, or check vehicle.provider_id and vehicle_id"
+    case .rejected: "\(message); this is a fault of the request"
+    }
+  }
+}
+
+extension Fix {
+  /// Quality in a few words, without coordinates.
+  package var summary: String {
+    var words = [mode == .threeD ? "3D" : "2D"]
+    if quality != .gnss { words.append(quality.rawValue) }
+    if let accuracy = horizontalAccuracy { words.append("±\(Int(min(accuracy, 9999).rounded(.up))) m") }
+    if let satellites { words.append("\(satellites) satellites") }
+    return words.joined(separator: ", ")
+  }
+}
+
+extension Duration {
+  /// In the unit that a person would use: `7 s`, `4 min`, `3 h`, `2 days`.
+  package var spoken: String {
+    let seconds = max(wholeSeconds, 0)
+    switch seconds {
+    case ..<120: return "\(seconds) s"
+    case ..<7200: return "\(seconds / 60) min"
+    case ..<172_800: return "\(seconds / 3600) h"
+    default: return "\(seconds / 86_400) days"
+    }
+  }
+}

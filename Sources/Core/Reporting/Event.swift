@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One thing that happened and that a person may want to read: a line of the journal.
+package struct Event: Equatable, Sendable {
+  /// syslog(3) priorities that are used.
+  package enum Priority: Int, Sendable, Comparable {
+    case error = 3
+    case warning = 4
+    case notice = 5
+    case info = 6
+    case debug = 7
+
+    package static func < (left: Priority, right: Priority) -> Bool { left.rawValue < right.rawValue }
+
+    package var name: String {
+      switch self {
+      case .error: "error"
+      case .warning: "warning"
+      case .notice: "notice"
+      case .info: "info"
+      case .debug: "debug"
+      }
+    }
+  }
+
+  package var kind: Kind
+  /// A sentence that a tired person understands. No coordinates, no secrets.
+  package var sentence: String
+  /// Journal fields beside the standard ones: upper-case names, values on one line.
+  package var fields: [(name: String, value: String)]
+
+  package init(_ kind: Kind, _ sentence: String, _ fields: [(name: String, value: String)] = []) {
+    self.kind = kind
+    self.sentence = sentence
+    self.fields = fields
+  }
+
+  package static func == (left: Event, right: Event) -> Bool {
+    left.kind == right.kind && left.sentence == right.sentence
+      && left.fields.elementsEqual(right.fields) { $0.name == $1.name && $0.value == $1.value }
+  }
+}
+
+extension Event {
+  /// Every event there is. The journal, `docs/journal.md` and the tests read this one table.
+  package enum Kind: String, Sendable, CaseIterable {
+    case started, stopping, stopped, reloaded, reloadRefused
+    case sourceOpened, sourceLost, simulatedSource
+    case firstFix, fixLost, fixRegained, fixRejected
+    case online, offline, stillOffline, updateAccepted
+    case tokenObtained, tokenFailed, tokenRefused
+    case backfilled, backfillRefused, positionsDropped
+    case clockUnset
+
+    /// 128 bits in hexadecimal that never change: `journalctl MESSAGE_ID=…` finds the event in every release.
+    package var messageID: String { row.id }
+    package var priority: Priority { row.priority }
+    /// When it is written, and what to do about it.
+    package var explanation: String { row.explanation }
+
+    private var row: (id: String, priority: Priority, explanation: String) {
+      switch self {
+      case .started:
+        ("b9311e720c6141fe92162d14248f1c64", .notice, "The daemon has read its settings and begins.")
+      case .stopping:
+        (
+          "12a667f05a0145caa7c9afd983c35cbe", .notice,
+          "It was asked to stop, or its recording ended; what is due is sent first."
+        )
+      case .stopped:
+        ("260e15a37ff7406196fda0584ced0101", .notice, "It has stopped. Says what was not delivered.")
+      case .reloaded:
+        ("ce5b115049ac4a5989906a5f97bd04b6", .notice, "New settings are in force.")
+      case .reloadRefused:
+        (
+          "2bf0a74e5a4f4dc78ab9147b22d53536", .error,
+          "The new settings have a mistake; the old ones stay in force. Mend the line that is named and reload again."
+        )
+      case .sourceOpened:
+        ("3eaa8f404e264918a51187f7f15f9319", .notice, "The receiver, route or recording is being read.")
+      case .sourceLost:
+        (
+          "5c13bc241486412880f02a7b10b7c2e7", .warning,
+          "The source cannot be opened, ended, or fell silent; it is tried again until it answers. Check the cable, the device name and its permissions."
+        )
+      case .simulatedSource:
+        (
+          "884e5eebad05436682dd234a2ff381de", .warning,
+          "Simulated positions go to a server that is not this machine: dispatchers see a vehicle that is not there."
+        )
+      case .firstFix:
+        ("92426468f5334b468a81804afb8de6d6", .notice, "The first position that the filter believes.")
+      case .fixLost:
+        (
+          "15c2dcde8f7a47b998fa41ec063b99fc", .warning,
+          "No believable position for 30 s: no sky, no antenna, or all refused by the filter. The last one is repeated at each heartbeat."
+        )
+      case .fixRegained:
+        ("93f7f441b19e4bc78d78b3251eaeff66", .notice, "Positions are back.")
+      case .fixRejected:
+        ("d24018c184f24c1ab1c6aec76692ee29", .debug, "The filter refuses a position and says why.")
+      case .online:
+        ("c1e6fbdb9acc44bb83ac0cd83110cca1", .notice, "Fleet Engine accepted an update, for the first time or again.")
+      case .offline:
+        (
+          "69a64fa943164eb2a487379a8c09c0f4", .warning,
+          "An update was not accepted. The reason decides how often it is tried; positions wait in the backlog."
+        )
+      case .stillOffline:
+        ("6bf9797803b74e8d8061c39d0e735e2b", .warning, "Ten more minutes of the same.")
+      case .updateAccepted:
+        ("2ddccd9036264de79f95b1f42948cb9c", .debug, "Fleet Engine accepted an update.")
+      case .tokenObtained:
+        ("9ba59c46d7c94a719f5235f1341f1113", .info, "The token provider gave a token.")
+      case .tokenFailed:
+        (
+          "8015697d99c14605b7c14714956970d1", .warning,
+          "The token provider gave none; it is asked again. While the token before lives, updates go on."
+        )
+      case .tokenRefused:
+        (
+          "80f0fb52a4094f20a52138782a4743ed", .error,
+          "Fleet Engine refuses fresh tokens: check the provider's service account, its role, and the vehicle's ID."
+        )
+      case .backfilled:
+        ("c7e9d51735ff46cfb284f2ac5bb3a0ae", .notice, "The positions that waited for the network have all arrived.")
+      case .backfillRefused:
+        (
+          "0a93b847b1ae42b494e9f157832a3fe5", .warning,
+          "Fleet Engine refuses an update for its past positions; live updates go on without them."
+        )
+      case .positionsDropped:
+        (
+          "eb9bf0b5e86d48dabcc9e60aabbe1e47", .warning,
+          "Positions left the backlog undelivered: it was full, they were too old, or the server refused them."
+        )
+      case .clockUnset:
+        (
+          "1f891ccd89434dc2b85fecd6941cc4ca", .warning,
+          "This machine's clock shows a time before the program was built. Deadlines do not depend on it; certificates do."
+        )
+      }
+    }
+  }
+}

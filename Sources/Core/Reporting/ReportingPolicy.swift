@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+package import FleetEngine
+package import Positioning
+package import Timekeeping
+
+/// Decides which positions are worth reporting, and when: Fleet Engine wants one at least once a minute and at most once
+/// in five seconds.
+///
+/// It knows nothing of the network. A position that is due is either sent or put on the backlog, and counts as taken
+/// either way.
+package struct ReportingPolicy: Sendable {
+  package struct Configuration: Equatable, Sendable {
+    /// Between updates while moving: 5 to 60 s; below that only for tests.
+    package var interval: Duration
+    /// Between updates while parked, or without a new fix.
+    package var heartbeat: Duration
+    /// Metres from the last taken position that make a report due; 0 is off.
+    package var distance: Double
+    /// Degrees of change of heading that make a report due; 0 is off.
+    package var heading: Double
+
+    package init(
+      interval: Duration = .seconds(10), heartbeat: Duration = .seconds(50), distance: Double = 0, heading: Double = 0
+    ) {
+      self.interval = interval
+      self.heartbeat = heartbeat
+      self.distance = distance
+      self.heading = heading
+    }
+
+    /// The least time between accepted updates: Fleet Engine's 5 s, unless a test asks for less.
+    package var floor: Duration { min(interval, .seconds(5)) }
+  }
+
+  /// Why a position is due.
+  package enum Reason: String, Sendable {
+    case first, interval, distance, heading, started, stopped, heartbeat
+  }
+
+  /// The newest position, as it would be reported.
+  package private(set) var newest: VehicleLocation?
+  /// When the sentences of `newest` arrived.
+  package private(set) var newestAt = BootInstant.boot
+  private var configuration: Configuration
+  private var motion = MotionDetector()
+  private var edge: Reason?
+  private var taken: (location: VehicleLocation, at: BootInstant)?
+
+  /// A heading means something from this speed on. Metres per second.
+  private static let headingSpeed = 2.0
+  /// A fix that comes this little before its time is sent with it, instead of one that is a second late.
+  private static let earliness = Duration.milliseconds(500)
+
+  package init(_ configuration: Configuration) {
+    self.configuration = configuration
+  }
+
+  package mutating func configure(_ configuration: Configuration) {
+    self.configuration = configuration
+  }
+
+  /// Forgets what was taken: the next position is the first again.
+  package mutating func restart() {
+    taken = nil
+  }
+
+  package var isParked: Bool { motion.state != .moving }
+
+  /// Takes the next believed fix.
+  package mutating func observe(_ accepted: FixFilter.Accepted, at now: BootInstant) {
+    let turned = motion.observe(accepted)
+    var location = VehicleLocation(accepted.fix, time: accepted.time)
+    switch motion.state {
+    case .moving:
+      if turned { edge = .started }
+    case .parked(let place, let heading):
+      if turned { edge = .stopped }
+      location.coordinate = place
+      location.heading = heading
+      location.speed = location.speed.map { _ in 0 }
+    }
+    newest = location
+    newestAt = now
+  }
+
+  /// Whether, and why, the newest position is due at `now`.
+  package func reason(at now: BootInstant) -> Reason? {
+    guard let newest else { return nil }
+    guard let taken else { return .first }
+    let elapsed = now - taken.at
+    guard newest.time != taken.location.time else {
+      // No fix since: what is known is repeated, so that the vehicle does not fall silent.
+      return elapsed >= configuration.heartbeat ? .heartbeat : nil
+    }
+    if let edge, elapsed >= configuration.floor { return edge }
+    if isParked { return elapsed >= configuration.heartbeat ? .heartbeat : nil }
+    let isFresh = now - newestAt < ReportingPolicy.earliness
+    let early = isFresh ? min(ReportingPolicy.earliness, configuration.interval / 10) : .zero
+    if elapsed >= configuration.interval - early { return .interval }
+    guard elapsed >= configuration.floor else { return nil }
+    if configuration.distance > 0,
+      taken.location.coordinate.distance(to: newest.coordinate) >= configuration.distance
+    {
+      return .distance
+    }
+    if configuration.heading > 0, let speed = newest.speed, speed >= ReportingPolicy.headingSpeed,
+      let before = taken.location.heading, let after = newest.heading,
+      ReportingPolicy.turn(from: before, to: after) >= configuration.heading
+    {
+      return .heading
+    }
+    return nil
+  }
+
+  /// The newest position was sent, or put on the backlog.
+  package mutating func take(at now: BootInstant) {
+    guard let newest else { return }
+    taken = (newest, now)
+    edge = nil
+  }
+
+  /// When a report becomes due by time alone, if no fix comes before.
+  package var nextDeadline: BootInstant? {
+    guard let newest, let taken else { return newest == nil ? nil : .boot }
+    let isNew = newest.time != taken.location.time
+    if isNew, edge != nil { return taken.at + configuration.floor }
+    return taken.at + (isNew && !isParked ? configuration.interval : configuration.heartbeat)
+  }
+
+  /// Degrees between two headings, 0 to 180, across north as well.
+  static func turn(from before: Double, to after: Double) -> Double {
+    let difference = abs(before - after).truncatingRemainder(dividingBy: 360)
+    return min(difference, 360 - difference)
+  }
+}

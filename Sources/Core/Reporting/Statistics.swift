@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+package import FleetEngine
+package import Positioning
+
+/// What has happened since the start, counted by its reason.
+package struct Statistics: Equatable, Sendable {
+  /// Fixes that the source gave.
+  package var fixes = 0
+  package var rejected: [FixRejection: Int] = [:]
+  /// Requests to Fleet Engine.
+  package var attempts = 0
+  package var accepted = 0
+  package var failed: [UpdateFailure.Category: Int] = [:]
+  /// Positions that arrived as `pastLocations`.
+  package var backfilled = 0
+  /// Positions that left the backlog.
+  package var removed: [Backlog.Removal: Int] = [:]
+  /// Requests to the token provider.
+  package var tokenFetches = 0
+  package var tokens = 0
+  /// By `TokenFailure.Reason.name`.
+  package var tokenFailures: [String: Int] = [:]
+
+  package init() {}
+}

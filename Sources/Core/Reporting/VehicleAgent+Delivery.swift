@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import FleetEngine
+import HTTPMessages
+package import Timekeeping
+
+extension VehicleAgent {
+  /// When to call again, if nothing happens before. Nil: only the world can move things on.
+  package func nextDeadline(at now: BootInstant) -> BootInstant? {
+    var deadlines = [BootInstant]()
+    switch phase {
+    case .finished: return nil
+    case .draining(let until), .stopping(let until, _): deadlines.append(until)
+    case .running:
+      if policy.newest != nil, !isFixLost { deadlines.append(policy.newestAt + VehicleAgent.fixLostAfter) }
+    }
+    guard let newest = policy.newest else { return deadlines.min() }
+    if let due = policy.nextDeadline {
+      // While all is well a report that is due waits for its turn; else it goes to the backlog when it is due.
+      deadlines.append(delivery.isIdle && delivery.failure == nil ? max(due, delivery.earliest) : due)
+    }
+    if delivery.isIdle {
+      if tokens.token(at: now) == nil, tokens.isFetching || tokens.nextDeadline(at: now) != nil {
+        if let retry = tokens.nextDeadline(at: now) { deadlines.append(retry) }
+      } else if case .stopping(_, attempted: false) = phase {
+        deadlines.append(delivery.earliestLast)
+      } else if delivery.isOwing || isDraining(newest) {
+        deadlines.append(delivery.earliest)
+      } else if let backfill = delivery.backfillDeadline(for: newest, with: tokens.token(at: now)) {
+        deadlines.append(max(backfill, delivery.earliest))
+      }
+    }
+    return deadlines.min()
+  }
+
+  private func isDraining(_ newest: VehicleLocation) -> Bool {
+    guard case .draining = phase else { return false }
+    return newest.time != delivery.delivered?.time
+  }
+
+  /// Does what can be done now.
+  mutating func proceed(at now: Moment, _ effects: inout [Effect]) {
+    switch phase {
+    case .finished: return
+    case .stopping(let until, let attempted): stop(until, attempted: attempted, at: now, &effects)
+    case .draining(let until):
+      report(at: now, &effects)
+      drain(until, at: now, &effects)
+    case .running: report(at: now, &effects)
+    }
+  }
+
+  private mutating func report(at now: Moment, _ effects: inout [Effect]) {
+    guard let newest = policy.newest else { return }
+    let reason = policy.reason(at: now.boot)
+    guard delivery.isIdle else {
+      if reason != nil { keep(newest, at: now, &effects) }
+      return
+    }
+    let token = tokens.token(at: now.boot)
+    let wants =
+      reason != nil || delivery.isOwing || isDraining(newest)
+      || delivery.isBackfillDue(for: newest, with: token, at: now.boot)
+    guard wants else { return }
+    guard now.boot >= delivery.earliest else {
+      if reason != nil, delivery.failure != nil { keep(newest, at: now, &effects) }
+      return
+    }
+    if !attempt(newest, isOwed: reason != nil || isDraining(newest), at: now, &effects), reason != nil {
+      keep(newest, at: now, &effects)
+    }
+  }
+
+  /// Sends the newest position, if there is a token; else sees to one.
+  private mutating func attempt(
+    _ newest: VehicleLocation, isOwed: Bool, at now: Moment, _ effects: inout [Effect]
+  ) -> Bool {
+    apply(tokens.handle(.needed, at: now), at: now, &effects)
+    guard let token = tokens.token(at: now.boot),
+      let (id, request) = delivery.begin(newest, isOwed: isOwed, token: token, at: now.boot)
+    else { return false }
+    statistics.attempts += 1
+    policy.take(at: now.boot)
+    effects.append(.sendUpdate(id: id, request))
+    return true
+  }
+
+  /// A position that is due and cannot go now.
+  private mutating func keep(_ newest: VehicleLocation, at now: Moment, _ effects: inout [Effect]) {
+    policy.take(at: now.boot)
+    follow(delivery.record(newest, at: now.boot), at: now.boot, &effects)
+  }
+
+  // MARK: - The end
+
+  private mutating func drain(_ until: BootInstant, at now: Moment, _ effects: inout [Effect]) {
+    guard delivery.isIdle else { return }
+    let isDelivered =
+      policy.newest.map { $0.time == delivery.delivered?.time } ?? true
+      && !delivery.isOwing && delivery.backlog.isEmpty
+    if isDelivered || now.boot >= until { finish(&effects) }
+  }
+
+  private mutating func stop(_ until: BootInstant, attempted: Bool, at now: Moment, _ effects: inout [Effect]) {
+    guard now.boot < until else { return finish(&effects) }
+    guard delivery.isIdle else { return }
+    guard !attempted, let newest = policy.newest, tokens.token(at: now.boot) != nil,
+      newest.time != delivery.delivered?.time || delivery.isOwing, delivery.earliestLast <= until
+    else { return finish(&effects) }
+    guard now.boot >= delivery.earliestLast else { return }
+    phase = .stopping(until: until, attempted: true)
+    if !attempt(newest, isOwed: true, at: now, &effects) { finish(&effects) }
+  }
+
+  private mutating func finish(_ effects: inout [Effect]) {
+    let isNewestMissing = policy.newest.map { newest in
+      newest.time != delivery.delivered?.time && delivery.backlog.records.last?.location.time != newest.time
+    }
+    phase = .finished
+    effects.append(.finished(undelivered: delivery.backlog.count + (isNewestMissing == true ? 1 : 0)))
+  }
+
+  // MARK: - Outcomes
+
+  mutating func updateEnded(_ id: UInt64, _ outcome: HTTPOutcome, at now: Moment, _ effects: inout [Effect]) {
+    let failingSince = delivery.failingSince
+    guard let (conclusion, changes, token) = delivery.finish(id, UpdateOutcome(outcome), at: now.boot) else { return }
+    follow(changes, at: now.boot, &effects)
+    switch conclusion {
+    case .accepted(let delivered):
+      statistics.accepted += 1
+      statistics.backfilled += delivered
+      apply(tokens.handle(.accepted, at: now), at: now, &effects)
+      if !isOnline {
+        isOnline = true
+        failures.end()
+        effects.append(
+          .event(.online(after: failingSince.map { now.boot - $0 }, backlog: delivery.backlog.count)))
+      }
+      effects.append(.event(.updateAccepted(past: delivered)))
+      backfilling += delivered
+      if backfilling > 0, delivery.backlog.isEmpty {
+        effects.append(.event(.backfilled(backfilling)))
+        backfilling = 0
+      }
+    case .suspectsBacklog(let failure):
+      statistics.failed[failure.category, default: 0] += 1
+      effects.append(.event(.backfillRefused(failure)))
+    case .failed(let failure, let retry):
+      statistics.failed[failure.category, default: 0] += 1
+      isOnline = false
+      if failure.category == .unauthenticated || failure.category == .denied {
+        apply(tokens.handle(.refused(token), at: now), at: now, &effects)
+      }
+      if let (isFirst, suppressed) = failures.admit(failure.category.rawValue, at: now.boot) {
+        effects.append(
+          .event(isFirst ? .offline(failure, retry: retry) : .stillOffline(failure, suppressed: suppressed)))
+      }
+    }
+  }
+
+  mutating func apply(_ tokenEffects: [TokenAgent.Effect], at now: Moment, _ effects: inout [Effect]) {
+    for effect in tokenEffects {
+      switch effect {
+      case .fetch(let id, let request):
+        statistics.tokenFetches += 1
+        effects.append(.fetchToken(id: id, request))
+      case .cancelFetch(let id):
+        effects.append(.cancelToken(id: id))
+      case .obtained(let token):
+        statistics.tokens += 1
+        tokenFailures.end()
+        effects.append(.event(.tokenObtained(token, at: now.boot)))
+      case .failed(let failure, let retry):
+        statistics.tokenFailures[failure.reason.name, default: 0] += 1
+        if let (_, suppressed) = tokenFailures.admit(failure.reason.name, at: now.boot) {
+          effects.append(.event(.tokenFailed(failure, retry: retry, suppressed: suppressed)))
+        }
+      case .keepsBeingRefused(let retry):
+        effects.append(.event(.tokenRefused(delivery.failure, retry: retry)))
+      }
+    }
+  }
+
+  /// Tells a store of every change, and a person of every loss.
+  mutating func follow(_ changes: [Backlog.Change], at now: BootInstant, _ effects: inout [Effect]) {
+    for change in changes {
+      effects.append(.backlog(change))
+      guard case .removed(let ids, let reason) = change else { continue }
+      statistics.removed[reason, default: 0] += ids.count
+      if reason != .delivered, let (_, suppressed) = losses.admit(reason.rawValue, at: now) {
+        effects.append(.event(.positionsDropped(ids.count, reason, suppressed: suppressed)))
+      }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import FleetEngine
+import Positioning
+package import Timekeeping
+
+extension VehicleAgent {
+  /// One line for `systemctl status`: what is wrong first, then fix, last update, token, backlog. Ages, never coordinates:
+  /// every local user can read it.
+  package func status(at now: BootInstant) -> String {
+    var parts = [headline(at: now)]
+    if let fix = lastFix, policy.newest != nil {
+      parts.append("fix \(fix.summary), \((now - policy.newestAt).spoken) old\(policy.isParked ? ", parked" : "")")
+    }
+    if let acceptedAt = delivery.lastAcceptedAt {
+      parts.append("last update \((now - acceptedAt).spoken) ago")
+    }
+    if let token = tokens.token(at: now) {
+      parts.append("token \((token.deadline - now).spoken)")
+    } else if delivery.failure == nil, tokens.lastFailure == nil {
+      parts.append("no token yet")
+    }
+    parts.append("backlog \(delivery.backlog.count)")
+    return parts.joined(separator: "; ")
+  }
+
+  private func headline(at now: BootInstant) -> String {
+    if case .lost(let why) = source, phase == .running { return "No source: \(why)" }
+    if tokens.token(at: now) == nil, let failure = tokens.lastFailure { return "No token: \(failure.message)" }
+    if let failure = delivery.failure {
+      let since = delivery.failingSince.map { " for \((now - $0).spoken)" } ?? ""
+      return "Offline\(since) (\(failure.category.rawValue)): \(failure.message)"
+    }
+    if isFixLost || policy.newest == nil {
+      return "Waiting for a fix\(lastRejection.map { " (refused: \($0.explanation))" } ?? "")"
+    }
+    return isOnline ? "Online" : "Connecting"
+  }
+
+  /// Whether every wait has a deadline that is still to come, give or take half a minute: what the watchdog asks.
+  package func isProgressing(at now: BootInstant) -> Bool {
+    let grace = Duration.seconds(30)
+    let deadlines = [nextDeadline(at: now), delivery.attemptDeadline, tokens.fetchDeadline]
+    return deadlines.allSatisfy { $0.map { now - $0 < grace } ?? true }
+  }
+}

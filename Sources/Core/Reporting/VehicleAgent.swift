@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Authorization
+import FleetEngine
+package import HTTPMessages
+package import Positioning
+package import Timekeeping
+
+/// The whole of the daemon's mind: fixes in, requests out, everything between decided here.
+///
+/// It owns no clock, socket, log or file. The shell hands it what happened and when, performs the effects it returns, and
+/// calls again at `nextDeadline`.
+package struct VehicleAgent: Sendable {
+  package struct Configuration: Equatable, Sendable {
+    package var context: AuthorizationContext?
+    package var tokenEndpoint: TokenEndpoint
+    package var filter: FixFilter.Configuration
+    package var reporting: ReportingPolicy.Configuration
+    package var delivery: DeliveryAgent.Configuration
+
+    package init(
+      context: AuthorizationContext?, tokenEndpoint: TokenEndpoint, filter: FixFilter.Configuration,
+      reporting: ReportingPolicy.Configuration, delivery: DeliveryAgent.Configuration
+    ) {
+      self.context = context
+      self.tokenEndpoint = tokenEndpoint
+      self.filter = filter
+      self.reporting = reporting
+      self.delivery = delivery
+    }
+  }
+
+  package enum Input: Sendable {
+    /// A fix arrived from the source.
+    case fix(Fix)
+    /// `nextDeadline` has come.
+    case deadline
+    case updateEnded(id: UInt64, HTTPOutcome)
+    case tokenEnded(id: UInt64, HTTPOutcome)
+    /// A network interface came up, or the machine woke.
+    case networkUp
+    /// The source is being read, or why it is not.
+    case source(SourceState)
+    case configure(Configuration)
+    /// The recording or route has no more to give: deliver what is owed, then finish.
+    case sourceEnded
+    /// Finish within this time.
+    case stop(within: Duration)
+  }
+
+  package enum Effect: Equatable, Sendable {
+    case sendUpdate(id: UInt64, HTTPRequest)
+    case cancelUpdate(id: UInt64)
+    case fetchToken(id: UInt64, HTTPRequest)
+    case cancelToken(id: UInt64)
+    /// For a store that outlives the process.
+    case backlog(Backlog.Change)
+    case event(Event)
+    /// All is done. `undelivered` is the number of positions that did not reach Fleet Engine.
+    case finished(undelivered: Int)
+  }
+
+  /// What the source is doing.
+  package enum SourceState: Equatable, Sendable {
+    /// Being read; the text names it.
+    case reading(String)
+    /// Not to be had; the text says why and what to do.
+    case lost(String)
+  }
+
+  enum Phase: Equatable {
+    case running
+    /// The source has ended; until when to try.
+    case draining(until: BootInstant)
+    /// Asked to stop; until when to try, and whether the last attempt has been made.
+    case stopping(until: BootInstant, attempted: Bool)
+    case finished
+  }
+
+  /// Without a believed fix for this long, the fix counts as lost.
+  package static let fixLostAfter = Duration.seconds(30)
+  /// How long a finished recording may take to be delivered.
+  package static let drainLimit = Duration.seconds(60)
+
+  var configuration: Configuration
+  var filter: FixFilter
+  var policy: ReportingPolicy
+  var tokens: TokenAgent
+  package internal(set) var delivery: DeliveryAgent
+  package internal(set) var statistics = Statistics()
+  var phase = Phase.running
+  var source = SourceState.lost("not opened yet")
+  var isFixLost = false
+  var isOnline = false
+  var lastRejection: FixRejection?
+  var lastFix: Fix?
+  var failures = RepeatLimiter()
+  var tokenFailures = RepeatLimiter()
+  var rejections = RepeatLimiter()
+  var losses = RepeatLimiter()
+  var backfilling = 0
+
+  /// - Parameter seed: of every jitter.
+  package init(_ configuration: Configuration, seed: UInt64) {
+    self.configuration = configuration
+    filter = FixFilter(configuration.filter)
+    policy = ReportingPolicy(configuration.reporting)
+    tokens = TokenAgent(
+      context: configuration.context, endpoint: configuration.tokenEndpoint, buildDate: configuration.filter.buildDate,
+      seed: seed)
+    delivery = DeliveryAgent(configuration.delivery, seed: seed &+ 1)
+  }
+
+  package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
+    guard phase != .finished else { return [] }
+    var effects = [Effect]()
+    switch input {
+    case .fix(let fix): take(fix, at: now, &effects)
+    case .deadline: break
+    case .updateEnded(let id, let outcome): updateEnded(id, outcome, at: now, &effects)
+    case .tokenEnded(let id, let outcome): apply(tokens.handle(.answered(id: id, outcome), at: now), at: now, &effects)
+    case .networkUp:
+      delivery.networkUp(at: now.boot)
+      apply(tokens.handle(.networkUp, at: now), at: now, &effects)
+    case .source(let state): take(state, &effects)
+    case .configure(let configuration): configure(configuration, at: now, &effects)
+    case .sourceEnded:
+      if phase == .running { phase = .draining(until: now.boot + VehicleAgent.drainLimit) }
+    case .stop(let time): phase = .stopping(until: now.boot + time, attempted: false)
+    }
+    if let change = delivery.expire(at: now.boot) { follow([change], at: now.boot, &effects) }
+    loseFix(at: now.boot, &effects)
+    proceed(at: now, &effects)
+    return effects
+  }
+
+  /// Whether the newest fix has run its course, so that a source which waits may give the next.
+  package func isSettled(at now: BootInstant) -> Bool {
+    delivery.isIdle && !delivery.isOwing && policy.reason(at: now) == nil
+  }
+
+  // MARK: - Fixes
+
+  private mutating func take(_ fix: Fix, at now: Moment, _ effects: inout [Effect]) {
+    statistics.fixes += 1
+    switch filter.judge(fix, at: now) {
+    case .success(let accepted):
+      if policy.newest == nil {
+        effects.append(.event(.firstFix(fix)))
+      } else if isFixLost {
+        effects.append(.event(.fixRegained(after: now.boot - policy.newestAt)))
+      }
+      isFixLost = false
+      lastRejection = nil
+      rejections.end()
+      lastFix = fix
+      policy.observe(accepted, at: now.boot)
+    case .failure(let rejection):
+      lastRejection = rejection
+      statistics.rejected[rejection, default: 0] += 1
+      if rejection != .duplicate, let (_, suppressed) = rejections.admit(rejection.rawValue, at: now.boot) {
+        effects.append(.event(.fixRejected(rejection, suppressed: suppressed)))
+      }
+    }
+  }
+
+  private mutating func loseFix(at now: BootInstant, _ effects: inout [Effect]) {
+    guard policy.newest != nil, !isFixLost, phase == .running, now - policy.newestAt >= VehicleAgent.fixLostAfter else {
+      return
+    }
+    isFixLost = true
+    effects.append(.event(.fixLost(lastRejection)))
+  }
+
+  private mutating func take(_ state: SourceState, _ effects: inout [Effect]) {
+    guard state != source else { return }
+    source = state
+    switch state {
+    case .reading(let name): effects.append(.event(.sourceOpened(name)))
+    case .lost(let why): effects.append(.event(.sourceLost(why)))
+    }
+  }
+
+  // MARK: - Settings
+
+  private mutating func configure(_ new: Configuration, at now: Moment, _ effects: inout [Effect]) {
+    let isOtherVehicle = new.context != configuration.context
+    configuration = new
+    filter.configure(new.filter)
+    policy.configure(new.reporting)
+    if isOtherVehicle {
+      policy.restart()
+      isOnline = false
+      backfilling = 0
+    }
+    apply(tokens.handle(.configured(new.context, new.tokenEndpoint), at: now), at: now, &effects)
+    let (cancelled, changes) = delivery.configure(new.delivery, isOtherVehicle: isOtherVehicle, at: now.boot)
+    if let cancelled { effects.append(.cancelUpdate(id: cancelled)) }
+    follow(changes, at: now.boot, &effects)
+    failures.end()
+    tokenFailures.end()
+  }
+}
