@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# The one entry: make setup demo test check bench fuzz format install
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := build
+
+PREFIX ?= /usr
+DESTDIR ?=
+SECONDS ?=
+SWIFT_FLAGS ?=
+# The date before which no clock can be right: that of the last commit.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
+export SWIFT_BACKTRACE ?= enable=no
+
+RELEASE := -c release --static-swift-stdlib
+BIN := .build/release
+
+BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev \
+  libmicrohttpd-dev
+TEST_PACKAGES := python3 python3-venv openssl nghttp2-proxy systemd
+
+.PHONY: build setup setup-build setup-test demo test check lint arrows unit interop bench fuzz format install uninstall clean
+
+build: ## Builds the programs for release.
+	swift build $(RELEASE) --product fleet-locationd
+	swift build $(RELEASE) --product fleet-locationctl
+	swift build $(RELEASE) --product fleet-engine-emulator
+
+setup: setup-build setup-test ## Installs what building and testing need.
+
+setup-build:
+	@scripts/install-packages.sh $(BUILD_PACKAGES)
+
+setup-test:
+	@scripts/install-packages.sh $(TEST_PACKAGES)
+	@Tests/Interop/setup-venv.sh
+
+demo: setup-build build ## Drives a simulated vehicle against the local Fleet Engine; SECONDS=20 ends by itself.
+	@scripts/demo.sh $(BIN) $(SECONDS)
+
+test: setup-build ## Runs the tests.
+	swift test $(SWIFT_FLAGS)
+
+check: setup lint arrows ## What CI runs.
+	$(MAKE) test SWIFT_FLAGS="-Xswiftc -warnings-as-errors"
+	$(MAKE) unit
+	$(MAKE) build interop
+
+lint:
+	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
+
+arrows: ## Which module may import which.
+	@scripts/check-arrows.sh
+
+unit: ## The systemd unit: no complaint, and an exposure of at most 1.5.
+	@scripts/check-unit.sh
+
+interop: build
+	Tests/Interop/run.sh $(BIN)
+
+bench: setup build ## Measures beside a yardstick in C.
+	Benchmarks/run.sh $(BIN)
+
+format:
+	swift format --in-place --recursive Package.swift Sources Tests Benchmarks Fuzz
+
+install: build ## Installs programs, unit and sample settings.
+	install -D -m 0755 $(BIN)/fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationd
+	install -D -m 0755 $(BIN)/fleet-locationctl $(DESTDIR)$(PREFIX)/bin/fleet-locationctl
+	install -D -m 0644 systemd/fleet-locationd.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd.service
+	install -D -m 0644 systemd/fleet-locationd.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/fleet-locationd.conf
+	install -D -m 0644 config/fleet-locationd.toml $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/fleet-locationd.toml
+	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/README.md
+
+clean:
+	rm -rf .build

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
+
+/// Keeps a receiver's port open: opens it, again when it vanishes, and again when it is open and says nothing.
+///
+/// A USB receiver may be unplugged and come back under the same name, or keep its name and fall silent for good; both end
+/// here in closing and opening.
+package struct PortSupervisor: Equatable, Sendable {
+  package enum Input: Equatable, Sendable {
+    case start
+    case opened
+    /// It could not be opened; the text says why and what to do.
+    case openFailed(String)
+    /// Bytes came; how many whole sentences were in them.
+    case received(sentences: Int)
+    /// It closed by itself: unplugged, or broken.
+    case ended(String)
+    /// The device file may have come.
+    case appeared
+    case deadline
+  }
+
+  package enum Effect: Equatable, Sendable {
+    case open
+    case close
+    /// The port is open and gives sentences.
+    case reading
+    /// It is not to be had, or is of no use; the text says why and what to do.
+    case lost(String)
+  }
+
+  private enum State: Equatable {
+    case closed(retryAt: BootInstant)
+    case opening
+    case open(since: BootInstant, lastSentence: BootInstant?, hasBytes: Bool)
+  }
+
+  /// The waits between tries while nothing announces the device.
+  package static let firstRetry = Duration.seconds(1)
+  package static let longestRetry = Duration.seconds(10)
+
+  private let device: String
+  private let silenceTimeout: Duration
+  private var state = State.closed(retryAt: .boot)
+  private var retry = PortSupervisor.firstRetry
+
+  /// - Parameters:
+  ///   - device: its name, for messages.
+  ///   - silenceTimeout: how long an open port may give no whole sentence.
+  package init(device: String, silenceTimeout: Duration) {
+    self.device = device
+    self.silenceTimeout = silenceTimeout
+  }
+
+  package var nextDeadline: BootInstant? {
+    switch state {
+    case .closed(let retryAt): retryAt
+    case .opening: nil
+    case .open(let since, let lastSentence, _): (lastSentence ?? since) + silenceTimeout
+    }
+  }
+
+  package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
+    switch (input, state) {
+    case (.start, .closed), (.appeared, .closed):
+      state = .opening
+      return [.open]
+    case (.deadline, .closed(let retryAt)) where now >= retryAt:
+      state = .opening
+      return [.open]
+    case (.opened, .opening):
+      state = .open(since: now, lastSentence: nil, hasBytes: false)
+      return []
+    case (.openFailed(let why), .opening):
+      close(at: now)
+      return [.lost(why)]
+    case (.received(let sentences), .open(let since, let last, _)):
+      guard sentences > 0 else {
+        state = .open(since: since, lastSentence: last, hasBytes: true)
+        return []
+      }
+      retry = PortSupervisor.firstRetry
+      state = .open(since: since, lastSentence: now, hasBytes: false)
+      return last == nil ? [.reading] : []
+    case (.ended(let why), .open):
+      close(at: now)
+      return [.lost(why)]
+    case (.deadline, .open(let since, let last, let hasBytes)) where now >= (last ?? since) + silenceTimeout:
+      close(at: now)
+      return [.close, .lost(silence(hasBytes: hasBytes))]
+    default:
+      return []
+    }
+  }
+
+  private mutating func close(at now: BootInstant) {
+    state = .closed(retryAt: now + retry)
+    retry = min(retry * 2, PortSupervisor.longestRetry)
+  }
+
+  private func silence(hasBytes: Bool) -> String {
+    let time = "\(silenceTimeout.wholeSeconds) s"
+    return hasBytes
+      ? "\(device) sends bytes but no whole NMEA sentence for \(time): check source.baud; opening it again"
+      : "\(device) is open but silent for \(time): check the receiver and its power; opening it again"
+  }
+}

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The arrows of docs/architecture.md: the core imports no C module and no platform, C modules stay in their wrappers, and
+# what would bring threads stays out of what is shipped.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+bad=0
+forbid() { # why, pattern, paths...
+  local why=$1 pattern=$2 hits
+  shift 2
+  if hits=$(grep -rnE --include='*.swift' "$pattern" "$@"); then
+    printf '%s:\n%s\n' "$why" "$hits" >&2
+    bad=1
+  fi
+}
+
+forbid "The core imports a C module or a platform" \
+  '^ *(@.* )?(package |internal |private |public |fileprivate )?import +(struct |func |class |enum )?(C[A-Z]|Glibc|Musl|Dispatch|Foundation( |$)|EventLoop|HTTPClient|SerialPort|ServiceManager|RouteFile|Release|SystemCalls)' \
+  Sources/Core
+forbid "Full Foundation, Dispatch or their networking in shipped code" \
+  '^ *(@.* )?(package |internal |private )?import +(Foundation( |$)|FoundationNetworking|Dispatch)' Sources
+forbid "A thread pool in shipped code" 'Task\.(sleep|detached)|\bTask *\{|DispatchQueue|@unchecked Sendable' Sources
+forbid "A trap in shipped code" '\btry!|\bas!|\bfatalError\(|\bpreconditionFailure\(' Sources
+
+swift build --explicit-target-dependency-import-check error >/dev/null || bad=1
+exit $bad
