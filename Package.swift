@@ -69,11 +69,12 @@ let package = Package(
       name: "CTOML", path: "Sources/Platform/CTOML",
       cxxSettings: [.define("NDEBUG"), .define("TOML_EXCEPTIONS", to: "0")]),
     platform("Release", ["Timekeeping", "CLinux"]),
-    platform("EventLoop", ["Timekeeping", "CSystemd", "CLinux"]),
-    platform("HTTPClient", ["Timekeeping", "HTTPMessages", "EventLoop", "CCurl", "CLinux"]),
-    platform("SerialPort", ["Timekeeping", "EventLoop", "CLinux"]),
+    platform("SystemCalls", []),
+    platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"]),
+    platform("HTTPClient", ["Timekeeping", "HTTPMessages", "EventLoop", "CCurl"]),
+    platform("SerialPort", ["SystemCalls", "EventLoop"]),
     platform("RouteFile", ["Timekeeping", "Positioning", "CExpat"]),
-    platform("ServiceManager", ["Timekeeping", "HTTPMessages", "CSystemd", "CLinux"]),
+    platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
 
     .target(
       name: "Configuration", dependencies: ["Timekeeping", "HTTPMessages", "CTOML"], swiftSettings: wrapper),

@@ -3,7 +3,11 @@
 #pragma once
 
 #include <getopt.h>
+#include <signal.h>
 #include <stdint.h>
 
 /// Seconds since 1970 of SOURCE_DATE_EPOCH when this was built.
 int64_t fleet_build_epoch(void);
+
+/// Exit code or signal of a child that changed state (si_status is a macro).
+static inline int fleet_child_status(const siginfo_t *info) { return info->si_status; }

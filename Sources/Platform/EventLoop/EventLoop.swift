@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+import CSystemd
+import Glibc
+package import Timekeeping
+
+/// The one loop of the one thread: everything that happens to the program happens in a handler that this loop calls.
+///
+/// It belongs to the thread that made it. Handlers run one at a time and must not wait. A source watches as long as
+/// its object lives and is not closed; a handler may close any source, its own too.
+@safe package final class EventLoop {
+  private let event: OpaquePointer
+  private let deferral = Deferral()
+
+  /// - Throws: code `loop`: no memory or descriptors left.
+  package init() throws(EventLoopError) {
+    var event: OpaquePointer?
+    let result = unsafe sd_event_new(&event)
+    guard result >= 0, let event = unsafe event else {
+      throw EventLoopError(.loop, "make an event loop", result: result)
+    }
+    unsafe self.event = event
+    deferral.source = try makeDeferralSource()
+  }
+
+  deinit {
+    deferral.source?.close()
+    unsafe sd_event_unref(event)
+  }
+
+  /// Both clocks, read now.
+  package var now: Moment {
+    let boot = EventLoop.read(CLOCK_BOOTTIME)
+    let wall = EventLoop.read(CLOCK_REALTIME)
+    let (nanoseconds, overflow) = Int64(boot.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+    return Moment(
+      boot: overflow ? .distantFuture : BootInstant(nanoseconds: nanoseconds &+ Int64(boot.tv_nsec)),
+      wall: Timestamp(seconds: Int64(wall.tv_sec)) + .nanoseconds(Int64(wall.tv_nsec)))
+  }
+
+  /// Runs until `exit` is called.
+  ///
+  /// - Returns: the code given to `exit`.
+  /// - Throws: code `loop`: the kernel refused to wait, which no caller can mend.
+  package func run() throws(EventLoopError) -> Int32 {
+    let result = unsafe sd_event_loop(event)
+    guard result >= 0 else { throw EventLoopError(.loop, "run the event loop", result: result) }
+    return result
+  }
+
+  /// Ends `run` after the current handler. The first call decides the code; a loop that ended does not run again.
+  ///
+  /// - Parameter code: 0 to 255, the exit status of the program.
+  package func exit(_ code: Int32) {
+    // It fails only after the loop has ended, and then there is nothing to end.
+    _ = unsafe sd_event_exit(event, code)
+  }
+
+  /// Does `work` in a turn of its own soon after the current handler, in the order of asking. Other events get their
+  /// turns in between, so that work which always asks for more starves nobody.
+  package func `defer`(_ work: @escaping () -> Void) {
+    deferral.works.append(work)
+    if deferral.works.count == 1 { deferral.source?.enableOnce() }
+  }
+
+  /// A source of this loop, made by one of libsystemd's `sd_event_add_…` functions.
+  ///
+  /// - Parameter what: names it in the error.
+  func makeSource<Event>(
+    _ what: @autoclosure () -> String, _ handler: @escaping (Event) -> Void,
+    _ add: (OpaquePointer, UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32
+  ) throws(EventLoopError) -> EventSource<Event> {
+    let source = EventSource(handler)
+    let result = unsafe source.register { slot, context in unsafe add(event, slot, context) }
+    guard result >= 0 else { throw EventLoopError(.source, what(), result: result) }
+    return source
+  }
+
+  private func makeDeferralSource() throws(EventLoopError) -> EventSource<Void> {
+    let deferral = deferral
+    let source = try unsafe makeSource("defer work", { deferral.run() }) { event, slot, context in
+      unsafe sd_event_add_defer(
+        event, slot,
+        { _, context in
+          unsafe EventSource<Void>.dispatch((), to: context)
+          return 0
+        }, context)
+    }
+    source.disable()
+    return source
+  }
+
+  private static func read(_ clock: clockid_t) -> timespec {
+    var time = timespec()
+    // It cannot fail: both clocks exist in every Linux since 2.6.39.
+    _ = unsafe clock_gettime(clock, &time)
+    return time
+  }
+}
+
+/// Work that waits for its turn.
+private final class Deferral {
+  var works: [() -> Void] = []
+  var source: EventSource<Void>?
+
+  func run() {
+    let works = works
+    self.works = []
+    for work in works { work() }
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+import CCurl
+
+/// A libcurl easy handle and its message buffer: made together, freed once.
+@safe struct EasyHandle: ~Copyable {
+  let raw: UnsafeMutableRawPointer
+  /// libcurl writes the reason of a failure here: CURL_ERROR_SIZE bytes, ended by NUL.
+  private let words: UnsafeMutablePointer<CChar>
+
+  /// Nil when there is no memory.
+  init?() {
+    guard let raw = unsafe curl_easy_init() else { return nil }
+    unsafe self.raw = raw
+    unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    unsafe words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    _ = unsafe fleet_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, words)
+  }
+
+  deinit {
+    unsafe curl_easy_cleanup(raw)
+    unsafe words.deallocate()
+  }
+
+  /// Sets a number or a switch.
+  ///
+  /// - Throws: what libcurl answered, when it does not know the option or refuses the value.
+  func set(_ option: CURLoption, _ value: Int) throws(CurlRefusal) {
+    try check(option, unsafe fleet_easy_set_long(raw, option, value))
+  }
+
+  /// Sets a number of 64 bits.
+  func setLarge(_ option: CURLoption, _ value: Int64) throws(CurlRefusal) {
+    try check(option, unsafe fleet_easy_set_offset(raw, option, value))
+  }
+
+  /// Sets a text, which libcurl copies; nil sets its default.
+  func set(_ option: CURLoption, _ value: String?) throws(CurlRefusal) {
+    if let value {
+      try check(option, unsafe fleet_easy_set_string(raw, option, value))
+    } else {
+      try check(option, unsafe fleet_easy_set_string(raw, option, nil))
+    }
+  }
+
+  /// Sets a pointer that stays the caller's.
+  func set(_ option: CURLoption, pointer: UnsafeRawPointer?) throws(CurlRefusal) {
+    try check(option, unsafe fleet_easy_set_pointer(raw, option, pointer))
+  }
+
+  func check(_ option: CURLoption, _ code: CURLcode) throws(CurlRefusal) {
+    guard code == CURLE_OK else { throw CurlRefusal(option: option, code: code) }
+  }
+
+  /// A number about the last transfer, 0 when it cannot be told.
+  func number(_ info: CURLINFO) -> Int {
+    var value = 0
+    return unsafe fleet_easy_get_long(raw, info, &value) == CURLE_OK ? value : 0
+  }
+
+  /// A number of 64 bits about the last transfer, never negative.
+  func largeNumber(_ info: CURLINFO) -> UInt64 {
+    var value: Int64 = 0
+    return unsafe fleet_easy_get_offset(raw, info, &value) == CURLE_OK ? UInt64(max(value, 0)) : 0
+  }
+
+  /// Forgets the words of the transfer before.
+  func clearWords() {
+    unsafe words[0] = 0
+  }
+
+  /// Why the transfer failed, in libcurl's words.
+  func words(for code: CURLcode) -> String {
+    let text = unsafe String(cString: words)
+    return text.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : text
+  }
+}
+
+/// libcurl refused a setting.
+struct CurlRefusal: Error, CustomStringConvertible {
+  let option: CURLoption
+  let code: CURLcode
+
+  var description: String {
+    let name = unsafe curl_easy_option_by_id(option).map { unsafe String(cString: $0.pointee.name) }
+    return unsafe "libcurl refused option \(name ?? "\(option.rawValue)"): \(String(cString: curl_easy_strerror(code)))"
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import CCurl
+import HTTPMessages
+
+/// The one place where libcurl's answers become ours.
+enum FailureTable {
+  /// What a CURLcode (libcurl-errors(3)) means to the program.
+  ///
+  /// | CURLcode | Kind |
+  /// |---|---|
+  /// | COULDNT_RESOLVE_HOST, COULDNT_RESOLVE_PROXY | unresolved |
+  /// | COULDNT_CONNECT, PROXY, INTERFACE_FAILED | unreachable |
+  /// | OPERATION_TIMEDOUT | timedOut |
+  /// | GOT_NOTHING, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2, HTTP2_STREAM, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED | broken |
+  /// | PEER_FAILED_VERIFICATION | by the verify result, see `certificateKind` |
+  /// | SSL_ISSUER_ERROR, SSL_INVALIDCERTSTATUS, SSL_PINNEDPUBKEYNOTMATCH | certificateUntrusted |
+  /// | SSL_CONNECT_ERROR, SSL_CLIENTCERT, USE_SSL_FAILED | handshakeFailed |
+  /// | FILESIZE_EXCEEDED, and WRITE_ERROR, which only our own cap causes | tooLarge |
+  /// | WEIRD_SERVER_REPLY, UNSUPPORTED_PROTOCOL, TOO_MANY_REDIRECTS, BAD_CONTENT_ENCODING | malformed |
+  /// | all others: CA file, client certificate, ciphers, memory, URL | local |
+  ///
+  /// UNSUPPORTED_PROTOCOL is what an answer without a status line (HTTP/0.9) gives; schemes that this program does not
+  /// speak never reach libcurl.
+  ///
+  /// - Parameter verifyResult: what OpenSSL said of the certificate (X509_V_…), 0 when it was content.
+  static func kind(of code: CURLcode, verifyResult: Int) -> TransportFailure.Kind {
+    switch code {
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+      .unresolved
+    case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED:
+      .unreachable
+    case CURLE_OPERATION_TIMEDOUT:
+      .timedOut
+    case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+      CURLE_SEND_FAIL_REWIND, CURLE_SSL_SHUTDOWN_FAILED:
+      .broken
+    case CURLE_PEER_FAILED_VERIFICATION:
+      certificateKind(verifyResult)
+    case CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+      .certificateUntrusted
+    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED:
+      .handshakeFailed
+    case CURLE_FILESIZE_EXCEEDED, CURLE_WRITE_ERROR:
+      .tooLarge
+    case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_TOO_MANY_REDIRECTS, CURLE_BAD_CONTENT_ENCODING:
+      .malformed
+    default:
+      .local
+    }
+  }
+
+  /// What OpenSSL holds against a certificate (X509_STORE_CTX_get_error(3)). A wrong host has no number here: libcurl
+  /// compares names itself.
+  private static func certificateKind(_ verifyResult: Int) -> TransportFailure.Kind {
+    switch Int32(truncatingIfNeeded: verifyResult) {
+    case X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CRL_NOT_YET_VALID: .certificateNotYetValid
+    case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CRL_HAS_EXPIRED: .certificateExpired
+    default: .certificateUntrusted
+    }
+  }
+
+  /// One line for a person: who, and the library's own words. What a server could have put into those words is made
+  /// printable and cut short; they never hold the path or the query of the URL.
+  static func message(_ endpoint: Endpoint?, _ words: String) -> String {
+    let printable = words.unicodeScalars.prefix(300).map { scalar in
+      (0x20...0x7E).contains(scalar.value) ? Character(scalar) : "?"
+    }
+    let text = String(printable)
+    return endpoint.map { "\($0): \(text)" } ?? text
+  }
+}

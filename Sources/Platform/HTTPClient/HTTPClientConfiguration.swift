@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How a client reaches one party. Two parties that need different certificates get two clients.
+package struct HTTPClientConfiguration: Equatable, Sendable {
+  /// As in `fleet-locationd/0.1.0`.
+  package var userAgent: String
+  /// PEM file of the only issuers to trust; nil trusts those of the system.
+  package var caFile: String?
+  /// URL of an HTTP proxy, as in `http://proxy.example.com:3128`; nil goes direct, whatever the environment says.
+  package var proxy: String?
+  /// PEM file of the certificate to show to the server, with `clientKey`, the PEM file of its key.
+  package var clientCertificate: String?
+  package var clientKey: String?
+  /// Lets `http://` through. Whether the address is a loopback address is for the caller to know.
+  package var allowsPlainHTTP = false
+  /// For name, TCP and TLS together; the request's own deadline when that is shorter.
+  package var connectTimeout: Duration = .seconds(10)
+  /// Silence after which TCP asks whether the other end is there. Carriers forget idle mappings after a minute and
+  /// more; whole seconds, 1 or more.
+  package var keepAliveIdle: Duration = .seconds(45)
+  /// How long sent bytes may stay unacknowledged before the kernel gives the connection up. Beyond the usual request
+  /// deadline, which is told first.
+  package var unacknowledgedTimeout: Duration = .seconds(30)
+
+  package init(userAgent: String) {
+    self.userAgent = userAgent
+  }
+}

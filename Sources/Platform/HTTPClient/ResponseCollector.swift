@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+
+/// Gathers an answer as it comes in, within bounds.
+struct ResponseCollector {
+  /// Far beyond what Fleet Engine or a token provider sends; what comes after is passed over.
+  private static let maximumHeaders = 64
+  private static let maximumHeaderBytes = 16_384
+
+  private(set) var headers: [(name: String, value: String)] = []
+  private(set) var body: [UInt8] = []
+  private var headerBytes = 0
+  private let maximumSize: Int
+  /// The body went past its cap.
+  private(set) var isTooLarge = false
+
+  /// - Parameter maximumSize: the most bytes that a body may have.
+  init(maximumSize: Int) {
+    self.maximumSize = maximumSize
+  }
+
+  /// Takes one header line as it stood on the wire. A status line begins a new answer: what came before it was an
+  /// interim one (100 Continue).
+  mutating func addHeaderLine(_ line: UnsafeRawBufferPointer) {
+    let bytes = line.count
+    if unsafe line.starts(with: [0x48, 0x54, 0x54, 0x50, 0x2F]) {  // "HTTP/"
+      headers.removeAll(keepingCapacity: true)
+      headerBytes = 0
+      return
+    }
+    guard let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")), headers.count < ResponseCollector.maximumHeaders,
+      headerBytes + bytes <= ResponseCollector.maximumHeaderBytes
+    else { return }
+    headerBytes += bytes
+    var value = unsafe line[(colon + 1)...]
+    while let first = unsafe value.first, first <= 0x20 { unsafe value.removeFirst() }
+    while let last = unsafe value.last, last <= 0x20 { unsafe value.removeLast() }
+    unsafe headers.append((String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self)))
+  }
+
+  /// Takes a piece of the body; false when it does not fit, and then the answer is not wanted any more.
+  mutating func addBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard bytes.count <= maximumSize - body.count else {
+      isTooLarge = true
+      return false
+    }
+    unsafe body.append(contentsOf: bytes)
+    return true
+  }
+
+  func response(status: Int) -> HTTPResponse {
+    HTTPResponse(status: status, headers: headers, body: body)
+  }
+}

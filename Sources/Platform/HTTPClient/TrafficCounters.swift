@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a client has done since it was made. Bytes are those of HTTP as written in HTTP/1.1, so before HTTP/2 packs
+/// headers and TLS and TCP wrap them: good for comparing days, not for a bill.
+package struct TrafficCounters: Equatable, Sendable {
+  /// Requests that ended, in whatever way, cancelled ones not counted.
+  package var requests: UInt64 = 0
+  /// Connections opened.
+  package var connections: UInt64 = 0
+  /// Request lines, headers and bodies.
+  package var bytesSent: UInt64 = 0
+  /// Status lines, headers and bodies.
+  package var bytesReceived: UInt64 = 0
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+import CCurl
+import EventLoop
+import HTTPMessages
+import Timekeeping
+
+/// A libcurl easy handle with the request it carries and the answer it gathers. It serves one request at a time and is
+/// used again, so that settings and TLS sessions outlive a request.
+@safe final class Transfer {
+  private let easy: EasyHandle
+  private var headerList = HeaderList()
+  private var response = ResponseCollector(maximumSize: 0)
+  private var endpoint: Endpoint?
+  private let settings: HTTPClientConfiguration
+
+  /// Who wants to know how the request ends.
+  var completion: Completion?
+  /// The time at which a new connection judges certificates; nil is the clock of the system.
+  var certificateTime: Timestamp?
+
+  /// - Throws: no memory, or libcurl does not know what is asked of it.
+  init(_ settings: HTTPClientConfiguration) throws(HTTPClientError) {
+    guard let easy = EasyHandle() else { throw HTTPClientError(.unavailable, "libcurl has no memory for a handle") }
+    self.easy = easy
+    self.settings = settings
+    do {
+      try apply(settings)
+    } catch {
+      throw HTTPClientError(.unsupported, "\(error); libcurl 7.85 or later with OpenSSL is needed", cause: error)
+    }
+  }
+
+  /// Identifies the transfer to libcurl.
+  var handle: UnsafeMutableRawPointer { unsafe easy.raw }
+
+  /// Sets what stays the same for all requests.
+  private func apply(_ settings: HTTPClientConfiguration) throws(CurlRefusal) {
+    try easy.set(CURLOPT_NOSIGNAL, 1)
+    // Without it, taking a transfer down waits for a resolver thread that waits for a dead name server.
+    try easy.set(CURLOPT_QUICK_EXIT, 1)
+    try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+    try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+    try easy.set(CURLOPT_PROTOCOLS_STR, settings.allowsPlainHTTP ? "https,http" : "https")
+    try easy.set(CURLOPT_FOLLOWLOCATION, 0)
+    try easy.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+    try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    try easy.set(CURLOPT_PIPEWAIT, 1)
+    try easy.set(CURLOPT_USERAGENT, settings.userAgent)
+    // Set, even to nothing: else the environment would choose a proxy.
+    try easy.set(CURLOPT_PROXY, settings.proxy ?? "")
+    try easy.set(CURLOPT_NOPROXY, "")
+    if let caFile = settings.caFile {
+      try easy.set(CURLOPT_CAINFO, caFile)
+      try easy.set(CURLOPT_CAPATH, nil)
+    }
+    if let certificate = settings.clientCertificate { try easy.set(CURLOPT_SSLCERT, certificate) }
+    if let key = settings.clientKey { try easy.set(CURLOPT_SSLKEY, key) }
+    let idle = Int(clamping: max(settings.keepAliveIdle.wholeSeconds, 1))
+    try easy.set(CURLOPT_TCP_KEEPALIVE, 1)
+    try easy.set(CURLOPT_TCP_KEEPIDLE, idle)
+    try easy.set(CURLOPT_TCP_KEEPINTVL, max(idle / 3, 1))
+    try setCallbacks()
+  }
+
+  private func setCallbacks() throws(CurlRefusal) {
+    // Unretained: the client holds the transfer longer than libcurl holds the handle.
+    let context = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    try unsafe easy.set(CURLOPT_WRITEDATA, pointer: context)
+    try unsafe easy.set(CURLOPT_HEADERDATA, pointer: context)
+    try unsafe easy.set(CURLOPT_SOCKOPTDATA, pointer: context)
+    try unsafe easy.set(CURLOPT_SSL_CTX_DATA, pointer: context)
+    try easy.check(
+      CURLOPT_WRITEFUNCTION,
+      unsafe fleet_easy_set_receiver(easy.raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+        let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+        // Anything but the full count makes libcurl give up with WRITE_ERROR.
+        return unsafe Transfer.at(context)?.response.addBody(piece) == true ? size * count : 0
+      })
+    try easy.check(
+      CURLOPT_HEADERFUNCTION,
+      unsafe fleet_easy_set_receiver(easy.raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+        unsafe Transfer.at(context)?.response.addHeaderLine(UnsafeRawBufferPointer(start: bytes, count: size * count))
+        return size * count
+      })
+    try easy.check(
+      CURLOPT_SOCKOPTFUNCTION,
+      unsafe fleet_easy_set_socket_callback(easy.raw) { context, socket, _ in
+        guard let settings = unsafe Transfer.at(context)?.settings else { return CURL_SOCKOPT_OK }
+        let milliseconds = UInt32(clamping: settings.unacknowledgedTimeout.nanoseconds / 1_000_000)
+        // A kernel that does not have the option does without: the request's own deadline still holds.
+        _ = fleet_socket_set_user_timeout(socket, milliseconds)
+        return CURL_SOCKOPT_OK
+      })
+    try easy.check(
+      CURLOPT_SSL_CTX_FUNCTION,
+      unsafe fleet_easy_set_tls_callback(easy.raw) { _, tls, context in
+        if let time = unsafe Transfer.at(context)?.certificateTime {
+          unsafe fleet_tls_set_time(tls, time.milliseconds / 1000)
+        }
+        return CURLE_OK
+      })
+  }
+
+  private static func at(_ context: UnsafeMutableRawPointer?) -> Transfer? {
+    unsafe context.map { unsafe Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// Sets what this request needs; afterwards the handle can be given to libcurl.
+  ///
+  /// - Throws: kind `local` when the request cannot be sent at all.
+  func prepare(_ request: HTTPRequest) throws(TransportFailure) {
+    endpoint = Endpoint(url: request.url)
+    guard let endpoint, endpoint.scheme == .https || settings.allowsPlainHTTP else {
+      let wanted = settings.allowsPlainHTTP ? "http:// or https://" : "https://"
+      throw TransportFailure(.local, "the URL must begin with \(wanted) and a host")
+    }
+    response = ResponseCollector(maximumSize: request.maximumResponseSize)
+    easy.clearWords()
+    do {
+      try setTarget(request)
+      try headerList.fill(request.headers)
+      try unsafe easy.set(CURLOPT_HTTPHEADER, pointer: UnsafeRawPointer(headerList.first))
+    } catch let refusal as CurlRefusal {
+      throw TransportFailure(.local, FailureTable.message(endpoint, "\(refusal)"))
+    } catch let failure as TransportFailure {
+      throw failure
+    } catch {
+      throw TransportFailure(.local, FailureTable.message(endpoint, "\(error)"))
+    }
+  }
+
+  private func setTarget(_ request: HTTPRequest) throws(CurlRefusal) {
+    try easy.set(CURLOPT_URL, request.url)
+    if request.method == .get {
+      try easy.set(CURLOPT_HTTPGET, 1)
+      try easy.set(CURLOPT_CUSTOMREQUEST, nil)
+    } else {
+      try easy.set(CURLOPT_POST, 1)
+      try easy.set(CURLOPT_CUSTOMREQUEST, request.method == .post ? nil : request.method.rawValue)
+      try easy.setLarge(CURLOPT_POSTFIELDSIZE_LARGE, Int64(request.body.count))
+      if request.body.isEmpty {
+        // An empty array may have no address, and no address would mean to read the body from a callback.
+        try easy.set(CURLOPT_COPYPOSTFIELDS, "")
+      } else {
+        try unsafe request.body.withUnsafeBufferPointer { bytes throws(CurlRefusal) in
+          try unsafe easy.set(CURLOPT_COPYPOSTFIELDS, pointer: UnsafeRawPointer(bytes.baseAddress))
+        }
+      }
+    }
+    try easy.setLarge(CURLOPT_MAXFILESIZE_LARGE, Int64(request.maximumResponseSize))
+    let deadline = max(request.deadline.nanoseconds / 1_000_000, 1)
+    let connecting = max(settings.connectTimeout.nanoseconds / 1_000_000, 1)
+    try easy.set(CURLOPT_TIMEOUT_MS, Int(deadline))
+    try easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(min(deadline, connecting)))
+  }
+
+  /// What became of the request, told after libcurl is done with it.
+  func outcome(_ code: CURLcode) -> HTTPOutcome {
+    guard code != CURLE_OK else { return .response(response.response(status: easy.number(CURLINFO_RESPONSE_CODE))) }
+    if response.isTooLarge || code == CURLE_FILESIZE_EXCEEDED {
+      return .failure(
+        TransportFailure(.tooLarge, FailureTable.message(endpoint, "the answer is longer than the request allows")))
+    }
+    let words = easy.words(for: code)
+    // A name lookup that takes all the time there is has the code of any other timeout; only the words tell.
+    let isLookup = code == CURLE_OPERATION_TIMEDOUT && words.hasPrefix("Resolving timed out")
+    let kind = FailureTable.kind(of: code, verifyResult: easy.number(CURLINFO_SSL_VERIFYRESULT))
+    return .failure(TransportFailure(isLookup ? .unresolved : kind, FailureTable.message(endpoint, words)))
+  }
+
+  /// Adds this transfer's work to the counters.
+  func count(in counters: inout TrafficCounters) {
+    counters.requests &+= 1
+    counters.connections &+= UInt64(clamping: easy.number(CURLINFO_NUM_CONNECTS))
+    counters.bytesSent &+= UInt64(clamping: easy.number(CURLINFO_REQUEST_SIZE))
+    counters.bytesSent &+= easy.largeNumber(CURLINFO_SIZE_UPLOAD_T)
+    counters.bytesReceived &+= UInt64(clamping: easy.number(CURLINFO_HEADER_SIZE))
+    counters.bytesReceived &+= easy.largeNumber(CURLINFO_SIZE_DOWNLOAD_T)
+  }
+
+  /// Lets go of everything that belongs to one request, its secrets first.
+  func clear() {
+    _ = unsafe fleet_easy_set_pointer(easy.raw, CURLOPT_HTTPHEADER, nil)
+    headerList.clear()
+    response = ResponseCollector(maximumSize: 0)
+    completion = nil
+  }
+}

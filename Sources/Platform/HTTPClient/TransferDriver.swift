@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+import CCurl
+import EventLoop
+import Timekeeping
+
+/// A libcurl multi handle on the loop: libcurl says which sockets and which time it waits for, the loop tells it when
+/// they come. It owns the open connections, which close with it.
+@safe final class TransferDriver {
+  private let multi: UnsafeMutableRawPointer
+  private let loop: EventLoop
+  private var timer: LoopTimer?
+  /// One or two, seldom more.
+  private var sources: [(socket: Int32, source: EventSource<IOEvents>)] = []
+  private var onEnd: ((UnsafeMutableRawPointer, CURLcode) -> Void)?
+  /// libcurl wants to be called again at once.
+  private var isDue = false
+  /// Transfers given to libcurl that have not been told as ended.
+  private var pending: Int32 = 0
+
+  /// - Parameter onEnd: called with the handle of a transfer that ended, which is the caller's to remove.
+  init(loop: EventLoop, onEnd: @escaping (UnsafeMutableRawPointer, CURLcode) -> Void) throws(HTTPClientError) {
+    guard let multi = unsafe curl_multi_init() else {
+      throw HTTPClientError(.unavailable, "libcurl has no memory for a multi handle")
+    }
+    unsafe self.multi = multi
+    self.loop = loop
+    unsafe self.onEnd = onEnd
+    do {
+      timer = try loop.makeTimer { [unowned self] in act(CURL_SOCKET_TIMEOUT, 0) }
+    } catch {
+      throw HTTPClientError(.unavailable, error.message, cause: error)
+    }
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    let results = unsafe [
+      fleet_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context),
+      fleet_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context),
+      fleet_multi_set_socket_callback(multi) { _, socket, what, context, _ in
+        unsafe TransferDriver.at(context)?.watch(socket, what)
+        return 0
+      },
+      fleet_multi_set_timer_callback(multi) { _, milliseconds, context in
+        unsafe TransferDriver.at(context)?.setTimer(milliseconds)
+        return 0
+      },
+      fleet_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1),
+      // Connections kept: one to the party, one that may be to its proxy or an older address.
+      fleet_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 2),
+    ]
+    guard results.allSatisfy({ $0 == CURLM_OK }) else {
+      throw HTTPClientError(.unsupported, "libcurl cannot be driven by an event loop (multi_socket)")
+    }
+  }
+
+  deinit {
+    // Nothing may call back into an object that is going away.
+    _ = unsafe fleet_multi_set_socket_callback(multi, nil)
+    _ = unsafe fleet_multi_set_timer_callback(multi, nil)
+    timer?.close()
+    for (_, source) in sources { source.close() }
+    _ = unsafe curl_multi_cleanup(multi)
+  }
+
+  private static func at(_ context: UnsafeMutableRawPointer?) -> TransferDriver? {
+    unsafe context.map { unsafe Unmanaged<TransferDriver>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// Starts a transfer. Its end is told in a later turn of the loop.
+  ///
+  /// - Returns: CURLM_OK, or why libcurl did not take it.
+  func add(_ handle: UnsafeMutableRawPointer) -> CURLMcode {
+    let result = unsafe curl_multi_add_handle(multi, handle)
+    guard result == CURLM_OK else { return result }
+    pending += 1
+    // The first step is taken here, not in a turn of its own: it writes the request when a connection is open.
+    if step(CURL_SOCKET_TIMEOUT, 0) < pending {
+      loop.defer { [weak self] in self?.tellEnded() }
+    }
+    return result
+  }
+
+  /// Takes a transfer away from libcurl, whether it has ended or not.
+  func remove(_ handle: UnsafeMutableRawPointer) {
+    // It fails for a handle that is not there, which then is as it should be.
+    _ = unsafe curl_multi_remove_handle(multi, handle)
+    pending -= 1
+  }
+
+  private func act(_ socket: Int32, _ events: Int32) {
+    withExtendedLifetime(self) {
+      if step(socket, events) < pending { tellEnded() }
+    }
+  }
+
+  /// Lets libcurl go on until it has nothing more to do at once.
+  ///
+  /// - Returns: how many transfers are still running.
+  private func step(_ socket: Int32, _ events: Int32) -> Int32 {
+    var running: Int32 = 0
+    isDue = false
+    _ = unsafe curl_multi_socket_action(multi, socket, events, &running)
+    // A bound, so that the loop gets its turn whatever libcurl wants.
+    for _ in 0..<16 where isDue {
+      isDue = false
+      _ = unsafe curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+    }
+    if isDue { timer?.arm(at: .boot) }
+    return running
+  }
+
+  private func tellEnded() {
+    var left: Int32 = 0
+    while let message = unsafe curl_multi_info_read(multi, &left) {
+      guard unsafe message.pointee.msg == CURLMSG_DONE, let handle = unsafe message.pointee.easy_handle else {
+        continue
+      }
+      // The message goes away with the handle, so it is read before it is told.
+      let code = unsafe message.pointee.data.result
+      unsafe onEnd?(handle, code)
+    }
+  }
+
+  private func setTimer(_ milliseconds: Int) {
+    switch milliseconds {
+    case 0: isDue = true
+    case ..<0: timer?.disarm()
+    default: timer?.arm(at: loop.now.boot + .milliseconds(milliseconds))
+    }
+  }
+
+  private func watch(_ socket: Int32, _ what: Int32) {
+    let index = sources.firstIndex { $0.socket == socket }
+    let events: IOEvents
+    switch what {
+    case CURL_POLL_IN: events = .readable
+    case CURL_POLL_OUT: events = .writable
+    case CURL_POLL_INOUT: events = [.readable, .writable]
+    default:
+      if let index { sources.remove(at: index).source.close() }
+      return
+    }
+    if let index {
+      sources[index].source.watch(for: events)
+    } else {
+      do {
+        let source = try loop.addIO(socket, events) { [unowned self] in act(socket, TransferDriver.flags($0)) }
+        sources.append((socket, source))
+      } catch {
+        // Out of memory: nobody will say when the socket is ready, and the request ends at its deadline.
+        isDue = false
+      }
+    }
+  }
+
+  private static func flags(_ events: IOEvents) -> Int32 {
+    var flags: Int32 = 0
+    if events.contains(.readable) { flags |= CURL_CSELECT_IN }
+    if events.contains(.writable) { flags |= CURL_CSELECT_OUT }
+    if !events.isDisjoint(with: [.error, .hangUp]) { flags |= CURL_CSELECT_ERR }
+    return flags
+  }
+}
