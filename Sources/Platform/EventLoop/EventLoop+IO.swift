@@ -42,4 +42,13 @@ extension EventSource where Event == IOEvents {
   package func watch(for events: IOEvents) {
     setIOEvents(events.rawValue)
   }
+
+  /// Tells nothing, hang-up and error neither, until `resume`.
+  package func pause() {
+    disable()
+  }
+
+  package func resume() {
+    enable()
+  }
 }

@@ -40,6 +40,10 @@ import CSystemd
     if let source = unsafe source { _ = unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_OFF)) }
   }
 
+  func enable() {
+    if let source = unsafe source { _ = unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_ON)) }
+  }
+
   func enableOnce() {
     if let source = unsafe source { _ = unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT)) }
   }

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+package import EventLoop
+import Glibc
+import SystemCalls
+
+/// An open receiver: a serial line in raw mode, or a character device that is no terminal and gives bytes, such as
+/// `/dev/gnss0`. It is exclusive, never waits, and never opens itself again: that is decided elsewhere.
+package final class SerialPort {
+  /// Bytes read at once; at 921,600 baud 4 KiB come in 44 ms.
+  private static let bufferSize = 4096
+
+  private let path: String
+  private var descriptor: Descriptor?
+  private var source: EventSource<IOEvents>?
+  private var buffer = [UInt8](repeating: 0, count: bufferSize)
+  private var onBytes: ((Span<UInt8>) -> Void)?
+  private var onEnd: ((SerialPortError) -> Void)?
+
+  /// Opens a device and reads it on the loop from now on.
+  ///
+  /// - Parameters:
+  ///   - path: a character device, or a link to one.
+  ///   - baud: one of `BaudRate.all`; means nothing to a device that is no terminal.
+  ///   - onBytes: called with what came in, in order; the span lives as long as the call.
+  ///   - onEnd: called once when the device is gone; the port is closed by then.
+  /// - Throws: why it cannot be opened, with what to do about it.
+  package init(
+    loop: EventLoop, path: String, baud: Int, onBytes: @escaping (Span<UInt8>) -> Void,
+    onEnd: @escaping (SerialPortError) -> Void
+  ) throws(SerialPortError) {
+    let descriptor = try SerialPort.open(path)
+    do {
+      try SerialPort.configure(descriptor, path, baud: baud)
+      self.path = path
+      self.onBytes = onBytes
+      self.onEnd = onEnd
+      let rawValue = descriptor.rawValue
+      self.descriptor = consume descriptor
+      do throws(EventLoopError) {
+        source = try loop.addIO(rawValue, .readable) { [weak self] _ in self?.read() }
+      } catch {
+        throw SerialPortError(.failed, "\(path): \(error.message)", cause: error.cause)
+      }
+    }
+  }
+
+  deinit { close() }
+
+  /// Stops reading and closes the device. Nobody is told. Harmless when done twice, and inside `onBytes`.
+  package func close() {
+    onBytes = nil
+    onEnd = nil
+    source?.close()
+    source = nil
+    descriptor = nil
+  }
+
+  private func read() {
+    let result: Descriptor.ReadResult
+    do throws(Errno) {
+      guard let outcome = try descriptor?.read(into: &buffer) else { return }
+      result = outcome
+    } catch {
+      // EIO, ENODEV and ENXIO are what drivers say of a device that was pulled out.
+      end(SerialPortError(.vanished, "\(path): the device is gone (\(error))", cause: error))
+      return
+    }
+    switch result {
+    case .bytes(let count):
+      let buffer = buffer
+      onBytes?(buffer.span.extracting(first: count))
+    case .wouldBlock: break
+    case .end: end(SerialPortError(.vanished, "\(path): the device hung up"))
+    }
+  }
+
+  private func end(_ error: SerialPortError) {
+    let onEnd = onEnd
+    close()
+    onEnd?(error)
+  }
+
+  private static func open(_ path: String) throws(SerialPortError) -> Descriptor {
+    do {
+      return try Descriptor.open(path, O_RDWR | O_NONBLOCK)
+    } catch {
+      throw refusal(path, error)
+    }
+  }
+
+  private static func refusal(_ path: String, _ error: Errno) -> SerialPortError {
+    switch error.code {
+    case ENOENT, ENOTDIR:
+      SerialPortError(
+        .missing,
+        "\(path): there is no such device; plug the receiver in, and look for it with: ls -l /dev/serial/by-id",
+        cause: error)
+    case EACCES, EPERM:
+      SerialPortError(
+        .denied,
+        "\(path): permission denied; the user must be in the device's group, most often dialout: "
+          + "sudo usermod -aG dialout $USER, then log in again", cause: error)
+    case EBUSY:
+      busy(path, error)
+    case EISDIR:
+      SerialPortError(
+        .wrongKind, "\(path): this is a directory; a receiver is a file such as /dev/ttyUSB0", cause: error)
+    case ENODEV, ENXIO:
+      SerialPortError(
+        .missing,
+        "\(path): there is no hardware behind this device (\(error)); look for the receiver with: "
+          + "ls -l /dev/serial/by-id", cause: error)
+    default:
+      SerialPortError(.failed, "\(path): cannot be opened: \(error)", cause: error)
+    }
+  }
+
+  private static func busy(_ path: String, _ error: Errno) -> SerialPortError {
+    SerialPortError(
+      .busy,
+      "\(path): another program has this device; find it with: sudo fuser -v \(path) (often gpsd or ModemManager)",
+      cause: error)
+  }
+
+  /// Takes the device for this program alone and sets the line to raw, 8 data bits, no parity, 1 stop bit.
+  private static func configure(_ descriptor: borrowing Descriptor, _ path: String, baud: Int) throws(SerialPortError) {
+    do {
+      guard try descriptor.status().kind == S_IFCHR else {
+        throw SerialPortError(
+          .wrongKind, "\(path): this is not a device; a recording is read with type = \"replay\"")
+      }
+      let rawValue = descriptor.rawValue
+      // A lock for programs that look for one, root's too; TIOCEXCL for those that do not.
+      do {
+        _ = try Errno.retrying { flock(rawValue, LOCK_EX | LOCK_NB) }
+      } catch {
+        if error.code == EWOULDBLOCK { throw busy(path, error) }
+      }
+      guard isatty(rawValue) == 1 else { return }
+      _ = try Errno.retrying { ioctl(rawValue, UInt(TIOCEXCL)) }
+      try setLine(rawValue, path, baud: baud)
+    } catch let error as SerialPortError {
+      throw error
+    } catch {
+      throw SerialPortError(.failed, "\(path): the line cannot be set up: \(error)", cause: error as? Errno)
+    }
+  }
+
+  private static func setLine(_ rawValue: Int32, _ path: String, baud: Int) throws {
+    guard let speed = BaudRate.speed(baud) else {
+      let known = BaudRate.all.map(String.init).joined(separator: ", ")
+      throw SerialPortError(.badBaud, "\(path): \(baud) is not a baud rate that can be set; it is one of \(known)")
+    }
+    var line = termios()
+    _ = try Errno.retrying { unsafe tcgetattr(rawValue, &line) }
+    let speedBefore = unsafe cfgetispeed(&line)
+    unsafe cfmakeraw(&line)
+    // CLOCAL: a receiver has no modem's carrier line. Without HUPCL a later opening does not reset the receiver.
+    line.c_cflag |= tcflag_t(CLOCAL | CREAD)
+    line.c_cflag &= ~tcflag_t(CSTOPB | PARENB | HUPCL) & ~tcflag_t(CRTSCTS)
+    // At least one byte a read: with 0 a quiet line would look like one that hung up.
+    unsafe withUnsafeMutableBytes(of: &line.c_cc) { characters in
+      unsafe characters[Int(VMIN)] = 1
+      unsafe characters[Int(VTIME)] = 0
+    }
+    unsafe cfsetispeed(&line, speed)
+    unsafe cfsetospeed(&line, speed)
+    _ = try Errno.retrying { unsafe tcsetattr(rawValue, TCSANOW, &line) }
+    // tcsetattr is content when it could do a part of what was asked.
+    _ = try Errno.retrying { unsafe tcgetattr(rawValue, &line) }
+    guard unsafe cfgetispeed(&line) == speed else {
+      throw SerialPortError(.badBaud, "\(path): the device does not do \(baud) baud")
+    }
+    // What came in at another speed is noise.
+    if speedBefore != speed { _ = tcflush(rawValue, TCIFLUSH) }
+  }
+}

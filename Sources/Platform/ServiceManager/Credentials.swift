@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+package import HTTPMessages
+import SystemCalls
+
+/// Reads secrets: systemd credentials, and files that only their owner can read.
+package struct Credentials: Sendable {
+  /// Longer than any token or key that goes into a header.
+  private static let maximumSize = 16_384
+
+  private let directory: String?
+
+  /// - Parameter directory: where systemd put the credentials of this service; by default what CREDENTIALS_DIRECTORY
+  ///   says, and nil when there are none.
+  package init(directory: String? = Credentials.environmentDirectory) {
+    self.directory = directory
+  }
+
+  package static var environmentDirectory: String? {
+    unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
+  }
+
+  /// The credential that the unit names in LoadCredential= or SetCredential=.
+  ///
+  /// - Throws: `missing`, `denied`, `unusable`.
+  package func credential(named name: String) throws(ServiceManagerError) -> Secret {
+    guard !name.isEmpty, !name.contains("/"), name != ".", name != "..", !name.utf8.contains(0) else {
+      throw ServiceManagerError(.unusable, "credential \"\(name.onOneLine)\": this is not a name that systemd allows")
+    }
+    let remedy = "add to the unit: LoadCredential=\(name.onOneLine):/path/of/the/file"
+    guard let directory else {
+      throw ServiceManagerError(
+        .missing, "credential \(name.onOneLine): the service was started without credentials; \(remedy)")
+    }
+    return try Credentials.read("\(directory)/\(name)", isPrivate: false, remedy: remedy)
+  }
+
+  /// A file whose mode lets nobody but its owner in.
+  ///
+  /// - Throws: `missing`, `denied`, `exposed`, `unusable`.
+  package func secret(inFile path: String) throws(ServiceManagerError) -> Secret {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw ServiceManagerError(.missing, "the path of a secret file is empty or holds a NUL")
+    }
+    return try Credentials.read(path, isPrivate: true, remedy: "write the secret into it, with mode 0600")
+  }
+
+  private static func read(_ path: String, isPrivate: Bool, remedy: String) throws(ServiceManagerError) -> Secret {
+    let content: (status: stat, bytes: [UInt8])
+    do {
+      content = try self.content(of: path)
+    } catch {
+      switch error.code {
+      case ENOENT, ENOTDIR:
+        throw ServiceManagerError(.missing, "\(path): there is no such file; \(remedy)", cause: error)
+      case EACCES, EPERM:
+        throw ServiceManagerError(
+          .denied, "\(path): permission denied; the user of the service must own the file", cause: error)
+      default:
+        throw ServiceManagerError(.unusable, "\(path): cannot be read: \(error)", cause: error)
+      }
+    }
+    guard content.status.kind == S_IFREG else {
+      throw ServiceManagerError(.unusable, "\(path): this is not a regular file; \(remedy)")
+    }
+    let others = content.status.st_mode & 0o077
+    guard !isPrivate || others == 0 else {
+      throw ServiceManagerError(
+        .exposed,
+        "\(path): others than its owner have access (mode \(octal(content.status.st_mode & 0o777))); "
+          + "mend it with: chmod 600 \(path)")
+    }
+    return try secret(content.bytes, path)
+  }
+
+  /// What a file is and holds, up to a little more than a secret may have.
+  private static func content(of path: String) throws(Errno) -> (status: stat, bytes: [UInt8]) {
+    // O_NONBLOCK: a FIFO in the place of a file must not hold the service up.
+    let descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+    let status = try descriptor.status()
+    guard status.kind == S_IFREG else { return (status, []) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: maximumSize)
+    while bytes.count <= maximumSize, case .bytes(let count) = try descriptor.read(into: &buffer) {
+      bytes.append(contentsOf: buffer.prefix(count))
+    }
+    return (status, bytes)
+  }
+
+  private static func secret(_ bytes: [UInt8], _ path: String) throws(ServiceManagerError) -> Secret {
+    guard bytes.count <= maximumSize else {
+      throw ServiceManagerError(.unusable, "\(path): longer than \(maximumSize) bytes; a secret is one short text")
+    }
+    // The one line break that an editor puts at the end.
+    var text = bytes[...]
+    if text.last == UInt8(ascii: "\n") { text.removeLast() }
+    if text.last == UInt8(ascii: "\r") { text.removeLast() }
+    guard !text.isEmpty else {
+      throw ServiceManagerError(.unusable, "\(path): the file is empty; it must hold the secret")
+    }
+    guard !text.contains(0), let string = String(validating: text, as: UTF8.self) else {
+      throw ServiceManagerError(.unusable, "\(path): the file is not text; it must hold the secret as one line of text")
+    }
+    return Secret(string)
+  }
+
+  private static func octal(_ mode: mode_t) -> String {
+    let digits = String(mode, radix: 8)
+    return String(repeating: "0", count: max(4 - digits.count, 0)) + digits
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One event for the journal.
+package struct JournalEntry: Equatable, Sendable {
+  /// As in syslog(3): the lower the graver.
+  package enum Priority: Int, Comparable, Sendable, CaseIterable {
+    case error = 3
+    case warning = 4
+    case notice = 5
+    case info = 6
+    case debug = 7
+
+    package static func < (left: Priority, right: Priority) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  package struct Field: Equatable, Sendable {
+    /// Letters A to Z, digits and underscores, beginning with a letter; the journal passes over any other.
+    package var name: String
+    /// Any text.
+    package var value: String
+
+    package init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  package var priority: Priority
+  /// One sentence for a person.
+  package var message: String
+  /// 32 hexadecimal digits that stand for this kind of event, forever.
+  package var messageID: String?
+  package var fields: [Field]
+
+  package init(_ priority: Priority, _ message: String, messageID: String? = nil, fields: [Field] = []) {
+    self.priority = priority
+    self.message = message
+    self.messageID = messageID
+    self.fields = fields
+  }
+
+  /// What sd_journal_sendv(3) takes: `NAME=value`, one array each.
+  var assignments: [[UInt8]] {
+    var assignments = [Array("MESSAGE=\(message)".utf8), Array("PRIORITY=\(priority.rawValue)".utf8)]
+    if let messageID { assignments.append(Array("MESSAGE_ID=\(messageID)".utf8)) }
+    for field in fields where JournalEntry.isName(field.name) {
+      assignments.append(Array("\(field.name)=\(field.value)".utf8))
+    }
+    return assignments
+  }
+
+  private static func isName(_ name: String) -> Bool {
+    guard let first = name.utf8.first, (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first), name.utf8.count <= 64
+    else { return false }
+    return name.utf8.allSatisfy { byte in
+      (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        || byte == UInt8(ascii: "_")
+    }
+  }
+}
