@@ -70,6 +70,7 @@ let package = Package(
       cxxSettings: [.define("NDEBUG"), .define("TOML_EXCEPTIONS", to: "0")]),
     platform("Release", ["Timekeeping", "CLinux"]),
     platform("SystemCalls", []),
+    platform("CommandLineOptions", ["CLinux"]),
     platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"]),
     platform("HTTPClient", ["Timekeeping", "HTTPMessages", "EventLoop", "CCurl"]),
     platform("SerialPort", ["SystemCalls", "EventLoop"]),
@@ -86,7 +87,9 @@ let package = Package(
       ], swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationd",
-      dependencies: ["LocationDaemon", "Configuration", "ServiceManager", "EventLoop", "CLinux", "Release"],
+      dependencies: [
+        "LocationDaemon", "Configuration", "ServiceManager", "EventLoop", "CommandLineOptions", "Release",
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationctl", dependencies: ["Timekeeping", "Positioning", "CLinux", "Release"],

@@ -11,3 +11,9 @@ int64_t fleet_build_epoch(void);
 
 /// Exit code or signal of a child that changed state (si_status is a macro).
 static inline int fleet_child_status(const siginfo_t *info) { return info->si_status; }
+
+/// getopt(3) keeps its place in global variables, which Swift calls unsafe to touch.
+static inline void fleet_getopt_restart(void) { optind = 0; }
+static inline int fleet_optind(void) { return optind; }
+static inline int fleet_optopt(void) { return optopt; }
+static inline const char *fleet_optarg(void) { return optarg; }
