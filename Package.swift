@@ -67,7 +67,11 @@ let package = Package(
       cSettings: [.define("FLEET_BUILD_EPOCH", to: "\(buildEpoch)")]),
     .target(
       name: "CTOML", path: "Sources/Platform/CTOML",
-      cxxSettings: [.define("NDEBUG"), .define("TOML_EXCEPTIONS", to: "0")]),
+      cxxSettings: [
+        .define("NDEBUG"), .define("TOML_EXCEPTIONS", to: "0"), .define("TOML_ENABLE_FORMATTERS", to: "0"),
+        // Settings nest three deep; the parser recurses.
+        .define("TOML_MAX_NESTED_VALUES", to: "16"),
+      ]),
     platform("Release", ["Timekeeping", "CLinux"]),
     platform("SystemCalls", []),
     platform("CommandLineOptions", ["CLinux"]),
@@ -101,6 +105,10 @@ let package = Package(
     .executableTarget(
       name: "fleet-engine-emulator", dependencies: ["FleetEngineEmulator", "CLinux", "Release"],
       swiftSettings: strict),
+
+    tests("PositioningTests", ["Timekeeping", "Positioning"]),
+    tests("ConfigurationTests", ["Timekeeping", "Configuration"]),
+    tests("RouteFileTests", ["Timekeeping", "Positioning", "RouteFile"]),
   ],
   cxxLanguageStandard: .cxx17
 )

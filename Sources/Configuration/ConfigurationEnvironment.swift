@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the settings may ask of the machine: files, variables and the host name. A test passes its own.
+package struct ConfigurationEnvironment {
+  /// Why a file cannot be read.
+  package enum FileProblem: Error, Equatable, Sendable {
+    case missing
+    case directory
+    case notRegular
+    case tooLarge
+    /// What the system said, as in "Permission denied".
+    case refused(String)
+
+    /// The end of a sentence that begins with the name of the file.
+    var explanation: String {
+      switch self {
+      case .missing: "does not exist"
+      case .directory: "is a directory; a file is expected"
+      case .notRegular: "is not a regular file"
+      case .tooLarge: "is too large"
+      case .refused(let reason): "cannot be read: \(reason)"
+      }
+    }
+  }
+
+  /// The contents of a file of at most `limit` bytes.
+  package var readFile: (_ path: String, _ limit: Int) throws(FileProblem) -> [UInt8]
+  /// The names in a directory, in any order; none when there is no such directory.
+  package var listDirectory: (_ path: String) throws(FileProblem) -> [String]
+  /// An environment variable; nil when it is not set.
+  package var variable: (_ name: String) -> String?
+  /// The name of this machine; nil when it has none.
+  package var hostname: () -> String?
+
+  package init(
+    readFile: @escaping (_ path: String, _ limit: Int) throws(FileProblem) -> [UInt8],
+    listDirectory: @escaping (_ path: String) throws(FileProblem) -> [String],
+    variable: @escaping (_ name: String) -> String?,
+    hostname: @escaping () -> String?
+  ) {
+    self.readFile = readFile
+    self.listDirectory = listDirectory
+    self.variable = variable
+    self.hostname = hostname
+  }
+}

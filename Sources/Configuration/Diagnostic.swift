@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A place in a settings file.
+package struct SourcePosition: Hashable, Sendable {
+  /// Path of the file, as it was opened.
+  package let file: String
+  /// From 1; 0 means the file as a whole.
+  package let line: Int
+  /// From 1, in characters; 0 means the line as a whole.
+  package let column: Int
+
+  package init(file: String, line: Int = 0, column: Int = 0) {
+    self.file = file
+    self.line = line
+    self.column = column
+  }
+}
+
+extension SourcePosition: CustomStringConvertible {
+  /// `file:line:column`, as compilers write it.
+  package var description: String {
+    guard line > 0 else { return file }
+    return column > 0 ? "\(file):\(line):\(column)" : "\(file):\(line)"
+  }
+}
+
+/// One thing that is wrong with the settings, or that a reader should know: where, which key, and what to do.
+package struct Diagnostic: Hashable, Sendable {
+  package let position: SourcePosition
+  /// `section.key`; nil when it concerns the file.
+  package let key: String?
+  /// What is wrong, what is allowed, and what to do.
+  package let message: String
+
+  package init(position: SourcePosition, key: String? = nil, message: String) {
+    self.position = position
+    self.key = key
+    self.message = message
+  }
+}
+
+extension Diagnostic: CustomStringConvertible {
+  /// `file:line:column: key: message`, on one line.
+  package var description: String {
+    guard let key else { return "\(position): \(message)" }
+    return "\(position): \(key.printable): \(message)"
+  }
+}
+
+extension String {
+  /// Fit for one line of a terminal: control characters escaped, and cut when it is long.
+  var printable: String {
+    var text = ""
+    for scalar in unicodeScalars.prefix(80) {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse, .surrogate:
+        text += "\\u{\(String(scalar.value, radix: 16))}"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return unicodeScalars.count > 80 ? text + "…" : text
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// Numbers with a unit, as people write them: "10s", "1h 30min", "25 m", "50 km/h", "16 MB".
+enum Quantity {
+  /// What one unit is worth in the base unit of its kind, under each of its names.
+  struct Units: Sendable {
+    /// What is measured: "duration".
+    let noun: String
+    /// The units to name in an error.
+    let offered: String
+    let factors: [String: Double]
+    /// Whether several can stand in a row, as in "1h 30min".
+    let adds: Bool
+    /// A word about a unit that people write and that is not one, by its name.
+    var hints: [String: String] = [:]
+  }
+
+  static let durations = Units(
+    noun: "duration", offered: "ms, s, min, h or days",
+    factors: [
+      "ms": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1, "min": 60, "minute": 60, "minutes": 60, "h": 3600,
+      "hour": 3600, "hours": 3600, "d": 86_400, "day": 86_400, "days": 86_400,
+    ], adds: true, hints: ["m": "write min for minutes"])
+
+  static let distances = Units(
+    noun: "distance", offered: "m or km",
+    factors: ["m": 1, "km": 1000, "ft": 0.3048, "mi": 1609.344], adds: false)
+
+  static let speeds = Units(
+    noun: "speed", offered: "km/h, m/s or mph",
+    factors: ["m/s": 1, "km/h": 1 / 3.6, "mph": 0.44704, "kn": 1852.0 / 3600], adds: false,
+    hints: ["kmh": "write km/h", "kph": "write km/h"])
+
+  static let sizes = Units(
+    noun: "size", offered: "kB, MB or GB",
+    factors: ["B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024, "MiB": 1_048_576, "GiB": 1_073_741_824],
+    adds: false, hints: ["KB": "write kB", "mb": "write MB"])
+
+  /// The value in the base unit (seconds, metres, metres per second, bytes): finite, zero or more.
+  static func parse(_ text: String, as units: Units) throws(ValueProblem) -> Double {
+    var rest = Substring(text).utf8
+    var total = 0.0
+    var terms = 0
+    while true {
+      skipSpaces(&rest)
+      if rest.isEmpty, terms > 0 { return total }
+      guard let number = number(&rest) else {
+        throw ValueProblem(message: "\"\(text.printable)\" is not a \(units.noun); a number and a unit are expected")
+      }
+      skipSpaces(&rest)
+      let name = unit(&rest)
+      guard let factor = units.factors[name] else {
+        if name.isEmpty { throw ValueProblem(message: "\"\(text.printable)\" lacks its unit: \(units.offered)") }
+        let hint = units.hints[name] ?? "the units are \(units.offered)"
+        throw ValueProblem(message: "\"\(name.printable)\" is not a unit of \(units.noun); \(hint)")
+      }
+      total += number * factor
+      terms += 1
+      // Past this nothing is meant, and a Duration or an Int64 of nanoseconds would not hold it.
+      guard total <= 1e12 else { throw ValueProblem(message: "\"\(text.printable)\" is too large") }
+      if !units.adds, !rest.isEmpty {
+        throw ValueProblem(message: "\"\(text.printable)\" is more than one \(units.noun)")
+      }
+    }
+  }
+
+  /// A duration to the nanosecond, at most 100 years.
+  static func duration(_ text: String) throws(ValueProblem) -> Duration {
+    let seconds = try parse(text, as: durations)
+    guard seconds <= 3_155_760_000 else { throw ValueProblem(message: "\"\(text.printable)\" is too large") }
+    return .nanoseconds(Int64((seconds * 1e9).rounded()))
+  }
+
+  /// As a settings file writes it, in the largest unit that leaves no fraction.
+  static func text(_ duration: Duration) -> String {
+    let milliseconds = duration.nanoseconds / 1_000_000
+    if milliseconds == 0 { return "0s" }
+    if milliseconds % 86_400_000 == 0 {
+      return milliseconds == 86_400_000 ? "1 day" : "\(milliseconds / 86_400_000) days"
+    }
+    if milliseconds % 3_600_000 == 0 { return "\(milliseconds / 3_600_000)h" }
+    if milliseconds % 60_000 == 0 { return "\(milliseconds / 60_000)min" }
+    if milliseconds % 1000 == 0 { return "\(milliseconds / 1000)s" }
+    return "\(milliseconds)ms"
+  }
+
+  private static func skipSpaces(_ rest: inout Substring.UTF8View) {
+    while rest.first == UInt8(ascii: " ") { rest.removeFirst() }
+  }
+
+  /// Digits with at most one point between them; no sign, no exponent, nothing else that `Double` would take.
+  private static func number(_ rest: inout Substring.UTF8View) -> Double? {
+    let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: ".") }
+    guard let text = String(digits), text.utf8.count <= 32, text.first != ".", text.last != ".",
+      let number = Double(text)
+    else { return nil }
+    rest.removeFirst(digits.count)
+    return number
+  }
+
+  private static func unit(_ rest: inout Substring.UTF8View) -> String {
+    let name = rest.prefix { byte in
+      byte != UInt8(ascii: " ") && !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+    rest.removeFirst(name.count)
+    return String(Substring(name))
+  }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension SettingKind where Value == String {
+  /// Any text that is not empty and stays on one line.
+  static let text = SettingKind(name: "string", allowed: "") { value throws(ValueProblem) in
+    try value.line(expected: "a string in quotes")
+  }
+
+  /// The path of a file. A relative one begins at the directory of the main settings file.
+  static let path = SettingKind(name: "path", allowed: "") { value throws(ValueProblem) in
+    try value.line(expected: "a path in quotes")
+  }
+
+  /// The path of a device.
+  static let device = SettingKind(name: "path", allowed: "an absolute path") { value throws(ValueProblem) in
+    let path = try value.line(expected: "the path of a device in quotes")
+    guard path.hasPrefix("/") else {
+      throw ValueProblem(message: "\"\(path.printable)\" is not an absolute path, as in \"/dev/ttyUSB0\"")
+    }
+    return path
+  }
+
+  /// A key of an answer, or several with dots between them.
+  static let dottedKey = SettingKind(name: "string", allowed: "a key, or keys with dots between them") {
+    value throws(ValueProblem) in
+    let key = try value.line(expected: "a key in quotes")
+    guard !key.split(separator: ".", omittingEmptySubsequences: false).contains("") else {
+      throw ValueProblem(message: "\"\(key.printable)\" has an empty part between its dots")
+    }
+    return key
+  }
+
+  /// A provider ID.
+  static let identifier = SettingKind(name: "string", allowed: "at most 64 characters, none of `/ : ? , #`") {
+    value throws(ValueProblem) in
+    guard case .string(let text) = value.content else { throw .type(of: value, expected: "a string in quotes") }
+    if let problem = Identifier.problem(of: text) { throw ValueProblem(message: problem) }
+    return text
+  }
+
+  /// A template for the body of a request.
+  static let template = SettingKind(name: "string", allowed: "placeholders `{provider_id}` and `{vehicle_id}`") {
+    value throws(ValueProblem) in
+    guard case .string(let text) = value.content else { throw .type(of: value, expected: "a string in quotes") }
+    // A body may be JSON, whose braces are no placeholders: only what looks like one is checked.
+    try Template.check(text, bracesAreLiteral: true)
+    return text
+  }
+
+  /// The URL of the token provider.
+  static let urlTemplate = SettingKind(
+    name: "URL",
+    allowed: "https; http to a loopback address; placeholders `{provider_id}` and `{vehicle_id}` after the host"
+  ) { value throws(ValueProblem) in
+    let text = try value.line(expected: "a URL in quotes")
+    let address = try WebAddress.parse(text, schemes: ["https", "http"])
+    try address.requireEncryption()
+    try Template.check(text, bracesAreLiteral: false)
+    return text
+  }
+
+  /// The URL of Fleet Engine.
+  static let endpoint = SettingKind(name: "URL", allowed: "https; http to a loopback address; no path") {
+    value throws(ValueProblem) in
+    let text = try value.line(expected: "a URL in quotes")
+    let address = try WebAddress.parse(text, schemes: ["https", "http"])
+    try address.requireEncryption()
+    guard address.path.isEmpty || address.path == "/" else {
+      throw ValueProblem(
+        message: "has the path \"\(address.path.printable)\"; write the scheme and the host alone: "
+          + "\"\(address.origin)\"")
+    }
+    return address.origin
+  }
+
+  /// The URL of a proxy.
+  static let proxy = SettingKind(name: "URL", allowed: "http, https, socks5 or socks5h; no path") {
+    value throws(ValueProblem) in
+    let text = try value.line(expected: "a URL in quotes")
+    let address = try WebAddress.parse(text, schemes: ["http", "https", "socks5", "socks5h"])
+    guard address.path.isEmpty || address.path == "/" else {
+      throw ValueProblem(message: "has a path; write the scheme, the host and the port alone")
+    }
+    return address.origin
+  }
+}
+
+extension SettingKind where Value: RawRepresentable, Value: CaseIterable, Value.RawValue == String {
+  /// One of a few words.
+  ///
+  /// - Parameter notYet: words that are reserved for a later release.
+  static func choice(notYet: [String] = []) -> SettingKind {
+    let words = Value.allCases.map(\.rawValue)
+    let allowed = words.map { "\"\($0)\"" }.joined(separator: ", ")
+    return SettingKind(name: "string", allowed: words.map { "`\"\($0)\"`" }.joined(separator: ", ")) {
+      value throws(ValueProblem) in
+      guard case .string(let word) = value.content else { throw .type(of: value, expected: "one of \(allowed)") }
+      if let choice = Value(rawValue: word) { return choice }
+      if notYet.contains(word) {
+        throw ValueProblem(message: "\"\(word)\" is not supported by this release; allowed: \(allowed)")
+      }
+      let hint = NearestName.find(word, among: words).map { "; did you mean \"\($0)\"?" } ?? ""
+      throw ValueProblem(message: "\"\(word.printable)\" is not allowed; allowed: \(allowed)\(hint)")
+    }
+  }
+}
+
+extension TOMLValue {
+  /// A text that is not empty and has no control characters.
+  func line(expected: String) throws(ValueProblem) -> String {
+    guard case .string(let text) = content else { throw .type(of: self, expected: expected) }
+    guard !text.isEmpty else { throw ValueProblem(message: "is empty; \(expected) is expected") }
+    guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+      throw ValueProblem(message: "has a control character in it")
+    }
+    return text
+  }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// What a setting may be: how its value is read, and how it is described.
+struct SettingKind<Value: Sendable>: Sendable {
+  /// What a reader writes: "duration".
+  let name: String
+  /// The values that are allowed, fit to end "allowed: "; empty when any.
+  let allowed: String
+  let read: @Sendable (TOMLValue) throws(ValueProblem) -> Value
+}
+
+/// Why a value is not allowed.
+struct ValueProblem: Error, Equatable {
+  let message: String
+  /// Where, when it is not where the value begins.
+  var position: SourcePosition?
+
+  /// The value is of another type.
+  static func type(of value: TOMLValue, expected: String) -> ValueProblem {
+    ValueProblem(message: "is \(value.typeName); \(expected) is expected")
+  }
+}
+
+extension SettingKind where Value == Bool {
+  static let boolean = SettingKind(name: "boolean", allowed: "") { value throws(ValueProblem) in
+    guard case .boolean(let isTrue) = value.content else {
+      throw .type(of: value, expected: "true or false, without quotes,")
+    }
+    return isTrue
+  }
+}
+
+extension SettingKind where Value == Int {
+  static func integer(_ range: ClosedRange<Int>) -> SettingKind {
+    SettingKind(name: "integer", allowed: "\(range.lowerBound) to \(range.upperBound)") { value throws(ValueProblem) in
+      guard case .integer(let number) = value.content else {
+        throw .type(of: value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
+      }
+      guard let number = Int(exactly: number), range.contains(number) else {
+        throw ValueProblem(message: "\(number) is out of range; allowed: \(range.lowerBound) to \(range.upperBound)")
+      }
+      return number
+    }
+  }
+
+  /// One of a few numbers.
+  static func integer(oneOf numbers: [Int], notYet: [String]) -> SettingKind {
+    let allowed = numbers.map(String.init).joined(separator: ", ")
+    return SettingKind(name: "integer", allowed: allowed) { value throws(ValueProblem) in
+      if case .string(let text) = value.content, notYet.contains(text) {
+        throw ValueProblem(message: "\"\(text)\" is not supported by this release; allowed: \(allowed)")
+      }
+      guard case .integer(let number) = value.content else {
+        throw .type(of: value, expected: "one of the numbers \(allowed)")
+      }
+      guard let number = Int(exactly: number), numbers.contains(number) else {
+        throw ValueProblem(message: "\(number) is not allowed; allowed: \(allowed)")
+      }
+      return number
+    }
+  }
+}
+
+extension SettingKind where Value == Double {
+  /// A number without a unit.
+  static func number(_ range: ClosedRange<Double>) -> SettingKind {
+    let allowed = "\(plain(range.lowerBound)) to \(plain(range.upperBound))"
+    return SettingKind(name: "number", allowed: allowed) { value throws(ValueProblem) in
+      let number: Double
+      switch value.content {
+      case .integer(let whole): number = Double(whole)
+      case .float(let real): number = real
+      default: throw .type(of: value, expected: "a number from \(allowed)")
+      }
+      guard range.contains(number) else {
+        throw ValueProblem(message: "\(number) is out of range; allowed: \(allowed)")
+      }
+      return number
+    }
+  }
+
+  /// - Parameter range: metres.
+  static func distance(_ range: ClosedRange<Double>) -> SettingKind {
+    quantity(.distance, range, allowed: "\(metres(range.lowerBound)) to \(metres(range.upperBound))")
+  }
+
+  /// - Parameter range: kilometres per hour; the value is in metres per second.
+  static func speed(_ range: ClosedRange<Double>) -> SettingKind {
+    quantity(
+      .speed, range.lowerBound / 3.6...range.upperBound / 3.6,
+      allowed: "\(plain(range.lowerBound)) km/h to \(plain(range.upperBound)) km/h")
+  }
+
+  private enum Measure { case distance, speed }
+
+  private static func quantity(_ measure: Measure, _ range: ClosedRange<Double>, allowed: String) -> SettingKind {
+    let (units, example) = measure == .distance ? (Quantity.distances, "m") : (Quantity.speeds, "km/h")
+    return SettingKind(name: units.noun, allowed: allowed) { value throws(ValueProblem) in
+      let text = try value.quantityText(noun: units.noun, example: example)
+      let number = try Quantity.parse(text, as: units)
+      // Halves of a unit in the last place are not worth an error: 1000 km/h is 277.777… m/s.
+      guard (range.lowerBound * (1 - 1e-12)...range.upperBound * (1 + 1e-12)).contains(number) else {
+        throw ValueProblem(message: "\"\(text.printable)\" is out of range; allowed: \(allowed)")
+      }
+      return number
+    }
+  }
+
+  private static func metres(_ metres: Double) -> String {
+    metres >= 1000 ? "\(plain(metres / 1000)) km" : "\(plain(metres)) m"
+  }
+
+  private static func plain(_ number: Double) -> String {
+    Int(exactly: number).map { "\($0)" } ?? "\(number)"
+  }
+}
+
+extension SettingKind where Value == Duration {
+  static func duration(_ range: ClosedRange<Duration>) -> SettingKind {
+    let allowed = "\(Quantity.text(range.lowerBound)) to \(Quantity.text(range.upperBound))"
+    return SettingKind(name: "duration", allowed: allowed) { value throws(ValueProblem) in
+      let text = try value.quantityText(noun: "duration", example: "s")
+      let duration = try Quantity.duration(text)
+      guard range.contains(duration) else {
+        throw ValueProblem(message: "\"\(text.printable)\" is out of range; allowed: \(allowed)")
+      }
+      return duration
+    }
+  }
+}
+
+extension TOMLValue {
+  /// The text of a quantity; a bare number is an error that shows how to write it.
+  fileprivate func quantityText(noun: String, example: String) throws(ValueProblem) -> String {
+    switch content {
+    case .string(let text): return text
+    case .integer, .float:
+      let written = content.source
+      let unit = example == "s" ? "s" : " \(example)"
+      throw ValueProblem(message: "has no unit; write a \(noun) with one, in quotes, as in \"\(written)\(unit)\"")
+    default:
+      throw .type(of: self, expected: "a \(noun) in quotes, as in \"10\(example == "s" ? "s" : " \(example)")\",")
+    }
+  }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// Makes `Settings` of what the reader reads, and checks what no key can check alone.
+struct SettingsBuilder {
+  private var reader: SettingsReader
+  private let environment: ConfigurationEnvironment
+  /// Where relative paths begin; empty is the working directory.
+  private let directory: String
+
+  init(reader: SettingsReader, environment: ConfigurationEnvironment, directory: String) {
+    self.reader = reader
+    self.environment = environment
+    self.directory = directory
+  }
+
+  /// The settings and the warnings. Every part is read before the first problem is thrown.
+  mutating func build() throws(ConfigurationError) -> (Settings, [Diagnostic]) {
+    let type = reader.read(SettingKeys.sourceType)
+    reader.checkNames(sourceType: type)
+    let vehicle = vehicle()
+    let source = source(type)
+    let token = token()
+    let fleetEngine = fleetEngine()
+    let reporting = reporting(endpoint: fleetEngine?.endpoint)
+    let filter = filter()
+    let backlog = backlog()
+    let log = log()
+    reader.sort()
+    guard reader.problems.isEmpty, let vehicle, let source, let token, let fleetEngine, let reporting, let filter,
+      let backlog, let log
+    else {
+      throw ConfigurationError(code: .invalid, diagnostics: reader.problems, warnings: reader.warnings)
+    }
+    let settings = Settings(
+      vehicle: vehicle, source: source, token: token, fleetEngine: fleetEngine, reporting: reporting, filter: filter,
+      backlog: backlog, log: log)
+    return (settings, reader.warnings)
+  }
+
+  private mutating func vehicle() -> Settings.Vehicle? {
+    let provider = reader.read(SettingKeys.providerID)
+    var vehicle: String?
+    if let source = reader.read(SettingKeys.vehicleID) {
+      do throws(ValueProblem) {
+        vehicle = try source.resolve(in: environment, directory: directory)
+      } catch {
+        reader.problem(with: SettingKeys.vehicleID, error.message)
+      }
+    }
+    guard let provider, let vehicle else { return nil }
+    return Settings.Vehicle(providerID: provider, vehicleID: vehicle)
+  }
+
+  private mutating func source(_ type: SourceType?) -> Settings.Source? {
+    let silence = reader.read(SettingKeys.silenceTimeout)
+    let kind: Settings.Source.Kind?
+    switch type {
+    case .serial: kind = serial()
+    case .simulated: kind = simulated()
+    case .replay: kind = replay()
+    case nil: kind = nil
+    }
+    guard let silence, let kind else { return nil }
+    return Settings.Source(kind: kind, silenceTimeout: silence)
+  }
+
+  private mutating func serial() -> Settings.Source.Kind? {
+    let (device, baud) = (reader.read(SettingKeys.device), reader.read(SettingKeys.baud))
+    guard let device, let baud else { return nil }
+    return .serial(device: device, baud: baud)
+  }
+
+  private mutating func simulated() -> Settings.Source.Kind? {
+    let (route, speed) = (path(SettingKeys.route), reader.read(SettingKeys.speed))
+    let (loop, noise) = (reader.read(SettingKeys.loop), reader.read(SettingKeys.noise))
+    let seed = reader.read(SettingKeys.seed)
+    guard let route, let speed, let loop, let noise, let seed else { return nil }
+    return .simulated(
+      Settings.Source.Simulated(route: route, speed: speed, loop: loop, noise: noise, seed: UInt64(clamping: seed)))
+  }
+
+  private mutating func replay() -> Settings.Source.Kind? {
+    let written = reader.read(SettingKeys.file)
+    let (pace, time) = (reader.read(SettingKeys.pace), reader.read(SettingKeys.time))
+    guard let written, let pace else { return nil }
+    let file = written == "-" ? written : written.relativePath(in: directory)
+    return .replay(Settings.Source.Replay(file: file, pace: pace, time: time ?? (pace > 0 ? .shift : .keep)))
+  }
+
+  private mutating func token() -> Settings.Token? {
+    _ = reader.read(SettingKeys.provider)
+    let (url, method, body) = (
+      reader.read(SettingKeys.url), reader.read(SettingKeys.method), reader.read(SettingKeys.body)
+    )
+    let headers = reader.read(SettingKeys.headers) ?? []
+    let (tokenKey, expirationKey) = (reader.read(SettingKeys.tokenKey), reader.read(SettingKeys.expirationKey))
+    let (format, creationKey) = (reader.read(SettingKeys.expirationFormat), reader.read(SettingKeys.creationKey))
+    let deadline = reader.read(SettingKeys.tokenDeadline)
+    let caFile = path(SettingKeys.tokenCAFile)
+    let (certificate, key) = (path(SettingKeys.clientCertificate), path(SettingKeys.clientKey))
+    if body != nil, method == .get {
+      reader.problem(with: SettingKeys.body, "is sent with method = \"POST\" only; the method is \"GET\"")
+    }
+    if certificate != nil, !reader.isWritten(SettingKeys.clientKey) {
+      reader.problem(with: SettingKeys.clientCertificate, "needs `client_key`, the private key of the certificate")
+    }
+    if key != nil, !reader.isWritten(SettingKeys.clientCertificate) {
+      reader.problem(with: SettingKeys.clientKey, "needs `client_certificate`, the certificate of the key")
+    }
+    if let format { checkExpiration(format) }
+    guard let url, let method, let tokenKey, let format, let deadline else { return nil }
+    return Settings.Token(
+      url: url, method: method, body: body, headers: headers.map(resolved), tokenKey: tokenKey,
+      expirationKey: expirationKey, expirationFormat: format, creationKey: creationKey, deadline: deadline,
+      caFile: caFile, clientCertificate: certificate, clientKey: key)
+  }
+
+  private mutating func checkExpiration(_ format: Settings.Token.ExpirationFormat) {
+    switch format {
+    case .epochSeconds, .epochMilliseconds, .seconds, .rfc3339:
+      guard !reader.isWritten(SettingKeys.expirationKey) else { return }
+      reader.problem(
+        with: SettingKeys.expirationFormat,
+        "\"\(format.rawValue)\" needs `expiration_key`, the key of the answer that holds the expiration")
+    case .jwt:
+      if reader.isWritten(SettingKeys.expirationKey) {
+        reader.warning(about: SettingKeys.expirationKey, "is not read with expiration_format = \"jwt\"")
+      }
+    case .auto: break
+    }
+  }
+
+  private func resolved(_ header: Settings.Token.Header) -> Settings.Token.Header {
+    guard case .file(let path) = header.value else { return header }
+    return Settings.Token.Header(name: header.name, value: .file(path.relativePath(in: directory)))
+  }
+
+  private mutating func fleetEngine() -> Settings.FleetEngine? {
+    let (endpoint, field) = (reader.read(SettingKeys.endpoint), reader.read(SettingKeys.positionField))
+    let (deadline, caFile) = (reader.read(SettingKeys.deadline), path(SettingKeys.caFile))
+    let proxy = reader.read(SettingKeys.proxy)
+    guard let endpoint, let field, let deadline else { return nil }
+    return Settings.FleetEngine(
+      endpoint: endpoint, positionField: field, deadline: deadline, caFile: caFile, proxy: proxy)
+  }
+
+  /// - Parameter endpoint: nil when it is wrong; then the rules that depend on it are left for the next run.
+  private mutating func reporting(endpoint: String?) -> Settings.Reporting? {
+    let (interval, written) = (reader.read(SettingKeys.interval), reader.read(SettingKeys.heartbeat))
+    let (stop, distance) = (reader.read(SettingKeys.stopTimeout), reader.read(SettingKeys.distance))
+    let heading = reader.read(SettingKeys.heading)
+    guard let interval, let written, let stop, let distance, let heading else { return nil }
+    var heartbeat = written
+    if !reader.isWritten(SettingKeys.heartbeat), interval > heartbeat { heartbeat = interval }
+    let isLoopback = endpoint.map(SettingsBuilder.isLoopback) ?? true
+    if interval < .seconds(5), !isLoopback {
+      reader.problem(
+        with: SettingKeys.interval,
+        "is under 5s, which Fleet Engine does not take; allowed: 5s to 60s (less only with an endpoint on loopback)")
+    }
+    if heartbeat < interval {
+      reader.problem(
+        with: SettingKeys.heartbeat,
+        "is shorter than the interval, \(Quantity.text(interval)); allowed: \(Quantity.text(interval)) to 50s")
+    } else if heartbeat > .seconds(50), heartbeat > interval {
+      reader.problem(
+        with: SettingKeys.heartbeat,
+        "is over 50s: with the time that a request takes, gaps would pass the minute after which a vehicle counts as lost"
+      )
+    } else if heartbeat < .seconds(5), !isLoopback {
+      reader.problem(with: SettingKeys.heartbeat, "is under 5s, which Fleet Engine does not take; allowed: 5s to 50s")
+    }
+    if interval > .seconds(50) {
+      reader.warning(
+        about: SettingKeys.interval, "is over 50s: with the time that a request takes, gaps may pass a minute")
+    }
+    return Settings.Reporting(
+      interval: interval, heartbeat: heartbeat, stopTimeout: stop, distance: distance, heading: heading)
+  }
+
+  private mutating func filter() -> Settings.Filter? {
+    let (accuracy, speed) = (reader.read(SettingKeys.maxAccuracy), reader.read(SettingKeys.maxSpeed))
+    let (satellites, hdop) = (reader.read(SettingKeys.minSatellites), reader.read(SettingKeys.maxHDOP))
+    let age = reader.read(SettingKeys.maxFixAge)
+    guard let accuracy, let speed, let satellites, let hdop, let age else { return nil }
+    return Settings.Filter(
+      maxAccuracy: accuracy, maxSpeed: speed, minSatellites: satellites, maxHDOP: hdop, maxAge: age)
+  }
+
+  private mutating func backlog() -> Settings.Backlog? {
+    let (locations, age) = (reader.read(SettingKeys.maxLocations), reader.read(SettingKeys.maxBacklogAge))
+    let batch = reader.read(SettingKeys.batch)
+    guard let locations, let age, let batch else { return nil }
+    return Settings.Backlog(maxLocations: locations, maxAge: age, batch: batch)
+  }
+
+  private mutating func log() -> Settings.Log? {
+    let (level, positions) = (reader.read(SettingKeys.level), reader.read(SettingKeys.positions))
+    guard let level, let positions else { return nil }
+    return Settings.Log(level: level, positions: positions)
+  }
+
+  private mutating func path(_ key: SettingKey<String>) -> String? {
+    reader.read(key)?.relativePath(in: directory)
+  }
+
+  private static func isLoopback(_ endpoint: String) -> Bool {
+    (try? WebAddress.parse(endpoint, schemes: ["https", "http"]).isLoopback) ?? false
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A settings file as it was read, with the files of the directory `conf.d` beside it laid over it.
+package struct SettingsFile: Equatable, Sendable {
+  package let settings: Settings
+  /// What is worth a look and no error, in the order of the files and lines.
+  package let warnings: [Diagnostic]
+  /// Every file that was read, in the order in which they were merged.
+  package let files: [String]
+
+  /// Bytes; a settings file of a person is a few thousand.
+  static let largest = 1_000_000
+
+  /// Reads the file and every `conf.d/*.toml` beside it, in the order of their names (as bytes; names with a leading
+  /// dot are left out). A key of a later file replaces the same key of an earlier one; sections and headers are merged.
+  ///
+  /// - Parameters:
+  ///   - path: the main file. Relative paths in any of the files begin at its directory.
+  ///   - environment: the machine that the settings may refer to.
+  /// - Throws: everything that is wrong, at once.
+  package static func load(
+    path: String, environment: ConfigurationEnvironment
+  ) throws(ConfigurationError) -> SettingsFile {
+    let directory = directory(of: path)
+    var files = [path]
+    do throws(ConfigurationEnvironment.FileProblem) {
+      let extras = "conf.d".relativePath(in: directory)
+      let names = try environment.listDirectory(extras)
+      files += names.filter { $0.hasSuffix(".toml") && !$0.hasPrefix(".") }
+        .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        .map { "\(extras)/\($0)" }
+    } catch {
+      let extras = "conf.d".relativePath(in: directory)
+      throw ConfigurationError(
+        code: .unreadable,
+        diagnostics: [Diagnostic(position: SourcePosition(file: extras), message: error.explanation)])
+    }
+
+    var root: TOMLValue?
+    var unreadable: [Diagnostic] = []
+    var malformed: [Diagnostic] = []
+    for file in files {
+      let bytes: [UInt8]
+      do throws(Diagnostic) {
+        bytes = try read(file, isMain: file == path, environment)
+      } catch {
+        unreadable.append(error)
+        continue
+      }
+      do throws(Diagnostic) {
+        let value = try TOMLParser.parse(bytes, file: file)
+        root = root?.overlaid(by: value, merges: isMerged) ?? value
+      } catch {
+        malformed.append(error)
+      }
+    }
+    guard let root, unreadable.isEmpty, malformed.isEmpty else {
+      throw ConfigurationError(
+        code: unreadable.isEmpty ? .syntax : .unreadable, diagnostics: unreadable + malformed)
+    }
+    var builder = SettingsBuilder(
+      reader: SettingsReader(root: root, files: files), environment: environment, directory: directory)
+    let (settings, warnings) = try builder.build()
+    return SettingsFile(settings: settings, warnings: warnings, files: files)
+  }
+
+  /// Sections merge key by key and the headers name by name; any other table is one value.
+  private static func isMerged(_ path: [String]) -> Bool {
+    path.count < 2 || path == [SettingKeys.headers.section.rawValue, SettingKeys.headers.name]
+  }
+
+  private static func read(
+    _ file: String, isMain: Bool, _ environment: ConfigurationEnvironment
+  ) throws(Diagnostic) -> [UInt8] {
+    let position = SourcePosition(file: file)
+    let bytes: [UInt8]
+    do throws(ConfigurationEnvironment.FileProblem) {
+      bytes = try environment.readFile(file, largest)
+    } catch {
+      let advice =
+        switch error {
+        case .missing: "; copy the example that comes with the program, or name another file"
+        case .tooLarge: ": a settings file has at most \(largest / 1_000_000) MB"
+        case .refused: "; the user of the service must be able to read it"
+        case .directory, .notRegular: ""
+        }
+      throw Diagnostic(position: position, message: error.explanation + advice)
+    }
+    guard !isMain || bytes.contains(where: { !" \t\r\n".utf8.contains($0) }) else {
+      throw Diagnostic(
+        position: position, message: "is empty; at least [vehicle], [source] and [token] are expected")
+    }
+    if let line = invalidLine(bytes) {
+      throw Diagnostic(
+        position: SourcePosition(file: file, line: line), message: "is not UTF-8 text; save the file as UTF-8")
+    }
+    return bytes
+  }
+
+  /// The number of the first line that is not UTF-8.
+  private static func invalidLine(_ bytes: [UInt8]) -> Int? {
+    guard String(validating: bytes, as: UTF8.self) == nil else { return nil }
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    let index = lines.firstIndex { String(validating: $0, as: UTF8.self) == nil }
+    return (index ?? 0) + 1
+  }
+
+  /// Empty when the path has none.
+  private static func directory(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "" }
+    // The root has its slash as its name, and joins without another.
+    return slash == path.startIndex ? "/." : String(path[..<slash])
+  }
+}

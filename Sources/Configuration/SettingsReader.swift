@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Reads keys from the merged text of the settings files, and collects what is wrong with them.
+struct SettingsReader {
+  private let root: TOMLValue
+  /// The files in the order in which they were merged; the first is the main one.
+  private let files: [String]
+  private(set) var problems: [Diagnostic] = []
+  private(set) var warnings: [Diagnostic] = []
+
+  init(root: TOMLValue, files: [String]) {
+    self.root = root
+    self.files = files
+  }
+
+  /// The value of a key, or its default. Nil when it is optional and not written, or when it is wrong: then the problem is noted.
+  mutating func read<Value>(_ key: SettingKey<Value>) -> Value? {
+    let value: TOMLValue
+    if let member = member(of: key) {
+      value = member.value
+    } else {
+      switch key.absence {
+      case .none: return nil
+      case .value(let content): value = TOMLValue(content: content, position: position(of: key))
+      case .required:
+        let allowed = key.allowed.isEmpty ? "" : " (\(key.allowed.filter { $0 != "`" }))"
+        problem(with: key, "is missing; a \(key.typeName) is expected\(allowed)")
+        return nil
+      }
+    }
+    do throws(ValueProblem) {
+      return try key.kind.read(value)
+    } catch {
+      problems.append(
+        Diagnostic(position: error.position ?? value.position, key: key.path, message: error.message))
+      return nil
+    }
+  }
+
+  /// Where the value of a key stands; its section or the main file when it is not written.
+  func position(of key: some DescribedSetting) -> SourcePosition {
+    member(of: key)?.value.position ?? root.members[key.section.rawValue]?.keyPosition
+      ?? SourcePosition(file: files.first ?? "")
+  }
+
+  func isWritten(_ key: some DescribedSetting) -> Bool { member(of: key) != nil }
+
+  mutating func problem(with key: some DescribedSetting, _ message: String) {
+    problems.append(Diagnostic(position: position(of: key), key: key.path, message: message))
+  }
+
+  mutating func warning(about key: some DescribedSetting, _ message: String) {
+    warnings.append(Diagnostic(position: position(of: key), key: key.path, message: message))
+  }
+
+  /// Notes every section and key that does not exist, or does not belong to this type of source.
+  ///
+  /// - Parameter sourceType: nil when it is not known; then no key is said to belong to another.
+  mutating func checkNames(sourceType: SourceType?) {
+    for (name, member) in root.members {
+      guard let section = SettingSection(rawValue: name) else {
+        unknownSection(name, member)
+        continue
+      }
+      guard case .table(let members) = member.value.content else {
+        problems.append(
+          Diagnostic(
+            position: member.value.position, key: name,
+            message: "is \(member.value.typeName); a table is expected, which begins with the line [\(name)]"))
+        continue
+      }
+      for (name, member) in members {
+        if let key = SettingKeys.all.first(where: { $0.section == section && $0.name == name }) {
+          checkSourceType(key, member, sourceType)
+        } else {
+          unknownKey(name, member, in: section)
+        }
+      }
+    }
+  }
+
+  /// In the order of the files and lines.
+  mutating func sort() {
+    problems = sorted(problems)
+    warnings = sorted(warnings)
+  }
+
+  private func sorted(_ diagnostics: [Diagnostic]) -> [Diagnostic] {
+    func order(_ diagnostic: Diagnostic) -> (Int, Int, Int, String) {
+      let position = diagnostic.position
+      return (
+        files.firstIndex(of: position.file) ?? files.count, position.line, position.column, diagnostic.key ?? ""
+      )
+    }
+    return diagnostics.sorted { order($0) < order($1) }
+  }
+
+  private func member(of key: some DescribedSetting) -> TOMLValue.Member? {
+    root.members[key.section.rawValue]?.value.members[key.name]
+  }
+
+  private mutating func unknownSection(_ name: String, _ member: TOMLValue.Member) {
+    let sections = SettingSection.allCases.map(\.rawValue)
+    let hint: String
+    if let key = SettingKeys.all.first(where: { $0.name == name }) {
+      hint = "it belongs under [\(key.section.rawValue)]"
+    } else if let section = NearestName.find(name, among: sections) {
+      hint = "did you mean [\(section)]?"
+    } else {
+      hint = "the sections are \(sections.joined(separator: ", "))"
+    }
+    problems.append(Diagnostic(position: member.keyPosition, key: name, message: "is not a section; \(hint)"))
+  }
+
+  private mutating func unknownKey(_ name: String, _ member: TOMLValue.Member, in section: SettingSection) {
+    let siblings = SettingKeys.all.filter { $0.section == section }.map(\.name)
+    let hint: String
+    if let sibling = NearestName.find(name, among: siblings) {
+      hint = "did you mean `\(sibling)`?"
+    } else if let other = SettingKeys.all.first(where: { $0.name == name }) {
+      hint = "it belongs under [\(other.section.rawValue)]"
+    } else if let near = NearestName.find(name, among: SettingKeys.all.map(\.name)),
+      let other = SettingKeys.all.first(where: { $0.name == near })
+    {
+      hint = "did you mean `\(near)` under [\(other.section.rawValue)]?"
+    } else {
+      hint = "the keys of [\(section.rawValue)] are \(siblings.joined(separator: ", "))"
+    }
+    problems.append(
+      Diagnostic(
+        position: member.keyPosition, key: "\(section.rawValue).\(name)", message: "is not a setting; \(hint)"))
+  }
+
+  private mutating func checkSourceType(
+    _ key: any DescribedSetting, _ member: TOMLValue.Member, _ sourceType: SourceType?
+  ) {
+    guard let owner = key.sourceType, let sourceType, owner != sourceType else { return }
+    let typeFile = position(of: SettingKeys.sourceType).file
+    let message = "belongs to type = \"\(owner.rawValue)\"; the type is \"\(sourceType.rawValue)\""
+    let diagnostic = Diagnostic(position: member.keyPosition, key: key.path, message: message)
+    // A later file that changes the type need not, and cannot, take away the keys of the old one.
+    let keyFile = member.keyPosition.file
+    if let typeIndex = files.firstIndex(of: typeFile), let keyIndex = files.firstIndex(of: keyFile),
+      keyIndex < typeIndex
+    {
+      warnings.append(
+        Diagnostic(position: member.keyPosition, key: key.path, message: "is left out: it \(message) by \(typeFile)"))
+    } else {
+      problems.append(diagnostic)
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A value of a TOML text, and where it stands.
+struct TOMLValue: Equatable, Sendable {
+  enum Content: Equatable, Sendable {
+    case string(String)
+    case integer(Int64)
+    case float(Double)
+    case boolean(Bool)
+    /// A date, a time of day or both: no setting is one.
+    case dateTime
+    case array([TOMLValue])
+    case table([String: Member])
+  }
+
+  /// A key of a table and what it says.
+  struct Member: Equatable, Sendable {
+    let keyPosition: SourcePosition
+    var value: TOMLValue
+  }
+
+  var content: Content
+  let position: SourcePosition
+
+  /// The members when this is a table, else none.
+  var members: [String: Member] {
+    if case .table(let members) = content { return members }
+    return [:]
+  }
+
+  /// What this is, with its article, for a sentence.
+  var typeName: String {
+    switch content {
+    case .string: "a string"
+    case .integer: "a whole number"
+    case .float: "a number"
+    case .boolean: "true or false"
+    case .dateTime: "a date or time"
+    case .array: "an array"
+    case .table: "a table"
+    }
+  }
+
+  /// Lays a later file over this one: a key of the later file replaces the same key of this one as a whole, but where both are
+  /// tables that merge, their keys are merged.
+  ///
+  /// - Parameter merges: whether the table of this path (`[]` is the root) is merged rather than replaced.
+  func overlaid(by later: TOMLValue, path: [String] = [], merges: ([String]) -> Bool) -> TOMLValue {
+    guard case .table(var members) = content, case .table(let laterMembers) = later.content, merges(path) else {
+      return later
+    }
+    for (name, member) in laterMembers {
+      if let earlier = members[name] {
+        members[name] = Member(
+          keyPosition: member.keyPosition,
+          value: earlier.value.overlaid(by: member.value, path: path + [name], merges: merges))
+      } else {
+        members[name] = member
+      }
+    }
+    return TOMLValue(content: .table(members), position: position)
+  }
+}
+
+extension TOMLValue.Content {
+  /// As it is written in a settings file; tables and arrays are not.
+  var source: String {
+    switch self {
+    case .string(let text): "\"\(text)\""
+    case .integer(let number): "\(number)"
+    case .float(let number): "\(number)"
+    case .boolean(let isTrue): isTrue ? "true" : "false"
+    case .dateTime, .array, .table: ""
+    }
+  }
+}

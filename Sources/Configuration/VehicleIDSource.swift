@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Where the ID of the vehicle stands: one settings file can serve many vehicles.
+enum VehicleIDSource: Equatable, Sendable {
+  case literal(String)
+  /// Path of a file that holds nothing else.
+  case file(String)
+  /// The name of a systemd credential.
+  case credential(String)
+  case hostname
+  /// The name of an environment variable.
+  case environment(String)
+
+  /// The ID itself, checked.
+  ///
+  /// - Parameter directory: where a relative path begins.
+  func resolve(in environment: ConfigurationEnvironment, directory: String) throws(ValueProblem) -> String {
+    let (text, origin) = try find(in: environment, directory: directory)
+    let id = String(text.trimmingWhitespace())
+    if let problem = Identifier.problem(ofVehicle: id) {
+      throw ValueProblem(message: origin.map { "\($0) \(problem)" } ?? problem)
+    }
+    return id
+  }
+
+  /// The text, and what to call the place where it was found.
+  private func find(
+    in environment: ConfigurationEnvironment, directory: String
+  ) throws(ValueProblem) -> (String, String?) {
+    switch self {
+    case .literal(let text): return (text, nil)
+    case .file(let path):
+      let path = path.relativePath(in: directory)
+      return (try Self.read(path, "the file \(path.printable)", environment), "the ID in \(path.printable)")
+    case .credential(let name):
+      guard let directory = environment.variable("CREDENTIALS_DIRECTORY"), !directory.isEmpty else {
+        throw ValueProblem(
+          message: "there are no credentials: CREDENTIALS_DIRECTORY is not set; "
+            + "add LoadCredential=\(name.printable):/path/to/it to the unit")
+      }
+      let text = try Self.read("\(directory)/\(name)", "the credential \(name.printable)", environment)
+      return (text, "the ID in the credential \(name.printable)")
+    case .hostname:
+      guard let name = environment.hostname() else { throw ValueProblem(message: "this machine has no host name") }
+      return (name, "the host name")
+    case .environment(let name):
+      guard let text = environment.variable(name) else {
+        throw ValueProblem(
+          message:
+            "the environment variable \(name.printable) is not set; add Environment=\(name.printable)=… to the unit")
+      }
+      return (text, "the ID in the environment variable \(name.printable)")
+    }
+  }
+
+  private static func read(
+    _ path: String, _ name: String, _ environment: ConfigurationEnvironment
+  ) throws(ValueProblem) -> String {
+    let bytes: [UInt8]
+    do throws(ConfigurationEnvironment.FileProblem) {
+      bytes = try environment.readFile(path, 4096)
+    } catch {
+      throw ValueProblem(message: "\(name) \(error.explanation)")
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw ValueProblem(message: "\(name) is not UTF-8 text")
+    }
+    return text
+  }
+}
+
+extension SettingKind where Value == VehicleIDSource {
+  static let vehicleID = SettingKind(
+    name: "string or table",
+    allowed: "at most 64 characters, none of `/ : ? , #`; or `{ file = \"…\" }`, `{ credential = \"…\" }`, "
+      + "`{ hostname = true }`, `{ environment = \"…\" }`"
+  ) { value throws(ValueProblem) in
+    switch value.content {
+    case .string(let text):
+      if let problem = Identifier.problem(ofVehicle: text) { throw ValueProblem(message: problem) }
+      return .literal(text)
+    case .table(let members):
+      let (name, member) = try members.only(of: ["file", "credential", "hostname", "environment"])
+      switch name {
+      case "file": return .file(try member.value.line(expected: "a path in quotes"))
+      case "credential": return .credential(try member.value.credentialName())
+      case "environment":
+        let variable = try member.value.line(expected: "the name of a variable in quotes")
+        return .environment(variable)
+      default:
+        guard case .boolean(true) = member.value.content else {
+          throw ValueProblem(message: "hostname can only be true", position: member.value.position)
+        }
+        return .hostname
+      }
+    default: throw .type(of: value, expected: "a string in quotes, or a table as in { hostname = true },")
+    }
+  }
+}
+
+extension [String: TOMLValue.Member] {
+  /// The one member that a table of alternatives has.
+  func only(of names: [String]) throws(ValueProblem) -> (String, TOMLValue.Member) {
+    let choice = names.joined(separator: ", ")
+    for (name, member) in sorted(by: { $0.key < $1.key }) where !names.contains(name) {
+      let hint = NearestName.find(name, among: names).map { "; did you mean `\($0)`?" } ?? ""
+      throw ValueProblem(
+        message: "has the unknown key `\(name.printable)`; allowed: \(choice)\(hint)", position: member.keyPosition)
+    }
+    guard count == 1, let (name, member) = first else {
+      throw ValueProblem(message: "needs exactly one of \(choice)")
+    }
+    return (name, member)
+  }
+}
+
+extension TOMLValue {
+  /// The name of a systemd credential: a file name.
+  func credentialName() throws(ValueProblem) -> String {
+    let name = try line(expected: "the name of a credential in quotes")
+    guard !name.contains("/"), name != ".", name != "..", name.utf8.count <= 255 else {
+      throw ValueProblem(message: "\"\(name.printable)\" is not the name of a credential", position: position)
+    }
+    return name
+  }
+}
+
+extension String {
+  /// A path that may be relative to a directory.
+  func relativePath(in directory: String) -> String {
+    hasPrefix("/") || directory.isEmpty ? self : "\(directory)/\(self)"
+  }
+
+  fileprivate func trimmingWhitespace() -> Substring {
+    let scalars = unicodeScalars
+    guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
+      let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
+    else { return "" }
+    return Substring(scalars[first...last])
+  }
+}

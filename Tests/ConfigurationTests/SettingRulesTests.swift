@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import Configuration
+
+/// The rules of single keys, and those between keys.
+@Suite struct SettingRulesTests {
+  let machine = TestMachine()
+
+  @Test(
+    "a wrong value is refused with a message that shows the right form",
+    arguments: [
+      (
+        "[reporting]\ninterval = 10",
+        "reporting.interval: has no unit; write a duration with one, in quotes, as in \"10s\""
+      ),
+      ("[reporting]\ninterval = \"10\"", "\"10\" lacks its unit: ms, s, min, h or days"),
+      ("[reporting]\ninterval = \"5m\"", "\"m\" is not a unit of duration; write min for minutes"),
+      ("[reporting]\ninterval = \"61s\"", "\"61s\" is out of range; allowed: 0s to 1min"),
+      ("[reporting]\ninterval = \"-5s\"", "is not a duration"),
+      ("[reporting]\ninterval = \"nan s\"", "is not a duration"),
+      ("[reporting]\ninterval = \"0x10s\"", "\"x\" is not a unit"),
+      ("[reporting]\ninterval = true", "is true or false; a duration in quotes, as in \"10s\", is expected"),
+      ("[reporting]\ndistance = 25", "as in \"25 m\""),
+      ("[reporting]\ndistance = \"25 s\"", "\"s\" is not a unit of distance; the units are m or km"),
+      ("[reporting]\nheading = 181", "181.0 is out of range; allowed: 0 to 180"),
+      ("[reporting]\nheading = nan", "is out of range"),
+      ("[reporting]\nheading = \"5\"", "is a string; a number from 0 to 180 is expected"),
+      ("[filter]\nmax_speed = 90.5", "as in \"90.5 km/h\""),
+      ("[filter]\nmax_speed = \"90 kmh\"", "write km/h"),
+      ("[filter]\nmin_satellites = 4.5", "is a number; a whole number from 0 to 64 is expected"),
+      ("[filter]\nmin_satellites = -1", "-1 is out of range"),
+      ("[backlog]\nmax_locations = 9223372036854775807", "is out of range"),
+      ("[backlog]\ndirectory = \"/var/lib/x\"", "backlog.directory: is not a setting; the keys of [backlog] are"),
+      ("[log]\nlevel = 2020-01-01", "is a date or time; one of"),
+      ("[log]\nbaud = 4800", "is not a setting; it belongs under [source]"),
+      ("interval = \"10s\"", "token.interval: is not a setting; it belongs under [reporting]"),
+      ("[fleet_engine]\nendpoint = \"http://fleet.example.com\"", "write https:// (http:// is allowed to 127.0.0.0/8"),
+      (
+        "[fleet_engine]\nendpoint = \"https://fleet.example.com/v1\"",
+        "has the path \"/v1\"; write the scheme and the host alone"
+      ),
+      ("[fleet_engine]\nendpoint = \"fleet.example.com\"", "has no scheme"),
+      ("[fleet_engine]\nendpoint = \"ftp://fleet.example.com\"", "has the scheme \"ftp\"; allowed: https, http"),
+      ("[fleet_engine]\nendpoint = \"https://u:hunter2@fleet.example.com\"", "has a user name or password in it"),
+      ("[fleet_engine]\nproxy = \"http://p:99999\"", "has the port \"99999\"; allowed: 1 to 65535"),
+      ("body = \"x\"", "token.body: is sent with method = \"POST\" only"),
+      ("client_key = \"k.pem\"", "token.client_key: needs `client_certificate`"),
+      ("client_certificate = \"c.pem\"", "needs `client_key`"),
+      ("expiration_format = \"epoch-s\"", "needs `expiration_key`"),
+      ("provider = \"command\"", "\"command\" is not supported by this release; allowed: \"http\""),
+      ("token_key = \"a..b\"", "has an empty part between its dots"),
+    ])
+  func refused(_ lines: String, _ part: String) {
+    let messages = machine.messages(for: minimal(rest: lines))
+    #expect(messages.count == 1)
+    #expect(messages.first?.contains(part) == true, "\(messages)")
+    #expect(!messages.joined().contains("hunter2"))
+  }
+
+  @Test(
+    "a source is refused with what belongs to it, and what is not built yet is called so",
+    arguments: [
+      ("type = \"gpsd\"", "\"gpsd\" is not supported by this release; allowed: \"serial\", \"simulated\", \"replay\""),
+      ("type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = \"auto\"", "\"auto\" is not supported by this release"),
+      ("type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = 9601", "9601 is not allowed; allowed: 4800, 9600"),
+      ("type = \"serial\"\ndevice = \"gps0\"", "is not an absolute path"),
+      ("type = \"serial\"", "source.device: is missing"),
+      (
+        "type = \"replay\"\nfile = \"-\"\nbaud = 9600",
+        "source.baud: belongs to type = \"serial\"; the type is \"replay\""
+      ),
+      ("type = \"simulated\"\nroute = \"r\"\nspeed = \"0 km/h\"", "out of range"),
+      ("type = \"simulated\"\nroute = \"r\"\nseed = -1", "out of range"),
+      ("type = \"replay\"\nfile = \"\"", "is empty"),
+      ("device = \"/dev/gps0\"", "source.type: is missing"),
+    ])
+  func sources(_ lines: String, _ part: String) {
+    let messages = machine.messages(for: minimal(source: lines))
+    #expect(messages.count == 1)
+    #expect(messages.first?.contains(part) == true, "\(messages)")
+  }
+
+  @Test("a short interval is taken with an endpoint on loopback only")
+  func shortInterval() throws {
+    let lines = "[reporting]\ninterval = \"0s\"\nheartbeat = \"1s\"\n[fleet_engine]\nendpoint = "
+    #expect(try machine.settings(for: minimal(rest: lines + "\"http://127.0.0.1:8080/\"")).reporting.interval == .zero)
+    let messages = machine.messages(for: minimal(rest: lines + "\"https://fleet.example.com\""))
+    #expect(messages.count == 2)
+    #expect(messages.allSatisfy { $0.contains("is under 5s, which Fleet Engine does not take") })
+  }
+
+  @Test(
+    "the heartbeat lies between the interval and 50s, and follows an interval that is longer",
+    arguments: [
+      ("interval = \"20s\"\nheartbeat = \"10s\"", nil), ("heartbeat = \"60s\"", nil),
+      ("interval = \"60s\"", Duration.seconds(60)), ("interval = \"30s\"\nheartbeat = \"30s\"", .seconds(30)),
+    ] as [(String, Duration?)])
+  func heartbeat(_ lines: String, _ expected: Duration?) {
+    let settings = try? machine.settings(for: minimal(rest: "[reporting]\n\(lines)"))
+    #expect(settings?.reporting.heartbeat == expected)
+  }
+
+  @Test(
+    "a secret in a header is refused, and is not repeated",
+    arguments: [
+      "Authorization = \"Bearer hunter2\"", "x-api-key = \"hunter2\"", "Cookie = \"hunter2\"",
+      "X-Custom = \"Bearer hunter2\"",
+      "X-Auth-Token = \"hunter2\"", "Authorization = 5", "\"Bad Name\" = \"hunter2\"", "Host = \"hunter2\"",
+      "X-A = \"hunter2\\n\"", "X-A = { secret = \"hunter2\" }", "X-A = { file = \"a\", credential = \"b\" }",
+      "X-A = { credential = \"../hunter2\" }", "X-A = \"1\"\nx-a = \"hunter2\"",
+    ])
+  func headerSecrets(_ line: String) {
+    let messages = machine.messages(for: minimal(rest: "[token.headers]\n\(line)"))
+    #expect(messages.count == 1, "\(messages)")
+    #expect(messages.first?.contains("token.headers: ") == true)
+    if !line.contains("../") { #expect(!messages.joined().contains("hunter2")) }
+  }
+
+  @Test("headers come from credentials, files and plain text")
+  func headers() throws {
+    let settings = try machine.settings(
+      for: minimal(
+        rest: """
+          [token.headers]
+          Authorization = { credential = "token-provider" }
+          X-Api-Key = { file = "key" }
+          Accept = "application/json"
+          """))
+    #expect(
+      settings.token.headers == [
+        .init(name: "Accept", value: .plain("application/json")),
+        .init(name: "Authorization", value: .credential("token-provider")),
+        .init(name: "X-Api-Key", value: .file("/etc/f/key")),
+      ])
+  }
+
+  @Test(
+    "placeholders of the URL are checked, those of a body are not mistaken for JSON",
+    arguments: [
+      ("https://t/{vehicle_id}?p={provider_id}", nil), ("https://t/{vehicleid}", "did you mean {vehicle_id}?"),
+      ("https://t/{vehicle_id", "has a brace without its other half"),
+      ("https://t/vehicle_id}", "without its other half"),
+      ("https://{vehicle_id}.t/", "no placeholder in its host"), ("https://t/{}", "without its other half"),
+    ] as [(String, String?)])
+  func placeholders(_ url: String, _ part: String?) {
+    let messages = machine.messages(for: minimal(token: "url = \"\(url)\""))
+    #expect(messages.count == (part == nil ? 0 : 1))
+    if let part { #expect(messages.first?.contains(part) == true, "\(messages)") }
+    let body = #"method = "POST"\#nbody = '{"v": {"id": "{vehicle_id}", "n": {}}}'"#
+    #expect(machine.messages(for: minimal(rest: body)) == [])
+    #expect(machine.messages(for: minimal(rest: #"method = "POST"\#nbody = '{"v": "{trip_id}"}'"#)).count == 1)
+  }
+}

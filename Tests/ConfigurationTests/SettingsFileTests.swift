@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Testing
+import Timekeeping
+
+@testable import Configuration
+
+@Suite struct SettingsFileTests {
+  let machine = TestMachine()
+
+  @Test("the least that is valid gets the documented defaults")
+  func defaults() throws {
+    let settings = try machine.settings(for: minimal())
+    #expect(settings.vehicle == Settings.Vehicle(providerID: "my-project", vehicleID: "truck-17"))
+    #expect(settings.source.kind == .serial(device: "/dev/gps0", baud: 9600))
+    #expect(settings.source.silenceTimeout == .seconds(10))
+    #expect(settings.token.method == .get)
+    #expect(settings.token.tokenKey == "token")
+    #expect(settings.token.expirationFormat == .auto)
+    #expect(settings.token.headers == [])
+    #expect(settings.fleetEngine.endpoint == "https://fleetengine.googleapis.com")
+    #expect(settings.fleetEngine.positionField == .supplemental)
+    #expect(settings.reporting.interval == .seconds(10))
+    #expect(settings.reporting.heartbeat == .seconds(50))
+    #expect(settings.backlog.maxAge == .seconds(7 * 86_400))
+    #expect(abs(settings.filter.maxSpeed - 250 / 3.6) < 1e-9)
+    #expect(settings.log == Settings.Log(level: .info, positions: false))
+  }
+
+  @Test("the sample settings are valid as they are shipped")
+  func sample() throws {
+    let path = packageRoot + "/config/fleet-locationd.toml"
+    let file = try SettingsFile.load(path: path, environment: .system)
+    #expect(file.warnings == [])
+    #expect(file.settings.source.kind == .serial(device: "/dev/ttyUSB0", baud: 9600))
+    #expect(file.settings.token.expirationFormat == .epochMilliseconds)
+  }
+
+  @Test("the reference in the tree is the one that the program makes")
+  func reference() throws {
+    let bytes = try ConfigurationEnvironment.system.readFile(packageRoot + "/docs/settings.md", 1_000_000)
+    #expect(String(decoding: bytes, as: UTF8.self) == SettingsReference.markdown())
+  }
+
+  @Test("every key is in the reference once, and no two share a place")
+  func keys() {
+    let paths = SettingKeys.all.map(\.path)
+    #expect(Set(paths).count == paths.count)
+    for key in SettingKeys.all { #expect(SettingsReference.markdown().contains("| `\(key.name)`")) }
+  }
+
+  @Test("everything that is wrong is said at once, in the order of the lines, with the place of each")
+  func allProblems() {
+    let text = """
+      [vehicle]
+      provider_id = "a/b"
+      vehicl_id = "x"
+      [source]
+      type = "serial"
+      device = 3
+      [reportng]
+      interval = "10s"
+      [log]
+      level = "inf"
+      """
+    #expect(
+      machine.messages(for: text) == [
+        "/etc/f/f.toml: token.url: is missing; a URL is expected (https; http to a loopback address; placeholders "
+          + "{provider_id} and {vehicle_id} after the host)",
+        "/etc/f/f.toml:1:2: vehicle.vehicle_id: is missing; a string or table is expected (at most 64 characters, none of "
+          + "/ : ? , #; or { file = \"…\" }, { credential = \"…\" }, { hostname = true }, { environment = \"…\" })",
+        "/etc/f/f.toml:2:15: vehicle.provider_id: has a \"/\" in it; an ID has none of / : ? , #",
+        "/etc/f/f.toml:3:1: vehicle.vehicl_id: is not a setting; did you mean `vehicle_id`?",
+        "/etc/f/f.toml:6:10: source.device: is a whole number; the path of a device in quotes is expected",
+        "/etc/f/f.toml:7:2: reportng: is not a section; did you mean [reporting]?",
+        "/etc/f/f.toml:10:9: log.level: \"inf\" is not allowed; allowed: \"error\", \"warning\", \"notice\", \"info\", "
+          + "\"debug\"; did you mean \"info\"?",
+      ])
+  }
+
+  @Test("later files replace keys, and merge sections and headers")
+  func merging() throws {
+    let settings = try machine.settings(
+      for: minimal(
+        vehicle: "vehicle_id = { hostname = true }",
+        token: "url = \"https://t.example.com\"\nheaders = { Accept = \"a\", X-Box = \"1\" }"),
+      with: [
+        "20-b.toml": "[vehicle]\nvehicle_id = \"second\"\n[token.headers]\nX-Box = \"3\"",
+        "10-a.toml":
+          "[vehicle]\nvehicle_id = \"first\"\n[token]\nheaders = { X-Box = \"2\" }\n[log]\nlevel = \"debug\"",
+        ".hidden.toml": "[nonsense",
+        "notes.txt": "[nonsense",
+      ])
+    #expect(settings.vehicle.vehicleID == "second")
+    #expect(settings.token.headers.map(\.name) == ["Accept", "X-Box"])
+    #expect(settings.token.headers.map(\.value) == [.plain("a"), .plain("3")])
+    #expect(settings.log.level == .debug)
+  }
+
+  @Test("a problem in a later file is reported with that file")
+  func laterFile() {
+    #expect(
+      machine.messages(for: minimal(), with: ["x.toml": "[log]\npositions = 1"]) == [
+        "/etc/f/conf.d/x.toml:2:13: log.positions: is a whole number; true or false, without quotes, is expected"
+      ])
+  }
+
+  @Test("a later file that changes the type of source leaves the old keys out, with a warning")
+  func changedType() throws {
+    let file = try machine.adding(
+      minimal(), ["x.toml": "[source]\ntype = \"replay\"\nfile = \"-\"\npace = 0"]
+    ).load()
+    #expect(file.settings.source.kind == .replay(Settings.Source.Replay(file: "-", pace: 0, time: .keep)))
+    #expect(file.warnings.map(\.key) == ["source.device"])
+    #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/x.toml"])
+  }
+
+  @Test("relative paths begin at the directory of the main file")
+  func relativePaths() throws {
+    let settings = try machine.settings(
+      for: minimal(
+        source: "type = \"simulated\"\nroute = \"r.gpx\"", token: "url = \"https://t\"\nca_file = \"/ca.pem\""))
+    guard case .simulated(let simulated) = settings.source.kind else {
+      Issue.record("not simulated")
+      return
+    }
+    #expect(simulated.route == "/etc/f/r.gpx")
+    #expect(simulated.seed == 1 && simulated.loop && simulated.noise == 2)
+    #expect(abs(simulated.speed - 50 / 3.6) < 1e-12)
+    #expect(settings.token.caFile == "/ca.pem")
+  }
+
+  @Test(
+    "a file that cannot be read is named with what to do",
+    arguments: [
+      (ConfigurationEnvironment.FileProblem.missing, "does not exist"), (.directory, "is a directory"),
+      (.tooLarge, "is too large"), (.notRegular, "is not a regular file"),
+      (.refused("Permission denied"), "cannot be read: Permission denied; the user of the service"),
+    ])
+  func unreadable(_ problem: ConfigurationEnvironment.FileProblem, _ part: String) throws {
+    var machine = machine
+    machine.problems["/etc/f/f.toml"] = problem
+    let error = try #require(throws: ConfigurationError.self) { try machine.load() }
+    #expect(error.code == .unreadable)
+    #expect(error.message.hasPrefix("/etc/f/f.toml: \(part)"))
+  }
+
+  @Test("an empty file, one that is not UTF-8 and one that is not TOML are named, all at once, with their lines")
+  func notText() {
+    #expect(machine.messages(for: " \n\t\n").first?.contains("is empty") == true)
+    var machine = machine.adding(minimal(), ["a.toml": "[x\n"])
+    machine.files["/etc/f/conf.d/b.toml"] = [0x61, 0x0A, 0xFF, 0xFE]
+    let error = #expect(throws: ConfigurationError.self) { try machine.load() }
+    #expect(error?.diagnostics.map(\.position.description) == ["/etc/f/conf.d/b.toml:2", "/etc/f/conf.d/a.toml:1:3"])
+  }
+
+  @Test("the real machine tells a missing file from a directory, a device and a file that is too large")
+  func realFiles() throws {
+    let system = ConfigurationEnvironment.system
+    #expect(throws: ConfigurationEnvironment.FileProblem.missing) { try system.readFile("/nonexistent/x", 10) }
+    #expect(throws: ConfigurationEnvironment.FileProblem.directory) { try system.readFile("/etc", 10) }
+    #expect(throws: ConfigurationEnvironment.FileProblem.notRegular) { try system.readFile("/dev/null", 10) }
+    #expect(throws: ConfigurationEnvironment.FileProblem.tooLarge) { try system.readFile(#filePath, 10) }
+    #expect(try system.listDirectory("/nonexistent/conf.d") == [])
+    #expect(try system.listDirectory(packageRoot).contains("Package.swift"))
+    #expect(system.hostname()?.isEmpty == false)
+    #expect(system.variable("PATH") != nil && system.variable("NO_SUCH_VARIABLE") == nil)
+  }
+}
+
+/// The directory of Package.swift.
+let packageRoot: String = {
+  let parts = #filePath.split(separator: "/")
+  return "/" + parts.dropLast(3).joined(separator: "/")
+}()

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Configuration
+
+@Suite struct TOMLParserTests {
+  @Test("values know their type and their place")
+  func places() throws {
+    let text = "a = 1\n[t]\nb = \"x\\u0000y\"\nc = [1.5, true]\nd = 2020-01-01\n"
+    let root = try TOMLParser.parse(Array(text.utf8), file: "f")
+    #expect(
+      root.members["a"]?.value
+        == TOMLValue(content: .integer(1), position: SourcePosition(file: "f", line: 1, column: 5)))
+    let table = try #require(root.members["t"]?.value.members)
+    #expect(table["b"]?.value.content == .string("x\0y"))
+    #expect(table["b"]?.keyPosition == SourcePosition(file: "f", line: 3, column: 1))
+    guard case .array(let elements) = table["c"]?.value.content else {
+      Issue.record("not an array")
+      return
+    }
+    #expect(elements.map(\.content) == [.float(1.5), .boolean(true)])
+    #expect(table["d"]?.value.content == .dateTime)
+  }
+
+  @Test(
+    "what is not TOML is refused with its place and does not trap",
+    arguments: [
+      "a = ", "a = 1\na = 2", "[a", "a = \"\\q\"", "a = 1 2", "= 1", "a = 99999999999999999999", "\u{0}", "a = '\u{7}'",
+      String(repeating: "[", count: 100_000), "a = " + String(repeating: "[", count: 100_000),
+      "a = " + String(repeating: "{a=", count: 100_000),
+    ])
+  func refused(_ text: String) throws {
+    let problem = try #require(throws: Diagnostic.self) { try TOMLParser.parse(Array(text.utf8), file: "f") }
+    #expect(problem.position.line >= 1)
+  }
+
+  @Test("keys of thousands of parts do not exhaust the stack", arguments: [200, 201, 100_000])
+  func deepKeys(_ dots: Int) {
+    let text = "a" + String(repeating: ".a", count: dots) + " = 1"
+    #expect(throws: Diagnostic.self) { try TOMLParser.parse(Array(text.utf8), file: "f") }
+  }
+
+  @Test("bytes that are not UTF-8 are refused")
+  func notUTF8() {
+    #expect(throws: Diagnostic.self) { try TOMLParser.parse([0x61, 0x3D, 0x22, 0xFF, 0x22], file: "f") }
+  }
+
+  @Test("an empty text is an empty table")
+  func empty() throws {
+    #expect(try TOMLParser.parse([], file: "f").members.isEmpty)
+  }
+}

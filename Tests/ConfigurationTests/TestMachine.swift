@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+@testable import Configuration
+
+/// A machine of files, variables and a name, for the settings to refer to.
+struct TestMachine {
+  var files: [String: [UInt8]] = [:]
+  var problems: [String: ConfigurationEnvironment.FileProblem] = [:]
+  var variables: [String: String] = [:]
+  var hostname: String?
+
+  var environment: ConfigurationEnvironment {
+    ConfigurationEnvironment(
+      readFile: { path, limit throws(ConfigurationEnvironment.FileProblem) in
+        if let problem = problems[path] { throw problem }
+        guard let bytes = files[path] else { throw .missing }
+        guard bytes.count <= limit else { throw .tooLarge }
+        return bytes
+      },
+      listDirectory: { path throws(ConfigurationEnvironment.FileProblem) in
+        if let problem = problems[path] { throw problem }
+        return files.keys.filter { $0.hasPrefix(path + "/") }.map { String($0.dropFirst(path.count + 1)) }
+      }, variable: { variables[$0] }, hostname: { hostname })
+  }
+
+  /// Loads `/etc/f/f.toml`.
+  func load() throws(ConfigurationError) -> SettingsFile {
+    try SettingsFile.load(path: "/etc/f/f.toml", environment: environment)
+  }
+
+  /// What is said about a settings file with this text, one line for each problem.
+  func messages(for text: String, with extras: [String: String] = [:]) -> [String] {
+    do throws(ConfigurationError) {
+      _ = try adding(text, extras).load()
+      return []
+    } catch {
+      return error.diagnostics.map(\.description)
+    }
+  }
+
+  func settings(for text: String, with extras: [String: String] = [:]) throws(ConfigurationError) -> Settings {
+    try adding(text, extras).load().settings
+  }
+
+  func adding(_ text: String, _ extras: [String: String] = [:]) -> TestMachine {
+    var machine = self
+    machine.files["/etc/f/f.toml"] = Array(text.utf8)
+    for (name, text) in extras { machine.files["/etc/f/conf.d/\(name)"] = Array(text.utf8) }
+    return machine
+  }
+}
+
+/// The least that is valid, each section on known lines, with lines put in.
+func minimal(
+  vehicle: String = "vehicle_id = \"truck-17\"", source: String = "type = \"serial\"\ndevice = \"/dev/gps0\"",
+  token: String = "url = \"https://t.example.com/{vehicle_id}\"", rest: String = ""
+) -> String {
+  "[vehicle]\nprovider_id = \"my-project\"\n\(vehicle)\n[source]\n\(source)\n[token]\n\(token)\n\(rest)\n"
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Configuration
+
+@Suite struct WebAddressTests {
+  @Test(
+    "loopback is what never leaves the machine",
+    arguments: [
+      ("http://127.0.0.1", true), ("http://127.255.0.9:80/x", true), ("http://[::1]:8080", true),
+      ("http://LOCALHOST", true),
+      ("http://127.0.0.1.example.com", false), ("http://localhost.example.com", false), ("http://128.0.0.1", false),
+      ("http://127.1", false), ("http://127.0.0.01", false), ("http://127.0.0.256", false), ("http://[::2]", false),
+      ("http://0.0.0.0", false), ("http://localhost.", false),
+    ])
+  func loopback(_ text: String, _ expected: Bool) throws {
+    #expect(try WebAddress.parse(text, schemes: ["http"]).isLoopback == expected)
+  }
+
+  @Test(
+    "what two readers could read in two ways is refused",
+    arguments: [
+      "http://localhost@example.com", "http://localhost\\@example.com", "http://localhost#@example.com", "http://",
+      "http:/localhost", "http://a b", "http://ä", "http://[::1", "http://[::1]x", "http://[]", "http://a:b",
+      "http://a:0",
+      "http://a:", "http://-a", "http://.a", "://a", "http://{x}", "http://a:1:2", "http://\u{0}", "http://%31",
+    ])
+  func refused(_ text: String) {
+    #expect(throws: ValueProblem.self) { try WebAddress.parse(text, schemes: ["http"]) }
+  }
+
+  @Test("the origin is in lower case and without the path")
+  func origin() throws {
+    #expect(
+      try WebAddress.parse("HTTPS://Example.COM:8443/a?b", schemes: ["https"]).origin == "https://example.com:8443")
+    #expect(try WebAddress.parse("https://[::1]:1", schemes: ["https"]).origin == "https://[::1]:1")
+  }
+}
