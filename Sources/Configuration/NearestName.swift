@@ -3,13 +3,15 @@
 /// Finds the name that somebody may have meant.
 enum NearestName {
   /// The candidate with the fewest slips between it and `name`, if there are few enough to have meant it: a third of
-  /// its letters. Of several the first.
+  /// its letters, or one name is the beginning of the other. Of several the first.
   static func find(_ name: String, among candidates: [String]) -> String? {
     let written = Array(name.lowercased().unicodeScalars.prefix(64))
     var best: (name: String, slips: Int)?
     for candidate in candidates {
       let meant = Array(candidate.unicodeScalars)
-      let slips = slips(from: written, to: meant)
+      let isBeginning =
+        min(written.count, meant.count) >= 3 && (meant.starts(with: written) || written.starts(with: meant))
+      let slips = isBeginning ? 1 : slips(from: written, to: meant)
       guard slips <= max(1, max(meant.count, written.count) / 3), slips < best?.slips ?? .max else { continue }
       best = (candidate, slips)
     }

@@ -38,7 +38,7 @@ extension Coordinate {
   ///   - metres: any finite number; a negative one goes backward. What is not finite goes nowhere.
   ///   - heading: degrees true, any finite number.
   package func moved(by metres: Double, heading: Double) -> Coordinate {
-    guard metres.isFinite, heading.isFinite else { return self }
+    guard metres.isFinite, heading.isFinite, metres != 0 else { return self }
     let frame = LocalFrame(self)
     let direction = Trigonometry.rotation(degrees: heading)
     let forward = frame.east * direction.sine + frame.north * direction.cosine

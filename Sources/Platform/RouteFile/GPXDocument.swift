@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Timekeeping
+
+/// The points of a GPX file, taken from its elements as they go by.
+struct GPXDocument {
+  struct Problem: Equatable {
+    let code: RouteFileError.Code
+    let message: String
+  }
+
+  /// A million points are a year of driving at a point every thirty seconds.
+  private static let mostPoints = 1_000_000
+  private static let deepestNesting = 64
+  /// Bytes of an elevation or a time.
+  private static let longestText = 64
+
+  /// Where a point stands, from the root down, without prefixes.
+  private static let trackPath = ["gpx", "trk", "trkseg", "trkpt"]
+  private static let routePath = ["gpx", "rte", "rtept"]
+  private static let waypointPath = ["gpx", "wpt"]
+
+  private var path: [String] = []
+  private var track: [Route.Point] = []
+  private var course: [Route.Point] = []
+  private var waypoints: [Route.Point] = []
+  /// The point whose element is open.
+  private var point: Route.Point?
+  private var textBytes: [UInt8] = []
+
+  /// Tracks before routes before waypoints; nil when none of them has two points.
+  var route: Route? {
+    Route(points: track) ?? Route(points: course) ?? Route(points: waypoints)
+  }
+
+  /// Whether the open element's text matters.
+  var wantsText: Bool {
+    point != nil && (path.last == "ele" || path.last == "time")
+  }
+
+  static func isPoint(_ name: String) -> Bool {
+    ["trkpt", "rtept", "wpt"].contains(local(name))
+  }
+
+  mutating func start(_ name: String, attributes: [(String, String)]) -> Problem? {
+    path.append(String(Self.local(name)))
+    textBytes.removeAll(keepingCapacity: true)
+    guard path.count <= Self.deepestNesting else {
+      return Problem(code: .tooLarge, message: "nests elements too deep")
+    }
+    if path.count == 1, path.first != "gpx" {
+      return Problem(
+        code: .invalid, message: "is XML, but not GPX: the first element is <\(Self.short(name))>, not <gpx>")
+    }
+    guard path == Self.trackPath || path == Self.routePath || path == Self.waypointPath else { return nil }
+    guard track.count + course.count + waypoints.count < Self.mostPoints else {
+      return Problem(code: .tooLarge, message: "has more than \(Self.mostPoints) points")
+    }
+    let latitude: Double
+    let longitude: Double
+    switch (Self.degrees("lat", attributes, limit: 90), Self.degrees("lon", attributes, limit: 180)) {
+    case (.failure(let problem), _), (_, .failure(let problem)): return problem
+    case (.success(let first), .success(let second)): (latitude, longitude) = (first, second)
+    }
+    point = Coordinate(latitude: latitude, longitude: longitude).map { Route.Point(coordinate: $0) }
+    return nil
+  }
+
+  /// What does not fit is neither an elevation nor a time.
+  mutating func text(_ bytes: [UInt8]) {
+    guard textBytes.count + bytes.count <= Self.longestText else { return }
+    textBytes += bytes
+  }
+
+  mutating func end() -> Problem? {
+    defer {
+      _ = path.popLast()
+      textBytes.removeAll(keepingCapacity: true)
+    }
+    guard var open = point else { return nil }
+    if path == Self.trackPath || path == Self.routePath || path == Self.waypointPath {
+      if path == Self.trackPath { track.append(open) }
+      if path == Self.routePath { course.append(open) }
+      if path == Self.waypointPath { waypoints.append(open) }
+      point = nil
+      return nil
+    }
+    let parent = path.dropLast()
+    guard
+      parent.elementsEqual(Self.trackPath) || parent.elementsEqual(Self.routePath)
+        || parent.elementsEqual(Self.waypointPath)
+    else { return nil }
+    // Neither is needed to drive: one that cannot be read is one that is not there.
+    let text = String(decoding: textBytes, as: UTF8.self)
+    if path.last == "ele" { open.elevation = Self.decimal(text) }
+    if path.last == "time" { open.time = Timestamp(rfc3339: Self.trimmed(text)) }
+    point = open
+    return nil
+  }
+
+  private enum Reading {
+    case success(Double)
+    case failure(Problem)
+  }
+
+  private static func degrees(_ name: String, _ attributes: [(String, String)], limit: Double) -> Reading {
+    let allowed = "degrees from -\(Int(limit)) to \(Int(limit)) are expected"
+    guard let text = attributes.first(where: { $0.0 == name })?.1 else {
+      return .failure(Problem(code: .invalid, message: "the point has no \(name); \(allowed)"))
+    }
+    guard let number = decimal(text), (-limit...limit).contains(number) else {
+      return .failure(Problem(code: .invalid, message: "the point has \(name)=\"\(short(text))\"; \(allowed)"))
+    }
+    return .success(number)
+  }
+
+  /// A decimal number, in which nothing but digits, signs, a point and an exponent may stand.
+  private static func decimal(_ text: String) -> Double? {
+    let text = trimmed(text)
+    guard text.utf8.count <= 64,
+      text.utf8.allSatisfy({ (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }), let number = Double(text),
+      number.isFinite
+    else { return nil }
+    return number
+  }
+
+  private static func trimmed(_ text: String) -> String {
+    func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+    let bytes = Array(text.utf8).drop(while: isSpace)
+    let kept = bytes.prefix((bytes.lastIndex { !isSpace($0) } ?? bytes.startIndex - 1) - bytes.startIndex + 1)
+    return String(decoding: kept, as: UTF8.self)
+  }
+
+  /// The name without its prefix: some programs write `<gpx:trk>`.
+  private static func local(_ name: String) -> Substring {
+    name.lastIndex(of: ":").map { name[name.index(after: $0)...] } ?? Substring(name)
+  }
+
+  /// Fit for an error message.
+  private static func short(_ text: String) -> String {
+    String(text.prefix(40).map { $0.isASCII && !$0.isNewline && ($0.asciiValue ?? 0) >= 0x20 ? $0 : "?" })
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+import CExpat
+package import Positioning
+
+/// Parses GPX that comes in pieces. A document type is refused, and with it every entity but XML's own five.
+@safe package final class GPXParser {
+  private let parser: XML_Parser
+  private let file: String
+  private var document = GPXDocument()
+  /// The first problem that the document had, with its place.
+  private var problem: RouteFileError?
+
+  /// - Parameter file: the name for error messages.
+  package init(file: String) throws(RouteFileError) {
+    guard let parser = unsafe XML_ParserCreate(nil) else {
+      throw RouteFileError(.unreadable, file: file, "cannot be parsed: out of memory")
+    }
+    unsafe self.parser = parser
+    self.file = file
+    unsafe XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
+    unsafe XML_SetStartDoctypeDeclHandler(parser) { context, _, _, _, _ in
+      unsafe GPXParser.from(context)?.note(
+        GPXDocument.Problem(code: .malformed, message: "has a document type (<!DOCTYPE), which GPX has not"))
+    }
+    unsafe XML_SetElementHandler(
+      parser,
+      { context, name, attributes in
+        guard let self = unsafe GPXParser.from(context), let name = unsafe name else { return }
+        unsafe self.start(String(cString: name), attributes)
+      },
+      { context, _ in
+        guard let self = unsafe GPXParser.from(context) else { return }
+        self.note(self.document.end())
+      })
+    unsafe XML_SetCharacterDataHandler(parser) { context, text, count in
+      guard let self = unsafe GPXParser.from(context), let text = unsafe text, count > 0, self.document.wantsText else {
+        return
+      }
+      let bytes = unsafe UnsafeRawBufferPointer(start: text, count: Int(count))
+      unsafe self.document.text(bytes.map { $0 })
+    }
+  }
+
+  deinit { unsafe XML_ParserFree(parser) }
+
+  /// The next piece of the file. After an error there is no next one.
+  package func parse(_ bytes: ArraySlice<UInt8>) throws(RouteFileError) {
+    try parse(bytes, isFinal: false)
+  }
+
+  /// The end of the file.
+  package func finish() throws(RouteFileError) -> Route {
+    try parse([], isFinal: true)
+    guard let route = document.route else {
+      throw RouteFileError(
+        .invalid, file: file,
+        "has no track, route or waypoints of two points or more; a GPX file with a <trk> or a <rte> is expected")
+    }
+    return route
+  }
+
+  private func parse(_ bytes: ArraySlice<UInt8>, isFinal: Bool) throws(RouteFileError) {
+    if let problem { throw problem }
+    // What was read comes in pieces of at most 64 KB; a longer one is cut, as Int32 is all that the parser counts in.
+    var rest = bytes
+    repeat {
+      let piece = rest.prefix(1 << 20)
+      rest = rest.dropFirst(piece.count)
+      let isLast = isFinal && rest.isEmpty
+      let status = unsafe piece.withUnsafeBytes { bytes in
+        unsafe XML_Parse(
+          parser, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), isLast ? 1 : 0)
+      }
+      if let problem { throw problem }
+      guard status == XML_STATUS_OK else {
+        let reason = unsafe XML_ErrorString(XML_GetErrorCode(parser)).map { unsafe String(cString: $0) }
+        let error = error(
+          GPXDocument.Problem(code: .malformed, message: "is not valid XML: \(reason ?? "unknown error")"))
+        problem = error
+        throw error
+      }
+    } while !rest.isEmpty
+  }
+
+  private func start(_ name: String, _ attributes: UnsafeMutablePointer<UnsafePointer<CChar>?>?) {
+    var pairs: [(String, String)] = []
+    // Names and values in turn, up to a null name. Only points have any that matter.
+    if GPXDocument.isPoint(name), var next = unsafe attributes {
+      while let name = unsafe next[0], let value = unsafe next[1] {
+        unsafe pairs.append((String(cString: name), String(cString: value)))
+        unsafe next += 2
+      }
+    }
+    note(document.start(name, attributes: pairs))
+  }
+
+  /// Keeps the first problem, and stops.
+  private func note(_ problem: GPXDocument.Problem?) {
+    guard let problem, self.problem == nil else { return }
+    self.problem = error(problem)
+    _ = unsafe XML_StopParser(parser, 0)
+  }
+
+  private func error(_ problem: GPXDocument.Problem) -> RouteFileError {
+    let line = unsafe Int(clamping: XML_GetCurrentLineNumber(parser))
+    let column = unsafe Int(clamping: XML_GetCurrentColumnNumber(parser))
+    return RouteFileError(problem.code, file: file, line: line, column: column &+ 1, problem.message)
+  }
+
+  private static func from(_ context: UnsafeMutableRawPointer?) -> GPXParser? {
+    guard let context = unsafe context else { return nil }
+    return unsafe Unmanaged<GPXParser>.fromOpaque(context).takeUnretainedValue()
+  }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import RouteFile
+
+@Suite struct GPXParserTests {
+  /// Parses a text in pieces of so many bytes.
+  private func parse(_ text: String, pieces: Int = 1 << 20) throws -> Route {
+    let parser = try GPXParser(file: "r.gpx")
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      try parser.parse(rest.prefix(pieces))
+      rest = rest.dropFirst(pieces)
+    }
+    return try parser.finish()
+  }
+
+  private func problem(_ text: String) -> RouteFileError? {
+    do {
+      _ = try parse(text)
+      return nil
+    } catch {
+      return error as? RouteFileError
+    }
+  }
+
+  private let track = """
+    <?xml version="1.0"?>
+    <gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1">
+      <wpt lat="1" lon="1"/><wpt lat="2" lon="2"/>
+      <rte><rtept lat="3" lon="3"/><rtept lat="4" lon="4"/></rte>
+      <trk><name>A &amp; B</name>
+        <trkseg>
+          <trkpt lat="50.5" lon="-7.25"><ele> 12.5 </ele><time>2026-11-21T08:00:00Z</time><extensions><ele>9</ele></extensions></trkpt>
+          <trkpt lat="+50.6" lon="1e1"><ele>nan</ele><time>yesterday</time></trkpt>
+        </trkseg>
+        <trkseg><trkpt lon="180" lat="-90"></trkpt></trkseg>
+      </trk>
+    </gpx>
+    """
+
+  @Test("tracks of all segments come first, with elevation and time", arguments: [1, 7, 1000])
+  func tracks(_ pieces: Int) throws {
+    let route = try parse(track, pieces: pieces)
+    #expect(route.points.map(\.coordinate.latitude) == [50.5, 50.6, -90])
+    #expect(route.points.map(\.coordinate.longitude) == [-7.25, 10, 180])
+    #expect(route.points.map(\.elevation) == [12.5, nil, nil])
+    #expect(route.points.map(\.time) == [Timestamp(rfc3339: "2026-11-21T08:00:00Z"), nil, nil])
+  }
+
+  @Test("without a track it is the route, without a route the waypoints")
+  func fallbacks() throws {
+    let waypoints = "<wpt lat=\"1\" lon=\"1\"/><wpt lat=\"2\" lon=\"2\"/>"
+    let course = "<rte><rtept lat=\"3\" lon=\"3\"/><rtept lat=\"4\" lon=\"4\"/></rte>"
+    #expect(try parse("<gpx>\(waypoints)</gpx>").points.map(\.coordinate.latitude) == [1, 2])
+    #expect(try parse("<gpx>\(waypoints)\(course)</gpx>").points.map(\.coordinate.latitude) == [3, 4])
+  }
+
+  @Test("prefixed names and UTF-16 are read")
+  func dialects() throws {
+    let text = "<g:gpx xmlns:g=\"x\"><g:wpt lat=\"1\" lon=\"1\"/><g:wpt lat=\"2\" lon=\"2\"/></g:gpx>"
+    #expect(try parse(text).points.count == 2)
+    let parser = try GPXParser(file: "r.gpx")
+    var bytes: [UInt8] = [0xFF, 0xFE]
+    for unit in text.utf16 { bytes += [UInt8(unit & 0xFF), UInt8(unit >> 8)] }
+    try parser.parse(bytes[...])
+    #expect(try parser.finish().points.count == 2)
+  }
+
+  @Test(
+    "a bad point is named with its line and what is expected",
+    arguments: [
+      ("lat=\"91\" lon=\"0\"", "r.gpx:2:1: the point has lat=\"91\"; degrees from -90 to 90 are expected"),
+      ("lat=\"0\" lon=\"-180.1\"", "r.gpx:2:1: the point has lon=\"-180.1\"; degrees from -180 to 180 are expected"),
+      ("lat=\"nan\" lon=\"0\"", "the point has lat=\"nan\""), ("lat=\"0x1p3\" lon=\"0\"", "lat=\"0x1p3\""),
+      ("lat=\"\" lon=\"0\"", "lat=\"\""), ("lat=\" \" lon=\"0\"", "lat=\" \""), ("lon=\"0\"", "the point has no lat"),
+      ("lat=\"1,5\" lon=\"0\"", "lat=\"1,5\""), ("lat=\"1&#10;\u{FC}\" lon=\"0\"", "lat=\"1"),
+      ("lat=\"1e999\" lon=\"0\"", "lat=\"1e999\""),
+    ])
+  func badPoints(_ attributes: String, _ part: String) {
+    let error = problem("<gpx>\n<wpt \(attributes)/></gpx>")
+    #expect(error?.code == .invalid)
+    #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+    #expect(error?.message.contains("\n") == false)
+  }
+
+  @Test(
+    "what is not GPX is refused",
+    arguments: [
+      ("", RouteFileError.Code.malformed, "no element found"), ("<gpx>", .malformed, "no element found"),
+      ("<gpx></rte>", .malformed, "r.gpx:1:8: is not valid XML: mismatched tag"),
+      ("lat,lon", .malformed, "not valid XML"),
+      ("<kml/>", .invalid, "is XML, but not GPX: the first element is <kml>"), ("<gpx/>", .invalid, "has no track"),
+      ("<gpx><wpt lat=\"1\" lon=\"1\"/></gpx>", .invalid, "two points or more"),
+      ("<gpx>\u{0}</gpx>", .malformed, "not valid"),
+      ("<gpx>&nbsp;</gpx>", .malformed, "undefined entity"),
+      ("<gpx>" + String(repeating: "<a>", count: 100_000), .tooLarge, "nests elements too deep"),
+    ])
+  func refused(_ text: String, _ code: RouteFileError.Code, _ part: String) {
+    let error = problem(text)
+    #expect(error?.code == code)
+    #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+  }
+
+  @Test("a document type is refused before an entity can grow")
+  func billionLaughs() {
+    let text = """
+      <?xml version="1.0"?>
+      <!DOCTYPE gpx [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;">]>
+      <gpx>&c;</gpx>
+      """
+    let error = problem(text)
+    #expect(error?.code == .malformed)
+    #expect(error?.message.hasPrefix("r.gpx:2:") == true)
+    #expect(error?.message.contains("DOCTYPE") == true)
+  }
+
+  @Test("after an error the parser keeps to it")
+  func staysBroken() throws {
+    let parser = try GPXParser(file: "r.gpx")
+    #expect(throws: RouteFileError.self) { try parser.parse(Array("<kml>".utf8)[...]) }
+    #expect(throws: RouteFileError.self) { try parser.parse(Array("</kml>".utf8)[...]) }
+    #expect(throws: RouteFileError.self) { try parser.finish() }
+  }
+}
+
+@Suite struct RouteFileTests {
+  @Test("the demo route is a loop of a few kilometres, without a long gap")
+  func demo() throws {
+    let parts = #filePath.split(separator: "/").dropLast(3)
+    let route = try RouteFile.load(path: "/" + parts.joined(separator: "/") + "/config/examples/demo.gpx")
+    #expect((30...60).contains(route.points.count))
+    let places = route.points.map(\.coordinate)
+    let steps = zip(places, places.dropFirst() + places.prefix(1)).map { $0.distance(to: $1) }
+    #expect(steps.allSatisfy { (1...250).contains($0) })
+    #expect((2000...5000).contains(steps.reduce(0, +)))
+  }
+
+  @Test(
+    "a file that cannot be read is named with the reason",
+    arguments: [
+      ("/nonexistent/r.gpx", "does not exist"), ("/etc", "is a directory"), ("/dev/null", "is not a regular file"),
+    ])
+  func unreadable(_ path: String, _ part: String) throws {
+    let error = try #require(throws: RouteFileError.self) { try RouteFile.load(path: path) }
+    #expect(error.code == .unreadable)
+    #expect(error.message.hasPrefix("\(path): \(part)"))
+  }
+}
