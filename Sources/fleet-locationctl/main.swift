@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Release
+import Glibc
 
-print(Release.banner("fleet-locationctl"), terminator: "")
+exit(CommandLineTool.run(CommandLine.arguments))

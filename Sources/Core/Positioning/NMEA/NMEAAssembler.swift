@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// Puts sentences together into epochs and epochs into fixes.
+///
+/// An epoch ends when a sentence of another time comes, when it has all the sentences that the receiver sends (which is
+/// learnt), when the line has been silent, or with the input. Never does one epoch give two fixes.
+struct NMEAAssembler {
+  /// How long after its last sentence an epoch is waited for at first. Receivers send an epoch in one go.
+  private static let shortestPatience = Duration.milliseconds(80)
+  private static let longestPatience = Duration.milliseconds(640)
+  /// How long the mode that a receiver told holds for its epochs that show none: some send GSA or GGA at every fifth only.
+  private static let modeLife: Int64 = 10_000
+
+  private var epoch = NMEAEpoch()
+  private var cadence = NMEACadence()
+  private var calendar = NMEACalendar()
+  private var patience = shortestPatience
+  private var lastSentence: BootInstant?
+  private var closedTime: Int64?
+  /// Whether what ended the last epoch leaves open that sentences without a time still belong to it.
+  private var mayTrail = false
+  private var closedBySilence = false
+  private var knownMode: (mode: Fix.Mode, time: Int64)?
+
+  /// When silence ends the open epoch.
+  var deadline: BootInstant? {
+    guard epoch.hasPosition, let lastSentence else { return nil }
+    return lastSentence + patience
+  }
+
+  /// Takes a sentence.
+  ///
+  /// - Parameter address: its talker and type.
+  /// - Returns: whether it came in time for its epoch.
+  mutating func add(
+    _ sentence: NMEASentence, address: UInt64, at now: BootInstant, into emit: (Fix) -> Void
+  ) -> Bool {
+    if let lastSentence, now - lastSentence >= patience { silence(at: now, into: emit) }
+    lastSentence = now
+    switch sentence {
+    case .date(let date, let time):
+      // ZDA is of no epoch: some receivers send it with the time of the next second.
+      calendar.note(date, timeOfDay: time, at: now)
+      return true
+    case .position(let report):
+      if report.validity == .valid, let date = report.date, let time = report.time {
+        calendar.note(date, timeOfDay: time, at: now)
+      }
+      guard open(report.time, at: now, into: emit) else { return false }
+      epoch.add(report)
+    case .errors(let report):
+      guard open(report.time, at: now, into: emit) else { return false }
+      epoch.add(report)
+    case .motion(let report):
+      guard open(nil, at: now, into: emit) else { return false }
+      epoch.add(report)
+    case .satellites(let report):
+      guard open(nil, at: now, into: emit) else { return false }
+      epoch.add(report)
+    }
+    cadence.note(address)
+    if cadence.isComplete {
+      close(at: now, into: emit)
+      mayTrail = true
+    }
+    return true
+  }
+
+  /// The line has been silent until now.
+  mutating func expire(at now: BootInstant, into emit: (Fix) -> Void) {
+    if let deadline, now >= deadline { silence(at: now, into: emit) }
+  }
+
+  /// Ends the open epoch.
+  mutating func finish(at now: BootInstant, into emit: (Fix) -> Void) {
+    close(at: now, into: emit)
+  }
+
+  private mutating func silence(at now: BootInstant, into emit: (Fix) -> Void) {
+    // Sentences without a time may come before the one that tells it: they wait.
+    if epoch.time != nil || epoch.hasPosition {
+      close(at: now, into: emit)
+      closedBySilence = true
+    }
+    mayTrail = false
+  }
+
+  /// Makes the epoch of that time the open one, and ends the one before if it is another.
+  ///
+  /// - Returns: false when that epoch has ended.
+  private mutating func open(_ time: Int64?, at now: BootInstant, into emit: (Fix) -> Void) -> Bool {
+    if let time {
+      if let openTime = epoch.time, openTime != time { close(at: now, into: emit) }
+      if epoch.time == nil, time == closedTime {
+        if closedBySilence { patience = min(patience + patience, Self.longestPatience) }
+        cadence.contradict()
+        return false
+      }
+    } else if epoch.isEmpty, mayTrail {
+      cadence.contradict()
+      return false
+    }
+    mayTrail = false
+    return true
+  }
+
+  private mutating func close(at now: BootInstant, into emit: (Fix) -> Void) {
+    guard !epoch.isEmpty else { return }
+    cadence.close()
+    if epoch.hasPosition {
+      let mode = mode(at: epoch.time)
+      let time = epoch.time.map { calendar.time(ofDay: $0, at: now) }
+      if let fix = epoch.fix(time: time, modeOtherwise: mode) { emit(fix) }
+    }
+    closedTime = epoch.time
+    closedBySilence = false
+    epoch = NMEAEpoch()
+  }
+
+  /// The open epoch's mode, or the last that was told if that was not long ago.
+  private mutating func mode(at time: Int64?) -> Fix.Mode {
+    if let mode = epoch.mode {
+      knownMode = time.map { (mode, $0) }
+      return mode
+    }
+    guard let knownMode, let time, (0...Self.modeLife).contains(time - knownMode.time) else { return .twoD }
+    return knownMode.mode
+  }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
+
+/// Decodes NMEA 0183 (versions 2.0 to 4.11) from bytes in any portions into fixes, one for each epoch of the receiver.
+///
+/// Every sentence needs its checksum. Any talker is heard but the private ones. RMC, GGA, GNS, GLL, VTG, GSA, GST and ZDA
+/// are put together; an epoch for which the receiver calls its position void gives no fix. After the first epochs nothing
+/// is allocated.
+package struct NMEADecoder {
+  /// What went through the decoder.
+  package struct Counters: Equatable, Sendable {
+    /// Sentences with the right checksum, all of the following but the first three included.
+    package var sentences: UInt64 = 0
+    /// Sentences with a wrong checksum.
+    package var wrongChecksum: UInt64 = 0
+    /// A `$` without the checksum of a sentence before the end of the line: cut, without checksum, or noise.
+    package var unchecked: UInt64 = 0
+    /// A `$` without the end of a sentence within 512 bytes.
+    package var overlong: UInt64 = 0
+    /// Sentences that say nothing about a fix, private ones among them.
+    package var unknown: UInt64 = 0
+    /// Sentences whose time or position cannot be read in spite of the checksum.
+    package var unusable: UInt64 = 0
+    /// Sentences that came after the end of their epoch.
+    package var late: UInt64 = 0
+    package var fixes: UInt64 = 0
+
+    package init() {}
+  }
+
+  package private(set) var counters = Counters()
+  private var framing = NMEAFraming()
+  private var assembler = NMEAAssembler()
+  private var scratch: [UInt8] = []
+
+  package init() {
+    scratch.reserveCapacity(2 * NMEAFraming.maximumLength)
+  }
+
+  /// When `expire` is due: silence until then means that the open epoch has all its sentences. Nil when none is open.
+  package var deadline: BootInstant? { assembler.deadline }
+
+  /// Takes the next bytes.
+  ///
+  /// - Parameters:
+  ///   - bytes: any number, from any place of the stream on.
+  ///   - now: when they arrived; the same for all when a file is read.
+  ///   - emit: receives each fix as soon as its epoch has ended.
+  package mutating func decode(_ bytes: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) {
+    var index = 0
+    if framing.isHolding { index = resume(bytes, at: now, into: emit) }
+    while index < bytes.count {
+      guard bytes[index] == UInt8(ascii: "$") else {
+        index += 1
+        continue
+      }
+      switch NMEAFraming.examine(bytes, from: index) {
+      case .sentence(let end):
+        accept(bytes.extracting(index..<end), at: now, into: emit)
+        index = end
+      case .wrongChecksum(let end):
+        counters.wrongChecksum += 1
+        index = end
+      case .unchecked(let next):
+        counters.unchecked += 1
+        index = next
+      case .overlong(let next):
+        counters.overlong += 1
+        index = next
+      case .partial:
+        framing.hold(bytes, from: index)
+        index = bytes.count
+      }
+    }
+  }
+
+  /// Takes the next bytes, as above.
+  package mutating func decode(_ bytes: [UInt8], at now: BootInstant, into emit: (Fix) -> Void) {
+    decode(bytes.span, at: now, into: emit)
+  }
+
+  /// Time has passed: the open epoch ends if its deadline has come.
+  package mutating func expire(at now: BootInstant, into emit: (Fix) -> Void) {
+    assembler.expire(at: now) { fix in
+      counters.fixes += 1
+      emit(fix)
+    }
+  }
+
+  /// The input has ended, and with it the open epoch.
+  package mutating func finish(at now: BootInstant, into emit: (Fix) -> Void) {
+    if framing.drop() { counters.unchecked += 1 }
+    assembler.finish(at: now) { fix in
+      counters.fixes += 1
+      emit(fix)
+    }
+  }
+
+  /// Looks at a sentence that began in an earlier input. Returns the first byte of this one that is not read.
+  private mutating func resume(_ bytes: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) -> Int {
+    let before = framing.takeHeld(filledFrom: bytes, into: &scratch)
+    var line: [UInt8] = []
+    swap(&line, &scratch)
+    var next = bytes.count
+    var isPartial = false
+    switch NMEAFraming.examine(line.span, from: 0) {
+    case .sentence(let end):
+      accept(line.span.extracting(0..<end), at: now, into: emit)
+      next = end - before
+    case .wrongChecksum(let end):
+      counters.wrongChecksum += 1
+      next = end - before
+    case .unchecked(let unread):
+      counters.unchecked += 1
+      next = unread - before
+    case .overlong(let unread):
+      counters.overlong += 1
+      next = unread - before
+    case .partial:
+      isPartial = true
+    }
+    framing.putBack(&line, keeping: isPartial)
+    swap(&line, &scratch)
+    return max(next, 0)
+  }
+
+  private mutating func accept(_ line: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) {
+    counters.sentences += 1
+    switch NMEASentence.read(line) {
+    case .unknown: counters.unknown += 1
+    case .unusable: counters.unusable += 1
+    case .silent: break
+    case .sentence(let sentence):
+      var fixes: UInt64 = 0
+      let inTime = assembler.add(sentence, address: NMEASentence.address(line), at: now) { fix in
+        fixes += 1
+        emit(fix)
+      }
+      counters.fixes += fixes
+      if !inTime { counters.late += 1 }
+    }
+  }
+}

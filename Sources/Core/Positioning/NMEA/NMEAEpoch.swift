@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// What the sentences of one epoch said together: all that a receiver tells about one moment.
+struct NMEAEpoch {
+  /// Milliseconds since midnight UTC; nil until a sentence with a time came.
+  private(set) var time: Int64?
+  /// Whether any sentence came.
+  private(set) var isEmpty = true
+  private var validKinds: UInt8 = 0
+  private var voidKinds: UInt8 = 0
+  private var position: NMEAPosition?
+  private var numberedQuality: Fix.Quality?
+  private var letteredQuality: Fix.Quality?
+  private var altitude: Double?
+  private var geoidSeparation: Double?
+  private var satellites: Int?
+  private var listedSatellites = 0
+  private var hdop: Double?
+  private var vdop: Double?
+  private var motionOfRMC = NMEASentence.MotionReport()
+  private var motionOfVTG = NMEASentence.MotionReport()
+  private var errors: NMEASentence.ErrorReport?
+  /// What GSA said: of several constellations' the best, for they share one solution.
+  private(set) var statedMode: Fix.Mode?
+
+  mutating func add(_ report: NMEASentence.PositionReport) {
+    isEmpty = false
+    time = time ?? report.time
+    switch report.validity {
+    case .untold: return
+    case .void:
+      voidKinds |= report.kind.rawValue
+      return
+    case .valid:
+      validKinds |= report.kind.rawValue
+    }
+    // The sentence with the most digits knows the position best.
+    if let new = report.position, new.digits >= position?.digits ?? 0 { position = new }
+    if report.kind == .gga {
+      numberedQuality = report.quality ?? numberedQuality
+    } else {
+      letteredQuality = report.quality ?? letteredQuality
+    }
+    altitude = report.altitude ?? altitude
+    geoidSeparation = report.geoidSeparation ?? geoidSeparation
+    if let count = report.satellites { satellites = max(count, satellites ?? 0) }
+    hdop = report.hdop ?? hdop
+    motionOfRMC.speed = report.motion.speed ?? motionOfRMC.speed
+    motionOfRMC.heading = report.motion.heading ?? motionOfRMC.heading
+  }
+
+  mutating func add(_ report: NMEASentence.MotionReport) {
+    isEmpty = false
+    motionOfVTG.speed = report.speed ?? motionOfVTG.speed
+    motionOfVTG.heading = report.heading ?? motionOfVTG.heading
+  }
+
+  mutating func add(_ report: NMEASentence.SatelliteReport) {
+    isEmpty = false
+    listedSatellites += report.count
+    if let mode = report.mode.flatMap(Fix.Mode.init(rawValue:)), mode.rawValue > statedMode?.rawValue ?? 0 {
+      statedMode = mode
+    }
+    hdop = hdop ?? report.hdop
+    vdop = report.vdop ?? vdop
+  }
+
+  mutating func add(_ report: NMEASentence.ErrorReport) {
+    isEmpty = false
+    time = time ?? report.time
+    errors = report
+  }
+
+  /// Whether the receiver stands by a position. A sentence that calls it void has the last word, unless another of its
+  /// kind calls it valid, as when each constellation has its own GGA.
+  var hasPosition: Bool {
+    position != nil && voidKinds & ~validKinds == 0
+  }
+
+  /// The mode that the sentences show: GSA's, or what the altitude and the number of satellites allow; nil when there is
+  /// no altitude to go by.
+  var mode: Fix.Mode? {
+    if let statedMode { return statedMode }
+    guard altitude != nil else { return nil }
+    return satelliteCount ?? 4 >= 4 ? .threeD : .twoD
+  }
+
+  /// The fix, when there is one.
+  ///
+  /// - Parameters:
+  ///   - time: the epoch's, with its date if that is known.
+  ///   - mode: for an epoch that shows none.
+  func fix(time: Fix.Time?, modeOtherwise mode: Fix.Mode) -> Fix? {
+    guard hasPosition, let position else { return nil }
+    var fix = Fix(coordinate: position.coordinate, time: time, mode: self.mode ?? mode, quality: quality)
+    fix.altitude = altitude
+    if let altitude, let geoidSeparation { fix.altitudeHAE = altitude + geoidSeparation }
+    fix.speed = motionOfRMC.speed ?? motionOfVTG.speed
+    fix.heading = motionOfRMC.heading ?? motionOfVTG.heading
+    fix.satellites = satelliteCount
+    fix.hdop = hdop
+    fix.horizontalAccuracy = horizontalAccuracy
+    fix.verticalAccuracy = verticalAccuracy
+    return fix
+  }
+
+  /// Some receivers write 0 in GGA beside a full GSA.
+  private var satelliteCount: Int? {
+    if let satellites, satellites > 0 { return satellites }
+    return listedSatellites > 0 ? listedSatellites : satellites
+  }
+
+  /// GGA's number is the finer; but whether a position was measured at all is told by either.
+  private var quality: Fix.Quality {
+    if let letteredQuality, letteredQuality == .simulated || letteredQuality == .estimated { return letteredQuality }
+    return numberedQuality ?? letteredQuality ?? .gnss
+  }
+
+  /// GST's deviations as one distance (the root of the sum of their squares), else HDOP times the range error.
+  private var horizontalAccuracy: Double? {
+    if let latitude = errors?.latitude, let longitude = errors?.longitude {
+      return (latitude * latitude + longitude * longitude).squareRoot()
+    }
+    guard let hdop, let error = quality.rangeError else { return nil }
+    return hdop * error
+  }
+
+  private var verticalAccuracy: Double? {
+    if let altitude = errors?.altitude { return altitude }
+    guard altitude != nil, let vdop, let error = quality.rangeError else { return nil }
+    return vdop * error
+  }
+}
+
+extension Fix.Quality {
+  /// The standard deviation of one range in metres, for receivers that tell no accuracy of their own: what is usual for
+  /// single-frequency receivers under an open sky. Nil where dilution of precision does not describe the error.
+  var rangeError: Double? {
+    switch self {
+    case .gnss: 5
+    case .dgnss: 2
+    case .rtkFloat: 0.5
+    case .rtkFixed: 0.02
+    case .estimated, .simulated: nil
+    }
+  }
+}

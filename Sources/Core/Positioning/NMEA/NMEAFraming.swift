@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Finds sentences in a stream of bytes: from `$` to the second digit of the checksum, whatever surrounds them.
+///
+/// Binary noise, comments, AIS (`!`), and cut lines are passed over. A sentence that the end of one input cuts is held
+/// until the next, in a buffer that is allocated once.
+struct NMEAFraming {
+  /// Bytes from `$` to the checksum's last digit. NMEA 0183 says 82 with the line end, receivers with many
+  /// constellations or many digits exceed it; nothing that carries a position comes near this.
+  static let maximumLength = 512
+
+  /// What a look at the bytes from a `$` on found.
+  enum Finding {
+    /// A sentence with the right checksum; its last byte is before `end`.
+    case sentence(end: Int)
+    /// A whole sentence that the checksum does not confirm.
+    case wrongChecksum(end: Int)
+    /// The line ended, another sentence began, or noise set in before the checksum. The byte at `next` is not read yet.
+    case unchecked(next: Int)
+    case overlong(next: Int)
+    /// More bytes are needed.
+    case partial
+  }
+
+  private var held: [UInt8] = []
+
+  init() {
+    held.reserveCapacity(2 * Self.maximumLength)
+  }
+
+  /// Whether the last input ended within a sentence.
+  var isHolding: Bool { !held.isEmpty }
+
+  /// Looks at the bytes from the `$` at `start` on.
+  static func examine(_ bytes: Span<UInt8>, from start: Int) -> Finding {
+    let limit = min(bytes.count, start + maximumLength)
+    var checksum: UInt8 = 0
+    var index = start + 1
+    while index < limit {
+      let byte = bytes[index]
+      if byte == UInt8(ascii: "*") {
+        guard index + 1 < limit else { break }
+        guard let high = hexadecimal(bytes[index + 1]) else { return .unchecked(next: index + 1) }
+        guard index + 2 < limit else { break }
+        guard let low = hexadecimal(bytes[index + 2]) else { return .unchecked(next: index + 2) }
+        return high << 4 | low == checksum ? .sentence(end: index + 3) : .wrongChecksum(end: index + 3)
+      }
+      if byte < 0x20 || byte == UInt8(ascii: "$") { return .unchecked(next: index) }
+      checksum ^= byte
+      index += 1
+    }
+    return limit - start == maximumLength ? .overlong(next: index) : .partial
+  }
+
+  /// Keeps the rest of an input, which begins with `$`, for the next one.
+  mutating func hold(_ bytes: Span<UInt8>, from start: Int) {
+    held.removeAll(keepingCapacity: true)
+    append(bytes, start..<bytes.count)
+  }
+
+  /// Takes the held bytes out, filled up from the new input as far as a sentence can reach.
+  ///
+  /// - Parameter scratch: receives them; give it back with `putBack`, so that its memory is used again.
+  /// - Returns: how many of the bytes are from earlier inputs.
+  mutating func takeHeld(filledFrom bytes: Span<UInt8>, into scratch: inout [UInt8]) -> Int {
+    let count = held.count
+    append(bytes, 0..<min(bytes.count, Self.maximumLength - min(count, Self.maximumLength)))
+    swap(&held, &scratch)
+    return count
+  }
+
+  /// Ends the use of what `takeHeld` gave. `keeping` says whether the sentence is still not whole.
+  mutating func putBack(_ scratch: inout [UInt8], keeping: Bool) {
+    swap(&held, &scratch)
+    if !keeping { held.removeAll(keepingCapacity: true) }
+  }
+
+  /// Forgets a sentence that will not be finished. Returns whether there was one.
+  mutating func drop() -> Bool {
+    defer { held.removeAll(keepingCapacity: true) }
+    return isHolding
+  }
+
+  private mutating func append(_ bytes: Span<UInt8>, _ range: Range<Int>) {
+    for index in range { held.append(bytes[index]) }
+  }
+
+  private static func hexadecimal(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What values of the standard's fields mean.
+extension NMEASentence {
+  /// - Parameters:
+  ///   - status: `A` or `V` of RMC and GLL; some receivers write `D`.
+  ///   - mode: the indicator that version 2.3 added, and GNS has alone.
+  static func validity(status: UInt8?, mode: UInt8?) -> PositionReport.Validity {
+    if mode == UInt8(ascii: "N") || status == UInt8(ascii: "V") { return .void }
+    if status == UInt8(ascii: "A") || status == UInt8(ascii: "D") { return .valid }
+    // GNS has no status. A status that is none of these is not an assurance.
+    return status == nil && mode.flatMap(quality(mode:)) != nil ? .valid : .untold
+  }
+
+  /// The mode indicator of RMC, GNS, GLL and VTG.
+  static func quality(mode: UInt8) -> Fix.Quality? {
+    switch mode {
+    case UInt8(ascii: "A"): .gnss
+    case UInt8(ascii: "D"), UInt8(ascii: "P"): .dgnss
+    case UInt8(ascii: "R"): .rtkFixed
+    case UInt8(ascii: "F"): .rtkFloat
+    case UInt8(ascii: "E"): .estimated
+    // A position typed in by hand is no more measured than a simulated one.
+    case UInt8(ascii: "M"), UInt8(ascii: "S"): .simulated
+    default: nil
+    }
+  }
+
+  /// GGA field 6. Numbers past the standard's are vendors' names for augmented positions.
+  static func quality(number: Int) -> Fix.Quality? {
+    switch number {
+    case 0: nil
+    case 1, 3: .gnss
+    case 4: .rtkFixed
+    case 5: .rtkFloat
+    case 6: .estimated
+    case 7, 8: .simulated
+    default: .dgnss
+    }
+  }
+
+  /// Which of several constellations' indicators describes the position.
+  static func rank(mode: UInt8) -> Int {
+    switch quality(mode: mode) {
+    case nil: mode == UInt8(ascii: "N") ? 0 : -1
+    case .simulated: 1
+    case .estimated: 2
+    case .gnss: 3
+    case .dgnss: 4
+    case .rtkFloat: 5
+    case .rtkFixed: 6
+    }
+  }
+
+  static func metresPerSecond(knots: Double) -> Double? {
+    knots >= 0 ? knots * 1852 / 3600 : nil
+  }
+
+  /// Some receivers write 360 for north.
+  static func heading(_ degrees: Double) -> Double? {
+    guard degrees >= 0, degrees <= 360 else { return nil }
+    return degrees == 360 ? 0 : degrees
+  }
+
+  /// 0 and 99.99 and the like say that there is none.
+  static func dilution(_ value: Double) -> Double? {
+    value > 0 && value < 99 ? value : nil
+  }
+
+  static func deviation(_ metres: Double) -> Double? {
+    metres > 0 && metres < 1e6 ? metres : nil
+  }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+extension NMEASentence {
+  /// Reads a sentence.
+  ///
+  /// - Parameter line: from `$` to the checksum, which is right; four bytes or more.
+  static func read(_ line: Span<UInt8>) -> NMEAReading {
+    // Talker of two letters, type of three: `P` begins the private ones, whatever follows.
+    guard line.count > 9, line[6] == UInt8(ascii: ","), line[1] != UInt8(ascii: "P") else { return .unknown }
+    let line = line.extracting(0..<line.count - 3)
+    var fields = NMEAFields(from: 7)
+    let sentence: NMEASentence
+    switch type(line) {
+    case pack("R", "M", "C"): sentence = .position(rmc(line, &fields))
+    case pack("G", "G", "A"): sentence = .position(gga(line, &fields))
+    case pack("G", "N", "S"): sentence = .position(gns(line, &fields))
+    case pack("G", "L", "L"): sentence = .position(gll(line, &fields))
+    case pack("V", "T", "G"): sentence = .motion(vtg(line, &fields))
+    case pack("G", "S", "A"): sentence = .satellites(gsa(line, &fields))
+    case pack("G", "S", "T"): sentence = .errors(gst(line, &fields))
+    case pack("Z", "D", "A"):
+      guard let date = zda(line, &fields) else { return fields.isMalformed ? .unusable : .silent }
+      sentence = date
+    default: return .unknown
+    }
+    return fields.isMalformed ? .unusable : .sentence(sentence)
+  }
+
+  /// Talker and type as one number, which tells the sentences of an epoch apart.
+  static func address(_ line: Span<UInt8>) -> UInt64 {
+    guard line.count > 5 else { return 0 }
+    return UInt64(line[1]) << 32 | UInt64(line[2]) << 24 | UInt64(type(line))
+  }
+
+  private static func type(_ line: Span<UInt8>) -> UInt32 {
+    UInt32(line[3]) << 16 | UInt32(line[4]) << 8 | UInt32(line[5])
+  }
+
+  private static func pack(_ first: Unicode.Scalar, _ second: Unicode.Scalar, _ third: Unicode.Scalar) -> UInt32 {
+    first.value << 16 | second.value << 8 | third.value
+  }
+
+  /// Time, status, latitude, N/S, longitude, E/W, knots, course, date, variation, E/W, mode (2.3), navigational status (4.1).
+  private static func rmc(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> PositionReport {
+    var report = PositionReport(kind: .rmc)
+    report.time = fields.timeOfDay(in: line)
+    let status = fields.letter(in: line)
+    report.position = fields.position(in: line)
+    report.motion.speed = fields.number(in: line).flatMap(metresPerSecond(knots:))
+    report.motion.heading = fields.number(in: line).flatMap(heading)
+    report.date = fields.shortDate(in: line)
+    fields.skip(2, in: line)
+    let mode = fields.letter(in: line)
+    report.validity = validity(status: status, mode: mode)
+    report.quality = mode.flatMap(quality(mode:))
+    return report
+  }
+
+  /// Time, latitude, N/S, longitude, E/W, quality, satellites, HDOP, altitude, M, geoid separation, M, age, station.
+  private static func gga(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> PositionReport {
+    var report = PositionReport(kind: .gga)
+    report.time = fields.timeOfDay(in: line)
+    report.position = fields.position(in: line)
+    if let number = fields.count(in: line) {
+      report.validity = number == 0 ? .void : .valid
+      report.quality = quality(number: number)
+    }
+    report.satellites = fields.count(in: line)
+    report.hdop = fields.number(in: line).flatMap(dilution)
+    report.altitude = fields.number(in: line)
+    fields.skip(in: line)
+    report.geoidSeparation = fields.number(in: line)
+    return report
+  }
+
+  /// Time, latitude, N/S, longitude, E/W, a mode for each constellation, satellites, HDOP, altitude, geoid separation, …
+  private static func gns(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> PositionReport {
+    var report = PositionReport(kind: .gns)
+    report.time = fields.timeOfDay(in: line)
+    report.position = fields.position(in: line)
+    var best: UInt8?
+    fields.letters(in: line) { mode in
+      if rank(mode: mode) > best.map(rank(mode:)) ?? -1 { best = mode }
+    }
+    report.validity = validity(status: nil, mode: best)
+    report.quality = best.flatMap(quality(mode:))
+    report.satellites = fields.count(in: line)
+    report.hdop = fields.number(in: line).flatMap(dilution)
+    report.altitude = fields.number(in: line)
+    report.geoidSeparation = fields.number(in: line)
+    return report
+  }
+
+  /// Latitude, N/S, longitude, E/W, time, status, mode (2.3).
+  private static func gll(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> PositionReport {
+    var report = PositionReport(kind: .gll)
+    report.position = fields.position(in: line)
+    report.time = fields.timeOfDay(in: line)
+    let status = fields.letter(in: line)
+    let mode = fields.letter(in: line)
+    report.validity = validity(status: status, mode: mode)
+    report.quality = mode.flatMap(quality(mode:))
+    return report
+  }
+
+  /// Course true, T, course magnetic, M, knots, N, km/h, K, mode (2.3).
+  private static func vtg(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> MotionReport {
+    var report = MotionReport()
+    let course = fields.number(in: line)
+    // Before version 2 there were no unit letters, and fields meant something else.
+    guard fields.letter(in: line) == UInt8(ascii: "T") else { return report }
+    fields.skip(2, in: line)
+    let knots = fields.number(in: line)
+    fields.skip(in: line)
+    let kilometres = fields.number(in: line)
+    fields.skip(in: line)
+    guard fields.letter(in: line) != UInt8(ascii: "N") else { return report }
+    report.heading = course.flatMap(heading)
+    report.speed = knots.flatMap(metresPerSecond(knots:)) ?? kilometres.flatMap { $0 >= 0 ? $0 / 3.6 : nil }
+    return report
+  }
+
+  /// Selection, mode, twelve satellites, PDOP, HDOP, VDOP, system (4.1).
+  private static func gsa(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> SatelliteReport {
+    var report = SatelliteReport()
+    fields.skip(in: line)
+    report.mode = fields.count(in: line)
+    for _ in 0..<12 where fields.letter(in: line) != nil { report.count += 1 }
+    fields.skip(in: line)
+    report.hdop = fields.number(in: line).flatMap(dilution)
+    report.vdop = fields.number(in: line).flatMap(dilution)
+    return report
+  }
+
+  /// Time, RMS of the ranges, major axis, minor axis, orientation, then the deviations.
+  private static func gst(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> ErrorReport {
+    var report = ErrorReport()
+    report.time = fields.timeOfDay(in: line)
+    fields.skip(4, in: line)
+    report.latitude = fields.number(in: line).flatMap(deviation)
+    report.longitude = fields.number(in: line).flatMap(deviation)
+    report.altitude = fields.number(in: line).flatMap(deviation)
+    return report
+  }
+
+  /// Time, day, month, year, zone.
+  private static func zda(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> NMEASentence? {
+    let time = fields.timeOfDay(in: line)
+    let day = fields.count(in: line)
+    let month = fields.count(in: line)
+    let year = fields.count(in: line)
+    guard let time, let day, let month, let year, let date = CivilDate(year: year, month: month, day: day) else {
+      return nil
+    }
+    return .date(date, timeOfDay: time)
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One of the things that `fleet-locationctl` does.
+protocol Command {
+  /// The word on the command line.
+  static var name: String { get }
+  /// One line for the list of commands.
+  static var summary: String { get }
+  /// What `COMMAND --help` prints, with its line end.
+  static var usage: String { get }
+
+  /// Does it.
+  ///
+  /// - Parameter operands: the arguments after the options.
+  /// - Returns: the exit status.
+  static func run(_ operands: [String]) throws(CommandError) -> Int32
+}
+
+/// Why a command ended without doing its work.
+struct CommandError: Error {
+  /// The exit status, after sysexits.h.
+  enum Code: Int32 {
+    case usage = 64
+    case data = 65
+    case noInput = 66
+    case io = 74
+    case permission = 77
+  }
+
+  let code: Code
+  /// What is wrong and what to do, without the program's name and without a line end.
+  let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+}

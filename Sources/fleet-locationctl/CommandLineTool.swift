@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import Release
+
+/// `fleet-locationctl`: finds the command that the arguments name and runs it.
+enum CommandLineTool {
+  static let name = "fleet-locationctl"
+
+  /// Every command, in the order of `--help`. A new one is one more line here.
+  private static var commands: [any Command.Type] {
+    [
+      FixesCommand.self
+    ]
+  }
+
+  /// Runs what the arguments say.
+  ///
+  /// - Parameter arguments: the program's name first, as `main` gets them.
+  /// - Returns: the exit status.
+  static func run(_ arguments: [String]) -> Int32 {
+    var options = CommandOptions(arguments: arguments)
+    do throws(CommandError) {
+      switch try options.next() {
+      case .help:
+        return try StandardOutput.write(usage)
+      case .version:
+        return try StandardOutput.write(Release.banner(name))
+      case nil: break
+      }
+      var operands = options.operands
+      guard let word = operands.first else {
+        throw CommandError(.usage, "no command given; the commands are: \(commandNames)")
+      }
+      guard let command = commands.first(where: { $0.name == word }) else {
+        throw CommandError(.usage, "unknown command \"\(word)\"; the commands are: \(commandNames)")
+      }
+      operands[0] = "\(name) \(word)"
+      return try run(command, operands)
+    } catch {
+      StandardError.write("\(name): \(error.message)\n")
+      if error.code == .usage { StandardError.write("Try \"\(name) --help\".\n") }
+      return error.code.rawValue
+    }
+  }
+
+  private static func run(_ command: any Command.Type, _ arguments: [String]) throws(CommandError) -> Int32 {
+    var options = CommandOptions(arguments: arguments)
+    switch try options.next() {
+    case .help: return try StandardOutput.write(command.usage)
+    case .version: return try StandardOutput.write(Release.banner(name))
+    case nil: return try command.run(options.operands)
+    }
+  }
+
+  private static var commandNames: String {
+    commands.map { $0.name }.joined(separator: ", ")
+  }
+
+  private static var usage: String {
+    var text = """
+      Usage: \(name) COMMAND [ARGUMENT]...
+      Looks into and steers the location daemon of a vehicle.
+
+      Commands:
+
+      """
+    for command in commands {
+      let padding = String(repeating: " ", count: max(1, 10 - command.name.utf8.count))
+      text += "  \(command.name)\(padding)\(command.summary)\n"
+    }
+    text += """
+
+      Options:
+        -h, --help     print this, or after a command what it does
+        -V, --version  print the version
+
+      """
+    return text
+  }
+}
