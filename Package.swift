@@ -112,3 +112,17 @@ let package = Package(
   ],
   cxxLanguageStandard: .cxx17
 )
+
+// Built when asked for: a fuzz target links only with --sanitize=fuzzer, and neither is for a plain build.
+if Context.environment["FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "FuzzNMEA", dependencies: ["Timekeeping", "Positioning"], path: "Fuzz/FuzzNMEA",
+      swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
+}
+if Context.environment["BENCH"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "DecoderBenchmark", dependencies: ["Timekeeping", "Positioning"],
+      path: "Benchmarks/DecoderBenchmark", swiftSettings: strict))
+}

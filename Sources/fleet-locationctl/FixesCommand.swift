@@ -57,7 +57,8 @@ enum FixesCommand: Command {
         """)
     }
     if counters.fixes == 0 {
-      StandardError.write("\(CommandLineTool.name): \(name): \(counters.sentences) sentences, and none told a valid position\n")
+      StandardError.write(
+        "\(CommandLineTool.name): \(name): \(counters.sentences) sentences, and none told a valid position\n")
     }
     return 0
   }

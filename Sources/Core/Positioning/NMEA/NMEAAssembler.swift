@@ -107,7 +107,7 @@ struct NMEAAssembler {
 
   private mutating func close(at now: BootInstant, into emit: (Fix) -> Void) {
     guard !epoch.isEmpty else { return }
-    cadence.close()
+    cadence.close(at: epoch.time)
     if epoch.hasPosition {
       let mode = mode(at: epoch.time)
       let time = epoch.time.map { calendar.time(ofDay: $0, at: now) }
