@@ -35,7 +35,7 @@ enum FixesCommand: Command {
       decoder.decode(buffer.span.extracting(0..<count), at: .boot) { writer.append($0) }
       guard try flush(&writer) else { return 0 }
     }
-    decoder.finish(at: .boot) { writer.append($0) }
+    decoder.finish { writer.append($0) }
     guard try flush(&writer) else { return 0 }
     return try verdict(decoder.counters, input.name)
   }

@@ -30,14 +30,14 @@ import Timekeeping
   func lowerCase() {
     #expect(fixes("$GPRMC,205206.00,A,4405.556,N,12118.398,W,000.0,000.0,090605,0.0,E*49\n").count == 1)
     let text = sentence("GPGLL,4500.0,N,00100.0,E,083002,A,A")
-    #expect(text.contains("*4F"))
-    #expect(fixes(text.replacing("*4F", with: "*4f")).count == 1)
+    #expect(text.contains("*4E"))
+    #expect(fixes(text.replacing("*4E", with: "*4e")).count == 1)
   }
 
   @Test(
     "Without the right checksum nothing comes out",
     arguments: [
-      ("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4E\r\n", 1, 0), ("$GPGLL,4500.0,N,00100.0,E,083002,A,A\r\n", 0, 1),
+      ("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4F\r\n", 1, 0), ("$GPGLL,4500.0,N,00100.0,E,083002,A,A\r\n", 0, 1),
       ("$GPGLL,4500.0,N,00100.0,E,083002,A,A*\r\n", 0, 1), ("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4\r\n", 0, 1),
       ("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4G\r\n", 0, 1), ("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4", 0, 1),
     ])
@@ -51,7 +51,7 @@ import Timekeeping
 
   @Test("A sentence ends with its checksum, whatever follows", arguments: ["", "\n", "\r\n", "$", " junk", "\u{0}"])
   func ends(tail: String) {
-    #expect(fixes("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4F" + tail).count == 1)
+    #expect(fixes("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4E" + tail).count == 1)
   }
 
   @Test("A cut line does not take the next one with it")

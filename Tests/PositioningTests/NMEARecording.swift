@@ -24,7 +24,7 @@ func decode(_ portions: [[UInt8]]) -> (fixes: [Fix], counters: NMEADecoder.Count
   var decoder = NMEADecoder()
   var fixes: [Fix] = []
   for portion in portions { decoder.decode(portion, at: .boot) { fixes.append($0) } }
-  decoder.finish(at: .boot) { fixes.append($0) }
+  decoder.finish { fixes.append($0) }
   return (fixes, decoder.counters)
 }
 

@@ -17,6 +17,8 @@ struct NMEAAssembler {
   private var calendar = NMEACalendar()
   private var patience = shortestPatience
   private var lastSentence: BootInstant?
+  /// When the open epoch's last sentence came.
+  private var arrival = BootInstant.boot
   private var closedTime: Int64?
   /// Whether what ended the last epoch leaves open that sentences without a time still belong to it.
   private var mayTrail = false
@@ -36,7 +38,7 @@ struct NMEAAssembler {
   mutating func add(
     _ sentence: NMEASentence, address: UInt64, at now: BootInstant, into emit: (Fix) -> Void
   ) -> Bool {
-    if let lastSentence, now - lastSentence >= patience { silence(at: now, into: emit) }
+    if let lastSentence, now - lastSentence >= patience { silence(into: emit) }
     lastSentence = now
     switch sentence {
     case .date(let date, let time):
@@ -47,21 +49,22 @@ struct NMEAAssembler {
       if report.validity == .valid, let date = report.date, let time = report.time {
         calendar.note(date, timeOfDay: time, at: now)
       }
-      guard open(report.time, at: now, into: emit) else { return false }
+      guard open(report.time, into: emit) else { return false }
       epoch.add(report)
     case .errors(let report):
-      guard open(report.time, at: now, into: emit) else { return false }
+      guard open(report.time, into: emit) else { return false }
       epoch.add(report)
     case .motion(let report):
-      guard open(nil, at: now, into: emit) else { return false }
+      guard open(nil, into: emit) else { return false }
       epoch.add(report)
     case .satellites(let report):
-      guard open(nil, at: now, into: emit) else { return false }
+      guard open(nil, into: emit) else { return false }
       epoch.add(report)
     }
+    arrival = now
     cadence.note(address)
     if cadence.isComplete {
-      close(at: now, into: emit)
+      close(into: emit)
       mayTrail = true
     }
     return true
@@ -69,18 +72,18 @@ struct NMEAAssembler {
 
   /// The line has been silent until now.
   mutating func expire(at now: BootInstant, into emit: (Fix) -> Void) {
-    if let deadline, now >= deadline { silence(at: now, into: emit) }
+    if let deadline, now >= deadline { silence(into: emit) }
   }
 
   /// Ends the open epoch.
-  mutating func finish(at now: BootInstant, into emit: (Fix) -> Void) {
-    close(at: now, into: emit)
+  mutating func finish(into emit: (Fix) -> Void) {
+    close(into: emit)
   }
 
-  private mutating func silence(at now: BootInstant, into emit: (Fix) -> Void) {
+  private mutating func silence(into emit: (Fix) -> Void) {
     // Sentences without a time may come before the one that tells it: they wait.
     if epoch.time != nil || epoch.hasPosition {
-      close(at: now, into: emit)
+      close(into: emit)
       closedBySilence = true
     }
     mayTrail = false
@@ -89,9 +92,9 @@ struct NMEAAssembler {
   /// Makes the epoch of that time the open one, and ends the one before if it is another.
   ///
   /// - Returns: false when that epoch has ended.
-  private mutating func open(_ time: Int64?, at now: BootInstant, into emit: (Fix) -> Void) -> Bool {
+  private mutating func open(_ time: Int64?, into emit: (Fix) -> Void) -> Bool {
     if let time {
-      if let openTime = epoch.time, openTime != time { close(at: now, into: emit) }
+      if let openTime = epoch.time, openTime != time { close(into: emit) }
       if epoch.time == nil, time == closedTime {
         if closedBySilence { patience = min(patience + patience, Self.longestPatience) }
         cadence.contradict()
@@ -105,12 +108,12 @@ struct NMEAAssembler {
     return true
   }
 
-  private mutating func close(at now: BootInstant, into emit: (Fix) -> Void) {
+  private mutating func close(into emit: (Fix) -> Void) {
     guard !epoch.isEmpty else { return }
     cadence.close(at: epoch.time)
     if epoch.hasPosition {
       let mode = mode(at: epoch.time)
-      let time = epoch.time.map { calendar.time(ofDay: $0, at: now) }
+      let time = epoch.time.map { calendar.time(ofDay: $0, at: arrival) }
       if let fix = epoch.fix(time: time, modeOtherwise: mode) { emit(fix) }
     }
     closedTime = epoch.time

@@ -88,9 +88,9 @@ package struct NMEADecoder {
   }
 
   /// The input has ended, and with it the open epoch.
-  package mutating func finish(at now: BootInstant, into emit: (Fix) -> Void) {
+  package mutating func finish(into emit: (Fix) -> Void) {
     if framing.drop() { counters.unchecked += 1 }
-    assembler.finish(at: now) { fix in
+    assembler.finish { fix in
       counters.fixes += 1
       emit(fix)
     }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Feeds the NMEA decoder with what libFuzzer makes up. The input's lines become sentences with the right checksum, so that
+// the fuzzer need not find checksums; then the input goes through as it is, whole and in two portions, which must agree.
+//
+//   FUZZ=1 swift build --sanitize=fuzzer --scratch-path .build-fuzz --product FuzzNMEA
+//   mkdir -p .build-fuzz/nmea
+//   SWIFT_BACKTRACE=enable=no .build-fuzz/debug/FuzzNMEA -max_total_time=180 .build-fuzz/nmea Fuzz/Seeds/nmea
+import Positioning
+import Timekeeping
+
+@_cdecl("LLVMFuzzerTestOneInput")
+func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  let input = Array(UnsafeBufferPointer(start: start, count: count))
+  checked(confirmed(input))
+  let split = count == 0 ? 0 : Int(input[0]) * count / 256
+  let whole = decoded([input])
+  let parts = decoded([Array(input[..<split]), Array(input[split...])])
+  precondition(whole.fixes == parts.fixes && whole.counters == parts.counters, "a split changes the answer")
+  return 0
+}
+
+/// Decodes with time going by, and checks that what comes out is in range.
+private func checked(_ bytes: [UInt8]) {
+  var decoder = NMEADecoder()
+  var writer = FixLineWriter(source: "replay")
+  var now = BootInstant.boot
+  func check(_ fix: Fix) {
+    precondition(fix.heading.map { (0..<360).contains($0) } ?? true)
+    precondition(fix.speed.map { $0 >= 0 && $0.isFinite } ?? true)
+    precondition(fix.horizontalAccuracy.map { $0 > 0 && $0.isFinite } ?? true)
+    writer.append(fix)
+  }
+  for line in bytes.split(separator: 10) {
+    decoder.decode(Array(line), at: now, into: check)
+    now = now + .milliseconds(Int(line.last ?? 0))
+    if let deadline = decoder.deadline, deadline <= now { decoder.expire(at: now, into: check) }
+  }
+  decoder.finish(into: check)
+}
+
+private func decoded(_ portions: [[UInt8]]) -> (fixes: [Fix], counters: NMEADecoder.Counters) {
+  var decoder = NMEADecoder()
+  var fixes: [Fix] = []
+  for portion in portions { decoder.decode(portion, at: .boot) { fixes.append($0) } }
+  decoder.finish { fixes.append($0) }
+  return (fixes, decoder.counters)
+}
+
+/// Each line as a sentence with its checksum.
+private func confirmed(_ input: [UInt8]) -> [UInt8] {
+  let digits = Array("0123456789ABCDEF".utf8)
+  var bytes: [UInt8] = []
+  for line in input.split(separator: 10) {
+    let body = line.drop { $0 == UInt8(ascii: "$") }.prefix { $0 != UInt8(ascii: "*") }
+    let checksum = body.reduce(0, ^)
+    bytes.append(UInt8(ascii: "$"))
+    bytes += body
+    bytes += [UInt8(ascii: "*"), digits[Int(checksum >> 4)], digits[Int(checksum & 15)], 10]
+  }
+  return bytes
+}
