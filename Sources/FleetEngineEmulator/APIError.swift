@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A refusal as Google's servers word it: `google.rpc.Status` in JSON (AIP-193).
+package struct APIError: Error, Equatable, Sendable {
+  /// `google.rpc.Code`, with the HTTP status that each one maps to (google/rpc/code.proto).
+  package enum Code: String, Sendable, CaseIterable {
+    case invalidArgument = "INVALID_ARGUMENT"
+    case failedPrecondition = "FAILED_PRECONDITION"
+    case unauthenticated = "UNAUTHENTICATED"
+    case permissionDenied = "PERMISSION_DENIED"
+    case notFound = "NOT_FOUND"
+    case alreadyExists = "ALREADY_EXISTS"
+    case resourceExhausted = "RESOURCE_EXHAUSTED"
+    case cancelled = "CANCELLED"
+    case `internal` = "INTERNAL"
+    case unimplemented = "UNIMPLEMENTED"
+    case unavailable = "UNAVAILABLE"
+    case deadlineExceeded = "DEADLINE_EXCEEDED"
+    case unknown = "UNKNOWN"
+
+    package var httpStatus: Int {
+      switch self {
+      case .invalidArgument, .failedPrecondition: 400
+      case .unauthenticated: 401
+      case .permissionDenied: 403
+      case .notFound: 404
+      case .alreadyExists: 409
+      case .resourceExhausted: 429
+      case .cancelled: 499
+      case .internal, .unknown: 500
+      case .unimplemented: 501
+      case .unavailable: 503
+      case .deadlineExceeded: 504
+      }
+    }
+
+    /// The code that an HTTP status stands for when nothing else is known.
+    package init(httpStatus: Int) {
+      switch httpStatus {
+      case 400: self = .invalidArgument
+      case 500: self = .internal
+      default:
+        let match = Code.allCases.first { $0.httpStatus == httpStatus }
+        self = match ?? (httpStatus < 500 ? .failedPrecondition : .unavailable)
+      }
+    }
+  }
+
+  package var code: Code
+  /// Differs from `code.httpStatus` where HTTP says more: 405, 413.
+  package var httpStatus: Int
+  /// For a person. No client may decide by it.
+  package var message: String
+  /// `ErrorInfo.reason`, upper snake case.
+  package var reason: String
+  /// `RetryInfo.retryDelay` as it is to stand in the answer, such as `3.5s`.
+  package var retryDelay: String?
+  /// `BadRequest.FieldViolation.field`, when one field is to blame.
+  package var field: String?
+
+  package init(
+    _ code: Code, _ message: String, reason: String, field: String? = nil, retryDelay: String? = nil,
+    httpStatus: Int? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.reason = reason
+    self.field = field
+    self.retryDelay = retryDelay
+    self.httpStatus = httpStatus ?? code.httpStatus
+  }
+
+  /// A request that is wrong in itself.
+  package static func invalid(_ message: String, field: String? = nil, reason: String = "INVALID_REQUEST") -> APIError {
+    APIError(.invalidArgument, message, reason: reason, field: field)
+  }
+
+  /// The body of the answer.
+  package var json: JSON {
+    var details: [JSON] = [
+      [
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": .string(reason),
+        "domain": "fleetengine.googleapis.com",
+        "metadata": ["service": "fleetengine.googleapis.com"],
+      ]
+    ]
+    if let field {
+      details.append([
+        "@type": "type.googleapis.com/google.rpc.BadRequest",
+        "fieldViolations": [["field": .string(field), "description": .string(message)]],
+      ])
+    }
+    if let retryDelay {
+      details.append(["@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": .string(retryDelay)])
+    }
+    return [
+      "error": [
+        "code": JSON(httpStatus), "message": .string(message), "status": .string(code.rawValue),
+        "details": .array(details),
+      ]
+    ]
+  }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+import CMicrohttpd
+import Glibc
+
+/// One request and its answer on one connection of libmicrohttpd, which owns it from the request line to the end.
+@safe final class Conversation {
+  private(set) var request: Request
+  private var connection: OpaquePointer?
+  private(set) var hasBegun = false
+  /// Set once the request has been answered, though the answer may have to wait.
+  var reply: Reply?
+  /// Steady milliseconds when a suspended answer is due; nil when never.
+  var deadline: Int64?
+
+  /// - Parameter target: of the request line, as it came.
+  init(target: String) {
+    request = Request("", target)
+  }
+
+  /// The headers are whole.
+  @unsafe func begin(_ connection: OpaquePointer, method: String) {
+    unsafe self.connection = connection
+    hasBegun = true
+    request.method = method
+    unsafe MHD_get_connection_values(
+      connection, .HEADER_KIND,
+      { context, _, name, value in
+        guard let context = unsafe context, let name = unsafe name else { return .NO }
+        let conversation = unsafe Unmanaged<Conversation>.fromOpaque(context).takeUnretainedValue()
+        let value = unsafe value.map { unsafe String(cString: $0) } ?? ""
+        conversation.request.headers.append((unsafe String(cString: name), value))
+        return .YES
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  @unsafe func take(_ bytes: UnsafeRawBufferPointer, limit: Int) {
+    guard request.body.count + bytes.count <= limit else {
+      request.isTooLarge = true
+      return
+    }
+    unsafe request.body.append(contentsOf: bytes)
+  }
+
+  /// The socket, to watch it while libmicrohttpd does not.
+  var descriptor: Int32 { unsafe fleet_mhd_connection_fd(connection) }
+
+  func suspend() {
+    unsafe MHD_suspend_connection(connection)
+  }
+
+  func resume() {
+    unsafe MHD_resume_connection(connection)
+  }
+
+  /// Sends the answer, or breaks off.
+  func finish(_ reply: Reply) -> MHD_Result {
+    guard reply.silence == nil else {
+      // With no lingering, closing sends RST.
+      var linger = linger(l_onoff: 1, l_linger: 0)
+      unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+      return .NO
+    }
+    guard let response = unsafe Self.response(reply.content) else { return .NO }
+    defer { unsafe MHD_destroy_response(response) }
+    for header in reply.headers { unsafe MHD_add_response_header(response, header.name, header.value) }
+    return unsafe MHD_queue_response(connection, UInt32(reply.status), response)
+  }
+
+  private static func response(_ content: Reply.Content) -> OpaquePointer? {
+    let source: ContentSource
+    switch content {
+    case .bytes(var bytes):
+      return unsafe MHD_create_response_from_buffer(bytes.count, &bytes, .RESPMEM_MUST_COPY)
+    case .truncated(let bytes):
+      source = ContentSource(size: UInt64(bytes.count), bytes: Array(bytes.prefix(bytes.count / 2)))
+    case .endless(let size): source = ContentSource(size: size, bytes: Array("{\"name\":\"".utf8), filler: 0x78)
+    }
+    return unsafe MHD_create_response_from_callback(
+      source.size, 65_536,
+      { context, position, buffer, capacity in
+        guard let context = unsafe context, let buffer = unsafe buffer else { return -2 }
+        let source = unsafe Unmanaged<ContentSource>.fromOpaque(context).takeUnretainedValue()
+        let room = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: capacity)
+        // -2 is MHD_CONTENT_READER_END_WITH_ERROR: the connection closes with the promise unkept.
+        return unsafe source.read(at: position, into: room) ?? -2
+      }, Unmanaged.passRetained(source).toOpaque(),
+      { context in
+        if let context = unsafe context { unsafe Unmanaged<ContentSource>.fromOpaque(context).release() }
+      })
+  }
+}
+
+/// A body that is made while it is sent.
+private final class ContentSource {
+  let size: UInt64
+  private let bytes: [UInt8]
+  /// What follows the bytes; without it the body ends short of its size.
+  private let filler: UInt8?
+
+  init(size: UInt64, bytes: [UInt8], filler: UInt8? = nil) {
+    self.size = size
+    self.bytes = bytes
+    self.filler = filler
+  }
+
+  /// - Returns: how many bytes were written; nil when there are no more.
+  func read(at position: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    if position < UInt64(bytes.count) {
+      let rest = bytes[Int(position)...].prefix(buffer.count)
+      unsafe buffer.copyBytes(from: rest)
+      return rest.count
+    }
+    guard let filler else { return nil }
+    let count = min(buffer.count, Int(clamping: size - position))
+    unsafe buffer.initializeMemory(as: UInt8.self, repeating: filler)
+    return count
+  }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why the emulator itself could not do its work. Refusals of requests are `APIError`.
+package struct EmulatorError: Error, Sendable, CustomStringConvertible {
+  package enum Code: Sendable {
+    case key
+    case address
+    case listening
+    case recording
+  }
+
+  package let code: Code
+  /// Names the file or address, and what to do.
+  package let message: String
+
+  package init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  package var description: String { message }
+}

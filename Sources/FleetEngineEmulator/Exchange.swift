@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A request as it came over the wire.
+package struct Request: Sendable {
+  package var method: String
+  /// With its percent signs, without the query.
+  package var path: String
+  /// With its percent signs; empty when there is none.
+  package var query: String
+  package var headers: [(name: String, value: String)]
+  package var body: [UInt8]
+  /// The body was longer than the server takes, and is cut.
+  package var isTooLarge: Bool
+
+  package init(
+    _ method: String, _ target: String, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
+    isTooLarge: Bool = false
+  ) {
+    self.method = method
+    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    path = String(parts.first ?? "")
+    query = parts.count == 2 ? String(parts[1]) : ""
+    self.headers = headers
+    self.body = body
+    self.isTooLarge = isTooLarge
+  }
+
+  package func header(_ name: String) -> String? {
+    headers.first { $0.name.lowercased() == name }?.value
+  }
+
+  /// The segments of the path, decoded.
+  ///
+  /// - Throws: `APIError`, INVALID_ARGUMENT, for a broken percent sign.
+  func segments() throws(APIError) -> [String] {
+    var segments: [String] = []
+    for part in path.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+      segments.append(try Self.decode(part, plusIsSpace: false))
+    }
+    return segments
+  }
+
+  /// The parameters of the query, decoded, in their order.
+  ///
+  /// - Throws: `APIError`, INVALID_ARGUMENT, for a broken percent sign.
+  func parameters() throws(APIError) -> [(name: String, value: String)] {
+    var parameters: [(name: String, value: String)] = []
+    for part in query.split(separator: "&") {
+      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let value = try Self.decode(pair.count == 2 ? pair[1] : "", plusIsSpace: true)
+      parameters.append((try Self.decode(pair[0], plusIsSpace: true), value))
+    }
+    return parameters
+  }
+
+  private static func decode(_ text: Substring, plusIsSpace: Bool) throws(APIError) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%") {
+        let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == 2 else { throw .invalid("The URL has a broken percent-encoding.") }
+        bytes.append(UInt8(digits[0] << 4 | digits[1]))
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(plusIsSpace && byte == UInt8(ascii: "+") ? 0x20 : byte)
+      }
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw .invalid("The URL is not UTF-8.") }
+    return text
+  }
+}
+
+/// What is to be answered, and how badly.
+package struct Reply: Sendable {
+  package enum Content: Equatable, Sendable {
+    case bytes([UInt8])
+    /// The length is promised, half of it comes.
+    case truncated([UInt8])
+    /// That many bytes of something that begins like JSON.
+    case endless(UInt64)
+  }
+
+  package var status: Int
+  package var headers: [(name: String, value: String)]
+  package var content: Content
+  /// When set, no answer goes out.
+  package var silence: Fault.Silence?
+  /// Milliseconds to wait before the answer.
+  package var delay: Int64 = 0
+
+  package init(status: Int, headers: [(name: String, value: String)] = [], content: Content = .bytes([])) {
+    self.status = status
+    self.headers = headers
+    self.content = content
+  }
+
+  package init(json: JSON, status: Int = 200) {
+    self.init(
+      status: status, headers: [("Content-Type", "application/json; charset=UTF-8")],
+      content: .bytes(Array(json.text.utf8) + [0x0A]))
+  }
+
+  package init(_ error: APIError) {
+    self.init(json: error.json, status: error.httpStatus)
+  }
+
+  package func header(_ name: String) -> String? {
+    headers.first { $0.name.lowercased() == name.lowercased() }?.value
+  }
+
+  /// The body, as far as it is finite.
+  package var text: String {
+    switch content {
+    case .bytes(let bytes), .truncated(let bytes): String(decoding: bytes, as: UTF8.self)
+    case .endless: ""
+    }
+  }
+}

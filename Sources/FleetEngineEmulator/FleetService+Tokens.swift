@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension FleetService {
+  /// The token endpoints of Google's two sample backends, which differ in path and keys.
+  func token(_ request: Request, kind: String, vehicle: String, at now: ServerTime) throws(APIError) -> Reply {
+    let service: TokenIssuer.Service
+    switch kind {
+    case "delivery_driver": service = .delivery
+    case "driver": service = .rides
+    default: throw APIError(.notFound, "There are /token/delivery_driver and /token/driver.", reason: "NO_SUCH_PATH")
+    }
+    guard request.method == "GET" || request.method == "POST" else { throw Self.methodNotAllowed(request) }
+    tokenRequests += 1
+    let fault = faults.take(.token, at: now)
+    if let fault, fault.flaw == nil, let reply = fault.reply(at: now, otherwise: nil) {
+      say(UpdateLine.event(vehicle, "token request met a fault: \(fault.summary)", at: now))
+      return reply
+    }
+    var reply = Reply(json: try answer(request, vehicle, service, fault?.flaw, at: now))
+    reply.headers.append(("Cache-Control", "no-store"))
+    reply.delay = fault?.delay ?? 0
+    ledgers[vehicle, default: .init()].giveToken()
+    say(UpdateLine.event(vehicle, "token given" + (fault.map { ", with a fault: \($0.summary)" } ?? ""), at: now))
+    return reply
+  }
+
+  private func answer(
+    _ request: Request, _ vehicle: String, _ service: TokenIssuer.Service, _ flaw: TokenIssuer.Flaw?,
+    at now: ServerTime
+  ) throws(APIError) -> JSON {
+    if let expected = options.tokenAuthorization, request.header("authorization") != expected {
+      say(UpdateLine.event(vehicle, "token refused: the request is not authorized", at: now))
+      throw APIError(.unauthenticated, "The token endpoint wants another Authorization.", reason: "CREDENTIALS_MISSING")
+    }
+    if vehicle == "*" { throw .invalid("A token for every vehicle (\"*\") is not given to a driver.") }
+    try ResourceName.check(vehicle)
+    let token: TokenIssuer.Token
+    do throws(EmulatorError) {
+      token = try issuer.issue(vehicle: vehicle, for: service, at: now, flaw: flaw)
+    } catch {
+      throw APIError(.internal, error.message, reason: "SIGNING_FAILED")
+    }
+    return switch service {
+    case .delivery:
+      [
+        "token": .string(token.text), "creation_timestamp_ms": JSON(token.creation),
+        "expiration_timestamp_ms": JSON(token.expiration),
+      ]
+    case .rides:
+      [
+        "jwt": .string(token.text), "creationTimestamp": JSON(token.creation),
+        "expirationTimestamp": JSON(token.expiration),
+      ]
+    }
+  }
+}
+
+/// The identifiers in a resource name, by Google's rules.
+enum ResourceName {
+  /// - Throws: `APIError`, INVALID_ARGUMENT.
+  static func check(_ identifier: String) throws(APIError) {
+    let count = identifier.unicodeScalars.count
+    guard (1...64).contains(count), !identifier.unicodeScalars.contains(where: { "/:?,#".unicodeScalars.contains($0) })
+    else {
+      throw .invalid("Invalid resource ID: 1 to 64 characters without / : ? , # are allowed.", reason: "INVALID_NAME")
+    }
+  }
+}
+
+extension Fault {
+  /// What goes out instead of the right answer.
+  ///
+  /// - Parameter right: the right answer, nil when the request was not carried out.
+  /// - Returns: nil when the right answer goes out after all, perhaps late.
+  func reply(at now: ServerTime, otherwise right: Reply?) -> Reply? {
+    var reply: Reply
+    if let body {
+      reply = bodyReply(body)
+    } else if let status, status >= 300 {
+      let code = APIError.Code(httpStatus: status)
+      reply = Reply(
+        APIError(
+          code, message ?? "A fault that was asked for.", reason: reason ?? "EMULATED_FAULT", retryDelay: retryInfo,
+          httpStatus: status))
+    } else if let status {
+      reply = right ?? Reply(json: [:], status: status)
+      reply.status = status
+    } else if silence != nil {
+      reply = Reply(status: 200)
+    } else {
+      guard var right else { return nil }
+      right.delay = delay
+      return right
+    }
+    reply.silence = silence
+    reply.delay = delay
+    if let retryAfter { reply.headers.append(("Retry-After", Self.header(retryAfter, at: now))) }
+    return reply
+  }
+
+  private func bodyReply(_ body: Body) -> Reply {
+    let status = status ?? 200
+    let json = [("Content-Type", "application/json; charset=UTF-8")]
+    let page =
+      "<!DOCTYPE html><html><head><title>Welcome</title></head><body>Please log in to the network.</body></html>\n"
+    return switch body {
+    case .html:
+      Reply(status: status, headers: [("Content-Type", "text/html; charset=utf-8")], content: .bytes(Array(page.utf8)))
+    case .empty: Reply(status: status)
+    case .truncated:
+      Reply(
+        status: status, headers: json,
+        content: .truncated(Array("{\"name\": \"providers/cut-off/deliveryVehicles/cut-off\"}".utf8)))
+    case .huge: Reply(status: status, headers: json, content: .endless(200_000_000))
+    case .notJSON: Reply(status: status, headers: json, content: .bytes(Array("this is not JSON\n".utf8)))
+    }
+  }
+
+  private static func header(_ text: String, at now: ServerTime) -> String {
+    if text == "http-date" { return RFC3339.httpDate(now.wall + 10_000) }
+    guard text.hasPrefix("date+"), let seconds = Int64(text.dropFirst(5)), (0...86_400).contains(seconds) else {
+      return text
+    }
+    return RFC3339.httpDate(now.wall + seconds * 1000)
+  }
+}

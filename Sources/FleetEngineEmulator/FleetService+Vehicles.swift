@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension FleetService {
+  /// UpdateDeliveryVehicle. Every request is counted and recorded, whatever becomes of it.
+  func update(_ request: Request, provider: String, vehicle: String, at now: ServerTime) -> Reply {
+    let fault = faults.take(.update, at: now)
+    if let fault, !fault.applies, let reply = fault.reply(at: now, otherwise: nil) {
+      let status = reply.silence == nil ? reply.status : 0
+      ledgers[vehicle, default: .init()].refuse(status: status, bytes: request.body.count)
+      say(UpdateLine.event(vehicle, "fault: \(fault.summary)", at: now))
+      recordUpdate(request, accepted: false, status: status, at: now)
+      return reply
+    }
+    var reply: Reply
+    var accepted = true
+    do throws(APIError) {
+      reply = try applyUpdate(request, provider: provider, vehicle: vehicle, at: now)
+    } catch {
+      reply = Reply(error)
+      accepted = false
+      ledgers[vehicle, default: .init()].refuse(status: error.httpStatus, bytes: request.body.count)
+      say(UpdateLine.refused(vehicle: vehicle, error: error, at: now))
+    }
+    if let fault {
+      say(UpdateLine.event(vehicle, "the answer meets a fault: \(fault.summary)", at: now))
+      reply = fault.reply(at: now, otherwise: reply) ?? reply
+    }
+    recordUpdate(request, accepted: accepted, status: reply.silence == nil ? reply.status : 0, at: now)
+    return reply
+  }
+
+  private func applyUpdate(
+    _ request: Request, provider: String, vehicle: String, at now: ServerTime
+  ) throws(APIError) -> Reply {
+    let call = try authorizedCall(request, provider: provider, vehicle: vehicle, at: now)
+    guard let maskText = call.parameters["updateMask"] else {
+      throw .invalid("update_mask cannot be empty", field: "update_mask", reason: "EMPTY_UPDATE_MASK")
+    }
+    let mask = try UpdateMask(maskText)
+    let update = try body(request, name: call.name)
+    guard var stored = vehicles[call.name] ?? (options.createsVehicles ? ["name": .string(call.name)] : nil) else {
+      throw APIError(.notFound, "Vehicle \(vehicle) was not found.", reason: "VEHICLE_NOT_FOUND")
+    }
+    stored = MessageValidator.answer(mask.apply(update, to: stored), as: DeliverySchema.vehicle)
+    if mask.topLevel.contains("lastLocation"), update["lastLocation"] != nil {
+      stored["lastLocation"]?["serverTime"] = .string(RFC3339.text(milliseconds: now.wall))
+    }
+    let answer = try call.answer(stored)
+    vehicles[call.name] = stored
+    let before = ledgers[vehicle]?.lastUpdate
+    let warnings = ledgers[vehicle, default: .init()].accept(update, mask: mask, bytes: request.body.count, at: now)
+    let gap = before.map { now.steady - $0.steady }
+    say(
+      UpdateLine.accepted(vehicle: vehicle, update: update, mask: mask, warnings: warnings, gap: gap, at: now))
+    return Reply(json: answer)
+  }
+
+  /// GetDeliveryVehicle.
+  func get(_ request: Request, provider: String, vehicle: String, at now: ServerTime) throws(APIError) -> Reply {
+    let call = try authorizedCall(request, provider: provider, vehicle: vehicle, at: now)
+    guard let stored = vehicles[call.name] else {
+      throw APIError(.notFound, "Vehicle \(vehicle) was not found.", reason: "VEHICLE_NOT_FOUND")
+    }
+    return Reply(json: try call.answer(stored))
+  }
+
+  /// CreateDeliveryVehicle: only type, lastLocation and attributes may be set; a name is ignored.
+  func create(_ request: Request, provider: String, at now: ServerTime) throws(APIError) -> Reply {
+    let identifier = try request.parameters().first { $0.name == "deliveryVehicleId" }?.value ?? ""
+    try ResourceName.check(identifier)
+    let call = try authorizedCall(request, provider: provider, vehicle: identifier, creating: true, at: now)
+    var created = try body(request, name: nil)
+    let allowed = ["name", "type", "lastLocation", "attributes"]
+    if let member = created.members.first(where: { !allowed.contains($0.name) }) {
+      throw .invalid("\(member.name) must not be set when a vehicle is created.", field: member.name)
+    }
+    guard vehicles[call.name] == nil else {
+      throw APIError(.alreadyExists, "Vehicle \(identifier) exists already.", reason: "VEHICLE_ALREADY_EXISTS")
+    }
+    created["name"] = .string(call.name)
+    let stored = MessageValidator.answer(created, as: DeliverySchema.vehicle)
+    let answer = try call.answer(stored)
+    vehicles[call.name] = stored
+    say(UpdateLine.event(identifier, "created", at: now))
+    return Reply(json: answer)
+  }
+
+  private func body(_ request: Request, name: String?) throws(APIError) -> JSON {
+    let type = request.header("content-type")?.split(separator: ";").first?.lowercased()
+    guard type == "application/json" else {
+      throw .invalid("The Content-Type must be application/json.", reason: "INVALID_CONTENT_TYPE")
+    }
+    let json = try MessageValidator.check(
+      try Self.parse(request), as: DeliverySchema.vehicle, at: "delivery_vehicle")
+    if let name, let given = json["name"]?.string, given != name {
+      throw .invalid("delivery_vehicle.name is not the vehicle of the URL.", field: "delivery_vehicle.name")
+    }
+    return json
+  }
+
+  /// What is common to all calls: names, rights, and the parameters that every Google API knows.
+  private func authorizedCall(
+    _ request: Request, provider: String, vehicle: String, creating: Bool = false, at now: ServerTime
+  ) throws(APIError) -> Call {
+    try ResourceName.check(vehicle)
+    try ResourceName.check(provider)
+    try verifier.check(request.header("authorization"), vehicle: vehicle, at: now)
+    if let only = options.provider, provider != only {
+      throw APIError(
+        .permissionDenied, "Permission denied on resource project \(provider).", reason: "CONSUMER_INVALID")
+    }
+    let known: Set<String> =
+      creating ? ["deliveryVehicleId"] : request.method == "PATCH" ? ["updateMask"] : []
+    return try Call(request, name: "providers/\(provider)/deliveryVehicles/\(vehicle)", known: known)
+  }
+}
+
+/// One call with its parameters checked.
+private struct Call {
+  /// Of the vehicle.
+  let name: String
+  /// Each parameter once.
+  let parameters: [String: String]
+  private let responseMask: String?
+
+  private static let systemParameters: Set<String> = [
+    "$alt", "alt", "$fields", "fields", "$prettyPrint", "prettyPrint", "$.xgafv", "key", "quotaUser", "$userProject",
+  ]
+
+  init(_ request: Request, name: String, known: Set<String>) throws(APIError) {
+    self.name = name
+    var parameters: [String: String] = [:]
+    for (key, value) in try request.parameters() {
+      if key.hasPrefix("header.") {
+        try Call.checkHeader(String(key.dropFirst("header.".count)), value)
+      } else if !known.contains(key), !Call.systemParameters.contains(key) {
+        throw .invalid(
+          "Invalid JSON payload received. Unknown name \"\(key)\": Cannot bind query parameter. "
+            + "Field '\(key)' could not be found in request message.", field: key)
+      }
+      guard parameters.updateValue(value, forKey: key) == nil else {
+        throw .invalid("The parameter \"\(key)\" is given twice.", field: key)
+      }
+    }
+    let hasHeader = parameters.keys.contains { $0.hasPrefix("header.") }
+    if hasHeader && parameters["header.regionCode"] == nil {
+      throw .invalid("header.region_code is required in a header.", field: "header.region_code")
+    }
+    self.parameters = parameters
+    responseMask = request.header("x-goog-fieldmask") ?? parameters["$fields"] ?? parameters["fields"]
+  }
+
+  /// The vehicle as the caller wants to see it.
+  func answer(_ stored: JSON) throws(APIError) -> JSON {
+    var result = stored
+    if let responseMask { result = try ResponseMask.trim(stored, to: responseMask) }
+    switch parameters["$alt"] ?? parameters["alt"] {
+    case nil, "json": return result
+    case "json;enum-encoding=int":
+      return MessageValidator.withNumericEnums(result, as: .message(DeliverySchema.vehicle))
+    case .some(let other): throw .invalid("alt=\(other) is not emulated: json is.", field: "alt")
+    }
+  }
+
+  /// A field of the request header, whose value in a query is always text.
+  private static func checkHeader(_ field: String, _ value: String) throws(APIError) {
+    guard let schema = DeliverySchema.header.fields[field] else {
+      throw .invalid(
+        "Invalid JSON payload received. Unknown name \"\(field)\" at 'header': Cannot bind query parameter.",
+        field: "header")
+    }
+    var json = JSON.string(value)
+    switch schema.type {
+    case .enumeration, .int32: if Int64(value) != nil { json = .number(value) }
+    default: break
+    }
+    _ = try MessageValidator.check(json, as: schema.type, at: "header.\(field)")
+  }
+}

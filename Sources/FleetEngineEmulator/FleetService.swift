@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The whole emulator but the network: a request and a time in, a reply out.
+package final class FleetService {
+  package struct Options: Sendable {
+    /// The only provider that exists; nil lets every provider exist.
+    package var provider: String?
+    /// Seconds.
+    package var tokenLifetime: Int64 = 3600
+    /// What the token endpoints want to read in `Authorization`; nil wants nothing.
+    package var tokenAuthorization: String?
+    /// A vehicle springs into being with its first update, as if a backend had created it.
+    package var createsVehicles = true
+
+    package init() {}
+  }
+
+  let options: Options
+  let issuer: TokenIssuer
+  let verifier: TokenVerifier
+  var faults = FaultPlan()
+  /// By resource name.
+  var vehicles: [String: JSON] = [:]
+  /// By vehicle ID.
+  var ledgers: [String: VehicleLedger] = [:]
+  var tokenRequests = 0
+  private let log: (String) -> Void
+  private let record: ((JSON) -> Void)?
+  private var start: ServerTime?
+
+  /// - Parameters:
+  ///   - log: takes each readable line.
+  ///   - record: takes each update request as it is to be recorded.
+  package init(
+    options: Options, key: SigningKey, log: @escaping (String) -> Void, record: ((JSON) -> Void)? = nil
+  ) {
+    self.options = options
+    self.log = log
+    self.record = record
+    issuer = TokenIssuer(key: key, lifetime: options.tokenLifetime)
+    verifier = TokenVerifier(key: key)
+  }
+
+  /// Updates accepted since the start.
+  package var accepted: Int { ledgers.values.reduce(0) { $0 + $1.accepted } }
+
+  /// Updates refused, or not answered, since the start.
+  package var refused: Int { ledgers.values.reduce(0) { $0 + $1.refused.values.reduce(0, +) } }
+
+  /// Breaches of rules that bring no error.
+  package var warnings: Int { ledgers.values.reduce(0) { $0 + $1.warnings.values.reduce(0, +) } }
+
+  package var tokens: Int { ledgers.values.reduce(0) { $0 + $1.tokens } }
+
+  package func handle(_ request: Request, at now: ServerTime) -> Reply {
+    start = start ?? now
+    var reply: Reply
+    do throws(APIError) {
+      reply = try route(request, at: now)
+    } catch {
+      reply = Reply(error)
+    }
+    reply.headers.append(("Date", RFC3339.httpDate(now.wall)))
+    return reply
+  }
+
+  func say(_ line: String) {
+    log(line)
+  }
+
+  private func route(_ request: Request, at now: ServerTime) throws(APIError) -> Reply {
+    if request.isTooLarge {
+      throw APIError(
+        .invalidArgument, "The request body is larger than the server takes.", reason: "REQUEST_TOO_LARGE",
+        httpStatus: 413)
+    }
+    let segments = try request.segments()
+    switch (segments.first, segments.count) {
+    case ("token", 3): return try token(request, kind: segments[1], vehicle: segments[2], at: now)
+    case ("debug", 2): return try debug(request, segments[1], at: now)
+    case ("v1", 4...) where segments[1] == "providers" && segments[3] == "deliveryVehicles":
+      return try vehicle(request, segments, at: now)
+    case ("v1", 4...) where segments[1] == "providers":
+      throw APIError(.unimplemented, "The emulator has delivery vehicles only.", reason: "NOT_EMULATED")
+    default:
+      throw APIError(
+        .notFound, "The requested URL \(request.path) was not found on this server.", reason: "NO_SUCH_PATH")
+    }
+  }
+
+  private func vehicle(_ request: Request, _ segments: [String], at now: ServerTime) throws(APIError) -> Reply {
+    switch (segments.count, request.method) {
+    case (5, "PATCH"): return update(request, provider: segments[2], vehicle: segments[4], at: now)
+    case (5, "GET"): return try get(request, provider: segments[2], vehicle: segments[4], at: now)
+    case (4, "POST"): return try create(request, provider: segments[2], at: now)
+    case (5, "DELETE"), (4, "GET"):
+      throw APIError(.unimplemented, "\(request.method) is not emulated here.", reason: "NOT_EMULATED")
+    case (4...5, _): throw Self.methodNotAllowed(request)
+    default: throw APIError(.notFound, "The requested URL was not found on this server.", reason: "NO_SUCH_PATH")
+    }
+  }
+
+  static func methodNotAllowed(_ request: Request) -> APIError {
+    APIError(
+      .unimplemented, "\(request.method) is not allowed for \(request.path).", reason: "METHOD_NOT_ALLOWED",
+      httpStatus: 405)
+  }
+
+  private func debug(_ request: Request, _ topic: String, at now: ServerTime) throws(APIError) -> Reply {
+    switch (topic, request.method) {
+    case ("stats", "GET"): return Reply(json: stats(at: now))
+    case ("faults", "GET"): return Reply(json: faultList)
+    case ("faults", "DELETE"):
+      faults.clear()
+      say("\(RFC3339.timeOfDay(now.wall)) faults cleared")
+      return Reply(json: faultList)
+    case ("faults", "POST"):
+      let fault = try Fault(try Self.parse(request), at: now)
+      faults.add(fault)
+      say("\(RFC3339.timeOfDay(now.wall)) fault for \(fault.target.rawValue) requests: \(fault.summary)")
+      return Reply(json: faultList)
+    case ("stats", _), ("faults", _): throw Self.methodNotAllowed(request)
+    default: throw APIError(.notFound, "There are /debug/stats and /debug/faults.", reason: "NO_SUCH_PATH")
+    }
+  }
+
+  private var faultList: JSON {
+    [
+      "faults": .array(
+        faults.faults.map { fault in
+          var json: JSON = ["target": .string(fault.target.rawValue), "effect": .string(fault.summary)]
+          if let times = fault.times { json["times"] = JSON(times) }
+          return json
+        })
+    ]
+  }
+
+  private func stats(at now: ServerTime) -> JSON {
+    [
+      "uptime_ms": JSON(now.steady - (start ?? now).steady), "accepted": JSON(accepted), "refused": JSON(refused),
+      "tokens": JSON(tokens), "token_requests": JSON(tokenRequests), "warnings": JSON(warnings),
+      "faults": faultList["faults"] ?? [],
+      "vehicles": .object(ledgers.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }),
+    ]
+  }
+
+  /// The body of a request as JSON.
+  static func parse(_ request: Request) throws(APIError) -> JSON {
+    do throws(JSONError) {
+      return try JSONParser.parse(request.body)
+    } catch {
+      throw .invalid(
+        "Invalid JSON payload received. At byte \(error.offset): \(error.message).", reason: "INVALID_JSON")
+    }
+  }
+
+  func recordUpdate(_ request: Request, accepted: Bool, status: Int, at now: ServerTime) {
+    guard let record else { return }
+    let headers = request.headers.map { header in
+      guard header.name.lowercased() == "authorization" else { return JSON.Member(header.name, .string(header.value)) }
+      let scheme = header.value.prefix { $0 != " " }
+      return JSON.Member(header.name, .string("\(scheme) <redacted>"))
+    }
+    record([
+      "time": .string(RFC3339.text(milliseconds: now.wall)), "method": .string(request.method),
+      "path": .string(request.path), "query": .string(request.query), "headers": .object(headers),
+      "body": .string(String(decoding: request.body, as: UTF8.self)), "accepted": .bool(accepted),
+      "status": JSON(status),
+    ])
+  }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+
+/// The write end of the pipe below: a signal handler can know nothing but a global.
+nonisolated(unsafe) private var signalPipe: Int32 = -1
+
+/// SIGINT and SIGTERM as a file descriptor that becomes readable.
+package struct Interruption: ~Copyable {
+  let descriptor: Int32
+
+  /// Takes both signals over, and ignores SIGPIPE. To be made once.
+  package init() {
+    var ends: [Int32] = [-1, -1]
+    _ = unsafe pipe(&ends)
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    descriptor = ends[0]
+    unsafe signalPipe = ends[1]
+    for number in [SIGINT, SIGTERM] {
+      _ = signal(number) { _ in
+        let saved = errno
+        _ = unsafe write(signalPipe, "x", 1)
+        errno = saved
+      }
+    }
+    _ = signal(SIGPIPE, SIG_IGN)
+  }
+}

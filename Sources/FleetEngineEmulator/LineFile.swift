@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+
+/// A file that lines are added to; each one is there for other programs as soon as it is written.
+package struct LineFile: ~Copyable {
+  private let descriptor: Int32
+  private let isOwned: Bool
+
+  /// Standard output.
+  package static var standardOutput: LineFile { LineFile(descriptor: STDOUT_FILENO, isOwned: false) }
+
+  private init(descriptor: Int32, isOwned: Bool) {
+    self.descriptor = descriptor
+    self.isOwned = isOwned
+  }
+
+  /// Creates the file, readable for its owner alone, or adds to it.
+  ///
+  /// - Throws: `EmulatorError`, which names the file.
+  package init(path: String, truncating: Bool = false) throws(EmulatorError) {
+    let mode = O_WRONLY | O_CREAT | O_CLOEXEC | (truncating ? O_TRUNC : O_APPEND)
+    descriptor = unsafe open(path, mode, 0o600)
+    isOwned = true
+    guard descriptor >= 0 else {
+      let reason = unsafe String(cString: strerror(errno))
+      throw EmulatorError(.recording, "cannot write to \(path): \(reason)")
+    }
+  }
+
+  deinit { if isOwned { _ = close(descriptor) } }
+
+  /// - Returns: whether the whole line was written.
+  @discardableResult
+  package borrowing func add(_ line: String) -> Bool {
+    var rest = Array((line + "\n").utf8)[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+}
+
+/// The clocks of this machine.
+package enum SystemClock {
+  /// - Parameter offset: milliseconds that the wall clock is made to be ahead.
+  package static func now(offset: Int64) -> ServerTime {
+    ServerTime(wall: read(CLOCK_REALTIME) + offset, steady: read(CLOCK_MONOTONIC))
+  }
+
+  private static func read(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    unsafe clock_gettime(clock, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+
+/// A listening TCP socket on the loopback interface, and nowhere else.
+struct LoopbackSocket: ~Copyable {
+  private let descriptor: Int32
+  /// The port that was asked for, or the free one that was found.
+  let port: UInt16
+
+  /// - Parameters:
+  ///   - address: `127.0.0.1`, another address of 127.0.0.0/8, or `::1`.
+  ///   - port: 0 takes any free one.
+  /// - Throws: `EmulatorError` when the address is not of this machine alone, or the port is taken.
+  init(address: String, port: UInt16) throws(EmulatorError) {
+    var storage = sockaddr_storage()
+    var (four, six) = (in_addr(), in6_addr())
+    let size: Int
+    if unsafe inet_pton(AF_INET, address, &four) == 1, UInt32(bigEndian: four.s_addr) >> 24 == 127 {
+      size = MemoryLayout<sockaddr_in>.size
+      let name = sockaddr_in(
+        sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian, sin_addr: four, sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
+      unsafe withUnsafeMutableBytes(of: &storage) { unsafe $0.storeBytes(of: name, as: sockaddr_in.self) }
+    } else if unsafe inet_pton(AF_INET6, address, &six) == 1, address == "::1" {
+      size = MemoryLayout<sockaddr_in6>.size
+      let name = sockaddr_in6(
+        sin6_family: sa_family_t(AF_INET6), sin6_port: port.bigEndian, sin6_flowinfo: 0, sin6_addr: six,
+        sin6_scope_id: 0)
+      unsafe withUnsafeMutableBytes(of: &storage) { unsafe $0.storeBytes(of: name, as: sockaddr_in6.self) }
+    } else {
+      throw EmulatorError(
+        .address,
+        "cannot listen on \(address): the emulator gives tokens to anyone, so it listens on 127.0.0.1 or ::1 only")
+    }
+    let descriptor = socket(Int32(storage.ss_family), Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw Self.failure(address, port) }
+    var one: Int32 = 1
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+    var length = socklen_t(size)
+    let bound = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        guard unsafe bind(descriptor, pointer, length) == 0, listen(descriptor, 128) == 0 else { return false }
+        return unsafe getsockname(descriptor, pointer, &length) == 0
+      }
+    }
+    guard bound else {
+      let error = Self.failure(address, port)
+      _ = close(descriptor)
+      throw error
+    }
+    // The port lies at the same place in both kinds of name.
+    self.port = unsafe withUnsafeBytes(of: storage) {
+      unsafe UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self))
+    }
+    self.descriptor = descriptor
+  }
+
+  deinit { _ = close(descriptor) }
+
+  /// Gives the socket away to a library that will close it.
+  consuming func release() -> Int32 {
+    let descriptor = descriptor
+    discard self
+    return descriptor
+  }
+
+  private static func failure(_ address: String, _ port: UInt16) -> EmulatorError {
+    let reason = unsafe String(cString: strerror(errno))
+    return EmulatorError(.listening, "cannot listen on \(address) port \(port): \(reason); --port 0 takes a free one")
+  }
+}

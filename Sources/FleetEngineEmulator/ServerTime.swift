@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The two clocks of the emulator, read together and passed to whatever needs them.
+package struct ServerTime: Equatable, Sendable {
+  /// Milliseconds since 1970, UTC, with the clock offset in it.
+  package var wall: Int64
+  /// Milliseconds of steady time since some start.
+  package var steady: Int64
+
+  package init(wall: Int64, steady: Int64) {
+    self.wall = wall
+    self.steady = steady
+  }
+
+  package var seconds: Int64 { wall / 1000 }
+
+  /// The time after some milliseconds, for tests.
+  package func advanced(by milliseconds: Int64) -> ServerTime {
+    ServerTime(wall: wall + milliseconds, steady: steady + milliseconds)
+  }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import COpenSSL
+
+/// An RSA key of 2048 bits, made when it is created and never written down. RS256 is RSASSA-PKCS1-v1_5 with SHA-256.
+@safe package final class SigningKey {
+  private let key: OpaquePointer
+
+  /// What `kid` says in the tokens it signs.
+  package let identifier: String
+
+  /// - Throws: `EmulatorError` when OpenSSL has no randomness or no memory.
+  package init() throws(EmulatorError) {
+    var made: OpaquePointer?
+    let context = unsafe EVP_PKEY_CTX_new_from_name(nil, "RSA", nil)
+    defer { unsafe EVP_PKEY_CTX_free(context) }
+    guard unsafe EVP_PKEY_keygen_init(context) > 0,
+      unsafe EVP_PKEY_CTX_ctrl_str(context, "rsa_keygen_bits", "2048") > 0,
+      unsafe EVP_PKEY_keygen(context, &made) > 0, let made = unsafe made
+    else { throw EmulatorError(.key, "OpenSSL could not make an RSA key") }
+    unsafe key = made
+    identifier = String(UInt64.random(in: 1 << 60...UInt64.max), radix: 16)
+  }
+
+  deinit { unsafe EVP_PKEY_free(key) }
+
+  /// - Throws: `EmulatorError` when OpenSSL fails.
+  package func sign(_ message: [UInt8]) throws(EmulatorError) -> [UInt8] {
+    let context = unsafe EVP_MD_CTX_new()
+    defer { unsafe EVP_MD_CTX_free(context) }
+    var signature = [UInt8](repeating: 0, count: Int(unsafe EVP_PKEY_get_size(key)))
+    var length = signature.count
+    guard unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) > 0,
+      unsafe EVP_DigestSign(context, &signature, &length, message, message.count) > 0
+    else { throw EmulatorError(.key, "OpenSSL could not sign a token") }
+    return Array(signature.prefix(length))
+  }
+
+  package func isSignature(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+    let context = unsafe EVP_MD_CTX_new()
+    defer { unsafe EVP_MD_CTX_free(context) }
+    guard unsafe EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) > 0 else { return false }
+    return unsafe EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+  }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Signs the tokens that a backend gives to a vehicle, whole or with a flaw that was asked for.
+package struct TokenIssuer {
+  /// What may be wrong with a token.
+  package enum Flaw: String, Sendable, CaseIterable {
+    case expired
+    case wrongVehicle = "wrong-vehicle"
+    case noClaim = "no-claim"
+    case algorithmNone = "alg-none"
+    case badSignature = "bad-signature"
+    case wrongAudience = "wrong-audience"
+    /// Two hours, where one is allowed.
+    case longLife = "long-life"
+    case notYetValid = "not-yet-valid"
+    case garbage
+  }
+
+  /// Which private claim carries the vehicle.
+  package enum Service: Sendable {
+    case delivery
+    case rides
+
+    var claim: String { self == .delivery ? "deliveryvehicleid" : "vehicleid" }
+  }
+
+  /// A token and the times that the answer tells beside it, in milliseconds since 1970.
+  package struct Token: Equatable, Sendable {
+    package var text: String
+    package var creation: Int64
+    package var expiration: Int64
+  }
+
+  static let audience = "https://fleetengine.googleapis.com/"
+  static let account = "driver@emulated-fleet.iam.gserviceaccount.com"
+
+  private let key: SigningKey
+  /// Seconds.
+  private let lifetime: Int64
+
+  package init(key: SigningKey, lifetime: Int64) {
+    self.key = key
+    self.lifetime = lifetime
+  }
+
+  /// - Throws: `EmulatorError` when OpenSSL fails.
+  package func issue(
+    vehicle: String, for service: Service, at now: ServerTime, flaw: Flaw? = nil
+  ) throws(EmulatorError) -> Token {
+    var issued = now.seconds
+    var expires = issued + lifetime
+    switch flaw {
+    case .expired: (issued, expires) = (issued - lifetime - 60, issued - 60)
+    case .longLife: expires = issued + 7200
+    case .notYetValid: (issued, expires) = (issued + 1800, issued + 3600)
+    default: break
+    }
+    let header: JSON = [
+      "alg": flaw == .algorithmNone ? "none" : "RS256", "typ": "JWT", "kid": .string(key.identifier),
+    ]
+    var claims: JSON = [
+      "iss": .string(Self.account), "sub": .string(Self.account),
+      "aud": .string(flaw == .wrongAudience ? "https://example.com/" : Self.audience),
+      "iat": JSON(issued), "exp": JSON(expires),
+    ]
+    if flaw != .noClaim {
+      let subject = flaw == .wrongVehicle ? "another-\(vehicle)" : vehicle
+      claims["authorization"] = .object([.init(service.claim, .string(subject))])
+    }
+    let content = [header, claims].map { Base64.encodeURL(Array($0.text.utf8)) }.joined(separator: ".")
+    var signature = flaw == .algorithmNone ? [] : try key.sign(Array(content.utf8))
+    if flaw == .badSignature { signature[0] ^= 1 }
+    let text = flaw == .garbage ? "this-is-no-token" : "\(content).\(Base64.encodeURL(signature))"
+    return Token(text: text, creation: issued * 1000, expiration: expires * 1000)
+  }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Judges the `Authorization` header as Fleet Engine does: who signed, for whom, until when, for which vehicle.
+package struct TokenVerifier {
+  /// Seconds that `iat` may lie in the future.
+  private static let allowedSkew: Int64 = 600
+  /// Seconds that a token may live.
+  private static let maximumLife: Int64 = 3600
+
+  private let key: SigningKey
+
+  package init(key: SigningKey) {
+    self.key = key
+  }
+
+  /// Passes when the token lets its bearer act for the delivery vehicle.
+  ///
+  /// - Throws: `APIError`: UNAUTHENTICATED when the token proves nothing, PERMISSION_DENIED when it proves another right.
+  package func check(_ authorization: String?, vehicle: String, at now: ServerTime) throws(APIError) {
+    let claims = try signedClaims(authorization)
+    try checkTimes(claims, at: now)
+    guard claims["aud"]?.string == TokenIssuer.audience else {
+      throw denied("The token is not for the audience \(TokenIssuer.audience).", "AUDIENCE_MISMATCH")
+    }
+    guard let rights = claims["authorization"], case .object = rights else {
+      throw denied("JWT does not contain any scopes.", "ACCESS_TOKEN_SCOPE_INSUFFICIENT")
+    }
+    guard let allowed = rights["deliveryvehicleid"]?.string, allowed == vehicle || allowed == "*" else {
+      throw denied("The token does not allow access to this delivery vehicle.", "VEHICLE_MISMATCH")
+    }
+  }
+
+  /// The claims of a token whose signature is ours.
+  private func signedClaims(_ authorization: String?) throws(APIError) -> JSON {
+    guard let authorization, !authorization.isEmpty else {
+      throw APIError(
+        .unauthenticated,
+        "Request is missing required authentication credential. Expected OAuth 2 access token or a JWT.",
+        reason: "CREDENTIALS_MISSING")
+    }
+    let words = authorization.split(separator: " ")
+    guard words.count == 2, words[0].lowercased() == "bearer" else { throw unreadable("not `Bearer` and one token") }
+    let parts = words[1].split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3 else { throw unreadable("a JWT has three parts") }
+    guard let header = decode(parts[0]), let claims = decode(parts[1]),
+      let signature = Base64.decode(parts[2], alphabet: .url)
+    else { throw unreadable("a part of the JWT cannot be decoded") }
+    guard header["alg"]?.string == "RS256" else {
+      throw denied("The token must be signed with RS256.", "ALGORITHM_NOT_ALLOWED")
+    }
+    guard header["kid"]?.string == key.identifier,
+      key.isSignature(signature, of: Array("\(parts[0]).\(parts[1])".utf8))
+    else { throw unauthenticated("The token is not signed by a key of this project.", "SIGNATURE_INVALID") }
+    guard let issuer = claims["iss"]?.string, issuer == TokenIssuer.account, claims["sub"]?.string == issuer else {
+      throw unauthenticated("The token must name one service account as iss and sub.", "ACCOUNT_INVALID")
+    }
+    return claims
+  }
+
+  private func checkTimes(_ claims: JSON, at now: ServerTime) throws(APIError) {
+    guard let issued = claims["iat"]?.integer, let expires = claims["exp"]?.integer,
+      (0...1 << 53).contains(issued), (0...1 << 53).contains(expires)
+    else { throw unauthenticated("The token must say iat and exp in seconds.", "ACCESS_TOKEN_INVALID") }
+    if expires <= now.seconds {
+      throw unauthenticated("The token expired \(now.seconds - expires) s ago.", "ACCESS_TOKEN_EXPIRED")
+    }
+    if issued > now.seconds + Self.allowedSkew {
+      throw unauthenticated(
+        "The token is issued \(issued - now.seconds) s in the future.", "ACCESS_TOKEN_NOT_YET_VALID")
+    }
+    if expires - issued > Self.maximumLife || expires > now.seconds + Self.maximumLife {
+      throw unauthenticated("The token lives longer than an hour.", "ACCESS_TOKEN_LIFETIME_TOO_LONG")
+    }
+  }
+
+  private func decode(_ part: Substring) -> JSON? {
+    guard let bytes = Base64.decode(part, alphabet: .url), let json = try? JSONParser.parse(bytes),
+      case .object = json
+    else { return nil }
+    return json
+  }
+
+  private func unreadable(_ why: String) -> APIError {
+    unauthenticated("Request had invalid authentication credentials: \(why).", "ACCESS_TOKEN_INVALID")
+  }
+
+  private func unauthenticated(_ message: String, _ reason: String) -> APIError {
+    APIError(.unauthenticated, message, reason: reason)
+  }
+
+  private func denied(_ message: String, _ reason: String) -> APIError {
+    APIError(.permissionDenied, message, reason: reason)
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What one vehicle has sent so far, and which rules of Fleet Engine it broke without an error: the real server says
+/// nothing when updates come too often or a position goes back in time.
+package struct VehicleLedger: Sendable {
+  /// A rule whose breach costs the sender something and brings no error.
+  package enum Warning: String, Sendable, CaseIterable {
+    /// Under 5 s after the update before.
+    case tooSoon
+    /// More than 60 s after the update before.
+    case tooLate
+    /// `lastLocation` is older than the stored one, and has replaced it.
+    case backwards
+    /// A past location is newer than `lastLocation`.
+    case pastIsNewer
+    /// `lastLocation` is named in the mask but holds no position.
+    case noPosition
+    /// A field of the body is not named in the mask: it was ignored.
+    case ignoredField
+  }
+
+  /// Milliseconds; 50 of them are allowed for the road of the request.
+  private static let leastGap: Int64 = 5000 - 50
+  private static let greatestGap: Int64 = 60_000
+
+  package private(set) var accepted = 0
+  package private(set) var refused: [Int: Int] = [:]
+  package private(set) var tokens = 0
+  package private(set) var bytes = 0
+  package private(set) var pastLocations = 0
+  package private(set) var warnings: [Warning: Int] = [:]
+  package private(set) var lastUpdate: ServerTime?
+  package private(set) var minimumGap: Int64?
+  package private(set) var maximumGap: Int64?
+  package private(set) var lastFix: Int64?
+
+  package init() {}
+
+  package mutating func giveToken() {
+    tokens += 1
+  }
+
+  /// - Parameter status: of the answer; 0 when there was none.
+  package mutating func refuse(status: Int, bytes: Int) {
+    refused[status, default: 0] += 1
+    self.bytes += bytes
+  }
+
+  /// Counts an update that passed.
+  ///
+  /// - Returns: what was wrong with it all the same.
+  package mutating func accept(_ vehicle: JSON, mask: UpdateMask, bytes: Int, at now: ServerTime) -> [Warning] {
+    var found: [Warning] = []
+    accepted += 1
+    self.bytes += bytes
+    if let lastUpdate {
+      let gap = now.steady - lastUpdate.steady
+      if gap < Self.leastGap { found.append(.tooSoon) }
+      if gap > Self.greatestGap { found.append(.tooLate) }
+      minimumGap = min(minimumGap ?? gap, gap)
+      maximumGap = max(maximumGap ?? gap, gap)
+    }
+    lastUpdate = now
+    let named = mask.topLevel
+    if vehicle.members.contains(where: { $0.name != "name" && !named.contains($0.name) }) {
+      found.append(.ignoredField)
+    }
+    if named.contains("lastLocation") {
+      let location = ReportedLocation(vehicle["lastLocation"] ?? .object([]))
+      if location.coordinate == nil { found.append(.noPosition) }
+      if let time = location.time {
+        if let lastFix, time < lastFix { found.append(.backwards) }
+        lastFix = time
+      }
+    }
+    if named.contains("pastLocations"), let past = vehicle["pastLocations"]?.array {
+      pastLocations += past.count
+      if let lastFix, past.contains(where: { ReportedLocation($0).time.map { $0 > lastFix } ?? false }) {
+        found.append(.pastIsNewer)
+      }
+    }
+    for warning in found { warnings[warning, default: 0] += 1 }
+    return found
+  }
+
+  /// For `/debug/stats`; gaps in milliseconds.
+  package var json: JSON {
+    var result: JSON = [
+      "accepted": JSON(accepted),
+      "refused": .object(refused.sorted { $0.key < $1.key }.map { .init(String($0.key), JSON($0.value)) }),
+      "tokens": JSON(tokens), "bytes_in": JSON(bytes), "past_locations": JSON(pastLocations),
+      "warnings": .object(Warning.allCases.map { .init($0.rawValue, JSON(warnings[$0] ?? 0)) }),
+    ]
+    if let lastUpdate { result["last_update"] = .string(RFC3339.text(milliseconds: lastUpdate.wall)) }
+    if let lastFix { result["last_fix"] = .string(RFC3339.text(milliseconds: lastFix)) }
+    if let minimumGap { result["minimum_gap_ms"] = JSON(minimumGap) }
+    if let maximumGap { result["maximum_gap_ms"] = JSON(maximumGap) }
+    return result
+  }
+}
+
+/// The parts of a `DeliveryVehicleLocation` that tell where and when, whichever of its fields the sender chose.
+struct ReportedLocation {
+  /// As it was written.
+  let coordinate: (latitude: Double, longitude: Double)?
+  /// Milliseconds since 1970.
+  let time: Int64?
+  /// Radius, metres.
+  let accuracy: Double?
+
+  init(_ location: JSON) {
+    let fields = [
+      ("supplementalLocation", "supplementalLocationTime", "supplementalLocationAccuracy"),
+      ("location", "updateTime", "latlngAccuracy"),
+      ("rawLocation", "rawLocationTime", "rawLocationAccuracy"),
+      ("flpLocation", "flpUpdateTime", "flpLatlngAccuracyMeters"),
+    ]
+    let used = fields.first { location[$0.0] != nil }
+    // protobuf leaves a zero out.
+    coordinate = used.flatMap { location[$0.0] }.map {
+      ($0["latitude"]?.double ?? 0, $0["longitude"]?.double ?? 0)
+    }
+    time = used.flatMap { location[$0.1]?.string }.flatMap(RFC3339.milliseconds)
+    accuracy = used.flatMap { location[$0.2]?.double }
+  }
+}
