@@ -79,7 +79,7 @@ let package = Package(
     platform("HTTPClient", ["Timekeeping", "HTTPMessages", "EventLoop", "CCurl"]),
     platform("SerialPort", ["SystemCalls", "EventLoop"]),
     platform("RouteFile", ["Timekeeping", "Positioning", "CExpat"]),
-    platform("ServiceManager", ["HTTPMessages", "SystemCalls", "CSystemd"]),
+    platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
 
     .target(
       name: "Configuration", dependencies: ["Timekeeping", "HTTPMessages", "CTOML"], swiftSettings: wrapper),

@@ -123,6 +123,11 @@ package struct Settings: Equatable, Sendable {
     package var caFile: String?
     /// URL of an HTTP proxy.
     package var proxy: String?
+
+    /// Whether positions stay on this machine.
+    package var isLoopback: Bool {
+      (try? WebAddress.parse(endpoint, schemes: ["https", "http"]).isLoopback) ?? false
+    }
   }
 
   /// When a position is sent.

@@ -136,7 +136,7 @@ import Timekeeping
 
   @Test("the generator is the published one")
   func generator() {
-    var random = RandomGenerator(seed: 1_234_567)
+    var random = SplitMix64(seed: 1_234_567)
     #expect(
       [random.next(), random.next(), random.next()] == [
         6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423,

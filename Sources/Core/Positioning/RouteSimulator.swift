@@ -81,8 +81,8 @@ package struct RouteSimulator: Sendable {
     let distance = loops && length > 0 ? driven.truncatingRemainder(dividingBy: length) : driven
     guard let leg = leg(at: distance) else { return nil }
     // Every second has its own stream of numbers, so that it scatters the same however often it is asked for.
-    var mixer = RandomGenerator(seed: UInt64(second))
-    var random = RandomGenerator(seed: seed ^ mixer.next())
+    var mixer = SplitMix64(seed: UInt64(second))
+    var random = SplitMix64(seed: seed ^ mixer.next())
     let (east, north, up) = (random.normal() * noise, random.normal() * noise, random.normal() * noise * 1.5)
     var fix = Fix(
       coordinate: leg.coordinate.moved(by: east, heading: 90).moved(by: north, heading: 0),

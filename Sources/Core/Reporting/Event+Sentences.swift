@@ -25,6 +25,8 @@ extension Event {
     Event(.reloadRefused, "Settings not reloaded, the old ones stay in force: \(why)")
   }
 
+  package static func settingsWarning(_ warning: String) -> Event { Event(.settingsWarning, warning) }
+
   static func sourceOpened(_ name: String) -> Event { Event(.sourceOpened, "Reading \(name)") }
 
   static func sourceLost(_ why: String) -> Event { Event(.sourceLost, "No source: \(why)") }

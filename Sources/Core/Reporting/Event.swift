@@ -44,7 +44,7 @@ package struct Event: Equatable, Sendable {
 extension Event {
   /// Every event there is. The journal, `docs/journal.md` and the tests read this one table.
   package enum Kind: String, Sendable, CaseIterable {
-    case started, stopping, stopped, reloaded, reloadRefused
+    case started, stopping, stopped, reloaded, reloadRefused, settingsWarning
     case sourceOpened, sourceLost, simulatedSource
     case firstFix, fixLost, fixRegained, fixRejected
     case online, offline, stillOffline, updateAccepted
@@ -75,6 +75,11 @@ extension Event {
         (
           "2bf0a74e5a4f4dc78ab9147b22d53536", .error,
           "The new settings have a mistake; the old ones stay in force. Mend the line that is named and reload again."
+        )
+      case .settingsWarning:
+        (
+          "2c9d1a8b0be2490f97a31ee41ac03c5e", .warning,
+          "The settings are in force, and something in them is worth a look."
         )
       case .sourceOpened:
         ("3eaa8f404e264918a51187f7f15f9319", .notice, "The receiver, route or recording is being read.")

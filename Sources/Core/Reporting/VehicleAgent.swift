@@ -133,6 +133,9 @@ package struct VehicleAgent: Sendable {
     return effects
   }
 
+  /// The time of the newest believed fix: the better clock while the machine's own is not set.
+  package var newestTime: Timestamp? { policy.newest?.time }
+
   /// Whether the newest fix has run its course, so that a source which waits may give the next.
   package func isSettled(at now: BootInstant) -> Bool {
     delivery.isIdle && !delivery.isOwing && policy.reason(at: now) == nil
