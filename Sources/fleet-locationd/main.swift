@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import Release
+import EventLoop
+import Glibc
 
-print(Release.banner("fleet-locationd"), terminator: "")
+// Before any thread exists: signals wait for the loop.
+EventLoop.blockSignals()
+exit(Program.run(CommandLine.arguments))

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Configuration
+import FleetEngine
+import HTTPMessages
+import Positioning
+import Release
+import Reporting
+import ServiceManager
+
+extension VehicleAgent.Configuration {
+  /// What the settings mean to the core.
+  ///
+  /// - Throws: exit code `configuration` when a credential or secret file that they name cannot be used.
+  init(_ settings: Settings) throws(DaemonError) {
+    let reporting = ReportingPolicy.Configuration(
+      interval: settings.reporting.interval, heartbeat: settings.reporting.heartbeat,
+      distance: settings.reporting.distance, heading: settings.reporting.heading)
+    self.init(
+      context: AuthorizationContext(
+        providerID: settings.vehicle.providerID, vehicleID: settings.vehicle.vehicleID),
+      tokenEndpoint: try TokenEndpoint(settings.token),
+      filter: FixFilter.Configuration(
+        maxAccuracy: settings.filter.maxAccuracy, maxSpeed: settings.filter.maxSpeed,
+        maxHDOP: settings.filter.maxHDOP, minSatellites: settings.filter.minSatellites,
+        maxAge: settings.filter.maxAge, buildDate: Release.buildDate, keepsTimes: settings.source.keepsTimes),
+      reporting: reporting,
+      delivery: DeliveryAgent.Configuration(
+        endpoint: FleetEngineEndpoint(
+          origin: settings.fleetEngine.endpoint, providerID: settings.vehicle.providerID,
+          vehicleID: settings.vehicle.vehicleID,
+          positionField: settings.fleetEngine.positionField == .location ? .location : .supplemental,
+          deadline: settings.fleetEngine.deadline),
+        floor: reporting.floor, interval: reporting.interval, batch: settings.backlog.batch,
+        maxLocations: settings.backlog.maxLocations, maxAge: settings.backlog.maxAge))
+  }
+}
+
+extension Settings.Source {
+  /// Whether fixes keep the times of a recording.
+  fileprivate var keepsTimes: Bool {
+    if case .replay(let replay) = kind { return replay.time == .keep }
+    return false
+  }
+}
+
+extension TokenEndpoint {
+  fileprivate init(_ settings: Settings.Token) throws(DaemonError) {
+    var headers = [HTTPRequest.Header]()
+    for header in settings.headers {
+      headers.append(HTTPRequest.Header(header.name, try TokenEndpoint.value(of: header)))
+    }
+    let expiration: TokenResponseFormat.Expiration =
+      switch settings.expirationFormat {
+      case .epochSeconds: .epochSeconds
+      case .epochMilliseconds: .epochMilliseconds
+      case .seconds: .relativeSeconds
+      case .rfc3339: .rfc3339
+      case .jwt: .jwt
+      case .auto: .automatic
+      }
+    self.init(
+      urlTemplate: settings.url, method: settings.method == .post ? .post : .get, bodyTemplate: settings.body,
+      headers: headers,
+      format: TokenResponseFormat(
+        tokenKey: settings.tokenKey, expirationKey: settings.expirationKey, expiration: expiration,
+        creationKey: settings.creationKey), deadline: settings.deadline)
+  }
+
+  private static func value(of header: Settings.Token.Header) throws(DaemonError) -> HTTPRequest.HeaderValue {
+    do {
+      switch header.value {
+      case .plain(let text): return .plain(text)
+      case .credential(let name): return .secret(prefix: "", try Credentials().credential(named: name))
+      case .file(let path): return .secret(prefix: "", try Credentials().secret(inFile: path))
+      }
+    } catch {
+      throw DaemonError(
+        ExitCode.configuration, "token.headers.\(header.name): \(error.message)", cause: error)
+    }
+  }
+}

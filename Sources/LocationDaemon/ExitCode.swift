@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How the program ends, by the numbers of sysexits(3). `docs/architecture.md` and `--help` say the same.
+package enum ExitCode {
+  /// It was asked to stop, or its recording was delivered.
+  package static let done: Int32 = 0
+  /// The command line cannot be understood.
+  package static let usage: Int32 = 64
+  /// The system denied what no program can do without, such as an event loop.
+  package static let system: Int32 = 71
+  /// A recording ended, and some of it could not be delivered.
+  package static let undelivered: Int32 = 75
+  /// The settings, or a file or credential that they name, are at fault.
+  package static let configuration: Int32 = 78
+}

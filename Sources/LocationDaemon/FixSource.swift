@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Positioning
+package import Timekeeping
+
+/// What a source tells the daemon.
+package enum SourceReport {
+  case fix(Fix)
+  /// It is being read; the text names it.
+  case reading(String)
+  /// It is not to be had for now; the text says why and what to do. The source goes on trying.
+  case lost(String)
+  /// There will be no more fixes, ever.
+  case ended
+}
+
+/// Where fixes come from: a receiver, a route, a recording.
+///
+/// A source opens itself and keeps itself open. It reports on the loop's thread, never from within `start`.
+package protocol FixSource: AnyObject {
+  func start()
+  /// Lets go of everything; no report comes after it.
+  func stop()
+  /// The daemon has done all it will do with the last fix. Sources that run by a clock do not care.
+  func settled()
+  /// Whether what the source waits for has a deadline still to come: what the watchdog asks.
+  func isProgressing(at now: BootInstant) -> Bool
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+import Configuration
+import EventLoop
+import Positioning
+import Release
+import RouteFile
+
+/// Makes the source that the settings name.
+enum FixSources {
+  /// - Throws: exit code `configuration` when a route or recording cannot be read. A receiver is not opened yet: it may be
+  ///   plugged in later.
+  static func make(
+    _ settings: Settings.Source, loop: EventLoop, report: @escaping (SourceReport) -> Void
+  ) throws(DaemonError) -> any FixSource {
+    switch settings.kind {
+    case .serial(let device, let baud):
+      return SerialSource(
+        loop: loop, device: device, baud: baud, silenceTimeout: settings.silenceTimeout, report: report)
+    case .simulated(let simulated):
+      let route: Route
+      do {
+        route = try RouteFile.load(path: simulated.route)
+      } catch {
+        throw DaemonError(ExitCode.configuration, "source.route: \(error.message)", cause: error)
+      }
+      let simulator = RouteSimulator(
+        route: route, speed: simulated.speed, loop: simulated.loop, noise: simulated.noise, seed: simulated.seed)
+      return SimulatedSource(
+        loop: loop, name: simulated.route, simulator: simulator, buildDate: Release.buildDate, report: report)
+    case .replay(let replay):
+      return try ReplaySource(
+        loop: loop, file: replay.file, pace: replay.pace, shiftsTimes: replay.time == .shift, report: report)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+import Configuration
+import EventLoop
+import HTTPClient
+import HTTPMessages
+import Release
+import Timekeeping
+
+/// The two parties that the daemon talks to, each with its own certificates.
+struct HTTPClients {
+  let updates: ExchangeTable
+  let tokens: ExchangeTable
+
+  /// - Throws: exit code `configuration` when libcurl refuses a certificate file or proxy.
+  init(_ settings: Settings, loop: EventLoop) throws(DaemonError) {
+    var updates = HTTPClientConfiguration(userAgent: "fleet-locationd/\(Release.version)")
+    updates.caFile = settings.fleetEngine.caFile
+    updates.proxy = settings.fleetEngine.proxy
+    updates.allowsPlainHTTP = settings.fleetEngine.endpoint.hasPrefix("http://")
+    var tokens = HTTPClientConfiguration(userAgent: updates.userAgent)
+    tokens.caFile = settings.token.caFile
+    tokens.clientCertificate = settings.token.clientCertificate
+    tokens.clientKey = settings.token.clientKey
+    tokens.allowsPlainHTTP = settings.token.url.hasPrefix("http://")
+    do {
+      self.updates = ExchangeTable(try HTTPClient(loop: loop, configuration: updates), updates)
+      self.tokens = ExchangeTable(try HTTPClient(loop: loop, configuration: tokens), tokens)
+    } catch {
+      throw DaemonError(ExitCode.configuration, error.message, cause: error)
+    }
+  }
+}
+
+/// Requests under way to one party, by the core's numbers.
+final class ExchangeTable {
+  private var client: HTTPClient
+  private var configuration: HTTPClientConfiguration
+  /// The client stays for as long as its request, also when another has taken its place.
+  private var running: [UInt64: (client: HTTPClient, exchange: HTTPExchange)] = [:]
+
+  init(_ client: HTTPClient, _ configuration: HTTPClientConfiguration) {
+    self.client = client
+    self.configuration = configuration
+  }
+
+  /// - Parameter certificateTime: when certificates are judged, if not now; see `HTTPClient`.
+  func start(
+    _ id: UInt64, _ request: HTTPRequest, certificateTime: Timestamp?, completion: @escaping (HTTPOutcome) -> Void
+  ) {
+    client.certificateTime = certificateTime
+    running[id] = (
+      client,
+      client.send(request) { [unowned self] outcome in
+        running[id] = nil
+        completion(outcome)
+      }
+    )
+  }
+
+  func cancel(_ id: UInt64) {
+    running.removeValue(forKey: id)?.exchange.cancel()
+  }
+
+  /// Later requests go through the other table's client, unless it is the same again: a connection is worth keeping.
+  func replaceClient(by other: ExchangeTable) {
+    guard other.configuration != configuration else { return }
+    client = other.client
+    configuration = other.configuration
+  }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Configuration
+package import EventLoop
+import Glibc
+import HTTPClient
+import Positioning
+import Release
+import Reporting
+package import ServiceManager
+import Timekeeping
+
+/// The shell around `VehicleAgent`: it hands over what happens, does what the agent decides, and keeps systemd informed.
+///
+/// It belongs to the loop's thread.
+package final class LocationDaemon {
+  /// Gives the settings, at the start and at each reload.
+  package typealias Loader = () throws(ConfigurationError) -> SettingsFile
+
+  private let loop: EventLoop
+  private var journal: Journal
+  private let notifier: ServiceNotifier
+  private let load: Loader
+  private var settings: Settings
+  private var warnings: [Diagnostic]
+  private var agent: VehicleAgent
+  private var clients: HTTPClients
+  private var source: (any FixSource)?
+  private var timer: LoopTimer
+  private var watchdog: Watchdog?
+  private var signals: [EventSource<Void>] = []
+  private var status: StatusLine
+  private var isStopping = false
+  private var isAskedToStop = false
+
+  /// - Parameters:
+  ///   - load: is called now, and again at SIGHUP.
+  /// - Throws: `DaemonError` with the exit code, when the settings are wrong, a credential or certificate file cannot be
+  ///   used, or the system denies a timer.
+  package init(
+    loop: EventLoop, journal: Journal, notifier: ServiceNotifier, load: @escaping Loader
+  ) throws(DaemonError) {
+    let file = try LocationDaemon.check(load)
+    var journal = journal
+    journal.level = JournalEntry.Priority(file.settings.log.level)
+    self.loop = loop
+    self.journal = journal
+    self.notifier = notifier
+    self.load = load
+    settings = file.settings
+    warnings = file.warnings
+    var seed = SystemRandomNumberGenerator()
+    agent = VehicleAgent(try VehicleAgent.Configuration(file.settings), seed: seed.next())
+    clients = try HTTPClients(file.settings, loop: loop)
+    status = StatusLine(notifier)
+    let relay = Relay()
+    do {
+      timer = try loop.makeTimer { relay.action?() }
+    } catch {
+      throw DaemonError(ExitCode.system, error.message, cause: error)
+    }
+    relay.action = { [unowned self] in feed(.deadline) }
+  }
+
+  /// Reads the settings, and the credentials that they name.
+  ///
+  /// - Throws: exit code `configuration`, with every mistake on a line of its own.
+  package static func check(_ load: Loader) throws(DaemonError) -> SettingsFile {
+    let file: SettingsFile
+    do {
+      file = try load()
+    } catch {
+      throw DaemonError(ExitCode.configuration, error.message, cause: error)
+    }
+    _ = try VehicleAgent.Configuration(file.settings)
+    return file
+  }
+
+  /// Runs until it is asked to stop, or its recording has been delivered.
+  ///
+  /// - Returns: the exit code.
+  package func run() throws(DaemonError) -> Int32 {
+    do {
+      signals = [
+        try loop.addSignal(SIGTERM) { [unowned self] in stop("asked to, by SIGTERM") },
+        try loop.addSignal(SIGINT) { [unowned self] in stop("asked to, by SIGINT") },
+        try loop.addSignal(SIGHUP) { [unowned self] in reload() },
+      ]
+      watchdog = try Watchdog(loop: loop, notifier: notifier) { [unowned self] in isProgressing }
+      write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
+      if loop.now.wall < Release.buildDate { write(.clockUnset()) }
+      warn()
+      let source = try makeSource(settings.source)
+      self.source = source
+      source.start()
+      loop.defer { [notifier] in _ = notifier.ready() }
+      return try loop.run()
+    } catch let error as DaemonError {
+      throw error
+    } catch let error as EventLoopError {
+      throw DaemonError(ExitCode.system, error.message, cause: error)
+    } catch {
+      throw DaemonError(ExitCode.system, "\(error)", cause: error)
+    }
+  }
+
+  private var isProgressing: Bool {
+    let now = loop.now.boot
+    return agent.isProgressing(at: now) && source?.isProgressing(at: now) ?? true
+  }
+
+  // MARK: - Inputs and effects
+
+  private func feed(_ input: VehicleAgent.Input) {
+    let now = loop.now
+    let effects = agent.handle(input, at: now)
+    for effect in effects { perform(effect) }
+    if let deadline = agent.nextDeadline(at: now.boot) { timer.arm(at: deadline) } else { timer.disarm() }
+    if status.isDue(after: effects, at: now.boot) { status.show(agent.status(at: now.boot), at: now.boot) }
+    if let source, agent.isSettled(at: now.boot) { loop.defer { source.settled() } }
+  }
+
+  private func perform(_ effect: VehicleAgent.Effect) {
+    switch effect {
+    case .sendUpdate(let id, let request):
+      clients.updates.start(id, request, certificateTime: certificateTime) { [unowned self] in
+        feed(.updateEnded(id: id, $0))
+      }
+    case .cancelUpdate(let id): clients.updates.cancel(id)
+    case .fetchToken(let id, let request):
+      clients.tokens.start(id, request, certificateTime: certificateTime) { [unowned self] in
+        feed(.tokenEnded(id: id, $0))
+      }
+    case .cancelToken(let id): clients.tokens.cancel(id)
+    case .backlog: break  // Kept in memory by the agent itself; a store on disk would follow these changes.
+    case .event(let event): write(event)
+    case .finished(let undelivered): finish(undelivered)
+    }
+  }
+
+  /// When certificates are judged while this machine's clock cannot be right: by GNSS, if it told a time, and not before
+  /// the build. Nil: by the clock.
+  private var certificateTime: Timestamp? {
+    guard loop.now.wall < Release.buildDate else { return nil }
+    return max(agent.newestTime ?? Release.buildDate, Release.buildDate)
+  }
+
+  private func write(_ event: Event) {
+    guard journal.takes(JournalEntry.Priority(event.kind.priority)) else { return }
+    journal.log(JournalEntry(event))
+  }
+
+  // MARK: - The source
+
+  /// - Throws: exit code `configuration` when a route or recording cannot be read. A receiver is not opened yet.
+  private func makeSource(_ settings: Settings.Source) throws(DaemonError) -> any FixSource {
+    try FixSources.make(settings, loop: loop) { [unowned self] in take($0) }
+  }
+
+  private func take(_ report: SourceReport) {
+    switch report {
+    case .fix(let fix): feed(.fix(fix))
+    case .reading(let name): feed(.source(.reading(name)))
+    case .lost(let why): feed(.source(.lost(why)))
+    case .ended:
+      source = nil
+      write(.stopping("the source has no more positions"))
+      _ = notifier.stopping()
+      isStopping = true
+      feed(.sourceEnded)
+    }
+  }
+
+  /// What a person should know of settings that are in force.
+  private func warn() {
+    for warning in warnings { write(.settingsWarning("\(warning)")) }
+    if case .simulated = settings.source.kind, !settings.fleetEngine.isLoopback {
+      write(.simulatedSource(endpoint: settings.fleetEngine.endpoint))
+    }
+  }
+
+  // MARK: - The service
+
+  private func stop(_ why: String) {
+    if !isStopping { write(.stopping(why)) }
+    isStopping = true
+    isAskedToStop = true
+    _ = notifier.stopping()
+    source?.stop()
+    source = nil
+    feed(.stop(within: settings.reporting.stopTimeout))
+  }
+
+  private func finish(_ undelivered: Int) {
+    write(.stopped(undelivered: undelivered))
+    // Who asks for the end has had what could be done; a recording that was not delivered has failed.
+    loop.exit(undelivered == 0 || isAskedToStop ? ExitCode.done : ExitCode.undelivered)
+  }
+
+  private func reload() {
+    guard !isStopping else { return }
+    _ = notifier.reloading()
+    do {
+      try takeSettings(try LocationDaemon.check(load))
+      write(.reloaded())
+      warn()
+    } catch {
+      write(.reloadRefused(error.message))
+    }
+    _ = notifier.ready()
+  }
+
+  /// Everything that can fail comes before anything that changes.
+  private func takeSettings(_ file: SettingsFile) throws(DaemonError) {
+    let configuration = try VehicleAgent.Configuration(file.settings)
+    let newClients = try HTTPClients(file.settings, loop: loop)
+    let newSource = file.settings.source == settings.source ? nil : try makeSource(file.settings.source)
+    settings = file.settings
+    warnings = file.warnings
+    journal.level = JournalEntry.Priority(file.settings.log.level)
+    clients.updates.replaceClient(by: newClients.updates)
+    clients.tokens.replaceClient(by: newClients.tokens)
+    feed(.configure(configuration))
+    if let newSource {
+      source?.stop()
+      source = newSource
+      newSource.start()
+    }
+  }
+}
+
+/// Lets a handler be made before the object that it calls.
+private final class Relay {
+  var action: (() -> Void)?
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package import EventLoop
+package import Positioning
+package import Timekeeping
+
+/// Drives along a route, one fix a second.
+package final class SimulatedSource: FixSource {
+  private static let period = Duration.seconds(1)
+
+  private let loop: EventLoop
+  private let name: String
+  private let buildDate: Timestamp
+  private let report: (SourceReport) -> Void
+  private var simulator: RouteSimulator
+  private var timer: LoopTimer?
+  private var started: Moment?
+  private var steps = 0
+
+  /// - Parameters:
+  ///   - name: of the route, for messages.
+  ///   - buildDate: the drive begins then when the wall clock is not set.
+  package init(
+    loop: EventLoop, name: String, simulator: RouteSimulator, buildDate: Timestamp,
+    report: @escaping (SourceReport) -> Void
+  ) {
+    self.loop = loop
+    self.name = name
+    self.simulator = simulator
+    self.buildDate = buildDate
+    self.report = report
+  }
+
+  package func start() {
+    do {
+      timer = try loop.makeTimer { [unowned self] in step() }
+      timer?.arm(at: .boot)
+    } catch {
+      loop.defer { [report] in report(.lost("\(error)")) }
+    }
+  }
+
+  package func stop() {
+    timer?.close()
+    timer = nil
+  }
+
+  package func settled() {}
+
+  package func isProgressing(at now: BootInstant) -> Bool {
+    guard let started else { return true }
+    return now - (started.boot + SimulatedSource.period * steps) < .seconds(30)
+  }
+
+  private func step() {
+    let begin: Moment
+    if let started {
+      begin = started
+    } else {
+      let now = loop.now
+      begin = Moment(boot: now.boot, wall: max(now.wall, buildDate))
+      started = begin
+      report(.reading("the simulated route \(name)"))
+    }
+    let elapsed = SimulatedSource.period * steps
+    steps += 1
+    guard let fix = simulator.fix(at: elapsed, startingAt: begin.wall) else {
+      stop()
+      report(.ended)
+      return
+    }
+    timer?.arm(at: begin.boot + SimulatedSource.period * steps)
+    report(.fix(fix))
+  }
+}

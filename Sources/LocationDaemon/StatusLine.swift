@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+import Reporting
+import ServiceManager
+import Timekeeping
+
+/// Keeps the line of `systemctl status` true without waking systemd for every fix.
+struct StatusLine {
+  private let notifier: ServiceNotifier
+  private var shownAt: BootInstant?
+
+  init(_ notifier: ServiceNotifier) {
+    self.notifier = notifier
+  }
+
+  /// At once when something happened that a person would want to read; at most once a second for the rest, and not for
+  /// fixes, which change nothing but ages.
+  func isDue(after effects: [VehicleAgent.Effect], at now: BootInstant) -> Bool {
+    guard let shownAt else { return true }
+    var hasOutcome = false
+    for case .event(let event) in effects {
+      if event.kind.priority <= .notice { return true }
+      hasOutcome = hasOutcome || event.kind == .updateAccepted
+    }
+    return hasOutcome && now - shownAt >= .seconds(1)
+  }
+
+  mutating func show(_ text: String, at now: BootInstant) {
+    shownAt = now
+    _ = notifier.status(text)
+  }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import ServiceManager
+import Timekeeping
+
+/// Tells systemd twice in its interval that all is well, and only when it is: a loop that turns while a side is stuck is
+/// not alive.
+final class Watchdog {
+  private let loop: EventLoop
+  private let notifier: ServiceNotifier
+  private let isProgressing: () -> Bool
+  private var period = Duration.zero
+  private var timer: LoopTimer?
+
+  /// Nil when systemd does not watch.
+  init?(
+    loop: EventLoop, notifier: ServiceNotifier, isProgressing: @escaping () -> Bool
+  ) throws(EventLoopError) {
+    guard let interval = notifier.watchdogInterval else { return nil }
+    self.loop = loop
+    self.notifier = notifier
+    self.isProgressing = isProgressing
+    period = interval / 2
+    timer = try loop.makeTimer { [unowned self] in ping() }
+    ping()
+  }
+
+  private func ping() {
+    if isProgressing() { _ = notifier.watchdog() }
+    timer?.arm(at: loop.now.boot + period)
+  }
+}

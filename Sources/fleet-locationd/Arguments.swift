@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+import CommandLineOptions
+
+/// What the command line asks for.
+enum Arguments: Equatable {
+  case run(settings: String)
+  case check(settings: String)
+  case settingsReference
+  case help
+  case version
+  /// It cannot be understood; the text says what of it.
+  case mistake(String)
+
+  static let standardSettings = "/etc/fleet-locationd/fleet-locationd.toml"
+
+  static let usage = """
+    Usage: fleet-locationd [--config FILE] [--check]
+
+    Keeps one vehicle's position up to date in Google Fleet Engine.
+
+      -c, --config FILE        settings (default \(standardSettings));
+                               conf.d/*.toml beside it is merged in name order
+          --check              read the settings, name every mistake, and exit
+          --settings-reference print every setting as Markdown
+      -h, --help
+      -V, --version
+
+    Signals: SIGTERM sends what is due and exits, SIGHUP reads the settings again.
+    Exit status: 0 done; 64 wrong arguments; 71 the system denies what no program can do without; 75 a recording
+    could not be delivered; 78 the settings, or a file that they name, are at fault.
+
+    """
+
+  /// - Parameter arguments: with the program's name first.
+  init(_ arguments: [String]) {
+    let options: CommandLineOptions
+    do throws(CommandLineOptions.Mistake) {
+      options = try CommandLineOptions(
+        arguments,
+        options: [
+          .init("config", short: "c", takesValue: true), .init("check"), .init("settings-reference"),
+          .init("help", short: "h"), .init("version", short: "V"),
+        ])
+    } catch {
+      self = .mistake(error.message)
+      return
+    }
+    let settings = options.value("config") ?? Arguments.standardSettings
+    if options.has("help") {
+      self = .help
+    } else if options.has("version") {
+      self = .version
+    } else if let operand = options.operands.first {
+      self = .mistake("unexpected \"\(operand)\": settings are named with --config")
+    } else if options.has("settings-reference") {
+      self = .settingsReference
+    } else {
+      self = options.has("check") ? .check(settings: settings) : .run(settings: settings)
+    }
+  }
+}

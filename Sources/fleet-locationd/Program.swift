@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import Configuration
+import EventLoop
+import Glibc
+import LocationDaemon
+import Release
+import ServiceManager
+
+/// The program from its arguments to its exit code.
+enum Program {
+  static func run(_ arguments: [String]) -> Int32 {
+    switch Arguments(arguments) {
+    case .help: return say(Arguments.usage)
+    case .version: return say(Release.banner("fleet-locationd"))
+    case .settingsReference: return say(SettingsReference.markdown())
+    case .mistake(let mistake):
+      complain("fleet-locationd: \(mistake)\nTry fleet-locationd --help\n")
+      return ExitCode.usage
+    case .check(let settings): return check(settings)
+    case .run(let settings): return serve(settings)
+    }
+  }
+
+  private static func check(_ path: String) -> Int32 {
+    do {
+      let file = try LocationDaemon.check { () throws(ConfigurationError) in try load(path) }
+      for warning in file.warnings { complain("\(warning)\n") }
+      return say("\(file.files.joined(separator: ", ")): good\n")
+    } catch {
+      complain(error.message + "\n")
+      return error.code
+    }
+  }
+
+  private static func serve(_ path: String) -> Int32 {
+    let journal = Journal(level: .notice)
+    do {
+      let loop = try EventLoop()
+      let daemon = try LocationDaemon(loop: loop, journal: journal, notifier: ServiceNotifier()) {
+        () throws(ConfigurationError) in try load(path)
+      }
+      return try daemon.run()
+    } catch let error as DaemonError {
+      for line in error.message.split(separator: "\n") {
+        journal.log(JournalEntry(.error, String(line)))
+      }
+      return error.code
+    } catch {
+      journal.log(JournalEntry(.error, "\(error)"))
+      return ExitCode.system
+    }
+  }
+
+  private static func load(_ path: String) throws(ConfigurationError) -> SettingsFile {
+    try SettingsFile.load(path: path, environment: .system)
+  }
+
+  private static func say(_ text: String) -> Int32 {
+    write(text, to: STDOUT_FILENO)
+    return ExitCode.done
+  }
+
+  private static func complain(_ text: String) {
+    write(text, to: STDERR_FILENO)
+  }
+
+  private static func write(_ text: String, to descriptor: Int32) {
+    var rest = ArraySlice(text.utf8)
+    while !rest.isEmpty {
+      let written = Array(rest).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      // Whoever does not read this does not want it.
+      guard written > 0 else { return }
+      rest = rest.dropFirst(written)
+    }
+  }
+}
