@@ -22,9 +22,7 @@ TEST_PACKAGES := python3 python3-venv openssl nghttp2-proxy systemd
 .PHONY: build setup setup-build setup-test demo test check lint arrows unit interop bench fuzz format install uninstall clean
 
 build: ## Builds the programs for release.
-	swift build $(RELEASE) --product fleet-locationd
-	swift build $(RELEASE) --product fleet-locationctl
-	swift build $(RELEASE) --product fleet-engine-emulator
+	swift build $(RELEASE)
 
 setup: setup-build setup-test ## Installs what building and testing need.
 

@@ -14,7 +14,9 @@ extension Event {
   package static func stopped(undelivered: Int) -> Event {
     Event(
       .stopped,
-      undelivered == 0 ? "Stopped, everything delivered" : "Stopped with \(undelivered) positions undelivered",
+      undelivered == 0
+        ? "Stopped, everything delivered"
+        : "Stopped with \(undelivered) \(undelivered == 1 ? "position" : "positions") undelivered",
       [("FLEET_UNDELIVERED", "\(undelivered)")])
   }
 
@@ -79,7 +81,8 @@ extension Event {
 
   static func updateAccepted(past: Int) -> Event {
     Event(
-      .updateAccepted, "Update accepted\(past == 0 ? "" : " with \(past) past positions")",
+      .updateAccepted,
+      "Update accepted\(past == 0 ? "" : " with \(past) past \(past == 1 ? "position" : "positions")")",
       [("FLEET_PAST_LOCATIONS", "\(past)")])
   }
 
@@ -104,7 +107,9 @@ extension Event {
   }
 
   static func backfilled(_ count: Int) -> Event {
-    Event(.backfilled, "\(count) past positions delivered", [("FLEET_PAST_LOCATIONS", "\(count)")])
+    Event(
+      .backfilled, "\(count) past \(count == 1 ? "position" : "positions") delivered",
+      [("FLEET_PAST_LOCATIONS", "\(count)")])
   }
 
   static func backfillRefused(_ failure: UpdateFailure) -> Event {
