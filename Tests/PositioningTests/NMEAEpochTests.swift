@@ -68,6 +68,18 @@ import Timekeeping
     #expect(found.map { $0.timestamp?.rfc3339 } == ["2026-11-21T12:00:00.000Z", "2026-11-24T13:00:00.000Z"])
   }
 
+  @Test("A new date does not reach back to the epoch before it")
+  func newDate() {
+    let text = recording(Self.rmc("120000", "220880"), Self.rmc("130000", "211126"))
+    #expect(times(text) == ["1980-08-22T12:00:00.000Z", "2026-11-21T13:00:00.000Z"])
+  }
+
+  @Test("A void RMC tells no date: it may be the receiver's guess")
+  func voidDate() {
+    let text = recording("GPRMC,120000,V,,,,,,,220880,,,N", Self.gga("120001"))
+    #expect(fixes(text).map(\.time) == [.ofDay(milliseconds: 43_201_000)])
+  }
+
   @Test("A leap second is the second after it, as POSIX counts")
   func leapSecond() {
     let text = recording(Self.rmc("235959", "311216"), Self.rmc("235960", "311216"), Self.gga("235960.5"))

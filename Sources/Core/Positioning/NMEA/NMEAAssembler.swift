@@ -41,15 +41,17 @@ struct NMEAAssembler {
     if let lastSentence, now - lastSentence >= patience { silence(into: emit) }
     lastSentence = now
     switch sentence {
+    case .unknown, .unusable: return true
     case .date(let date, let time):
       // ZDA is of no epoch: some receivers send it with the time of the next second.
       calendar.note(date, timeOfDay: time, at: now)
       return true
     case .position(let report):
-      if report.validity == .valid, let date = report.date, let time = report.time {
-        calendar.note(date, timeOfDay: time, at: now)
-      }
-      guard open(report.time, into: emit) else { return false }
+      // The epoch that this may end need not be of this date; but any date is better than none.
+      if calendar.isBlank { note(report, at: now) }
+      let isInTime = open(report.time, into: emit)
+      note(report, at: now)
+      guard isInTime else { return false }
       epoch.add(report)
     case .errors(let report):
       guard open(report.time, into: emit) else { return false }
@@ -68,6 +70,12 @@ struct NMEAAssembler {
       mayTrail = true
     }
     return true
+  }
+
+  /// The date of a position that the receiver stands by: before it has one it may guess.
+  private mutating func note(_ report: NMEASentence.PositionReport, at now: BootInstant) {
+    guard report.validity == .valid, let date = report.date, let time = report.time else { return }
+    calendar.note(date, timeOfDay: time, at: now)
   }
 
   /// The line has been silent until now.

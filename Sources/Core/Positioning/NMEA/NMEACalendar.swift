@@ -7,6 +7,9 @@ struct NMEACalendar {
   private var reference: Timestamp?
   private var received = BootInstant.boot
 
+  /// Whether no date was told yet.
+  var isBlank: Bool { reference == nil }
+
   /// The receiver told a date with a time.
   mutating func note(_ date: CivilDate, timeOfDay: Int64, at now: BootInstant) {
     reference = Timestamp(date, millisecondsOfDay: timeOfDay)

@@ -126,11 +126,11 @@ package struct NMEADecoder {
 
   private mutating func accept(_ line: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) {
     counters.sentences += 1
-    switch NMEASentence.read(line) {
+    let sentence = NMEASentence.read(line)
+    switch sentence {
     case .unknown: counters.unknown += 1
     case .unusable: counters.unusable += 1
-    case .silent: break
-    case .sentence(let sentence):
+    default:
       var fixes: UInt64 = 0
       let inTime = assembler.add(sentence, address: NMEASentence.address(line), at: now) { fix in
         fixes += 1

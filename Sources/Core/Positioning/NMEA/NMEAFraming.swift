@@ -38,14 +38,17 @@ struct NMEAFraming {
     var index = start + 1
     while index < limit {
       let byte = bytes[index]
-      if byte == UInt8(ascii: "*") {
-        guard index + 1 < limit else { break }
-        guard let high = hexadecimal(bytes[index + 1]) else { return .unchecked(next: index + 1) }
-        guard index + 2 < limit else { break }
-        guard let low = hexadecimal(bytes[index + 2]) else { return .unchecked(next: index + 2) }
-        return high << 4 | low == checksum ? .sentence(end: index + 3) : .wrongChecksum(end: index + 3)
+      // Nearly every byte of a sentence is past `*` in ASCII.
+      if byte <= UInt8(ascii: "*") {
+        if byte == UInt8(ascii: "*") {
+          guard index + 1 < limit else { break }
+          guard let high = hexadecimal(bytes[index + 1]) else { return .unchecked(next: index + 1) }
+          guard index + 2 < limit else { break }
+          guard let low = hexadecimal(bytes[index + 2]) else { return .unchecked(next: index + 2) }
+          return high << 4 | low == checksum ? .sentence(end: index + 3) : .wrongChecksum(end: index + 3)
+        }
+        if byte < 0x20 || byte == UInt8(ascii: "$") { return .unchecked(next: index) }
       }
-      if byte < 0x20 || byte == UInt8(ascii: "$") { return .unchecked(next: index) }
       checksum ^= byte
       index += 1
     }

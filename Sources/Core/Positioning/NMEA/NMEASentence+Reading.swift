@@ -5,7 +5,7 @@ extension NMEASentence {
   /// Reads a sentence.
   ///
   /// - Parameter line: from `$` to the checksum, which is right; four bytes or more.
-  static func read(_ line: Span<UInt8>) -> NMEAReading {
+  static func read(_ line: Span<UInt8>) -> NMEASentence {
     // Talker of two letters, type of three: `P` begins the private ones, whatever follows.
     guard line.count > 9, line[6] == UInt8(ascii: ","), line[1] != UInt8(ascii: "P") else { return .unknown }
     let line = line.extracting(0..<line.count - 3)
@@ -20,11 +20,10 @@ extension NMEASentence {
     case pack("G", "S", "A"): sentence = .satellites(gsa(line, &fields))
     case pack("G", "S", "T"): sentence = .errors(gst(line, &fields))
     case pack("Z", "D", "A"):
-      guard let date = zda(line, &fields) else { return fields.isMalformed ? .unusable : .silent }
-      sentence = date
+      sentence = zda(line, &fields)
     default: return .unknown
     }
-    return fields.isMalformed ? .unusable : .sentence(sentence)
+    return fields.isMalformed ? .unusable : sentence
   }
 
   /// Talker and type as one number, which tells the sentences of an epoch apart.
@@ -144,14 +143,14 @@ extension NMEASentence {
     return report
   }
 
-  /// Time, day, month, year, zone.
-  private static func zda(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> NMEASentence? {
+  /// Time, day, month, year, zone. Empty before the first fix, which says no more than an unknown sentence.
+  private static func zda(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> NMEASentence {
     let time = fields.timeOfDay(in: line)
     let day = fields.count(in: line)
     let month = fields.count(in: line)
     let year = fields.count(in: line)
     guard let time, let day, let month, let year, let date = CivilDate(year: year, month: month, day: day) else {
-      return nil
+      return .unknown
     }
     return .date(date, timeOfDay: time)
   }

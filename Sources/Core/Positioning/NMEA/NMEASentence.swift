@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// What one sentence says, of those that say something about a fix. Field numbers count from the one after the address.
+/// What one sentence says. Field numbers count from the one after the address.
 enum NMEASentence {
   case position(PositionReport)
   case motion(MotionReport)
   case satellites(SatelliteReport)
   case errors(ErrorReport)
   case date(CivilDate, timeOfDay: Int64)
+  /// Of a kind that says nothing about a fix, or a private one.
+  case unknown
+  /// Of a known kind, its checksum right, and yet not readable.
+  case unusable
 
   /// RMC, GGA, GNS and GLL.
   struct PositionReport {
@@ -67,15 +71,4 @@ enum NMEASentence {
     var longitude: Double?
     var altitude: Double?
   }
-}
-
-/// How a sentence was taken.
-enum NMEAReading {
-  case sentence(NMEASentence)
-  /// Of a kind that says nothing about a fix, or a private one.
-  case unknown
-  /// Of a known kind, its checksum right, and yet not readable.
-  case unusable
-  /// Of a known kind, and the fields that matter are empty.
-  case silent
 }
