@@ -68,6 +68,13 @@ import Timekeeping
     #expect(found.map { $0.timestamp?.rfc3339 } == ["2026-11-21T12:00:00.000Z", "2026-11-24T13:00:00.000Z"])
   }
 
+  @Test("Positions without any time are fixes without time, one for each round of sentences")
+  func timeless() {
+    let text = recording(Self.gga(""), "GPVTG,1.0,T,,M,1.0,N,1.0,K,A", Self.gga(""), Self.gga(""))
+    #expect(fixes(text).map(\.time) == [nil, nil, nil])
+    #expect(fixes(text).map(\.heading) == [1, nil, nil])
+  }
+
   @Test("A new date does not reach back to the epoch before it")
   func newDate() {
     let text = recording(Self.rmc("120000", "220880"), Self.rmc("130000", "211126"))

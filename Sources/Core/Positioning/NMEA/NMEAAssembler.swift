@@ -47,6 +47,8 @@ struct NMEAAssembler {
       calendar.note(date, timeOfDay: time, at: now)
       return true
     case .position(let report):
+      // Without a time a second sentence of a kind is the sign of the next epoch.
+      if report.time == nil, report.validity == .valid, epoch.holds(report.kind) { close(into: emit) }
       // The epoch that this may end need not be of this date; but any date is better than none.
       if calendar.isBlank { note(report, at: now) }
       let isInTime = open(report.time, into: emit)

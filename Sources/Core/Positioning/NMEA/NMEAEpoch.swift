@@ -35,8 +35,10 @@ struct NMEAEpoch {
     case .valid:
       validKinds |= report.kind.rawValue
     }
-    // The sentence with the most digits knows the position best.
-    if let new = report.position, new.digits >= position?.digits ?? 0 { position = new }
+    // The sentence with the most digits knows the position best; one without a time may be of another.
+    if let new = report.position, new.digits >= position?.digits ?? 0, report.time == time || position == nil {
+      position = new
+    }
     if report.kind == .gga {
       numberedQuality = report.quality ?? numberedQuality
     } else {
@@ -70,6 +72,11 @@ struct NMEAEpoch {
     isEmpty = false
     time = time ?? report.time
     errors = report
+  }
+
+  /// Whether a sentence of that kind came.
+  func holds(_ kind: NMEASentence.PositionReport.Kind) -> Bool {
+    (validKinds | voidKinds) & kind.rawValue != 0
   }
 
   /// Whether the receiver stands by a position. A sentence that calls it void has the last word, unless another of its
