@@ -125,4 +125,13 @@ if Context.environment["BENCH"] != nil {
     .executableTarget(
       name: "DecoderBenchmark", dependencies: ["Timekeeping", "Positioning"],
       path: "Benchmarks/DecoderBenchmark", swiftSettings: strict))
+// Fuzz targets link with `swift build --sanitize=fuzzer` only: `FUZZ=1` asks for them.
+  func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+      name: name, dependencies: dependencies, path: "Fuzz/\(name)",
+      swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])])
+  }
+  package.targets += [
+    fuzz("FuzzSettings", ["Configuration"]),
+    fuzz("FuzzGPX", ["Positioning", "RouteFile"]),
+  ]
 }

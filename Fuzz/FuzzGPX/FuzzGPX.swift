@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import RouteFile
+
+/// Any bytes as a GPX file that comes in two pieces: a route or an error, never a trap; and the same as in one piece.
+@_cdecl("LLVMFuzzerTestOneInput")
+func fuzzGPX(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  let bytes = Array(UnsafeBufferPointer(start: data, count: count))
+  let cut = Int(bytes.first ?? 0) % (count + 1)
+  let whole = points([bytes[...]])
+  precondition(points([bytes[..<cut], bytes[cut...]]) == whole)
+  return 0
+}
+
+/// Nil when it is no route.
+private func points(_ pieces: [ArraySlice<UInt8>]) -> [Route.Point]? {
+  do throws(RouteFileError) {
+    let parser = try GPXParser(file: "f")
+    for piece in pieces { try parser.parse(piece) }
+    return try parser.finish().points
+  } catch {
+    precondition(error.message.hasPrefix("f:") && !error.message.contains("\n"))
+    return nil
+  }
+}

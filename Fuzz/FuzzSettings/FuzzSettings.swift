@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import Configuration
+
+/// Any bytes as a settings file and, after a zero byte, as a file of `conf.d`: settings or diagnostics, never a trap.
+@_cdecl("LLVMFuzzerTestOneInput")
+func fuzzSettings(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  let bytes = Array(UnsafeBufferPointer(start: data, count: count))
+  let parts = bytes.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false).map(Array.init)
+  let environment = ConfigurationEnvironment(
+    readFile: { path, _ throws(ConfigurationEnvironment.FileProblem) in
+      switch path {
+      case "/f/f.toml": return parts.first ?? []
+      case "/f/conf.d/x.toml": return parts.last ?? []
+      default: throw .missing
+      }
+    },
+    listDirectory: { _ throws(ConfigurationEnvironment.FileProblem) in parts.count > 1 ? ["x.toml"] : [] },
+    variable: { _ in "value" }, hostname: { "box" })
+  do throws(ConfigurationError) {
+    let file = try SettingsFile.load(path: "/f/f.toml", environment: environment)
+    precondition(file.settings.reporting.heartbeat >= file.settings.reporting.interval)
+    precondition(!file.settings.vehicle.vehicleID.isEmpty)
+  } catch {
+    // An error without a word would leave its reader helpless; one with a line break would break the journal.
+    precondition(!error.diagnostics.isEmpty)
+    precondition(error.diagnostics.allSatisfy { !$0.description.contains("\n") })
+  }
+  return 0
+}
