@@ -2,6 +2,14 @@
 import Positioning
 import RouteFile
 
+// FUZZ=1 swift build --product FuzzGPX --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
+//   -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp \
+//   -Xcxx -fno-sanitize-coverage=pc-table
+// .build/fuzz/debug/FuzzGPX -max_total_time=60 -max_len=4096 "$(mktemp -d)" Fuzz/Seeds/gpx
+//
+// Without the coverage flag the Swift code is not instrumented. It has no table of its addresses, so C++ may have
+// none either.
+
 /// Any bytes as a GPX file that comes in two pieces: a route or an error, never a trap; and the same as in one piece.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzGPX(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 
+// FUZZ=1 swift build --product FuzzSettings --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
+//   -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp \
+//   -Xcxx -fno-sanitize-coverage=pc-table
+// .build/fuzz/debug/FuzzSettings -max_total_time=60 -max_len=4096 "$(mktemp -d)" Fuzz/Seeds/settings
+//
+// Without the coverage flag the Swift code is not instrumented. It has no table of its addresses, so C++ may have
+// none either.
+
 /// Any bytes as a settings file and, after a zero byte, as a file of `conf.d`: settings or diagnostics, never a trap.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzSettings(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

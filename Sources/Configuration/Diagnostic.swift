@@ -49,15 +49,17 @@ extension Diagnostic: CustomStringConvertible {
 
 extension String {
   /// Fit for one line of a terminal: control characters escaped, and cut when it is long.
-  var printable: String {
+  var printable: String { printable(atMost: 80) }
+
+  func printable(atMost limit: Int) -> String {
     var text = ""
-    for scalar in unicodeScalars.prefix(80) {
+    for scalar in unicodeScalars.prefix(limit) {
       switch scalar.properties.generalCategory {
       case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse, .surrogate:
         text += "\\u{\(String(scalar.value, radix: 16))}"
       default: text.unicodeScalars.append(scalar)
       }
     }
-    return unicodeScalars.count > 80 ? text + "…" : text
+    return unicodeScalars.count > limit ? text + "…" : text
   }
 }

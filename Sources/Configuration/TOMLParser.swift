@@ -26,7 +26,8 @@ enum TOMLParser {
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
       throw Diagnostic(
-        position: SourcePosition(file: file, error.position), message: "is not valid TOML: \(text.printable)")
+        position: SourcePosition(file: file, error.position),
+        message: "is not valid TOML: \(text.printable(atMost: 240))")
     }
     defer { unsafe ctoml_free(document) }
     guard let root = unsafe Node(ctoml_root(document)), let value = value(of: root, file: file, depth: 0) else {
