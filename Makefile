@@ -56,6 +56,9 @@ unit: ## The systemd unit: no complaint, and an exposure of at most 1.5.
 interop: build
 	Tests/Interop/run.sh $(BIN)
 
+fuzz: setup-build ## Feeds the parsers with made-up input for SECONDS each (60).
+	@scripts/fuzz.sh $(or $(SECONDS),60)
+
 bench: setup build ## Measures beside a yardstick in C.
 	Benchmarks/run.sh $(BIN)
 

@@ -115,23 +115,19 @@ let package = Package(
 
 // Built when asked for: a fuzz target links only with --sanitize=fuzzer, and neither is for a plain build.
 if Context.environment["FUZZ"] != nil {
-  package.targets.append(
+  package.targets += [
+    ("FuzzNMEA", ["Timekeeping", "Positioning"]),
+    ("FuzzSettings", ["Timekeeping", "Configuration"]),
+    ("FuzzGPX", ["Positioning", "RouteFile"]),
+  ].map { name, dependencies in
     .executableTarget(
-      name: "FuzzNMEA", dependencies: ["Timekeeping", "Positioning"], path: "Fuzz/FuzzNMEA",
-      swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
+      name: name, dependencies: dependencies, path: "Fuzz/\(name)",
+      swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])])
+  }
 }
 if Context.environment["BENCH"] != nil {
   package.targets.append(
     .executableTarget(
       name: "DecoderBenchmark", dependencies: ["Timekeeping", "Positioning"],
       path: "Benchmarks/DecoderBenchmark", swiftSettings: strict))
-// Fuzz targets link with `swift build --sanitize=fuzzer` only: `FUZZ=1` asks for them.
-  func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-      name: name, dependencies: dependencies, path: "Fuzz/\(name)",
-      swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])])
-  }
-  package.targets += [
-    fuzz("FuzzSettings", ["Configuration"]),
-    fuzz("FuzzGPX", ["Positioning", "RouteFile"]),
-  ]
 }
