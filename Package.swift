@@ -109,6 +109,15 @@ let package = Package(
     tests("PositioningTests", ["Timekeeping", "Positioning"]),
     tests("ConfigurationTests", ["Timekeeping", "Configuration"]),
     tests("RouteFileTests", ["Timekeeping", "Positioning", "RouteFile"]),
+    // Tests, and what only they use.
+    .target(name: "CPseudoTerminal", path: "Tests/Support/CPseudoTerminal"),
+    .target(
+      name: "LoopTesting", dependencies: ["Timekeeping", "EventLoop"], path: "Tests/Support/LoopTesting",
+      swiftSettings: strict),
+    tests("EventLoopTests", ["Timekeeping", "SystemCalls", "EventLoop", "LoopTesting"]),
+    tests("HTTPClientTests", ["Timekeeping", "HTTPMessages", "EventLoop", "HTTPClient", "LoopTesting"]),
+    tests("SerialPortTests", ["SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "CPseudoTerminal"]),
+    tests("ServiceManagerTests", ["HTTPMessages", "SystemCalls", "ServiceManager"]),
   ],
   cxxLanguageStandard: .cxx17
 )

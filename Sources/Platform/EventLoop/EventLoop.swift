@@ -47,6 +47,16 @@ package import Timekeeping
     return result
   }
 
+  /// Waits for the next event, but no longer than `patience`, and calls one handler.
+  ///
+  /// - Returns: false when nothing happened in that time.
+  /// - Throws: code `loop`: the loop has ended, or the kernel refused to wait.
+  package func turn(waitingAtMost patience: Duration) throws(EventLoopError) -> Bool {
+    let result = unsafe sd_event_run(event, UInt64(max(patience.nanoseconds / 1000, 0)))
+    guard result >= 0 else { throw EventLoopError(.loop, "run the event loop", result: result) }
+    return result > 0
+  }
+
   /// Ends `run` after the current handler. The first call decides the code; a loop that ended does not run again.
   ///
   /// - Parameter code: 0 to 255, the exit status of the program.
@@ -59,7 +69,11 @@ package import Timekeeping
   /// turns in between, so that work which always asks for more starves nobody.
   package func `defer`(_ work: @escaping () -> Void) {
     deferral.works.append(work)
-    if deferral.works.count == 1 { deferral.source?.enableOnce() }
+    guard deferral.works.count == 1 else { return }
+    // libsystemd calls the source that has waited longest first, and a deferral waits from the day it was added: an old
+    // one would come before everything else each time. Without memory for a new one, the old one serves.
+    if let source = try? makeDeferralSource() { deferral.source = source }
+    deferral.source?.enableOnce()
   }
 
   /// A source of this loop, made by one of libsystemd's `sd_event_add_…` functions.

@@ -2,6 +2,7 @@
 import Timekeeping
 import CSystemd
 import Glibc
+import Timekeeping
 
 /// Tells the service manager how the service does (sd_notify(3)). Without one to tell, every call does nothing.
 package struct ServiceNotifier: Sendable {
