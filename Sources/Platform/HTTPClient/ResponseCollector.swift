@@ -13,6 +13,8 @@ struct ResponseCollector {
   private let maximumSize: Int
   /// The body went past its cap.
   private(set) var isTooLarge = false
+  /// The blank line after the headers has come. libcurl is content without it when the connection ends there.
+  private(set) var hasAllHeaders = false
 
   /// - Parameter maximumSize: the most bytes that a body may have.
   init(maximumSize: Int) {
@@ -26,6 +28,11 @@ struct ResponseCollector {
     if unsafe line.starts(with: [0x48, 0x54, 0x54, 0x50, 0x2F]) {  // "HTTP/"
       headers.removeAll(keepingCapacity: true)
       headerBytes = 0
+      hasAllHeaders = false
+      return
+    }
+    if unsafe line.allSatisfy({ $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
+      hasAllHeaders = true
       return
     }
     guard let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")), headers.count < ResponseCollector.maximumHeaders,

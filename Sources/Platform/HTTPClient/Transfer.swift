@@ -156,7 +156,13 @@ import Timekeeping
 
   /// What became of the request, told after libcurl is done with it.
   func outcome(_ code: CURLcode) -> HTTPOutcome {
-    guard code != CURLE_OK else { return .response(response.response(status: easy.number(CURLINFO_RESPONSE_CODE))) }
+    if code == CURLE_OK {
+      guard response.hasAllHeaders else {
+        return .failure(
+          TransportFailure(.broken, FailureTable.message(endpoint, "the connection ended amid the answer's headers")))
+      }
+      return .response(response.response(status: easy.number(CURLINFO_RESPONSE_CODE)))
+    }
     if response.isTooLarge || code == CURLE_FILESIZE_EXCEEDED {
       return .failure(
         TransportFailure(.tooLarge, FailureTable.message(endpoint, "the answer is longer than the request allows")))

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import HTTPClient
+import HTTPMessages
+import LoopTesting
+import Testing
+
+/// A loop with a client on it, driven by hand.
+struct ClientFixture {
+  let loop: EventLoop
+  let client: HTTPClient
+
+  init(_ adjust: (inout HTTPClientConfiguration) -> Void = { _ in }) throws {
+    loop = try EventLoop()
+    var configuration = HTTPClientConfiguration(userAgent: "fleet-locationd/test")
+    configuration.allowsPlainHTTP = true
+    adjust(&configuration)
+    client = try HTTPClient(loop: loop, configuration: configuration)
+  }
+
+  /// Sends a request and turns the loop until it ends.
+  func outcome(_ request: HTTPRequest) throws -> HTTPOutcome {
+    var outcome: HTTPOutcome?
+    client.send(request) { outcome = $0 }
+    #expect(outcome == nil, "told before send returned")
+    #expect(try loop.turns { outcome != nil })
+    return try #require(outcome)
+  }
+
+  func response(_ request: HTTPRequest) throws -> HTTPResponse {
+    let outcome = try outcome(request)
+    guard case .response(let response) = outcome else { throw Unexpected(outcome: outcome) }
+    return response
+  }
+
+  func failure(_ request: HTTPRequest) throws -> TransportFailure {
+    let outcome = try outcome(request)
+    guard case .failure(let failure) = outcome else { throw Unexpected(outcome: outcome) }
+    return failure
+  }
+
+  struct Unexpected: Error {
+    let outcome: HTTPOutcome
+  }
+}

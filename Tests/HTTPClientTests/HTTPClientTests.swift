@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import Glibc
+import HTTPClient
+import HTTPMessages
+import LoopTesting
+import Testing
+import Timekeeping
+
+@Suite struct HTTPClientTests {
+  @Test("A PATCH goes out with its headers, its secret and its body, and the answer comes back whole")
+  func patch() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in
+      .bytes(answer("{\"error\":{}}", status: "404 Not Found", headers: ["Retry-After: 7", "x-Thing:  a b \t"]))
+    }
+    let request = HTTPRequest(
+      method: .patch, url: server.url + "/v1/x?updateMask=lastLocation",
+      headers: [
+        .init("Authorization", .secret(prefix: "Bearer ", Secret("abc.def"))),
+        .init("Content-Type", .plain("application/json")), .init("X-Empty", .plain("")),
+      ], body: Array("{\"a\":1}".utf8))
+    let response = try fixture.response(request)
+    #expect(response.status == 404)
+    #expect(response.header("retry-after") == "7")
+    #expect(response.header("X-THING") == "a b")
+    #expect(response.body == Array("{\"error\":{}}".utf8))
+    let lines = try #require(server.requests.first).split(separator: "\r\n", omittingEmptySubsequences: false)
+    #expect(lines.first == "PATCH /v1/x?updateMask=lastLocation HTTP/1.1")
+    for line in [
+      "Authorization: Bearer abc.def", "Content-Type: application/json", "X-Empty:", "Content-Length: 7",
+      "User-Agent: fleet-locationd/test", "{\"a\":1}",
+    ] {
+      #expect(lines.contains { $0 == line }, "\(line)")
+    }
+    #expect(!lines.contains { $0.lowercased().hasPrefix("accept-encoding") || $0.lowercased().hasPrefix("expect") })
+  }
+
+  @Test("GET, POST and PATCH follow each other on one connection, each with its own method and body")
+  func methods() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    let steps: [(HTTPRequest.Method, String)] = [
+      (.post, "one"), (.get, ""), (.patch, "two"), (.post, ""), (.get, ""), (.patch, ""), (.post, "three"),
+    ]
+    for (method, body) in steps {
+      let response = try fixture.response(HTTPRequest(method: method, url: server.url + "/", body: Array(body.utf8)))
+      #expect(response.status == 200)
+      let sent = try #require(server.requests.last)
+      #expect(sent.hasPrefix("\(method.rawValue) / HTTP/1.1\r\n"))
+      #expect(sent.hasSuffix("\r\n\r\n\(body)"))
+      #expect(!sent.lowercased().contains("content-type"))
+    }
+    #expect(server.accepted == 1)
+    #expect(fixture.client.counters.requests == UInt64(steps.count))
+    #expect(fixture.client.counters.connections == 1)
+    #expect(fixture.client.counters.bytesSent > 100 * 7)
+    #expect(fixture.client.counters.bytesReceived >= 40 * 7)
+  }
+
+  @Test("A connection that the server closed meanwhile is replaced without a word")
+  func closedMeanwhile() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    let request = HTTPRequest(method: .post, url: server.url, body: [1])
+    _ = try fixture.response(request)
+    server.dropConnections()
+    _ = try fixture.response(request)
+    #expect(server.accepted == 2)
+  }
+
+  @Test("Dropped connections are not used again")
+  func droppedConnections() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    _ = try fixture.response(HTTPRequest(method: .get, url: server.url))
+    fixture.client.dropConnections()
+    _ = try fixture.response(HTTPRequest(method: .get, url: server.url))
+    #expect(server.accepted == 2)
+  }
+
+  @Test("Connections dropped while a request is under way: it ends well, and the next opens another")
+  func droppedUnderWay() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    var outcome: HTTPOutcome?
+    fixture.client.send(HTTPRequest(method: .get, url: server.url)) { outcome = $0 }
+    fixture.client.dropConnections()
+    #expect(try fixture.loop.turns { outcome != nil })
+    guard case .response = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
+    _ = try fixture.response(HTTPRequest(method: .get, url: server.url))
+    #expect(server.accepted == 2)
+  }
+
+  @Test("A request that takes too long fails at its deadline, and the next one opens another connection")
+  func deadline() throws {
+    let fixture = try ClientFixture()
+    var isSilent = true
+    let server = try LoopbackServer(fixture.loop) { _ in isSilent ? .silence : .bytes(answer("ok")) }
+    let start = fixture.loop.now.boot
+    let failure = try fixture.failure(
+      HTTPRequest(method: .get, url: server.url + "/secret?key=1", deadline: .milliseconds(150)))
+    #expect(failure.kind == .timedOut)
+    #expect(failure.message.hasPrefix("127.0.0.1:\(server.port): "))
+    #expect(!failure.message.contains("secret"))
+    #expect(fixture.loop.now.boot - start >= .milliseconds(140))
+    isSilent = false
+    _ = try fixture.response(HTTPRequest(method: .get, url: server.url))
+    #expect(server.accepted == 2)
+  }
+
+  @Test("A cancelled request is not told, and neither is one that fails at once")
+  func cancelling() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { $0.contains("/slow") ? .silence : .bytes(answer("ok")) }
+    var told = 0
+    let slow = fixture.client.send(HTTPRequest(method: .get, url: server.url + "/slow")) { _ in told += 1 }
+    let bad = fixture.client.send(HTTPRequest(method: .get, url: "nonsense")) { _ in told += 1 }
+    slow.cancel()
+    bad.cancel()
+    _ = try fixture.response(HTTPRequest(method: .get, url: server.url + "/next"))
+    slow.cancel()
+    #expect(told == 0)
+    #expect(server.requests.contains { $0.contains("/next") })
+  }
+
+  @Test("A late cancel of an exchange that ended does not touch the request that came after it")
+  func lateCancel() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    var first: HTTPOutcome?
+    var second: HTTPOutcome?
+    let exchange = fixture.client.send(HTTPRequest(method: .get, url: server.url)) { first = $0 }
+    #expect(try fixture.loop.turns { first != nil })
+    fixture.client.send(HTTPRequest(method: .get, url: server.url)) { second = $0 }
+    exchange.cancel()
+    #expect(try fixture.loop.turns { second != nil })
+  }
+
+  @Test("A request sent from a completion goes out, and a client dropped in one is no trouble")
+  func reentrancy() throws {
+    let loop = try EventLoop()
+    let server = try LoopbackServer(loop) { _ in .bytes(answer("ok")) }
+    var configuration = HTTPClientConfiguration(userAgent: "test")
+    configuration.allowsPlainHTTP = true
+    var client: HTTPClient? = try HTTPClient(loop: loop, configuration: configuration)
+    var isDone = false
+    let request = HTTPRequest(method: .get, url: server.url)
+    client?.send(request) { _ in
+      client?.send(request) { _ in
+        client?.send(request) { _ in Issue.record("told after its client went away") }
+        client = nil
+        isDone = true
+      }
+    }
+    #expect(try loop.turns { isDone })
+    try loop.turnsUntilIdle()
+    #expect(server.requests.count >= 2)
+  }
+
+  @Test("Two requests at once both end, on one connection")
+  func together() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    var ends = 0
+    for _ in 0..<4 { fixture.client.send(HTTPRequest(method: .get, url: server.url)) { _ in ends += 1 } }
+    #expect(try fixture.loop.turns { ends == 4 })
+    #expect(server.accepted == 1)
+  }
+
+  @Test("An interim answer is not taken for the answer")
+  func interim() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in
+      .bytes("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + answer("ok"))
+    }
+    let response = try fixture.response(HTTPRequest(method: .get, url: server.url))
+    #expect(response.status == 200)
+    #expect(response.header("Link") == nil)
+  }
+
+  @Test("A redirect is an answer like any other")
+  func redirect() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in
+      .bytes(answer("", status: "302 Found", headers: ["Location: http://127.0.0.1:1/"]))
+    }
+    #expect(try fixture.response(HTTPRequest(method: .get, url: server.url)).status == 302)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test("Headers beyond the bound are passed over, and the answer stands")
+  func manyHeaders() throws {
+    let fixture = try ClientFixture()
+    let many = (0..<200).map { "X-\($0): v" }
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok", headers: many)) }
+    let response = try fixture.response(HTTPRequest(method: .get, url: server.url))
+    #expect(response.headers.count == 64)
+    #expect(response.body == Array("ok".utf8))
+  }
+
+  @Test("Requests in the steady state start no thread and leave no descriptor")
+  func threads() async {
+    // In a process of its own, where no other test comes and goes.
+    await #expect(processExitsWith: .success) {
+      let fixture = try ClientFixture()
+      let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+      let request = HTTPRequest(method: .patch, url: server.url, body: [1, 2, 3])
+      _ = try fixture.response(request)
+      let before = (try entries("/proc/self/task"), try entries("/proc/self/fd"))
+      for _ in 0..<100 { _ = try fixture.response(request) }
+      try #require(before == (try entries("/proc/self/task"), try entries("/proc/self/fd")))
+      try #require(server.accepted == 1)
+    }
+  }
+}
+
+/// How many names a directory holds.
+private func entries(_ path: String) throws -> Int {
+  let directory = try #require(opendir(path))
+  defer { closedir(directory) }
+  var count = 0
+  while readdir(directory) != nil { count += 1 }
+  return count
+}

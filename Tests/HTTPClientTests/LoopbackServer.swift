@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import Glibc
+import SystemCalls
+import Testing
+
+/// A TCP server on the test's own loop that answers with whatever bytes a test wants, right or wrong.
+final class LoopbackServer {
+  enum Reply {
+    case bytes(String)
+    /// The bytes, and then the end of the connection.
+    case closing(String)
+    /// Never.
+    case silence
+    /// The end of the connection by RST.
+    case reset
+  }
+
+  private let loop: EventLoop
+  private let listener: Int32
+  private var source: EventSource<IOEvents>?
+  private var connections: [Int32: EventSource<IOEvents>] = [:]
+  private let reply: (String) -> Reply
+
+  let port: UInt16
+  /// Whole requests, as they came in.
+  private(set) var requests: [String] = []
+  private(set) var accepted = 0
+
+  /// - Parameter reply: called with each whole request; one with a body must tell its Content-Length.
+  init(_ loop: EventLoop, _ reply: @escaping (String) -> Reply) throws {
+    self.loop = loop
+    self.reply = reply
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_NONBLOCK | O_CLOEXEC, 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, length) == 0 && listen(listener, 8) == 0 && getsockname(listener, $0, &length) == 0
+      }
+    }
+    try #require(bound)
+    self.listener = listener
+    port = UInt16(bigEndian: address.sin_port)
+    source = try loop.addIO(listener, .readable) { [unowned self] _ in accept() }
+  }
+
+  deinit {
+    source?.close()
+    for descriptor in connections.keys { drop(descriptor) }
+    close(listener)
+  }
+
+  var url: String { "http://127.0.0.1:\(port)" }
+
+  /// Ends all connections, as a server does that has waited long enough.
+  func dropConnections() {
+    for descriptor in connections.keys { drop(descriptor) }
+  }
+
+  private func accept() {
+    let descriptor = accept4(listener)
+    guard descriptor >= 0 else { return }
+    accepted += 1
+    var received = ""
+    do {
+      connections[descriptor] = try loop.addIO(descriptor, .readable) { [unowned self] _ in
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = read(descriptor, &buffer, buffer.count)
+        guard count > 0 else { return drop(descriptor) }
+        received += String(decoding: buffer.prefix(count), as: UTF8.self)
+        while let request = takeRequest(&received) { answer(request, descriptor) }
+      }
+    } catch {
+      close(descriptor)
+    }
+  }
+
+  private func answer(_ request: String, _ descriptor: Int32) {
+    requests.append(request)
+    switch reply(request) {
+    case .bytes(let text): send(text, descriptor)
+    case .closing(let text):
+      send(text, descriptor)
+      drop(descriptor)
+    case .silence: break
+    case .reset:
+      var option = linger(l_onoff: 1, l_linger: 0)
+      setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+      drop(descriptor)
+    }
+  }
+
+  private func drop(_ descriptor: Int32) {
+    guard let source = connections.removeValue(forKey: descriptor) else { return }
+    source.close()
+    close(descriptor)
+  }
+
+  private func send(_ text: String, _ descriptor: Int32) {
+    let bytes = Array(text.utf8)
+    _ = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+  }
+
+  private func accept4(_ listener: Int32) -> Int32 {
+    let descriptor = Glibc.accept(listener, nil, nil)
+    guard descriptor >= 0 else { return descriptor }
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    return descriptor
+  }
+
+  private func takeRequest(_ received: inout String) -> String? {
+    guard let end = received.range(ofText: "\r\n\r\n") else { return nil }
+    var length = 0
+    for line in received[..<end].split(separator: "\r\n") where line.lowercased().hasPrefix("content-length:") {
+      length = Int(line.drop { $0 != ":" }.dropFirst().drop { $0 == " " }) ?? 0
+    }
+    let bytes = received.utf8
+    guard let last = bytes.index(end, offsetBy: 4 + length, limitedBy: bytes.endIndex) else { return nil }
+    let request = String(received[..<last])
+    received = String(received[last...])
+    return request
+  }
+}
+
+extension String {
+  /// Where a text begins that stands on the boundary of bytes.
+  fileprivate func range(ofText text: String) -> Index? {
+    let wanted = Array(text.utf8)
+    let bytes = Array(utf8)
+    guard bytes.count >= wanted.count else { return nil }
+    for start in 0...(bytes.count - wanted.count) where bytes[start..<(start + wanted.count)].elementsEqual(wanted) {
+      return utf8.index(startIndex, offsetBy: start)
+    }
+    return nil
+  }
+}
+
+/// A plain answer with a body.
+func answer(_ body: String, status: String = "200 OK", headers: [String] = []) -> String {
+  (["HTTP/1.1 \(status)", "Content-Length: \(body.utf8.count)"] + headers).joined(separator: "\r\n") + "\r\n\r\n" + body
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import Glibc
+import HTTPClient
+import HTTPMessages
+import LoopTesting
+import Testing
+
+/// What a person and the retry rules learn from a request without an answer.
+@Suite struct TransportFailureTests {
+  @Test(
+    "What a server does wrong has a kind",
+    arguments: [
+      ("", TransportFailure.Kind.broken),
+      ("HTTP/1.1 200 OK\r\nContent-Le", .broken),
+      ("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nshort", .broken),
+      ("garbage\r\n", .malformed),
+      ("SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n", .malformed),
+      ("HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n", .tooLarge),
+      ("HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: 2000), .tooLarge),
+      (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" + String(repeating: "x", count: 2000) + "\r\n",
+        .tooLarge
+      ),
+      ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", .broken),
+    ] as [(String, TransportFailure.Kind)])
+  func badServers(reply: String, kind: TransportFailure.Kind) throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .closing(reply) }
+    let failure = try fixture.failure(HTTPRequest(method: .get, url: server.url + "/p?q=s", maximumResponseSize: 1000))
+    #expect(failure.kind == kind, "\(failure)")
+    #expect(failure.message.hasPrefix("127.0.0.1:\(server.port): "))
+    #expect(!failure.message.contains("q=s"))
+    #expect(failure.message.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) })
+  }
+
+  @Test("A body of exactly the size allowed is an answer")
+  func exactSize() throws {
+    let fixture = try ClientFixture()
+    let body = String(repeating: "x", count: 1000)
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer(body)) }
+    let request = HTTPRequest(method: .get, url: server.url, maximumResponseSize: 1000)
+    #expect(try fixture.response(request).body.count == 1000)
+  }
+
+  @Test("A connection that is reset breaks the request")
+  func reset() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .reset }
+    #expect(try fixture.failure(HTTPRequest(method: .get, url: server.url)).kind == .broken)
+  }
+
+  @Test("Nobody listens: unreachable")
+  func refused() throws {
+    let fixture = try ClientFixture()
+    let port = try LoopbackServer(fixture.loop) { _ in .silence }.port
+    let failure = try fixture.failure(HTTPRequest(method: .get, url: "http://127.0.0.1:\(port)/"))
+    #expect(failure.kind == .unreachable)
+    #expect(failure.message.hasPrefix("127.0.0.1:\(port): "))
+  }
+
+  @Test("A name that cannot be: unresolved")
+  func unresolved() throws {
+    let fixture = try ClientFixture()
+    // A label of more than 63 letters is refused before any name server is asked.
+    let name = String(repeating: "a", count: 70) + ".invalid"
+    let failure = try fixture.failure(HTTPRequest(method: .get, url: "http://\(name)/"))
+    #expect(failure.kind == .unresolved, "\(failure)")
+  }
+
+  @Test("TLS to a server that speaks plain HTTP: the handshake fails")
+  func notTLS() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .closing(answer("ok")) }
+    var outcome: HTTPOutcome?
+    // The server never sees the end of a request in a TLS hello, so its silence must end some time.
+    fixture.client.send(
+      HTTPRequest(method: .get, url: "https://127.0.0.1:\(server.port)", deadline: .milliseconds(200))
+    ) { outcome = $0 }
+    #expect(try fixture.loop.turns { outcome != nil })
+    guard case .failure(let failure) = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
+    #expect([.handshakeFailed, .timedOut].contains(failure.kind))
+  }
+
+  @Test(
+    "What cannot be sent is a local failure that says why, without the URL",
+    arguments: [
+      ("nonsense", "http"), ("ftp://127.0.0.1/secret", "http"), ("http:///secret", "host"), ("", "http"),
+      ("http://127.0.0.1:99999/secret", "http"), ("http://user:secret@127.0.0.1/", "127.0.0.1:80"),
+    ])
+  func badURLs(url: String, word: String) throws {
+    let failure = try ClientFixture().failure(HTTPRequest(method: .get, url: url))
+    #expect(failure.kind == .local)
+    #expect(failure.message.contains(word))
+    #expect(!failure.message.contains("secret"))
+  }
+
+  @Test("Plain HTTP is refused unless it is allowed")
+  func plainHTTP() throws {
+    let fixture = try ClientFixture { $0.allowsPlainHTTP = false }
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    #expect(try fixture.failure(HTTPRequest(method: .get, url: server.url)).kind == .local)
+    #expect(server.accepted == 0)
+  }
+
+  @Test(
+    "A line break in a header is refused: it would smuggle in another header", arguments: ["a\r\nX: y", "a\nb", "\0"])
+  func headerInjection(value: String) throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    let secret = HTTPRequest.Header("Authorization", .secret(prefix: "Bearer ", Secret(value)))
+    let failure = try fixture.failure(HTTPRequest(method: .get, url: server.url, headers: [secret]))
+    #expect(failure.kind == .local)
+    #expect(failure.message.contains("Authorization"))
+    let name = HTTPRequest.Header(value, .plain("v"))
+    #expect(try fixture.failure(HTTPRequest(method: .get, url: server.url, headers: [name])).kind == .local)
+    #expect(server.accepted == 0)
+  }
+
+  @Test("A CA file that cannot be read is a local failure that names it")
+  func missingCAFile() throws {
+    let fixture = try ClientFixture { $0.caFile = "/no/such/ca.pem" }
+    let server = try LoopbackServer(fixture.loop) { _ in .silence }
+    let failure = try fixture.failure(HTTPRequest(method: .get, url: "https://127.0.0.1:\(server.port)"))
+    #expect(failure.kind == .local, "\(failure)")
+    #expect(failure.message.contains("/no/such/ca.pem"))
+  }
+}
