@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import Glibc
+import LoopTesting
+import SerialPort
+import Testing
+
+@Suite struct DeviceWatchTests {
+  @Test("A device that appears in a directory that exists is told; other names are not")
+  func appears() throws {
+    let loop = try EventLoop()
+    let directory = try TemporaryDirectory()
+    var changes = 0
+    let watch = DeviceWatch(loop: loop, path: directory.path + "/ttyUSB0") { changes += 1 }
+    _ = directory.file("ttyUSB1", "")
+    try loop.turnsUntilIdle()
+    #expect(changes == 0)
+    _ = directory.file("ttyUSB0", "")
+    #expect(try loop.turns { changes > 0 })
+    watch.close()
+  }
+
+  @Test("A path whose directories come one after the other is told when it is whole, and again after all went away")
+  func directoriesAppear() throws {
+    let loop = try EventLoop()
+    let directory = try TemporaryDirectory()
+    let serial = directory.path + "/serial"
+    let byID = serial + "/by-id"
+    var changes = 0
+    let watch = DeviceWatch(loop: loop, path: byID + "/receiver") { changes += 1 }
+    for round in 1...2 {
+      changes = 0
+      mkdir(serial, 0o700)
+      try loop.turnsUntilIdle()
+      mkdir(byID, 0o700)
+      try loop.turnsUntilIdle()
+      #expect(changes == 0)
+      _ = directory.file("serial/by-id/receiver", "")
+      #expect(try loop.turns { changes > 0 }, "round \(round)")
+      unlink(byID + "/receiver")
+      rmdir(byID)
+      rmdir(serial)
+      try loop.turnsUntilIdle()
+    }
+    watch.close()
+  }
+
+  @Test("Directories and device made between two turns are not missed")
+  func allAtOnce() throws {
+    let loop = try EventLoop()
+    let directory = try TemporaryDirectory()
+    var changes = 0
+    let watch = DeviceWatch(loop: loop, path: directory.path + "/a/b/c") { changes += 1 }
+    mkdir(directory.path + "/a", 0o700)
+    mkdir(directory.path + "/a/b", 0o700)
+    _ = directory.file("a/b/c", "")
+    #expect(try loop.turns { changes > 0 })
+    watch.close()
+  }
+
+  @Test("A link is followed: the device behind it may come later, or get its permissions later")
+  func links() throws {
+    let loop = try EventLoop()
+    let directory = try TemporaryDirectory()
+    mkdir(directory.path + "/by-id", 0o700)
+    symlink("../ttyUSB0", directory.path + "/by-id/receiver")
+    var changes = 0
+    let watch = DeviceWatch(loop: loop, path: directory.path + "/by-id/receiver") { changes += 1 }
+    try loop.turnsUntilIdle()
+    #expect(changes == 0)
+    let device = directory.file("ttyUSB0", "")
+    #expect(try loop.turns { changes > 0 })
+    try loop.turnsUntilIdle()
+    changes = 0
+    chmod(device, 0o660)
+    #expect(try loop.turns { changes > 0 })
+    watch.close()
+  }
+
+  @Test("Links in a circle end the walk")
+  func circle() throws {
+    let loop = try EventLoop()
+    let directory = try TemporaryDirectory()
+    symlink("b", directory.path + "/a")
+    symlink("a", directory.path + "/b")
+    let watch = DeviceWatch(loop: loop, path: directory.path + "/a") { Issue.record("there is no such device") }
+    try loop.turnsUntilIdle()
+    watch.close()
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import Glibc
+import LoopTesting
+import SerialPort
+import Testing
+
+@Suite struct InputFileTests {
+  @Test("A file is read piece by piece to its end")
+  func regularFile() throws {
+    let loop = try EventLoop()
+    let directory = try TemporaryDirectory()
+    let input = try InputFile(loop: loop, path: directory.file("drive.nmea", "abcdef"))
+    var isReadable = false
+    input.whenReadable { isReadable = true }
+    #expect(!isReadable)
+    #expect(try loop.turns { isReadable })
+    #expect(try input.read(upTo: 4) == .bytes(Array("abcd".utf8)))
+    #expect(try input.read(upTo: 4) == .bytes(Array("ef".utf8)))
+    #expect(try input.read(upTo: 4) == .end)
+  }
+
+  @Test("A FIFO waits for its writer, gives what is written, and ends when the writer has gone")
+  func fifo() throws {
+    let loop = try EventLoop()
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/fifo"
+    mkfifo(path, 0o600)
+    let input = try InputFile(loop: loop, path: path)
+    #expect(try input.read(upTo: 10) == .wouldBlock)
+    var calls = 0
+    input.whenReadable { calls += 1 }
+    try loop.turnsUntilIdle()
+    #expect(calls == 0)
+    let writer = open(path, O_WRONLY | O_CLOEXEC)
+    #expect(try input.read(upTo: 10) == .wouldBlock)
+    _ = write(writer, "xyz", 3)
+    #expect(try loop.turns { calls == 1 })
+    #expect(try input.read(upTo: 10) == .bytes(Array("xyz".utf8)))
+    #expect(try input.read(upTo: 10) == .wouldBlock)
+    // Asked once, told once.
+    _ = write(writer, "!", 1)
+    try loop.turnsUntilIdle()
+    #expect(calls == 1)
+    #expect(try input.read(upTo: 10) == .bytes(Array("!".utf8)))
+    input.whenReadable { calls += 1 }
+    close(writer)
+    #expect(try loop.turns { calls == 2 })
+    #expect(try input.read(upTo: 10) == .end)
+  }
+
+  @Test("A device that cannot be watched, such as /dev/null, is readable at once")
+  func null() throws {
+    let loop = try EventLoop()
+    let input = try InputFile(loop: loop, path: "/dev/null")
+    var calls = 0
+    input.whenReadable { calls += 1 }
+    #expect(try loop.turns { calls == 1 })
+    #expect(try input.read(upTo: 10) == .end)
+  }
+
+  @Test("Nobody is told after the file is closed")
+  func closed() throws {
+    let loop = try EventLoop()
+    let directory = try TemporaryDirectory()
+    let input = try InputFile(loop: loop, path: directory.file("drive.nmea", "abc"))
+    input.whenReadable { Issue.record("told after close") }
+    input.close()
+    try loop.turnsUntilIdle()
+    #expect(try input.read(upTo: 10) == .end)
+  }
+
+  @Test(
+    "What cannot be read is refused with its path",
+    arguments: [("/no/such/file", SerialPortError.Code.missing), ("/tmp", .wrongKind)])
+  func refused(path: String, code: SerialPortError.Code) throws {
+    let loop = try EventLoop()
+    let error = #expect(throws: SerialPortError.self) { _ = try InputFile(loop: loop, path: path) }
+    #expect(error?.code == code)
+    #expect(error?.message.hasPrefix(path + ": ") == true)
+  }
+}

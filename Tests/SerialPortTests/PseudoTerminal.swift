@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import CPseudoTerminal
+import Glibc
+import Testing
+
+/// A serial line whose other end plays the receiver.
+final class PseudoTerminal {
+  private var descriptor: Int32
+  let path: String
+
+  init() throws {
+    var name = [CChar](repeating: 0, count: 128)
+    descriptor = fleet_pty_open(&name, name.count)
+    try #require(descriptor >= 0)
+    path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  deinit { unplug() }
+
+  func write(_ bytes: [UInt8]) {
+    _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+  }
+
+  /// The receiver is pulled out.
+  func unplug() {
+    if descriptor >= 0 { close(descriptor) }
+    descriptor = -1
+  }
+
+  /// The line's settings as the other end sees them.
+  var settings: termios {
+    var settings = termios()
+    tcgetattr(descriptor, &settings)
+    return settings
+  }
+}
+
+/// A directory that goes away with everything in it.
+final class TemporaryDirectory {
+  let path: String
+
+  init() throws {
+    var template = Array("/tmp/fleet-serial-XXXXXX".utf8CString)
+    path = try #require(
+      template.withUnsafeMutableBufferPointer { $0.baseAddress.flatMap(mkdtemp).map { String(cString: $0) } })
+  }
+
+  deinit { remove(path) }
+
+  func file(_ name: String, _ text: String) -> String {
+    let path = path + "/" + name
+    let descriptor = open(path, O_CREAT | O_WRONLY | O_CLOEXEC | O_TRUNC, 0o600)
+    _ = Array(text.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    close(descriptor)
+    return path
+  }
+
+  private func remove(_ path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFDIR, let directory = opendir(path) else {
+      unlink(path)
+      return
+    }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    closedir(directory)
+    for name in names { remove(path + "/" + name) }
+    rmdir(path)
+  }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import Glibc
+import LoopTesting
+import SerialPort
+import SystemCalls
+import Testing
+
+@Suite struct SerialPortTests {
+  @Test("Bytes come in as they were sent, every value of a byte, in raw mode")
+  func bytes() throws {
+    let loop = try EventLoop()
+    let line = try PseudoTerminal()
+    var received: [UInt8] = []
+    let port = try SerialPort(
+      loop: loop, path: line.path, baud: 9600, onBytes: { span in for i in span.indices { received.append(span[i]) } },
+      onEnd: { Issue.record("ended: \($0)") })
+    let all = [UInt8](0...255)
+    line.write(all)
+    #expect(try loop.turns { received.count == 256 })
+    #expect(received == all)
+    port.close()
+  }
+
+  @Test(
+    "The line is set to the baud rate, 8 data bits, no parity, one stop bit, no flow control", arguments: BaudRate.all)
+  func settings(baud: Int) throws {
+    let loop = try EventLoop()
+    let line = try PseudoTerminal()
+    let port = try SerialPort(loop: loop, path: line.path, baud: baud, onBytes: { _ in }, onEnd: { _ in })
+    var settings = line.settings
+    let speeds: [Int: Int32] = [4800: B4800, 9600: B9600, 115_200: B115200, 921_600: B921600]
+    if let speed = speeds[baud] { #expect(cfgetispeed(&settings) == speed_t(speed)) }
+    #expect(settings.c_cflag & tcflag_t(CSIZE) == tcflag_t(CS8))
+    #expect(settings.c_cflag & tcflag_t(PARENB | CSTOPB | HUPCL) == 0)
+    #expect(settings.c_cflag & tcflag_t(CLOCAL) != 0)
+    #expect(settings.c_lflag & tcflag_t(ICANON | ECHO | ISIG) == 0)
+    #expect(settings.c_iflag & tcflag_t(IXON | ICRNL) == 0)
+    port.close()
+  }
+
+  @Test("A receiver that is pulled out ends the port once, and the device is closed then")
+  func unplugged() throws {
+    let loop = try EventLoop()
+    let line = try PseudoTerminal()
+    var ends: [SerialPortError] = []
+    let port = try SerialPort(
+      loop: loop, path: line.path, baud: 9600, onBytes: { _ in }, onEnd: { ends.append($0) })
+    line.unplug()
+    #expect(try loop.turns { !ends.isEmpty })
+    try loop.turnsUntilIdle()
+    #expect(ends.count == 1)
+    #expect(ends.first?.code == .vanished)
+    #expect(ends.first?.message.contains(line.path) == true)
+    port.close()
+  }
+
+  @Test("What was sent before the receiver was pulled out is not lost")
+  func lastWords() throws {
+    let loop = try EventLoop()
+    let line = try PseudoTerminal()
+    var received = 0
+    var hasEnded = false
+    let port = try SerialPort(
+      loop: loop, path: line.path, baud: 9600, onBytes: { received += $0.count }, onEnd: { _ in hasEnded = true })
+    line.write([UInt8](repeating: 65, count: 1000))
+    #expect(try loop.turns { received > 0 })
+    line.unplug()
+    #expect(try loop.turns { hasEnded })
+    #expect(received == 1000)
+    port.close()
+  }
+
+  @Test("A port may be closed inside its own handler")
+  func closingInside() throws {
+    let loop = try EventLoop()
+    let line = try PseudoTerminal()
+    var calls = 0
+    var port: SerialPort?
+    port = try SerialPort(
+      loop: loop, path: line.path, baud: 9600,
+      onBytes: { _ in
+        calls += 1
+        port?.close()
+        port = nil
+      }, onEnd: { _ in })
+    line.write([1])
+    #expect(try loop.turns { calls == 1 })
+    line.write([2])
+    try loop.turnsUntilIdle()
+    #expect(calls == 1)
+    #expect(port == nil)
+  }
+
+  @Test("A device that is open is refused to a second reader, and free when the first has closed it")
+  func exclusive() throws {
+    let loop = try EventLoop()
+    let line = try PseudoTerminal()
+    let first = try SerialPort(loop: loop, path: line.path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
+    let error = #expect(throws: SerialPortError.self) {
+      _ = try SerialPort(loop: loop, path: line.path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
+    }
+    #expect(error?.code == .busy)
+    #expect(error?.message.contains("fuser") == true)
+    first.close()
+    let second = try SerialPort(loop: loop, path: line.path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
+    second.close()
+  }
+
+  @Test(
+    "What cannot be a receiver is refused with its path and what to do",
+    arguments: [
+      ("/no/such/device", SerialPortError.Code.missing, "/dev/serial/by-id"), ("/tmp", .wrongKind, "directory"),
+      ("/proc/self/status", .denied, "dialout"), ("/etc/hostname", .wrongKind, "replay"),
+    ])
+  func refused(path: String, code: SerialPortError.Code, word: String) throws {
+    let loop = try EventLoop()
+    let error = #expect(throws: SerialPortError.self) {
+      _ = try SerialPort(loop: loop, path: path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
+    }
+    // Root opens the third for writing and then finds that it is no device.
+    #expect(error?.code == code || (code == .denied && error?.code == .wrongKind), "\(error?.message ?? "")")
+    #expect(error?.message.hasPrefix(path + ": ") == true)
+    if error?.code == code { #expect(error?.message.contains(word) == true) }
+  }
+
+  @Test("A baud rate that no line has is refused with those that there are")
+  func badBaud() throws {
+    let loop = try EventLoop()
+    let line = try PseudoTerminal()
+    let error = #expect(throws: SerialPortError.self) {
+      _ = try SerialPort(loop: loop, path: line.path, baud: 9601, onBytes: { _ in }, onEnd: { _ in })
+    }
+    #expect(error?.code == .badBaud)
+    #expect(error?.message.contains("9600") == true)
+  }
+
+  @Test("A character device that is no terminal is read as it is")
+  func noTerminal() throws {
+    let loop = try EventLoop()
+    var received = 0
+    var port: SerialPort?
+    port = try SerialPort(
+      loop: loop, path: "/dev/random", baud: 9600,
+      onBytes: {
+        received += $0.count
+        port?.close()
+      }, onEnd: { _ in })
+    #expect(try loop.turns { received > 0 })
+    port = nil
+  }
+}

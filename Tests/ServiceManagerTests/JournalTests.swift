@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Testing
+
+@testable import ServiceManager
+
+@Suite struct JournalTests {
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
+  /// What a journal on a file writes there.
+  private func lines(level: JournalEntry.Priority, stream: String? = nil, _ entries: [JournalEntry]) -> String {
+    let path = directory.path + "/log"
+    let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_TRUNC, 0o600)
+    defer { close(descriptor) }
+    let journal = Journal(level: level, descriptor: descriptor, journalStream: stream)
+    for entry in entries { journal.log(entry) }
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = pread(descriptor, &buffer, buffer.count, 0)
+    return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
+  }
+
+  @Test("Away from the journal an entry is one line that says how grave it is")
+  func readable() {
+    let text = lines(
+      level: .debug,
+      [
+        JournalEntry(.error, "no token"), JournalEntry(.warning, "slow"), JournalEntry(.notice, "first fix"),
+        JournalEntry(.info, "two\nlines"), JournalEntry(.debug, "a fix", fields: [.init("SPEED", "3")]),
+      ])
+    #expect(text == "error: no token\nwarning: slow\nfirst fix\ntwo lines\ndebug: a fix\n")
+  }
+
+  @Test("What is less grave than the level is not written")
+  func level() {
+    let entries = JournalEntry.Priority.allCases.map { JournalEntry($0, "\($0)") }
+    #expect(lines(level: .warning, entries) == "error: error\nwarning: warning\n")
+    #expect(lines(level: .error, entries) == "error: error\n")
+    let journal = Journal(level: .notice, descriptor: STDERR_FILENO, journalStream: nil)
+    #expect(journal.takes(.notice))
+    #expect(!journal.takes(.info))
+  }
+
+  @Test(
+    "A JOURNAL_STREAM that names another file means that standard error was sent elsewhere",
+    arguments: ["1:2", "", "x"])
+  func foreignStream(stream: String) {
+    #expect(lines(level: .info, stream: stream, [JournalEntry(.info, "hello")]) == "hello\n")
+  }
+
+  @Test("The time of day stands first for a person who watches")
+  func time() {
+    #expect(Journal.line(JournalEntry(.warning, "slow"), time: "08:30:00") == "08:30:00 warning: slow")
+  }
+
+  @Test("The journal gets message, priority, message ID and the fields whose names it allows, values as they are")
+  func assignments() {
+    let entry = JournalEntry(
+      .notice, "first\nfix", messageID: "0123456789abcdef0123456789abcdef",
+      fields: [
+        .init("SATELLITES", "9"), .init("_PID", "1"), .init("lower", "x"), .init("", "x"), .init("1ST", "x"),
+        .init("A=B", "x"), .init("TEXT_2", "a=b\nc"),
+      ])
+    #expect(
+      entry.assignments.map { String(decoding: $0, as: UTF8.self) } == [
+        "MESSAGE=first\nfix", "PRIORITY=5", "MESSAGE_ID=0123456789abcdef0123456789abcdef", "SATELLITES=9",
+        "TEXT_2=a=b\nc",
+      ])
+  }
+}

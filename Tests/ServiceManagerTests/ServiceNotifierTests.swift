@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import ServiceManager
+import Testing
+
+/// The environment belongs to the whole process, so each case has a process of its own.
+@Suite struct ServiceNotifierTests {
+  @Test("Without a manager nothing happens")
+  func inactive() async {
+    await #expect(processExitsWith: .success) {
+      unsetenv("NOTIFY_SOCKET")
+      unsetenv("WATCHDOG_USEC")
+      let notifier = ServiceNotifier()
+      try #require(!notifier.isActive)
+      try #require(!notifier.ready() && !notifier.watchdog())
+      try #require(notifier.watchdogInterval == nil)
+    }
+  }
+
+  @Test("The manager gets each message as one datagram, with the status on one line")
+  func messages() async {
+    await #expect(processExitsWith: .success) {
+      let manager = try Manager()
+      let notifier = ServiceNotifier()
+      try #require(notifier.isActive)
+      try #require(notifier.ready(status: "waiting for a fix"))
+      try #require(manager.receive() == "READY=1\nSTATUS=waiting for a fix")
+      notifier.status("one\ntwo\r\u{1B}[1m")
+      try #require(manager.receive() == "STATUS=one two  [1m")
+      notifier.watchdog()
+      try #require(manager.receive() == "WATCHDOG=1")
+      notifier.extendTimeout(by: .seconds(3))
+      try #require(manager.receive() == "EXTEND_TIMEOUT_USEC=3000000")
+      notifier.stopping()
+      try #require(manager.receive() == "STOPPING=1")
+      notifier.reloading()
+      let lines = manager.receive().split(separator: "\n")
+      try #require(lines.first == "RELOADING=1")
+      try #require(lines.last?.hasPrefix("MONOTONIC_USEC=") == true)
+      try #require(lines.last.flatMap { Int64($0.dropFirst("MONOTONIC_USEC=".count)) } ?? 0 > 0)
+    }
+  }
+
+  @Test("The watchdog interval is what the manager set for this process, and nil for another's")
+  func watchdogInterval() async {
+    await #expect(processExitsWith: .success) {
+      setenv("WATCHDOG_USEC", "30000000", 1)
+      setenv("WATCHDOG_PID", "\(getpid())", 1)
+      try #require(ServiceNotifier().watchdogInterval == .seconds(30))
+      setenv("WATCHDOG_PID", "1", 1)
+      try #require(ServiceNotifier().watchdogInterval == nil)
+      setenv("WATCHDOG_USEC", "nonsense", 1)
+      setenv("WATCHDOG_PID", "\(getpid())", 1)
+      try #require(ServiceNotifier().watchdogInterval == nil)
+    }
+  }
+}
+
+/// The socket of a service manager.
+private final class Manager {
+  private let directory: TemporaryDirectory
+  private let descriptor: Int32
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    let path = directory.path + "/notify"
+    descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    let isBound = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+    try #require(isBound)
+    setenv("NOTIFY_SOCKET", path, 1)
+  }
+
+  deinit { close(descriptor) }
+
+  /// The next datagram, which is there already: sending is synchronous.
+  func receive() -> String {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+    return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
+  }
+}
