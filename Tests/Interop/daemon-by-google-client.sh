@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Lets the daemon drive over TLS and HTTP/2, with an outage on the way, and Google's own client library read every request
+# that it sent: daemon-by-google-client.sh BINDIR
+set -euo pipefail
+
+bin=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+python=$here/../../.venv/bin/python
+work=$(mktemp -d)
+children=()
+finish() {
+  [ ${#children[@]} -eq 0 ] || kill "${children[@]}" 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+
+"$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --record "$work/requests.jsonl" --quiet &
+children+=($!)
+for _ in $(seq 100); do [ -s "$work/url" ] && break; sleep 0.05; done
+url=$(cat "$work/url")
+"$here/tls-front.sh" certificates "$work/tls"
+front=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+"$here/tls-front.sh" serve "$work/tls" good "$front" "${url##*:}" >"$work/front.log" 2>&1 &
+children+=($!)
+for _ in $(seq 100); do (exec 3<>"/dev/tcp/127.0.0.1/$front") 2>/dev/null && break; sleep 0.05; done
+
+drive() { # position field
+  cat > "$work/drive.toml" <<END
+[vehicle]
+provider_id = "interop"
+vehicle_id = "Lkw 17"
+[source]
+type = "simulated"
+route = "$here/../../config/examples/demo.gpx"
+[token]
+url = "https://127.0.0.1:$front/token/delivery_driver/{vehicle_id}"
+expiration_key = "expiration_timestamp_ms"
+expiration_format = "epoch-ms"
+ca_file = "$work/tls/ca.crt"
+[fleet_engine]
+endpoint = "https://127.0.0.1:$front"
+ca_file = "$work/tls/ca.crt"
+position_field = "$1"
+[reporting]
+interval = "0s"
+END
+  "$bin/fleet-locationd" --config "$work/drive.toml" 2>"$work/daemon.log" &
+  local daemon=$!
+  sleep 3
+  # Positions wait, and arrive as pastLocations.
+  curl -sSf -X POST "$url/debug/faults" -d '{"target": "update", "status": 503, "for_ms": 3000}' >/dev/null
+  sleep 9
+  kill "$daemon"
+  wait "$daemon" || { cat "$work/daemon.log" >&2; return 1; }
+}
+drive supplemental
+drive location
+
+grep -q pastLocations "$work/requests.jsonl" || { echo "no request carried pastLocations" >&2; exit 1; }
+"$python" "$here/google_client_judge.py" "$work/requests.jsonl"

@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Other people's code as the judge: run.sh BINDIR, with the programs built for release there.
+set -euo pipefail
+
+bin=$1
+here=$(cd "$(dirname "$0")" && pwd)
+python=$here/../../.venv/bin/python
+
+step() { printf '== %s\n' "$1"; }
+step "Google's client library can refuse"
+"$python" "$here/google_client_judge.py" --self-test
+step "Google's client drives the emulator"
+"$python" "$here/emulator_by_google_client.py" "$bin/fleet-engine-emulator"
+step "Google's client library reads what the daemon sends"
+"$here/daemon-by-google-client.sh" "$bin"
+step "The fixes command"
+"$here/fixes-command.sh" "$bin/fleet-locationctl"
+step "Recorded receivers against gpsd's answers"
+"$here/nmea-corpus.sh" "$bin/fleet-locationctl"
