@@ -39,9 +39,12 @@ demo: setup-build build ## Drives a simulated vehicle against the local Fleet En
 test: setup-build ## Runs the tests.
 	swift test $(SWIFT_FLAGS)
 
+sanitize: setup-build ## Runs the tests with the address sanitizer.
+	@scripts/sanitize.sh
+
 check: setup lint arrows ## What CI runs.
 	$(MAKE) test SWIFT_FLAGS="-Xswiftc -warnings-as-errors"
-	$(MAKE) unit
+	$(MAKE) sanitize unit
 	$(MAKE) build interop
 
 lint:

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the tests of the core, the settings and the wrappers with the address sanitizer.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# The test runner itself leaks a few hundred bytes; leaks of ours in C would be found by the wrappers' own tests.
+export ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no
+swift test --sanitize=address --scratch-path .build/asan -Xlinker -fuse-ld=lld --skip Integration
