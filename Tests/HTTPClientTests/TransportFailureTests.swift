@@ -95,6 +95,18 @@ import Testing
     #expect(!failure.message.contains("secret"))
   }
 
+  @Test("A request that cannot be sent does not spoil the next one, whatever URL it had")
+  func afterBadURL() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
+    let line = HTTPRequest.Header("X", .plain("a\nb"))
+    for url in ["", "nonsense", server.url] {
+      #expect(try fixture.response(HTTPRequest(method: .get, url: server.url)).status == 200)
+      #expect(try fixture.failure(HTTPRequest(method: .get, url: url, headers: [line])).kind == .local)
+      #expect(try fixture.failure(HTTPRequest(method: .get, url: "")).kind == .local)
+    }
+  }
+
   @Test("Plain HTTP is refused unless it is allowed")
   func plainHTTP() throws {
     let fixture = try ClientFixture { $0.allowsPlainHTTP = false }

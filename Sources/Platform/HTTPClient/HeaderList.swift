@@ -27,24 +27,33 @@ import HTTPMessages
     clear()
     var hasContentType = false
     for header in headers {
-      if header.name.lowercased() == "content-type" { hasContentType = true }
-      let value =
-        switch header.value {
-        case .plain(let text): text
-        case .secret(let prefix, let secret): prefix + secret.reveal()
-        }
+      if header.name.utf8.count == HeaderList.contentType.utf8.count, header.name.lowercased() == HeaderList.contentType
+      {
+        hasContentType = true
+      }
       guard !header.name.isEmpty, header.name.utf8.allSatisfy(HeaderList.isNameByte) else {
         throw TransportFailure(.local, "a header has a name that HTTP does not allow")
       }
-      guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+      var line = header.name
+      line.append(": ")
+      switch header.value {
+      case .plain(let text):
+        line.append(text)
+      case .secret(let prefix, let secret):
+        line.append(prefix)
+        line.append(secret.reveal())
+      }
+      guard HeaderList.isPrintable(&line) else {
         throw TransportFailure(.local, "the value of header \(header.name) holds a line break or a control character")
       }
       // libcurl's way to write a header without a value; with a colon it would leave the header out.
-      try append(value.isEmpty ? "\(header.name);" : "\(header.name): \(value)")
+      try append(line.utf8.count == header.name.utf8.count + 2 ? header.name + ";" : line)
     }
     // Else libcurl calls any body a web form.
     if !hasContentType { try append("Content-Type:") }
   }
+
+  private static let contentType = "content-type"
 
   private mutating func append(_ line: String) throws(TransportFailure) {
     guard let list = unsafe curl_slist_append(first, line) else {
@@ -60,6 +69,17 @@ import HTTPMessages
       unsafe next = node.pointee.next
     }
     unsafe curl_slist_free_all(first)
+  }
+
+  /// Whether a line is without control characters, tabs excepted.
+  private static func isPrintable(_ line: inout String) -> Bool {
+    line.withUTF8 { bytes in
+      for index in bytes.indices {
+        let byte = unsafe bytes[index]
+        if byte < 0x20 && byte != 0x09 || byte == 0x7F { return false }
+      }
+      return true
+    }
   }
 
   /// A `tchar` of RFC 9110, section 5.6.2.

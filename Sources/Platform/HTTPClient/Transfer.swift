@@ -13,6 +13,11 @@ import Timekeeping
   private var endpoint: Endpoint?
   private let settings: HTTPClientConfiguration
 
+  // What libcurl was told last.
+  private var url: String?
+  private var deadline: Duration?
+  private var maximumSize = 0
+
   /// Who wants to know how the request ends.
   var completion: Completion?
   /// The time at which a new connection judges certificates; nil is the clock of the system.
@@ -109,7 +114,10 @@ import Timekeeping
   ///
   /// - Throws: kind `local` when the request cannot be sent at all.
   func prepare(_ request: HTTPRequest) throws(TransportFailure) {
-    endpoint = Endpoint(url: request.url)
+    if request.url != url {
+      url = nil
+      endpoint = Endpoint(url: request.url)
+    }
     guard let endpoint, endpoint.scheme == .https || settings.allowsPlainHTTP else {
       let wanted = settings.allowsPlainHTTP ? "http:// or https://" : "https://"
       throw TransportFailure(.local, "the URL must begin with \(wanted) and a host")
@@ -130,7 +138,11 @@ import Timekeeping
   }
 
   private func setTarget(_ request: HTTPRequest) throws(CurlRefusal) {
-    try easy.set(CURLOPT_URL, request.url)
+    // Requests are most often alike, and libcurl keeps what it was told: only what differs is told again.
+    if url == nil {
+      try easy.set(CURLOPT_URL, request.url)
+      url = request.url
+    }
     if request.method == .get {
       try easy.set(CURLOPT_HTTPGET, 1)
       try easy.set(CURLOPT_CUSTOMREQUEST, nil)
@@ -147,11 +159,16 @@ import Timekeeping
         }
       }
     }
-    try easy.setLarge(CURLOPT_MAXFILESIZE_LARGE, Int64(request.maximumResponseSize))
-    let deadline = max(request.deadline.nanoseconds / 1_000_000, 1)
-    let connecting = max(settings.connectTimeout.nanoseconds / 1_000_000, 1)
-    try easy.set(CURLOPT_TIMEOUT_MS, Int(deadline))
-    try easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(min(deadline, connecting)))
+    if request.deadline != deadline || request.maximumResponseSize != maximumSize {
+      deadline = nil
+      let whole = max(request.deadline.nanoseconds / 1_000_000, 1)
+      let connecting = max(settings.connectTimeout.nanoseconds / 1_000_000, 1)
+      try easy.setLarge(CURLOPT_MAXFILESIZE_LARGE, Int64(request.maximumResponseSize))
+      try easy.set(CURLOPT_TIMEOUT_MS, Int(whole))
+      try easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(min(whole, connecting)))
+      deadline = request.deadline
+      maximumSize = request.maximumResponseSize
+    }
   }
 
   /// What became of the request, told after libcurl is done with it.

@@ -133,7 +133,7 @@ import Timekeeping
     switch what {
     case CURL_POLL_IN: events = .readable
     case CURL_POLL_OUT: events = .writable
-    case CURL_POLL_INOUT: events = [.readable, .writable]
+    case CURL_POLL_INOUT: events = IOEvents.readable.union(.writable)
     default:
       if let index { sources.remove(at: index).source.close() }
       return
@@ -151,11 +151,13 @@ import Timekeeping
     }
   }
 
+  private static let failures = IOEvents.error.rawValue | IOEvents.hangUp.rawValue
+
   private static func flags(_ events: IOEvents) -> Int32 {
     var flags: Int32 = 0
     if events.contains(.readable) { flags |= CURL_CSELECT_IN }
     if events.contains(.writable) { flags |= CURL_CSELECT_OUT }
-    if !events.isDisjoint(with: [.error, .hangUp]) { flags |= CURL_CSELECT_ERR }
+    if events.rawValue & failures != 0 { flags |= CURL_CSELECT_ERR }
     return flags
   }
 }
