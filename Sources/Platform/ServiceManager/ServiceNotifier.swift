@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Timekeeping
 import CSystemd
 import Glibc
 import Timekeeping
