@@ -37,6 +37,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], path: String? = 
   .testTarget(name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", swiftSettings: strict)
 }
 
+/// All that decides.
+let coreModules: [Target.Dependency] = [
+  "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting",
+]
+
 /// SOURCE_DATE_EPOCH of the build: the date before which no clock can be right.
 let buildEpoch = Context.environment["SOURCE_DATE_EPOCH"].flatMap { Int64($0) } ?? 1_795_219_200
 
@@ -118,6 +123,12 @@ let package = Package(
     tests("HTTPClientTests", ["Timekeeping", "SystemCalls", "HTTPMessages", "EventLoop", "HTTPClient", "LoopTesting"]),
     tests("SerialPortTests", ["SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "CPseudoTerminal"]),
     tests("ServiceManagerTests", ["HTTPMessages", "SystemCalls", "ServiceManager"]),
+    tests("TimekeepingTests", ["Timekeeping"]),
+    tests("HTTPMessagesTests", ["Timekeeping", "HTTPMessages"]),
+    tests("AuthorizationTests", ["Timekeeping", "HTTPMessages", "Authorization"]),
+    tests("FleetEngineTests", ["Timekeeping", "HTTPMessages", "Positioning", "FleetEngine"]),
+    tests("ReportingTests", coreModules),
+    tests("Simulation", coreModules),
   ],
   cxxLanguageStandard: .cxx17
 )

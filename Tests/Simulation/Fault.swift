@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// Something that is wrong for a while, in seconds since boot.
+struct Fault: Sendable {
+  enum Kind: Sendable {
+    // The network.
+    /// The name servers do not answer: nothing has an address, and it takes the whole deadline to know.
+    case nameServersDead
+    case unresolved
+    case unreachable
+    /// Packets vanish: a tunnel.
+    case silent
+    /// This part of the requests, or of their answers, is lost.
+    case loss(Double)
+    /// The server hears, its answers are lost.
+    case answersLost
+    /// A hotel's network: a web page for everything.
+    case captivePortal
+    case certificateNotYetValid
+    /// So many milliseconds each way.
+    case latency(Int)
+
+    // Fleet Engine.
+    /// It takes so many seconds to answer.
+    case slow(Int)
+    /// It answers so. The status of google.rpc.Status, then headers and RetryInfo.
+    case answers(Int, String, retryAfter: String? = nil, retryInfo: String? = nil)
+    case deniesPast
+    /// Refuses past locations whose second since boot is one of these.
+    case poison(Set<Int>)
+    /// Refuses every token that was issued before the fault's start.
+    case revoked
+
+    // The token provider.
+    case providerDown
+    case providerAnswers(Int)
+    case providerWebPage
+    case providerForeign
+    case providerStale
+
+    // The receiver.
+    case noFix
+    /// The stamps are ahead by so many seconds.
+    case ahead(Int)
+    /// The stamps lag by so many seconds.
+    case behind(Int)
+    /// The position is so many metres off.
+    case jump(Double)
+    case twice
+    /// Each fix comes after its successor.
+    case swapped
+    /// Everything is held back, and comes at once at the end.
+    case heldBack
+    case noTime
+  }
+
+  var kind: Kind
+  var from: Int
+  var until: Int
+
+  init(_ kind: Kind, _ seconds: Range<Int>) {
+    self.kind = kind
+    from = seconds.lowerBound
+    until = seconds.upperBound
+  }
+
+  func isActive(at second: Double) -> Bool { Double(from) <= second && second < Double(until) }
+
+  enum Place: Sendable { case network, server, provider, receiver }
+
+  var place: Place {
+    switch kind {
+    case .nameServersDead, .unresolved, .unreachable, .silent, .loss, .answersLost, .captivePortal,
+      .certificateNotYetValid, .latency:
+      .network
+    case .slow, .answers, .deniesPast, .poison, .revoked: .server
+    case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale: .provider
+    case .noFix, .ahead, .behind, .jump, .twice, .swapped, .heldBack, .noTime: .receiver
+    }
+  }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Timekeeping
+
+/// A Fleet Engine that believes nothing: it checks the URL, the mask, the token and every field by its own reading, and
+/// remembers each position with the time of its arrival.
+struct FleetEngineServer {
+  struct Position: Hashable {
+    var latitude: Double
+    var longitude: Double
+    var time: Timestamp
+  }
+
+  struct Applied {
+    /// True seconds since boot.
+    var at: Double
+    var vehicle: String
+    var live: Position
+    var past: [Position]
+    var timeSinceUpdate: Int?
+    var request: UInt64
+  }
+
+  private(set) var applied: [Applied] = []
+  private(set) var requests = 0
+  /// What a client must never send, in words.
+  private(set) var offences: [String] = []
+
+  mutating func answer(
+    _ request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario, tokens: TokenProvider
+  ) -> HTTPResponse {
+    requests += 1
+    let answer = judge(request, id: id, at: second, scenario, tokens: tokens)
+    if case .refused(let status, let code, let why, let headers, let details) = answer {
+      let body =
+        #"{"error":{"code":\#(status),"message":"\#(why)","status":"\#(code)","details":[\#(details)]}}"#
+      return HTTPResponse(status: status, headers: headers, body: [UInt8](body.utf8))
+    }
+    return HTTPResponse(status: 200, body: [UInt8](#"{"name":"providers/p/deliveryVehicles/v"}"#.utf8))
+  }
+
+  private enum Verdict {
+    case accepted
+    case refused(Int, String, String, [(name: String, value: String)] = [], details: String = "")
+  }
+
+  private mutating func judge(
+    _ request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario, tokens: TokenProvider
+  ) -> Verdict {
+    let date = (name: "Date", value: TokenProvider.httpDate(Scenario.boot + .milliseconds(Int64(second * 1000))))
+    let faults = scenario.faults.filter { $0.place == .server && $0.isActive(at: second) }
+    for fault in faults {
+      guard case .answers(let status, let code, let retryAfter, let retryInfo) = fault.kind else { continue }
+      var headers = [date]
+      if let retryAfter { headers.append(("Retry-After", retryAfter)) }
+      let details = retryInfo.map { #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"\#($0)"}"# }
+      return .refused(status, code, "as told", headers, details: details ?? "")
+    }
+    guard let target = Target(request) else {
+      offences.append("\(request.method) \(request.url)")
+      return .refused(400, "INVALID_ARGUMENT", "bad target")
+    }
+    if let refusal = refusal(of: request, for: target.vehicle, at: second, faults, tokens) { return refusal }
+    guard let body = StrictJSON(request.body)?.object, Set(body.keys) == target.mask,
+      let live = body["lastLocation"].flatMap({ read($0) })
+    else {
+      offences.append("body \(String(decoding: request.body, as: UTF8.self))")
+      return .refused(400, "INVALID_ARGUMENT", "bad body")
+    }
+    var past: [Position] = []
+    if let elements = body["pastLocations"]?.array {
+      for element in elements {
+        guard let position = read(element), position.timeSinceUpdate == nil else {
+          offences.append("past location \(element)")
+          return .refused(400, "INVALID_ARGUMENT", "bad past location")
+        }
+        past.append(position.position)
+      }
+      if past.isEmpty || past.map(\.time) != past.map(\.time).sorted() || past.contains(where: { $0.time >= live.position.time }) {
+        offences.append("past locations out of order, or not before the live one")
+      }
+    }
+    for fault in faults {
+      if case .deniesPast = fault.kind, !past.isEmpty {
+        return .refused(403, "PERMISSION_DENIED", "no past locations for you")
+      }
+      if case .poison(let seconds) = fault.kind,
+        past.contains(where: { seconds.contains(Int(($0.time - Scenario.boot).wholeSeconds)) })
+      {
+        return .refused(400, "INVALID_ARGUMENT", "a location that I do not like")
+      }
+    }
+    applied.append(
+      Applied(
+        at: second, vehicle: target.vehicle, live: live.position, past: past, timeSinceUpdate: live.timeSinceUpdate,
+        request: id))
+    return .accepted
+  }
+
+  private func refusal(
+    of request: HTTPRequest, for vehicle: String, at second: Double, _ faults: [Fault], _ tokens: TokenProvider
+  ) -> Verdict? {
+    guard let token = FleetEngineServer.bearer(of: request), let issued = tokens.issued[token],
+      let payload = token.split(separator: ".").dropFirst().first.flatMap(Base64URL.decode).flatMap(StrictJSON.init),
+      let exp = payload.object?["exp"]?.number
+    else { return .refused(401, "UNAUTHENTICATED", "no such token") }
+    for fault in faults {
+      if case .revoked = fault.kind, issued.issuedAt < Double(fault.from) {
+        return .refused(401, "UNAUTHENTICATED", "revoked")
+      }
+    }
+    // What was on its way when the token ended is let in.
+    guard Double(Scenario.boot.milliseconds) / 1000 + second < exp + 40 else {
+      return .refused(401, "UNAUTHENTICATED", "expired")
+    }
+    guard payload.object?["authorization"]?.object?["deliveryvehicleid"]?.string == vehicle else {
+      return .refused(403, "PERMISSION_DENIED", "a token for another vehicle")
+    }
+    return nil
+  }
+
+  static func bearer(of request: HTTPRequest) -> String? {
+    for header in request.headers where header.name == "Authorization" {
+      if case .secret("Bearer ", let secret) = header.value { return secret.reveal() }
+    }
+    return nil
+  }
+
+  /// A location with the fields of Google's guide, of the right types and in range, and no other.
+  private func read(_ value: StrictJSON) -> (position: Position, timeSinceUpdate: Int?)? {
+    guard var fields = value.object,
+      let place = fields.removeValue(forKey: "supplementalLocation")?.object, place.count == 2,
+      let latitude = place["latitude"]?.number, (-90...90).contains(latitude),
+      let longitude = place["longitude"]?.number, (-180...180).contains(longitude),
+      let time = fields.removeValue(forKey: "supplementalLocationTime")?.string.flatMap({ Timestamp(rfc3339: $0) }),
+      fields.removeValue(forKey: "supplementalLocationSensor") == .string("CUSTOMER_SUPPLIED_LOCATION")
+    else { return nil }
+    if let heading = fields.removeValue(forKey: "heading") {
+      guard let degrees = heading.number, degrees.rounded() == degrees, (0..<360).contains(degrees) else { return nil }
+    }
+    var since: Int?
+    if let value = fields.removeValue(forKey: "timeSinceUpdate") {
+      guard let seconds = value.number.flatMap({ Int(exactly: $0) }), seconds > 0 else { return nil }
+      since = seconds
+    }
+    for key in [
+      "supplementalLocationAccuracy", "altitude", "speed", "speedAccuracy", "headingAccuracy", "altitudeAccuracy",
+    ] {
+      if let value = fields.removeValue(forKey: key), value.number == nil { return nil }
+    }
+    return fields.isEmpty ? (Position(latitude: latitude, longitude: longitude, time: time), since) : nil
+  }
+
+  private struct Target {
+    var vehicle: String
+    var mask: Set<String>
+
+    init?(_ request: HTTPRequest) {
+      let prefix = "https://fleetengine.test/v1/providers/provider/deliveryVehicles/"
+      let plain = request.headers.compactMap { header -> String? in
+        if case .plain(let value) = header.value { return "\(header.name): \(value)" }
+        return nil
+      }
+      guard request.method == .patch, request.url.hasPrefix(prefix),
+        plain.contains("Content-Type: application/json"), plain.contains("X-Goog-FieldMask: name")
+      else { return nil }
+      let parts = request.url.dropFirst(prefix.count).split(separator: "?", omittingEmptySubsequences: false)
+      guard parts.count == 2, parts[1].hasPrefix("updateMask=") else { return nil }
+      vehicle = String(parts[0])
+      switch parts[1].dropFirst("updateMask=".count) {
+      case "lastLocation": mask = ["lastLocation"]
+      case "lastLocation%2CpastLocations": mask = ["lastLocation", "pastLocations"]
+      default: return nil
+      }
+    }
+  }
+}

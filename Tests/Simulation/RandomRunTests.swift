@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Testing
+
+@Suite struct RandomRunTests {
+  /// Runs in the suite; `SIMULATION_RUNS` sets another number, `SIMULATION_SEED` the first seed.
+  static let runs = number("SIMULATION_RUNS") ?? 500
+  static let firstSeed = number("SIMULATION_SEED") ?? 1
+
+  private static func number(_ name: String) -> Int? {
+    getenv(name).flatMap { Int(String(cString: $0)) }
+  }
+
+  @Test("whatever goes wrong, the invariants hold", arguments: 0..<8)
+  func invariants(part: Int) throws {
+    for index in stride(from: part, to: RandomRunTests.runs, by: 8) {
+      let world = try World.run(Scenario(random: UInt64(RandomRunTests.firstSeed + index)))
+      guard let complaint = try World.complaint(about: world) else { continue }
+      Issue.record("\(complaint)")
+      return
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+extension Scenario {
+  /// A run whose every trouble is drawn from a seed.
+  init(random seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    self.init()
+    self.seed = seed
+    duration = Int.random(in: 200...900, using: &random)
+    drive = [.steady(14), .city, .random, .random, .steady(0)].randomElement(using: &random) ?? .random
+    tokenLife = [40, 120, 300, 600, 3600, 3600].randomElement(using: &random) ?? 3600
+    wallError = [0, 0, 0, nil, 1_576_800_000, -86_400].randomElement(using: &random) ?? 0
+    for _ in 0..<Int.random(in: 0...5, using: &random) {
+      let from = Int.random(in: 0..<duration, using: &random)
+      let kind = Scenario.trouble(from: from, until: duration, using: &random)
+      let length = Int.random(in: 1...(Bool.random(using: &random) ? 40 : 300), using: &random)
+      let isMoment: Bool
+      switch kind {
+      case .ahead, .behind, .jump: isMoment = Int.random(in: 0..<3, using: &random) > 0
+      default: isMoment = false
+      }
+      faults.append(Fault(kind, from..<(from + (isMoment ? 1 : length))))
+    }
+    for _ in 0..<Int.random(in: 0...3, using: &random) {
+      acts.append((Int.random(in: 1..<duration, using: &random), .networkUp))
+    }
+    for fault in faults where fault.place == .network && Bool.random(using: &random) {
+      acts.append((fault.until, .networkUp))
+    }
+    if Int.random(in: 0..<4, using: &random) == 0 {
+      acts.append((Int.random(in: 1..<duration, using: &random), .clockStep(Int64.random(in: -2_000_000_000...2_000_000_000, using: &random))))
+    }
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0: acts.append((Int.random(in: 1..<duration, using: &random), .reload(vehicle: "truck-2")))
+    case 1: acts.append((Int.random(in: 1..<duration, using: &random), .stop(within: Int.random(in: 0...20, using: &random))))
+    case 2: acts.append((Int.random(in: 1..<duration, using: &random), .sourceEnded))
+    case 3:
+      let limit = Int.random(in: 1...8, using: &random)
+      adjust = { $0.delivery.maxLocations = limit }
+    case 4:
+      adjust = {
+        $0.reporting.interval = .seconds(5)
+        $0.delivery.interval = .seconds(5)
+      }
+    case 5:
+      adjust = {
+        $0.reporting.distance = 100
+        $0.reporting.heading = 30
+        $0.delivery.batch = 3
+      }
+    default: break
+    }
+  }
+
+  private static func trouble(from: Int, until: Int, using random: inout SplitMix64) -> Fault.Kind {
+    let kinds: [Fault.Kind] = [
+      .nameServersDead, .unresolved, .unreachable, .unreachable, .silent, .silent, .loss(0.33), .loss(0.7), .answersLost,
+      .captivePortal, .certificateNotYetValid, .latency(900), .latency(6000),
+      .slow(3), .slow(14), .slow(20), .answers(503, "UNAVAILABLE"), .answers(503, "UNAVAILABLE", retryAfter: "30"),
+      .answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45"), .answers(429, "RESOURCE_EXHAUSTED", retryInfo: "12.5s"),
+      .answers(401, "UNAUTHENTICATED"), .answers(403, "PERMISSION_DENIED"), .answers(404, "NOT_FOUND"),
+      .answers(400, "INVALID_ARGUMENT"), .answers(500, "INTERNAL"), .deniesPast,
+      .poison(Set((0..<3).map { _ in Int.random(in: from...until, using: &random) })), .revoked,
+      .providerDown, .providerDown, .providerAnswers(500), .providerAnswers(403), .providerWebPage, .providerForeign,
+      .providerStale,
+      .noFix, .noFix, .ahead(2), .ahead(90), .ahead(31_536_000), .behind(5), .behind(1000), .jump(5000), .jump(300),
+      .twice, .swapped, .heldBack, .noTime,
+    ]
+    return kinds.randomElement(using: &random) ?? .silent
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Timekeeping
+
+/// A backend that signs tokens: it knows the true time, and remembers what it gave to whom.
+struct TokenProvider {
+  struct Issued {
+    var vehicle: String
+    /// True seconds since boot.
+    var issuedAt: Double
+    var life: Int
+  }
+
+  private(set) var issued: [String: Issued] = [:]
+  private var serial = 0
+
+  mutating func answer(url: String, at second: Double, _ scenario: Scenario) -> HTTPResponse {
+    let date = ("Date", TokenProvider.httpDate(Scenario.boot + .milliseconds(Int64(second * 1000))))
+    var vehicle = url.split(separator: "/").last.map(String.init) ?? ""
+    var age = 0
+    for fault in scenario.faults where fault.place == .provider && fault.isActive(at: second) {
+      switch fault.kind {
+      case .providerAnswers(let status): return HTTPResponse(status: status, headers: [date], body: [UInt8]("{}".utf8))
+      case .providerWebPage: return HTTPResponse(status: 200, headers: [date], body: [UInt8]("<html>Log in".utf8))
+      case .providerForeign: vehicle = "somebody-else"
+      case .providerStale: age = scenario.tokenLife + 60
+      default: break
+      }
+    }
+    serial += 1
+    let iat = (Scenario.boot.milliseconds + Int64(second * 1000)) / 1000 - Int64(age)
+    let payload =
+      #"{"iat":\#(iat),"exp":\#(iat + Int64(scenario.tokenLife)),"authorization":{"deliveryvehicleid":"\#(vehicle)"}}"#
+    let token = "e30.\(Base64URL.encode([UInt8](payload.utf8))).s\(serial)"
+    issued[token] = Issued(vehicle: vehicle, issuedAt: second, life: scenario.tokenLife - age)
+    let body = #"{"token":"\#(token)","expiration_timestamp_ms":\#((iat + Int64(scenario.tokenLife)) * 1000)}"#
+    return HTTPResponse(status: 200, headers: [date], body: [UInt8](body.utf8))
+  }
+
+  static func httpDate(_ stamp: Timestamp) -> String {
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    let time = stamp.rfc3339.dropFirst(11).prefix(8)
+    let day = stamp.date.day
+    return "Tue, \(day < 10 ? "0" : "")\(day) \(months[stamp.date.month - 1]) \(stamp.date.year) \(time) GMT"
+  }
+}
+
+/// RFC 4648, section 5, without padding; written for the tests alone.
+enum Base64URL {
+  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+  static func encode(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    var (bits, count) = (0, 0)
+    for byte in bytes {
+      bits = bits << 8 | Int(byte)
+      count += 8
+      while count >= 6 {
+        count -= 6
+        text.append(alphabet[bits >> count & 63])
+      }
+      bits &= 255
+    }
+    if count > 0 { text.append(alphabet[bits << (6 - count) & 63]) }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  static func decode(_ text: Substring) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var (bits, count) = (0, 0)
+    for character in text.utf8 {
+      guard let value = alphabet.firstIndex(of: character) else { return nil }
+      bits = (bits << 6 | value) & 0xFFFF
+      count += 6
+      if count >= 8 {
+        count -= 8
+        bytes.append(UInt8(bits >> count & 255))
+      }
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import HTTPMessages
+import Positioning
+import Reporting
+import Timekeeping
+
+/// What must hold in every run, judged by what the server and the receiver know.
+extension World {
+  func checkAfterwards() {
+    checkStamps()
+    checkGaps()
+    checkCoverage()
+    checkLedger()
+    checkReturn()
+  }
+
+  /// Every position is one that the receiver told, and the live one never goes back in time, but for a stamp that was
+  /// wrong and has been overruled.
+  private func checkStamps() {
+    var newest: [String: Timestamp] = [:]
+    for applied in server.applied {
+      for position in applied.past + [applied.live] where receiver.told[position.time.milliseconds] == nil {
+        violate("the server has a position of \(position.time.rfc3339), which the receiver never told")
+      }
+      if let before = newest[applied.vehicle], applied.live.time < before, !isFaulty(before) {
+        violate("lastLocation went back in time, from \(before.rfc3339) to \(applied.live.time.rfc3339)")
+      }
+      newest[applied.vehicle] = applied.live.time
+    }
+  }
+
+  private func isFaulty(_ stamp: Timestamp) -> Bool {
+    receiver.told[stamp.milliseconds]?.contains { $0.isFaulty } ?? false
+  }
+
+  /// Updates are at least 5 s apart, and at most 60 s while the vehicle is online with a token and a fix.
+  private func checkGaps() {
+    let troubles = events.filter { [.tokenFailed, .tokenRefused, .fixRejected].contains($0.event.kind) }
+      .map { World.seconds($0.at) }
+    let arrivals = Dictionary(server.applied.map { ($0.request, $0.at) }) { first, _ in first }
+    var last: Attempt?
+    for attempt in attempts {
+      guard let arrival = arrivals[attempt.id] else {
+        last = nil
+        continue
+      }
+      if let last, last.vehicle == attempt.vehicle, let before = arrivals[last.id] {
+        if arrival - before < 5 { violate("two accepted updates within \(arrival - before) s") }
+        if arrival - before > 60, !troubles.contains(where: { before < $0 && $0 < arrival }) {
+          violate("\(arrival - before) s without an update while online")
+        }
+      }
+      last = attempt.isAccepted ? attempt : nil
+    }
+    if let last, let before = arrivals[last.id], finishedAt == nil, second - before > 60,
+      !troubles.contains(where: { before < $0 })
+    {
+      violate("\(second - before) s without an update at the end, while online")
+    }
+  }
+
+  /// Between two positions that are kept or have arrived there is never more time than the policy allows.
+  private func checkCoverage() {
+    // Another vehicle's positions are let go by design; a bounded backlog forgets by design.
+    guard !scenario.acts.contains(where: { if case .reload = $0.act { true } else { false } }) else { return }
+    var stamps = Set<Int>()
+    func add(_ time: Timestamp) {
+      for told in receiver.told[time.milliseconds] ?? [] { stamps.insert(told.second) }
+    }
+    for applied in server.applied {
+      add(applied.live.time)
+      for position in applied.past { add(position.time) }
+    }
+    for record in copy.values { add(record.location.time) }
+    for (record, reason) in removals where reason != .delivered { add(record.location.time) }
+    guard var before = stamps.min() else { return }
+    let end = Int(second) - 1
+    let heartbeat = 52
+    for stamp in stamps.sorted() + [end] {
+      defer { before = stamp }
+      guard stamp - before > 13, before < end else { continue }
+      let seconds = receiver.track.enumerated().dropFirst(before - 1).prefix(stamp - before + 1)
+      let isSlow = receiver.track.dropFirst(max(before - 15, 0)).prefix(stamp - before + 17).contains { $0.speed < 2 }
+      let holes = seconds.count { !$0.element.hasFix }
+      // An update that was just accepted puts off the next by its floor of 5 s, and the limiter by 9 s.
+      let allowed = (isSlow ? heartbeat : 13) + 11 + (holes > 0 ? holes + 10 : 0)
+      if stamp - before > allowed {
+        violate("positions from second \(before) to \(stamp) are lost: \(stamp - before) s, allowed \(allowed)")
+      }
+    }
+  }
+
+  /// What the backlog calls delivered is at the server.
+  private func checkLedger() {
+    var arrived = Set<Timestamp>()
+    for applied in server.applied {
+      arrived.insert(applied.live.time)
+      for position in applied.past { arrived.insert(position.time) }
+    }
+    for (record, reason) in removals where reason == .delivered && !arrived.contains(record.location.time) {
+      violate("the position of \(record.location.time.rfc3339) counts as delivered, and the server never saw it")
+    }
+    if let undelivered, undelivered < copy.count { violate("\(undelivered) undelivered, \(copy.count) in the backlog") }
+  }
+
+  /// After the network returns the newest position arrives within an interval.
+  private func checkReturn() {
+    for fault in scenario.faults where fault.isSilence {
+      let from = Double(fault.until)
+      // What hangs in the network ends at its own deadline.
+      let hanging = max(0, (attempts.last { World.seconds($0.at) < from && ($0.endedAt.map { World.seconds($0) > from } ?? true) }.map { World.seconds($0.at) + 15 } ?? from) - from)
+      let hangingToken = max(0, (fetches.last { World.seconds($0) < from }.map { World.seconds($0) + 15 } ?? from) - from)
+      let slack = fault.isQuick ? hanging : hanging + hangingToken
+      let limit = from + slack + 10 + 1
+      let isCalm = !scenario.faults.contains {
+        ($0.from != fault.from || $0.until != fault.until) && Double($0.until) > Double(fault.from) - 320 && Double($0.from) < limit
+      }
+      guard isCalm, limit + 2 < second, finishedAt == nil, fault.from > 30 else { continue }
+      guard !scenario.acts.contains(where: { Double($0.second) > from - 60 && Double($0.second) < limit }) else { continue }
+      let isThere = server.applied.contains {
+        $0.at >= from && $0.at <= limit
+      }
+      if !isThere { violate("nothing arrived within \(limit - from) s of the network's return at \(from) s") }
+    }
+  }
+}
+
+extension Fault {
+  /// A network that carries nothing, and that the agent can only probe.
+  var isSilence: Bool {
+    switch kind {
+    case .nameServersDead, .unresolved, .unreachable, .silent: true
+    default: false
+    }
+  }
+
+  /// A failure that is told at once.
+  var isQuick: Bool {
+    switch kind {
+    case .unresolved, .unreachable: true
+    default: false
+    }
+  }
+}

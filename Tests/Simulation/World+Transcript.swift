@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import HTTPMessages
+import Positioning
+import Reporting
+import Timekeeping
+
+extension World {
+  static func brief(_ input: VehicleAgent.Input) -> String {
+    switch input {
+    case .fix(let fix): "fix \(fix.timestamp?.rfc3339 ?? "without a date") \(fix.speed ?? -1) m/s"
+    case .updateEnded(let id, let outcome): "update \(id) ended: \(brief(outcome))"
+    case .tokenEnded(let id, let outcome): "token \(id) ended: \(brief(outcome))"
+    case .configure: "configure"
+    default: "\(input)"
+    }
+  }
+
+  static func brief(_ effect: VehicleAgent.Effect) -> String {
+    switch effect {
+    case .sendUpdate(let id, let request): "send update \(id): \(String(decoding: request.body, as: UTF8.self).prefix(400))"
+    case .fetchToken(let id, _): "fetch token \(id)"
+    case .event(let event): "event \(event.kind): \(event.sentence)"
+    case .backlog(.added(let record)): "backlog + \(record.id) \(record.location.time.rfc3339)"
+    case .backlog(.removed(let ids, let reason)): "backlog - \(ids.count) \(reason)"
+    default: "\(effect)"
+    }
+  }
+
+  private static func brief(_ outcome: HTTPOutcome) -> String {
+    switch outcome {
+    case .response(let response): "\(response.status)"
+    case .failure(let failure): failure.kind.rawValue
+    }
+  }
+
+  /// Runs a scenario.
+  static func run(_ scenario: Scenario, transcribing: Bool = false) throws -> World {
+    let world = try World(scenario)
+    world.isTranscribing = transcribing
+    world.run()
+    return world
+  }
+
+  /// What went wrong, with the last of what was said before it; nil when nothing did.
+  static func complaint(about world: World) throws -> String? {
+    guard !world.violations.isEmpty else { return nil }
+    let again = try run(world.scenario, transcribing: true)
+    let lines = again.transcript
+    let first = lines.firstIndex { $0.contains("!!") } ?? lines.endIndex
+    let excerpt = lines[max(0, first - 60)..<min(lines.count, first + 5)]
+    return "seed \(world.scenario.seed)\n\(world.violations.joined(separator: "\n"))\nfaults \(world.scenario.faults)\n"
+      + "acts \(world.scenario.acts)\n\(excerpt.joined(separator: "\n"))"
+  }
+}
