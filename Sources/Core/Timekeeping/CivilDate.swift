@@ -59,6 +59,7 @@ extension Timestamp {
 
   /// The day in UTC.
   package var date: CivilDate {
-    CivilDate(daysSince1970: (milliseconds - millisecondsOfDay) / 86_400_000)
+    // Division cuts toward zero, and the day begins below.
+    CivilDate(daysSince1970: milliseconds / 86_400_000 - (milliseconds % 86_400_000 < 0 ? 1 : 0))
   }
 }
