@@ -47,6 +47,10 @@ package struct TokenAgent: Sendable {
   private var lastID: UInt64 = 0
   private var backoff = Backoff()
   private var notBefore = BootInstant.boot
+  private var limiter = AttemptLimiter()
+  private var lastKickAt: BootInstant?
+  /// Whether the provider itself has asked for the wait until `notBefore`.
+  private var isAskedToWait = false
   private var isWanted = false
   /// Fresh tokens that Fleet Engine has refused, one after another.
   private var refusals = 0
@@ -78,8 +82,10 @@ package struct TokenAgent: Sendable {
   /// which only updates start.
   package func nextDeadline(at now: BootInstant) -> BootInstant? {
     guard isWanted, fetch == nil, token(at: now) == nil else { return nil }
-    return notBefore
+    return earliest
   }
+
+  private var earliest: BootInstant { max(notBefore, limiter.earliest) }
 
   /// The latest time at which the fetch under way must have ended.
   package var fetchDeadline: BootInstant? { fetch?.deadline }
@@ -99,10 +105,7 @@ package struct TokenAgent: Sendable {
     case .configured(let context, let endpoint):
       return configure(context, endpoint, at: now)
     case .networkUp:
-      if refusals < 2 {
-        backoff.reset()
-        notBefore = now.boot
-      }
+      reset(at: now.boot)
       return []
     }
   }
@@ -111,7 +114,7 @@ package struct TokenAgent: Sendable {
     let valid = token(at: now.boot)
     isWanted = valid == nil
     if let valid, now.boot < valid.prefetchFrom { return [] }
-    guard fetch == nil, now.boot >= notBefore else { return [] }
+    guard fetch == nil, now.boot >= earliest else { return [] }
     return ask(at: now)
   }
 
@@ -124,6 +127,7 @@ package struct TokenAgent: Sendable {
     }
     guard let context else { return [] }
     lastID += 1
+    limiter.attempted(at: now.boot)
     fetch = Fetch(id: lastID, context: context, deadline: now.boot + request.deadline)
     return [.fetch(id: lastID, request)]
   }
@@ -142,18 +146,19 @@ package struct TokenAgent: Sendable {
         isWanted = false
         lastFailure = nil
         backoff.reset()
-        // A provider whose tokens live for seconds is not asked at every update.
-        notBefore = now.boot + .seconds(1)
+        isAskedToWait = false
+        notBefore = now.boot
         return [.obtained(token)]
       } catch {
         let pushback = response.header("retry-after").flatMap { RetryAfter.delay($0, date: response.header("date")) }
-        return fail(error, floor: pushback ?? .zero, at: now)
+        return fail(error, floor: pushback, at: now)
       }
     }
   }
 
-  private mutating func fail(_ failure: TokenFailure, floor: Duration = .zero, at now: Moment) -> [Effect] {
+  private mutating func fail(_ failure: TokenFailure, floor: Duration? = nil, at now: Moment) -> [Effect] {
     lastFailure = failure
+    isAskedToWait = floor != nil
     // A provider that cannot be reached is cheap to try; one that answers nonsense is left alone for longer.
     let cap: Duration =
       switch failure.reason {
@@ -161,9 +166,19 @@ package struct TokenAgent: Sendable {
       case .status(let status) where status >= 500: .seconds(60)
       default: .seconds(300)
       }
-    let wait = backoff.next(base: .seconds(2), cap: cap, floor: max(floor, .seconds(1)), using: &random)
+    let wait = backoff.next(
+      base: .seconds(2), cap: cap, floor: max(floor ?? .zero, AttemptLimiter.spacing), using: &random)
     notBefore = now.boot + wait
     return [.failed(failure, retry: wait)]
+  }
+
+  /// The network came up: at most once in 30 s, and never against the provider's or Fleet Engine's wish.
+  private mutating func reset(at now: BootInstant) {
+    if let lastKickAt, now - lastKickAt < .seconds(30) { return }
+    guard refusals < 2, !isAskedToWait else { return }
+    lastKickAt = now
+    backoff.reset()
+    notBefore = now
   }
 
   private mutating func refuse(_ token: AccessToken, at now: Moment) -> [Effect] {
@@ -171,6 +186,7 @@ package struct TokenAgent: Sendable {
     guard cached == token else { return [] }
     cached = nil
     isWanted = true
+    isAskedToWait = false
     refusals += 1
     guard refusals >= 2 else {
       notBefore = now.boot
@@ -192,6 +208,7 @@ package struct TokenAgent: Sendable {
     backoff.reset()
     damping.reset()
     refusals = 0
+    isAskedToWait = false
     notBefore = now.boot
     lastFailure = nil
     guard let fetch else { return [] }
