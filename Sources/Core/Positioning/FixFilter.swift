@@ -4,8 +4,8 @@ package import Timekeeping
 /// Decides which fixes are believed, and settles their time.
 ///
 /// It judges a fix against the one believed before and against elapsed time, never against the wall clock. It cannot latch
-/// on a wrong reference: fixes that are refused for their time or place but agree with each other, `agreement` of them in a
-/// row, become the new reference.
+/// on a wrong reference: fixes that are refused for their time or place but agree with each other and with elapsed time,
+/// `agreement` of them in a row, become the new reference.
 package struct FixFilter: Sendable {
   package struct Configuration: Equatable, Sendable {
     /// Metres. An unknown accuracy passes.
@@ -47,6 +47,8 @@ package struct FixFilter: Sendable {
 
   /// Fixes in a row that must agree with each other to overrule the reference.
   package static let agreement = 5
+  /// And over how long: old fixes that come in one burst agree with each other as well.
+  private static let agreementTime = Duration.seconds(3)
 
   /// How far a stamp may run ahead of elapsed time: receivers and loops hold sentences back for a while, and then do not.
   private static let tolerance = Duration.seconds(3)
@@ -56,13 +58,29 @@ package struct FixFilter: Sendable {
     var accuracy: Double
     var time: Timestamp
     var at: BootInstant
+    /// What elapsed time must be added to, to give the stamps: by the fixes that came with the least delay.
+    var lead: Duration
+
+    init(_ fix: Fix, time: Timestamp, at: BootInstant) {
+      coordinate = fix.coordinate
+      accuracy = fix.horizontalAccuracy ?? 15
+      self.time = time
+      self.at = at
+      lead = time - Timestamp(milliseconds: 0) - (at - .boot)
+    }
+  }
+
+  /// Fixes that were refused for their time or place, and agree with each other.
+  private struct Challenge {
+    var first: Reference
+    var last: Reference
+    var count = 1
   }
 
   private var configuration: Configuration
   /// The last fix that was believed.
   private var reference: Reference?
-  /// The last that was refused for its time or place, and how many before it agreed.
-  private var challenger: (Reference, count: Int)?
+  private var challenge: Challenge?
 
   package init(_ configuration: Configuration) {
     self.configuration = configuration
@@ -81,13 +99,18 @@ package struct FixFilter: Sendable {
     case .success(let settled): time = settled
     case .failure(let rejection): return .failure(rejection)
     }
-    let candidate = Reference(
-      coordinate: fix.coordinate, accuracy: fix.horizontalAccuracy ?? 15, time: time, at: now.boot)
-    if let reference, let rejection = contradiction(of: candidate, to: reference) {
-      guard rejection != .duplicate, hasAgreement(for: candidate) else { return .failure(rejection) }
+    var candidate = Reference(fix, time: time, at: now.boot)
+    if let reference {
+      let rejection = contradiction(of: candidate, to: reference)
+      if let rejection {
+        guard overrules(candidate, reference, after: rejection) else { return .failure(rejection) }
+      } else {
+        // Clocks drift apart; a part in a thousand is more than any does.
+        candidate.lead = max(candidate.lead, reference.lead - (candidate.at - reference.at) / 1000)
+      }
     }
     reference = candidate
-    challenger = nil
+    challenge = nil
     return .success(Accepted(fix: fix, time: time))
   }
 
@@ -122,9 +145,8 @@ package struct FixFilter: Sendable {
     if candidate.time == reference.time, candidate.coordinate == reference.coordinate { return .duplicate }
     if candidate.time <= reference.time { return .outOfOrder }
     if !configuration.keepsTimes {
-      let lead = (candidate.time - reference.time) - (candidate.at - reference.at)
-      if lead > FixFilter.tolerance { return .future }
-      if lead < .zero - configuration.maxAge { return .stale }
+      if candidate.lead - reference.lead > FixFilter.tolerance { return .future }
+      if reference.lead - candidate.lead > configuration.maxAge { return .stale }
     }
     return isReachable(candidate, from: reference) ? nil : .impossibleSpeed
   }
@@ -136,15 +158,30 @@ package struct FixFilter: Sendable {
     return distance - slack <= configuration.maxSpeed * max(seconds, 0)
   }
 
-  /// Counts refused fixes that follow from each other in time and place.
-  private mutating func hasAgreement(for candidate: Reference) -> Bool {
-    var count = 1
-    if let (previous, agreed) = challenger {
-      if candidate.time == previous.time { return false }
-      if contradiction(of: candidate, to: previous) == nil { count = agreed + 1 }
+  /// Whether this refused fix, with those refused before it, is more to be believed than the reference.
+  private mutating func overrules(
+    _ candidate: Reference, _ reference: Reference, after rejection: FixRejection
+  ) -> Bool {
+    if rejection == .duplicate { return false }
+    // What is only a little late will be past the reference soon: no need to go back in time for it.
+    if rejection == .outOfOrder, !configuration.keepsTimes, reference.lead - candidate.lead <= configuration.maxAge {
+      return false
     }
-    challenger = (candidate, count)
-    return count >= FixFilter.agreement
+    guard var challenge, agrees(candidate, with: challenge) else {
+      challenge = Challenge(first: candidate, last: candidate)
+      return false
+    }
+    if candidate.time != challenge.last.time { challenge.count += 1 }
+    challenge.last = candidate
+    self.challenge = challenge
+    return challenge.count >= FixFilter.agreement
+      && (configuration.keepsTimes || candidate.at - challenge.first.at >= FixFilter.agreementTime)
+  }
+
+  private func agrees(_ candidate: Reference, with challenge: Challenge) -> Bool {
+    guard candidate.time >= challenge.last.time, isReachable(candidate, from: challenge.last) else { return false }
+    let difference = candidate.lead - challenge.first.lead
+    return configuration.keepsTimes || (difference <= FixFilter.tolerance && difference >= .zero - FixFilter.tolerance)
   }
 }
 
