@@ -74,6 +74,8 @@ package enum UpdateOutcome: Equatable, Sendable {
     }
     switch http {
     case 429: return .throttled
+    // RFC 6585: only a captive portal answers so.
+    case 511: return .untrusted
     case 408, 499, 500...: return .unavailable
     case 413: return .rejected
     case 401 where isJSON: return .unauthenticated
