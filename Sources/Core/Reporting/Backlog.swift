@@ -2,7 +2,7 @@
 package import FleetEngine
 package import Timekeeping
 
-/// Positions that wait to be delivered, oldest first, bounded in number and age.
+/// Positions that wait to be delivered, oldest first by their own time, bounded in number and age.
 ///
 /// Every change is also told as a `Change`, so that a store can keep a copy that outlives the process.
 package struct Backlog: Equatable, Sendable {
@@ -29,6 +29,8 @@ package struct Backlog: Equatable, Sendable {
     case expired
     /// The server refuses this very record.
     case refused
+    /// The filter has overruled the time that it bears: it lies after the newest position's.
+    case misdated
     /// The settings name another vehicle now.
     case otherVehicle
   }
@@ -41,14 +43,20 @@ package struct Backlog: Equatable, Sendable {
   package var isEmpty: Bool { records.isEmpty }
   package var count: Int { records.count }
 
-  /// Puts a position at the end, and makes room.
+  /// Whether a position of this time waits.
+  package func holds(_ time: Timestamp) -> Bool {
+    records.last { $0.location.time <= time }?.location.time == time
+  }
+
+  /// Puts a position where its time belongs, which is nearly always the end, and makes room.
   ///
   /// - Parameter limit: the most records to keep, 0 or more.
   package mutating func append(_ location: VehicleLocation, at now: BootInstant, limit: Int) -> [Change] {
     guard limit > 0 else { return [] }
     lastID += 1
     let record = Record(id: lastID, location: location, recordedAt: now)
-    records.append(record)
+    let place = records.lastIndex { $0.location.time <= location.time }.map { $0 + 1 } ?? 0
+    records.insert(record, at: place)
     guard records.count > limit else { return [.added(record)] }
     return [.added(record), remove(records.prefix(records.count - limit).map(\.id), .full)].compactMap { $0 }
   }
@@ -63,9 +71,16 @@ package struct Backlog: Equatable, Sendable {
   package mutating func remove(_ ids: [UInt64], _ reason: Removal) -> Change? {
     guard !ids.isEmpty else { return nil }
     let leaving = Set(ids)
-    let before = records.count
+    let there = records.filter { leaving.contains($0.id) }.map(\.id)
+    guard !there.isEmpty else { return nil }
     records.removeAll { leaving.contains($0.id) }
-    return records.count == before ? nil : .removed(ids, reason)
+    return .removed(there, reason)
+  }
+
+  /// Takes out what bears a time after `newest`: a receiver's wrong stamp, which the filter has overruled since.
+  package mutating func overrule(after newest: Timestamp) -> Change? {
+    guard let last = records.last, last.location.time > newest else { return nil }
+    return remove(records.filter { $0.location.time > newest }.map(\.id), .misdated)
   }
 
   /// Takes out what has waited for longer than `age`.

@@ -40,6 +40,7 @@ package struct DeliveryAgent: Sendable {
     var update: UpdateDeliveryVehicle
     var records: [UInt64]
     var token: AccessToken
+    var sentAt: BootInstant
     /// Whether the position counts as taken by the policy, and must not be lost.
     var isOwed: Bool
     var deadline: BootInstant
@@ -53,8 +54,8 @@ package struct DeliveryAgent: Sendable {
 
   /// What the end of an attempt means.
   package enum Conclusion: Equatable, Sendable {
-    /// `delivered` is the number of positions from the backlog that went with it.
-    case accepted(delivered: Int)
+    /// `live` was sent at `sentAt`; `delivered` is the number of positions from the backlog that went with it.
+    case accepted(live: VehicleLocation, sentAt: BootInstant, delivered: Int)
     case failed(UpdateFailure, retry: Duration)
     /// The request will be sent once more without the backlog, before anything else is blamed.
     case suspectsBacklog(UpdateFailure)
@@ -83,7 +84,6 @@ package struct DeliveryAgent: Sendable {
   private var suspicion: Suspicion?
   /// The server refuses the backlog with this token.
   private var backfillRefusedWith: AccessToken?
-  private var lastRecorded: Timestamp?
   /// The place that Fleet Engine has, and since when.
   private var place: (location: VehicleLocation, since: BootInstant)?
 
@@ -107,7 +107,10 @@ package struct DeliveryAgent: Sendable {
   }
 
   /// The earliest time of one last attempt before the end, which waits for no backoff.
-  package var earliestLast: BootInstant { lastAcceptedAt.map { $0 + configuration.floor } ?? .boot }
+  package var earliestLast: BootInstant {
+    let spaced = configuration.isLimited ? limiter.earliestLast : .boot
+    return max(spaced, lastAcceptedAt.map { $0 + configuration.floor } ?? .boot)
+  }
 
   /// Whether the backlog alone is worth a request now.
   package func isBackfillDue(for live: VehicleLocation, with token: AccessToken?, at now: BootInstant) -> Bool {
@@ -151,7 +154,7 @@ package struct DeliveryAgent: Sendable {
     lastAttemptAt = now
     limiter.attempted(at: now)
     attempt = Attempt(
-      id: lastID, update: update, records: records.map(\.id), token: token, isOwed: isOwed,
+      id: lastID, update: update, records: records.map(\.id), token: token, sentAt: now, isOwed: isOwed,
       deadline: now + configuration.endpoint.deadline)
     return (lastID, request)
   }
@@ -159,9 +162,22 @@ package struct DeliveryAgent: Sendable {
   /// Keeps a position for a later request, unless it is kept already.
   package mutating func record(_ location: VehicleLocation, at now: BootInstant) -> [Backlog.Change] {
     isOwing = true
-    guard location.time != lastRecorded, location.time != delivered?.time else { return [] }
-    lastRecorded = location.time
+    guard !backlog.holds(location.time), location.time != delivered?.time else { return [] }
     return backlog.append(location, at: now, limit: configuration.maxLocations)
+  }
+
+  /// Gives up the attempt under way, before the end of everything; what it carried is kept if it must not be lost.
+  ///
+  /// - Returns: the request to cancel, if there is one, and the changes of the backlog.
+  package mutating func abandon(at now: BootInstant) -> (cancel: UInt64?, [Backlog.Change]) {
+    guard let attempt else { return (nil, []) }
+    self.attempt = nil
+    return (attempt.id, attempt.isOwed ? record(attempt.update.live, at: now) : [])
+  }
+
+  /// The filter has overruled stamps after `newest`.
+  package mutating func overrule(after newest: Timestamp) -> [Backlog.Change] {
+    [backlog.overrule(after: newest)].compactMap { $0 }
   }
 
   /// Reads the outcome of an attempt.
@@ -209,7 +225,7 @@ package struct DeliveryAgent: Sendable {
     suspicion = nil
     let arrived = attempt.records + backlog.records.filter { $0.location.time == live.time }.map(\.id)
     changes.append(contentsOf: [backlog.remove(arrived, .delivered)].compactMap { $0 })
-    return (.accepted(delivered: attempt.records.count), changes)
+    return (.accepted(live: live, sentAt: attempt.sentAt, delivered: attempt.records.count), changes)
   }
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Conclusion {
@@ -239,10 +255,11 @@ package struct DeliveryAgent: Sendable {
 
   // MARK: - Being told
 
-  /// The network came up, or the machine woke: what waits for a network waits no longer. At most once in 30 s.
+  /// The network came up, or the machine woke: what waits for a network waits no longer. At most once in 30 s, and never
+  /// against the wish of a server that was reached.
   package mutating func networkUp(at now: BootInstant) {
     if let lastKickAt, now - lastKickAt < .seconds(30) { return }
-    guard failure.map({ !$0.category.isAnswered }) ?? true else { return }
+    guard failure.map({ !$0.category.isAnswered && $0.retryAfter == nil }) ?? true else { return }
     lastKickAt = now
     backoff.reset()
     notBefore = now
@@ -269,7 +286,6 @@ package struct DeliveryAgent: Sendable {
     lastAcceptedAt = nil
     delivered = nil
     place = nil
-    lastRecorded = nil
     isOwing = false
     return (cancelled, [backlog.remove(backlog.records.map(\.id), .otherVehicle)].compactMap { $0 })
   }

@@ -123,6 +123,7 @@ extension Event {
       case .full: "the backlog is full"
       case .expired: "they are older than backlog.max_age"
       case .refused: "the server refuses them"
+      case .misdated: "the receiver gave them a wrong time"
       case .otherVehicle: "they belong to another vehicle"
       }
     return Event(

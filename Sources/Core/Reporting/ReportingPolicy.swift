@@ -119,6 +119,14 @@ package struct ReportingPolicy: Sendable {
     edge = nil
   }
 
+  /// A position that was sent before it was due has arrived: the next is due an interval after it.
+  package mutating func take(_ location: VehicleLocation, at sentAt: BootInstant) {
+    if let taken, taken.at >= sentAt { return }
+    taken = (location, sentAt)
+    // What has changed since it was sent is still to be told.
+    if newest?.time == location.time { edge = nil }
+  }
+
   /// When a report becomes due by time alone, if no fix comes before.
   package var nextDeadline: BootInstant? {
     guard let newest, let taken else { return newest == nil ? nil : .boot }

@@ -10,7 +10,11 @@ extension VehicleAgent {
     var deadlines = [BootInstant]()
     switch phase {
     case .finished: return nil
-    case .draining(let until), .stopping(let until, _): deadlines.append(until)
+    case .stopping(let until, let attempted):
+      // Only the last attempt matters now, and the end.
+      let isWaiting = delivery.isIdle && !attempted && tokens.token(at: now) != nil
+      return isWaiting ? min(until, delivery.earliestLast) : until
+    case .draining(let until): deadlines.append(until)
     case .running:
       if policy.newest != nil, !isFixLost { deadlines.append(policy.newestAt + VehicleAgent.fixLostAfter) }
     }
@@ -21,9 +25,7 @@ extension VehicleAgent {
     }
     if delivery.isIdle {
       if tokens.token(at: now) == nil, tokens.isFetching || tokens.nextDeadline(at: now) != nil {
-        if let retry = tokens.nextDeadline(at: now) { deadlines.append(retry) }
-      } else if case .stopping(_, attempted: false) = phase {
-        deadlines.append(delivery.earliestLast)
+        if let retry = tokens.nextDeadline(at: now) { deadlines.append(max(retry, delivery.earliest)) }
       } else if delivery.isOwing || isDraining(newest) {
         deadlines.append(delivery.earliest)
       } else if let backfill = delivery.backfillDeadline(for: newest, with: tokens.token(at: now)) {
@@ -80,7 +82,8 @@ extension VehicleAgent {
       let (id, request) = delivery.begin(newest, isOwed: isOwed, token: token, at: now.boot)
     else { return false }
     statistics.attempts += 1
-    policy.take(at: now.boot)
+    // An attempt that nobody asked for counts when it arrives: a row of failed ones must not put off what is due.
+    if isOwed { policy.take(at: now.boot) }
     effects.append(.sendUpdate(id: id, request))
     return true
   }
@@ -94,30 +97,40 @@ extension VehicleAgent {
   // MARK: - The end
 
   private mutating func drain(_ until: BootInstant, at now: Moment, _ effects: inout [Effect]) {
-    guard delivery.isIdle else { return }
+    if now.boot >= until { return finish(at: now, &effects) }
     let isDelivered =
-      policy.newest.map { $0.time == delivery.delivered?.time } ?? true
+      (policy.newest.map { $0.time == delivery.delivered?.time } ?? true)
       && !delivery.isOwing && delivery.backlog.isEmpty
-    if isDelivered || now.boot >= until { finish(&effects) }
+    if delivery.isIdle, isDelivered { finish(at: now, &effects) }
   }
 
   private mutating func stop(_ until: BootInstant, attempted: Bool, at now: Moment, _ effects: inout [Effect]) {
-    guard now.boot < until else { return finish(&effects) }
+    guard now.boot < until else { return finish(at: now, &effects) }
     guard delivery.isIdle else { return }
-    guard !attempted, let newest = policy.newest, tokens.token(at: now.boot) != nil,
-      newest.time != delivery.delivered?.time || delivery.isOwing, delivery.earliestLast <= until
-    else { return finish(&effects) }
+    guard !attempted, let newest = policy.newest, newest.time != delivery.delivered?.time || delivery.isOwing,
+      delivery.earliestLast < until
+    else { return finish(at: now, &effects) }
+    guard tokens.token(at: now.boot) != nil else {
+      // One that is on its way may come in time.
+      return tokens.isFetching ? () : finish(at: now, &effects)
+    }
     guard now.boot >= delivery.earliestLast else { return }
     phase = .stopping(until: until, attempted: true)
-    if !attempt(newest, isOwed: true, at: now, &effects) { finish(&effects) }
+    if !attempt(newest, isOwed: true, at: now, &effects) { finish(at: now, &effects) }
   }
 
-  private mutating func finish(_ effects: inout [Effect]) {
-    let isNewestMissing = policy.newest.map { newest in
-      newest.time != delivery.delivered?.time && delivery.backlog.records.last?.location.time != newest.time
+  /// Ends everything; what could not be delivered is in the backlog then, for the next start.
+  private mutating func finish(at now: Moment, _ effects: inout [Effect]) {
+    let (cancelled, changes) = delivery.abandon(at: now.boot)
+    if let cancelled { effects.append(.cancelUpdate(id: cancelled)) }
+    follow(changes, at: now.boot, &effects)
+    var missing = 0
+    if let newest = policy.newest, newest.time != delivery.delivered?.time {
+      follow(delivery.record(newest, at: now.boot), at: now.boot, &effects)
+      if !delivery.backlog.holds(newest.time) { missing = 1 }
     }
     phase = .finished
-    effects.append(.finished(undelivered: delivery.backlog.count + (isNewestMissing == true ? 1 : 0)))
+    effects.append(.finished(undelivered: delivery.backlog.count + missing))
   }
 
   // MARK: - Outcomes
@@ -127,7 +140,8 @@ extension VehicleAgent {
     guard let (conclusion, changes, token) = delivery.finish(id, UpdateOutcome(outcome), at: now.boot) else { return }
     follow(changes, at: now.boot, &effects)
     switch conclusion {
-    case .accepted(let delivered):
+    case .accepted(let live, let sentAt, let delivered):
+      policy.take(live, at: sentAt)
       statistics.accepted += 1
       statistics.backfilled += delivered
       apply(tokens.handle(.accepted, at: now), at: now, &effects)

@@ -125,7 +125,9 @@ package struct VehicleAgent: Sendable {
     case .configure(let configuration): configure(configuration, at: now, &effects)
     case .sourceEnded:
       if phase == .running { phase = .draining(until: now.boot + VehicleAgent.drainLimit) }
-    case .stop(let time): phase = .stopping(until: now.boot + time, attempted: false)
+    case .stop(let time):
+      if case .stopping = phase { break }
+      phase = .stopping(until: now.boot + time, attempted: false)
     }
     if let change = delivery.expire(at: now.boot) { follow([change], at: now.boot, &effects) }
     loseFix(at: now.boot, &effects)
@@ -156,6 +158,9 @@ package struct VehicleAgent: Sendable {
       lastRejection = nil
       rejections.end()
       lastFix = fix
+      if let before = policy.newest, accepted.time < before.time {
+        follow(delivery.overrule(after: accepted.time), at: now.boot, &effects)
+      }
       policy.observe(accepted, at: now.boot)
     case .failure(let rejection):
       lastRejection = rejection
