@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Glibc
 import Positioning
 import Timekeeping
 
@@ -39,7 +40,7 @@ struct Drive {
     if speed > 1 {
       heading = (heading + Double.random(in: -4...4, using: &random) + 360).truncatingRemainder(dividingBy: 360)
     }
-    coordinate = coordinate.moved(by: speed, heading: heading)
+    coordinate = coordinate.stepped(by: speed, heading: heading)
   }
 
   private mutating func chooseAim(_ second: Int) {
@@ -61,5 +62,15 @@ struct Drive {
       }
       aimUntil = .max
     }
+  }
+}
+
+extension Coordinate {
+  /// A step on a flat Earth: near enough for a few kilometres, and quick.
+  func stepped(by metres: Double, heading: Double) -> Coordinate {
+    let radians = heading * .pi / 180
+    let north = metres * cos(radians) / 111_320
+    let east = metres * sin(radians) / (111_320 * 0.667)
+    return Coordinate(latitude: latitude + north, longitude: longitude + east) ?? self
   }
 }

@@ -76,7 +76,9 @@ struct FleetEngineServer {
         }
         past.append(position.position)
       }
-      if past.isEmpty || past.map(\.time) != past.map(\.time).sorted() || past.contains(where: { $0.time >= live.position.time }) {
+      if past.isEmpty || past.map(\.time) != past.map(\.time).sorted()
+        || past.contains(where: { $0.time >= live.position.time })
+      {
         offences.append("past locations out of order, or not before the live one")
       }
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Reporting
 import Timekeeping
 
 extension Scenario {
@@ -29,11 +30,16 @@ extension Scenario {
       acts.append((fault.until, .networkUp))
     }
     if Int.random(in: 0..<4, using: &random) == 0 {
-      acts.append((Int.random(in: 1..<duration, using: &random), .clockStep(Int64.random(in: -2_000_000_000...2_000_000_000, using: &random))))
+      acts.append(
+        (
+          Int.random(in: 1..<duration, using: &random),
+          .clockStep(Int64.random(in: -2_000_000_000...2_000_000_000, using: &random))
+        ))
     }
     switch Int.random(in: 0..<8, using: &random) {
     case 0: acts.append((Int.random(in: 1..<duration, using: &random), .reload(vehicle: "truck-2")))
-    case 1: acts.append((Int.random(in: 1..<duration, using: &random), .stop(within: Int.random(in: 0...20, using: &random))))
+    case 1:
+      acts.append((Int.random(in: 1..<duration, using: &random), .stop(within: Int.random(in: 0...20, using: &random))))
     case 2: acts.append((Int.random(in: 1..<duration, using: &random), .sourceEnded))
     case 3:
       let limit = Int.random(in: 1...8, using: &random)
@@ -55,7 +61,8 @@ extension Scenario {
 
   private static func trouble(from: Int, until: Int, using random: inout SplitMix64) -> Fault.Kind {
     let kinds: [Fault.Kind] = [
-      .nameServersDead, .unresolved, .unreachable, .unreachable, .silent, .silent, .loss(0.33), .loss(0.7), .answersLost,
+      .nameServersDead, .unresolved, .unreachable, .unreachable, .silent, .silent, .loss(0.33), .loss(0.7),
+      .answersLost,
       .captivePortal, .certificateNotYetValid, .latency(900), .latency(6000),
       .slow(3), .slow(14), .slow(20), .answers(503, "UNAVAILABLE"), .answers(503, "UNAVAILABLE", retryAfter: "30"),
       .answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45"), .answers(429, "RESOURCE_EXHAUSTED", retryInfo: "12.5s"),

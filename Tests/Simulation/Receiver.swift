@@ -34,7 +34,7 @@ struct Receiver {
   mutating func fixes(second: Int) -> [Fix] {
     drive.advance(second: second)
     var stamp = Scenario.boot + .seconds(second)
-    var coordinate = drive.coordinate.moved(
+    var coordinate = drive.coordinate.stepped(
       by: Double.random(in: 0...scenario.noise, using: &random), heading: Double.random(in: 0..<360, using: &random))
     var isFaulty = false
     var (isSilent, isTwice, isSwapped, isHeld, hasTime) = (false, false, false, false, true)
@@ -48,7 +48,7 @@ struct Receiver {
         stamp = stamp - .seconds(seconds)
         isFaulty = true
       case .jump(let metres):
-        coordinate = coordinate.moved(by: metres, heading: 45)
+        coordinate = coordinate.stepped(by: metres, heading: 45)
         isFaulty = true
       case .twice: isTwice = true
       case .swapped: isSwapped = true

@@ -2,8 +2,6 @@
 import Testing
 import Timekeeping
 
-
-
 @Suite struct SteadyDriveTests {
   @Test("a drive on a good network reports every ten seconds and fetches a token an hour")
   func steady() throws {

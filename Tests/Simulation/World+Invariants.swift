@@ -23,7 +23,9 @@ extension World {
       for position in applied.past + [applied.live] where receiver.told[position.time.milliseconds] == nil {
         violate("the server has a position of \(position.time.rfc3339), which the receiver never told")
       }
-      if let before = newest[applied.vehicle], applied.live.time < before, !isFaulty(before) {
+      if let before = newest[applied.vehicle], applied.live.time < before, !isFaulty(before),
+        !isFaulty(applied.live.time)
+      {
         violate("lastLocation went back in time, from \(before.rfc3339) to \(applied.live.time.rfc3339)")
       }
       newest[applied.vehicle] = applied.live.time
@@ -36,8 +38,7 @@ extension World {
 
   /// Updates are at least 5 s apart, and at most 60 s while the vehicle is online with a token and a fix.
   private func checkGaps() {
-    let troubles = events.filter { [.tokenFailed, .tokenRefused, .fixRejected].contains($0.event.kind) }
-      .map { World.seconds($0.at) }
+    let troubles = (tokenTroubles + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
     let arrivals = Dictionary(server.applied.map { ($0.request, $0.at) }) { first, _ in first }
     var last: Attempt?
     for attempt in attempts {
@@ -47,13 +48,13 @@ extension World {
       }
       if let last, last.vehicle == attempt.vehicle, let before = arrivals[last.id] {
         if arrival - before < 5 { violate("two accepted updates within \(arrival - before) s") }
-        if arrival - before > 60, !troubles.contains(where: { before < $0 && $0 < arrival }) {
+        if arrival - before > 60 + transit, !troubles.contains(where: { before < $0 && $0 < arrival }) {
           violate("\(arrival - before) s without an update while online")
         }
       }
       last = attempt.isAccepted ? attempt : nil
     }
-    if let last, let before = arrivals[last.id], finishedAt == nil, second - before > 60,
+    if let last, let before = arrivals[last.id], finishedAt == nil, second - before > 60 + transit,
       !troubles.contains(where: { before < $0 })
     {
       violate("\(second - before) s without an update at the end, while online")
@@ -104,24 +105,35 @@ extension World {
     if let undelivered, undelivered < copy.count { violate("\(undelivered) undelivered, \(copy.count) in the backlog") }
   }
 
-  /// After the network returns the newest position arrives within an interval.
+  /// After the network returns the newest position arrives within an interval, if the vehicle has tried before.
   private func checkReturn() {
-    for fault in scenario.faults where fault.isSilence {
+    for fault in scenario.faults where fault.isSilence && fault.from > 30 {
       let from = Double(fault.until)
-      // What hangs in the network ends at its own deadline.
-      let hanging = max(0, (attempts.last { World.seconds($0.at) < from && ($0.endedAt.map { World.seconds($0) > from } ?? true) }.map { World.seconds($0.at) + 15 } ?? from) - from)
-      let hangingToken = max(0, (fetches.last { World.seconds($0) < from }.map { World.seconds($0) + 15 } ?? from) - from)
-      let slack = fault.isQuick ? hanging : hanging + hangingToken
-      let limit = from + slack + 10 + 1
-      let isCalm = !scenario.faults.contains {
-        ($0.from != fault.from || $0.until != fault.until) && Double($0.until) > Double(fault.from) - 320 && Double($0.from) < limit
+      let tried = attempts.last { World.seconds($0.at) < from }
+      guard let tried, World.seconds(tried.at) >= Double(fault.from), !tried.isAccepted else { continue }
+      // What hangs in the network ends at its own deadline, and a token may have to come first.
+      let ends = [
+        tried.endedAt.map(World.seconds) ?? from, fault.isQuick ? from : (lastFetch(before: from) ?? from) + 15,
+      ]
+      let limit = (ends + [from]).reduce(from, max) + 11
+      let others = scenario.faults.filter { $0.from != fault.from || $0.until != fault.until }
+      let isCalm = !others.contains { Double($0.until) > Double(fault.from) - 320 && Double($0.from) < limit }
+      let isUndisturbed = !scenario.acts.contains { Double($0.second) > from - 60 && Double($0.second) < limit }
+      guard isCalm, isUndisturbed, limit + 2 < second else { continue }
+      if !server.applied.contains(where: { $0.at >= from && $0.at <= limit }) {
+        violate("nothing arrived within \(limit - from) s of the network's return at \(from) s")
       }
-      guard isCalm, limit + 2 < second, finishedAt == nil, fault.from > 30 else { continue }
-      guard !scenario.acts.contains(where: { Double($0.second) > from - 60 && Double($0.second) < limit }) else { continue }
-      let isThere = server.applied.contains {
-        $0.at >= from && $0.at <= limit
-      }
-      if !isThere { violate("nothing arrived within \(limit - from) s of the network's return at \(from) s") }
+    }
+  }
+
+  private func lastFetch(before second: Double) -> Double? {
+    fetches.last { World.seconds($0) < second }.map(World.seconds)
+  }
+
+  /// What a slow network may add to the time between two arrivals: the way of a token there and back, and of the update.
+  private var transit: Double {
+    scenario.faults.reduce(0) { most, fault in
+      if case .latency(let milliseconds) = fault.kind { max(most, Double(milliseconds) * 6 / 1000) } else { most }
     }
   }
 }

@@ -18,7 +18,8 @@ extension World {
 
   static func brief(_ effect: VehicleAgent.Effect) -> String {
     switch effect {
-    case .sendUpdate(let id, let request): "send update \(id): \(String(decoding: request.body, as: UTF8.self).prefix(400))"
+    case .sendUpdate(let id, let request):
+      "send update \(id): \(String(decoding: request.body, as: UTF8.self).prefix(400))"
     case .fetchToken(let id, _): "fetch token \(id)"
     case .event(let event): "event \(event.kind): \(event.sentence)"
     case .backlog(.added(let record)): "backlog + \(record.id) \(record.location.time.rfc3339)"

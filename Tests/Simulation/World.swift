@@ -46,6 +46,8 @@ final class World {
   private(set) var attempts: [Attempt] = []
   private(set) var fetches: [BootInstant] = []
   private(set) var events: [(at: BootInstant, event: Event)] = []
+  /// When a token fetch failed.
+  private(set) var tokenTroubles: [BootInstant] = []
   private(set) var finishedAt: BootInstant?
   private(set) var undelivered: Int?
   private(set) var violations: [String] = []
@@ -108,14 +110,8 @@ final class World {
   /// Runs to the end of the scenario, or to the agent's own.
   func run() {
     let end = World.time(scenario.duration)
-    var idle = 0
-    while finishedAt == nil {
+    while finishedAt == nil, violations.count < 20 {
       let deadline = agent.nextDeadline(at: now)
-      if let deadline, deadline <= now {
-        violate("nextDeadline \(deadline.nanoseconds) is not after now")
-        idle += 1
-        if idle > 3 { return }
-      }
       let next = min(deadline ?? .distantFuture, queue.nextTime ?? .distantFuture)
       guard next <= end else { break }
       now = max(next, now)
@@ -182,6 +178,7 @@ final class World {
     calls += 1
     if isTranscribing { note("> \(World.brief(input))") }
     var hasBacklogChanged = false
+    let failed = agent.statistics.tokenFailures
     for effect in agent.handle(input, at: moment) {
       if isTranscribing { note("  < \(World.brief(effect))") }
       switch effect {
@@ -197,6 +194,10 @@ final class World {
         finishedAt = now
         undelivered = count
       }
+    }
+    if case .tokenEnded = input, failed != agent.statistics.tokenFailures { tokenTroubles.append(now) }
+    if let deadline = agent.nextDeadline(at: now), deadline <= now {
+      violate("nextDeadline \(deadline.nanoseconds) is not after now: a hot loop")
     }
     if copy.count != agent.delivery.backlog.count { violate("the copy of the backlog has another number of records") }
     if hasBacklogChanged, copy.count < 200 || calls % 64 == 0 {
