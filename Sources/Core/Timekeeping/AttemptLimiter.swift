@@ -12,17 +12,10 @@ package struct AttemptLimiter: Equatable, Sendable {
 
   /// The last attempts, oldest first, at most `perMinute`.
   private var attempts: [BootInstant] = []
+  /// The earliest time of the next attempt.
+  package private(set) var earliest = BootInstant.boot
 
   package init() {}
-
-  /// The earliest time of the next attempt.
-  package var earliest: BootInstant {
-    var earliest = BootInstant.boot
-    for (age, attempt) in attempts.reversed().enumerated() {
-      earliest = max(earliest, attempt + AttemptLimiter.distance(to: age + 1))
-    }
-    return earliest
-  }
 
   /// The earliest time of a last attempt, for which the next need not be spared.
   package var earliestLast: BootInstant {
@@ -36,6 +29,9 @@ package struct AttemptLimiter: Equatable, Sendable {
   package mutating func attempted(at now: BootInstant) {
     if attempts.count == AttemptLimiter.perMinute { attempts.removeFirst() }
     attempts.append(now)
+    for (age, attempt) in attempts.reversed().enumerated() {
+      earliest = max(earliest, attempt + AttemptLimiter.distance(to: age + 1))
+    }
   }
 
   /// The least time since the attempt that is `count` back.
