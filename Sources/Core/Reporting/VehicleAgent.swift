@@ -146,6 +146,8 @@ package struct VehicleAgent: Sendable {
   // MARK: - Fixes
 
   private mutating func take(_ fix: Fix, at now: Moment, _ effects: inout [Effect]) {
+    // The last attempt carries what was newest when it was made.
+    if case .stopping(_, attempted: true) = phase { return }
     statistics.fixes += 1
     switch filter.judge(fix, at: now) {
     case .success(let accepted):
