@@ -8,7 +8,7 @@ extension Scenario {
     var random = SplitMix64(seed: seed)
     self.init()
     self.seed = seed
-    duration = Int.random(in: 200...900, using: &random)
+    duration = Int.random(in: 150...700, using: &random)
     drive = [.steady(14), .city, .random, .random, .steady(0)].randomElement(using: &random) ?? .random
     tokenLife = [40, 120, 300, 600, 3600, 3600].randomElement(using: &random) ?? 3600
     wallError = [0, 0, 0, nil, 1_576_800_000, -86_400].randomElement(using: &random) ?? 0

@@ -49,6 +49,10 @@ struct TokenProvider {
 enum Base64URL {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
+  private static let values: [Int] = (0..<256).map { character in
+    alphabet.firstIndex(of: UInt8(character)) ?? -1
+  }
+
   static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     var (bits, count) = (0, 0)
@@ -69,7 +73,8 @@ enum Base64URL {
     var bytes: [UInt8] = []
     var (bits, count) = (0, 0)
     for character in text.utf8 {
-      guard let value = alphabet.firstIndex(of: character) else { return nil }
+      let value = values[Int(character)]
+      guard value >= 0 else { return nil }
       bits = (bits << 6 | value) & 0xFFFF
       count += 6
       if count >= 8 {

@@ -66,6 +66,7 @@ final class World {
   private var update: (id: UInt64, flight: Flight)?
   private var fetch: (id: UInt64, flight: Flight)?
   private var received: [String: BootInstant] = [:]
+  private var deadline: BootInstant?
   private var wallError: Int64
 
   init(_ scenario: Scenario) throws {
@@ -111,7 +112,6 @@ final class World {
   func run() {
     let end = World.time(scenario.duration)
     while finishedAt == nil, violations.count < 20 {
-      let deadline = agent.nextDeadline(at: now)
       let next = min(deadline ?? .distantFuture, queue.nextTime ?? .distantFuture)
       guard next <= end else { break }
       now = max(next, now)
@@ -196,7 +196,9 @@ final class World {
       }
     }
     if case .tokenEnded = input, failed != agent.statistics.tokenFailures { tokenTroubles.append(now) }
-    if let deadline = agent.nextDeadline(at: now), deadline <= now {
+    // As a shell does, the world asks once after each call, and not again before the next.
+    deadline = agent.nextDeadline(at: now)
+    if let deadline, deadline <= now {
       violate("nextDeadline \(deadline.nanoseconds) is not after now: a hot loop")
     }
     if copy.count != agent.delivery.backlog.count { violate("the copy of the backlog has another number of records") }

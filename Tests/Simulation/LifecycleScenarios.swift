@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Reporting
+import Testing
+import Timekeeping
+
+@Suite struct LifecycleScenarios {
+  @Test("a reload to another vehicle drops the token and the backlog, and reports for the new one at once")
+  func anotherVehicle() throws {
+    let world = try World.drive(
+      Scenario(duration: 600, faults: [Fault(.unreachable, 200..<300)], acts: [(290, .reload(vehicle: "truck-2"))]))
+    #expect(world.applied(290..<600).allSatisfy { $0.vehicle == "truck-2" })
+    #expect(world.removals.filter { $0.reason == .otherVehicle }.count >= 8)
+    #expect(!world.applied(300..<312).isEmpty)
+    #expect(world.applied(300..<600).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
+  }
+
+  @Test("a reload to another vehicle on a good network is done within a second")
+  func quickReload() throws {
+    let world = try World.drive(Scenario(duration: 400, acts: [(300, .reload(vehicle: "truck-2"))]))
+    #expect(world.applied(300..<302).map(\.vehicle) == ["truck-2"])
+    #expect(world.fetches.count == 2)
+  }
+
+  @Test("stopped on a good network, the newest position is sent and the daemon ends in time")
+  func stop() throws {
+    let world = try World.drive(Scenario(duration: 400, acts: [(307, .stop(within: 5))]))
+    let end = try #require(world.finishedAt)
+    #expect(end <= World.time(312))
+    #expect(world.undelivered == 0)
+    #expect(world.server.applied.last.map { World.second(of: $0.live) } ?? 0 >= 306)
+  }
+
+  @Test("stopped without a network, the daemon ends in time and says what is left")
+  func stopWithoutNetwork() throws {
+    for kind in [Fault.Kind.unreachable, .silent] {
+      let world = try World.drive(
+        Scenario(duration: 400, faults: [Fault(kind, 200..<400)], acts: [(307, .stop(within: 3))]))
+      let end = try #require(world.finishedAt)
+      #expect(end <= World.time(310))
+      let undelivered = try #require(world.undelivered)
+      #expect((10...14).contains(undelivered))
+      // The next start finds all of it, the newest too.
+      #expect(world.copy.count == undelivered)
+      #expect(world.copy.values.contains { $0.location.time >= Scenario.boot + .seconds(306) })
+    }
+  }
+
+  @Test("a recording that ends is delivered to its last position, backlog and all")
+  func drain() throws {
+    let world = try World.drive(
+      Scenario(duration: 600, faults: [Fault(.unreachable, 200..<310)], acts: [(300, .sourceEnded)]))
+    let end = try #require(world.finishedAt)
+    #expect(end <= World.time(345))
+    #expect(world.undelivered == 0)
+    #expect(world.longestHole(5..<299) <= 13)
+  }
+
+  @Test("a recording that ends without a network ends all the same, after a minute")
+  func drainWithoutNetwork() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, faults: [Fault(.silent, 200..<600), Fault(.noFix, 300..<600)], acts: [(300, .sourceEnded)]))
+    #expect(world.finishedAt == World.time(360))
+    #expect(world.undelivered ?? 0 >= 9)
+  }
+
+  @Test("a backlog that is full lets the oldest go, and says so")
+  func fullBacklog() throws {
+    var scenario = Scenario(duration: 1000, faults: [Fault(.unreachable, 100..<700)])
+    scenario.adjust = { $0.delivery.maxLocations = 20 }
+    let world = try World.drive(scenario)
+    #expect(world.removals.filter { $0.reason == .full }.count >= 35)
+    #expect(world.events(.positionsDropped).contains { $0.contains("the backlog is full") })
+    #expect(world.longestHole(520..<990) <= 13)
+  }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Reporting
+import Testing
+import Timekeeping
+
+@Suite struct ReceiverScenarios {
+  @Test("one stamp from the future is refused and nothing else changes")
+  func oneStampFromTheFuture() throws {
+    let world = try World.drive(Scenario(duration: 600, faults: [Fault(.ahead(31_536_000), 300..<301)]))
+    #expect(world.agent.statistics.rejected == [.future: 1])
+    #expect(world.longestHole(5..<590) <= 12)
+  }
+
+  @Test("a first stamp from the future is overruled within seconds")
+  func firstStampFromTheFuture() throws {
+    let world = try World.drive(Scenario(duration: 600, faults: [Fault(.ahead(31_536_000), 1..<2)]))
+    #expect(world.longestHole(7..<590) <= 14)
+    #expect(world.agent.delivery.backlog.isEmpty)
+  }
+
+  @Test("a wrong stamp that waits in the backlog goes when it is overruled")
+  func wrongStampInBacklog() throws {
+    let world = try World.drive(
+      Scenario(duration: 600, faults: [Fault(.ahead(86_400), 1..<2), Fault(.unreachable, 0..<200)]))
+    #expect(world.removals.filter { $0.reason == .misdated }.count == 1)
+    #expect(world.agent.delivery.backlog.isEmpty)
+    #expect(world.longestHole(7..<590) <= 14)
+  }
+
+  @Test("a jump of five kilometres is refused; if it stays, it is the truth")
+  func jump() throws {
+    let once = try World.drive(Scenario(duration: 300, faults: [Fault(.jump(5000), 100..<101)]))
+    #expect(once.agent.statistics.rejected == [.impossibleSpeed: 1])
+    let forGood = try World.drive(Scenario(duration: 300, faults: [Fault(.jump(5000), 100..<400)]))
+    #expect(forGood.agent.statistics.rejected == [.impossibleSpeed: 4])
+    #expect(forGood.longestHole(5..<290) <= 16)
+  }
+
+  @Test("GPS lost: the last position is repeated with its age, and fresh ones follow at once when it is back")
+  func lostAndBack() throws {
+    let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noFix, 300..<600)]))
+    let repeats = world.applied(320..<600)
+    #expect((5...6).contains(repeats.count))
+    #expect(Set(repeats.map(\.live)).count == 1)
+    let ages = repeats.compactMap(\.timeSinceUpdate)
+    #expect(ages.count == repeats.count && ages == ages.sorted())
+    #expect(world.events(.fixLost).count == 1)
+    #expect(!world.applied(600..<606).isEmpty)
+  }
+
+  @Test("parked for hours: a heartbeat with locked coordinates, a new time and a rising age")
+  func parked() throws {
+    let world = try World.drive(Scenario(duration: 7200, drive: .stretches([(300, 14), (1, 0)])))
+    let parked = world.applied(400..<7200)
+    #expect((134...138).contains(parked.count))
+    #expect(Set(parked.map { [$0.live.latitude, $0.live.longitude] }).count == 1)
+    #expect(Set(parked.map(\.live.time)).count == parked.count)
+    let ages = parked.compactMap(\.timeSinceUpdate)
+    #expect(ages.count == parked.count && ages == ages.sorted())
+  }
+
+  @Test("in stop-and-go traffic each stop and start is told when it happens")
+  func city() throws {
+    let world = try World.drive(Scenario(duration: 3600, drive: .city))
+    #expect(world.longestHole(5..<3590) <= 52)
+    // Setting off is known 3 s after it happens, and told within the floor of 5 s.
+    let starts = stride(from: 70, to: 3500, by: 70)
+    for start in starts {
+      #expect(!world.applied(start..<(start + 12)).isEmpty, "set off at \(start) s")
+    }
+  }
+
+  @Test("duplicate and out-of-order fixes are refused by name and cost nothing")
+  func disorder() throws {
+    let world = try World.drive(
+      Scenario(duration: 900, faults: [Fault(.twice, 100..<200), Fault(.swapped, 300..<400)]))
+    #expect((world.agent.statistics.rejected[.duplicate] ?? 0) == 100)
+    #expect((world.agent.statistics.rejected[.outOfOrder] ?? 0) == 50)
+    #expect(world.longestHole(5..<890) <= 13)
+  }
+
+  @Test("fixes that were held back for a minute are stale, but for the last seconds of them")
+  func heldBack() throws {
+    let world = try World.drive(Scenario(duration: 400, faults: [Fault(.heldBack, 100..<160)]))
+    #expect((world.agent.statistics.rejected[.stale] ?? 0) >= 45)
+    #expect(!world.applied(160..<166).isEmpty)
+  }
+
+  @Test(
+    "a clock that is wrong at boot, or jumps by fifty years, changes nothing",
+    arguments: [nil, 0, 1_576_800_000, -1_576_800_000])
+  func wallClock(error: Int64?) throws {
+    let steps: [(second: Int, act: Scenario.Act)] = [
+      (500, .clockStep(1_576_800_000)), (900, .clockStep(-3_000_000_000)),
+    ]
+    let world = try World.drive(Scenario(duration: 1500, acts: steps, wallError: error, tokenLife: 300))
+    #expect(world.longestHole(5..<1490) <= 12)
+    #expect(world.events(.offline).isEmpty)
+    #expect((6...8).contains(world.fetches.count))
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+import Reporting
+import Testing
+import Timekeeping
+
+@Suite struct ServerScenarios {
+  @Test("a server that takes fourteen seconds is asked one thing at a time, and gets every position")
+  func slowServer() throws {
+    let world = try World.drive(Scenario(duration: 1200, faults: [Fault(.slow(14), 200..<1000)]))
+    #expect(world.longestHole(10..<1180) <= 16)
+    #expect(world.agent.delivery.backlog.isEmpty)
+    #expect(world.events(.offline).isEmpty)
+  }
+
+  @Test("a storm of 503 is weathered with few requests, and nothing is lost")
+  func storm() throws {
+    let world = try World.drive(Scenario(duration: 2400, faults: [Fault(.answers(503, "UNAVAILABLE"), 300..<1500)]))
+    #expect(world.attempts(300..<1500) < 140)
+    #expect(!world.applied(1500..<1532).isEmpty)
+    #expect(world.longestHole(10..<2380) <= 13)
+  }
+
+  @Test(
+    "a server that asks for a wait of two minutes is left alone for so long, however it says it",
+    arguments: [
+      Fault.Kind.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "120"),
+      .answers(429, "RESOURCE_EXHAUSTED", retryInfo: "120s"),
+      .answers(503, "UNAVAILABLE", retryAfter: "120"),
+    ])
+  func retryAfter(kind: Fault.Kind) throws {
+    let world = try World.drive(Scenario(duration: 600, faults: [Fault(kind, 300..<310)], acts: [(330, .networkUp)]))
+    #expect(world.attempts(300..<310) == 1)
+    #expect(world.attempts(311..<420) == 0)
+    #expect(!world.applied(420..<432).isEmpty)
+    #expect(world.longestHole(10..<590) <= 13)
+  }
+
+  @Test(
+    "Retry-After as a date is read against the answer's own date, whatever this machine's clock says",
+    arguments: [0, nil])
+  func retryAfterDate(wallError: Int64?) throws {
+    // 450 s after boot.
+    let fault = Fault(.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "Tue, 01 Dec 2026 00:07:30 GMT"), 300..<310)
+    let world = try World.drive(Scenario(duration: 600, faults: [fault], wallError: wallError))
+    #expect(world.attempts(311..<449) == 0)
+    #expect(!world.applied(449..<462).isEmpty)
+  }
+
+  @Test("a 401 on the road costs one new token and one request")
+  func unauthenticated() throws {
+    let world = try World.drive(Scenario(duration: 900, faults: [Fault(.revoked, 400..<900)]))
+    #expect(world.fetches.count == 2)
+    #expect(world.attempts.count == world.server.applied.count + 1)
+    #expect(world.longestHole(10..<880) <= 13)
+    #expect(world.events(.tokenRefused).isEmpty)
+  }
+
+  @Test("a 403 for ever is said once in a while, and costs few requests and tokens an hour")
+  func deniedForEver() throws {
+    let world = try World.drive(
+      Scenario(duration: 7500, faults: [Fault(.answers(403, "PERMISSION_DENIED"), 300..<7500)]))
+    #expect(world.attempts(300..<3900) < 60)
+    #expect(world.attempts(3900..<7500) < 30)
+    #expect(world.fetches.count < 60)
+    #expect(!world.events(.tokenRefused).isEmpty)
+  }
+
+  @Test("past locations that are denied are left out, and live updates go on")
+  func pastDenied() throws {
+    let world = try World.drive(
+      Scenario(duration: 1200, faults: [Fault(.unreachable, 200..<400), Fault(.deniesPast, 0..<1200)]))
+    #expect(world.events(.backfillRefused).count == 1)
+    #expect(world.fetches.count == 1)
+    #expect(world.applied(430..<1190).count > 70)
+    #expect(world.agent.delivery.backlog.count > 15)
+  }
+
+  @Test("one poisonous past location is found and dropped, all others arrive")
+  func poison() throws {
+    let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<600)]))
+    let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
+    let poison = past[past.count / 2]
+    let world = try World.drive(
+      Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<600), Fault(.poison([poison]), 0..<1500)]))
+    #expect(world.removals.filter { $0.reason == .refused }.count == 1)
+    #expect(world.agent.delivery.backlog.isEmpty)
+    #expect(past.filter { !world.arrivedSeconds.contains($0) } == [poison])
+    // Live updates go on all the while.
+    #expect(world.applied(615..<1500).count > 80)
+  }
+
+  @Test("a vehicle that does not exist is asked for rarely, and the person is told what to do")
+  func missing() throws {
+    let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.answers(404, "NOT_FOUND"), 0..<3600)]))
+    #expect(world.attempts(0..<3600) < 60)
+    #expect(world.events(.offline).contains { $0.contains("create the vehicle in the backend") })
+    #expect(!world.applied(3600..<3905).isEmpty)
+    #expect(world.fetches.count <= 2)
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import Reporting
+import Testing
+import Timekeeping
+
+@Suite struct TokenScenarios {
+  @Test("a provider that is down for less than the token's last fifth goes unnoticed")
+  func shortOutage() throws {
+    let world = try World.drive(
+      Scenario(duration: 2400, faults: [Fault(.providerDown, 480..<590)], tokenLife: 600))
+    #expect(world.events(.offline).isEmpty)
+    #expect(world.longestHole(10..<2380) <= 12)
+    #expect((236...241).contains(world.server.applied.count))
+  }
+
+  @Test("without a token positions wait, and none is missing when the provider is back")
+  func downPastExpiry() throws {
+    let world = try World.drive(
+      Scenario(duration: 2400, faults: [Fault(.providerDown, 400..<1500)], tokenLife: 600))
+    #expect(world.applied(602..<1500).isEmpty)
+    #expect(!world.applied(1500..<1513).isEmpty)
+    #expect(world.longestHole(10..<2380) <= 13)
+    #expect(world.events(.tokenFailed).count <= 3)
+  }
+
+  @Test(
+    "a token that is not good is not used, and the provider is not asked in a hurry",
+    arguments: [Fault.Kind.providerForeign, .providerStale, .providerWebPage, .providerAnswers(403)])
+  func unusable(kind: Fault.Kind) throws {
+    let world = try World.drive(Scenario(duration: 4500, faults: [Fault(kind, 0..<3600)]))
+    #expect(world.attempts(0..<3600) == 0)
+    #expect(world.fetches.count < 60)
+    #expect(!world.applied(3600..<3905).isEmpty)
+    #expect(!world.events(.tokenFailed).isEmpty)
+  }
+
+  @Test("tokens that live for forty seconds are renewed in time and serve a whole drive")
+  func shortLife() throws {
+    let world = try World.drive(Scenario(duration: 1200, tokenLife: 40))
+    #expect(world.longestHole(5..<1190) <= 12)
+    #expect(world.fetches.count <= 42)
+  }
+}
