@@ -143,7 +143,7 @@ enum SettingKeys {
     "What is not worth less is written.")
   static let positions = SettingKey(
     .log, "positions", .boolean, .value(.boolean(false)),
-    "Whether coordinates are written. They are personal data.")
+    "Whether coordinates are written, at level `debug` with each accepted update. They are personal data.")
 
   /// In the order in which the reference lists them.
   static let all: [any DescribedSetting] = [

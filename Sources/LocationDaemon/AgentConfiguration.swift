@@ -33,6 +33,7 @@ extension VehicleAgent.Configuration {
           deadline: settings.fleetEngine.deadline),
         floor: reporting.floor, interval: reporting.interval, batch: settings.backlog.batch,
         maxLocations: settings.backlog.maxLocations, maxAge: settings.backlog.maxAge))
+    tellsPositions = settings.log.positions
   }
 }
 

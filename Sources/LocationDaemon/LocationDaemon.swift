@@ -29,6 +29,7 @@ package final class LocationDaemon {
   private var watchdog: Watchdog?
   private var signals: [EventSource<Void>] = []
   private var status: StatusLine
+  private var hasWarnedOfSimulation = false
   private var isStopping = false
   private var isAskedToStop = false
 
@@ -115,8 +116,13 @@ package final class LocationDaemon {
     let effects = agent.handle(input, at: now)
     for effect in effects { perform(effect) }
     if let deadline = agent.nextDeadline(at: now.boot) { timer.arm(at: deadline) } else { timer.disarm() }
-    if status.isDue(after: effects, at: now.boot) { status.show(agent.status(at: now.boot), at: now.boot) }
+    if status.isDue(after: effects, at: now.boot) { show(at: now) }
     if let source, agent.isSettled(at: now.boot) { loop.defer { source.settled() } }
+  }
+
+  private func show(at now: Moment) {
+    let note = now.wall < Release.buildDate ? "; this machine's clock is not set" : ""
+    status.show(agent.status(at: now.boot) + note, at: now.boot)
   }
 
   private func perform(_ effect: VehicleAgent.Effect) {
@@ -158,7 +164,9 @@ package final class LocationDaemon {
 
   private func take(_ report: SourceReport) {
     switch report {
-    case .fix(let fix): feed(.fix(fix))
+    case .fix(let fix):
+      warnOfSimulation(fix)
+      feed(.fix(fix))
     case .reading(let name): feed(.source(.reading(name)))
     case .lost(let why): feed(.source(.lost(why)))
     case .ended:
@@ -173,9 +181,15 @@ package final class LocationDaemon {
   /// What a person should know of settings that are in force.
   private func warn() {
     for warning in warnings { write(.settingsWarning("\(warning)")) }
-    if case .simulated = settings.source.kind, !settings.fleetEngine.isLoopback {
-      write(.simulatedSource(endpoint: settings.fleetEngine.endpoint))
-    }
+    hasWarnedOfSimulation = false
+  }
+
+  /// A route that is driven here, or a receiver that is itself a simulator (NMEA quality 8): loud, once, where dispatchers
+  /// would see a vehicle that is not there.
+  private func warnOfSimulation(_ fix: Fix) {
+    guard fix.quality == .simulated, !hasWarnedOfSimulation, !settings.fleetEngine.isLoopback else { return }
+    hasWarnedOfSimulation = true
+    write(.simulatedSource(endpoint: settings.fleetEngine.endpoint))
   }
 
   // MARK: - The service

@@ -79,11 +79,17 @@ extension Event {
       fields(failure))
   }
 
-  static func updateAccepted(past: Int) -> Event {
-    Event(
+  /// - Parameter location: nil where coordinates are not to be told.
+  static func updateAccepted(past: Int, at location: VehicleLocation?) -> Event {
+    var event = Event(
       .updateAccepted,
       "Update accepted\(past == 0 ? "" : " with \(past) past \(past == 1 ? "position" : "positions")")",
       [("FLEET_PAST_LOCATIONS", "\(past)")])
+    if let place = location?.coordinate {
+      event.sentence += ": \(place.latitude), \(place.longitude)"
+      event.fields += [("FLEET_LATITUDE", "\(place.latitude)"), ("FLEET_LONGITUDE", "\(place.longitude)")]
+    }
+    return event
   }
 
   static func tokenObtained(_ token: AccessToken, at now: BootInstant) -> Event {

@@ -151,7 +151,8 @@ extension VehicleAgent {
         effects.append(
           .event(.online(after: failingSince.map { now.boot - $0 }, backlog: delivery.backlog.count)))
       }
-      effects.append(.event(.updateAccepted(past: delivered)))
+      effects.append(
+        .event(.updateAccepted(past: delivered, at: configuration.tellsPositions ? delivery.delivered : nil)))
       backfilling += delivered
       if backfilling > 0, delivery.backlog.isEmpty {
         effects.append(.event(.backfilled(backfilling)))

@@ -16,6 +16,8 @@ package struct VehicleAgent: Sendable {
     package var filter: FixFilter.Configuration
     package var reporting: ReportingPolicy.Configuration
     package var delivery: DeliveryAgent.Configuration
+    /// Whether events may hold coordinates, which are personal data.
+    package var tellsPositions = false
 
     package init(
       context: AuthorizationContext?, tokenEndpoint: TokenEndpoint, filter: FixFilter.Configuration,
