@@ -129,6 +129,7 @@ let package = Package(
     tests("FleetEngineTests", ["Timekeeping", "HTTPMessages", "Positioning", "FleetEngine"]),
     tests("ReportingTests", coreModules),
     tests("Simulation", coreModules),
+    tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator"]),
   ],
   cxxLanguageStandard: .cxx17
 )

@@ -23,5 +23,11 @@ package struct Interruption: ~Copyable {
       }
     }
     _ = signal(SIGPIPE, SIG_IGN)
+    // A parent may have blocked them, and the mask is inherited.
+    var both = sigset_t()
+    unsafe sigemptyset(&both)
+    unsafe sigaddset(&both, SIGINT)
+    unsafe sigaddset(&both, SIGTERM)
+    unsafe pthread_sigmask(SIG_UNBLOCK, &both, nil)
   }
 }

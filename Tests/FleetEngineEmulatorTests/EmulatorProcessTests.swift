@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import FleetEngineEmulator
+
+/// The program itself, over real HTTP.
+@Suite struct EmulatorProcessTests {
+  private struct Result {
+    var status: Int32
+    var output: String
+    var errors: String
+  }
+
+  private static var directory: URL {
+    URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+  }
+
+  private static func start(_ program: String, _ arguments: [String]) throws -> (
+    process: Process, output: Pipe, errors: Pipe
+  ) {
+    let process = Process()
+    process.executableURL = URL(filePath: program)
+    process.arguments = arguments
+    let (output, errors) = (Pipe(), Pipe())
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+    return (process, output, errors)
+  }
+
+  private static func run(_ program: String, _ arguments: [String]) throws -> Result {
+    let (process, output, errors) = try start(program, arguments)
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return Result(status: process.terminationStatus, output: text, errors: complaint)
+  }
+
+  private static func curl(_ arguments: String...) throws -> Result {
+    try run("/usr/bin/curl", ["--silent", "--show-error", "--max-time", "5"] + arguments)
+  }
+
+  private static let emulator: String? = {
+    // The tests run in the runner's process or in a bundle; the product lies beside one of them.
+    let arguments = CommandLine.arguments.prefix(3).map { URL(filePath: $0).deletingLastPathComponent() }
+    return ([directory] + arguments).map { $0.appending(path: "fleet-engine-emulator").path() }
+      .first { FileManager.default.isExecutableFile(atPath: $0) }
+  }()
+
+  /// Runs the emulator around a body, which gets its URL.
+  private func withEmulator(_ options: [String] = [], _ body: (String) throws -> Void) throws -> Result {
+    let program = try #require(Self.emulator)
+    let (process, output, errors) = try Self.start(program, options)
+    var text = Data()
+    while !text.contains(0x0A) {
+      let more = output.fileHandleForReading.availableData
+      if more.isEmpty { break }
+      text.append(more)
+    }
+    let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first ?? ""
+    defer { process.terminate() }
+    try body(try #require(line.split(separator: " ").last.map(String.init), "\(line)"))
+    process.terminate()
+    text.append(output.fileHandleForReading.readDataToEndOfFile())
+    let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return Result(status: process.terminationStatus, output: String(decoding: text, as: UTF8.self), errors: complaint)
+  }
+
+  private func token(_ url: String) throws -> String {
+    let answer = try Self.curl("\(url)/token/delivery_driver/truck-17").output
+    return try #require(try JSONParser.parse(Array(answer.utf8))["token"]?.string)
+  }
+
+  private func update(_ url: String, _ token: String, _ more: String...) throws -> Result {
+    try Self.run(
+      "/usr/bin/curl",
+      [
+        "--silent", "--show-error", "--max-time", "5", "--request", "PATCH", "--header",
+        "Authorization: Bearer \(token)",
+        "--header", "Content-Type: application/json", "--header", "X-Goog-FieldMask: name", "--data",
+        #"{"lastLocation":{"supplementalLocation":{"latitude":1,"longitude":2}}}"#, "--write-out", " %{http_code}\n",
+        "\(url)/v1/providers/p/deliveryVehicles/truck-17?updateMask=lastLocation",
+      ] + more)
+  }
+
+  @Test("it gives a token, takes updates, records them and sums up")
+  func day() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "emulator-\(UUID().uuidString).jsonl")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let result = try withEmulator(["--record", file.path(), "--require-updates", "1"]) { url in
+      let token = try token(url)
+      #expect(try update(url, token).output == "{\"name\":\"providers/p/deliveryVehicles/truck-17\"}\n 200\n")
+      #expect(try update(url, "nonsense").output.hasSuffix(" 401\n"))
+      let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+      #expect(lines.count == 2, "each line is there at once")
+    }
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(result.output.contains("accepted 1 updates, refused 1, 0 warnings, 1 tokens given"))
+  }
+
+  @Test("faults of the connection reach the client")
+  func connection() throws {
+    let result = try withEmulator(["--quiet"]) { url in
+      let token = try token(url)
+      func fault(_ body: String) throws {
+        _ = try Self.curl("--data", "{\"target\":\"update\",\(body)}", "\(url)/debug/faults")
+      }
+      try fault(#""reset":true"#)
+      #expect([52, 56].contains(try update(url, token).status), "an empty reply, or a reset")
+      try fault(#""drop":true"#)
+      #expect(try update(url, token, "--max-time", "0.3").status == 28, "a timeout")
+      try fault(#""delay_ms":60000"#)
+      #expect(try update(url, token, "--max-time", "0.3").status == 28, "a timeout")
+      try fault(#""body":"truncated""#)
+      #expect(try update(url, token).status == 18, "a partial answer")
+      try fault(#""body":"huge""#)
+      #expect(try update(url, token, "--max-filesize", "65536").status == 63, "an answer too large")
+      #expect(try update(url, token).output.hasSuffix(" 200\n"), "and then all is well")
+    }
+    #expect(result.status == 0)
+  }
+
+  @Test("it ends by itself, with a status that tells whether updates came")
+  func seconds() throws {
+    let program = try #require(Self.emulator)
+    #expect(try Self.run(program, ["--seconds", "1"]).status == 0)
+    let missed = try Self.run(program, ["--seconds", "1", "--require-updates", "1"])
+    #expect(missed.status == 1 && missed.errors.contains("1 accepted updates were required"))
+  }
+
+  @Test("it listens on the loopback interface only", arguments: ["0.0.0.0", "::", "192.0.2.1", "localhost"])
+  func loopback(_ address: String) throws {
+    let result = try Self.run(try #require(Self.emulator), ["--address", address])
+    #expect(result.status == 1 && result.errors.contains("127.0.0.1 or ::1 only"))
+  }
+
+  @Test(
+    "a mistake on the command line is status 2",
+    arguments: [["--port", "70000"], ["--colour"], ["more"], ["--seconds", "0"]])
+  func mistakes(_ arguments: [String]) throws {
+    #expect(try Self.run(try #require(Self.emulator), arguments).status == 2)
+  }
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import FleetEngineEmulator
+
+@Suite struct FleetServiceTests {
+  /// A service with its lines and records, and a client of it.
+  private final class Bench {
+    // One key for all tests: making one takes time.
+    nonisolated(unsafe) private static let key = try? SigningKey()
+
+    let service: FleetService
+    var now = ServerTime(wall: 1_795_251_600_000, steady: 5_000_000)
+    private let output: Output
+
+    private final class Output {
+      var lines: [String] = []
+      var records: [JSON] = []
+    }
+
+    var lines: [String] { output.lines }
+    var records: [JSON] { output.records }
+
+    init(_ configure: (inout FleetService.Options) -> Void = { _ in }) throws {
+      var options = FleetService.Options()
+      configure(&options)
+      let output = Output()
+      self.output = output
+      service = FleetService(
+        options: options, key: try #require(Self.key), log: { output.lines.append($0) },
+        record: { output.records.append($0) })
+    }
+
+    func send(_ method: String, _ target: String, headers: [(name: String, value: String)] = [], body: String = "")
+      -> Reply
+    {
+      service.handle(Request(method, target, headers: headers, body: Array(body.utf8)), at: now)
+    }
+
+    func json(_ reply: Reply) throws -> JSON {
+      try JSONParser.parse(Array(reply.text.utf8))
+    }
+
+    func token(_ vehicle: String = "truck-17") throws -> String {
+      try #require(try json(send("GET", "/token/delivery_driver/\(vehicle)"))["token"]?.string)
+    }
+
+    func update(
+      _ target: String = "truck-17?updateMask=lastLocation", token: String, seconds: Int64 = 0, body: String? = nil
+    ) -> Reply {
+      let time = RFC3339.text(milliseconds: now.wall + seconds * 1000)
+      let position =
+        #"{"lastLocation":{"supplementalLocation":{"latitude":48.1173,"longitude":11.5166700},"#
+        + #""supplementalLocationTime":"\#(time)","supplementalLocationAccuracy":4.0,"speed":12.3,"heading":87}}"#
+      return send(
+        "PATCH", "/v1/providers/p/deliveryVehicles/\(target)",
+        headers: [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")], body: body ?? position)
+    }
+
+    func fault(_ body: String) throws {
+      #expect(send("POST", "/debug/faults", body: body).status == 200)
+    }
+
+    /// The `error.status` of a refusal.
+    func status(_ reply: Reply) throws -> String? {
+      try json(reply)["error"]?["status"]?.string
+    }
+  }
+
+  @Test("an update with a fresh token is stored, answered and shown in one line")
+  func accepted() throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    bench.now = bench.now.advanced(by: 5120)
+    let reply = bench.update(token: token, seconds: -1)
+    #expect(reply.status == 200)
+    let location = try bench.json(reply)["lastLocation"]
+    #expect(location?["supplementalLocation"]?.text == #"{"latitude":48.1173,"longitude":11.5166700}"#)
+    #expect(location?["serverTime"]?.string == "2026-11-21T09:00:05.120Z")
+    #expect(bench.lines.last == "09:00:05.120 truck-17  48.1173000,11.5166700  12.3 m/s   87°  ±4 m  fix 1.0 s old")
+    #expect(bench.service.accepted == 1)
+    let stored = bench.send(
+      "GET", "/v1/providers/p/deliveryVehicles/truck-17", headers: [("Authorization", "Bearer \(token)")])
+    #expect(try bench.json(stored) == (try bench.json(reply)))
+  }
+
+  @Test("the answer is trimmed when the client asks")
+  func trimmed() throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    let reply = bench.send(
+      "PATCH", "/v1/providers/p/deliveryVehicles/truck-17?updateMask=lastLocation",
+      headers: [
+        ("authorization", "bearer \(token)"), ("content-type", "application/json; charset=utf-8"),
+        ("X-Goog-FieldMask", "name"),
+      ],
+      body: #"{"lastLocation":{"speed":1}}"#)
+    #expect(try bench.json(reply).text == #"{"name":"providers/p/deliveryVehicles/truck-17"}"#)
+  }
+
+  @Test("the token endpoints answer in the shapes of Google's two samples")
+  func tokens() throws {
+    let bench = try Bench { $0.tokenLifetime = 600 }
+    let delivery = bench.send("POST", "/token/delivery_driver/truck-17")
+    #expect(delivery.header("cache-control") == "no-store")
+    #expect(delivery.header("date") == "Sat, 21 Nov 2026 09:00:00 GMT")
+    let json = try bench.json(delivery)
+    #expect(json["creation_timestamp_ms"]?.integer == 1_795_251_600_000)
+    #expect(json["expiration_timestamp_ms"]?.integer == 1_795_252_200_000)
+    let parts = try #require(json["token"]?.string).split(separator: ".")
+    #expect(parts.count == 3)
+    let claims = try JSONParser.parse(try #require(Base64.decode(parts[1], alphabet: .url)))
+    #expect(claims["aud"]?.string == "https://fleetengine.googleapis.com/")
+    #expect(claims["iss"] == claims["sub"])
+    #expect(claims["authorization"]?.text == #"{"deliveryvehicleid":"truck-17"}"#)
+    let rides = try bench.json(bench.send("GET", "/token/driver/truck-17"))
+    #expect(rides.members.map(\.name) == ["jwt", "creationTimestamp", "expirationTimestamp"])
+  }
+
+  @Test(
+    "a token for everything, or for no valid ID, is not given",
+    arguments: ["*", "%2A", "a%2Fb", "a:b", "", String(repeating: "x", count: 65), "%zz"])
+  func noToken(_ vehicle: String) throws {
+    #expect(try Bench().send("GET", "/token/delivery_driver/\(vehicle)").status == 400)
+  }
+
+  @Test("a token endpoint that wants authorization refuses without it")
+  func tokenAuthorization() throws {
+    let bench = try Bench { $0.tokenAuthorization = "Bearer secret" }
+    #expect(bench.send("GET", "/token/delivery_driver/t").status == 401)
+    #expect(bench.send("GET", "/token/delivery_driver/t", headers: [("Authorization", "Bearer secret")]).status == 200)
+  }
+
+  @Test(
+    "a flawed token is refused as Fleet Engine refuses it",
+    arguments: [
+      (.expired, 401), (.garbage, 401), (.badSignature, 401), (.longLife, 401), (.notYetValid, 401),
+      (.wrongVehicle, 403),
+      (.noClaim, 403), (.algorithmNone, 403), (.wrongAudience, 403),
+    ] as [(TokenIssuer.Flaw, Int)])
+  func flawed(_ flaw: TokenIssuer.Flaw, _ status: Int) throws {
+    let bench = try Bench()
+    try bench.fault(#"{"target":"token","token":"\#(flaw.rawValue)"}"#)
+    let reply = bench.update(token: try bench.token())
+    #expect(reply.status == status)
+    #expect(try bench.status(reply) == (status == 401 ? "UNAUTHENTICATED" : "PERMISSION_DENIED"))
+    #expect(bench.update(token: try bench.token()).status == 200, "the fault was for one token")
+  }
+
+  @Test("the missing claim is named in Google's words")
+  func missingClaim() throws {
+    let bench = try Bench()
+    try bench.fault(#"{"target":"token","token":"no-claim"}"#)
+    let error = try bench.json(bench.update(token: try bench.token()))["error"]
+    #expect(error?["message"]?.string == "JWT does not contain any scopes.")
+  }
+
+  @Test("a token lives until its expiry and not a second longer")
+  func expiry() throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    bench.now = bench.now.advanced(by: 3_599_000)
+    #expect(bench.update(token: token).status == 200)
+    bench.now = bench.now.advanced(by: 1000)
+    #expect(bench.update(token: token).status == 401)
+  }
+
+  @Test(
+    "no, or another, credential is UNAUTHENTICATED",
+    arguments: ["", "Bearer", "Basic dXNlcg==", "Bearer a b", "Bearer a.b.c", "Bearer ..", "Bearer e30.e30."])
+  func credentials(_ value: String) throws {
+    let bench = try Bench()
+    let reply = bench.send(
+      "PATCH", "/v1/providers/p/deliveryVehicles/t?updateMask=lastLocation", headers: [("Authorization", value)])
+    #expect(["UNAUTHENTICATED", "PERMISSION_DENIED"].contains(try bench.status(reply)))
+    #expect(reply.status == (value == "Bearer e30.e30." ? 403 : 401))
+  }
+
+  @Test(
+    "a request that is wrong is refused with INVALID_ARGUMENT",
+    arguments: [
+      ("truck-17", #"{"lastLocation":{}}"#), ("truck-17?updateMask=", #"{"lastLocation":{}}"#),
+      ("truck-17?updateMask=lastLocation&updateMask=lastLocation", "{}"),
+      ("truck-17?updateMask=lastLocation&colour=red", "{}"),
+      ("truck-17?updateMask=lastLocation", "{"),
+      ("truck-17?updateMask=lastLocation", #"{"name":"providers/p/deliveryVehicles/other"}"#),
+      ("truck-17?updateMask=lastLocation&header.sdkType=DRIVER", "{}"),
+      ("truck-17?updateMask=lastLocation&alt=proto", "{}"),
+    ])
+  func invalid(_ target: String, _ body: String) throws {
+    let bench = try Bench()
+    let reply = bench.update(target, token: try bench.token(), body: body)
+    #expect(try bench.status(reply) == "INVALID_ARGUMENT")
+    #expect(bench.service.refused == 1 && bench.service.accepted == 0)
+  }
+
+  @Test("another vehicle is denied, an unknown one not found unless it may spring into being")
+  func missing() throws {
+    let bench = try Bench { $0.createsVehicles = false }
+    let token = try bench.token()
+    #expect(bench.update("other?updateMask=lastLocation", token: token).status == 403)
+    #expect(bench.update(token: token).status == 404)
+    let headers = [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")]
+    let target = "/v1/providers/p/deliveryVehicles?deliveryVehicleId=truck-17"
+    #expect(bench.send("POST", target, headers: headers, body: #"{"pastLocations":[]}"#).status == 400)
+    #expect(bench.send("POST", target, headers: headers, body: #"{"type":"AUTO"}"#).status == 200)
+    #expect(bench.send("POST", target, headers: headers, body: "{}").status == 409)
+    #expect(bench.update(token: token).status == 200)
+  }
+
+  @Test("another provider is refused when one is named")
+  func provider() throws {
+    let bench = try Bench { $0.provider = "q" }
+    #expect(bench.update(token: try bench.token()).status == 403)
+  }
+
+  @Test("rules that bring no error are counted and shown")
+  func warnings() throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    _ = bench.update(token: token)
+    bench.now = bench.now.advanced(by: 2000)
+    _ = bench.update(token: token, seconds: -30)
+    #expect(
+      bench.lines.last?.contains(
+        "! 2.0 s after the last update; 5 s is the least  ! older than the position it replaces") == true)
+    bench.now = bench.now.advanced(by: 61_000)
+    let future = RFC3339.text(milliseconds: bench.now.wall + 5000)
+    _ = bench.update(
+      "truck-17?updateMask=lastLocation,pastLocations", token: token,
+      body: #"{"type":"AUTO","lastLocation":{},"pastLocations":[{"rawLocation":{},"rawLocationTime":"\#(future)"}]}"#)
+    let vehicle = try bench.json(bench.send("GET", "/debug/stats"))["vehicles"]?["truck-17"]
+    #expect(
+      vehicle?["warnings"]?.text
+        == #"{"tooSoon":1,"tooLate":1,"backwards":1,"pastIsNewer":1,"noPosition":1,"ignoredField":1}"#)
+    #expect(vehicle?["minimum_gap_ms"]?.integer == 2000 && vehicle?["maximum_gap_ms"]?.integer == 61_000)
+    #expect(vehicle?["accepted"]?.integer == 3 && vehicle?["past_locations"]?.integer == 1)
+  }
+
+  @Test("updates 5 s apart bring no warning")
+  func cadence() throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    for _ in 0..<10 {
+      #expect(bench.update(token: token).status == 200)
+      bench.now = bench.now.advanced(by: 5000)
+    }
+    #expect(bench.service.warnings == 0)
+  }
+
+  @Test("each request is recorded, without its token")
+  func recording() throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    _ = bench.update("truck%2017?updateMask=lastLocation", token: token, body: "{")
+    let record = try #require(bench.records.last)
+    #expect(record["path"]?.string == "/v1/providers/p/deliveryVehicles/truck%2017")
+    #expect(record["query"]?.string == "updateMask=lastLocation")
+    #expect(record["headers"]?["Authorization"]?.string == "Bearer <redacted>")
+    #expect(record["body"]?.string == "{" && record["accepted"]?.bool == false && record["status"]?.integer == 403)
+    #expect(!record.text.contains(token))
+  }
+
+  @Test("a fault replaces the answer as often as asked, and the update does not count")
+  func faults() throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    try bench.fault(
+      #"{"target":"update","status":503,"times":2,"retry_after":"date+7","retry_info":"3.5s","reason":"BUSY"}"#)
+    for _ in 0..<2 {
+      let reply = bench.update(token: token)
+      #expect(reply.status == 503)
+      #expect(reply.header("retry-after") == "Sat, 21 Nov 2026 09:00:07 GMT")
+      let error = try bench.json(reply)["error"]
+      #expect(error?["status"]?.string == "UNAVAILABLE")
+      #expect(error?["details"]?.text.contains(#""reason":"BUSY""#) == true)
+      #expect(error?["details"]?.text.contains(#""retryDelay":"3.5s""#) == true)
+    }
+    #expect(bench.service.accepted == 0 && bench.service.refused == 2)
+    #expect(bench.update(token: token).status == 200)
+  }
+
+  @Test("a fault by time ends by time, and all end when they are deleted")
+  func faultEnd() throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    try bench.fault(#"{"target":"update","status":500,"for_ms":1000}"#)
+    #expect(bench.update(token: token).status == 500)
+    bench.now = bench.now.advanced(by: 1000)
+    #expect(bench.update(token: token).status == 200)
+    try bench.fault(#"{"target":"token","status":500,"times":99}"#)
+    #expect(bench.send("GET", "/token/driver/t").status == 500)
+    #expect(bench.send("DELETE", "/debug/faults").text == "{\"faults\":[]}\n")
+    #expect(bench.send("GET", "/token/driver/t").status == 200)
+  }
+
+  @Test("an update may be applied though its answer is lost")
+  func lostAnswer() throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    try bench.fault(#"{"target":"update","reset":true,"apply":true}"#)
+    #expect(bench.update(token: token).silence == .reset)
+    #expect(bench.service.accepted == 1)
+    try bench.fault(#"{"target":"update","delay_ms":40}"#)
+    let late = bench.update(token: token)
+    #expect(late.delay == 40 && late.status == 200 && bench.service.accepted == 2)
+  }
+
+  @Test("bodies of another world", arguments: ["html", "empty", "truncated", "huge", "not-json"])
+  func bodies(_ body: String) throws {
+    let bench = try Bench()
+    try bench.fault(#"{"target":"update","body":"\#(body)"}"#)
+    let reply = bench.update(token: try bench.token())
+    #expect(reply.status == 200)
+    switch (body, reply.content) {
+    case ("html", .bytes), ("empty", .bytes), ("not-json", .bytes), ("truncated", .truncated), ("huge", .endless): break
+    default: Issue.record("\(reply.content)")
+    }
+  }
+
+  @Test(
+    "a fault that makes no sense is explained",
+    arguments: [
+      "{}", "[]", #"{"target":"update"}"#, #"{"target":"map","status":503}"#, #"{"target":"update","status":99}"#,
+      #"{"target":"update","status":"503"}"#, #"{"target":"update","status":503,"color":1}"#,
+      #"{"target":"update","token":"expired"}"#,
+      #"{"target":"update","reset":true,"drop":true}"#, #"{"target":"update","status":503,"retry_info":"3"}"#,
+      #"{"target":"update","status":503,"times":0}"#, #"{"target":"update","status":503,"retry_after":"a\r\nb"}"#,
+    ])
+  func badFault(_ body: String) throws {
+    let reply = try Bench().send("POST", "/debug/faults", body: body)
+    #expect(reply.status == 400)
+  }
+
+  @Test(
+    "other paths and methods",
+    arguments: [
+      ("GET", "/", 404), ("GET", "/v2/x", 404), ("PUT", "/v1/providers/p/deliveryVehicles/t", 405),
+      ("DELETE", "/v1/providers/p/deliveryVehicles/t", 501), ("GET", "/v1/providers/p/deliveryVehicles", 501),
+      ("GET", "/v1/providers/p/tasks", 501), ("GET", "/v1/providers/p/deliveryVehicles/a/b", 404),
+      ("PUT", "/debug/stats", 405),
+      ("DELETE", "/token/driver/t", 405), ("GET", "/token/consumer/t", 404), ("GET", "", 404), ("GET", "//", 404),
+    ])
+  func paths(_ method: String, _ path: String, _ status: Int) throws {
+    #expect(try Bench().send(method, path).status == status)
+  }
+
+  @Test("text of a client cannot move the cursor")
+  func plain() {
+    #expect(UpdateLine.plain("a\u{1B}[2J\nb") == #"a\u{1b}[2J\u{a}b"#)
+  }
+}

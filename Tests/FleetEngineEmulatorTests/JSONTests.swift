@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import FleetEngineEmulator
+
+@Suite struct JSONTests {
+  @Test(
+    "a document comes back as it was written",
+    arguments: [
+      #"{"b":1,"a":[true,false,null],"c":{"d":-0.5e+10}}"#, "[]", "{}", "0", "-1.50", #""a\"b\\c\n""#, #""é😀""#,
+    ])
+  func roundTrip(_ text: String) throws {
+    #expect(try JSONParser.parse(Array(text.utf8)).text == text)
+  }
+
+  @Test("escapes are read, surrogate pairs too")
+  func escapes() throws {
+    let parsed = try JSONParser.parse(Array(#""\u0041\/\t\uD83D\uDE00""#.utf8))
+    #expect(parsed.string == "A/\t😀")
+  }
+
+  @Test(
+    "what is not JSON is refused",
+    arguments: [
+      "", " ", "{", "[1,]", "{\"a\":1,}", "{a:1}", "{\"a\":1,\"a\":2}", "01", "1.", ".5", "+1", "1e", "NaN", "tru",
+      "\"a",
+      "\"\u{1}\"", #""\x""#, #""\u12""#, #""\uD800""#, #""\uD800\u0041""#, "1 2", "// no\n1", "'a'",
+      String(repeating: "[", count: 200) + String(repeating: "]", count: 200),
+    ])
+  func malformed(_ text: String) {
+    #expect(throws: JSONError.self) { try JSONParser.parse(Array(text.utf8)) }
+  }
+
+  @Test("bytes that are not UTF-8 are refused")
+  func notUTF8() {
+    #expect(throws: JSONError.self) { try JSONParser.parse([0x22, 0xFF, 0x22]) }
+  }
+
+  @Test("any cut or flipped byte of a document is read or refused, never a trap")
+  func mutilated() {
+    let document = Array(#"{"a":[1.5e3,"\u00e9\uD83D\uDE00é"],"b":{"c":null}}"#.utf8)
+    for index in document.indices {
+      _ = try? JSONParser.parse(Array(document[..<index]))
+      for bit in 0..<8 {
+        var changed = document
+        changed[index] ^= 1 << bit
+        _ = try? JSONParser.parse(changed)
+      }
+    }
+  }
+
+  @Test(
+    "a number is whole when its value is",
+    arguments: [("12", 12), ("1.0", 1), ("1e2", 100), ("-0", 0)] as [(String, Int64)])
+  func whole(_ text: String, _ value: Int64) {
+    #expect(JSON.number(text).integer == value)
+  }
+
+  @Test("a number that is not whole, or too large, is no integer", arguments: ["1.5", "1e300", "9223372036854775808"])
+  func notWhole(_ text: String) {
+    #expect(JSON.number(text).integer == nil)
+  }
+
+  @Test("base64 goes both ways, and what is not base64 is refused")
+  func base64() {
+    for count in 0..<20 {
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37 + 250) }
+      #expect(Base64.decode(Base64.encodeURL(bytes), alphabet: .url) == bytes)
+    }
+    #expect(Base64.decode("//4=", alphabet: .standard) == [0xFF, 0xFE])
+    for bad in ["//4", "/", "//4==", "__4=", "a b=", "===="] {
+      #expect(Base64.decode(bad, alphabet: .standard) == nil, "\(bad)")
+    }
+  }
+}

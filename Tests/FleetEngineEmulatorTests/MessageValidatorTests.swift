@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import FleetEngineEmulator
+
+@Suite struct MessageValidatorTests {
+  private func check(_ text: String) throws -> JSON {
+    try MessageValidator.check(
+      try JSONParser.parse(Array(text.utf8)), as: DeliverySchema.vehicle, at: "delivery_vehicle")
+  }
+
+  private func checkLocation(_ text: String) throws -> JSON {
+    try check("{\"lastLocation\":{\(text)}}")
+  }
+
+  @Test(
+    "what Google's documentation allows passes unchanged",
+    arguments: [
+      #""supplementalLocation":{"latitude":48.1,"longitude":11.5}"#,
+      #""supplementalLocation":{"latitude":-90,"longitude":180}"#,
+      #""supplementalLocation":{}"#, #""heading":0"#, #""heading":359"#, #""speed":0.0"#, #""altitude":-12.5"#,
+      #""supplementalLocationTime":"2026-11-21T09:00:00.250Z""#,
+      #""supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION""#,
+      #""timeSinceUpdate":0"#, #""isRoadSnapped":false"#, #""isGpsSensorEnabled":true"#, #""flpHeadingDegrees":12"#,
+    ])
+  func accepted(_ fields: String) throws {
+    #expect(try checkLocation(fields).text == "{\"lastLocation\":{\(fields)}}")
+  }
+
+  @Test(
+    "unknown names, wrong types, wrong ranges and the server's own fields are refused as INVALID_ARGUMENT",
+    arguments: [
+      #""colour":"red""#, #""supplemental_location":{"latitude":1,"longitude":1}"#, #""heading":360"#, #""heading":-1"#,
+      #""heading":87.5"#, #""heading":"87""#, #""heading":true"#, #""speed":"12""#, #""speed":"NaN""#,
+      #""speed":1e999"#,
+      #""speed":[1]"#, #""speed":{"value":1}"#, #""supplementalLocation":{"latitude":90.1,"longitude":0}"#,
+      #""supplementalLocation":{"latitude":0,"longitude":-180.5}"#, #""supplementalLocation":{"lat":1,"lon":2}"#,
+      #""supplementalLocation":[48,11]"#, #""supplementalLocationTime":"2026-11-21T09:00:00""#,
+      #""supplementalLocationTime":1795251600"#, #""supplementalLocationSensor":"SEXTANT""#,
+      #""supplementalLocationSensor":7"#, #""locationSensor":"FLEET_ENGINE_LOCATION""#, #""locationSensor":6"#,
+      #""serverTime":"2026-11-21T09:00:00Z""#, #""supplementalLocationAccuracy":-1"#, #""timeSinceUpdate":-1"#,
+      #""timeSinceUpdate":2147483648"#, #""isRoadSnapped":"true""#,
+    ])
+  func refused(_ fields: String) {
+    let error = #expect(throws: APIError.self) { try checkLocation(fields) }
+    #expect(error?.code == .invalidArgument)
+    #expect(error?.field?.hasPrefix("delivery_vehicle.lastLocation") == true)
+  }
+
+  @Test(
+    "the rest of a vehicle is checked as well",
+    arguments: [
+      #"{"navigationStatus":"LOST"}"#, #"{"currentRouteSegment":"not base64!"}"#, #"{"remainingDuration":"3.5"}"#,
+      #"{"remainingVehicleJourneySegments":[{"drivingDistanceMeters":1}]}"#, #"{"pastLocations":{}}"#,
+      #"{"pastLocations":[{"speed":1},{"speed":"x"}]}"#, #"{"type":9}"#, "[]", "1", "null",
+    ])
+  func refusedVehicle(_ text: String) {
+    #expect(throws: APIError.self) { try check(text) }
+  }
+
+  @Test("at most 100 attributes are allowed")
+  func attributes() throws {
+    func vehicle(_ count: Int) -> String {
+      let attributes = Array(repeating: #"{"key":"a","stringValue":"b"}"#, count: count).joined(separator: ",")
+      return "{\"attributes\":[\(attributes)]}"
+    }
+    _ = try check(vehicle(100))
+    #expect(throws: APIError.self) { try check(vehicle(101)) }
+  }
+
+  @Test("enums given as numbers become names, nulls go, and an answer can have numbers again")
+  func normalised() throws {
+    let checked = try checkLocation(#""supplementalLocationSensor":5,"speed":null"#)
+    #expect(checked.text == #"{"lastLocation":{"supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION"}}"#)
+    let numeric = MessageValidator.withNumericEnums(checked, as: .message(DeliverySchema.vehicle))
+    #expect(numeric.text == #"{"lastLocation":{"supplementalLocationSensor":5}}"#)
+  }
+
+  @Test("input-only fields are not in an answer")
+  func answer() throws {
+    let vehicle = try check(#"{"lastLocation":{"speed":1,"timeSinceUpdate":4},"pastLocations":[{"speed":2}]}"#)
+    #expect(MessageValidator.answer(vehicle, as: DeliverySchema.vehicle).text == #"{"lastLocation":{"speed":1}}"#)
+  }
+
+  @Test(
+    "durations",
+    arguments: [
+      ("3s", true), ("-3.500s", true), ("0.000000001s", true), ("3", false), ("s", false), ("3.s", false),
+      ("--3s", false), ("3.0000000001s", false), ("315576000001s", false), ("1e3s", false),
+    ])
+  func duration(_ text: String, _ valid: Bool) {
+    #expect(MessageValidator.isDuration(text) == valid)
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import FleetEngineEmulator
+
+@Suite struct UpdateMaskTests {
+  @Test(
+    "paths in lowerCamelCase that name fields pass",
+    arguments: [
+      "lastLocation", "lastLocation,pastLocations", "lastLocation.supplementalLocation.latitude", "type,attributes",
+    ])
+  func accepted(_ text: String) throws {
+    #expect(try UpdateMask(text).paths == text.split(separator: ",").map(String.init))
+  }
+
+  @Test(
+    "anything else is refused",
+    arguments: [
+      "last_location", "colour", "lastLocation,", ",lastLocation", "lastLocation pastLocations", "pastLocations.speed",
+      "lastLocation.colour", "lastLocation.", "name", "*",
+    ])
+  func refused(_ text: String) {
+    let error = #expect(throws: APIError.self) { try UpdateMask(text) }
+    #expect(error?.code == .invalidArgument)
+  }
+
+  @Test("an empty mask is refused in Google's words")
+  func empty() {
+    let error = #expect(throws: APIError.self) { try UpdateMask("") }
+    #expect(error?.message == "update_mask cannot be empty")
+  }
+
+  @Test("what the mask names is replaced whole, or removed, and the rest stays")
+  func apply() throws {
+    let stored: JSON = ["type": "AUTO", "lastLocation": ["speed": 1, "heading": 2], "attributes": []]
+    let update: JSON = ["type": "BICYCLE", "lastLocation": ["speed": 3]]
+    #expect(
+      try UpdateMask("lastLocation,attributes").apply(update, to: stored).text
+        == #"{"type":"AUTO","lastLocation":{"speed":3}}"#)
+    #expect(
+      try UpdateMask("lastLocation.speed").apply(update, to: stored)["lastLocation"]?.text
+        == #"{"speed":3,"heading":2}"#)
+  }
+
+  @Test("a response mask trims the answer")
+  func response() throws {
+    let answer: JSON = ["name": "n", "lastLocation": ["speed": 1, "heading": 2]]
+    #expect(try ResponseMask.trim(answer, to: "name").text == #"{"name":"n"}"#)
+    #expect(
+      try ResponseMask.trim(answer, to: "last_location.speed,name").text == #"{"lastLocation":{"speed":1},"name":"n"}"#)
+    #expect(try ResponseMask.trim(answer, to: "*") == answer)
+    #expect(throws: APIError.self) { try ResponseMask.trim(answer, to: "names") }
+  }
+}
