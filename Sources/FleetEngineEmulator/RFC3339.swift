@@ -98,7 +98,8 @@ package enum RFC3339 {
 
   private static func date(_ milliseconds: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let day = floorDivide(milliseconds, 86_400_000)
-    var year = 1970 + floorDivide(day, 366)
+    // At most a few years early, never late.
+    var year = 1970 + floorDivide(day, day < 0 ? 365 : 366)
     while days(year: year + 1, month: 1, day: 1) <= day { year += 1 }
     var month: Int64 = 1
     while month < 12, days(year: year, month: month + 1, day: 1) <= day { month += 1 }
