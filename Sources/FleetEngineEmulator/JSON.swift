@@ -133,6 +133,15 @@ extension JSON {
   }
 
   private static func quote(_ text: String, to out: inout String) {
+    let isPlain = text.utf8.allSatisfy {
+      $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
+    }
+    if isPlain {
+      out += "\""
+      out += text
+      out += "\""
+      return
+    }
     out += "\""
     for scalar in text.unicodeScalars {
       switch scalar {
