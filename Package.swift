@@ -83,6 +83,7 @@ let package = Package(
     platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"]),
     platform("HTTPClient", ["Timekeeping", "HTTPMessages", "EventLoop", "CCurl"]),
     platform("SerialPort", ["SystemCalls", "EventLoop"]),
+    platform("ControlSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
     platform("RouteFile", ["Timekeeping", "Positioning", "CExpat"]),
     platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
 
@@ -92,7 +93,7 @@ let package = Package(
       name: "LocationDaemon",
       dependencies: [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting",
-        "EventLoop", "HTTPClient", "SerialPort", "RouteFile", "ServiceManager", "Configuration", "Release",
+        "EventLoop", "HTTPClient", "SerialPort", "RouteFile", "ServiceManager", "ControlSocket", "Configuration", "Release",
       ], swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationd",

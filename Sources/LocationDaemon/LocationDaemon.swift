@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
+import ControlSocket
 package import EventLoop
 import Glibc
 import HTTPClient
@@ -27,6 +28,7 @@ package final class LocationDaemon {
   private var source: (any FixSource)?
   private var timer: LoopTimer
   private var watchdog: Watchdog?
+  private var control: ControlServer?
   private var signals: [EventSource<Void>] = []
   private var status: StatusLine
   private var hasWarnedOfSimulation = false
@@ -93,6 +95,7 @@ package final class LocationDaemon {
       let source = try makeSource(settings.source)
       self.source = source
       source.start()
+      listen()
       loop.defer { [notifier] in _ = notifier.ready() }
       return try loop.run()
     } catch let error as DaemonError {
@@ -190,6 +193,20 @@ package final class LocationDaemon {
     guard fix.quality == .simulated, !hasWarnedOfSimulation, !settings.fleetEngine.isLoopback else { return }
     hasWarnedOfSimulation = true
     write(.simulatedSource(endpoint: settings.fleetEngine.endpoint))
+  }
+
+  // MARK: - Questions
+
+  /// Answers `fleet-locationctl`. Without the socket the daemon does its work all the same.
+  private func listen() {
+    guard let path = ControlAnswers.socketPath else { return }
+    do {
+      control = try ControlServer(loop: loop, path: path) { [unowned self] question in
+        ControlAnswers.answer(question) { agent.report(at: loop.now.boot) }
+      }
+    } catch {
+      write(.settingsWarning(error.message))
+    }
   }
 
   // MARK: - The service

@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /// Seconds since 1970 of SOURCE_DATE_EPOCH when this was built.
 int64_t fleet_build_epoch(void);
@@ -17,3 +18,9 @@ static inline void fleet_getopt_restart(void) { optind = 0; }
 static inline int fleet_optind(void) { return optind; }
 static inline int fleet_optopt(void) { return optopt; }
 static inline const char *fleet_optarg(void) { return optarg; }
+
+/// Takes a connection off a listening socket, closed on exec and not blocking (accept4 needs _GNU_SOURCE).
+int fleet_accept(int listener);
+
+/// Who connected at the other end of a Unix socket, as the kernel saw it then (SO_PEERCRED; struct ucred needs _GNU_SOURCE).
+int fleet_peer(int socket, uid_t *user, gid_t *group);

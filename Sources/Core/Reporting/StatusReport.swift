@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import FleetEngine
+import Positioning
+package import Timekeeping
+
+/// What a person or a script may ask of a running daemon. Ages and lifetimes are in seconds; no coordinates.
+package struct StatusReport: Equatable, Sendable, Encodable {
+  package struct Fix: Equatable, Sendable, Encodable {
+    package var mode: Int
+    package var quality: String
+    package var satellites: Int?
+    /// Metres.
+    package var horizontalAccuracy: Double?
+    package var age: Int64
+    package var isParked: Bool
+  }
+
+  package struct Failure: Equatable, Sendable, Encodable {
+    package var category: String
+    package var message: String
+    package var since: Int64
+    package var retryIn: Int64
+  }
+
+  /// The same line as in `systemctl status`.
+  package var summary: String
+  package var isOnline: Bool
+  /// What is being read; nil when there is none.
+  package var source: String?
+  /// Why there is none.
+  package var sourceTrouble: String?
+  package var fix: Fix?
+  /// Age of the last accepted update.
+  package var lastUpdate: Int64?
+  /// What is left of the token's life.
+  package var token: Int64?
+  package var tokenTrouble: String?
+  package var failure: Failure?
+  package var backlog: Int
+  package var explanation: Explanation
+  /// Counts since the start, by name.
+  package var counters: [String: Int]
+}
+
+extension VehicleAgent {
+  package func report(at now: BootInstant) -> StatusReport {
+    var report = StatusReport(
+      summary: status(at: now), isOnline: isOnline, backlog: delivery.backlog.count,
+      explanation: explanation(at: now), counters: statistics.counters)
+    switch source {
+    case .reading(let name): report.source = name
+    case .lost(let why): report.sourceTrouble = why
+    }
+    if let lastFix, policy.newest != nil {
+      report.fix = StatusReport.Fix(
+        mode: lastFix.mode.rawValue, quality: lastFix.quality.rawValue, satellites: lastFix.satellites,
+        horizontalAccuracy: lastFix.horizontalAccuracy, age: (now - policy.newestAt).wholeSeconds,
+        isParked: policy.isParked)
+    }
+    report.lastUpdate = delivery.lastAcceptedAt.map { (now - $0).wholeSeconds }
+    report.token = tokens.token(at: now).map { ($0.deadline - now).wholeSeconds }
+    report.tokenTrouble = tokens.lastFailure?.message
+    report.failure = delivery.failure.map { failure in
+      StatusReport.Failure(
+        category: failure.category.rawValue, message: failure.message,
+        since: delivery.failingSince.map { (now - $0).wholeSeconds } ?? 0,
+        retryIn: max((delivery.earliest - now).wholeSeconds, 0))
+    }
+    return report
+  }
+}
+
+extension Statistics {
+  /// Every count under a name of its own, as in `fixes`, `rejected.stale`, `failed.network`.
+  package var counters: [String: Int] {
+    var counters = [
+      "fixes": fixes, "attempts": attempts, "accepted": accepted, "backfilled": backfilled,
+      "tokenFetches": tokenFetches, "tokens": tokens,
+    ]
+    for (reason, count) in rejected { counters["rejected.\(reason.rawValue)"] = count }
+    for (category, count) in failed { counters["failed.\(category.rawValue)"] = count }
+    for (reason, count) in removed { counters["removed.\(reason.rawValue)"] = count }
+    for (reason, count) in tokenFailures { counters["tokenFailed.\(reason)"] = count }
+    return counters
+  }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import SystemCalls
+
+/// Asks the daemon one question and waits for its answer: for command line tools, which have nothing else to do.
+package enum ControlClient {
+  private static let patience = 5
+  private static let longestAnswer = 1 << 20
+
+  /// - Parameters:
+  ///   - path: of the daemon's socket.
+  ///   - question: one line, without its end.
+  /// - Returns: the answer, without its line end.
+  /// - Throws: code `absent` when no daemon runs, `denied`, `silent` after five seconds.
+  package static func ask(_ question: [UInt8], at path: String) throws(ControlSocketError) -> [UInt8] {
+    do throws(Errno) {
+      return try exchange(question + [UInt8(ascii: "\n")], at: path)
+    } catch {
+      switch error.code {
+      case ENOENT, ECONNREFUSED:
+        throw ControlSocketError(
+          .absent, "the daemon does not run (nobody listens at \(path)): systemctl status fleet-locationd", cause: error
+        )
+      case EACCES, EPERM:
+        throw ControlSocketError(
+          .denied, "\(path): permission denied; be root or a member of the group fleet-locationd", cause: error)
+      case EAGAIN, EPIPE, ECONNRESET, EBADMSG:
+        throw ControlSocketError(.silent, "\(path): the daemon does not answer", cause: error)
+      default:
+        throw ControlSocketError(.failed, "\(path): \(error)", cause: error)
+      }
+    }
+  }
+
+  private static func exchange(_ question: [UInt8], at path: String) throws(Errno) -> [UInt8] {
+    let descriptor = try UnixSocket.make(0)
+    var limit = timeval(tv_sec: patience, tv_usec: 0)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, SO_RCVTIMEO, &limit, size) }
+    _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, SO_SNDTIMEO, &limit, size) }
+    try UnixSocket.with(path) { unsafe connect(rawValue, $0, $1) }
+    var rest = question[...]
+    while !rest.isEmpty {
+      let count = try Errno.retrying {
+        unsafe rest.withUnsafeBytes { unsafe send(rawValue, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      }
+      rest = rest.dropFirst(count)
+    }
+    var answer: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    while answer.count < longestAnswer {
+      switch try descriptor.read(into: &buffer) {
+      case .bytes(let count): answer += buffer.prefix(count)
+      case .wouldBlock: throw Errno(EAGAIN)
+      case .end:
+        guard answer.last == UInt8(ascii: "\n") else { throw Errno(EBADMSG) }
+        return answer.dropLast()
+      }
+    }
+    throw Errno(EBADMSG)
+  }
+}
