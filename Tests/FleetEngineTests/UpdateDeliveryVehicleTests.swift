@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import HTTPMessages
+import Positioning
+import Testing
+import Timekeeping
+
+@Suite struct UpdateDeliveryVehicleTests {
+  private static let stamp = Timestamp(milliseconds: 1_795_249_800_250)
+
+  private func location(
+    _ latitude: Double, _ longitude: Double, at stamp: Timestamp = stamp,
+    _ change: (inout VehicleLocation) -> Void = { _ in }
+  ) throws -> VehicleLocation {
+    let coordinate = try #require(Coordinate(latitude: latitude, longitude: longitude))
+    var location = VehicleLocation(coordinate: coordinate, time: stamp)
+    change(&location)
+    return location
+  }
+
+  private func body(_ update: UpdateDeliveryVehicle, _ field: PositionField = .supplemental) throws -> String {
+    let endpoint = FleetEngineEndpoint(
+      origin: "https://fleetengine.googleapis.com", providerID: "p", vehicleID: "v", positionField: field)
+    let request = try #require(update.request(to: endpoint, token: Secret("t")))
+    return String(decoding: request.body, as: UTF8.self)
+  }
+
+  @Test("a bare position, byte for byte")
+  func bare() throws {
+    let text = try body(UpdateDeliveryVehicle(live: location(48.13743, 11.57549)))
+    #expect(
+      text == #"{"lastLocation":{"supplementalLocation":{"latitude":48.13743,"longitude":11.57549},"#
+        + #""supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION","supplementalLocationTime":"2026-11-21T08:30:00.250Z"}}"#
+    )
+  }
+
+  @Test("a full position, byte for byte: sorted keys, seven decimals, the rest one or two, no deprecated field")
+  func full() throws {
+    let live = try location(-33.856_784_449_9, 151.215_296_550_1) {
+      $0.altitude = 21.94
+      $0.speed = 13.888_8
+      $0.heading = 271.4
+      $0.horizontalAccuracy = 3.26
+      $0.verticalAccuracy = 5.04
+      $0.speedAccuracy = 0.256
+      $0.headingAccuracy = 1.25
+    }
+    let text = try body(UpdateDeliveryVehicle(live: live, timeSinceUpdate: 50))
+    #expect(
+      text
+        == #"{"lastLocation":{"altitude":21.9,"altitudeAccuracy":5,"heading":271,"headingAccuracy":1.3,"speed":13.89,"#
+        + #""speedAccuracy":0.26,"supplementalLocation":{"latitude":-33.8567844,"longitude":151.2152966},"#
+        + #""supplementalLocationAccuracy":3.3,"supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION","#
+        + #""supplementalLocationTime":"2026-11-21T08:30:00.250Z","timeSinceUpdate":50}}"#)
+  }
+
+  @Test("a zero latitude is written, and a negative zero is not one")
+  func zero() throws {
+    let text = try body(UpdateDeliveryVehicle(live: location(-0.000_000_01, 9.5) { $0.speed = -0.001 }))
+    #expect(text.contains(#""supplementalLocation":{"latitude":0,"longitude":9.5}"#))
+    #expect(text.contains(#""speed":0,"#))
+  }
+
+  @Test(
+    "a heading is a whole number from 0 to 359",
+    arguments: [(359.7, 0), (359.4, 359), (0.0, 0), (-0.4, 0), (-90, 270), (360, 0), (89.5, 90), (720.2, 0)])
+  func heading(degrees: Double, sent: Int) throws {
+    let text = try body(UpdateDeliveryVehicle(live: location(1, 1) { $0.heading = degrees }))
+    #expect(text.contains("\"heading\":\(sent),"))
+  }
+
+  @Test("a heading that is no number is left out", arguments: [Double.nan, .infinity, 1e300])
+  func noHeading(degrees: Double) throws {
+    let text = try body(UpdateDeliveryVehicle(live: location(1, 1) { $0.heading = degrees }))
+    #expect(degrees == 1e300 || !text.contains("heading"))
+  }
+
+  @Test("the other position fields, byte for byte")
+  func locationField() throws {
+    let live = try location(48.13743, 11.57549, at: Timestamp(seconds: 1_795_249_800)) { $0.horizontalAccuracy = 4 }
+    let text = try body(UpdateDeliveryVehicle(live: live), .location)
+    #expect(
+      text == #"{"lastLocation":{"latlngAccuracy":4,"location":{"latitude":48.13743,"longitude":11.57549},"#
+        + #""locationSensor":"GPS","updateTime":"2026-11-21T08:30:00Z"}}"#)
+  }
+
+  @Test("past locations ride along in their order, and the mask says so")
+  func past() throws {
+    let update = try UpdateDeliveryVehicle(
+      live: location(3, 3),
+      past: [location(1, 1, at: Timestamp(seconds: 100)), location(2, 2, at: Timestamp(seconds: 200))])
+    let endpoint = FleetEngineEndpoint(origin: "https://e.test/", providerID: "my project", vehicleID: "LKW/1")
+    let request = try #require(update.request(to: endpoint, token: Secret("t")))
+    #expect(
+      request.url
+        == "https://e.test/v1/providers/my%20project/deliveryVehicles/LKW%2F1?updateMask=lastLocation%2CpastLocations")
+    let text = String(decoding: request.body, as: UTF8.self)
+    #expect(text.hasPrefix(#"{"lastLocation":{"supplementalLocation":{"latitude":3,"longitude":3}"#))
+    #expect(text.contains(#""pastLocations":[{"supplementalLocation":{"latitude":1,"longitude":1}"#))
+    #expect(
+      text.contains(#""supplementalLocationTime":"1970-01-01T00:01:40Z"},{"supplementalLocation":{"latitude":2,"#))
+  }
+
+  @Test("the request is a PATCH with the token as a secret, a trimmed answer and a deadline")
+  func request() throws {
+    let endpoint = FleetEngineEndpoint(
+      origin: "https://e.test", providerID: "p", vehicleID: "v", deadline: .seconds(7))
+    let request = try #require(
+      try UpdateDeliveryVehicle(live: location(1, 1)).request(to: endpoint, token: Secret("t")))
+    #expect(request.method == .patch)
+    #expect(request.url == "https://e.test/v1/providers/p/deliveryVehicles/v?updateMask=lastLocation")
+    #expect(
+      request.headers == [
+        .init("Authorization", .secret(prefix: "Bearer ", Secret("t"))),
+        .init("Content-Type", .plain("application/json")), .init("X-Goog-FieldMask", .plain("name")),
+      ])
+    #expect(request.deadline == .seconds(7))
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import HTTPMessages
+import Testing
+
+@Suite struct UpdateOutcomeTests {
+  private func failure(
+    _ http: Int, _ body: String, headers: [(name: String, value: String)] = []
+  ) -> UpdateFailure? {
+    let outcome = UpdateOutcome(.response(HTTPResponse(status: http, headers: headers, body: [UInt8](body.utf8))))
+    if case .failed(let failure) = outcome { return failure }
+    return nil
+  }
+
+  private func error(_ status: String, _ message: String = "words", details: String = "") -> String {
+    #"{"error":{"code":0,"message":"\#(message)","status":"\#(status)","details":[\#(details)]}}"#
+  }
+
+  @Test("a JSON object with 2xx is an acknowledgement", arguments: [200, 201, 299])
+  func accepted(http: Int) {
+    #expect(failure(http, #"{"name":"providers/p/deliveryVehicles/v"}"#) == nil)
+    #expect(failure(http, "{}") == nil)
+  }
+
+  @Test("anything else with 2xx is not Fleet Engine", arguments: ["", "<html>", "[]", "\"ok\"", "{\"cut", "\u{0}"])
+  func notFleetEngine(body: String) {
+    #expect(failure(200, body)?.category == .untrusted)
+  }
+
+  @Test(
+    "the status of google.rpc decides, whatever the HTTP number",
+    arguments: [
+      ("CANCELLED", .unavailable), ("UNKNOWN", .unavailable), ("INVALID_ARGUMENT", .rejected),
+      ("DEADLINE_EXCEEDED", .unavailable), ("NOT_FOUND", .missing), ("ALREADY_EXISTS", .rejected),
+      ("PERMISSION_DENIED", .denied), ("UNAUTHENTICATED", .unauthenticated), ("RESOURCE_EXHAUSTED", .throttled),
+      ("FAILED_PRECONDITION", .rejected), ("ABORTED", .unavailable), ("OUT_OF_RANGE", .rejected),
+      ("UNIMPLEMENTED", .rejected), ("INTERNAL", .unavailable), ("UNAVAILABLE", .unavailable),
+      ("DATA_LOSS", .unavailable),
+    ] as [(String, UpdateFailure.Category)])
+  func byStatus(status: String, category: UpdateFailure.Category) {
+    for http in [400, 401, 403, 404, 409, 429, 499, 500, 501, 503, 504] {
+      let failure = failure(http, error(status))
+      #expect(failure?.category == category)
+      #expect(failure?.status == status)
+      #expect(failure?.httpStatus == http)
+      #expect(failure?.message == "\(status): words")
+    }
+  }
+
+  @Test(
+    "without a status the number decides, and a web page is nobody's judgement",
+    arguments: [
+      (302, .untrusted, .untrusted), (400, .rejected, .untrusted), (401, .unauthenticated, .untrusted),
+      (403, .denied, .untrusted), (404, .missing, .untrusted), (405, .rejected, .untrusted),
+      (407, .rejected, .untrusted), (408, .unavailable, .unavailable), (413, .rejected, .rejected),
+      (429, .throttled, .throttled), (499, .unavailable, .unavailable), (500, .unavailable, .unavailable),
+      (502, .unavailable, .unavailable), (503, .unavailable, .unavailable), (504, .unavailable, .unavailable),
+      (511, .untrusted, .untrusted), (599, .unavailable, .unavailable),
+    ] as [(Int, UpdateFailure.Category, UpdateFailure.Category)])
+  func byNumber(http: Int, json: UpdateFailure.Category, page: UpdateFailure.Category) {
+    #expect(failure(http, "{}")?.category == json)
+    #expect(failure(http, #"{"error":"old style"}"#)?.category == json)
+    #expect(failure(http, error("SOMETHING_NEW"))?.category == json)
+    #expect(failure(http, "<html>Error")?.category == page)
+    #expect(failure(http, "")?.category == page)
+  }
+
+  @Test("every way in which no answer comes has its category", arguments: TransportFailure.Kind.allCases)
+  func transport(kind: TransportFailure.Kind) {
+    let expected: UpdateFailure.Category =
+      switch kind {
+      case .unresolved, .unreachable, .timedOut, .broken, .local: .network
+      case .certificateNotYetValid: .clock
+      case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .untrusted
+      }
+    #expect(UpdateOutcome(.failure(TransportFailure(kind, "why"))) == .failed(UpdateFailure(expected, "why")))
+  }
+
+  @Test("the longer of Retry-After and RetryInfo is the server's wish")
+  func retryAfter() {
+    func info(_ delay: String) -> String {
+      #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"\#(delay)"}"#
+    }
+    let exhausted = "RESOURCE_EXHAUSTED"
+    #expect(failure(429, error(exhausted))?.retryAfter == nil)
+    #expect(failure(429, error(exhausted, details: info("3.5s")))?.retryAfter == .milliseconds(3500))
+    #expect(failure(429, error(exhausted), headers: [("Retry-After", "7")])?.retryAfter == .seconds(7))
+    let both = failure(429, error(exhausted, details: info("20s")), headers: [("retry-after", "7")])
+    #expect(both?.retryAfter == .seconds(20))
+    #expect(failure(503, "<html>", headers: [("Retry-After", "30")])?.retryAfter == .seconds(30))
+    #expect(failure(429, error(exhausted, details: info("99999999999s")))?.retryAfter == .seconds(900))
+    for unreadable in ["-3s", "3", "nans", "infs", "0x1p3s", "1s2s", "s", "", "1e9s"] {
+      #expect(failure(429, error(exhausted, details: info(unreadable)))?.retryAfter == nil, "\(unreadable)")
+    }
+    let header: [(name: String, value: String)] = [
+      ("Date", "Sat, 21 Nov 2026 08:30:00 GMT"), ("Retry-After", "Sat, 21 Nov 2026 08:31:00 GMT"),
+    ]
+    #expect(failure(429, error(exhausted), headers: header)?.retryAfter == .seconds(60))
+  }
+
+  @Test("a server's words are cut to one line of a bearable length")
+  func words() throws {
+    let long = try #require(failure(400, error("INVALID_ARGUMENT", String(repeating: "x", count: 5000))))
+    #expect(long.message.count < 250)
+    let lines = try #require(failure(400, error("INVALID_ARGUMENT", #"one\ntwo\u0007"#)))
+    #expect(lines.message == "INVALID_ARGUMENT: one two ")
+    #expect(failure(403, "<html>")?.message.contains("captive portal") == true)
+  }
+}

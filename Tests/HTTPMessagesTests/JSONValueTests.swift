@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Testing
+
+@Suite struct JSONValueTests {
+  private func parse(_ text: String) throws -> JSONValue { try JSONValue(parsing: [UInt8](text.utf8)) }
+
+  @Test("values keep their kind")
+  func kinds() throws {
+    let value = try parse(#"{"a":null,"b":true,"c":42,"d":1.5,"e":"x","f":[1,"2"],"g":{"h":9007199254740993}}"#)
+    #expect(value.value(at: "a") == nil)
+    #expect(value.value(at: "b") == .bool(true))
+    #expect(value.value(at: "c") == .integer(42))
+    #expect(value.value(at: "d") == .number(1.5))
+    #expect(value.value(at: "e")?.string == "x")
+    #expect(value.value(at: "f")?.array == [.integer(1), .string("2")])
+    #expect(value.value(at: "g.h")?.integer == 9_007_199_254_740_993)
+  }
+
+  @Test("a path finds nested keys, and a key that itself holds dots")
+  func paths() throws {
+    let value = try parse(#"{"data":{"token":"inner"},"data.token":"outer","a.b":{"c":1},"x":{"y.z":2}}"#)
+    #expect(value.value(at: "data.token")?.string == "outer")
+    #expect(value.value(at: "x.y.z")?.integer == 2)
+    for path in ["", ".", "data.", ".token", "data.token.more", "none"] {
+      #expect(value.value(at: path) == nil, "\(path)")
+    }
+  }
+
+  @Test("whole numbers are read from numbers and strings, and nothing else")
+  func integers() throws {
+    let value = try parse(#"[1.0,"17",1e3,1e300,"1e3","x",true,-0.5]"#)
+    #expect(value.array?.map(\.integer) == [1, 17, 1000, nil, nil, nil, nil, 0])
+  }
+
+  @Test(
+    "what is not JSON throws, and nothing traps",
+    arguments: ["", " ", "<html>", "{", #"{"a":}"#, "nul", "\u{0}", "[1,]x", #"{"a":1}{"b":2}"#])
+  func notJSON(text: String) {
+    #expect(throws: (any Error).self) { try parse(text) }
+  }
+
+  @Test("deep nesting, and bytes that are not UTF-8, throw")
+  func hostile() {
+    #expect(throws: (any Error).self) { try parse(String(repeating: "[", count: 100_000)) }
+    #expect(throws: (any Error).self) { try JSONValue(parsing: [0x22, 0xFF, 0xFE, 0x22]) }
+  }
+
+  @Test("headers are found in any case, the first of a name")
+  func headers() {
+    let response = HTTPResponse(status: 200, headers: [("RETRY-after", "1"), ("Retry-After", "2")])
+    #expect(response.header("retry-After") == "1")
+    #expect(response.header("date") == nil)
+  }
+
+  @Test("everything but the unreserved characters is percent-encoded, byte by byte")
+  func percentEncoding() {
+    #expect("truck-17_a.b~c".percentEncoded == "truck-17_a.b~c")
+    #expect("LKW 1/ä?#%".percentEncoded == "LKW%201%2F%C3%A4%3F%23%25")
+    #expect("".percentEncoded == "")
+  }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@Suite struct RetryAfterTests {
+  private static let date = "Sat, 21 Nov 2026 08:30:00 GMT"
+
+  @Test(
+    "seconds, or a date against the answer's own",
+    arguments: [
+      ("0", nil, 0), ("120", nil, 120), ("86400", nil, 900), ("99999999999999999", nil, 900),
+      ("Sat, 21 Nov 2026 08:31:30 GMT", date, 90), ("Sat, 21 Nov 2026 08:00:00 GMT", date, 0),
+      ("Sun, 22 Nov 2026 08:30:00 GMT", date, 900),
+    ] as [(String, String?, Int64)])
+  func delay(value: String, date: String?, seconds: Int64) {
+    #expect(RetryAfter.delay(value, date: date) == .seconds(seconds))
+  }
+
+  @Test(
+    "what cannot be read is no wish", arguments: ["", "-1", "soon", "1.5", "0x10", "Sat, 21 Nov 2026 08:31:30 GMT"])
+  func unreadable(value: String) {
+    #expect(RetryAfter.delay(value, date: nil) == nil)
+  }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Testing
+
+@Suite struct SecretTests {
+  private let secret = Secret("hunter2")
+
+  private func dumped(_ value: some Any) -> String {
+    var text = ""
+    dump(value, to: &text)
+    return text
+  }
+
+  @Test("a secret prints as redacted, however it is printed")
+  func neverPrints() {
+    let header = HTTPRequest.Header("Authorization", .secret(prefix: "Bearer ", secret))
+    let request = HTTPRequest(method: .get, url: "https://example.com", headers: [header])
+    let holders: [Any] = [
+      secret, Optional(secret) as Any, [secret], ["key": secret], (1, secret), header, header.value, request,
+    ]
+    for holder in holders {
+      #expect(!"\(holder)".contains("hunter2"))
+      #expect(!String(describing: holder).contains("hunter2"))
+      #expect(!String(reflecting: holder).contains("hunter2"))
+      #expect(!dumped(holder).contains("hunter2"))
+    }
+    #expect("\(secret)" == "<redacted>")
+    #expect(secret.debugDescription == "<redacted>")
+    #expect(Mirror(reflecting: secret).children.isEmpty)
+  }
+
+  @Test("its text is given to code that asks by name")
+  func reveal() {
+    #expect(secret.reveal() == "hunter2")
+    #expect(!secret.isEmpty)
+    #expect(Secret("").isEmpty)
+    #expect(secret == Secret("hunter2"))
+    #expect(secret != Secret("hunter3"))
+  }
+}

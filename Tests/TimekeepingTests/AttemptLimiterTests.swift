@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@Suite struct AttemptLimiterTests {
+  /// Attempts as early as they may be.
+  private func greedy(_ count: Int) -> [BootInstant] {
+    var limiter = AttemptLimiter()
+    return (0..<count).map { _ in
+      let at = limiter.earliest
+      limiter.attempted(at: at)
+      return at
+    }
+  }
+
+  @Test("five attempts may follow each other by a second")
+  func burst() {
+    #expect(greedy(5).map { $0.nanoseconds / 1_000_000_000 } == [0, 1, 2, 3, 4])
+  }
+
+  @Test("however eager, there are at most twelve in any minute, and never nine seconds of silence")
+  func anyMinute() {
+    let attempts = greedy(100)
+    for (first, thirteenth) in zip(attempts, attempts.dropFirst(12)) {
+      #expect(thirteenth - first >= .seconds(60))
+    }
+    for (one, next) in zip(attempts, attempts.dropFirst()) {
+      #expect(next - one >= .seconds(1))
+      #expect(next - one < .seconds(9))
+    }
+  }
+
+  @Test("an attempt every five seconds is never delayed")
+  func steady() {
+    var limiter = AttemptLimiter()
+    for index in 0..<100 {
+      let at = BootInstant.boot + .seconds(5 * index)
+      #expect(limiter.earliest <= at)
+      limiter.attempted(at: at)
+    }
+  }
+
+  @Test("a last attempt needs no more than a second after the one before, and room in the minute")
+  func last() {
+    var limiter = AttemptLimiter()
+    #expect(limiter.earliestLast == .boot)
+    for index in 0..<11 { limiter.attempted(at: .boot + .seconds(2 * index)) }
+    #expect(limiter.earliestLast == .boot + .seconds(21))
+    limiter.attempted(at: .boot + .seconds(22))
+    #expect(limiter.earliestLast == .boot + .seconds(60))
+  }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@Suite struct BackoffTests {
+  @Test("each wait is drawn from zero to a bound that doubles up to the cap, and starts anew after a reset")
+  func bounds() {
+    var random = SplitMix64(seed: 1)
+    for _ in 0..<200 {
+      var backoff = Backoff()
+      for bound in [1, 2, 4, 8, 10, 10, 10] {
+        let wait = backoff.next(base: .seconds(1), cap: .seconds(10), using: &random)
+        #expect(wait >= .zero && wait <= .seconds(bound))
+      }
+      backoff.reset()
+      #expect(backoff.next(base: .seconds(1), cap: .seconds(10), using: &random) <= .seconds(1))
+    }
+  }
+
+  @Test("a floor holds, past the cap too")
+  func floor() {
+    var random = SplitMix64(seed: 1)
+    var backoff = Backoff()
+    #expect(backoff.next(base: .seconds(1), cap: .seconds(10), floor: .seconds(60), using: &random) == .seconds(60))
+  }
+
+  @Test("the waits use the whole range, so that a fleet does not come back as one")
+  func jitter() {
+    var random = SplitMix64(seed: 2)
+    var waits: [Double] = []
+    for _ in 0..<1000 {
+      var backoff = Backoff()
+      waits.append(backoff.next(base: .seconds(10), cap: .seconds(10), using: &random).inSeconds)
+    }
+    for tenth in 0..<10 {
+      #expect((50...150).contains(waits.count { Int($0) == tenth }))
+    }
+  }
+
+  @Test("thousands of failures overflow nothing")
+  func manyFailures() {
+    var random = SplitMix64(seed: 3)
+    var backoff = Backoff()
+    for _ in 0..<5000 {
+      #expect(backoff.next(base: .seconds(20), cap: .seconds(300), using: &random) <= .seconds(300))
+    }
+  }
+}
