@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@Suite struct TokenAgentTests {
+  private let endpoint = TokenEndpoint(
+    urlTemplate: "https://t.test/{vehicle_id}",
+    format: TokenResponseFormat(tokenKey: "token", expirationKey: "seconds", expiration: .relativeSeconds))
+
+  private func agent(_ context: AuthorizationContext?) -> TokenAgent {
+    TokenAgent(context: context, endpoint: endpoint, buildDate: Fixture.buildDate, seed: 1)
+  }
+
+  private func answer(_ life: Int = 600, serial: Int = 0, vehicle: String = "truck-17") -> HTTPOutcome {
+    let token = Fixture.token(Fixture.claims(vehicle: vehicle, serial: serial))
+    return .response(Fixture.response(#"{"token":"\#(token)","seconds":\#(life)}"#))
+  }
+
+  private let down = HTTPOutcome.failure(TransportFailure(.unreachable, "refused"))
+
+  private func fetchID(_ effects: [TokenAgent.Effect]) throws -> UInt64 {
+    guard effects.count == 1, case .fetch(let id, _)? = effects.first else {
+      Issue.record("not one fetch: \(effects)")
+      throw Fixture.failure { throw TokenFailure(.missingData, "") } ?? TokenFailure(.missingData, "")
+    }
+    return id
+  }
+
+  private func retry(_ effects: [TokenAgent.Effect]) throws -> Duration {
+    if case .failed(_, let retry)? = effects.first { return retry }
+    if case .keepsBeingRefused(let retry)? = effects.first { return retry }
+    return try #require(nil)
+  }
+
+  /// An agent that got its token at second 0.
+  private func supplied(life: Int = 600) throws -> TokenAgent {
+    var agent = agent(try Fixture.context())
+    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
+    _ = agent.handle(.answered(id: id, answer(life)), at: Fixture.moment(0))
+    return agent
+  }
+
+  @Test("needed: one fetch, and no second while it is under way; then the token, until its very end")
+  func singleFlight() throws {
+    var agent = agent(try Fixture.context())
+    #expect(agent.token(at: .boot) == nil)
+    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
+    #expect(agent.handle(.needed, at: Fixture.moment(1)).isEmpty)
+    #expect(agent.isFetching)
+    #expect(agent.fetchDeadline == .boot + .seconds(15))
+    #expect(agent.handle(.answered(id: id + 1, answer()), at: Fixture.moment(2)).isEmpty)
+    guard case .obtained(let token)? = agent.handle(.answered(id: id, answer()), at: Fixture.moment(2)).first else {
+      Issue.record("no token")
+      return
+    }
+    #expect(agent.token(at: .boot + .seconds(2)) == token)
+    #expect(agent.token(at: .boot + .milliseconds(601_999)) == token)
+    #expect(agent.token(at: .boot + .seconds(602)) == nil)
+    #expect(agent.handle(.answered(id: id, answer()), at: Fixture.moment(3)).isEmpty)
+  }
+
+  @Test("the successor is asked for by an update in the last fifth of the life, never by a timer")
+  func prefetch() throws {
+    var agent = try supplied()
+    #expect(agent.handle(.needed, at: Fixture.moment(479)).isEmpty)
+    #expect(agent.nextDeadline(at: .boot + .seconds(500)) == nil)
+    let old = agent.token(at: .boot + .seconds(480))
+    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(480)))
+    #expect(agent.token(at: .boot + .seconds(481)) == old)
+    _ = agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(482))
+    #expect(agent.token(at: .boot + .seconds(482)) != old)
+    #expect(agent.token(at: .boot + .seconds(1081)) != nil)
+  }
+
+  @Test("of a long life the last ten minutes are enough")
+  func longLife() throws {
+    let token = try #require(supplied(life: 36_000).token(at: .boot))
+    #expect(token.prefetchFrom == .boot + .seconds(35_400))
+  }
+
+  @Test("a provider that is down is not noticed while the old token lives, and retried at once when it is gone")
+  func providerDown() throws {
+    var agent = try supplied()
+    var second = 480.0
+    while second < 600 {
+      for effect in agent.handle(.needed, at: Fixture.moment(second)) {
+        guard case .fetch(let id, _) = effect else { continue }
+        let wait = try retry(agent.handle(.answered(id: id, down), at: Fixture.moment(second)))
+        #expect(wait >= .seconds(1) && wait <= .seconds(10))
+      }
+      #expect(agent.token(at: Fixture.moment(second).boot) != nil)
+      // A prefetch has no timer.
+      #expect(agent.nextDeadline(at: Fixture.moment(second).boot) == nil)
+      second += 10
+    }
+    let effects = agent.handle(.needed, at: Fixture.moment(600))
+    #expect(agent.token(at: .boot + .seconds(600)) == nil)
+    #expect(agent.isFetching == !effects.isEmpty)
+  }
+
+  @Test("without a token a failed fetch has a deadline for the next, and none before it")
+  func backoff() throws {
+    var agent = agent(try Fixture.context())
+    var now = 0.0
+    for _ in 0..<50 {
+      let id = try fetchID(agent.handle(.needed, at: Fixture.moment(now)))
+      _ = agent.handle(.answered(id: id, down), at: Fixture.moment(now))
+      let next = try #require(agent.nextDeadline(at: Fixture.moment(now).boot))
+      let wait = (next - .boot).inSeconds - now
+      #expect(wait >= 0.99 && wait <= 10)
+      #expect(agent.handle(.needed, at: Fixture.moment(now + wait - 0.5)).isEmpty)
+      now = (Double(next.nanoseconds) / 1e6).rounded(.up) / 1e3
+    }
+    #expect(agent.lastFailure?.reason == .transport(.unreachable))
+  }
+
+  @Test("the provider's Retry-After is a floor that no network event lifts")
+  func pushback() throws {
+    var agent = agent(try Fixture.context())
+    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
+    let busy = Fixture.response("{}", status: 503, headers: [("Retry-After", "120")])
+    #expect(try retry(agent.handle(.answered(id: id, .response(busy)), at: Fixture.moment(0))) == .seconds(120))
+    _ = agent.handle(.networkUp, at: Fixture.moment(60))
+    #expect(agent.handle(.needed, at: Fixture.moment(119)).isEmpty)
+    _ = try fetchID(agent.handle(.needed, at: Fixture.moment(120)))
+  }
+
+  @Test("a network that comes up cuts a wait short, once in half a minute")
+  func networkUp() throws {
+    var agent = agent(try Fixture.context())
+    for (second, isKick) in [(0.0, true), (10, false), (30, true)] {
+      if agent.nextDeadline(at: Fixture.moment(second).boot) ?? .boot <= Fixture.moment(second).boot {
+        let id = try fetchID(agent.handle(.needed, at: Fixture.moment(second)))
+        let page = Fixture.response("<html>")
+        _ = agent.handle(.answered(id: id, .response(page)), at: Fixture.moment(second))
+      }
+      let before = agent.nextDeadline(at: Fixture.moment(second).boot)
+      _ = agent.handle(.networkUp, at: Fixture.moment(second))
+      let after = agent.nextDeadline(at: Fixture.moment(second).boot)
+      if isKick { #expect(after ?? .boot <= Fixture.moment(second + 9).boot) } else { #expect(before == after) }
+    }
+  }
+
+  @Test("the first refusal costs one fresh token; the next slow everything down until a request is accepted")
+  func refusals() throws {
+    var agent = try supplied()
+    let first = try #require(agent.token(at: .boot))
+    #expect(agent.handle(.refused(first), at: Fixture.moment(100)).isEmpty)
+    #expect(agent.token(at: .boot + .seconds(100)) == nil)
+    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(100)))
+    _ = agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(100))
+    let second = try #require(agent.token(at: .boot + .seconds(100)))
+    // A late answer to the token before says nothing of this one.
+    #expect(agent.handle(.refused(first), at: Fixture.moment(100)).isEmpty)
+    #expect(agent.token(at: .boot + .seconds(100)) == second)
+    let wait = try retry(agent.handle(.refused(second), at: Fixture.moment(101)))
+    #expect(wait >= .seconds(60) && wait <= .seconds(900))
+    _ = agent.handle(.networkUp, at: Fixture.moment(110))
+    #expect(agent.handle(.needed, at: Fixture.moment(160.9)).isEmpty)
+    let again = try fetchID(agent.handle(.needed, at: Fixture.moment(101 + wait.inSeconds + 0.01)))
+    _ = agent.handle(.answered(id: again, answer(serial: 3)), at: Fixture.moment(1100))
+    _ = agent.handle(.accepted, at: Fixture.moment(1101))
+    let third = try #require(agent.token(at: .boot + .seconds(1101)))
+    // All is forgotten: the next refusal is a first again.
+    #expect(agent.handle(.refused(third), at: Fixture.moment(1200)).isEmpty)
+    _ = try fetchID(agent.handle(.needed, at: Fixture.moment(1200)))
+  }
+
+  @Test("another vehicle: the token is dropped, the fetch under way cancelled, its answer ignored")
+  func otherVehicle() throws {
+    var agent = try supplied()
+    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(500)))
+    let other = try Fixture.context("truck-18")
+    #expect(agent.handle(.configured(other, endpoint), at: Fixture.moment(501)) == [.cancelFetch(id: id)])
+    #expect(agent.token(at: .boot + .seconds(501)) == nil)
+    #expect(agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(502)).isEmpty)
+    #expect(agent.token(at: .boot + .seconds(502)) == nil)
+    let effects = agent.handle(.needed, at: Fixture.moment(502))
+    guard case .fetch(_, let request)? = effects.first else {
+      Issue.record("no fetch: \(effects)")
+      return
+    }
+    #expect(request.url == "https://t.test/truck-18")
+  }
+
+  @Test("the same settings change nothing; another provider keeps the token that still lives")
+  func sameVehicle() throws {
+    var agent = try supplied()
+    let token = agent.token(at: .boot)
+    let context = try Fixture.context()
+    #expect(agent.handle(.configured(context, endpoint), at: Fixture.moment(1)).isEmpty)
+    var elsewhere = endpoint
+    elsewhere.urlTemplate = "https://other.test/"
+    #expect(agent.handle(.configured(context, elsewhere), at: Fixture.moment(2)).isEmpty)
+    #expect(agent.token(at: .boot + .seconds(2)) == token)
+  }
+
+  @Test("a token for another vehicle is not kept")
+  func foreign() throws {
+    var agent = agent(try Fixture.context())
+    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
+    _ = try retry(agent.handle(.answered(id: id, answer(vehicle: "truck-18")), at: Fixture.moment(0)))
+    #expect(agent.lastFailure?.reason == .wrongVehicle)
+    #expect(agent.token(at: .boot) == nil)
+  }
+
+  @Test("without a vehicle it fails by name and asks nobody")
+  func noContext() throws {
+    var agent = agent(nil)
+    let wait = try retry(agent.handle(.needed, at: Fixture.moment(0)))
+    #expect(agent.lastFailure?.reason == .missingAuthorizationContext)
+    #expect(agent.nextDeadline(at: .boot) == .boot + wait)
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@Suite struct TokenClaimsTests {
+  private func failure(_ text: String) throws -> TokenFailure? {
+    let context = try Fixture.context()
+    return Fixture.failure { try TokenClaims(of: Secret(text)).check(for: context) }
+  }
+
+  @Test("a token for this vehicle passes, and one for any vehicle", arguments: ["truck-17", "*"])
+  func good(vehicle: String) throws {
+    #expect(try failure(Fixture.token(Fixture.claims(vehicle: vehicle))) == nil)
+  }
+
+  @Test("claims are read from their payload, of any length of padding", arguments: ["a", "ab", "abc", "abcd"])
+  func padding(filler: String) throws {
+    let text = Fixture.token(#"{"x":"\#(filler)","iat":100,"exp":"200","authorization":{"deliveryvehicleid":"ä/?>"}}"#)
+    let claims = try TokenClaims(of: Secret(text))
+    #expect(claims.issuedAt == Timestamp(seconds: 100))
+    #expect(claims.expiresAt == Timestamp(seconds: 200))
+    #expect(claims.deliveryVehicleID == "ä/?>")
+  }
+
+  @Test("a token for another vehicle is refused, and the message names both")
+  func wrongVehicle() throws {
+    let failure = try failure(Fixture.token(Fixture.claims(vehicle: "truck-18")))
+    #expect(failure?.reason == .wrongVehicle)
+    #expect(failure?.message.contains("truck-18") == true && failure?.message.contains("truck-17") == true)
+  }
+
+  @Test(
+    "a token without the claim is refused, and the message says what must be there",
+    arguments: [
+      "{}", #"{"authorization":null}"#, #"{"authorization":"x"}"#, #"{"authorization":{}}"#,
+      #"{"authorization":{"vehicleid":"truck-17"}}"#,
+    ])
+  func missingClaim(payload: String) throws {
+    let failure = try failure(Fixture.token(payload))
+    #expect(failure?.reason == .missingClaim)
+    #expect(failure?.message.contains("deliveryvehicleid") == true && failure?.message.contains("truck-17") == true)
+  }
+
+  @Test(
+    "what is not a JWT is refused",
+    arguments: ["opaque", "a.b", "a.b.c.d", "..", "e30.!!!.x", "e30.W10.x", "e30.IiI.x", "", "e30.e30", "e30. e30.x"])
+  func notJWT(text: String) throws {
+    #expect(try failure(text)?.reason == .notJWT)
+  }
+}

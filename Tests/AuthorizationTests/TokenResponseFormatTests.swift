@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@Suite struct TokenResponseFormatTests {
+  private func read(
+    _ body: String, _ expiration: TokenResponseFormat.Expiration = .epochMilliseconds, key: String? = "end",
+    creationKey: String? = nil, headers: [(name: String, value: String)] = [], status: Int = 200,
+    wall: Timestamp = Fixture.wall
+  ) throws -> AccessToken {
+    let format = TokenResponseFormat(
+      tokenKey: "token", expirationKey: key, expiration: expiration, creationKey: creationKey)
+    return try format.token(
+      from: Fixture.response(body, status: status, headers: headers), for: Fixture.context(),
+      at: Fixture.moment(100, wall: wall), buildDate: Fixture.buildDate)
+  }
+
+  private func body(_ end: String, _ claims: String = Fixture.claims(), more: String = "") -> String {
+    #"{"token":"\#(Fixture.token(claims))","end":\#(end)\#(more)}"#
+  }
+
+  @Test(
+    "every format of the expiration tells the same end",
+    arguments: [
+      (.epochSeconds, "1796086800"), (.epochSeconds, #""1796086800""#), (.epochMilliseconds, "1796086800000"),
+      (.relativeSeconds, "3600"), (.rfc3339, #""2026-12-01T02:00:00+01:00""#), (.automatic, "1796086800"),
+      (.automatic, "1796086800000"), (.automatic, "3600"), (.automatic, #""3600""#),
+      (.automatic, #""2026-12-01T01:00:00Z""#),
+    ] as [(TokenResponseFormat.Expiration, String)])
+  func formats(format: TokenResponseFormat.Expiration, value: String) throws {
+    let token = try read(body(value), format, headers: [("Date", Fixture.date)])
+    #expect(token.deadline == .boot + .seconds(3700))
+    #expect(token.receivedAt == .boot + .seconds(100))
+  }
+
+  @Test("the lifetime comes from the best source there is, in the order of trust")
+  func sources() throws {
+    let end = "1796086800000"
+    let date: [(name: String, value: String)] = [("date", Fixture.date)]
+    let created = #","made":1796083200000"#
+    let early = Timestamp(seconds: 0)
+    let claims = Fixture.claims(iat: 1_796_083_200, exp: 1_796_086_800)
+    // Relative seconds, whatever else there is.
+    let relative = try read(body("1800", claims, more: created), .relativeSeconds, creationKey: "made", headers: date)
+    #expect(relative.lifetimeSource == .relative)
+    #expect(relative.deadline - relative.receivedAt == .seconds(1800))
+    // Then the answer's own date, before the creation field and the clock.
+    let late: [(name: String, value: String)] = [("date", "Tue, 01 Dec 2026 00:10:00 GMT")]
+    let dated = try read(body(end, claims, more: created), creationKey: "made", headers: late)
+    #expect(dated.lifetimeSource == .responseDate)
+    #expect(dated.deadline - dated.receivedAt == .seconds(3000))
+    // Then the creation field.
+    let creation = try read(body(end, claims, more: created), creationKey: "made", wall: early)
+    #expect(creation.lifetimeSource == .creation)
+    #expect(creation.deadline - creation.receivedAt == .seconds(3600))
+    // Then a wall clock that can be right.
+    let wall = try read(body(end, claims), wall: Fixture.wall + .seconds(60))
+    #expect(wall.lifetimeSource == .wallClock)
+    #expect(wall.deadline - wall.receivedAt == .seconds(3540))
+    // Then the claims.
+    let claimed = try read(body(end, claims), wall: early)
+    #expect(claimed.lifetimeSource == .claims)
+    #expect(claimed.deadline - claimed.receivedAt == .seconds(3600))
+    // Then nothing.
+    #expect(Fixture.failure { try read(body(end), wall: early) }?.reason == .unknownLifetime)
+  }
+
+  @Test("a provider cannot lengthen what it has signed")
+  func signedLife() throws {
+    let claims = Fixture.claims(iat: 1_796_083_200, exp: 1_796_083_500)
+    let token = try read(body("86400", claims), .relativeSeconds)
+    #expect(token.deadline - token.receivedAt == .seconds(300))
+  }
+
+  @Test("with the format jwt, or no key, only the claims tell", arguments: [true, false])
+  func claimsOnly(isKeyless: Bool) throws {
+    let text = body("17", Fixture.claims(iat: 1_796_083_200, exp: 1_796_086_800))
+    let token = try read(
+      text, isKeyless ? .epochSeconds : .jwt, key: isKeyless ? nil : "end", headers: [("Date", Fixture.date)])
+    #expect(token.deadline - token.receivedAt == .seconds(3600))
+    #expect(token.lifetimeSource == .responseDate)
+  }
+
+  @Test("a token that has ended on arrival is refused, and the message says by how much")
+  func expired() {
+    let failure = Fixture.failure { try read(body("1796083140000"), headers: [("Date", Fixture.date)]) }
+    #expect(failure?.reason == .expired)
+    #expect(failure?.message.contains("60 s before it arrived") == true)
+    #expect(Fixture.failure { try read(body("0"), .relativeSeconds) }?.reason == .expired)
+  }
+
+  @Test("an empty answer is missingData, as the original protocol calls it")
+  func empty() {
+    let failure = Fixture.failure { try read("") }
+    #expect(failure?.reason == .missingData)
+    #expect(failure?.reason.name == "missingData")
+  }
+
+  @Test("an answer that is not a JSON object is refused", arguments: ["<html>login", "[]", "null", "tok.en.x", "{"])
+  func notJSON(text: String) {
+    let failure = Fixture.failure { try read(text) }
+    #expect(failure?.reason == .notJSON)
+    #expect(text.first != "<" || failure?.message.contains("web page") == true)
+  }
+
+  @Test(
+    "a status other than 2xx is refused with advice",
+    arguments: [
+      (302, "redirects"), (401, "credentials"), (403, "credentials"), (404, "vehicle"), (429, "fewer"), (500, "fault"),
+    ])
+  func status(http: Int, word: String) {
+    let failure = Fixture.failure { try read(body("1"), status: http) }
+    #expect(failure?.reason == .status(http))
+    #expect(failure?.message.contains(word) == true)
+  }
+
+  @Test("keys that are missing, or hold another type, are named")
+  func missingKeys() {
+    let noToken = Fixture.failure { try read(#"{"jwt":"x","end":1}"#) }
+    #expect(noToken?.reason == .missingField)
+    #expect(noToken?.message.contains("`token`") == true && noToken?.message.contains("jwt") == true)
+    #expect(Fixture.failure { try read(#"{"token":5,"end":1}"#) }?.reason == .missingField)
+    #expect(Fixture.failure { try read(#"{"token":"","end":1}"#) }?.reason == .missingField)
+    let noEnd = Fixture.failure { try read(#"{"token":"\#(Fixture.token(Fixture.claims()))"}"#) }
+    #expect(noEnd?.reason == .missingField)
+    #expect(noEnd?.message.contains("`end`") == true)
+  }
+
+  @Test(
+    "an expiration that is not of its format is refused, and nothing traps",
+    arguments: [
+      (.epochSeconds, "true"), (.epochSeconds, #""soon""#), (.relativeSeconds, "-5"), (.relativeSeconds, "1e300"),
+      (.rfc3339, "5"), (.rfc3339, #""2026-12-01""#), (.automatic, "[]"), (.automatic, "-1"),
+    ] as [(TokenResponseFormat.Expiration, String)])
+  func wrongType(format: TokenResponseFormat.Expiration, value: String) {
+    #expect(Fixture.failure { try read(body(value), format) }?.reason == .unknownLifetime)
+  }
+
+  @Test("the wildest numbers trap nothing", arguments: ["9223372036854775807", "-9223372036854775808", "1e18"])
+  func wildNumbers(value: String) {
+    for format: TokenResponseFormat.Expiration in [.epochSeconds, .epochMilliseconds, .automatic, .relativeSeconds] {
+      _ = Fixture.failure { try read(body(value), format, headers: [("Date", Fixture.date)]) }
+      _ = Fixture.failure {
+        try read(body(value, #"{"iat":\#(value),"exp":\#(value),"authorization":{"deliveryvehicleid":"*"}}"#), format)
+      }
+    }
+  }
+
+  @Test("no failure tells the token")
+  func secrecy() {
+    let text = Fixture.token(Fixture.claims(vehicle: "other"))
+    let failure = Fixture.failure { try read(#"{"token":"\#(text)","end":1}"#) }
+    #expect(failure?.message.contains(text) == false)
+  }
+}
