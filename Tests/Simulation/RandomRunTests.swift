@@ -20,4 +20,16 @@ import Testing
       return
     }
   }
+
+  /// Each of these found a fault once.
+  @Test(
+    "seeds that found a fault stay quiet",
+    arguments: [
+      // A position was due while a request was on its way, and no fix came after it: it waited for the heartbeat.
+      103_032
+    ] as [UInt64])
+  func regressions(seed: UInt64) throws {
+    let complaint = try World.complaint(about: World.run(Scenario(random: seed)))
+    #expect(complaint == nil)
+  }
 }

@@ -122,6 +122,7 @@ final class World {
       }
     }
     now = finishedAt ?? end
+    if fetch != nil { tokenTroubles.append(now) }
     checkAfterwards()
   }
 

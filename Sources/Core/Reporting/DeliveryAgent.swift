@@ -204,7 +204,6 @@ package struct DeliveryAgent: Sendable {
     lastAcceptedAt = now
     failure = nil
     failingSince = nil
-    isOwing = false
     delivered = live
     if place?.location.coordinate != live.coordinate { place = (live, now) }
     backoff.reset()
@@ -225,6 +224,8 @@ package struct DeliveryAgent: Sendable {
     suspicion = nil
     let arrived = attempt.records + backlog.records.filter { $0.location.time == live.time }.map(\.id)
     changes.append(contentsOf: [backlog.remove(arrived, .delivered)].compactMap { $0 })
+    // What became due while this was on its way follows as soon as it may, and does not wait for the next fix.
+    isOwing = backlog.records.last.map { $0.location.time > live.time } ?? false
     return (.accepted(live: live, sentAt: attempt.sentAt, delivered: attempt.records.count), changes)
   }
 
