@@ -131,6 +131,9 @@ let package = Package(
     tests("ReportingTests", coreModules),
     tests("Simulation", coreModules),
     tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator"]),
+    // On the executables, so that they are built.
+    tests(
+      "Integration", ["fleet-locationd", "fleet-locationctl", "fleet-engine-emulator", "CPseudoTerminal"]),
   ],
   cxxLanguageStandard: .cxx17
 )

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+
+/// A program under test. It dies with this object, and with the tests.
+final class ChildProcess {
+  let processID: pid_t
+  let output: LinePipe
+  let errors: LinePipe
+  /// As of waitpid(2), once it has ended.
+  private(set) var status: Int32?
+
+  /// Where the tests' own executable is: the build's products lie beside it.
+  static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+
+  /// The root of the package.
+  static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().path
+
+  /// - Parameters:
+  ///   - program: a product's name, or a path.
+  ///   - environment: laid over that of the tests.
+  ///   - input: path of standard input.
+  init(
+    _ program: String, _ arguments: [String] = [], environment: [String: String] = [:], input: String = "/dev/null"
+  ) throws {
+    output = try LinePipe()
+    errors = try LinePipe()
+    let path = program.hasPrefix("/") ? program : "\(ChildProcess.products)/\(program)"
+    var variables = ProcessInfo.processInfo.environment
+    for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "JOURNAL_STREAM", "CREDENTIALS_DIRECTORY"] {
+      variables[name] = nil
+    }
+    variables.merge(environment) { $1 }
+
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, input, O_RDWR, 0)
+    posix_spawn_file_actions_adddup2(&actions, output.writer, 1)
+    posix_spawn_file_actions_adddup2(&actions, errors.writer, 2)
+
+    // The threads that run tests block signals, which a child would inherit.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var mask = sigset_t()
+    sigemptyset(&mask)
+    posix_spawnattr_setsigmask(&attributes, &mask)
+    sigfillset(&mask)
+    posix_spawnattr_setsigdefault(&attributes, &mask)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+    let words = ["setpriv", "--pdeathsig", "KILL", "--", path] + arguments
+    let vector = words.map { strdup($0) } + [nil]
+    let pairs = variables.map { strdup("\($0)=\($1)") } + [nil]
+    defer { for pointer in vector + pairs { free(pointer) } }
+    var child: pid_t = 0
+    let result = posix_spawn(&child, "/usr/bin/setpriv", &actions, &attributes, vector, pairs)
+    guard result == 0 else { throw TestFailure("cannot run \(path): \(String(cString: strerror(result)))") }
+    processID = child
+    output.closeWriter()
+    errors.closeWriter()
+  }
+
+  deinit {
+    guard !hasEnded else { return }
+    Glibc.kill(processID, SIGKILL)
+    var status: Int32 = 0
+    waitpid(processID, &status, 0)
+  }
+
+  var sources: [any Readable] { [output, errors] }
+
+  var hasEnded: Bool {
+    if status != nil { return true }
+    var value: Int32 = 0
+    guard waitpid(processID, &value, WNOHANG) == processID else { return false }
+    status = value
+    return true
+  }
+
+  /// Nil while it runs; 128 and the signal when one ended it.
+  var exitCode: Int32? {
+    guard hasEnded, let status else { return nil }
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+  }
+
+  func signal(_ number: Int32) {
+    if !hasEnded { Glibc.kill(processID, number) }
+  }
+
+  /// Runs to its end.
+  @discardableResult
+  func finish(within limit: Duration = .seconds(20)) throws -> Int32 {
+    try wait(for: "the end of process \(processID)", within: limit, reading: sources) { hasEnded }
+    for source in sources { source.drain() }
+    return exitCode ?? -1
+  }
+
+  /// A line of /proc/PID/status, as in `Threads`.
+  func statusField(_ name: String) throws -> Int {
+    let text = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
+    for line in text.split(separator: "\n") where line.hasPrefix("\(name):") {
+      let digits = line.drop { !$0.isNumber }.prefix { $0.isNumber }
+      if let value = Int(digits) { return value }
+    }
+    throw TestFailure("/proc/\(processID)/status has no \(name)")
+  }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+
+/// A Fleet Engine and token provider of a test's own.
+final class Emulator {
+  /// One position of an update, as it was sent.
+  struct Position: Hashable {
+    let latitude: Double
+    let longitude: Double
+    let time: String
+
+    init?(_ json: Any?) {
+      guard let json = json as? [String: Any],
+        let point = (json["supplementalLocation"] ?? json["location"]) as? [String: Any],
+        let time = (json["supplementalLocationTime"] ?? json["updateTime"]) as? String
+      else { return nil }
+      latitude = point["latitude"] as? Double ?? 0
+      longitude = point["longitude"] as? Double ?? 0
+      self.time = time
+    }
+  }
+
+  struct Update {
+    let isAccepted: Bool
+    let status: Int
+    let path: String
+    let mask: String
+    let live: Position?
+    let past: [Position]
+    let timeSinceUpdate: Int?
+  }
+
+  let port: UInt16
+  private let process: ChildProcess
+  private let record: String
+  private var recordOffset: UInt64 = 0
+  private var parsed: [Update] = []
+
+  init(in directory: TemporaryDirectory, port: UInt16 = 0, options: [String] = []) throws {
+    let ready = directory("emulator-ready")
+    record = directory("updates.jsonl")
+    unlink(ready)
+    process = try ChildProcess(
+      "fleet-engine-emulator",
+      ["--port", "\(port)", "--ready-file", ready, "--record", record] + options)
+    var url = ""
+    try wait(for: "the emulator listens", within: .seconds(20), reading: process.sources) { [process] in
+      if process.hasEnded { throw TestFailure("the emulator ended: \(process.errors.text)") }
+      url = (try? String(contentsOfFile: ready, encoding: .utf8)) ?? ""
+      return url.hasSuffix("\n")
+    }
+    guard let port = URL(string: String(url.dropLast()))?.port else { throw TestFailure("no port in \(url)") }
+    self.port = UInt16(port)
+  }
+
+  var sources: [any Readable] { process.sources }
+  var lines: [String] { process.output.lines }
+
+  /// All requests for updates so far.
+  var updates: [Update] {
+    guard let file = FileHandle(forReadingAtPath: record) else { return parsed }
+    try? file.seek(toOffset: recordOffset)
+    let data = (try? file.readToEnd()) ?? nil
+    guard let data, let end = data.lastIndex(of: UInt8(ascii: "\n")) else { return parsed }
+    for line in data[..<end].split(separator: UInt8(ascii: "\n")) {
+      guard let update = Emulator.update(line) else { continue }
+      parsed.append(update)
+    }
+    recordOffset += UInt64(end - data.startIndex + 1)
+    return parsed
+  }
+
+  var accepted: [Update] { updates.filter(\.isAccepted) }
+
+  /// Asks for trouble; see the emulator's `--help`.
+  func fault(_ json: String) throws {
+    _ = try Loopback.request("POST", "/debug/faults", port: port, body: json)
+  }
+
+  func clearFaults() throws {
+    _ = try Loopback.request("DELETE", "/debug/faults", port: port)
+  }
+
+  func stats() throws -> [String: Any] {
+    let text = try Loopback.request("GET", "/debug/stats", port: port)
+    return try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] ?? [:]
+  }
+
+  func stop() throws {
+    process.signal(SIGTERM)
+    try process.finish()
+  }
+
+  private static func update(_ line: Data) -> Update? {
+    guard let json = try? JSONSerialization.jsonObject(with: line) as? [String: Any],
+      let text = json["body"] as? String
+    else { return nil }
+    let body = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any]
+    let last = body?["lastLocation"] as? [String: Any]
+    return Update(
+      isAccepted: json["accepted"] as? Bool ?? false, status: json["status"] as? Int ?? 0,
+      path: json["path"] as? String ?? "", mask: json["query"] as? String ?? "", live: Position(last),
+      past: (body?["pastLocations"] as? [Any] ?? []).compactMap(Position.init),
+      timeSinceUpdate: last?["timeSinceUpdate"] as? Int)
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A settings file in the making: `section.key` to the value as TOML.
+struct SettingsText {
+  var values: [String: String] = [:]
+
+  subscript(_ key: String) -> String? {
+    get { values[key] }
+    set { values[key] = newValue }
+  }
+
+  /// A string in TOML.
+  static func string(_ text: String) -> String { "\"\(text)\"" }
+
+  /// Settings for a simulated, serial or replayed source; what stood in the section before goes.
+  mutating func source(_ type: String, _ keys: [String: String]) {
+    for key in values.keys where key.hasPrefix("source.") { values[key] = nil }
+    values["source.type"] = SettingsText.string(type)
+    for (key, value) in keys { values["source.\(key)"] = value }
+  }
+
+  var text: String {
+    var sections: [String: [String]] = [:]
+    for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+      let parts = key.split(separator: ".", maxSplits: 1)
+      sections[String(parts[0]), default: []].append("\(parts[1]) = \(value)")
+    }
+    return sections.sorted { $0.key < $1.key }.map { "[\($0.key)]\n\($0.value.joined(separator: "\n"))\n" }
+      .joined(separator: "\n")
+  }
+}

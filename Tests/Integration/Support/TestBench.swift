@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+
+/// One test's vehicle: a directory, an emulator, settings that go together, and daemons.
+final class TestBench {
+  static let vehicle = "truck-17"
+
+  let directory: TemporaryDirectory
+  var emulator: Emulator?
+  var settings = SettingsText()
+  var daemon: Daemon?
+  /// Read while the test waits.
+  var servers: [any Readable] = []
+
+  /// - Parameter emulator: its options; nil starts none, and the settings name a port where nobody is.
+  init(emulator options: [String]? = []) throws {
+    directory = try TemporaryDirectory()
+    emulator = try options.map { [directory] in try Emulator(in: directory, options: $0) }
+    let port = try emulator?.port ?? Loopback.freePort()
+    settings["vehicle.provider_id"] = "\"my-project\""
+    settings["vehicle.vehicle_id"] = "\"\(TestBench.vehicle)\""
+    settings["token.url"] = "\"http://127.0.0.1:\(port)/token/delivery_driver/{vehicle_id}\""
+    settings["token.expiration_key"] = "\"expiration_timestamp_ms\""
+    settings["token.expiration_format"] = "\"epoch-ms\""
+    settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(port)\""
+    settings["reporting.interval"] = "\"0s\""
+  }
+
+  /// A serial receiver that is plugged in.
+  func receiver(silenceTimeout: String = "10s", isPluggedIn: Bool = true) throws -> Receiver {
+    let receiver = Receiver(device: directory("gps0"))
+    if isPluggedIn { try receiver.plugIn() }
+    settings.source(
+      "serial", ["device": "\"\(receiver.device)\"", "baud": "9600", "silence_timeout": "\"\(silenceTimeout)\""])
+    return receiver
+  }
+
+  /// A recording that is played one position at a time.
+  func recording(_ text: String, pace: String = "0") throws {
+    let file = try directory.write(text, to: "drive.nmea")
+    settings.source("replay", ["file": "\"\(file)\"", "pace": pace])
+  }
+
+  @discardableResult
+  func writeSettings() throws -> String {
+    try directory.write(settings.text, to: "fleet-locationd.toml")
+  }
+
+  @discardableResult
+  func start(environment: [String: String] = [:], input: String = "/dev/null") throws -> Daemon {
+    let daemon = try Daemon(
+      settings: try writeSettings(), directory: directory, environment: environment, input: input)
+    self.daemon = daemon
+    return daemon
+  }
+
+  /// Waits while everything that runs is heard.
+  ///
+  /// - Throws: with all that the daemon said, when the time is over.
+  func wait(
+    _ what: String, within limit: Duration = .seconds(20), until condition: () throws -> Bool
+  ) throws {
+    let sources = (daemon?.sources ?? []) + (emulator?.sources ?? []) + servers
+    do {
+      try Integration.wait(for: what, within: limit, reading: sources, until: condition)
+    } catch {
+      throw TestFailure("\(error)\n\(daemon?.story ?? "no daemon")\nemulator: \(emulator?.lines.suffix(20) ?? [])")
+    }
+  }
+
+  /// Lets the daemon run on for a while.
+  func watch(for time: Duration) throws {
+    let end = ContinuousClock.now + time
+    try wait("the time", within: time + .seconds(10)) { ContinuousClock.now >= end }
+  }
+
+  /// Waits for the daemon's end.
+  func exitCode(within limit: Duration = .seconds(20)) throws -> Int32? {
+    guard let daemon else { throw TestFailure("no daemon") }
+    try wait("the daemon ends", within: limit) { daemon.process.hasEnded }
+    for source in daemon.sources { source.drain() }
+    return daemon.process.exitCode
+  }
+}
