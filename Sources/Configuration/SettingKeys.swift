@@ -106,6 +106,10 @@ enum SettingKeys {
   static let stopTimeout = SettingKey(
     .reporting, "stop_timeout", .duration(.zero...(.seconds(60))), .value(.string("3s")),
     "How long the last update may take when the service stops.")
+  static let drainTimeout = SettingKey(
+    .reporting, "drain_timeout", .duration(.zero...(.seconds(86_400))), .value(.string("1min")),
+    "How long the rest of a recording, or of a drive that does not loop, may take to be delivered after its end. Then the program ends with status 75."
+  )
   static let distance = SettingKey(
     .reporting, "distance", .distance(0...100_000), .value(.string("0 m")),
     "An update before its time after so much driving, never under 5s; 0 is off.")
@@ -152,7 +156,7 @@ enum SettingKeys {
     provider, url, method, body, headers, tokenKey, expirationKey, expirationFormat, creationKey, tokenDeadline,
     tokenCAFile, clientCertificate, clientKey,
     endpoint, positionField, deadline, caFile, proxy,
-    interval, heartbeat, stopTimeout, distance, heading,
+    interval, heartbeat, stopTimeout, drainTimeout, distance, heading,
     maxAccuracy, maxSpeed, minSatellites, maxHDOP, maxFixAge,
     maxLocations, maxBacklogAge, batch,
     level, positions,

@@ -135,6 +135,8 @@ package struct Settings: Equatable, Sendable {
     package var interval: Duration
     package var heartbeat: Duration
     package var stopTimeout: Duration
+    /// For what is left when the source has ended.
+    package var drainTimeout: Duration
     /// Metres; 0 is off.
     package var distance: Double
     /// Degrees; 0 is off.

@@ -149,8 +149,8 @@ struct SettingsBuilder {
   private mutating func reporting(endpoint: String?) -> Settings.Reporting? {
     let (interval, written) = (reader.read(SettingKeys.interval), reader.read(SettingKeys.heartbeat))
     let (stop, distance) = (reader.read(SettingKeys.stopTimeout), reader.read(SettingKeys.distance))
-    let heading = reader.read(SettingKeys.heading)
-    guard let interval, let written, let stop, let distance, let heading else { return nil }
+    let (heading, drain) = (reader.read(SettingKeys.heading), reader.read(SettingKeys.drainTimeout))
+    guard let interval, let written, let stop, let drain, let distance, let heading else { return nil }
     var heartbeat = written
     if !reader.isWritten(SettingKeys.heartbeat), interval > heartbeat { heartbeat = interval }
     let isLoopback = endpoint.map(SettingsBuilder.isLoopback) ?? true
@@ -176,7 +176,8 @@ struct SettingsBuilder {
         about: SettingKeys.interval, "is over 50s: with the time that a request takes, gaps may pass a minute")
     }
     return Settings.Reporting(
-      interval: interval, heartbeat: heartbeat, stopTimeout: stop, distance: distance, heading: heading)
+      interval: interval, heartbeat: heartbeat, stopTimeout: stop, drainTimeout: drain, distance: distance,
+      heading: heading)
   }
 
   private mutating func filter() -> Settings.Filter? {

@@ -32,7 +32,8 @@ extension VehicleAgent.Configuration {
           positionField: settings.fleetEngine.positionField == .location ? .location : .supplemental,
           deadline: settings.fleetEngine.deadline),
         floor: reporting.floor, interval: reporting.interval, batch: settings.backlog.batch,
-        maxLocations: settings.backlog.maxLocations, maxAge: settings.backlog.maxAge))
+        maxLocations: settings.backlog.maxLocations, maxAge: settings.backlog.maxAge),
+      drainLimit: settings.reporting.drainTimeout)
     tellsPositions = settings.log.positions
   }
 }

@@ -18,16 +18,20 @@ package struct VehicleAgent: Sendable {
     package var delivery: DeliveryAgent.Configuration
     /// Whether events may hold coordinates, which are personal data.
     package var tellsPositions = false
+    /// How long a source that has ended may take to be delivered.
+    package var drainLimit: Duration
 
     package init(
       context: AuthorizationContext?, tokenEndpoint: TokenEndpoint, filter: FixFilter.Configuration,
-      reporting: ReportingPolicy.Configuration, delivery: DeliveryAgent.Configuration
+      reporting: ReportingPolicy.Configuration, delivery: DeliveryAgent.Configuration,
+      drainLimit: Duration = VehicleAgent.drainLimit
     ) {
       self.context = context
       self.tokenEndpoint = tokenEndpoint
       self.filter = filter
       self.reporting = reporting
       self.delivery = delivery
+      self.drainLimit = drainLimit
     }
   }
 
@@ -80,7 +84,7 @@ package struct VehicleAgent: Sendable {
 
   /// Without a believed fix for this long, the fix counts as lost.
   package static let fixLostAfter = Duration.seconds(30)
-  /// How long a finished recording may take to be delivered.
+  /// How long a finished recording may take to be delivered, if nothing else is said.
   package static let drainLimit = Duration.seconds(60)
 
   var configuration: Configuration
@@ -126,7 +130,7 @@ package struct VehicleAgent: Sendable {
     case .source(let state): take(state, &effects)
     case .configure(let configuration): configure(configuration, at: now, &effects)
     case .sourceEnded:
-      if phase == .running { phase = .draining(until: now.boot + VehicleAgent.drainLimit) }
+      if phase == .running { phase = .draining(until: now.boot + configuration.drainLimit) }
     case .stop(let time):
       if case .stopping = phase { break }
       phase = .stopping(until: now.boot + time, attempted: false)

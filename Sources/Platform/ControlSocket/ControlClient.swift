@@ -34,6 +34,7 @@ package enum ControlClient {
 
   private static func exchange(_ question: [UInt8], at path: String) throws(Errno) -> [UInt8] {
     let descriptor = try UnixSocket.make(0)
+    let rawValue = descriptor.rawValue
     var limit = timeval(tv_sec: patience, tv_usec: 0)
     let size = socklen_t(MemoryLayout<timeval>.size)
     _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, SO_RCVTIMEO, &limit, size) }
