@@ -50,4 +50,64 @@ import Testing
     #expect(try bench.exitCode() == 0)
     #expect(bench.emulator?.accepted.count == 5)
   }
+
+  @Test("a recording that cannot be delivered ends with status 75 after drain_timeout")
+  func undeliverable() throws {
+    let bench = try TestBench()
+    var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    try bench.recording(drive.next(20), pace: "1000")
+    bench.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(try Loopback.freePort())\""
+    bench.settings["reporting.drain_timeout"] = "\"1s\""
+    let daemon = try bench.start()
+    #expect(try bench.exitCode() == 75)
+    #expect(daemon.logs("Stopped with 20 positions undelivered"))
+    #expect(daemon.shows("Offline"))
+  }
+
+  @Test("a recording that cannot be delivered ends with status 0 when the program is asked to stop")
+  func undeliverableAndStopped() throws {
+    let bench = try TestBench()
+    var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    try bench.recording(drive.next(20))
+    bench.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(try Loopback.freePort())\""
+    let daemon = try bench.start()
+    try bench.wait("it is offline") { daemon.shows("Offline") }
+    daemon.process.signal(SIGINT)
+    #expect(try bench.exitCode(within: .seconds(5)) == 0)
+    #expect(daemon.logs("undelivered"))
+  }
+
+  @Test("what receivers recorded passes through a serial port, and no position comes out that was not in it", arguments: [
+    "ublox-8", "sirfstarv-nmea", "quectel-eg25-g",
+  ])
+  func corpus(log: String) throws {
+    let folder = ProcessInfo.processInfo.environment["NMEA_CORPUS"] ?? "\(ChildProcess.root)/../shared/nmea-corpus"
+    guard let bytes = FileManager.default.contents(atPath: "\(folder)/corpus/\(log).nmea"),
+      let reference = FileManager.default.contents(atPath: "\(folder)/ref/\(log).json"),
+      let json = try JSONSerialization.jsonObject(with: reference) as? [String: Any],
+      let epochs = json["epochs"] as? [[String: Any]]
+    else { return }
+    let known = epochs.compactMap { epoch in
+      (epoch["lat"] as? Double).flatMap { latitude in (epoch["lon"] as? Double).map { (latitude, $0) } }
+    }
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    bench.settings["reporting.heartbeat"] = "\"1s\""
+    let daemon = try bench.start(reading: receiver)
+    try bench.wait("it waits for sentences") { daemon.notifications.states == ["READY"] }
+    var rest = Array(bytes)[...]
+    while !rest.isEmpty {
+      receiver.send(rest.prefix(600))
+      rest = rest.dropFirst(600)
+      try bench.watch(for: .milliseconds(25))
+    }
+    try bench.wait("five updates") { bench.emulator?.accepted.count ?? 0 >= 5 }
+    daemon.process.signal(SIGTERM)
+    #expect(try bench.exitCode() == 0)
+    for position in bench.emulator?.accepted.flatMap({ $0.past + [$0.live].compactMap(\.self) }) ?? [] {
+      #expect(
+        known.contains { abs($0.0 - position.latitude) < 1e-6 && abs($0.1 - position.longitude) < 1e-6 },
+        "\(position)")
+    }
+  }
 }

@@ -84,9 +84,9 @@ final class CannedServer: Readable {
   private(set) var requests: [String] = []
   private let listener: Int32
 
-  init(answer: String) throws {
+  init(answer: String, port: UInt16 = 0) throws {
     self.answer = answer
-    (listener, port) = try Loopback.listen()
+    (listener, self.port) = try Loopback.listen(port: port)
   }
 
   deinit { close(listener) }

@@ -20,9 +20,14 @@ final class Receiver {
     var path = [CChar](repeating: 0, count: 128)
     descriptor = fleet_pty_open(&path, path.count)
     guard descriptor >= 0 else { throw TestFailure("no pseudo-terminal: \(errno)") }
-    // As a fresh tty echoes, what is written before the daemon opens it would come back.
     let name = String(decoding: path.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     guard symlink(name, device) == 0 else { throw TestFailure("symlink \(device): \(errno)") }
+  }
+
+  /// Whether the daemon has set the line to raw: what is sent before is lost.
+  var isOpened: Bool {
+    var settings = termios()
+    return tcgetattr(descriptor, &settings) == 0 && settings.c_lflag & tcflag_t(ICANON) == 0
   }
 
   /// Pulls the plug: the line hangs up, and the link goes.

@@ -35,6 +35,14 @@ final class TestBench {
     return receiver
   }
 
+  /// Starts the daemon and waits until it listens to the receiver.
+  @discardableResult
+  func start(reading receiver: Receiver, environment: [String: String] = [:]) throws -> Daemon {
+    let daemon = try start(environment: environment)
+    try wait("it opens \(receiver.device)") { receiver.isOpened }
+    return daemon
+  }
+
   /// A recording that is played one position at a time.
   func recording(_ text: String, pace: String = "0") throws {
     let file = try directory.write(text, to: "drive.nmea")

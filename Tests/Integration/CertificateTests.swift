@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Testing
+
+/// Fleet Engine behind TLS.
+@Suite struct CertificateTests {
+  @Test("a certificate of the authority in ca_file is trusted, over HTTP/2")
+  func good() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let front = try TLSFront(.good, before: try #require(bench.emulator).port)
+    bench.settings["fleet_engine.endpoint"] = "\"https://localhost:\(front.port)\""
+    bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\""
+    try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+  }
+
+  @Test("a certificate that is not to be trusted is named, and nothing is sent", arguments: [
+    (TLSFront.Certificate.expired, "untrusted", "expired"),
+    (.notYetValid, "clock", "not yet valid"),
+    (.wrongHost, "untrusted", "localhost"),
+    (.unknownAuthority, "untrusted", "issuer certificate"),
+  ])
+  func bad(certificate: TLSFront.Certificate, category: String, says: String) throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let front = try TLSFront(certificate, before: try #require(bench.emulator).port)
+    bench.settings["fleet_engine.endpoint"] = "\"https://localhost:\(front.port)\""
+    bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\""
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("it is offline") {
+      daemon.statuses.contains { $0.contains("(\(category)): localhost:\(front.port)") && $0.contains(says) }
+    }
+    #expect(daemon.log.contains { $0.contains("Offline (\(category))") && $0.contains(says) })
+    #expect(bench.emulator?.updates.isEmpty == true)
+  }
+
+  @Test("a provider whose certificate is unknown gets no request, and is named")
+  func provider() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let front = try TLSFront(.unknownAuthority, before: try #require(bench.emulator).port)
+    bench.settings["token.url"] = "\"https://localhost:\(front.port)/token/delivery_driver/{vehicle_id}\""
+    bench.settings["token.ca_file"] = "\"\(front.authority)\""
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("the status says so") {
+      daemon.statuses.contains { $0.hasPrefix("No token: ") && $0.contains("localhost:\(front.port)") }
+    }
+  }
+}

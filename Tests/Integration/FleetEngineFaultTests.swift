@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import Testing
+
+/// A Fleet Engine that fails, or that is none.
+@Suite struct FleetEngineFaultTests {
+  struct Case: CustomTestStringConvertible {
+    let testDescription: String
+    let fault: String
+    let category: String
+    /// Part of the status.
+    var says = ""
+    /// Whether it is tried again soon.
+    var recovers = false
+  }
+
+  static let cases = [
+    Case(testDescription: "400", fault: #""status": 400"#, category: "rejected", says: "INVALID_ARGUMENT"),
+    Case(testDescription: "401", fault: #""status": 401"#, category: "unauthenticated", recovers: true),
+    Case(testDescription: "403", fault: #""status": 403"#, category: "denied", recovers: true),
+    Case(testDescription: "404", fault: #""status": 404"#, category: "missing", says: "NOT_FOUND"),
+    Case(testDescription: "429", fault: #""status": 429"#, category: "throttled"),
+    Case(testDescription: "500", fault: #""status": 500"#, category: "unavailable", recovers: true),
+    Case(testDescription: "503", fault: #""status": 503"#, category: "unavailable", recovers: true),
+    Case(testDescription: "a reset connection", fault: #""reset": true"#, category: "network", recovers: true),
+    Case(testDescription: "silence beyond the deadline", fault: #""drop": true"#, category: "network", recovers: true),
+    Case(testDescription: "half an answer", fault: #""body": "truncated""#, category: "network", recovers: true),
+    Case(testDescription: "no JSON", fault: #""body": "not-json""#, category: "untrusted", says: "not Fleet Engine"),
+    Case(testDescription: "a web page", fault: #""body": "html""#, category: "untrusted", says: "captive portal"),
+    Case(testDescription: "nothing", fault: #""body": "empty""#, category: "untrusted", says: "empty body"),
+  ]
+
+  @Test("an answer that is no success is named in status and journal, and the position is kept", arguments: cases)
+  func answer(_ example: Case) throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    bench.settings["fleet_engine.deadline"] = "\"1s\""
+    try bench.emulator?.fault("{\"target\": \"update\", \(example.fault), \"times\": 1}")
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    let category = "(\(example.category)): "
+    try bench.wait("the status says so") {
+      daemon.statuses.contains {
+        $0.hasPrefix("Offline") && $0.contains(category) && $0.contains(example.says) && $0.hasSuffix("backlog 1")
+      }
+    }
+    #expect(daemon.log.contains { $0.contains("warning: Offline \(category)") && $0.contains(example.says) })
+    guard example.recovers else { return }
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    try bench.wait("the status says so") { daemon.statuses.last?.hasPrefix("Online") == true }
+    #expect(daemon.statuses.last?.hasSuffix("backlog 0") == true)
+  }
+
+  @Test("Retry-After is the least wait after 429")
+  func retryAfter() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    try bench.emulator?.fault(#"{"target": "update", "status": 429, "times": 1, "retry_after": "3"}"#)
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("it is offline") { daemon.shows("(throttled)") }
+    let start = ContinuousClock.now
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    #expect(ContinuousClock.now - start > .milliseconds(2700))
+  }
+
+  @Test("an answer of 200 MB is given up, and memory stays flat")
+  func huge() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    let before = try daemon.process.statusField("VmHWM")
+    try bench.emulator?.fault(#"{"target": "update", "body": "huge", "times": 1}"#)
+    receiver.send(drive.next())
+    try bench.wait("it is offline") { daemon.shows("Offline for 0 s (untrusted)") || daemon.shows("(untrusted)") }
+    #expect(try daemon.process.statusField("VmHWM") - before < 4096, "KiB")
+  }
+
+  @Test("what the vehicle did during an outage arrives afterwards as past locations, oldest first, nothing missing")
+  func outage() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    drive.period = 0.2
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    try bench.emulator?.fault(#"{"target": "update", "reset": true, "for_ms": 1500}"#)
+    var sent = 1
+    let end = ContinuousClock.now + .seconds(60)
+    while !(daemon.logs("past positions delivered")), ContinuousClock.now < end {
+      receiver.send(drive.next())
+      sent += 1
+      try bench.watch(for: .milliseconds(200))
+    }
+    try bench.wait("every position") {
+      let accepted = bench.emulator?.accepted ?? []
+      return Set(accepted.flatMap(\.past) + accepted.compactMap(\.live)).count == sent
+    }
+    let accepted = bench.emulator?.accepted ?? []
+    let past = accepted.flatMap(\.past)
+    #expect(past.count >= 5)
+    #expect(past.map(\.time) == past.map(\.time).sorted())
+    #expect(Set(past).count == past.count)
+    #expect(accepted.compactMap(\.live?.time) == accepted.compactMap(\.live?.time).sorted())
+    for update in accepted {
+      #expect(update.mask == (update.past.isEmpty ? "updateMask=lastLocation" : "updateMask=lastLocation,pastLocations"))
+    }
+    #expect(daemon.logs("Offline (network)"))
+  }
+
+  @Test("a Fleet Engine that goes away and comes back with other keys gets the positions of between")
+  func restart() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    drive.period = 0.2
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    let port = try #require(bench.emulator).port
+    try bench.emulator?.stop()
+    receiver.send(drive.next())
+    try bench.wait("it is offline") { daemon.shows("(network)") }
+    bench.emulator = try Emulator(in: bench.directory, port: port)
+    try bench.wait("an update, after 401 and a fresh token") {
+      bench.emulator?.accepted.contains { $0.live?.time != nil } ?? false && daemon.statuses.last?.hasPrefix("Online") == true
+    }
+    #expect(daemon.logs("(unauthenticated)"))
+  }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import Testing
+
+/// What systemd sees of the daemon.
+@Suite struct ServiceTests {
+  @Test("READY comes once the source is waited for, after a status that names it")
+  func readiness() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver(isPluggedIn: false)
+    let daemon = try bench.start()
+    try bench.wait("it is ready") { daemon.notifications.states == ["READY"] }
+    try bench.wait("the status names the device") { daemon.shows("No source: \(receiver.device)") }
+    #expect(daemon.process.exitCode == nil)
+  }
+
+  @Test("settings that are wrong bring no READY, and status 78")
+  func noReadiness() throws {
+    let bench = try TestBench(emulator: nil)
+    bench.settings["reporting.interval"] = "\"soon\""
+    let daemon = try bench.start()
+    #expect(try bench.exitCode() == 78)
+    #expect(daemon.notifications.messages.isEmpty)
+  }
+
+  @Test("the watchdog is told twice in its interval, while nothing comes from the source")
+  func watchdog() throws {
+    let bench = try TestBench()
+    _ = try bench.receiver()
+    let daemon = try bench.start(environment: ["WATCHDOG_USEC": "600000"])
+    try bench.wait("five pings") { daemon.notifications.count(of: "WATCHDOG") >= 5 }
+    let pings = daemon.notifications.messages.filter { $0.assignments["WATCHDOG"] == "1" }.map(\.at)
+    for (before, after) in zip(pings, pings.dropFirst()) { #expect(before.duration(to: after) < .milliseconds(600)) }
+  }
+
+  @Test("SIGHUP takes new settings, also another vehicle and another receiver, between RELOADING and READY")
+  func reload() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+
+    let other = Receiver(device: bench.directory("gps1"))
+    try other.plugIn()
+    bench.settings["vehicle.vehicle_id"] = "\"truck-18\""
+    bench.settings["source.device"] = "\"\(other.device)\""
+    try bench.writeSettings()
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    let before = time.tv_sec * 1_000_000 + time.tv_nsec / 1000
+    daemon.process.signal(SIGHUP)
+    try bench.wait("the reload") { daemon.notifications.states == ["READY", "RELOADING", "READY"] }
+    let reloading = daemon.notifications.messages.first { $0.assignments["RELOADING"] == "1" }
+    let stamp = try #require(reloading?.assignments["MONOTONIC_USEC"].flatMap { Int($0) })
+    #expect(before <= stamp && stamp < before + 10_000_000)
+    #expect(daemon.logs("Settings reloaded"))
+
+    receiver.send(drive.next())
+    var otherDrive = Drive()
+    otherDrive.step = 0.000_2
+    other.send(otherDrive.next(2))
+    try bench.wait("an update of the other vehicle") {
+      bench.emulator?.accepted.contains { $0.path.hasSuffix("deliveryVehicles/truck-18") } ?? false
+    }
+    let paths = Set(bench.emulator?.accepted.dropFirst().map(\.path) ?? [])
+    #expect(paths.count == 1)
+  }
+
+  @Test("SIGHUP with settings that are wrong keeps the old ones and says file, line and column")
+  func badReload() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(reading: receiver)
+    try bench.wait("it is ready") { daemon.notifications.states == ["READY"] }
+    let path = try bench.directory.write(bench.settings.text + "intervall = \"5s\"\n", to: "fleet-locationd.toml")
+    daemon.process.signal(SIGHUP)
+    try bench.wait("the reload") { daemon.notifications.states == ["READY", "RELOADING", "READY"] }
+    let line = bench.settings.text.split(separator: "\n", omittingEmptySubsequences: false).count
+    #expect(daemon.logs("\(path):\(line):"))
+    #expect(daemon.logs("the old ones stay in force"))
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+  }
+
+  @Test("SIGTERM sends what is due and exits 0 within stop_timeout")
+  func stop() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    bench.settings["reporting.interval"] = "\"1s\""
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    drive.period = 0.3
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    receiver.send(drive.next())
+    // Its epoch ends by silence; the status is the only trace of a fix that is not due yet.
+    try bench.watch(for: .milliseconds(300))
+    daemon.process.signal(SIGTERM)
+    #expect(try bench.exitCode(within: .seconds(4)) == 0)
+    #expect(bench.emulator?.accepted.count == 2)
+    #expect(daemon.notifications.states == ["READY", "STOPPING"])
+    #expect(daemon.logs("everything delivered"))
+  }
+
+  @Test("SIGTERM ends the program within stop_timeout when Fleet Engine says nothing")
+  func stopWhileWaiting() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    bench.settings["reporting.stop_timeout"] = "\"500ms\""
+    try bench.emulator?.fault(#"{"target": "update", "drop": true, "times": 100}"#)
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("a request") { bench.emulator?.updates.count == 1 }
+    let start = ContinuousClock.now
+    daemon.process.signal(SIGTERM)
+    #expect(try bench.exitCode() == 0)
+    #expect(ContinuousClock.now - start < .milliseconds(1500))
+    #expect(daemon.logs("Stopped with 1 positions undelivered") || daemon.logs("Stopped with 1 position undelivered"))
+  }
+
+  @Test("one thread, and no wake-up while nothing is due")
+  func quiet() throws {
+    let bench = try TestBench()
+    let fifo = bench.directory("fifo")
+    #expect(mkfifo(fifo, 0o600) == 0)
+    bench.settings.source("replay", ["file": "\"\(fifo)\"", "pace": "1"])
+    bench.settings["reporting.heartbeat"] = "\"50s\""
+    let daemon = try bench.start()
+    let writer = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    defer { close(writer) }
+    var drive = Drive()
+    let text = drive.next(2)
+    #expect(write(writer, text, text.utf8.count) == text.utf8.count)
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    // The second position's epoch has not ended: nothing is due until the fix counts as lost, after 30 s.
+    try bench.watch(for: .milliseconds(1500))
+    #expect(try daemon.process.statusField("Threads") == 1)
+    let before = try daemon.process.statusField("voluntary_ctxt_switches")
+    try bench.watch(for: .seconds(3))
+    let wakeUps = try daemon.process.statusField("voluntary_ctxt_switches") - before
+    #expect(wakeUps <= 2)
+  }
+
+  @Test("without a journal behind JOURNAL_STREAM the lines still come")
+  func journalStream() throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    let daemon = try bench.start(environment: ["JOURNAL_STREAM": "1:2"])
+    try bench.wait("a line") { daemon.logs("Started") }
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import Testing
+
+/// Token providers that fail: what a technician reads, and that positions arrive once the provider is well.
+@Suite struct TokenFaultTests {
+  struct Case: CustomTestStringConvertible {
+    let testDescription: String
+    let fault: String
+    /// Part of the status.
+    let says: String
+  }
+
+  static let cases = [
+    Case(testDescription: "a web page", fault: #""body": "html""#, says: "web page"),
+    Case(testDescription: "nothing", fault: #""body": "empty""#, says: "empty body"),
+    Case(testDescription: "no JSON", fault: #""body": "not-json""#, says: "not JSON"),
+    Case(testDescription: "half an answer", fault: #""body": "truncated""#, says: "cannot be reached"),
+    Case(testDescription: "200 MB", fault: #""body": "huge""#, says: "cannot be reached"),
+    Case(testDescription: "an expired token", fault: #""token": "expired""#, says: "expired"),
+    Case(testDescription: "another vehicle's token", fault: #""token": "wrong-vehicle""#, says: "another-truck-17"),
+    Case(testDescription: "a token without the claim", fault: #""token": "no-claim""#, says: "authorization"),
+    Case(testDescription: "no token at all", fault: #""token": "garbage""#, says: "JWT"),
+    Case(testDescription: "401", fault: #""status": 401"#, says: "401"),
+    Case(testDescription: "404", fault: #""status": 404"#, says: "404"),
+    Case(testDescription: "503", fault: #""status": 503"#, says: "503"),
+    Case(testDescription: "silence beyond the deadline", fault: #""delay_ms": 5000"#, says: "imed out"),
+  ]
+
+  @Test("a provider that answers wrongly is named in the status, and positions arrive when it is well again", arguments: cases)
+  func answer(_ example: Case) throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    bench.settings["token.deadline"] = "\"1s\""
+    try bench.emulator?.fault("{\"target\": \"token\", \(example.fault), \"times\": 1}")
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("the status says so") {
+      daemon.statuses.contains { $0.hasPrefix("No token: ") && $0.contains(example.says) }
+    }
+    #expect(daemon.log.contains { $0.contains("warning: No token: ") && $0.contains(example.says) })
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    #expect(daemon.statuses.last?.hasPrefix("Online") == true)
+  }
+
+  @Test("a provider that is down is named with its address, and asked again")
+  func down() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let port = try Loopback.freePort()
+    bench.settings["token.url"] = "\"http://127.0.0.1:\(port)/token/delivery_driver/{vehicle_id}\""
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("the status says so") {
+      daemon.statuses.contains { $0.hasPrefix("No token: ") && $0.contains("127.0.0.1:\(port)") }
+    }
+    let tokens = try Loopback.request(
+      "GET", "/token/delivery_driver/truck-17", port: try #require(bench.emulator).port)
+    bench.servers.append(try CannedServer(answer: tokens, port: port))
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+  }
+}
