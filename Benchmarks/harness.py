@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the measurements need around the measured process: a server, TLS in front of it, and a relay that counts bytes."""
+import os
+import select
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TLS_FRONT = os.path.join(HERE, "..", "Tests", "Interop", "tls-front.sh")
+# IPv4, TCP, and the timestamps that Linux sends with every segment.
+SEGMENT_HEADER = 20 + 20 + 12
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """The emulator, with nghttpx (TLS, HTTP/2) in front of it. Its lines tell what it accepted, and when."""
+
+    def __init__(self, programs, directory):
+        subprocess.run([TLS_FRONT, "certificates", directory], check=True)
+        self.ca_file = os.path.join(directory, "ca.crt")
+        back = free_port()
+        self.front_port = free_port()
+        self.emulator = subprocess.Popen(
+            [os.path.join(programs, "fleet-engine-emulator"), "--port", str(back)], stdout=subprocess.PIPE)
+        self.lines = self.emulator.stdout.fileno()
+        os.set_blocking(self.lines, False)
+        self.front = subprocess.Popen(
+            [TLS_FRONT, "serve", directory, "good", str(self.front_port), str(back)], stderr=subprocess.DEVNULL)
+        self._await_port(back)
+        self._await_port(self.front_port)
+        self.read()
+
+    @staticmethod
+    def _await_port(port):
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    return
+            time.sleep(0.02)
+        raise SystemExit(f"nothing listens on port {port}")
+
+    def read(self, patience=0.0):
+        """The number of updates accepted since the last call; waits for something to happen, but not for long."""
+        select.select([self.lines], [], [], patience)
+        try:
+            return os.read(self.lines, 1 << 20).count(b" m/s ")
+        except BlockingIOError:
+            return 0
+
+    def close(self):
+        for process in (self.front, self.emulator):
+            process.terminate()
+            process.wait()
+
+
+class Relay:
+    """Carries TCP connections to a port. The kernel's own counters (TCP_INFO) tell what went over the measured side."""
+
+    def __init__(self, target):
+        self.target = target
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.connections = []
+        self.finished = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            near, _ = self.listener.accept()
+            far = socket.create_connection(("127.0.0.1", self.target))
+            for one in (near, far):
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.connections.append(near)
+            threading.Thread(target=self._carry, args=(near, far), daemon=True).start()
+
+    def _carry(self, near, far):
+        other = {near: far, far: near}
+        while True:
+            for one in select.select([near, far], [], [])[0]:
+                try:
+                    data = one.recv(1 << 16)
+                    if data:
+                        other[one].sendall(data)
+                        continue
+                except OSError:
+                    pass
+                self.connections.remove(near)
+                self.finished.append(self._counters(near))
+                near.close()
+                far.close()
+                return
+
+    @staticmethod
+    def _counters(near):
+        information = near.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
+        acknowledged, received = struct.unpack_from("=QQ", information, 120)
+        segments_out, segments_in = struct.unpack_from("=II", information, 136)
+        return {
+            "sent": received, "received": acknowledged,
+            "sent_ip": received + segments_in * SEGMENT_HEADER,
+            "received_ip": acknowledged + segments_out * SEGMENT_HEADER,
+        }
+
+    def counters(self):
+        """Bytes so far, as the client sees them: TCP payload, and the same with the headers of IP and TCP."""
+        total = {"sent": 0, "received": 0, "sent_ip": 0, "received_ip": 0}
+        for counters in self.finished + [self._counters(near) for near in self.connections]:
+            for key, value in counters.items():
+                total[key] += value
+        return total
+
+
+def status(process_id):
+    """Memory in kB, threads and context switches of a process, by /proc; empty when it is gone."""
+    wanted = ("VmHWM", "VmRSS", "RssAnon", "Threads", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
+    try:
+        with open(f"/proc/{process_id}/status", encoding="ascii") as lines:
+            pairs = (line.split(":", 1) for line in lines)
+            return {name: int(value.split()[0]) for name, value in pairs if name in wanted}
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+
+
+def spawn(arguments, log):
+    with open(log, "ab") as output:
+        actions = [(os.POSIX_SPAWN_DUP2, output.fileno(), 1), (os.POSIX_SPAWN_DUP2, output.fileno(), 2)]
+        return os.posix_spawn(arguments[0], arguments, os.environ, file_actions=actions)
+
+
+def run(server, arguments, log, sample_at=None):
+    """Runs a program to its end.
+
+    Processor time is that of wait4: the whole process from exec to exit. Memory and threads are those after `sample_at`
+    updates. Time to the first update: from just before exec to the emulator's line that says that it was accepted.
+    """
+    server.read()
+    start = time.monotonic()
+    process = spawn(arguments, log)
+    updates, first, sample = 0, None, {}
+    while True:
+        updates += server.read(0.002)
+        if updates and first is None:
+            first = time.monotonic() - start
+        if sample_at and not sample and updates >= sample_at:
+            sample = status(process)
+        ended, code, usage = os.wait4(process, os.WNOHANG)
+        if ended:
+            break
+    updates += server.read(0.05)
+    if code != 0 or updates == 0:
+        raise SystemExit(f"{arguments[0]} ended with status {code} after {updates} updates; see {log}")
+    return {
+        "updates": updates, "first_update": first, "user": usage.ru_utime, "system": usage.ru_stime,
+        "cpu": usage.ru_utime + usage.ru_stime, "wall": time.monotonic() - start, **sample,
+    }

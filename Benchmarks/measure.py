@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the daemon beside the yardstick: measure.py PROGRAMS YARDSTICK DECODER-BENCHMARK RESULT.json
+
+Everything that could differ from one moment to the next is measured in pairs, one program right after the other, in turns;
+what is reported is the median, and the median of the ratios of the pairs. No figure makes this program fail.
+"""
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness import HERE, Relay, Server, run, spawn, status
+
+UPDATES = int(os.environ.get("BENCH_UPDATES", "2000"))
+PAIRS = int(os.environ.get("BENCH_PAIRS", "7"))
+STARTS = int(os.environ.get("BENCH_STARTS", "15"))
+DRIVE = float(os.environ.get("BENCH_DRIVE_SECONDS", "62"))
+SYSTEM_CA = "/etc/ssl/certs/ca-certificates.crt"
+
+
+class Bench:
+    def __init__(self, programs, yardstick, directory):
+        self.directory = directory
+        self.daemon_program = os.path.abspath(os.path.join(programs, "fleet-locationd"))
+        self.yardstick_program = os.path.abspath(yardstick)
+        self.server = Server(os.path.abspath(programs), os.path.join(directory, "tls"))
+        self.log = os.path.join(directory, "log")
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def recording(self, epochs):
+        path = self.path(f"{epochs}.nmea")
+        if not os.path.exists(path):
+            with open(path, "wb") as output:
+                subprocess.run([os.path.join(HERE, "recording.py"), str(epochs)], stdout=output, check=True)
+        return path
+
+    # The token comes from another host than Fleet Engine, as it does on the road: two connections, for both programs.
+
+    def daemon(self, file, pace=0, interval="0s", port=None, ca_file=None, name="bench"):
+        path = self.path(f"{name}.toml")
+        front, ca_file = self.server.front_port, ca_file or self.server.ca_file
+        with open(path, "w", encoding="ascii") as settings:
+            settings.write(f"""
+[vehicle]
+provider_id = "bench"
+vehicle_id = "truck-17"
+[source]
+type = "replay"
+file = "{file}"
+pace = {pace}
+time = "{"keep" if pace == 0 else "shift"}"
+[token]
+url = "https://localhost:{front}/token/delivery_driver/{{vehicle_id}}"
+ca_file = "{ca_file}"
+[fleet_engine]
+endpoint = "https://127.0.0.1:{port or front}"
+ca_file = "{ca_file}"
+[reporting]
+interval = "{interval}"
+[log]
+level = "notice"
+""")
+        return [self.daemon_program, "--config", path]
+
+    def yardstick(self, count, port=None, ca_file=None):
+        front = self.server.front_port
+        return [
+            self.yardstick_program, f"https://localhost:{front}/token/delivery_driver/truck-17",
+            f"https://127.0.0.1:{port or front}/v1/providers/bench/deliveryVehicles/truck-17?updateMask=lastLocation",
+            ca_file or self.server.ca_file, str(count)]
+
+    def pairs(self, count, updates, ca_file=None):
+        """Runs of both, in turns: the yardstick sends as many updates as the daemon did."""
+        file = self.recording(updates)
+        results, sent = [], updates
+        for turn in range(count):
+            pair = {}
+            for name in ("daemon", "yardstick") if turn % 2 == 0 else ("yardstick", "daemon"):
+                arguments = (
+                    self.daemon(file, ca_file=ca_file) if name == "daemon" else self.yardstick(sent, ca_file=ca_file))
+                pair[name] = run(self.server, arguments, self.log, sample_at=updates * 9 // 10)
+            sent = pair["daemon"]["updates"]
+            results.append(pair)
+        return results
+
+    def bytes_per_update(self, name):
+        """Of a whole run, the handshake in it; the token's connection is not counted."""
+        relay = Relay(self.server.front_port)
+        arguments = (
+            self.daemon(self.recording(UPDATES), port=relay.port) if name == "daemon"
+            else self.yardstick(UPDATES, port=relay.port))
+        result = run(self.server, arguments, self.log)
+        time.sleep(0.1)
+        return {key: value / result["updates"] for key, value in relay.counters().items()}
+
+    def slow_drive(self):
+        """A drive at 1 Hz with an update each 10 s, beside a receiver that is silent, all three at once: bytes of an
+        update when each travels alone, and what wakes the process."""
+        relay = Relay(self.server.front_port)
+        fifos = {name: self.path(name) for name in ("moving", "silent")}
+        for path in fifos.values():
+            os.mkfifo(path)
+        silent = os.open(fifos["silent"], os.O_RDWR)
+        moving = os.open(fifos["moving"], os.O_RDWR)
+        driving = spawn(
+            self.daemon(fifos["moving"], pace=1, interval="10s", port=relay.port, name="drive"), self.log)
+        idle = spawn(self.daemon(fifos["silent"], pace=1, interval="10s", name="silent"), self.log)
+        with open(self.recording(UPDATES), encoding="ascii") as recording:
+            epochs = recording.read().split("$GNRMC")[1:]
+        self.server.read()
+        updates, counted, start, marks = 0, None, time.monotonic(), []
+        for second, epoch in enumerate(epochs[: int(DRIVE)]):
+            os.write(moving, ("$GNRMC" + epoch).encode())
+            while (patience := start + second + 1 - time.monotonic()) > 0:
+                updates += self.server.read(patience)
+            if counted is None and updates:
+                counted, before = updates, relay.counters()
+            if second in (4, int(DRIVE) - 2):
+                marks.append((status(driving), status(idle), time.monotonic()))
+        after = relay.counters()
+        for process in (driving, idle):
+            os.kill(process, 15)
+            os.wait4(process, 0)
+        for descriptor in (silent, moving):
+            os.close(descriptor)
+
+        def switches(index):
+            begin, end = (mark[index]["voluntary_ctxt_switches"] for mark in marks)
+            return (end - begin) / (marks[1][2] - marks[0][2])
+
+        return {
+            "updates": updates, "seconds": marks[1][2] - marks[0][2], "wakeups_driving": switches(0),
+            "wakeups_silent": switches(1), "threads_silent": marks[1][1]["Threads"],
+            **{key: (after[key] - before[key]) / max(updates - counted, 1) for key in after},
+        }
+
+    def system_ca_file(self):
+        """The issuers that a real box trusts, and ours."""
+        path = self.path("system-ca.crt")
+        with open(path, "wb") as output:
+            for source in (SYSTEM_CA, self.server.ca_file):
+                with open(source, "rb") as file:
+                    output.write(file.read())
+        return path
+
+
+def compared(pairs, key, scale=1.0, per_update=False):
+    def value(run):
+        return run[key] * scale / (run["updates"] if per_update else 1)
+
+    return {
+        "daemon": statistics.median(value(pair["daemon"]) for pair in pairs),
+        "yardstick": statistics.median(value(pair["yardstick"]) for pair in pairs),
+        "ratio": statistics.median(value(pair["daemon"]) / value(pair["yardstick"]) for pair in pairs),
+    }
+
+
+def decoder(program):
+    output = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    return {"daemon": float(output.rsplit(":", 1)[1])}
+
+
+def table(figures):
+    print(f"{'':50}{'daemon':>12}{'yardstick':>12}{'ratio':>8}  aim")
+    for name, figure in figures.items():
+        cells = [f"{figure[key]:,.{digits}f}" if key in figure else "" for key, digits in
+                 (("daemon", figure.get("digits", 1)), ("yardstick", figure.get("digits", 1)), ("ratio", 2))]
+        verdict = ""
+        if "aim" in figure:
+            kind, bound = figure["aim"]
+            reached = figure["ratio" if kind == "ratio" else "daemon"]
+            met = reached >= bound if kind == "at least" else reached <= bound
+            verdict = f"{kind} {bound:,} {'met' if met else 'MISSED'}"
+        print(f"{name:50}{cells[0]:>12}{cells[1]:>12}{cells[2]:>8}  {verdict}")
+
+
+def main():
+    programs, yardstick, decoder_benchmark, result_file = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as directory:
+        bench = Bench(programs, yardstick, directory)
+        try:
+            long = bench.pairs(PAIRS, UPDATES)
+            short = bench.pairs(STARTS, 3)
+            figures = {
+                "CPU per update, us": compared(long, "cpu", 1e6, True) | {"aim": ["ratio", 1.5]},
+                "  user": compared(long, "user", 1e6, True),
+                "  system": compared(long, "system", 1e6, True),
+                "context switches per update": compared(long, "voluntary_ctxt_switches", 1, True) | {"digits": 2},
+                "CPU of a start and three updates, ms": compared(short, "cpu", 1e3),
+                "start to first accepted update, ms": compared(short, "first_update", 1e3) | {"aim": ["at most", 50]},
+                "peak RSS, MB": compared(long, "VmHWM", 1.024e-3) | {"aim": ["at most", 28]},
+                "anonymous memory, MB": compared(long, "RssAnon", 1.024e-3) | {"aim": ["at most", 5]},
+                "threads": compared(long, "Threads") | {"digits": 0, "aim": ["at most", 1]},
+            }
+            if os.path.exists(SYSTEM_CA):
+                system = bench.pairs(STARTS, 3, bench.system_ca_file())
+                figures["with the system's CA certificates:"] = {}
+                figures["  start to first accepted update, ms"] = compared(system, "first_update", 1e3)
+                one = bench.pairs(3, UPDATES // 4, bench.system_ca_file())
+                figures["  anonymous memory, MB"] = compared(one, "RssAnon", 1.024e-3)
+            sent = {name: bench.bytes_per_update(name) for name in ("daemon", "yardstick")}
+            for key, title in (("sent", "bytes sent per update, back to back"), ("received", "bytes received")):
+                pair = {name: sent[name][key] for name in sent}
+                figures[title] = pair | {"ratio": pair["daemon"] / pair["yardstick"], "digits": 0}
+            drive = bench.slow_drive()
+            figures["a drive at 1 Hz, an update each 10 s:"] = {}
+            for key, title in (("sent", "bytes sent per update"), ("received", "bytes received per update"),
+                               ("sent_ip", "  with IP and TCP headers, sent"),
+                               ("received_ip", "  with IP and TCP headers, received")):
+                figures["  " + title] = {"daemon": drive[key], "digits": 0}
+            figures["  wake-ups a second"] = {"daemon": drive["wakeups_driving"], "digits": 2}
+            figures["wake-ups a second, receiver silent"] = {
+                "daemon": drive["wakeups_silent"], "digits": 2, "aim": ["at most", 0]}
+        finally:
+            bench.server.close()
+    figures["NMEA sentences per CPU-second"] = decoder(decoder_benchmark) | {
+        "digits": 0, "aim": ["at least", 3_000_000]}
+    table(figures)
+    os.makedirs(os.path.dirname(os.path.abspath(result_file)), exist_ok=True)
+    with open(result_file, "w", encoding="ascii") as output:
+        json.dump({"figures": figures, "pairs": long, "starts": short, "drive": drive}, output, indent=1)
+
+
+main()
