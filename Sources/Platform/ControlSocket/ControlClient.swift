@@ -39,7 +39,7 @@ package enum ControlClient {
     let size = socklen_t(MemoryLayout<timeval>.size)
     _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, SO_RCVTIMEO, &limit, size) }
     _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, SO_SNDTIMEO, &limit, size) }
-    try UnixSocket.with(path) { unsafe connect(rawValue, $0, $1) }
+    try unsafe UnixSocket.with(path) { unsafe connect(rawValue, $0, $1) }
     var rest = question[...]
     while !rest.isEmpty {
       let count = try Errno.retrying {
