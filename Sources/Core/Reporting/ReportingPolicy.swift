@@ -92,6 +92,8 @@ package struct ReportingPolicy: Sendable {
       // No fix since: what is known is repeated, so that the vehicle does not fall silent.
       return elapsed >= configuration.heartbeat ? .heartbeat : nil
     }
+    // A test that asks for every fix gets the parked ones too.
+    if configuration.interval == .zero { return .interval }
     if let edge, elapsed >= configuration.floor { return edge }
     if isParked { return elapsed >= configuration.heartbeat ? .heartbeat : nil }
     let isFresh = now - newestAt < ReportingPolicy.earliness
