@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Testing
+import Timekeeping
+
+@Suite struct FixFilterTests {
+  private static let buildDate = Timestamp(seconds: 1_795_219_200)
+  /// True time at boot.
+  private static let start = Timestamp(seconds: 1_796_083_200)
+
+  private func filter(_ change: (inout FixFilter.Configuration) -> Void = { _ in }) -> FixFilter {
+    var configuration = FixFilter.Configuration(buildDate: FixFilterTests.buildDate)
+    change(&configuration)
+    return FixFilter(configuration)
+  }
+
+  private func moment(_ seconds: Double, wall: Timestamp = start) -> Moment {
+    Moment(boot: .boot + .milliseconds(Int64(seconds * 1000)), wall: wall)
+  }
+
+  /// A fix so many metres north of the start, stamped so many seconds after boot.
+  private func fix(_ stamp: Double, north: Double = 0, _ change: (inout Fix) -> Void = { _ in }) throws -> Fix {
+    let coordinate = try #require(Coordinate(latitude: 48 + north / 111_200, longitude: 11))
+    var fix = Fix(coordinate: coordinate, time: .utc(FixFilterTests.start + .milliseconds(Int64(stamp * 1000))))
+    change(&fix)
+    return fix
+  }
+
+  private func rejection(_ result: Result<FixFilter.Accepted, FixRejection>) -> FixRejection? {
+    if case .failure(let rejection) = result { return rejection }
+    return nil
+  }
+
+  @Test("a fix of poor quality is refused by name")
+  func quality() throws {
+    var filter = filter { $0.minSatellites = 4 }
+    let wrong: [(FixRejection, (inout Fix) -> Void)] = [
+      (.inaccurate, { $0.horizontalAccuracy = 100.1 }), (.diluted, { $0.hdop = 20.1 }),
+      (.fewSatellites, { $0.satellites = 3 }), (.impossibleSpeed, { $0.speed = 70 }), (.noTime, { $0.time = nil }),
+    ]
+    for (expected, change) in wrong {
+      #expect(rejection(filter.judge(try fix(1, change), at: moment(1))) == expected)
+    }
+    let zero = try #require(Coordinate(latitude: 0.0001, longitude: -0.0002))
+    #expect(
+      rejection(filter.judge(Fix(coordinate: zero, time: .utc(FixFilterTests.start)), at: moment(1))) == .zeroIsland)
+    #expect(rejection(filter.judge(try fix(1) { $0.horizontalAccuracy = 100 }, at: moment(1))) == nil)
+  }
+
+  @Test("what is unknown passes")
+  func unknown() throws {
+    var filter = filter { $0.minSatellites = 4 }
+    #expect(rejection(filter.judge(try fix(1), at: moment(1))) == nil)
+  }
+
+  @Test("the same again is a duplicate, an older one out of order")
+  func order() throws {
+    var filter = filter()
+    #expect(rejection(filter.judge(try fix(5), at: moment(5))) == nil)
+    #expect(rejection(filter.judge(try fix(5), at: moment(5.1))) == .duplicate)
+    #expect(rejection(filter.judge(try fix(5, north: 3), at: moment(5.2))) == .outOfOrder)
+    #expect(rejection(filter.judge(try fix(4), at: moment(5.3))) == .outOfOrder)
+    #expect(rejection(filter.judge(try fix(6), at: moment(6))) == nil)
+  }
+
+  @Test("a stamp ahead of elapsed time is refused; the next true one is accepted")
+  func future() throws {
+    var filter = filter()
+    #expect(rejection(filter.judge(try fix(1), at: moment(1))) == nil)
+    #expect(rejection(filter.judge(try fix(86_400), at: moment(2))) == .future)
+    #expect(rejection(filter.judge(try fix(3), at: moment(3))) == nil)
+  }
+
+  @Test("a fix that came late does not make its punctual successor look early")
+  func lateThenPunctual() throws {
+    var filter = filter()
+    #expect(rejection(filter.judge(try fix(1), at: moment(1))) == nil)
+    #expect(rejection(filter.judge(try fix(2), at: moment(10))) == nil)
+    #expect(rejection(filter.judge(try fix(10.5), at: moment(10.5))) == nil)
+  }
+
+  @Test("what lags by more than maxAge is stale")
+  func stale() throws {
+    var filter = filter()
+    #expect(rejection(filter.judge(try fix(1), at: moment(1))) == nil)
+    #expect(rejection(filter.judge(try fix(2), at: moment(13))) == .stale)
+    #expect(rejection(filter.judge(try fix(4), at: moment(13))) == nil)
+  }
+
+  @Test("after a first stamp from the future, five that agree with elapsed time are the truth")
+  func firstStampFromTheFuture() throws {
+    var filter = filter()
+    #expect(rejection(filter.judge(try fix(31_536_000), at: moment(0))) == nil)
+    let judged = try (1...6).map { rejection(filter.judge(try fix(Double($0)), at: moment(Double($0)))) }
+    #expect(judged == [.outOfOrder, .outOfOrder, .outOfOrder, .outOfOrder, nil, nil])
+  }
+
+  @Test("old fixes that come in one burst agree with each other, and are refused all the same", arguments: [0.1, 1.0])
+  func burst(period: Double) throws {
+    var filter = filter()
+    #expect(rejection(filter.judge(try fix(100), at: moment(100))) == nil)
+    for index in 0..<20 {
+      let old = try fix(20 + Double(index) * period)
+      #expect(rejection(filter.judge(old, at: moment(100.1 + Double(index) / 1000))) == .outOfOrder)
+    }
+  }
+
+  @Test("a jump is refused; five fixes from there, and it is where the vehicle is")
+  func jump() throws {
+    var filter = filter()
+    #expect(rejection(filter.judge(try fix(0), at: moment(0))) == nil)
+    let judged = try (1...6).map {
+      rejection(filter.judge(try fix(Double($0), north: 20_000), at: moment(Double($0))))
+    }
+    #expect(judged == [.impossibleSpeed, .impossibleSpeed, .impossibleSpeed, .impossibleSpeed, nil, nil])
+  }
+
+  @Test("wild jumps that do not agree with each other never become the reference")
+  func wild() throws {
+    var filter = filter()
+    #expect(rejection(filter.judge(try fix(0), at: moment(0))) == nil)
+    for second in 1..<60 {
+      let away = second % 2 == 0 ? 50_000.0 : -50_000
+      #expect(
+        rejection(filter.judge(try fix(Double(second), north: away), at: moment(Double(second)))) == .impossibleSpeed)
+    }
+  }
+
+  @Test("after a gap the vehicle may be far away")
+  func gap() throws {
+    var filter = filter()
+    #expect(rejection(filter.judge(try fix(0), at: moment(0))) == nil)
+    #expect(rejection(filter.judge(try fix(600, north: 15_000), at: moment(600))) == nil)
+  }
+
+  @Test("a wall clock of any kind changes no judgement", arguments: [Int64(0), 4_000_000_000, -5_000_000_000])
+  func wallClock(seconds: Int64) throws {
+    var filter = filter()
+    for second in 1..<20 {
+      let now = moment(Double(second), wall: Timestamp(seconds: seconds * Int64(second % 3)))
+      #expect(rejection(filter.judge(try fix(Double(second)), at: now)) == nil)
+    }
+  }
+
+  @Test("a date before the build date moves forward by 1024 weeks, and only then")
+  func rollover() {
+    let floor = FixFilterTests.buildDate
+    let step = Duration.seconds(1024 * 7 * 86_400)
+    let now = FixFilterTests.start
+    #expect(now.afterRollover(notBefore: floor) == now)
+    #expect((now - step).afterRollover(notBefore: floor) == now)
+    #expect((now - step - step).afterRollover(notBefore: floor) == now)
+    #expect(floor.afterRollover(notBefore: floor) == floor)
+    for end in [Int64.min, .max] {
+      _ = Timestamp(milliseconds: end).afterRollover(notBefore: floor)
+      _ = floor.afterRollover(notBefore: Timestamp(milliseconds: end))
+    }
+  }
+
+  @Test("a recording keeps its times, at any pace")
+  func keepsTimes() throws {
+    var filter = filter { $0.keepsTimes = true }
+    let old = Timestamp(seconds: 1_000_000_000)
+    for second in Int64(0)..<100 {
+      let kept = try fix(0, north: Double(second)) { $0.time = .utc(old + .seconds(second)) }
+      guard case .success(let accepted) = filter.judge(kept, at: moment(1)) else {
+        Issue.record("refused at \(second)")
+        return
+      }
+      #expect(accepted.time == old + .seconds(second))
+    }
+  }
+
+  @Test("a time without a date gets the nearest day of a plausible clock, across midnight")
+  func noDate() throws {
+    var filter = filter()
+    let lateEvening: Int64 = 86_399_000
+    let evening = try fix(0) { $0.time = .ofDay(milliseconds: lateEvening) }
+    #expect(rejection(filter.judge(evening, at: moment(0, wall: Timestamp(seconds: 1000)))) == .noDate)
+    guard case .success(let accepted) = filter.judge(evening, at: moment(0, wall: FixFilterTests.start)) else {
+      Issue.record("refused")
+      return
+    }
+    #expect(accepted.time == FixFilterTests.start - .seconds(1))
+    // From here on the reference tells the day, whatever the clock says.
+    var next = evening
+    next.time = .ofDay(milliseconds: 1000)
+    #expect(rejection(filter.judge(next, at: moment(2, wall: Timestamp(seconds: 0)))) == nil)
+  }
+}

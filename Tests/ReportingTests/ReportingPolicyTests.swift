@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Positioning
+import Reporting
+import Testing
+import Timekeeping
+
+@Suite struct ReportingPolicyTests {
+  private static let start = Timestamp(seconds: 1_796_083_200)
+
+  /// A policy, and a vehicle that drives north by it.
+  private struct Road {
+    var policy: ReportingPolicy
+    var metres = 0.0
+
+    init(_ configuration: ReportingPolicy.Configuration = .init()) { policy = ReportingPolicy(configuration) }
+
+    static func time(_ second: Double) -> BootInstant { .boot + .milliseconds(Int64(second * 1000)) }
+
+    mutating func observe(_ second: Double, speed: Double? = 14, heading: Double? = 0) throws {
+      metres += speed ?? 14
+      let coordinate = try #require(Coordinate(latitude: 48 + metres / 111_200, longitude: 11))
+      var fix = Fix(coordinate: coordinate)
+      fix.speed = speed
+      fix.heading = heading
+      let time = ReportingPolicyTests.start + .milliseconds(Int64(second * 1000))
+      policy.observe(FixFilter.Accepted(fix: fix, time: time), at: Road.time(second))
+    }
+
+    /// The reason at this second, which is then taken.
+    mutating func report(_ second: Double) -> ReportingPolicy.Reason? {
+      let reason = policy.reason(at: Road.time(second))
+      if reason != nil { policy.take(at: Road.time(second)) }
+      return reason
+    }
+
+    /// Fixes once a second, and the reports that they make.
+    mutating func drive(
+      _ seconds: ClosedRange<Int>, speed: Double = 14, heading: (Int) -> Double = { _ in 0 }
+    ) throws -> [String] {
+      var reports: [String] = []
+      for second in seconds {
+        try observe(Double(second), speed: speed, heading: heading(second))
+        if let reason = report(Double(second)) { reports.append("\(second) \(reason)") }
+      }
+      return reports
+    }
+  }
+
+  @Test("moving: the first at once, then one at each interval")
+  func interval() throws {
+    var road = Road()
+    #expect(road.policy.reason(at: .boot) == nil)
+    #expect(road.policy.nextDeadline == nil)
+    #expect(try road.drive(1...31) == ["1 first", "11 interval", "21 interval", "31 interval"])
+  }
+
+  @Test("a fix that comes half a second early goes with the report, instead of one a second old")
+  func earliness() throws {
+    var road = Road()
+    try road.observe(0)
+    #expect(road.report(0) == .first)
+    try road.observe(9.4)
+    #expect(road.report(9.4) == nil)
+    try road.observe(9.5)
+    #expect(road.report(9.5) == .interval)
+  }
+
+  @Test("without a fix in time, what is known goes when the interval is over")
+  func deadline() throws {
+    var road = Road()
+    try road.observe(0)
+    _ = road.report(0)
+    try road.observe(7)
+    #expect(road.policy.nextDeadline == Road.time(10))
+    #expect(road.report(9.9) == nil)
+    #expect(road.report(10) == .interval)
+  }
+
+  @Test("GPS lost: the same position again at each heartbeat")
+  func lost() throws {
+    var road = Road()
+    try road.observe(0)
+    _ = road.report(0)
+    #expect(road.policy.nextDeadline == Road.time(50))
+    #expect(road.report(49.9) == nil)
+    #expect(road.report(50) == .heartbeat)
+    #expect(road.policy.nextDeadline == Road.time(100))
+    #expect(road.report(100) == .heartbeat)
+    try road.observe(103)
+    #expect(road.report(103) == nil)
+    #expect(road.report(110) == .interval)
+  }
+
+  @Test("parked: the stop is told, then heartbeats; setting off is told")
+  func parked() throws {
+    var road = Road()
+    var reports = try road.drive(1...11)
+    reports += try road.drive(12...130, speed: 0)
+    reports += try road.drive(131...140)
+    #expect(
+      reports == [
+        "1 first", "11 interval", "21 interval", "26 stopped", "76 heartbeat", "126 heartbeat", "134 started",
+      ])
+  }
+
+  @Test("a parked vehicle stands still: locked place, held heading, no speed, newest time")
+  func locked() throws {
+    var road = Road()
+    _ = try road.drive(1...20, heading: { _ in 123 })
+    _ = try road.drive(21...31, speed: 0.3, heading: { Double($0 * 30 % 360) })
+    let place = road.policy.newest
+    _ = try road.drive(32...60, speed: 0.6, heading: { Double($0 * 30 % 360) })
+    let later = try #require(road.policy.newest)
+    #expect(later.coordinate == place?.coordinate)
+    #expect(later.heading == 123)
+    #expect(later.speed == 0)
+    #expect(later.time == ReportingPolicyTests.start + .seconds(60))
+  }
+
+  @Test("a receiver that tells no speed is judged by the way it covers")
+  func noSpeed() throws {
+    var road = Road()
+    for second in 0...20 { try road.observe(Double(second), speed: nil) }
+    #expect(!road.policy.isParked)
+    let metres = road.metres
+    for second in 21...60 {
+      road.metres = metres - 14
+      try road.observe(Double(second), speed: nil)
+    }
+    #expect(road.policy.isParked)
+  }
+
+  @Test("distance makes a report due, but never within five seconds")
+  func distance() throws {
+    var road = Road(.init(distance: 50))
+    #expect(try road.drive(1...16) == ["1 first", "6 distance", "11 distance", "16 distance"])
+  }
+
+  @Test("a turn makes a report due, across north as well, and only at speed")
+  func heading() throws {
+    var road = Road(.init(heading: 30))
+    #expect(try road.drive(1...8, heading: { $0 < 7 ? 350 : 25 }) == ["1 first", "7 heading"])
+    var across = Road(.init(heading: 30))
+    #expect(try across.drive(1...9, heading: { $0 < 7 ? 355 : 5 }) == ["1 first"])
+    var slow = Road(.init(heading: 30))
+    #expect(try slow.drive(1...9, speed: 1.6, heading: { $0 < 7 ? 0 : 180 }) == ["1 first"])
+  }
+
+  @Test("a position that was sent before it was due puts the next off when it has arrived")
+  func takenLater() throws {
+    var road = Road()
+    _ = try road.drive(1...6)
+    let sent = try #require(road.policy.newest)
+    #expect(road.policy.nextDeadline == Road.time(11))
+    road.policy.take(sent, at: Road.time(6))
+    _ = try road.drive(7...8)
+    #expect(road.policy.nextDeadline == Road.time(16))
+    // What was taken since is not forgotten.
+    road.policy.take(sent, at: Road.time(3))
+    #expect(road.policy.nextDeadline == Road.time(16))
+  }
+
+  @Test("restarted, the next is the first again")
+  func restart() throws {
+    var road = Road()
+    _ = try road.drive(1...3)
+    road.policy.restart()
+    #expect(road.report(3) == .first)
+  }
+
+  @Test("a test on the loopback may ask for every fix")
+  func noInterval() throws {
+    var road = Road(.init(interval: .zero))
+    #expect(try road.drive(1...4) == ["1 first", "2 interval", "3 interval", "4 interval"])
+    let parked = try road.drive(5...25, speed: 0)
+    #expect(parked.count == 21)
+  }
+}

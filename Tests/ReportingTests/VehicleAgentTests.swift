@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import Reporting
+
+@Suite struct VehicleAgentTests {
+  @Test(
+    "from the first fix to the first update: the position is kept, a token fetched, the update sent, the record dropped"
+  )
+  func firstUpdate() throws {
+    var fixture = try AgentFixture()
+    let first = try fixture.drive(to: 0)
+    #expect(first.brief == ["fetch 1 https://t.test/truck-1", "keep 1"])
+    #expect(first.events == [.firstFix])
+    let token = fixture.token()
+    #expect(fixture.tell(.tokenEnded(id: 1, token), at: 0.1).brief == ["send 1"])
+    let last = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+    #expect(last.brief == ["drop [1] delivered"])
+    #expect(last.events == [.online, .updateAccepted])
+  }
+
+  @Test("one request in flight: what is due meanwhile is kept, and follows")
+  func oneInFlight() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(try fixture.drive(to: 10.2).brief == ["send 2"])
+    #expect(try fixture.drive(to: 15).brief == [])
+    #expect(try fixture.drive(to: 20.2).brief == ["keep 2"])
+    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 24).brief == [])
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(29))
+    #expect(try fixture.drive(to: 25).brief == [])
+    #expect(fixture.tell(.deadline, at: 29).brief == ["send 3 with past"])
+    #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 29.2).brief == ["drop [2] delivered"])
+  }
+
+  @Test("an outage: each due position is kept once, retries carry the newest, all is delivered in order")
+  func outage() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    var id: UInt64 = 1
+    var kept = 0
+    for second in 1...120 {
+      var effects = try fixture.drive(to: Double(second))
+      if let deadline = fixture.agent.nextDeadline(at: fixture.moment.boot),
+        deadline < fixture.moment.boot + .seconds(1)
+      {
+        effects += fixture.tell(.deadline, at: (deadline - .boot).inSeconds)
+      }
+      for effect in effects {
+        if case .sendUpdate(let sent, _) = effect {
+          id = sent
+          kept += fixture.tell(.updateEnded(id: id, AgentFixture.unreachable), at: fixture.now).brief.count
+        }
+      }
+      kept += effects.brief.count { $0.hasPrefix("keep") }
+    }
+    #expect((10...13).contains(kept))
+    #expect(fixture.agent.delivery.backlog.count == kept)
+    #expect((8...24).contains(id))
+  }
+
+  @Test("401 costs one fresh token and a second; the second 401 is said aloud and slows down")
+  func unauthenticated() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    let refused = AgentFixture.error(401, "UNAUTHENTICATED")
+    #expect(fixture.tell(.updateEnded(id: 2, refused), at: 10.3).events == [.offline])
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(11_300))
+    #expect(fixture.tell(.deadline, at: 11.3).brief == ["fetch 2 https://t.test/truck-1"])
+    let token = fixture.token()
+    #expect(fixture.tell(.tokenEnded(id: 2, token), at: 11.4).brief == ["send 3"])
+    let again = fixture.tell(.updateEnded(id: 3, refused), at: 11.5)
+    #expect(again.events.contains(.tokenRefused))
+    for second in 12..<70 {
+      #expect(try fixture.drive(to: Double(second)).brief.allSatisfy { $0.hasPrefix("keep") })
+    }
+  }
+
+  @Test("past locations that are denied: once more without them, before the token is touched")
+  func pastDenied() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
+    #expect(fixture.agent.delivery.backlog.count == 1)
+    let effects = try fixture.drive(to: 12)
+    #expect(effects.brief == ["send 3 with past"])
+    let denied = fixture.tell(.updateEnded(id: 3, AgentFixture.error(403, "PERMISSION_DENIED")), at: 12.1)
+    #expect(denied.events == [.backfillRefused])
+    #expect(fixture.tell(.deadline, at: 13.2).brief == ["send 4"])
+    #expect(fixture.tell(.updateEnded(id: 4, AgentFixture.accepted), at: 13.3).events.contains(.online))
+    #expect(try fixture.drive(to: 24).brief == ["send 5"])
+    #expect(fixture.agent.statistics.tokenFetches == 1)
+    #expect(fixture.agent.delivery.backlog.count == 1)
+  }
+
+  @Test("another vehicle: what is under way is cancelled, the backlog goes, a token for the new one is fetched")
+  func otherVehicle() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
+    _ = try fixture.drive(to: 12)
+    let effects = fixture.tell(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 12.5)
+    #expect(effects.brief.contains("cancel update 3"))
+    #expect(effects.brief.contains("drop [2] otherVehicle"))
+    // The spacing of attempts holds for the new vehicle too.
+    #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 12.6).events.isEmpty)
+    let next = fixture.tell(.deadline, at: 13.1)
+    #expect((effects + next).brief.contains("fetch 2 https://t.test/truck-2"))
+  }
+
+  @Test("a reload of the same vehicle keeps token, backlog and what is under way")
+  func sameVehicle() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    var settings = try AgentFixture.configuration()
+    settings.reporting.interval = .seconds(20)
+    #expect(fixture.tell(.configure(settings), at: 10.3).brief == [])
+    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 10.4).events == [.updateAccepted])
+    #expect(try fixture.drive(to: 21).brief == [])
+    #expect(try fixture.drive(to: 30.2).brief == ["send 3"])
+  }
+
+  @Test("asked to stop with all delivered, it ends at once; a second request to stop changes nothing")
+  func stopDelivered() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(fixture.tell(.stop(within: .seconds(3)), at: 4).brief == ["finished 0"])
+    #expect(fixture.tell(.stop(within: .seconds(3)), at: 5).isEmpty)
+    #expect(try fixture.drive(to: 6).isEmpty)
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == nil)
+  }
+
+  @Test("asked to stop, it waits for the floor of five seconds if there is time, and sends the newest")
+  func stopWaits() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 3)
+    #expect(fixture.tell(.stop(within: .seconds(3)), at: 3.5).brief == [])
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(5200))
+    #expect(fixture.tell(.deadline, at: 5.2).brief == ["send 2"])
+    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 5.3).brief == ["finished 0"])
+  }
+
+  @Test("when the time to stop is over, what is in flight is kept for the next start")
+  func stopInFlight() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    #expect(fixture.tell(.stop(within: .seconds(3)), at: 11).brief == [])
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(14))
+    #expect(fixture.tell(.deadline, at: 14).brief == ["cancel update 2", "keep 2", "finished 1"])
+  }
+
+  @Test("the status line: what is wrong first, ages, never coordinates")
+  func status() throws {
+    var fixture = try AgentFixture()
+    #expect(fixture.agent.status(at: .boot) == "Waiting for a fix; no token yet; backlog 0")
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 4)
+    #expect(
+      fixture.agent.status(at: .boot + .seconds(5))
+        == "Online; fix 3D, ±3 m, 9 satellites, 1 s old; last update 4 s ago; token 59 min; backlog 0")
+    _ = try fixture.drive(to: 10.2)
+    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
+    #expect(
+      fixture.agent.status(at: .boot + .seconds(11))
+        == "Offline for 0 s (network): no route to host; fix 3D, ±3 m, 9 satellites, 0 s old; last update 10 s ago; "
+        + "token 59 min; backlog 1")
+    _ = fixture.tell(.source(.lost("/dev/gps0 is not there")), at: 12)
+    #expect(fixture.agent.status(at: .boot + .seconds(12)).hasPrefix("No source: /dev/gps0 is not there; fix"))
+    #expect(!fixture.agent.status(at: .boot + .seconds(12)).contains("48."))
+  }
+
+  @Test("progress: a deadline that nobody honours is noticed")
+  func progress() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    #expect(fixture.agent.isProgressing(at: .boot + .seconds(30)))
+    #expect(!fixture.agent.isProgressing(at: .boot + .seconds(70)))
+  }
+
+  @Test("settled: a source that waits may give the next fix when all is delivered")
+  func settled() throws {
+    var fixture = try AgentFixture {
+      $0.reporting.interval = .zero
+      $0.delivery.floor = .zero
+      $0.delivery.interval = .zero
+    }
+    _ = try fixture.drive(to: 0)
+    #expect(!fixture.agent.isSettled(at: fixture.moment.boot))
+    let token = fixture.token()
+    _ = fixture.tell(.tokenEnded(id: 1, token), at: 0.001)
+    #expect(!fixture.agent.isSettled(at: fixture.moment.boot))
+    _ = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.002)
+    #expect(fixture.agent.isSettled(at: fixture.moment.boot))
+    // No limit on the loopback: a hundred in a tenth of a second.
+    for step in 1...100 {
+      #expect(try fixture.drive(to: 0.01 + Double(step) / 1000, speed: 0.5).brief == ["send \(step + 1)"])
+      _ = fixture.tell(.updateEnded(id: UInt64(step + 1), AgentFixture.accepted), at: fixture.now + 0.0005)
+    }
+  }
+}
