@@ -25,6 +25,7 @@ struct FleetEngineServer {
   private(set) var requests = 0
   /// What a client must never send, in words.
   private(set) var offences: [String] = []
+  private var knownClaims: [String: (exp: Double, vehicle: String)] = [:]
 
   mutating func answer(
     _ request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario, tokens: TokenProvider
@@ -47,10 +48,10 @@ struct FleetEngineServer {
   private mutating func judge(
     _ request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario, tokens: TokenProvider
   ) -> Verdict {
-    let date = (name: "Date", value: TokenProvider.httpDate(Scenario.boot + .milliseconds(Int64(second * 1000))))
     let faults = scenario.faults.filter { $0.place == .server && $0.isActive(at: second) }
     for fault in faults {
       guard case .answers(let status, let code, let retryAfter, let retryInfo) = fault.kind else { continue }
+      let date = (name: "Date", value: TokenProvider.httpDate(Scenario.boot + .milliseconds(Int64(second * 1000))))
       var headers = [date]
       if let retryAfter { headers.append(("Retry-After", retryAfter)) }
       let details = retryInfo.map { #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"\#($0)"}"# }
@@ -99,12 +100,11 @@ struct FleetEngineServer {
     return .accepted
   }
 
-  private func refusal(
+  private mutating func refusal(
     of request: HTTPRequest, for vehicle: String, at second: Double, _ faults: [Fault], _ tokens: TokenProvider
   ) -> Verdict? {
     guard let token = FleetEngineServer.bearer(of: request), let issued = tokens.issued[token],
-      let payload = token.split(separator: ".").dropFirst().first.flatMap(Base64URL.decode).flatMap(StrictJSON.init),
-      let exp = payload.object?["exp"]?.number
+      let (exp, allowed) = claims(of: token)
     else { return .refused(401, "UNAUTHENTICATED", "no such token") }
     for fault in faults {
       if case .revoked = fault.kind, issued.issuedAt < Double(fault.from) {
@@ -115,10 +115,22 @@ struct FleetEngineServer {
     guard Double(Scenario.boot.milliseconds) / 1000 + second < exp + 40 else {
       return .refused(401, "UNAUTHENTICATED", "expired")
     }
-    guard payload.object?["authorization"]?.object?["deliveryvehicleid"]?.string == vehicle else {
+    guard allowed == vehicle else {
       return .refused(403, "PERMISSION_DENIED", "a token for another vehicle")
     }
     return nil
+  }
+
+  /// Its end, in seconds since 1970, and its vehicle; read once for each token.
+  private mutating func claims(of token: String) -> (exp: Double, vehicle: String)? {
+    if let known = knownClaims[token] { return known }
+    guard
+      let payload = token.split(separator: ".").dropFirst().first.flatMap(Base64URL.decode).flatMap(StrictJSON.init),
+      let exp = payload.object?["exp"]?.number,
+      let vehicle = payload.object?["authorization"]?.object?["deliveryvehicleid"]?.string
+    else { return nil }
+    knownClaims[token] = (exp, vehicle)
+    return (exp, vehicle)
   }
 
   static func bearer(of request: HTTPRequest) -> String? {
