@@ -10,7 +10,7 @@ import Testing
     let fault: String
     let category: String
     /// Part of the status.
-    var says = ""
+    var says = "("
     /// Whether it is tried again soon.
     var recovers = false
   }
@@ -110,7 +110,7 @@ import Testing
     #expect(Set(past).count == past.count)
     #expect(accepted.compactMap(\.live?.time) == accepted.compactMap(\.live?.time).sorted())
     for update in accepted {
-      #expect(update.mask == (update.past.isEmpty ? "updateMask=lastLocation" : "updateMask=lastLocation,pastLocations"))
+      #expect(update.mask == (update.past.isEmpty ? "updateMask=lastLocation" : "updateMask=lastLocation%2CpastLocations"))
     }
     #expect(daemon.logs("Offline (network)"))
   }

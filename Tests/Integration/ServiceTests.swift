@@ -11,7 +11,9 @@ import Testing
     let receiver = try bench.receiver(isPluggedIn: false)
     let daemon = try bench.start()
     try bench.wait("it is ready") { daemon.notifications.states == ["READY"] }
-    try bench.wait("the status names the device") { daemon.shows("No source: \(receiver.device)") }
+    let messages = daemon.notifications.messages
+    let ready = try #require(messages.firstIndex { $0.assignments["READY"] == "1" })
+    #expect(messages[..<ready].contains { $0.assignments["STATUS"]?.hasPrefix("No source: \(receiver.device)") == true })
     #expect(daemon.process.exitCode == nil)
   }
 

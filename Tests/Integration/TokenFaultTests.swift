@@ -15,7 +15,7 @@ import Testing
   static let cases = [
     Case(testDescription: "a web page", fault: #""body": "html""#, says: "web page"),
     Case(testDescription: "nothing", fault: #""body": "empty""#, says: "empty body"),
-    Case(testDescription: "no JSON", fault: #""body": "not-json""#, says: "not JSON"),
+    Case(testDescription: "no JSON", fault: #""body": "not-json""#, says: "not a JSON object"),
     Case(testDescription: "half an answer", fault: #""body": "truncated""#, says: "cannot be reached"),
     Case(testDescription: "200 MB", fault: #""body": "huge""#, says: "cannot be reached"),
     Case(testDescription: "an expired token", fault: #""token": "expired""#, says: "expired"),
@@ -42,7 +42,7 @@ import Testing
     }
     #expect(daemon.log.contains { $0.contains("warning: No token: ") && $0.contains(example.says) })
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    #expect(daemon.statuses.last?.hasPrefix("Online") == true)
+    try bench.wait("the status says so") { daemon.statuses.last?.hasPrefix("Online") == true }
   }
 
   @Test("a provider that is down is named with its address, and asked again")

@@ -21,8 +21,10 @@ final class ChildProcess {
   ///   - program: a product's name, or a path.
   ///   - environment: laid over that of the tests.
   ///   - input: path of standard input.
+  ///   - user: whom to run as, when the tests are root's.
   init(
-    _ program: String, _ arguments: [String] = [], environment: [String: String] = [:], input: String = "/dev/null"
+    _ program: String, _ arguments: [String] = [], environment: [String: String] = [:], input: String = "/dev/null",
+    user: uid_t? = nil
   ) throws {
     output = try LinePipe()
     errors = try LinePipe()
@@ -51,7 +53,8 @@ final class ChildProcess {
     posix_spawnattr_setsigdefault(&attributes, &mask)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
-    let words = ["setpriv", "--pdeathsig", "KILL", "--", path] + arguments
+    let identity = user.map { ["--reuid=\($0)", "--clear-groups"] } ?? []
+    let words = ["setpriv", "--pdeathsig", "KILL"] + identity + ["--", path] + arguments
     let vector = words.map { strdup($0) } + [nil]
     let pairs = variables.map { strdup("\($0)=\($1)") } + [nil]
     defer { for pointer in vector + pairs { free(pointer) } }

@@ -8,12 +8,13 @@ final class Emulator {
   struct Position: Hashable {
     let latitude: Double
     let longitude: Double
-    let time: String
+    let time: Date
 
     init?(_ json: Any?) {
       guard let json = json as? [String: Any],
         let point = (json["supplementalLocation"] ?? json["location"]) as? [String: Any],
-        let time = (json["supplementalLocationTime"] ?? json["updateTime"]) as? String
+        let time = (json["supplementalLocationTime"] ?? json["updateTime"]) as? String,
+        let time = Emulator.date(time)
       else { return nil }
       latitude = point["latitude"] as? Double ?? 0
       longitude = point["longitude"] as? Double ?? 0
@@ -90,6 +91,13 @@ final class Emulator {
   func stop() throws {
     process.signal(SIGTERM)
     try process.finish()
+  }
+
+  /// RFC 3339 in UTC, with or without decimals.
+  private static func date(_ text: String) -> Date? {
+    let parts = text.dropLast().split(separator: ".")
+    guard let whole = parts.first, let seconds = try? Date("\(whole)Z", strategy: .iso8601) else { return nil }
+    return seconds + (parts.count > 1 ? Double("0.\(parts[1])") ?? 0 : 0)
   }
 
   private static func update(_ line: Data) -> Update? {

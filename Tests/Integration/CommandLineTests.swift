@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+/// The three programs by their arguments alone.
+@Suite struct CommandLineTests {
+  static let programs = ["fleet-locationd", "fleet-locationctl", "fleet-engine-emulator"]
+
+  @Test("--help and --version answer on standard output and exit 0", arguments: programs)
+  func answers(program: String) throws {
+    let help = try ChildProcess(program, ["--help"])
+    #expect(try help.finish() == 0)
+    #expect(help.output.text.contains("Usage: \(program)"))
+    #expect(help.errors.text.isEmpty)
+    let version = try ChildProcess(program, ["--version"])
+    #expect(try version.finish() == 0)
+    #expect(version.output.lines.first?.hasPrefix("\(program) ") == true)
+  }
+
+  @Test("what they cannot understand is named on standard error", arguments: [
+    ("fleet-locationd", ["--bogus"], 64, "--bogus"), ("fleet-locationd", ["extra"], 64, "extra"),
+    ("fleet-locationd", ["--config"], 64, "--config"), ("fleet-locationctl", ["--bogus"], 64, "--bogus"),
+    ("fleet-locationctl", ["bogus"], 64, "bogus"), ("fleet-locationctl", [], 64, "command"),
+    ("fleet-locationctl", ["fixes", "/nonexistent"], 66, "/nonexistent"),
+    ("fleet-engine-emulator", ["--bogus"], 2, "--bogus"), ("fleet-engine-emulator", ["extra"], 2, "argument"),
+    ("fleet-engine-emulator", ["--port", "99999"], 2, "--port 99999"),
+    ("fleet-engine-emulator", ["--address", "192.0.2.1"], 1, "192.0.2.1"),
+  ])
+  func mistakes(program: String, arguments: [String], status: Int32, says: String) throws {
+    let process = try ChildProcess(program, arguments)
+    #expect(try process.finish() == status)
+    #expect(process.errors.text.contains(says))
+    #expect(process.output.text.isEmpty)
+  }
+
+  @Test("--check says that settings are good, or what is wrong with them, and starts nothing")
+  func check() throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    let path = try bench.writeSettings()
+    let good = try ChildProcess("fleet-locationd", ["--check", "--config", path])
+    #expect(try good.finish() == 0)
+    #expect(good.output.text == "\(path): good\n")
+    bench.settings["vehicle.vehicle_id"] = "\"truck/17\""
+    try bench.writeSettings()
+    let bad = try ChildProcess("fleet-locationd", ["--check", "--config", path])
+    #expect(try bad.finish() == 78)
+    #expect(bad.errors.text.contains("\(path):") && bad.errors.text.contains("vehicle.vehicle_id"))
+    #expect(bad.output.text.isEmpty)
+  }
+
+  @Test("fixes prints a recording as JSON Lines")
+  func fixes() throws {
+    let directory = try TemporaryDirectory()
+    var drive = Drive()
+    let path = try directory.write(drive.next(3), to: "drive.nmea")
+    let process = try ChildProcess("fleet-locationctl", ["fixes", path])
+    #expect(try process.finish() == 0)
+    #expect(process.output.lines.count == 3)
+    #expect(process.output.lines.allSatisfy { $0.hasPrefix("{\"time\":") })
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Testing
+
+/// Receivers that come and go, are silent, or speak another language.
+@Suite struct SerialTests {
+  @Test("a device that is missing is waited for, and read as soon as it is plugged in")
+  func missing() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver(isPluggedIn: false)
+    let daemon = try bench.start()
+    try bench.wait("the status says so") {
+      daemon.shows("No source: \(receiver.device): there is no such device; plug the receiver in")
+    }
+    #expect(daemon.log.contains { $0.hasPrefix("warning: No source: \(receiver.device)") })
+    try receiver.plugIn()
+    try bench.wait("it opens the device") { receiver.isOpened }
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    #expect(daemon.logs("Reading \(receiver.device) at 9600 baud"))
+  }
+
+  @Test("a directory in the place of the device is named; the daemon goes on trying")
+  func directory() throws {
+    let bench = try TestBench(emulator: nil)
+    bench.settings.source("serial", ["device": "\"\(bench.directory.path)\""])
+    let daemon = try bench.start()
+    try bench.wait("the status says so") {
+      daemon.shows("No source: \(bench.directory.path): this is a directory; a receiver is a file such as /dev/ttyUSB0")
+    }
+    #expect(daemon.notifications.states == ["READY"])
+    #expect(daemon.process.exitCode == nil)
+  }
+
+  @Test("a receiver that is pulled out and plugged in again is read again, also under another tty")
+  func unplug() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    drive.period = 0.5
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    for round in 2...3 {
+      receiver.unplug()
+      try bench.wait("the status says so") { daemon.statuses.last?.hasPrefix("No source: \(receiver.device)") == true }
+      try receiver.plugIn()
+      try bench.wait("it opens the device") { receiver.isOpened }
+      receiver.send(drive.next())
+      try bench.wait("an update") { bench.emulator?.accepted.count == round }
+    }
+    #expect(daemon.log.contains { $0.contains("the device hung up") || $0.contains("the device is gone") })
+  }
+
+  @Test("a receiver that falls silent is named, and its port opened again")
+  func silence() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver(silenceTimeout: "2s")
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("the status says so") {
+      daemon.shows("No source: \(receiver.device) is open but silent for 2 s: check the receiver and its power")
+    }
+    drive = Drive()
+    let before = try #require(bench.emulator).accepted.count
+    var isBack = false
+    while !isBack {
+      receiver.send(drive.next())
+      try bench.watch(for: .milliseconds(500))
+      isBack = try #require(bench.emulator).accepted.count > before
+    }
+    #expect(daemon.log.count { $0.hasPrefix("Reading ") } == 2)
+  }
+
+  @Test("noise, as at a wrong speed, is named with the key to look at, and then sentences are read")
+  func garbage() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver(silenceTimeout: "2s")
+    let daemon = try bench.start(reading: receiver)
+    var random = SystemRandomNumberGenerator()
+    let end = ContinuousClock.now + .seconds(10)
+    while !daemon.shows("check source.baud"), ContinuousClock.now < end {
+      receiver.send((0..<200).map { _ in UInt8.random(in: 0...255, using: &random) })
+      try bench.watch(for: .milliseconds(100))
+    }
+    #expect(daemon.shows("No source: \(receiver.device) sends bytes but no whole NMEA sentence for 2 s"))
+    #expect(bench.emulator?.updates.isEmpty == true)
+    var drive = Drive()
+    while try #require(bench.emulator).accepted.isEmpty {
+      receiver.send("\u{1}\u{2}garbage$GP" + drive.next())
+      try bench.watch(for: .milliseconds(500))
+    }
+    #expect(daemon.process.exitCode == nil)
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import Testing
+
+/// Settings that cannot be used: the exit status, and what a technician reads.
+@Suite struct SettingsFaultTests {
+  /// Runs the daemon to its end.
+  ///
+  /// - Returns: what it said.
+  private func refusal(of bench: TestBench, settings: String? = nil, user: uid_t? = nil) throws -> String {
+    let path = try settings ?? bench.writeSettings()
+    let process = try ChildProcess("fleet-locationd", ["--config", path], user: user)
+    #expect(try process.finish() == 78)
+    #expect(process.output.text == "")
+    return process.errors.text
+  }
+
+  @Test("no settings file: its path, and what to do")
+  func missing() throws {
+    let bench = try TestBench(emulator: nil)
+    let path = bench.directory("nowhere.toml")
+    let text = try refusal(of: bench, settings: path)
+    #expect(text.contains("error: \(path): "))
+    #expect(text.contains("copy the example"))
+  }
+
+  @Test("a link that leads nowhere is a file that is missing")
+  func dangling() throws {
+    let bench = try TestBench(emulator: nil)
+    let path = bench.directory("link.toml")
+    symlink("/nonexistent", path)
+    #expect(try refusal(of: bench, settings: path).contains("error: \(path): "))
+  }
+
+  @Test("a directory in the place of the settings")
+  func directory() throws {
+    let bench = try TestBench(emulator: nil)
+    let text = try refusal(of: bench, settings: bench.directory.path)
+    #expect(text.contains(bench.directory.path) && text.contains("directory"))
+  }
+
+  @Test("settings that this user may not read")
+  func unreadable() throws {
+    let bench = try TestBench(emulator: nil)
+    let path = try bench.writeSettings()
+    chmod(path, 0)
+    chmod(bench.directory.path, 0o755)
+    let text = try refusal(of: bench, settings: path, user: getuid() == 0 ? 65_534 : nil)
+    #expect(text.contains("error: \(path): "))
+    #expect(text.contains("ermission denied"))
+    #expect(text.contains("the user of the service must be able to read it"))
+  }
+
+  @Test("an unknown key: file, line, column, and the nearest key; every mistake at once")
+  func unknownKey() throws {
+    let bench = try TestBench(emulator: nil)
+    bench.settings["reporting.intervall"] = "\"5s\""
+    bench.settings["filter.max_speed"] = "\"fast\""
+    let path = bench.directory("fleet-locationd.toml")
+    let text = try refusal(of: bench)
+    let lines = text.split(separator: "\n")
+    #expect(lines.count == 2)
+    #expect(lines.allSatisfy { $0.hasPrefix("error: \(path):") && $0.contains(/:[0-9]+:[0-9]+:/) })
+    #expect(text.contains("intervall") && text.contains("`interval`"))
+    #expect(text.contains("filter.max_speed"))
+  }
+
+  @Test("an interval that Fleet Engine does not take is refused unless the endpoint is on loopback")
+  func interval() throws {
+    let bench = try TestBench(emulator: nil)
+    bench.settings["fleet_engine.endpoint"] = nil
+    #expect(try refusal(of: bench).contains("reporting.interval: is under 5s"))
+  }
+
+  @Test("a route or recording that is not there is named with its key", arguments: [
+    ("simulated", "route"), ("replay", "file"),
+  ])
+  func noFile(type: String, key: String) throws {
+    let bench = try TestBench(emulator: nil)
+    let path = bench.directory("not-there")
+    bench.settings.source(type, [key: "\"\(path)\""])
+    let text = try refusal(of: bench)
+    #expect(text.contains("source.\(key): \(path): "))
+  }
+
+  @Test("a directory in the place of a recording")
+  func recordingIsDirectory() throws {
+    let bench = try TestBench(emulator: nil)
+    bench.settings.source("replay", ["file": "\"\(bench.directory.path)\""])
+    let text = try refusal(of: bench)
+    #expect(text.contains("source.file: \(bench.directory.path): this is a directory"))
+  }
+
+  @Test("a ca_file that is not there is named")
+  func authority() throws {
+    let bench = try TestBench(emulator: nil)
+    let path = bench.directory("ca.pem")
+    bench.settings["fleet_engine.ca_file"] = "\"\(path)\""
+    bench.settings["fleet_engine.endpoint"] = "\"https://localhost:9\""
+    bench.settings["reporting.interval"] = "\"10s\""
+    _ = try bench.receiver(isPluggedIn: false)
+    #expect(try refusal(of: bench).contains(path))
+  }
+
+  @Test("a secret file that others can read is refused, with the command that mends it")
+  func exposedSecret() throws {
+    let bench = try TestBench(emulator: nil)
+    let secret = try bench.directory.write("Bearer hush-hush\n", to: "secret", mode: 0o644)
+    bench.settings["token.headers"] = "{ Authorization = { file = \"\(secret)\" } }"
+    _ = try bench.receiver(isPluggedIn: false)
+    let text = try refusal(of: bench)
+    #expect(text.contains("token.headers.Authorization: \(secret): "))
+    #expect(text.contains("chmod 600 \(secret)"))
+    #expect(!text.contains("hush-hush"))
+  }
+
+  @Test("a credential that systemd did not give is named, with the line for the unit")
+  func missingCredential() throws {
+    let bench = try TestBench(emulator: nil)
+    bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
+    _ = try bench.receiver(isPluggedIn: false)
+    let text = try refusal(of: bench)
+    #expect(text.contains("LoadCredential=token-provider:"))
+  }
+}
