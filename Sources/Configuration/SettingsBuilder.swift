@@ -97,8 +97,8 @@ struct SettingsBuilder {
     let (tokenKey, expirationKey) = (reader.read(SettingKeys.tokenKey), reader.read(SettingKeys.expirationKey))
     let (format, creationKey) = (reader.read(SettingKeys.expirationFormat), reader.read(SettingKeys.creationKey))
     let deadline = reader.read(SettingKeys.tokenDeadline)
-    let caFile = path(SettingKeys.tokenCAFile)
-    let (certificate, key) = (path(SettingKeys.clientCertificate), path(SettingKeys.clientKey))
+    let caFile = pemFile(SettingKeys.tokenCAFile)
+    let (certificate, key) = (pemFile(SettingKeys.clientCertificate), pemFile(SettingKeys.clientKey))
     if body != nil, method == .get {
       reader.problem(with: SettingKeys.body, "is sent with method = \"POST\" only; the method is \"GET\"")
     }
@@ -138,7 +138,7 @@ struct SettingsBuilder {
 
   private mutating func fleetEngine() -> Settings.FleetEngine? {
     let (endpoint, field) = (reader.read(SettingKeys.endpoint), reader.read(SettingKeys.positionField))
-    let (deadline, caFile) = (reader.read(SettingKeys.deadline), path(SettingKeys.caFile))
+    let (deadline, caFile) = (reader.read(SettingKeys.deadline), pemFile(SettingKeys.caFile))
     let proxy = reader.read(SettingKeys.proxy)
     guard let endpoint, let field, let deadline else { return nil }
     return Settings.FleetEngine(
@@ -205,6 +205,24 @@ struct SettingsBuilder {
   private mutating func path(_ key: SettingKey<String>) -> String? {
     reader.read(key)?.relativePath(in: directory)
   }
+
+  /// The path of a file that has to be there, and to look like PEM: libcurl would find out with the first request only,
+  /// when nobody watches.
+  private mutating func pemFile(_ key: SettingKey<String>) -> String? {
+    guard let path = path(key) else { return nil }
+    do throws(ConfigurationEnvironment.FileProblem) {
+      let bytes = try environment.readFile(path, SettingsBuilder.largestPEM)
+      if !String(decoding: bytes, as: UTF8.self).contains("-----BEGIN ") {
+        reader.problem(with: key, "\(path.printable) is not a PEM file: it holds no line -----BEGIN …-----")
+      }
+    } catch {
+      reader.problem(with: key, "\(path.printable) \(error.explanation); a PEM file is expected")
+    }
+    return path
+  }
+
+  /// Bytes; the bundle of all the world's authorities is a fifth of it.
+  private static let largestPEM = 1_000_000
 
   private static func isLoopback(_ endpoint: String) -> Bool {
     (try? WebAddress.parse(endpoint, schemes: ["https", "http"]).isLoopback) ?? false

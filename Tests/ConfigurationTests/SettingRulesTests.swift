@@ -53,10 +53,27 @@ import Timekeeping
       ("token_key = \"a..b\"", "has an empty part between its dots"),
     ])
   func refused(_ lines: String, _ part: String) {
-    let messages = machine.messages(for: minimal(rest: lines))
+    let messages = machine.with(pem: ["/etc/f/k.pem", "/etc/f/c.pem"]).messages(for: minimal(rest: lines))
     #expect(messages.count == 1)
     #expect(messages.first?.contains(part) == true, "\(messages)")
     #expect(!messages.joined().contains("hunter2"))
+  }
+
+  @Test("a certificate file that is not there, or is none, is refused at its place")
+  func certificates() {
+    var machine = machine
+    machine.files["/etc/f/empty.pem"] = []
+    machine.problems["/etc/f/locked.pem"] = .refused("Permission denied")
+    let messages = machine.messages(
+      for: minimal(
+        token: "url = \"https://t\"\nclient_certificate = \"empty.pem\"\nclient_key = \"locked.pem\"",
+        rest: "[fleet_engine]\nca_file = \"/none.pem\""))
+    #expect(
+      messages == [
+        "/etc/f/f.toml:9:22: token.client_certificate: /etc/f/empty.pem is not a PEM file: it holds no line -----BEGIN …-----",
+        "/etc/f/f.toml:10:14: token.client_key: /etc/f/locked.pem cannot be read: Permission denied; a PEM file is expected",
+        "/etc/f/f.toml:12:11: fleet_engine.ca_file: /none.pem does not exist; a PEM file is expected",
+      ])
   }
 
   @Test(

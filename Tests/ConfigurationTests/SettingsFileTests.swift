@@ -117,7 +117,7 @@ import Timekeeping
 
   @Test("relative paths begin at the directory of the main file")
   func relativePaths() throws {
-    let settings = try machine.settings(
+    let settings = try machine.with(pem: ["/ca.pem"]).settings(
       for: minimal(
         source: "type = \"simulated\"\nroute = \"r.gpx\"", token: "url = \"https://t\"\nca_file = \"/ca.pem\""))
     guard case .simulated(let simulated) = settings.source.kind else {

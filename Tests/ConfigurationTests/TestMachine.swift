@@ -22,6 +22,13 @@ struct TestMachine {
       }, variable: { variables[$0] }, hostname: { hostname })
   }
 
+  /// The machine with certificate files added.
+  func with(pem paths: [String]) -> TestMachine {
+    var machine = self
+    for path in paths { machine.files[path] = Array("-----BEGIN CERTIFICATE-----\n".utf8) }
+    return machine
+  }
+
   /// Loads `/etc/f/f.toml`.
   func load() throws(ConfigurationError) -> SettingsFile {
     try SettingsFile.load(path: "/etc/f/f.toml", environment: environment)
