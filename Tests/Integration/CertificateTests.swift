@@ -17,12 +17,14 @@ import Testing
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("a certificate that is not to be trusted is named, and nothing is sent", arguments: [
-    (TLSFront.Certificate.expired, "untrusted", "expired"),
-    (.notYetValid, "clock", "not yet valid"),
-    (.wrongHost, "untrusted", "localhost"),
-    (.unknownAuthority, "untrusted", "issuer certificate"),
-  ])
+  @Test(
+    "a certificate that is not to be trusted is named, and nothing is sent",
+    arguments: [
+      (TLSFront.Certificate.expired, "untrusted", "expired"),
+      (.notYetValid, "clock", "not yet valid"),
+      (.wrongHost, "untrusted", "localhost"),
+      (.unknownAuthority, "untrusted", "issuer certificate"),
+    ])
   func bad(certificate: TLSFront.Certificate, category: String, says: String) throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

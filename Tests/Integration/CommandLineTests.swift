@@ -16,15 +16,17 @@ import Testing
     #expect(version.output.lines.first?.hasPrefix("\(program) ") == true)
   }
 
-  @Test("what they cannot understand is named on standard error", arguments: [
-    ("fleet-locationd", ["--bogus"], 64, "--bogus"), ("fleet-locationd", ["extra"], 64, "extra"),
-    ("fleet-locationd", ["--config"], 64, "--config"), ("fleet-locationctl", ["--bogus"], 64, "--bogus"),
-    ("fleet-locationctl", ["bogus"], 64, "bogus"), ("fleet-locationctl", [], 64, "command"),
-    ("fleet-locationctl", ["fixes", "/nonexistent"], 66, "/nonexistent"),
-    ("fleet-engine-emulator", ["--bogus"], 2, "--bogus"), ("fleet-engine-emulator", ["extra"], 2, "argument"),
-    ("fleet-engine-emulator", ["--port", "99999"], 2, "--port 99999"),
-    ("fleet-engine-emulator", ["--address", "192.0.2.1"], 1, "192.0.2.1"),
-  ])
+  @Test(
+    "what they cannot understand is named on standard error",
+    arguments: [
+      ("fleet-locationd", ["--bogus"], 64, "--bogus"), ("fleet-locationd", ["extra"], 64, "extra"),
+      ("fleet-locationd", ["--config"], 64, "--config"), ("fleet-locationctl", ["--bogus"], 64, "--bogus"),
+      ("fleet-locationctl", ["bogus"], 64, "bogus"), ("fleet-locationctl", [], 64, "command"),
+      ("fleet-locationctl", ["fixes", "/nonexistent"], 66, "/nonexistent"),
+      ("fleet-engine-emulator", ["--bogus"], 2, "--bogus"), ("fleet-engine-emulator", ["extra"], 2, "argument"),
+      ("fleet-engine-emulator", ["--port", "99999"], 2, "--port 99999"),
+      ("fleet-engine-emulator", ["--address", "192.0.2.1"], 1, "192.0.2.1"),
+    ])
   func mistakes(program: String, arguments: [String], status: Int32, says: String) throws {
     let process = try ChildProcess(program, arguments)
     #expect(try process.finish() == status)

@@ -110,7 +110,8 @@ import Testing
     #expect(Set(past).count == past.count)
     #expect(accepted.compactMap(\.live?.time) == accepted.compactMap(\.live?.time).sorted())
     for update in accepted {
-      #expect(update.mask == (update.past.isEmpty ? "updateMask=lastLocation" : "updateMask=lastLocation%2CpastLocations"))
+      #expect(
+        update.mask == (update.past.isEmpty ? "updateMask=lastLocation" : "updateMask=lastLocation%2CpastLocations"))
     }
     #expect(daemon.logs("Offline (network)"))
   }
@@ -130,7 +131,8 @@ import Testing
     try bench.wait("it is offline") { daemon.shows("(network)") }
     bench.emulator = try Emulator(in: bench.directory, port: port)
     try bench.wait("an update, after 401 and a fresh token") {
-      bench.emulator?.accepted.contains { $0.live?.time != nil } ?? false && daemon.statuses.last?.hasPrefix("Online") == true
+      bench.emulator?.accepted.contains { $0.live?.time != nil } ?? false
+        && daemon.statuses.last?.hasPrefix("Online") == true
     }
     #expect(daemon.logs("(unauthenticated)"))
   }

@@ -77,9 +77,11 @@ import Testing
     #expect(daemon.logs("undelivered"))
   }
 
-  @Test("what receivers recorded passes through a serial port, and no position comes out that was not in it", arguments: [
-    "ublox-8", "sirfstarv-nmea", "quectel-eg25-g",
-  ])
+  @Test(
+    "what receivers recorded passes through a serial port, and no position comes out that was not in it",
+    arguments: [
+      "ublox-8", "sirfstarv-nmea", "quectel-eg25-g",
+    ])
   func corpus(log: String) throws {
     let folder = ProcessInfo.processInfo.environment["NMEA_CORPUS"] ?? "\(ChildProcess.root)/../shared/nmea-corpus"
     guard let bytes = FileManager.default.contents(atPath: "\(folder)/corpus/\(log).nmea"),

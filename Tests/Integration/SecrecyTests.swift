@@ -48,7 +48,8 @@ import Testing
     let secrets =
       [token, credential, "hush-hush"] + token.split(separator: ".").map(String.init) + ["48.1", "11.5"]
     for secret in secrets { #expect(!said.contains(secret)) }
-    let arguments = try ChildProcess("fleet-locationd", ["--config", bench.directory("fleet-locationd.toml"), "--check"])
+    let arguments = try ChildProcess(
+      "fleet-locationd", ["--config", bench.directory("fleet-locationd.toml"), "--check"])
     #expect(try arguments.finish() == 78, "without CREDENTIALS_DIRECTORY")
   }
 }

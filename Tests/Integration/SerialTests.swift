@@ -29,7 +29,7 @@ import Testing
     try bench.wait("the status says so") {
       daemon.shows("No source: \(bench.directory.path): this is a directory; a receiver is a file such as /dev/ttyUSB0")
     }
-    #expect(daemon.notifications.states == ["READY"])
+    try bench.wait("it is ready") { daemon.notifications.states == ["READY"] }
     #expect(daemon.process.exitCode == nil)
   }
 

@@ -13,7 +13,8 @@ import Testing
     try bench.wait("it is ready") { daemon.notifications.states == ["READY"] }
     let messages = daemon.notifications.messages
     let ready = try #require(messages.firstIndex { $0.assignments["READY"] == "1" })
-    #expect(messages[..<ready].contains { $0.assignments["STATUS"]?.hasPrefix("No source: \(receiver.device)") == true })
+    #expect(
+      messages[..<ready].contains { $0.assignments["STATUS"]?.hasPrefix("No source: \(receiver.device)") == true })
     #expect(daemon.process.exitCode == nil)
   }
 

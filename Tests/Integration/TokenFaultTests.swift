@@ -28,7 +28,9 @@ import Testing
     Case(testDescription: "silence beyond the deadline", fault: #""delay_ms": 5000"#, says: "imed out"),
   ]
 
-  @Test("a provider that answers wrongly is named in the status, and positions arrive when it is well again", arguments: cases)
+  @Test(
+    "a provider that answers wrongly is named in the status, and positions arrive when it is well again",
+    arguments: cases)
   func answer(_ example: Case) throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

@@ -11,7 +11,8 @@ final class ChildProcess {
   private(set) var status: Int32?
 
   /// Where the tests' own executable is: the build's products lie beside it.
-  static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+  static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    .path
 
   /// The root of the package.
   static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
