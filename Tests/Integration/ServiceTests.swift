@@ -72,6 +72,27 @@ import Testing
     #expect(paths.count == 1)
   }
 
+  @Test("SIGHUP with a shorter interval sends what was not due before")
+  func reloadInterval() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    bench.settings["reporting.interval"] = "\"30s\""
+    bench.settings["log.level"] = "\"debug\""
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    drive.period = 0.2
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    receiver.send(drive.next())
+    try bench.watch(for: .milliseconds(500))
+    #expect(bench.emulator?.accepted.count == 1)
+    bench.settings["reporting.interval"] = "\"0s\""
+    try bench.writeSettings()
+    daemon.process.signal(SIGHUP)
+    try bench.wait("the second update") { bench.emulator?.accepted.count == 2 }
+    #expect(try #require(bench.emulator).stats()["tokens"] as? Int == 1)
+  }
+
   @Test("SIGHUP with settings that are wrong keeps the old ones and says file, line and column")
   func badReload() throws {
     let bench = try TestBench()
@@ -150,10 +171,42 @@ import Testing
   }
 
   @Test("without a journal behind JOURNAL_STREAM the lines still come")
-  func journalStream() throws {
+  func noJournal() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
     let daemon = try bench.start(environment: ["JOURNAL_STREAM": "1:2"])
     try bench.wait("a line") { daemon.logs("Started") }
+  }
+
+  @Test(
+    "with standard error in the journal, events go there with their fields, and no line beside them",
+    .enabled(if: getuid() == 0 && access("/run/systemd", F_OK) == 0, "a journal of its own wants root and a mount"))
+  func journal() throws {
+    let bench = try TestBench(emulator: nil)
+    let receiver = try bench.receiver(isPluggedIn: false)
+    mkdir(bench.directory("journal"), 0o700)
+    let journal = try NotifySocket(path: bench.directory("journal/socket"))
+    bench.servers.append(journal)
+    let script = """
+      mount -t tmpfs none /run/systemd && mkdir /run/systemd/journal && mount --bind "$1" /run/systemd/journal || exit 99
+      JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec "$2" --config "$3"
+      """
+    let process = try ChildProcess(
+      "/usr/bin/unshare",
+      [
+        "--mount", "sh", "-c", script, "sh", bench.directory("journal"), "\(ChildProcess.products)/fleet-locationd",
+        try bench.writeSettings(),
+      ])
+    try bench.wait("two entries") { journal.messages.count >= 2 || process.hasEnded }
+    let entries = journal.messages.map(\.assignments)
+    let started = try #require(entries.first { $0["FLEET_EVENT"] == "started" })
+    #expect(started["MESSAGE"] == "Started 0.1.0 for vehicle truck-17")
+    #expect(started["MESSAGE_ID"]?.utf8.count == 32)
+    #expect(started["PRIORITY"] == "5")
+    let lost = try #require(entries.first { $0["FLEET_EVENT"] == "sourceLost" })
+    #expect(lost["PRIORITY"] == "4")
+    #expect(lost["MESSAGE"]?.contains(receiver.device) == true)
+    process.errors.drain()
+    #expect(process.errors.text.isEmpty)
   }
 }
