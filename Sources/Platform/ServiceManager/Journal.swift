@@ -66,6 +66,7 @@ package struct Journal: Sendable {
   }
 
   private static func write(_ entry: JournalEntry, to descriptor: Int32, withTime: Bool) {
+    guard takesLine(descriptor) else { return }
     let line = line(entry, time: withTime ? timeOfDay() : nil) + "\n"
     do {
       try Descriptor.write(Array(line.utf8), to: descriptor)
@@ -73,6 +74,13 @@ package struct Journal: Sendable {
       // There is no other place to say that there is no place to say it.
       return
     }
+  }
+
+  /// Whether a line can be written without waiting for a reader. Of a pipe poll(2) says so while a page is free, which is
+  /// more than a line has. An error of the descriptor is the write's to tell.
+  private static func takesLine(_ descriptor: Int32) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return unsafe poll(&request, 1, 0) != 0
   }
 
   /// As in `08:30:00 warning: the receiver is silent`.
