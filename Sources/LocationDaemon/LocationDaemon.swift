@@ -179,6 +179,9 @@ package final class LocationDaemon {
     case .lost(let why): feed(.source(.lost(why)))
     case .ended:
       source = nil
+      if agent.newestTime == nil {
+        feed(.source(.lost("\(settings.source.name) has ended without a position that can be believed")))
+      }
       write(.stopping("the source has no more positions"))
       _ = notifier.stopping()
       isStopping = true
@@ -260,6 +263,17 @@ package final class LocationDaemon {
       source?.stop()
       source = newSource
       newSource.start()
+    }
+  }
+}
+
+extension Settings.Source {
+  /// The device or file, for messages.
+  fileprivate var name: String {
+    switch kind {
+    case .serial(let device, _): device
+    case .simulated(let simulated): simulated.route
+    case .replay(let replay): replay.file == "-" ? "standard input" : replay.file
     }
   }
 }
