@@ -29,7 +29,13 @@ final class LinePipe: Readable {
 
   deinit {
     closeWriter()
+    closeReader()
+  }
+
+  /// Leaves the writer without a reader.
+  func closeReader() {
     if let descriptor { close(descriptor) }
+    descriptor = nil
   }
 
   func closeWriter() {

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import Testing
+
+/// A machine that is not as it should be around the daemon.
+@Suite struct SurroundingsTests {
+  @Test("the daemon outlives whoever reads its standard error")
+  func brokenPipe() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    bench.settings["log.level"] = "\"debug\""
+    let daemon = try bench.start(reading: receiver)
+    daemon.process.errors.closeReader()
+    var drive = Drive()
+    drive.period = 0.2
+    for count in 1...3 {
+      receiver.send(drive.next())
+      try bench.wait("an update") { bench.emulator?.accepted.count == count }
+    }
+    daemon.process.signal(SIGTERM)
+    #expect(try bench.exitCode() == 0)
+  }
+
+  @Test("a standard error that nobody reads delays no position")
+  func fullPipe() throws {
+    let bench = try TestBench()
+    bench.settings["log.level"] = "\"debug\""
+    var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    try bench.recording(drive.next(300))
+    let fifo = bench.directory("stderr")
+    mkfifo(fifo, 0o600)
+    let reader = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    defer { close(reader) }
+    // The smallest pipe there is, and full.
+    let filling = [UInt8](repeating: 0x2E, count: 65_536)
+    while write(reader, filling, filling.count) > 0 {}
+    let process = try ChildProcess(
+      "/bin/sh",
+      [
+        "-c", "exec \"$1\" --config \"$2\" 2>\"$3\"", "sh", "\(ChildProcess.products)/fleet-locationd",
+        try bench.writeSettings(), fifo,
+      ])
+    try bench.wait("the end") { process.hasEnded }
+    #expect(process.exitCode == 0)
+    #expect(bench.emulator?.accepted.count == 300)
+  }
+
+  @Test("proxies that the environment names are left alone")
+  func proxies() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let proxy = "http://127.0.0.1:\(try Loopback.freePort())"
+    try bench.start(reading: receiver, environment: ["http_proxy": proxy, "https_proxy": proxy, "all_proxy": proxy])
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+  }
+
+  @Test("settings that are gone at SIGHUP leave the old ones in force")
+  func settingsGone() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(reading: receiver)
+    let path = bench.directory("fleet-locationd.toml")
+    unlink(path)
+    for round in 1...3 {
+      daemon.process.signal(SIGHUP)
+      try bench.wait("the reload") { daemon.notifications.count(of: "RELOADING") == round }
+    }
+    try bench.wait("it is ready") { daemon.notifications.count(of: "READY") == 4 }
+    #expect(daemon.log.contains { $0.contains("Settings not reloaded") && $0.contains("\(path): does not exist") })
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+  }
+
+  @Test("a recording without a position ends, and says so", arguments: ["", "no NMEA at all\n"])
+  func emptyRecording(text: String) throws {
+    let bench = try TestBench()
+    try bench.recording(text)
+    let daemon = try bench.start()
+    #expect(try bench.exitCode() == 0)
+    #expect(daemon.log.contains { $0.hasPrefix("warning: ") && $0.contains(bench.directory("drive.nmea")) })
+  }
+
+  @Test(
+    "name servers that say nothing stop neither the loop nor the end",
+    .enabled(if: getuid() == 0, "another resolv.conf wants root and a mount"))
+  func deadNameServers() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    bench.settings["fleet_engine.endpoint"] = "\"https://fleetengine.example\""
+    bench.settings["fleet_engine.deadline"] = "\"1s\""
+    bench.settings["reporting.interval"] = "\"5s\""
+    bench.settings["reporting.stop_timeout"] = "\"1s\""
+    // A datagram socket takes the questions, and nobody answers.
+    let server = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    defer { close(server) }
+    var address = Loopback.address(53)
+    address.sin_addr.s_addr = UInt32(0x7F2D_0935).bigEndian
+    let bound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    try #require(bound == 0)
+    let resolver = try bench.directory.write("nameserver 127.45.9.53\n", to: "resolv.conf", mode: 0o644)
+    let notifications = try NotifySocket(path: bench.directory("notify"))
+    bench.servers.append(notifications)
+    let process = try ChildProcess(
+      "/usr/bin/unshare",
+      [
+        "--mount", "sh", "-c", "mount --bind \"$1\" /etc/resolv.conf && exec \"$2\" --config \"$3\"", "sh", resolver,
+        "\(ChildProcess.products)/fleet-locationd", try bench.writeSettings(),
+      ], environment: ["NOTIFY_SOCKET": notifications.path, "WATCHDOG_USEC": "200000"])
+    try bench.wait("it opens the receiver") { receiver.isOpened }
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("it is offline") { notifications.statuses.contains { $0.contains("(network): ") } }
+    let start = ContinuousClock.now
+    try bench.watch(for: .milliseconds(1500))
+    let pings = notifications.messages.filter { $0.assignments["WATCHDOG"] == "1" }.map(\.at)
+    let gaps = zip(pings, pings.dropFirst()).map { $0.duration(to: $1) }
+    #expect(try #require(gaps.max()) < .milliseconds(400))
+    process.signal(SIGTERM)
+    try bench.wait("the end") { process.hasEnded }
+    #expect(process.exitCode == 0)
+    #expect(ContinuousClock.now - start < .seconds(4))
+  }
+}
