@@ -170,6 +170,30 @@ import Testing
     #expect(wakeUps <= 2)
   }
 
+  @Test("a hundred updates start no thread and leave no descriptor behind")
+  func descriptors() throws {
+    let bench = try TestBench()
+    let fifo = bench.directory("fifo")
+    #expect(mkfifo(fifo, 0o600) == 0)
+    bench.settings.source("replay", ["file": "\"\(fifo)\"", "pace": "0"])
+    let daemon = try bench.start()
+    let writer = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    defer { close(writer) }
+    var drive = Drive()
+    func deliver(_ count: Int) throws {
+      let before = bench.emulator?.accepted.count ?? 0
+      let text = drive.next(count)
+      #expect(write(writer, text, text.utf8.count) == text.utf8.count)
+      // The last epoch ends with the next.
+      try bench.wait("\(count) updates") { (bench.emulator?.accepted.count ?? 0) >= before + count - 1 }
+    }
+    try deliver(5)
+    let before = try daemon.process.descriptorCount()
+    try deliver(100)
+    #expect(try daemon.process.descriptorCount() == before)
+    #expect(try daemon.process.statusField("Threads") == 1)
+  }
+
   @Test("without a journal behind JOURNAL_STREAM the lines still come")
   func noJournal() throws {
     let bench = try TestBench(emulator: nil)

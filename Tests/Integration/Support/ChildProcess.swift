@@ -102,6 +102,11 @@ final class ChildProcess {
     return exitCode ?? -1
   }
 
+  /// How many descriptors it has open.
+  func descriptorCount() throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/fd").count
+  }
+
   /// A line of /proc/PID/status, as in `Threads`.
   func statusField(_ name: String) throws -> Int {
     let text = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
