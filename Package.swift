@@ -93,7 +93,8 @@ let package = Package(
       name: "LocationDaemon",
       dependencies: [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting",
-        "EventLoop", "HTTPClient", "SerialPort", "RouteFile", "ServiceManager", "ControlSocket", "Configuration", "Release",
+        "EventLoop", "HTTPClient", "SerialPort", "RouteFile", "ServiceManager", "ControlSocket", "Configuration",
+        "Release",
       ], swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationd",
