@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// Where the vehicle truly is at each instant of a drive, before a receiver has looked.
+struct Drive: Sendable {
+  /// How far an arc may pass the corner of a drawn line by, and that of a recorded one. Metres.
+  private static let drawnShortcut = 3.0
+  private static let recordedShortcut = 0.5
+  /// A waypoint further off the way than this is not on it. Metres.
+  private static let widestOffset = 200.0
+
+  struct State: Equatable {
+    /// Metres along the way, within a lap.
+    var distance: Double
+    /// Metres per second; 0 is standing.
+    var speed: Double
+    /// Counts from 0.
+    var lap: Int
+    /// Seconds since the lap began.
+    var time: Double
+  }
+
+  private enum Motion: Sendable {
+    case planned(SpeedProfile)
+    case recorded(RecordedPace)
+
+    var duration: Double {
+      switch self {
+      case .planned(let profile): profile.duration
+      case .recorded(let pace): pace.duration
+      }
+    }
+
+    func state(at time: Double) -> (distance: Double, speed: Double) {
+      switch self {
+      case .planned(let profile): return profile.state(at: time)
+      case .recorded(let pace):
+        // A receiver that creeps so slowly says that it stands.
+        let state = pace.state(at: time)
+        return (state.distance, state.speed < 0.05 ? 0 : state.speed)
+      }
+    }
+  }
+
+  let path: RoutePath
+  private let first: Motion
+  /// Every lap but the first; nil when the drive ends.
+  private let next: Motion?
+
+  /// - Parameter settings: sane ones.
+  init(_ route: Route, _ settings: SimulationSettings) throws(SimulationError) {
+    let followed = settings.speed == nil
+    let recordedPath = RoutePath(route.points, closed: settings.loops, shortcut: Drive.recordedShortcut)
+    // The stops that the route marks are in its times already.
+    let asked = try Drive.stops(settings.stops, route, recordedPath)
+    if followed, let pace = RecordedPace(route.points, along: recordedPath, closed: settings.loops, stops: asked) {
+      path = recordedPath
+      first = .recorded(pace)
+      next = settings.loops ? .recorded(pace) : nil
+      return
+    }
+    path = RoutePath(route.points, closed: settings.loops, shortcut: Drive.drawnShortcut)
+    let limits = SpeedProfile.Limits(
+      speed: settings.speed ?? SimulationSettings.usualSpeed, acceleration: settings.acceleration,
+      braking: settings.braking, lateral: settings.lateral)
+    let marked = route.waypoints.compactMap { waypoint in
+      waypoint.dwell.map { SimulationSettings.Stop(.waypoint(waypoint.name), dwell: $0) }
+    }
+    var stops: [SpeedProfile.Stop] = []
+    for (waypoint, stop) in zip(route.waypoints.filter { $0.dwell != nil }, marked) {
+      stops.append(
+        SpeedProfile.Stop(distance: try Drive.distance(of: waypoint, path), dwell: Drive.seconds(stop.dwell)))
+    }
+    stops += try Drive.stops(settings.stops, route, path)
+    // Without a speed it stands at the start for ever.
+    guard limits.speed > 0, path.length > 0 else {
+      first = .planned(SpeedProfile())
+      next = nil
+      return
+    }
+    if settings.loops {
+      let laps = SpeedProfile.laps(path, stops: stops, limits: limits)
+      (first, next) = (.planned(laps.first), .planned(laps.next))
+    } else {
+      (first, next) = (.planned(SpeedProfile.once(path, stops: stops, limits: limits)), nil)
+    }
+  }
+
+  /// Whether it stands in one place for ever.
+  var isStanding: Bool { first.duration <= 0 }
+
+  /// Seconds; nil when it has no end.
+  var duration: Double? { next == nil && !isStanding ? first.duration : nil }
+
+  /// Nil when the drive has ended.
+  ///
+  /// - Parameter time: seconds since the start, 0 or more.
+  func state(at time: Double) -> State? {
+    guard !isStanding else { return State(distance: 0, speed: 0, lap: 0, time: time) }
+    if time <= first.duration {
+      let (distance, speed) = first.state(at: time)
+      return State(distance: distance, speed: speed, lap: 0, time: time)
+    }
+    guard let next, next.duration > 0 else { return nil }
+    let later = time - first.duration
+    let laps = (later / next.duration).rounded(.down)
+    let rest = min(max(later - laps * next.duration, 0), next.duration)
+    let (distance, speed) = next.state(at: rest)
+    return State(distance: distance, speed: speed, lap: Int(min(laps, 1e15)) + 1, time: rest)
+  }
+
+  /// How long a lap takes. Seconds.
+  func duration(ofLap lap: Int) -> Double { lap == 0 ? first.duration : next?.duration ?? 0 }
+
+  /// When a distance is passed, in seconds since the beginning of the lap.
+  func time(at distance: Double, lap: Int) -> Double {
+    let motion = lap == 0 ? first : next ?? first
+    var (low, high) = (0.0, motion.duration)
+    for _ in 0..<60 {
+      let middle = (low + high) / 2
+      if motion.state(at: middle).distance < distance { low = middle } else { high = middle }
+    }
+    return high
+  }
+
+  // MARK: - Places
+
+  private static func seconds(_ duration: Duration) -> Double { max(duration.inSeconds, 0) }
+
+  private static func stops(
+    _ stops: [SimulationSettings.Stop], _ route: Route, _ path: RoutePath
+  ) throws(SimulationError) -> [SpeedProfile.Stop] {
+    var result: [SpeedProfile.Stop] = []
+    for stop in stops {
+      let place: Double
+      switch stop.place {
+      case .distance(let metres):
+        guard metres >= 0, metres <= path.length else {
+          throw SimulationError(.outside, "a stop at \(text(metres)) is past the end of the route, \(text(path.length))")
+        }
+        place = metres
+      case .waypoint(let name):
+        guard let waypoint = route.waypoints.first(where: { $0.name == name }) else {
+          let names = route.waypoints.map(\.name).filter { !$0.isEmpty }.prefix(10).joined(separator: ", ")
+          throw SimulationError(
+            .waypoint,
+            "a stop at the waypoint \"\(name)\" is asked for; the route has "
+              + (names.isEmpty ? "no waypoint with a name beside its line" : "these: \(names)"))
+        }
+        place = try distance(of: waypoint, path)
+      }
+      result.append(SpeedProfile.Stop(distance: place, dwell: seconds(stop.dwell)))
+    }
+    return result
+  }
+
+  private static func distance(of waypoint: Route.Waypoint, _ path: RoutePath) throws(SimulationError) -> Double {
+    // On a way that leads nowhere it stands anyhow.
+    guard let nearest = path.nearest(to: waypoint.coordinate) else { return 0 }
+    guard nearest.offset <= widestOffset else {
+      throw SimulationError(
+        .waypoint,
+        "the waypoint \"\(waypoint.name)\" is \(text(nearest.offset)) off the route; at most \(text(widestOffset)) is expected")
+    }
+    return nearest.distance
+  }
+
+  /// For people: `950 m`, `1.2 km`.
+  static func text(_ metres: Double) -> String {
+    guard let whole = Int64(exactly: metres.rounded()) else { return "\(metres) m" }
+    if whole < 1000 { return "\(whole) m" }
+    let tenths = (whole + 50) / 100
+    return tenths % 10 == 0 ? "\(tenths / 10) km" : "\(tenths / 10).\(tenths % 10) km"
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// Random numbers that can be asked for in any order: each belongs to a seed, a stream and a second.
+struct ReceiverNoise: Sendable {
+  /// What each stream is for.
+  enum Stream: UInt64 {
+    case east = 1
+    case north, up, echoEast, echoNorth, echoUp, jitterEast, jitterNorth, jitterUp, speed, heading, reacquisition
+  }
+
+  private let seed: UInt64
+
+  init(seed: UInt64) {
+    self.seed = seed
+  }
+
+  /// Independent of every other second; around 0, with a deviation of 1.
+  func white(_ stream: Stream, _ second: Int64) -> Double {
+    var random = generator(stream, second)
+    return random.normal()
+  }
+
+  /// Drifts: seconds nearer to each other than `period` have much the same; around 0, with a deviation of 1.
+  func drifting(_ stream: Stream, _ second: Int64, period: Int64) -> Double {
+    let (index, rest) = second.quotientAndRemainder(dividingBy: period)
+    // Sine and cosine: their squares add up to 1, so the deviation is the same between the knots.
+    let turn = Trigonometry.rotation(degrees: 90 * Double(rest) / Double(period))
+    return white(stream, index) * turn.cosine + white(stream, index &+ 1) * turn.sine
+  }
+
+  /// From 0 up to but not 1.
+  func unit(_ stream: Stream, _ index: Int64) -> Double {
+    var random = generator(stream, index)
+    return random.unit()
+  }
+
+  private func generator(_ stream: Stream, _ index: Int64) -> SplitMix64 {
+    var mixer = SplitMix64(seed: UInt64(bitPattern: index) ^ (stream.rawValue << 56))
+    return SplitMix64(seed: seed ^ mixer.next())
+  }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// How fast a vehicle went along its way, by the times that its points were recorded at.
+///
+/// Between two points the distance follows a cubic that never goes back (Fritsch and Carlson, 1980), so that the speed has
+/// no jumps and a stop is a stop.
+struct RecordedPace: Sendable {
+  /// Slower than this, for at least `shortestStand`, a vehicle stood and then went on. Metres per second.
+  private static let slowest = 0.5
+  /// Seconds.
+  private static let shortestStand = 10.0
+  /// How fast it went on. Metres per second.
+  private static let creep = 1.5
+  /// How fast the way from the end back to the start is driven, which nobody recorded. Metres per second.
+  private static let returning = 10.0
+
+  private struct Knot: Sendable {
+    /// Seconds.
+    var time: Double
+    /// Metres.
+    var distance: Double
+    /// Metres per second.
+    var speed = 0.0
+  }
+
+  private var knots: [Knot]
+
+  /// Nil when the first or the last point has no time, or the times do not go forward. Points between them that have none
+  /// do without.
+  ///
+  /// - Parameter closed: whether `path` leads back to its first point.
+  init?(_ points: [Route.Point], along path: RoutePath, closed: Bool, stops: [SpeedProfile.Stop]) {
+    guard let begin = points.first?.time, let end = points.last?.time, begin < end, path.length > 0 else { return nil }
+    let times = points.compactMap(\.time)
+    guard zip(times, times.dropFirst()).allSatisfy({ $0 <= $1 }) else { return nil }
+    knots = zip(path.vertices, path.vertexDistances).compactMap { vertex, distance in
+      vertex.time.map { Knot(time: ($0 - begin).inSeconds, distance: distance) }
+    }
+    if closed, let last = knots.popLast() {
+      // The closing vertex is the first once more, with the time of the start.
+      let recorded = (end - begin).inSeconds
+      let way = last.distance - (knots.last?.distance ?? 0)
+      knots.append(Knot(time: max(recorded, (knots.last?.time ?? 0) + way / RecordedPace.returning), distance: last.distance))
+    } else if let last = knots.last, last.time < (end - begin).inSeconds {
+      // The last point was too near to the one before to be kept, but the vehicle was there until then.
+      knots.append(Knot(time: (end - begin).inSeconds, distance: last.distance))
+    }
+    knots = RecordedPace.standing(RecordedPace.forward(knots))
+    for stop in stops.sorted(by: { $0.distance < $1.distance }) { insert(stop) }
+    guard knots.count > 1 else { return nil }
+    smooth(closed: closed)
+  }
+
+  /// Seconds.
+  var duration: Double { knots.last?.time ?? 0 }
+
+  func state(at time: Double) -> (distance: Double, speed: Double) {
+    guard let index = knots.lastIndex(startingAtOrBefore: time, by: \.time) else { return (0, 0) }
+    let start = knots[index]
+    guard index + 1 < knots.count else { return (start.distance, 0) }
+    let end = knots[index + 1]
+    let span = end.time - start.time
+    let part = min(max((time - start.time) / span, 0), 1)
+    let rise = end.distance - start.distance
+    // Hermite's basis in the form that keeps the digits: the straight line, and what bends it.
+    let first = start.speed * span - rise
+    let last = rise - end.speed * span
+    let bend = part * (1 - part)
+    let distance = start.distance + rise * part + bend * (first * (1 - part) + last * part)
+    let slope = rise + (1 - 2 * part) * (first * (1 - part) + last * part) + bend * (last - first)
+    return (min(max(distance, start.distance), end.distance), max(slope / span, 0))
+  }
+
+  /// Knots of one time are one.
+  private static func forward(_ knots: [Knot]) -> [Knot] {
+    var kept: [Knot] = []
+    for knot in knots {
+      if let last = kept.last, knot.time - last.time < 1e-3 {
+        kept[kept.count - 1].distance = knot.distance
+      } else {
+        kept.append(knot)
+      }
+    }
+    return kept
+  }
+
+  /// Between two points that are near in space and far in time it stood at the first of them.
+  private static func standing(_ knots: [Knot]) -> [Knot] {
+    var result: [Knot] = []
+    for knot in knots {
+      if let last = result.last {
+        let (metres, seconds) = (knot.distance - last.distance, knot.time - last.time)
+        if seconds >= shortestStand, metres > 0, metres / seconds < slowest {
+          result.append(Knot(time: knot.time - metres / creep, distance: last.distance))
+        }
+      }
+      result.append(knot)
+    }
+    return result
+  }
+
+  /// All that comes after the stop comes later.
+  private mutating func insert(_ stop: SpeedProfile.Stop) {
+    guard stop.dwell > 0, let index = knots.lastIndex(where: { $0.distance <= stop.distance }) else { return }
+    var time = knots[index].time
+    if index + 1 < knots.count {
+      let rise = knots[index + 1].distance - knots[index].distance
+      if rise > 0 { time += (knots[index + 1].time - time) * (stop.distance - knots[index].distance) / rise }
+    }
+    for later in knots.indices.dropFirst(index + 1) { knots[later].time += stop.dwell }
+    let arrival = Knot(time: time, distance: min(stop.distance, knots.last?.distance ?? 0))
+    var departure = arrival
+    departure.time += stop.dwell
+    knots.insert(contentsOf: [arrival, departure], at: index + 1)
+    knots = RecordedPace.forward(knots)
+  }
+
+  private mutating func smooth(closed: Bool) {
+    let slopes = zip(knots, knots.dropFirst()).map { ($1.distance - $0.distance) / ($1.time - $0.time) }
+    for index in knots.indices.dropFirst().dropLast() {
+      let (before, after) = (slopes[index - 1], slopes[index])
+      // The harmonic mean is 0 when either is, and never more than the cubic can take.
+      knots[index].speed = before > 0 && after > 0 ? 2 * before * after / (before + after) : 0
+    }
+    guard let first = slopes.first, let last = slopes.last else { return }
+    knots[0].speed = closed ? min(first, last) : first
+    knots[knots.count - 1].speed = closed ? min(first, last) : last
+  }
+}

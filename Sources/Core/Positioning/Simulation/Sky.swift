@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What of the sky the receiver sees along the way: all of it, none in a tunnel, little between high walls.
+struct Sky: Sendable {
+  /// How far a canyon's walls rise at its ends. Metres.
+  private static let ramp = 30.0
+  /// How long a receiver takes to be as good as before a tunnel. Seconds.
+  private static let recovery = 20.0
+  /// How much worse its first fix after a tunnel is.
+  private static let worst = 6.0
+
+  struct View: Equatable {
+    /// Whether there are enough satellites for a fix.
+    var hasFix: Bool
+    /// How much more than usual everything scatters: 1 is as usual.
+    var scatter = 1.0
+    /// What echoes add. Metres, one sigma.
+    var echo = 0.0
+  }
+
+  private struct Outage: Sendable {
+    var from: Double
+    var until: Double
+    /// Seconds in the lap when the vehicle comes out, and when the receiver has a fix again.
+    var exit: Double
+    var fix: Double
+  }
+
+  private let canyons: [(from: Double, until: Double, noise: Double)]
+  /// Of the first lap, and of every other, in the order of the way.
+  private let outages: [[Outage]]
+
+  init(_ route: Route, _ settings: SimulationSettings, _ drive: Drive, _ noise: ReceiverNoise) throws(SimulationError) {
+    let path = drive.path
+    var tunnels = Sky.marked(.tunnel, path)
+    for tunnel in settings.tunnels { tunnels.append(try Sky.range(tunnel, "tunnel", path)) }
+    var canyons = Sky.marked(.canyon, path).map { ($0.from, $0.until, SimulationSettings.canyonNoise) }
+    for canyon in settings.canyons {
+      let range = try Sky.range(canyon.stretch, "urban canyon", path)
+      canyons.append((range.from, range.until, canyon.noise))
+    }
+    self.canyons = canyons.map { (from: $0.0, until: $0.1, noise: $0.2) }
+    let ordered = Sky.joined(tunnels)
+    outages = drive.isStanding
+      ? [[], []]
+      : (0..<2).map { lap in
+        ordered.enumerated().map { index, tunnel in
+          let exit = drive.time(at: tunnel.until, lap: lap)
+          let delay = 1 + 3 * noise.unit(.reacquisition, Int64(index))
+          return Outage(from: tunnel.from, until: tunnel.until, exit: exit, fix: exit + delay)
+        }
+      }
+  }
+
+  func view(_ state: Drive.State, in drive: Drive) -> View {
+    let outages = outages[state.lap == 0 ? 0 : 1]
+    var view = View(hasFix: true)
+    if outages.contains(where: { $0.from <= state.distance && state.distance < $0.until }) { view.hasFix = false }
+    var age: Double?
+    if let last = outages.last(where: { $0.exit <= state.time }) {
+      age = state.time - last.fix
+    } else if state.lap > 0, let last = self.outages[state.lap == 1 ? 0 : 1].last {
+      age = state.time + drive.duration(ofLap: state.lap - 1) - last.fix
+    }
+    if let age {
+      if age < 0 { view.hasFix = false }
+      let left = max(1 - age / Sky.recovery, 0)
+      view.scatter += (Sky.worst - 1) * left * left
+    }
+    for canyon in canyons where canyon.from <= state.distance && state.distance <= canyon.until {
+      let depth = min(state.distance - canyon.from, canyon.until - state.distance) / Sky.ramp
+      view.echo = max(view.echo, canyon.noise * min(depth, 1))
+    }
+    return view
+  }
+
+  /// The stretches that the route's own points mark.
+  private static func marked(_ surroundings: Route.Surroundings, _ path: RoutePath) -> [(from: Double, until: Double)] {
+    joined(
+      path.vertices.indices.dropLast().filter { path.vertices[$0].surroundings == surroundings }.map {
+        (path.vertexDistances[$0], path.vertexDistances[$0 + 1])
+      })
+  }
+
+  /// In the order of the way; those that touch are one.
+  private static func joined(_ ranges: [(from: Double, until: Double)]) -> [(from: Double, until: Double)] {
+    var result: [(from: Double, until: Double)] = []
+    for range in ranges.sorted(by: { $0.from < $1.from }) {
+      if let last = result.last, range.from <= last.until {
+        result[result.count - 1].until = max(last.until, range.until)
+      } else {
+        result.append(range)
+      }
+    }
+    return result
+  }
+
+  private static func range(
+    _ stretch: SimulationSettings.Stretch, _ what: String, _ path: RoutePath
+  ) throws(SimulationError) -> (from: Double, until: Double) {
+    let until = stretch.from + stretch.length
+    guard stretch.from >= 0, stretch.length > 0, until <= path.length + 1 else {
+      throw SimulationError(
+        .outside,
+        "the \(what) from \(Drive.text(stretch.from)) on for \(Drive.text(stretch.length)) is not on the route, "
+          + "which is \(Drive.text(path.length)) long")
+    }
+    return (stretch.from, min(until, path.length))
+  }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How fast a vehicle goes along its way: as fast as it may, within what its engine, its brakes and the corners allow.
+///
+/// Made of phases of constant acceleration, so that place and speed are exact at every instant.
+struct SpeedProfile: Sendable {
+  /// What the vehicle can do: metres per second, and metres per second squared.
+  struct Limits: Equatable, Sendable {
+    var speed: Double
+    var acceleration: Double
+    var braking: Double
+    /// Sideways, in a corner.
+    var lateral: Double
+  }
+
+  /// A place where it stands: metres along the way, seconds.
+  struct Stop: Equatable, Sendable {
+    var distance: Double
+    var dwell: Double
+  }
+
+  private struct Phase: Sendable {
+    /// Seconds and metres at its start.
+    var time: Double
+    var distance: Double
+    var speed: Double
+    var acceleration: Double
+  }
+
+  /// Seconds.
+  private(set) var duration = 0.0
+  private var phases: [Phase] = []
+  private var length = 0.0
+
+  /// Where it is and how fast, so many seconds after its start.
+  func state(at time: Double) -> (distance: Double, speed: Double) {
+    guard let index = phases.lastIndex(startingAtOrBefore: time, by: \.time) else { return (0, 0) }
+    let phase = phases[index]
+    let isLast = index + 1 == phases.count
+    let (end, limit) = isLast ? (duration, length) : (phases[index + 1].time, phases[index + 1].distance)
+    let elapsed = min(max(time - phase.time, 0), end - phase.time)
+    let speed = max(phase.speed + phase.acceleration * elapsed, 0)
+    return (min(phase.distance + (phase.speed + speed) / 2 * elapsed, limit), speed)
+  }
+
+  /// One drive from standstill to standstill.
+  static func once(_ path: RoutePath, stops: [Stop], limits: Limits) -> SpeedProfile {
+    Course(path, stops: stops, limits: limits).profile(from: 0, to: 0)
+  }
+
+  /// The first lap, which begins at a standstill, and every one after it, of a way without an end.
+  static func laps(_ path: RoutePath, stops: [Stop], limits: Limits) -> (first: SpeedProfile, next: SpeedProfile) {
+    let course = Course(path, stops: stops, limits: limits)
+    // No faster over the line than the first lap can be at its end, nor than can be braked after it.
+    let reached = course.fastest(from: 0, to: .infinity).last ?? 0
+    let seam = course.fastest(from: reached, to: reached).first ?? 0
+    return (course.profile(from: 0, to: seam), course.profile(from: seam, to: seam))
+  }
+
+  private mutating func add(_ seconds: Double, metres: Double, from speed: Double, acceleration: Double) {
+    guard seconds > 0 else { return }
+    phases.append(Phase(time: duration, distance: length, speed: speed, acceleration: acceleration))
+    duration += seconds
+    length += metres
+  }
+
+  /// The way cut into stretches on each of which one speed is the limit.
+  private struct Course {
+    struct Stretch {
+      var length: Double
+      var limit: Double
+    }
+
+    /// Between two stretches, and at both ends.
+    struct Node {
+      var limit = Double.infinity
+      var dwell = 0.0
+    }
+
+    var stretches: [Stretch] = []
+    var nodes: [Node] = [Node()]
+    let limits: Limits
+
+    init(_ path: RoutePath, stops: [Stop], limits: Limits) {
+      self.limits = limits
+      // A turn on the spot is a stop without a dwell.
+      let marks = (stops + path.pivots.map { Stop(distance: $0, dwell: 0) }).sorted { $0.distance < $1.distance }
+      var rest = marks[...]
+      for piece in path.pieces {
+        var limit = limits.speed
+        if case .arc(let radius, _) = piece.shape { limit = min(limit, (limits.lateral * radius).squareRoot()) }
+        var begin = piece.begin
+        let end = piece.begin + piece.length
+        while let mark = rest.first, mark.distance < end || end >= path.length {
+          let place = min(mark.distance, end)
+          if place - begin > 1e-6 {
+            stretches.append(Stretch(length: place - begin, limit: limit))
+            nodes.append(Node())
+            begin = place
+          }
+          nodes[nodes.count - 1].limit = 0
+          nodes[nodes.count - 1].dwell += mark.dwell
+          rest.removeFirst()
+        }
+        if end > begin {
+          stretches.append(Stretch(length: end - begin, limit: limit))
+          nodes.append(Node())
+        }
+      }
+      for index in nodes.indices {
+        if index > 0 { nodes[index].limit = min(nodes[index].limit, stretches[index - 1].limit) }
+        if index < stretches.count { nodes[index].limit = min(nodes[index].limit, stretches[index].limit) }
+      }
+    }
+
+    /// The greatest speed at each node.
+    func fastest(from start: Double, to end: Double) -> [Double] {
+      var speeds = nodes.map(\.limit)
+      speeds[0] = min(speeds[0], start)
+      speeds[speeds.count - 1] = min(speeds[speeds.count - 1], end)
+      for (index, stretch) in stretches.enumerated() {
+        let reached = (speeds[index] * speeds[index] + 2 * limits.acceleration * stretch.length).squareRoot()
+        speeds[index + 1] = min(speeds[index + 1], reached)
+      }
+      for (index, stretch) in stretches.enumerated().reversed() {
+        let braked = (speeds[index + 1] * speeds[index + 1] + 2 * limits.braking * stretch.length).squareRoot()
+        speeds[index] = min(speeds[index], braked)
+      }
+      return speeds
+    }
+
+    func profile(from start: Double, to end: Double) -> SpeedProfile {
+      let speeds = fastest(from: start, to: end)
+      var profile = SpeedProfile()
+      profile.add(nodes[0].dwell, metres: 0, from: 0, acceleration: 0)
+      for (index, stretch) in stretches.enumerated() {
+        drive(stretch, from: speeds[index], to: speeds[index + 1], in: &profile)
+        profile.add(nodes[index + 1].dwell, metres: 0, from: 0, acceleration: 0)
+      }
+      return profile
+    }
+
+    /// Speeds up, goes on and slows down, as far as each is needed.
+    private func drive(_ stretch: Stretch, from start: Double, to end: Double, in profile: inout SpeedProfile) {
+      let (gain, loss) = (limits.acceleration, limits.braking)
+      let squares = 2 * gain * loss * stretch.length + loss * start * start + gain * end * end
+      let peak = max(min(stretch.limit, (squares / (gain + loss)).squareRoot()), start, end)
+      let speedingUp = (peak * peak - start * start) / (2 * gain)
+      let slowingDown = (peak * peak - end * end) / (2 * loss)
+      let between = max(stretch.length - speedingUp - slowingDown, 0)
+      profile.add((peak - start) / gain, metres: speedingUp, from: start, acceleration: gain)
+      if peak > 0 { profile.add(between / peak, metres: between, from: peak, acceleration: 0) }
+      profile.add((peak - end) / loss, metres: slowingDown, from: peak, acceleration: 0 - loss)
+    }
+  }
+}
