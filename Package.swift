@@ -103,14 +103,17 @@ let package = Package(
       ],
       swiftSettings: strict),
     .executableTarget(
-      name: "fleet-locationctl", dependencies: ["Timekeeping", "Positioning", "CLinux", "Release"],
+      name: "fleet-locationctl",
+      dependencies: [
+        "Timekeeping", "Positioning", "RouteFile", "Configuration", "EventLoop", "CommandLineOptions", "Release",
+      ],
       swiftSettings: strict),
 
     // The local Fleet Engine for demos and tests; nothing that is shipped to a vehicle depends on it.
     .target(
       name: "FleetEngineEmulator", dependencies: ["COpenSSL", "CMicrohttpd"], swiftSettings: wrapper),
     .executableTarget(
-      name: "fleet-engine-emulator", dependencies: ["FleetEngineEmulator", "CLinux", "Release"],
+      name: "fleet-engine-emulator", dependencies: ["FleetEngineEmulator", "CommandLineOptions", "Release"],
       swiftSettings: strict),
 
     tests("PositioningTests", ["Timekeeping", "Positioning"]),
@@ -145,6 +148,7 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzNMEA", ["Timekeeping", "Positioning"]),
     ("FuzzSettings", ["Timekeeping", "Configuration"]),
     ("FuzzGPX", ["Positioning", "RouteFile"]),
+    ("FuzzGeoJSON", ["Positioning", "RouteFile"]),
   ].map { name, dependencies in
     .executableTarget(
       name: name, dependencies: dependencies, path: "Fuzz/\(name)",

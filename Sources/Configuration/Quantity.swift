@@ -32,6 +32,10 @@ enum Quantity {
     factors: ["m/s": 1, "km/h": 1 / 3.6, "mph": 0.44704, "kn": 1852.0 / 3600], adds: false,
     hints: ["kmh": "write km/h", "kph": "write km/h"])
 
+  static let accelerations = Units(
+    noun: "acceleration", offered: "m/s² or g",
+    factors: ["m/s²": 1, "m/s2": 1, "m/s^2": 1, "g": 9.80665], adds: false)
+
   static let sizes = Units(
     noun: "size", offered: "kB, MB or GB",
     factors: ["B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024, "MiB": 1_048_576, "GiB": 1_073_741_824],
@@ -49,7 +53,7 @@ enum Quantity {
         throw ValueProblem(message: "\"\(text.printable)\" is not a \(units.noun); a number and a unit are expected")
       }
       skipSpaces(&rest)
-      let name = unit(&rest)
+      let name = unit(&rest, endsAtDigit: units.adds)
       guard let factor = units.factors[name] else {
         if name.isEmpty { throw ValueProblem(message: "\"\(text.printable)\" lacks its unit: \(units.offered)") }
         let hint = units.hints[name] ?? "the units are \(units.offered)"
@@ -99,9 +103,10 @@ enum Quantity {
     return number
   }
 
-  private static func unit(_ rest: inout Substring.UTF8View) -> String {
+  /// - Parameter endsAtDigit: "1h30min" is two terms; "m/s2" is one unit.
+  private static func unit(_ rest: inout Substring.UTF8View, endsAtDigit: Bool) -> String {
     let name = rest.prefix { byte in
-      byte != UInt8(ascii: " ") && !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+      byte != UInt8(ascii: " ") && !(endsAtDigit && (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte))
     }
     rest.removeFirst(name.count)
     return String(Substring(name))

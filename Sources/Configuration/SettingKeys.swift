@@ -22,18 +22,42 @@ enum SettingKeys {
     .integer(oneOf: [4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600], notYet: ["auto"]),
     .value(.integer(9600)), for: .serial, "The receiver's speed in bits per second.")
   static let route = SettingKey(
-    .source, "route", .path, .required, for: .simulated, "A GPX file with a track or a route.")
+    .source, "route", .path, .required, for: .simulated, "A GPX file with a track, a route or waypoints, or a GeoJSON file with a line.")
   static let speed = SettingKey(
-    .source, "speed", .speed(0.1...500), .value(.string("50 km/h")), for: .simulated, "How fast it is driven.")
+    .source, "speed", .speed(0.1...500), .none, for: .simulated,
+    "How fast it is driven where nothing is in the way. If it is not written: by the times in the file, stops and all; `\"50 km/h\"` when it has none."
+  )
+  static let acceleration = SettingKey(
+    .source, "acceleration", .acceleration(0.1...20), .value(.string("1.5 m/s²")), for: .simulated,
+    "How hard it speeds up; as are the next two, without meaning when the file's times are followed.")
+  static let braking = SettingKey(
+    .source, "braking", .acceleration(0.1...20), .value(.string("2 m/s²")), for: .simulated, "How hard it brakes.")
+  static let cornering = SettingKey(
+    .source, "cornering", .acceleration(0.1...20), .value(.string("2 m/s²")), for: .simulated,
+    "How much it is pushed sideways in a corner, which limits the speed there.")
   static let loop = SettingKey(
     .source, "loop", .boolean, .value(.boolean(true)), for: .simulated,
     "Whether to drive on from the end straight back to the start, again and again; else the program ends at the end.")
   static let noise = SettingKey(
     .source, "noise", .distance(0...1000), .value(.string("2 m")), for: .simulated,
-    "How far positions scatter around the route (one sigma in each direction).")
+    "How far positions drift around the route (one sigma in each direction).")
   static let seed = SettingKey(
     .source, "seed", .integer(0...Int.max), .value(.integer(1)), for: .simulated,
     "The same seed scatters the same way every time.")
+  static let clockOffset = SettingKey(
+    .source, "clock_offset", .offset(upTo: .seconds(365 * 86_400)), .value(.string("0s")), for: .simulated,
+    "How far the receiver's clock is ahead; with a minus, behind.")
+  static let stops = SettingKey(
+    .source, "stops", .stops, .none, for: .simulated,
+    "Where it stands, by distance along the route or by the name of a waypoint in the file, and how long. With those that the file marks (`<type>stop</type>`)."
+  )
+  static let tunnels = SettingKey(
+    .source, "tunnels", .stretches, .none, for: .simulated,
+    "Where there is no fix. With those that the file marks (`<type>tunnel</type>`).")
+  static let canyons = SettingKey(
+    .source, "canyons", .canyons, .none, for: .simulated,
+    "Where echoes between high walls add noise, 15 m if it is not written. With those that the file marks (`<type>canyon</type>`)."
+  )
   static let file = SettingKey(
     .source, "file", .path, .required, for: .replay,
     "A recording of NMEA 0183, a file or FIFO; `\"-\"` is standard input.")
@@ -152,7 +176,8 @@ enum SettingKeys {
   /// In the order in which the reference lists them.
   static let all: [any DescribedSetting] = [
     providerID, vehicleID,
-    sourceType, silenceTimeout, device, baud, route, speed, loop, noise, seed, file, pace, time,
+    sourceType, silenceTimeout, device, baud, route, speed, acceleration, braking, cornering, loop, noise, seed,
+    clockOffset, stops, tunnels, canyons, file, pace, time,
     provider, url, method, body, headers, tokenKey, expirationKey, expirationFormat, creationKey, tokenDeadline,
     tokenCAFile, clientCertificate, clientKey,
     endpoint, positionField, deadline, caFile, proxy,

@@ -92,10 +92,21 @@ extension SettingKind where Value == Double {
       allowed: "\(plain(range.lowerBound)) km/h to \(plain(range.upperBound)) km/h")
   }
 
-  private enum Measure { case distance, speed }
+  /// - Parameter range: metres per second squared.
+  static func acceleration(_ range: ClosedRange<Double>) -> SettingKind {
+    quantity(
+      .acceleration, range, allowed: "\(plain(range.lowerBound)) m/s² to \(plain(range.upperBound)) m/s²")
+  }
+
+  private enum Measure { case distance, speed, acceleration }
 
   private static func quantity(_ measure: Measure, _ range: ClosedRange<Double>, allowed: String) -> SettingKind {
-    let (units, example) = measure == .distance ? (Quantity.distances, "m") : (Quantity.speeds, "km/h")
+    let (units, example) =
+      switch measure {
+      case .distance: (Quantity.distances, "m")
+      case .speed: (Quantity.speeds, "km/h")
+      case .acceleration: (Quantity.accelerations, "m/s²")
+      }
     return SettingKind(name: units.noun, allowed: allowed) { value throws(ValueProblem) in
       let text = try value.quantityText(noun: units.noun, example: example)
       let number = try Quantity.parse(text, as: units)

@@ -29,14 +29,47 @@ package struct Settings: Equatable, Sendable {
     }
 
     package struct Simulated: Equatable, Sendable {
-      /// Path of a GPX file.
+      package struct Stop: Equatable, Sendable {
+        package enum Place: Equatable, Sendable {
+          /// Metres along the route.
+          case distance(Double)
+          /// The name of a waypoint in the route's file.
+          case waypoint(String)
+        }
+
+        package var place: Place
+        package var dwell: Duration
+      }
+
+      /// Metres along the route.
+      package struct Stretch: Equatable, Sendable {
+        package var from: Double
+        package var length: Double
+      }
+
+      package struct Canyon: Equatable, Sendable {
+        package var stretch: Stretch
+        /// Metres, one sigma.
+        package var noise: Double
+      }
+
+      /// Path of a GPX or GeoJSON file.
       package var route: String
-      /// Metres per second, more than 0.
-      package var speed: Double
+      /// Metres per second, more than 0. Nil follows the times of the route when it has them.
+      package var speed: Double?
+      /// Metres per second squared, as are the next two.
+      package var acceleration: Double
+      package var braking: Double
+      package var cornering: Double
       package var loop: Bool
       /// Metres, one sigma.
       package var noise: Double
       package var seed: UInt64
+      /// How far the receiver's clock is ahead; less than zero is behind.
+      package var clockOffset: Duration
+      package var stops: [Stop]
+      package var tunnels: [Stretch]
+      package var canyons: [Canyon]
     }
 
     package struct Replay: Equatable, Sendable {

@@ -74,10 +74,16 @@ struct SettingsBuilder {
   private mutating func simulated() -> Settings.Source.Kind? {
     let (route, speed) = (path(SettingKeys.route), reader.read(SettingKeys.speed))
     let (loop, noise) = (reader.read(SettingKeys.loop), reader.read(SettingKeys.noise))
-    let seed = reader.read(SettingKeys.seed)
-    guard let route, let speed, let loop, let noise, let seed else { return nil }
+    let (seed, offset) = (reader.read(SettingKeys.seed), reader.read(SettingKeys.clockOffset))
+    let (gain, loss) = (reader.read(SettingKeys.acceleration), reader.read(SettingKeys.braking))
+    let (cornering, stops) = (reader.read(SettingKeys.cornering), reader.read(SettingKeys.stops))
+    let (tunnels, canyons) = (reader.read(SettingKeys.tunnels), reader.read(SettingKeys.canyons))
+    guard let route, let loop, let noise, let seed, let offset, let gain, let loss, let cornering else { return nil }
     return .simulated(
-      Settings.Source.Simulated(route: route, speed: speed, loop: loop, noise: noise, seed: UInt64(clamping: seed)))
+      Settings.Source.Simulated(
+        route: route, speed: speed, acceleration: gain, braking: loss, cornering: cornering, loop: loop, noise: noise,
+        seed: UInt64(clamping: seed), clockOffset: offset, stops: stops ?? [], tunnels: tunnels ?? [],
+        canyons: canyons ?? []))
   }
 
   private mutating func replay() -> Settings.Source.Kind? {

@@ -23,8 +23,12 @@ enum FixSources {
       } catch {
         throw DaemonError(ExitCode.configuration, "source.route: \(error.message)", cause: error)
       }
-      let simulator = RouteSimulator(
-        route: route, speed: simulated.speed, loop: simulated.loop, noise: simulated.noise, seed: simulated.seed)
+      let simulator: RouteSimulator
+      do {
+        simulator = try RouteSimulator(route: route, settings: SimulationSettings(simulated))
+      } catch {
+        throw DaemonError(ExitCode.configuration, "source.route: \(simulated.route): \(error.message)", cause: error)
+      }
       return SimulatedSource(
         loop: loop, name: simulated.route, simulator: simulator, buildDate: Release.buildDate, report: report)
     case .replay(let replay):

@@ -3,7 +3,7 @@ package import EventLoop
 package import Positioning
 package import Timekeeping
 
-/// Drives along a route, one fix a second.
+/// Drives along a route, one fix a second but in tunnels.
 package final class SimulatedSource: FixSource {
   private static let period = Duration.seconds(1)
 
@@ -11,7 +11,7 @@ package final class SimulatedSource: FixSource {
   private let name: String
   private let buildDate: Timestamp
   private let report: (SourceReport) -> Void
-  private var simulator: RouteSimulator
+  private let simulator: RouteSimulator
   private var timer: LoopTimer?
   private var started: Moment?
   private var steps = 0
@@ -63,12 +63,14 @@ package final class SimulatedSource: FixSource {
     }
     let elapsed = SimulatedSource.period * steps
     steps += 1
-    guard let fix = simulator.fix(at: elapsed, startingAt: begin.wall) else {
+    let observation = simulator.observation(at: elapsed, startingAt: begin.wall)
+    guard observation != .ended else {
       stop()
       report(.ended)
       return
     }
     timer?.arm(at: begin.boot + SimulatedSource.period * steps)
-    report(.fix(fix))
+    // In a tunnel a receiver says nothing that would help.
+    if case .fix(let fix) = observation { report(.fix(fix)) }
   }
 }

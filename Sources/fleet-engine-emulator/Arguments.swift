@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-@preconcurrency import CLinux
+import CommandLineOptions
 import FleetEngineEmulator
-import Glibc
 
 /// What the command line asks for.
 struct Arguments {
@@ -51,30 +50,26 @@ struct Arguments {
 
     """
 
-  private static let names: [(name: StaticString, takesValue: Bool)] = [
-    ("port", true), ("address", true), ("provider", true), ("no-create", false), ("token-lifetime", true),
-    ("token-authorization", true), ("clock-offset", true), ("record", true), ("ready-file", true), ("quiet", false),
-    ("seconds", true), ("require-updates", true), ("help", false), ("version", false),
+  private static let options: [CommandLineOptions.Option] = [
+    .init("port", takesValue: true), .init("address", takesValue: true), .init("provider", takesValue: true),
+    .init("no-create"), .init("token-lifetime", takesValue: true), .init("token-authorization", takesValue: true),
+    .init("clock-offset", takesValue: true), .init("record", takesValue: true), .init("ready-file", takesValue: true),
+    .init("quiet"), .init("seconds", takesValue: true), .init("require-updates", takesValue: true),
+    .init("help", short: "h"), .init("version"),
   ]
 
-  init() throws(Stop) {
-    var options = Self.names.enumerated().map { index, option in
-      // StaticString: getopt keeps the pointers.
-      UnsafeRawPointer(option.name.utf8Start).withMemoryRebound(to: CChar.self, capacity: option.name.utf8CodeUnitCount)
-      {
-        CLinux.option(name: $0, has_arg: option.takesValue ? 1 : 0, flag: nil, val: Int32(index + 1))
-      }
+  /// - Parameter arguments: with the program's name first.
+  init(_ arguments: [String]) throws(Stop) {
+    let options: CommandLineOptions
+    do throws(CommandLineOptions.Mistake) {
+      options = try CommandLineOptions(arguments, options: Self.options)
+    } catch {
+      throw .mistake("\(error.message); try --help")
     }
-    options.append(CLinux.option(name: nil, has_arg: 0, flag: nil, val: 0))
-    while true {
-      let found = getopt_long(CommandLine.argc, CommandLine.unsafeArgv, "h", options, nil)
-      if found == -1 { break }
-      if found == Int32(UInt8(ascii: "h")) { throw .help }
-      guard found > 0, found <= Self.names.count else { throw .mistake("try --help") }
-      let value = optarg.map { String(cString: $0) } ?? ""
-      try apply(Self.names[Int(found) - 1].name.description, value)
+    for (name, value) in options.given { try apply(name, value) }
+    if let operand = options.operands.first {
+      throw .mistake("unexpected \"\(operand)\": it takes no argument but options; try --help")
     }
-    if optind < CommandLine.argc { throw .mistake("it takes no argument but options; try --help") }
   }
 
   private mutating func apply(_ name: String, _ value: String) throws(Stop) {

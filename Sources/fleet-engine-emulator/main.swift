@@ -51,7 +51,7 @@ final class Shared<Value: ~Copyable> {
 }
 
 do throws(Arguments.Stop) {
-  let arguments = try Arguments()
+  let arguments = try Arguments(CommandLine.arguments)
   do throws(EmulatorError) {
     exit(try serve(arguments))
   } catch {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import CommandLineOptions
 
 /// One of the things that `fleet-locationctl` does.
 protocol Command {
@@ -9,11 +10,13 @@ protocol Command {
   /// What `COMMAND --help` prints, with its line end.
   static var usage: String { get }
 
+  /// Those it takes beside `--help` and `--version`.
+  static var options: [CommandLineOptions.Option] { get }
+
   /// Does it.
   ///
-  /// - Parameter operands: the arguments after the options.
   /// - Returns: the exit status.
-  static func run(_ operands: [String]) throws(CommandError) -> Int32
+  static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32
 }
 
 /// Why a command ended without doing its work.

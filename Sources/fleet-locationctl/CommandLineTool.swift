@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import CommandLineOptions
 import Release
 
 /// `fleet-locationctl`: finds the command that the arguments name and runs it.
@@ -8,7 +9,8 @@ enum CommandLineTool {
   /// Every command, in the order of `--help`. A new one is one more line here.
   private static var commands: [any Command.Type] {
     [
-      FixesCommand.self
+      FixesCommand.self,
+      SimulateCommand.self,
     ]
   }
 
@@ -17,24 +19,17 @@ enum CommandLineTool {
   /// - Parameter arguments: the program's name first, as `main` gets them.
   /// - Returns: the exit status.
   static func run(_ arguments: [String]) -> Int32 {
-    var options = CommandOptions(arguments: arguments)
     do throws(CommandError) {
-      switch try options.next() {
-      case .help:
-        return try StandardOutput.write(usage)
-      case .version:
-        return try StandardOutput.write(Release.banner(name))
-      case nil: break
-      }
-      var operands = options.operands
-      guard let word = operands.first else {
+      let options = try parse(arguments, [], stopsAtOperand: true)
+      if options.has("help") { return try StandardOutput.write(usage) }
+      if options.has("version") { return try StandardOutput.write(Release.banner(name)) }
+      guard let word = options.operands.first else {
         throw CommandError(.usage, "no command given; the commands are: \(commandNames)")
       }
       guard let command = commands.first(where: { $0.name == word }) else {
         throw CommandError(.usage, "unknown command \"\(word)\"; the commands are: \(commandNames)")
       }
-      operands[0] = "\(name) \(word)"
-      return try run(command, operands)
+      return try run(command, options.operands)
     } catch {
       StandardError.write("\(name): \(error.message)\n")
       if error.code == .usage { StandardError.write("Try \"\(name) --help\".\n") }
@@ -42,12 +37,23 @@ enum CommandLineTool {
     }
   }
 
+  /// - Parameter arguments: the command's name first.
   private static func run(_ command: any Command.Type, _ arguments: [String]) throws(CommandError) -> Int32 {
-    var options = CommandOptions(arguments: arguments)
-    switch try options.next() {
-    case .help: return try StandardOutput.write(command.usage)
-    case .version: return try StandardOutput.write(Release.banner(name))
-    case nil: return try command.run(options.operands)
+    let options = try parse(arguments, command.options)
+    if options.has("help") { return try StandardOutput.write(command.usage) }
+    if options.has("version") { return try StandardOutput.write(Release.banner(name)) }
+    return try command.run(options)
+  }
+
+  private static func parse(
+    _ arguments: [String], _ known: [CommandLineOptions.Option], stopsAtOperand: Bool = false
+  ) throws(CommandError) -> CommandLineOptions {
+    do throws(CommandLineOptions.Mistake) {
+      return try CommandLineOptions(
+        arguments, options: known + [.init("help", short: "h"), .init("version", short: "V")],
+        stopsAtOperand: stopsAtOperand)
+    } catch {
+      throw CommandError(.usage, error.message)
     }
   }
 

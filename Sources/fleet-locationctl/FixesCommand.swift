@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import CommandLineOptions
 import Glibc
 import Positioning
 import Timekeeping
@@ -7,6 +8,7 @@ import Timekeeping
 enum FixesCommand: Command {
   static let name = "fixes"
   static let summary = "print the fixes of an NMEA 0183 recording as JSON Lines"
+  static let options: [CommandLineOptions.Option] = []
   static let usage = """
     Usage: fleet-locationctl fixes FILE
     Decodes NMEA 0183 from FILE (a recording, a FIFO; "-" is standard input) and prints each fix as one line of JSON as
@@ -18,7 +20,8 @@ enum FixesCommand: Command {
 
     """
 
-  static func run(_ operands: [String]) throws(CommandError) -> Int32 {
+  static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
+    let operands = options.operands
     guard let path = operands.first else { throw CommandError(.usage, "fixes: which file? (\"-\" is standard input)") }
     guard operands.count == 1 else {
       throw CommandError(.usage, "fixes: one file at a time, and \"\(operands[1])\" is one more")

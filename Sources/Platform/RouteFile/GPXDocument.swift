@@ -12,8 +12,8 @@ struct GPXDocument {
   /// A million points are a year of driving at a point every thirty seconds.
   private static let mostPoints = 1_000_000
   private static let deepestNesting = 64
-  /// Bytes of an elevation or a time.
-  private static let longestText = 64
+  /// Bytes of an elevation, a time or a name.
+  private static let longestText = 256
 
   /// Where a point stands, from the root down, without prefixes.
   private static let trackPath = ["gpx", "trk", "trkseg", "trkpt"]
@@ -24,18 +24,27 @@ struct GPXDocument {
   private var track: [Route.Point] = []
   private var course: [Route.Point] = []
   private var waypoints: [Route.Point] = []
-  /// The point whose element is open.
+  /// Points of any kind that have a name or a dwell.
+  private var marks: [Route.Waypoint] = []
+  /// The point whose element is open, and what it says beside its place.
   private var point: Route.Point?
+  private var name = ""
+  private var isStop = false
+  private var dwell: Duration?
+  /// What the open track or route says of all its points.
+  private var surroundings = Route.Surroundings.open
   private var textBytes: [UInt8] = []
 
   /// Tracks before routes before waypoints; nil when none of them has two points.
   var route: Route? {
-    Route(points: track) ?? Route(points: course) ?? Route(points: waypoints)
+    Route(points: track, waypoints: marks) ?? Route(points: course, waypoints: marks)
+      ?? Route(points: waypoints, waypoints: marks)
   }
 
   /// Whether the open element's text matters.
   var wantsText: Bool {
-    point != nil && (path.last == "ele" || path.last == "time")
+    guard let element = path.last else { return false }
+    return element == "type" || (point != nil && ["ele", "time", "name", "dwell"].contains(element))
   }
 
   static func isPoint(_ name: String) -> Bool {
@@ -52,6 +61,7 @@ struct GPXDocument {
       return Problem(
         code: .invalid, message: "is XML, but not GPX: the first element is <\(Self.short(name))>, not <gpx>")
     }
+    if path == ["gpx", "trk"] || path == ["gpx", "rte"] { surroundings = .open }
     guard path == Self.trackPath || path == Self.routePath || path == Self.waypointPath else { return nil }
     guard track.count + course.count + waypoints.count < Self.mostPoints else {
       return Problem(code: .tooLarge, message: "has more than \(Self.mostPoints) points")
@@ -62,11 +72,15 @@ struct GPXDocument {
     case (.failure(let problem), _), (_, .failure(let problem)): return problem
     case (.success(let first), .success(let second)): (latitude, longitude) = (first, second)
     }
-    point = Coordinate(latitude: latitude, longitude: longitude).map { Route.Point(coordinate: $0) }
+    let surroundings = path == Self.waypointPath ? .open : surroundings
+    point = Coordinate(latitude: latitude, longitude: longitude).map {
+      Route.Point(coordinate: $0, surroundings: surroundings)
+    }
+    (self.name, isStop, dwell) = ("", false, nil)
     return nil
   }
 
-  /// What does not fit is neither an elevation nor a time.
+  /// What does not fit is none of what is looked for.
   mutating func text(_ bytes: [UInt8]) {
     guard textBytes.count + bytes.count <= Self.longestText else { return }
     textBytes += bytes
@@ -77,12 +91,26 @@ struct GPXDocument {
       _ = path.popLast()
       textBytes.removeAll(keepingCapacity: true)
     }
-    guard var open = point else { return nil }
+    guard var open = point else {
+      if path == ["gpx", "trk", "type"] || path == ["gpx", "rte", "type"] {
+        surroundings = RouteMark.surroundings(content) ?? .open
+      }
+      return nil
+    }
     if path == Self.trackPath || path == Self.routePath || path == Self.waypointPath {
       if path == Self.trackPath { track.append(open) }
       if path == Self.routePath { course.append(open) }
       if path == Self.waypointPath { waypoints.append(open) }
+      let stay = dwell ?? (isStop ? RouteMark.usualDwell : nil)
+      if stay != nil || !name.isEmpty {
+        marks.append(Route.Waypoint(name: name, coordinate: open.coordinate, dwell: stay))
+      }
       point = nil
+      return nil
+    }
+    // Extensions may nest it as they like.
+    if path.last == "dwell", path.contains("extensions") {
+      dwell = Self.decimal(content).flatMap(RouteMark.dwell(seconds:)) ?? dwell
       return nil
     }
     let parent = path.dropLast()
@@ -90,13 +118,22 @@ struct GPXDocument {
       parent.elementsEqual(Self.trackPath) || parent.elementsEqual(Self.routePath)
         || parent.elementsEqual(Self.waypointPath)
     else { return nil }
-    // Neither is needed to drive: one that cannot be read is one that is not there.
-    let text = String(decoding: textBytes, as: UTF8.self)
-    if path.last == "ele" { open.elevation = Self.decimal(text) }
-    if path.last == "time" { open.time = Timestamp(rfc3339: Self.trimmed(text)) }
+    // None of them is needed to drive: one that cannot be read is one that is not there.
+    switch path.last {
+    case "ele": open.elevation = Self.decimal(content)
+    case "time": open.time = Timestamp(rfc3339: content)
+    case "name": name = RouteMark.name(content)
+    case "type":
+      open.surroundings = RouteMark.surroundings(content) ?? open.surroundings
+      isStop = RouteMark.isStop(content)
+    default: break
+    }
     point = open
     return nil
   }
+
+  /// The open element's text, without the spaces around it.
+  private var content: String { Self.trimmed(String(decoding: textBytes, as: UTF8.self)) }
 
   private enum Reading {
     case success(Double)
@@ -137,7 +174,7 @@ struct GPXDocument {
   }
 
   /// Fit for an error message.
-  private static func short(_ text: String) -> String {
+  static func short(_ text: String) -> String {
     String(text.prefix(40).map { $0.isASCII && !$0.isNewline && ($0.asciiValue ?? 0) >= 0x20 ? $0 : "?" })
   }
 }

@@ -2,13 +2,17 @@
 import Glibc
 package import Positioning
 
-/// Reads a route from a GPX file (GPX 1.0 and 1.1).
+/// Reads a route from a GPX file (GPX 1.0 and 1.1) or a GeoJSON file (RFC 7946), told apart by their content.
 package enum RouteFile {
   /// Bytes.
   package static let largest = 64_000_000
 
-  /// The points of all segments of all tracks; when there are none, of all routes; when there are none, the waypoints. In the
-  /// order of the file.
+  /// Of GPX the points of all segments of all tracks; when there are none, of all routes; when there are none, the
+  /// waypoints. Of GeoJSON those of all lines. In the order of the file.
+  ///
+  /// `<type>` or the property `type` with the words `tunnel` and `canyon` tell what stands around a track, a line, or the way
+  /// from a point to the next; on a waypoint `stop` lets the vehicle stand there, for the seconds of `dwell` (an element of
+  /// `<extensions>`, or a property) or a minute.
   ///
   /// - Parameter path: a regular file of at most 64 MB.
   package static func load(path: String) throws(RouteFileError) -> Route {
@@ -20,29 +24,50 @@ package enum RouteFile {
     guard unsafe fstat(file, &status) == 0 else { throw unreadable(path, errno) }
     guard status.st_mode & S_IFMT != S_IFDIR else { throw unreadable(path, EISDIR) }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw RouteFileError(.unreadable, file: path, "is not a regular file; a GPX file is expected")
+      throw RouteFileError(.unreadable, file: path, "is not a regular file; a GPX or GeoJSON file is expected")
     }
     let parser = try GPXParser(file: path)
+    var json: [UInt8]?
     var chunk = [UInt8](repeating: 0, count: 65_536)
     var total = 0
     while true {
       let count = unsafe read(file, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw unreadable(path, errno) }
-      guard count > 0 else { return try parser.finish() }
+      guard count > 0 else {
+        if let json { return try GeoJSONParser.parse(json, file: path) }
+        return try parser.finish()
+      }
+      if total == 0, isJSON(chunk[..<count], path: path) { json = [] }
       total += count
       guard total <= largest else {
         throw RouteFileError(
-          .tooLarge, file: path, "is too large: a GPX file of at most \(largest / 1_000_000) MB is expected")
+          .tooLarge, file: path, "is too large: a file of at most \(largest / 1_000_000) MB is expected")
       }
-      try parser.parse(chunk[..<count])
+      if json == nil {
+        try parser.parse(chunk[..<count])
+      } else {
+        json? += chunk[..<count]
+      }
+    }
+  }
+
+  /// By the first byte that is no space, else by the file's name.
+  static func isJSON(_ start: ArraySlice<UInt8>, path: String) -> Bool {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let text = start.starts(with: mark) ? start.dropFirst(mark.count) : start
+    switch text.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
+    case UInt8(ascii: "{"), UInt8(ascii: "["): return true
+    // UTF-16 begins with a byte order mark or a zero.
+    case UInt8(ascii: "<"), 0xFF, 0xFE, 0: return false
+    default: return path.lowercased().hasSuffix("json")
     }
   }
 
   private static func unreadable(_ path: String, _ code: Int32) -> RouteFileError {
     switch code {
-    case ENOENT: return RouteFileError(.unreadable, file: path, "does not exist; a GPX file is expected")
-    case EISDIR: return RouteFileError(.unreadable, file: path, "is a directory; a GPX file is expected")
+    case ENOENT: return RouteFileError(.unreadable, file: path, "does not exist; a GPX or GeoJSON file is expected")
+    case EISDIR: return RouteFileError(.unreadable, file: path, "is a directory; a GPX or GeoJSON file is expected")
     default:
       let reason = unsafe String(cString: strerror(code))
       return RouteFileError(.unreadable, file: path, "cannot be read: \(reason)")

@@ -9,9 +9,9 @@ package struct RouteFileError: Error, Equatable, Sendable {
     package static let unreadable = Code(name: "unreadable")
     /// More bytes, points or nested elements than a route has.
     package static let tooLarge = Code(name: "too large")
-    /// Not XML, or XML that is refused: a document type could make a small file a huge one.
+    /// Neither XML nor JSON, or XML that is refused: a document type could make a small file a huge one.
     package static let malformed = Code(name: "malformed")
-    /// XML, but a point has no place on Earth, or there are fewer than two of them.
+    /// XML or JSON, but a point has no place on Earth, or there are fewer than two of them.
     package static let invalid = Code(name: "invalid")
   }
 

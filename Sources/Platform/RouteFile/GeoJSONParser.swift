@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import FoundationEssentials
+package import Positioning
+
+/// Parses GeoJSON: a LineString or MultiLineString, by itself or in a Feature or FeatureCollection. All lines are driven one
+/// after the other; points with a name or a dwell are waypoints.
+package enum GeoJSONParser {
+  /// - Parameter file: the name for error messages.
+  package static func parse(_ bytes: [UInt8], file: String) throws(RouteFileError) -> Route {
+    let document: GeoJSONDocument
+    do {
+      document = try JSONDecoder().decode(GeoJSONDocument.self, from: Data(bytes))
+    } catch let problem as GeoJSONDocument.Problem {
+      let place = problem.path.isEmpty ? "" : "\(problem.path): "
+      throw RouteFileError(problem.code, file: file, place + problem.message)
+    } catch {
+      // The library does not tell the place of a mistake in the syntax.
+      throw RouteFileError(
+        .malformed, file: file,
+        "is not valid JSON; GeoJSON in UTF-8, with finite numbers and not nested too deep, is expected")
+    }
+    guard let route = Route(points: document.points, waypoints: document.waypoints) else {
+      throw RouteFileError(
+        .invalid, file: file,
+        "has no line of two points or more; GeoJSON with a LineString or a MultiLineString is expected")
+    }
+    return route
+  }
+}

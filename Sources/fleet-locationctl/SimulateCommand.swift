@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+import CommandLineOptions
+import EventLoop
+import Glibc
+import Positioning
+import RouteFile
+import Timekeeping
+
+/// `fleet-locationctl simulate ROUTE`: a made-up drive, printed as a receiver would tell it.
+enum SimulateCommand: Command {
+  static let name = "simulate"
+  static let summary = "drive along a route and print what a receiver on board would say"
+  static let options = SimulateOptions.names
+  static let usage = """
+    Usage: fleet-locationctl simulate ROUTE [OPTION]...
+    Drives along ROUTE (GPX or GeoJSON) and prints one fix a second. A route with times is driven at its times, unless a
+    speed is given. The same route, options and --start print the same bytes.
+
+      --format FORMAT     jsonl (the default), as the command "fixes" prints it, or nmea: sentences for a receiver's port
+      --speed SPEED       as in "50 km/h"
+      --noise DISTANCE    how far positions drift around the route (default "2 m")
+      --seed N            another number scatters another way (default 1)
+      --start TIME        when the drive begins, as in 2026-11-21T08:30:00Z (default: now)
+      --duration TIME     end after so long, as in "10min", if the drive is not over before
+      --loop              drive on from the end back to the start, for ever
+      --pace N            1 prints each fix at its time, 2 twice as fast; 0 (the default) at once
+      --stop PLACE,TIME   stand there: a distance along the route or a waypoint's name, as in "1.2 km,90s"
+      --tunnel FROM,LENGTH
+                          no fix there, as in "2 km,400 m"
+      --canyon FROM,LENGTH[,NOISE]
+                          high walls there, as in "3 km,500 m,15 m"
+    The last three may be given more than once.
+
+    Exit status: 0 when the drive is over or nobody reads any more, 65 when ROUTE is no route or a place is not on it, 66
+    when ROUTE cannot be opened, 74 when writing failed.
+
+    """
+
+  static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
+    let options = try SimulateOptions(options)
+    let simulator: RouteSimulator
+    do {
+      let route = try RouteFile.load(path: options.route)
+      simulator = try RouteSimulator(route: route, settings: options.settings)
+    } catch let error as RouteFileError {
+      throw CommandError(error.code == .unreadable ? .noInput : .data, error.message)
+    } catch {
+      throw CommandError(.data, "\(options.route): \(error)")
+    }
+    // A reader that goes away is seen as EPIPE.
+    signal(SIGPIPE, SIG_IGN)
+    let loop: EventLoop
+    do {
+      loop = try EventLoop()
+    } catch {
+      throw CommandError(.io, "\(error)")
+    }
+    let drive = SimulatedDrive(
+      simulator, format: options.format, start: options.start ?? loop.now.wall, duration: options.duration)
+    if options.pace == 0 {
+      while drive.advance(), try drive.flush(atLeast: 65_536) {}
+      _ = try drive.flush(atLeast: 1)
+      return 0
+    }
+    return try keepPace(drive, options.pace, on: loop)
+  }
+
+  private static func keepPace(_ drive: SimulatedDrive, _ pace: Double, on loop: EventLoop) throws(CommandError) -> Int32 {
+    let begin = loop.now.boot
+    var failure: CommandError?
+    var timer: LoopTimer?
+    do {
+      timer = try loop.makeTimer {
+        do throws(CommandError) {
+          guard drive.advance(), try drive.flush(atLeast: 1) else { return loop.exit(0) }
+        } catch {
+          failure = error
+          return loop.exit(0)
+        }
+        timer?.arm(at: begin + .milliseconds(Int64(Double(drive.second) * 1000 / pace)))
+      }
+      timer?.arm(at: begin)
+      _ = try loop.run()
+    } catch {
+      throw CommandError(.io, "\(error)")
+    }
+    timer?.close()
+    if let failure { throw failure }
+    return 0
+  }
+}
+
+/// A drive on its way to standard output.
+private final class SimulatedDrive {
+  /// The next one.
+  private(set) var second: Int64 = 0
+  private let simulator: RouteSimulator
+  private let start: Timestamp
+  private let duration: Duration?
+  private var lines = FixLineWriter(source: "simulated")
+  private var sentences = NMEAWriter()
+  private let format: SimulateOptions.Format
+
+  init(_ simulator: RouteSimulator, format: SimulateOptions.Format, start: Timestamp, duration: Duration?) {
+    self.simulator = simulator
+    self.format = format
+    self.start = start
+    self.duration = duration
+  }
+
+  /// Drives for a second.
+  ///
+  /// - Returns: false when the drive is over.
+  func advance() -> Bool {
+    if let duration, .seconds(second) >= duration { return false }
+    switch (simulator.observation(at: .seconds(second), startingAt: start), format) {
+    case (.ended, _): return false
+    case (.fix(let fix), .nmea): sentences.append(fix)
+    case (.fix(let fix), .jsonl): lines.append(fix)
+    case (.noFix(let time), .nmea): sentences.appendVoid(at: time)
+    case (.noFix, .jsonl): break
+    }
+    second += 1
+    return true
+  }
+
+  /// Writes what there is, if it is so many bytes.
+  ///
+  /// - Returns: whether somebody still reads.
+  func flush(atLeast least: Int) throws(CommandError) -> Bool {
+    let bytes = format == .nmea ? sentences.bytes : lines.bytes
+    guard bytes.count >= least else { return true }
+    sentences.bytes.removeAll(keepingCapacity: true)
+    lines.bytes.removeAll(keepingCapacity: true)
+    return try StandardOutput.write(bytes)
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import CommandLineOptions
+import Configuration
+import Positioning
+import Timekeeping
+
+/// What `fleet-locationctl simulate` is asked for.
+struct SimulateOptions {
+  enum Format: String, CaseIterable {
+    case nmea
+    case jsonl
+  }
+
+  static let names: [CommandLineOptions.Option] = [
+    .init("format", takesValue: true), .init("speed", takesValue: true), .init("noise", takesValue: true),
+    .init("seed", takesValue: true), .init("duration", takesValue: true), .init("start", takesValue: true),
+    .init("pace", takesValue: true), .init("stop", takesValue: true), .init("tunnel", takesValue: true),
+    .init("canyon", takesValue: true), .init("loop"),
+  ]
+
+  let route: String
+  private(set) var format = Format.jsonl
+  private(set) var settings = SimulationSettings()
+  /// Nil drives to the end.
+  private(set) var duration: Duration?
+  /// Nil is now.
+  private(set) var start: Timestamp?
+  /// 1 is the speed of the drive itself, 0 as fast as it is read.
+  private(set) var pace = 0.0
+
+  init(_ options: CommandLineOptions) throws(CommandError) {
+    guard let route = options.operands.first else {
+      throw CommandError(.usage, "simulate: which route? (a GPX or GeoJSON file)")
+    }
+    guard options.operands.count == 1 else {
+      throw CommandError(.usage, "simulate: one route at a time, and \"\(options.operands[1])\" is one more")
+    }
+    self.route = route
+    settings.noise = 2
+    settings.seed = 1
+    for (name, value) in options.given {
+      do throws(QuantityText.Mistake) {
+        try apply(name, value)
+      } catch {
+        throw CommandError(.usage, "simulate: --\(name): \(error.message)")
+      }
+    }
+  }
+
+  private mutating func apply(_ name: String, _ value: String) throws(QuantityText.Mistake) {
+    switch name {
+    case "format":
+      guard let format = Format(rawValue: value) else {
+        throw QuantityText.Mistake(message: "\"\(value)\" is no format; allowed: nmea, jsonl")
+      }
+      self.format = format
+    case "speed": settings.speed = try QuantityText.speed(value, 0.1...500)
+    case "noise": settings.noise = try QuantityText.distance(value, 0...1000)
+    case "seed":
+      guard let seed = UInt64(value) else {
+        throw QuantityText.Mistake(message: "\"\(value)\" is not a whole number of 0 or more")
+      }
+      settings.seed = seed
+    case "duration": duration = try QuantityText.duration(value, .seconds(1)...(.seconds(366 * 86_400)))
+    case "start":
+      guard let start = Timestamp(rfc3339: value) else {
+        throw QuantityText.Mistake(message: "\"\(value)\" is not a time as in 2026-11-21T08:30:00Z")
+      }
+      self.start = start
+    case "pace":
+      let isPlain = value.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+      guard isPlain, let pace = Double(value), (0...1000).contains(pace) else {
+        throw QuantityText.Mistake(message: "\"\(value)\" is not a number from 0 to 1000")
+      }
+      self.pace = pace
+    case "stop":
+      let parts = try Self.parts(value, 2...2, example: "1.2 km,90s")
+      let dwell = try QuantityText.duration(parts[1], .seconds(1)...(.seconds(7 * 86_400)))
+      // What is no distance is the name of a waypoint.
+      let metres = try? QuantityText.distance(parts[0], Self.anywhere)
+      settings.stops.append(.init(metres.map { .distance($0) } ?? .waypoint(parts[0]), dwell: dwell))
+    case "tunnel": settings.tunnels.append(try Self.stretch(Self.parts(value, 2...2, example: "2 km,400 m")))
+    case "canyon":
+      let parts = try Self.parts(value, 2...3, example: "3 km,500 m,15 m")
+      var canyon = SimulationSettings.Canyon(try Self.stretch(parts))
+      if parts.count > 2 { canyon.noise = try QuantityText.distance(parts[2], 0...1000) }
+      settings.canyons.append(canyon)
+    case "loop": settings.loops = true
+    default: break
+    }
+  }
+
+  private static let anywhere = 0.0...10_000_000
+
+  private static func parts(
+    _ value: String, _ counts: ClosedRange<Int>, example: String
+  ) throws(QuantityText.Mistake) -> [String] {
+    let parts = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    guard counts.contains(parts.count) else {
+      throw QuantityText.Mistake(message: "\"\(value)\" is not as in \"\(example)\"")
+    }
+    return parts
+  }
+
+  private static func stretch(_ parts: [String]) throws(QuantityText.Mistake) -> SimulationSettings.Stretch {
+    SimulationSettings.Stretch(
+      from: try QuantityText.distance(parts[0], anywhere), length: try QuantityText.distance(parts[1], 1...10_000_000))
+  }
+}
