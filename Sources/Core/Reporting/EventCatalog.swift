@@ -12,7 +12,7 @@ package enum EventCatalog {
       journalctl -u fleet-locationd MESSAGE_ID=\(Event.Kind.offline.messageID)
       ```
 
-      Fields begin with `FLEET_`. No event holds a token, and none holds coordinates.
+      Fields begin with `FLEET_`. No event holds a token. Coordinates are told only with `log.positions = true`.
 
       | Event | Priority | MESSAGE_ID | Meaning |
       |---|---|---|---|
