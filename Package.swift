@@ -105,7 +105,8 @@ let package = Package(
     .executableTarget(
       name: "fleet-locationctl",
       dependencies: [
-        "Timekeeping", "Positioning", "RouteFile", "Configuration", "EventLoop", "CommandLineOptions", "Release",
+        "Timekeeping", "Positioning", "RouteFile", "Configuration", "EventLoop", "ControlSocket", "CommandLineOptions",
+        "Release",
       ],
       swiftSettings: strict),
 

@@ -26,6 +26,8 @@ struct CommandError: Error {
     case usage = 64
     case data = 65
     case noInput = 66
+    /// No daemon answers.
+    case unavailable = 69
     case io = 74
     case permission = 77
   }

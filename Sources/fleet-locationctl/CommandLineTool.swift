@@ -11,6 +11,8 @@ enum CommandLineTool {
     [
       FixesCommand.self,
       SimulateCommand.self,
+      StatusCommand.self,
+      ExplainCommand.self,
     ]
   }
 

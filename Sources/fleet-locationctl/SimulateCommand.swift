@@ -65,7 +65,9 @@ enum SimulateCommand: Command {
     return try keepPace(drive, options.pace, on: loop)
   }
 
-  private static func keepPace(_ drive: SimulatedDrive, _ pace: Double, on loop: EventLoop) throws(CommandError) -> Int32 {
+  private static func keepPace(_ drive: SimulatedDrive, _ pace: Double, on loop: EventLoop) throws(CommandError)
+    -> Int32
+  {
     let begin = loop.now.boot
     var failure: CommandError?
     var timer: LoopTimer?

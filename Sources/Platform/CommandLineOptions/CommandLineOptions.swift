@@ -6,7 +6,8 @@ import Glibc
 package struct CommandLineOptions: Equatable, Sendable {
   /// One option that a program knows.
   package struct Option: Equatable, Sendable {
-    let name: String
+    /// The long name.
+    package let name: String
     let short: Character?
     let takesValue: Bool
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+import CommandLineOptions
+import ControlSocket
+import FoundationEssentials
+
+/// Asks the running daemon.
+enum DaemonQuestion {
+  static let socketOption = CommandLineOptions.Option("socket", takesValue: true)
+  static let standardSocket = "/run/fleet-locationd/control.sock"
+
+  /// The parts of the status that the commands print; see `StatusReport` of the daemon.
+  struct Status: Decodable {
+    struct Explanation: Decodable {
+      var reason: String
+      var sentence: String
+    }
+
+    struct Fix: Decodable {
+      var mode: Int
+      var quality: String
+      var satellites: Int?
+      var horizontalAccuracy: Double?
+      var age: Int
+      var isParked: Bool
+    }
+
+    struct Failure: Decodable {
+      var category: String
+      var message: String
+      var since: Int
+      var retryIn: Int
+    }
+
+    var isOnline: Bool
+    var source: String?
+    var sourceTrouble: String?
+    var fix: Fix?
+    var lastUpdate: Int?
+    var token: Int?
+    var tokenTrouble: String?
+    var failure: Failure?
+    var backlog: Int
+    var explanation: Explanation
+    var counters: [String: Int]
+  }
+
+  /// - Returns: the daemon's answer as it came, and read.
+  static func status(_ options: CommandLineOptions) throws(CommandError) -> (text: [UInt8], status: Status) {
+    let path = options.value(socketOption.name) ?? standardSocket
+    let text: [UInt8]
+    do throws(ControlSocketError) {
+      text = try ControlClient.ask(Array(#"{"command":"status"}"#.utf8), at: path)
+    } catch {
+      throw CommandError(error.code == .denied ? .permission : .unavailable, error.message)
+    }
+    guard let status = try? JSONDecoder().decode(Status.self, from: Data(text)) else {
+      throw CommandError(.unavailable, "\(path): the daemon's answer cannot be read; is it of the same release?")
+    }
+    return (text, status)
+  }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+import CommandLineOptions
+
+/// `fleet-locationctl explain`: why the last fix was, or was not, sent.
+enum ExplainCommand: Command {
+  static let name = "explain"
+  static let summary = "why the last fix was not sent, or that it was"
+  static let options = [DaemonQuestion.socketOption]
+  static let usage = """
+    Usage: fleet-locationctl explain [--socket PATH]
+    Asks the running daemon what became of the last fix: refused by the filter and why, not due and until when, waiting
+    for a token or for the network, on its way, or accepted.
+
+    Exit status: 0 with an answer, 69 when no daemon answers, 77 when this user may not ask.
+
+    """
+
+  static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
+    let explanation = try DaemonQuestion.status(options).status.explanation
+    return try StandardOutput.write("\(explanation.sentence)\n")
+  }
+}

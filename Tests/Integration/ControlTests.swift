@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import Testing
+
+/// What `fleet-locationctl` learns of a running daemon.
+@Suite struct ControlTests {
+  private func ask(_ bench: TestBench, _ arguments: String...) throws -> ChildProcess {
+    let process = try ChildProcess(
+      "fleet-locationctl", arguments + ["--socket", bench.directory("control.sock")])
+    _ = try process.finish()
+    return process
+  }
+
+  @Test("status says online, and explain that the fix was accepted")
+  func online() throws {
+    let bench = try TestBench()
+    let fifo = bench.directory("fifo")
+    #expect(mkfifo(fifo, 0o600) == 0)
+    bench.settings.source("replay", ["file": "\"\(fifo)\"", "pace": "0"])
+    try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    let writer = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    defer { close(writer) }
+    var drive = Drive()
+    let text = drive.next(3)
+    #expect(write(writer, text, text.utf8.count) == text.utf8.count)
+    try bench.wait("two updates") { bench.emulator?.accepted.count == 2 }
+    let status = try ask(bench, "status")
+    #expect(status.exitCode == 0)
+    #expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.hasSuffix("online") })
+    #expect(status.output.lines.contains { $0.contains("2 updates accepted of 2") })
+    #expect(try ask(bench, "explain").output.text.contains("was accepted by Fleet Engine"))
+    let json = try JSONSerialization.jsonObject(with: Data(try ask(bench, "status", "--json").output.text.utf8))
+    #expect((json as? [String: Any])?["isOnline"] as? Bool == true)
+  }
+
+  @Test("a fix that the filter refuses is explained with its reason")
+  func refused() throws {
+    let bench = try TestBench()
+    bench.settings["filter.min_satellites"] = "40"
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("a refusal") { daemon.shows("Waiting for a fix") }
+    let explain = try ask(bench, "explain")
+    #expect(explain.exitCode == 0)
+    #expect(explain.output.text.contains("fewer satellites than filter.min_satellites"))
+    #expect(try ask(bench, "status").exitCode == 1)
+  }
+
+  @Test("without a daemon the tool says so, and how to look for it")
+  func absent() throws {
+    let bench = try TestBench(emulator: nil)
+    let status = try ask(bench, "status")
+    #expect(status.exitCode == 69)
+    #expect(status.errors.text.contains("the daemon does not run"))
+    #expect(status.errors.text.contains("systemctl status fleet-locationd"))
+  }
+
+  @Test(
+    "a question that is no JSON, or too long, does the daemon no harm",
+    arguments: ["x", String(repeating: "x", count: 10_000)])
+  func nonsense(question: String) throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("it is ready") { daemon.notifications.states.contains("READY") }
+    let path = bench.directory("control.sock")
+    let python = try ChildProcess(
+      "/usr/bin/python3",
+      [
+        "-c",
+        """
+        import socket, sys
+        s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
+        try:
+            s.sendall(sys.argv[2].encode() + b"\\n"); print(s.recv(4096))
+        except ConnectionError:
+            print("closed")
+        """, path, question,
+      ])
+    #expect(try python.finish() == 0)
+    #expect(
+      python.output.text.contains("expected") || python.output.text.contains("closed") || python.output.text == "b''\n")
+    #expect(try ask(bench, "status").exitCode == 1)
+  }
+}
