@@ -22,7 +22,8 @@ enum SettingKeys {
     .integer(oneOf: [4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600], notYet: ["auto"]),
     .value(.integer(9600)), for: .serial, "The receiver's speed in bits per second.")
   static let route = SettingKey(
-    .source, "route", .path, .required, for: .simulated, "A GPX file with a track, a route or waypoints, or a GeoJSON file with a line.")
+    .source, "route", .path, .required, for: .simulated,
+    "A GPX file with a track, a route or waypoints, or a GeoJSON file with a line.")
   static let speed = SettingKey(
     .source, "speed", .speed(0.1...500), .none, for: .simulated,
     "How fast it is driven where nothing is in the way. If it is not written: by the times in the file, stops and all; `\"50 km/h\"` when it has none."

@@ -59,6 +59,28 @@ import Timekeeping
     #expect(try parse("<gpx>\(waypoints)\(course)</gpx>").points.map(\.coordinate.latitude) == [3, 4])
   }
 
+  @Test("marks along the way are read: stops, names, tunnels and canyons")
+  func marks() throws {
+    let route = try parse(
+      """
+      <gpx>
+        <wpt lat="1" lon="1"><name> Depot&#10;1 </name><type>stop</type></wpt>
+        <wpt lat="2" lon="2"><extensions><x:stop xmlns:x="x"><x:dwell>90.5</x:dwell></x:stop></extensions></wpt>
+        <wpt lat="3" lon="3"><dwell>90</dwell><type>canyon</type></wpt>
+        <wpt lat="4" lon="4"><name>Gate</name><extensions><dwell>never</dwell></extensions></wpt>
+        <trk><type>tunnel</type><trkseg>
+          <trkpt lat="5" lon="5"/><trkpt lat="6" lon="6"><link href="x"><type>canyon</type></link><type>open</type></trkpt>
+        </trkseg></trk>
+        <trk><trkseg>
+          <trkpt lat="7" lon="7"><type>Urban Canyon</type></trkpt><trkpt lat="8" lon="8"><type>walk</type></trkpt>
+        </trkseg></trk>
+      </gpx>
+      """)
+    #expect(route.points.map(\.surroundings) == [.tunnel, .open, .canyon, .open])
+    #expect(route.waypoints.map(\.name) == ["Depot1", "", "Gate"])
+    #expect(route.waypoints.map(\.dwell) == [.seconds(60), .milliseconds(90_500), nil])
+  }
+
   @Test("prefixed names and UTF-16 are read")
   func dialects() throws {
     let text = "<g:gpx xmlns:g=\"x\"><g:wpt lat=\"1\" lon=\"1\"/><g:wpt lat=\"2\" lon=\"2\"/></g:gpx>"
@@ -137,6 +159,11 @@ import Timekeeping
     let steps = zip(places, places.dropFirst() + places.prefix(1)).map { $0.distance(to: $1) }
     #expect(steps.allSatisfy { (1...250).contains($0) })
     #expect((2000...5000).contains(steps.reduce(0, +)))
+    #expect(route.waypoints.map(\.name) == ["Bakery", "Post office"])
+    #expect(Set(route.points.map(\.surroundings)) == [.open, .tunnel, .canyon])
+    var settings = SimulationSettings()
+    settings.loops = true
+    _ = try RouteSimulator(route: route, settings: settings)
   }
 
   @Test(

@@ -28,7 +28,8 @@ struct GeoJSONDocument: Decodable {
 
   /// - Parameter properties: those of the Feature whose geometry this is.
   private init(from decoder: any Decoder, properties: GeoJSONProperties?) throws {
-    guard let object = try? decoder.container(keyedBy: Key.self), let type = try? object.decode(String.self, forKey: .type)
+    guard let object = try? decoder.container(keyedBy: Key.self),
+      let type = try? object.decode(String.self, forKey: .type)
     else {
       throw Self.problem(decoder.codingPath, "a GeoJSON object with a \"type\" is expected: \(Self.usable)")
     }
@@ -51,7 +52,8 @@ struct GeoJSONDocument: Decodable {
     case "MultiPoint", "Polygon", "MultiPolygon":
       // They are no way to drive, and may lie beside one.
       return
-    default: throw Self.problem(decoder.codingPath, "has the type \"\(GPXDocument.short(type))\"; \(Self.usable) is expected")
+    default:
+      throw Self.problem(decoder.codingPath, "has the type \"\(GPXDocument.short(type))\"; \(Self.usable) is expected")
     }
     try checkCount(decoder.codingPath)
   }
@@ -170,7 +172,8 @@ struct GeoJSONProperties: Decodable {
     let seconds = (try? object.decode(Double.self, forKey: .dwell)).flatMap(RouteMark.dwell(seconds:))
     dwell = seconds ?? (RouteMark.isStop(type) ? RouteMark.usualDwell : nil)
     let properties = try? object.nestedContainer(keyedBy: Key.self, forKey: .coordinateProperties)
-    times = (try? object.decode([String].self, forKey: .coordTimes))
+    times =
+      (try? object.decode([String].self, forKey: .coordTimes))
       ?? (try? properties?.decode([String].self, forKey: .times))
   }
 }

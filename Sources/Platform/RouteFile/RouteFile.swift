@@ -34,11 +34,11 @@ package enum RouteFile {
       let count = unsafe read(file, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw unreadable(path, errno) }
+      if total == 0, isJSON(chunk[..<count], path: path) { json = [] }
       guard count > 0 else {
         if let json { return try GeoJSONParser.parse(json, file: path) }
         return try parser.finish()
       }
-      if total == 0, isJSON(chunk[..<count], path: path) { json = [] }
       total += count
       guard total <= largest else {
         throw RouteFileError(

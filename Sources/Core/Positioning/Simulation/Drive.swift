@@ -136,7 +136,8 @@ struct Drive: Sendable {
       switch stop.place {
       case .distance(let metres):
         guard metres >= 0, metres <= path.length else {
-          throw SimulationError(.outside, "a stop at \(text(metres)) is past the end of the route, \(text(path.length))")
+          throw SimulationError(
+            .outside, "a stop at \(text(metres)) is past the end of the route, \(text(path.length))")
         }
         place = metres
       case .waypoint(let name):
@@ -160,7 +161,8 @@ struct Drive: Sendable {
     guard nearest.offset <= widestOffset else {
       throw SimulationError(
         .waypoint,
-        "the waypoint \"\(waypoint.name)\" is \(text(nearest.offset)) off the route; at most \(text(widestOffset)) is expected")
+        "the waypoint \"\(waypoint.name)\" is \(text(nearest.offset)) off the route; at most \(text(widestOffset)) is expected"
+      )
     }
     return nearest.distance
   }

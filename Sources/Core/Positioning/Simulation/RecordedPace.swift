@@ -34,14 +34,22 @@ struct RecordedPace: Sendable {
     guard let begin = points.first?.time, let end = points.last?.time, begin < end, path.length > 0 else { return nil }
     let times = points.compactMap(\.time)
     guard zip(times, times.dropFirst()).allSatisfy({ $0 <= $1 }) else { return nil }
-    knots = zip(path.vertices, path.vertexDistances).compactMap { vertex, distance in
-      vertex.time.map { Knot(time: ($0 - begin).inSeconds, distance: distance) }
+    knots = []
+    for (index, vertex) in path.vertices.enumerated() {
+      guard let time = vertex.time else { continue }
+      let arrival = Knot(time: (time - begin).inSeconds, distance: path.vertexDistances[index])
+      knots.append(arrival)
+      guard let departure = path.departures[index].map({ ($0 - begin).inSeconds }) else { continue }
+      if departure - arrival.time >= RecordedPace.shortestStand {
+        knots.append(Knot(time: departure, distance: arrival.distance))
+      }
     }
     if closed, let last = knots.popLast() {
       // The closing vertex is the first once more, with the time of the start.
       let recorded = (end - begin).inSeconds
       let way = last.distance - (knots.last?.distance ?? 0)
-      knots.append(Knot(time: max(recorded, (knots.last?.time ?? 0) + way / RecordedPace.returning), distance: last.distance))
+      knots.append(
+        Knot(time: max(recorded, (knots.last?.time ?? 0) + way / RecordedPace.returning), distance: last.distance))
     } else if let last = knots.last, last.time < (end - begin).inSeconds {
       // The last point was too near to the one before to be kept, but the vehicle was there until then.
       knots.append(Knot(time: (end - begin).inSeconds, distance: last.distance))

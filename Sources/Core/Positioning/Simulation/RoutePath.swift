@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Timekeeping
 
 /// The way that a vehicle takes along a route: straight pieces, and an arc in place of each corner, so that it never turns
 /// on the spot and its lateral acceleration has a meaning.
@@ -41,6 +42,8 @@ struct RoutePath: Sendable {
   private(set) var pieces: [Piece] = []
   /// The points that were kept; a closed way has its first once more at the end.
   private(set) var vertices: [Route.Point] = []
+  /// When each was left: the time of the last point that was left out for being near to it.
+  private(set) var departures: [Timestamp?] = []
   /// How far along the way the vehicle is nearest to each of them.
   private(set) var vertexDistances: [Double] = []
   /// Where it turns on the spot.
@@ -53,12 +56,15 @@ struct RoutePath: Sendable {
     for point in points {
       guard let last = vertices.indices.last else {
         vertices.append(point)
+        departures.append(point.time)
         continue
       }
       if vertices[last].coordinate.distance(to: point.coordinate) < RoutePath.nearest {
         vertices[last].surroundings = point.surroundings
+        departures[last] = point.time ?? departures[last]
       } else {
         vertices.append(point)
+        departures.append(point.time)
       }
     }
     let isClosed = closed && vertices.count > 1
@@ -67,8 +73,10 @@ struct RoutePath: Sendable {
         last.coordinate.distance(to: first.coordinate) < RoutePath.nearest
       {
         vertices.removeLast()
+        departures.removeLast()
       }
       vertices.append(first)
+      departures.append(nil)
     }
     guard vertices.count > 1 else {
       vertexDistances = vertices.map { _ in 0 }

@@ -69,7 +69,9 @@ package struct RouteSimulator: Sendable {
     func error(_ slow: ReceiverNoise.Stream, _ echo: ReceiverNoise.Stream, _ jitter: ReceiverNoise.Stream) -> Double {
       var error = 0.0
       // Squares of the weights add up to 1.
-      if sigma > 0 { error += sigma * (0.98 * noise.drifting(slow, second, period: 60) + 0.199 * noise.white(jitter, second)) }
+      if sigma > 0 {
+        error += sigma * (0.98 * noise.drifting(slow, second, period: 60) + 0.199 * noise.white(jitter, second))
+      }
       if view.echo > 0 { error += view.echo * noise.drifting(echo, second, period: 12) }
       return error
     }

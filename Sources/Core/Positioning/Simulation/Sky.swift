@@ -41,7 +41,8 @@ struct Sky: Sendable {
     }
     self.canyons = canyons.map { (from: $0.0, until: $0.1, noise: $0.2) }
     let ordered = Sky.joined(tunnels)
-    outages = drive.isStanding
+    outages =
+      drive.isStanding
       ? [[], []]
       : (0..<2).map { lap in
         ordered.enumerated().map { index, tunnel in

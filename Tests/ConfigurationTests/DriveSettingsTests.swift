@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Configuration
+
+@Suite struct DriveSettingsTests {
+  private func simulated(_ lines: String) throws -> Settings.Source.Simulated {
+    let text = minimal(source: "type = \"simulated\"\nroute = \"r.gpx\"\n\(lines)")
+    guard case .simulated(let simulated) = try TestMachine().settings(for: text).source.kind else {
+      throw ValueProblem(message: "not simulated")
+    }
+    return simulated
+  }
+
+  @Test("a drive can be told stops, tunnels, canyons, limits and a wrong clock")
+  func drive() throws {
+    let drive = try simulated(
+      """
+      speed = "36 km/h"
+      acceleration = "1.2 m/s2"
+      braking = "0.5 g"
+      cornering = "3 m/s²"
+      clock_offset = "-1min 30s"
+      stops = [{ at = "1.2 km", dwell = "90s" }, { waypoint = "Depot", dwell = "5min" }]
+      tunnels = [{ from = "2 km", length = "400 m" }]
+      canyons = [{ from = "3 km", length = "500 m", noise = "20 m" }, { from = "4 km", length = "1 km" }]
+      """)
+    #expect(drive.speed.map { abs($0 - 10) < 1e-9 } == true)
+    #expect(drive.acceleration == 1.2 && abs(drive.braking - 4.903325) < 1e-9 && drive.cornering == 3)
+    #expect(drive.clockOffset == .seconds(-90))
+    #expect(
+      drive.stops == [
+        .init(place: .distance(1200), dwell: .seconds(90)), .init(place: .waypoint("Depot"), dwell: .seconds(300)),
+      ])
+    #expect(drive.tunnels == [.init(from: 2000, length: 400)])
+    #expect(
+      drive.canyons == [
+        .init(stretch: .init(from: 3000, length: 500), noise: 20),
+        .init(stretch: .init(from: 4000, length: 1000), noise: 15),
+      ])
+  }
+
+  @Test(
+    "what is wrong with a stop or a stretch is said, with its place",
+    arguments: [
+      ("stops = \"1 km\"", "7:9: source.stops: is a string; an array of tables, as in"),
+      ("stops = [1]", "7:10: source.stops: has a whole number in it; tables are expected"),
+      ("stops = [{ at = \"1 km\" }]", "7:10: source.stops: lacks `dwell`, a duration"),
+      ("stops = [{ dwell = \"9s\" }]", "a stop needs either `at` or `waypoint`"),
+      ("stops = [{ at = \"1 km\", waypoint = \"D\", dwell = \"9s\" }]", "a stop needs either `at` or `waypoint`"),
+      (
+        "stops = [{ at = \"1 km\", dwel = \"9s\" }]",
+        "7:25: source.stops: has the unknown key `dwel`; allowed: at, waypoint, dwell; did you mean `dwell`?"
+      ),
+      ("stops = [{ at = 1, dwell = \"9s\" }]", "`at` has no unit"),
+      ("stops = [{ at = \"1 km\", dwell = \"0s\" }]", "`dwell` \"0s\" is out of range"),
+      ("tunnels = [{ from = \"1 km\", length = \"0 m\" }]", "`length` \"0 m\" is out of range"),
+      ("canyons = [{ from = \"1 km\" }]", "lacks `length`, a distance"),
+      ("clock_offset = \"--1s\"", "is not a duration"), ("clock_offset = \"-2 m\"", "write min for minutes"),
+      ("acceleration = \"0 m/s²\"", "out of range; allowed: 0.1 m/s² to 20 m/s²"),
+      ("acceleration = \"1 m/s3\"", "is not a unit of acceleration; the units are m/s² or g"),
+      ("acceleration = 2", "has no unit; write a acceleration"),
+    ])
+  func problems(_ line: String, _ message: String) {
+    let messages = TestMachine().messages(
+      for: minimal(source: "type = \"simulated\"\nroute = \"r.gpx\"\n\(line)"))
+    #expect(messages.count == 1)
+    #expect(messages.first?.contains(message) == true, "\(messages)")
+  }
+
+  @Test("a command line reads the same quantities")
+  func quantities() throws {
+    #expect(try abs(QuantityText.speed("36 km/h", 1...100) - 10) < 1e-9)
+    #expect(try QuantityText.distance("1.2 km", 0...5000) == 1200)
+    #expect(try QuantityText.duration("1h 30min", .zero...(.seconds(9000))) == .seconds(5400))
+    #expect(throws: QuantityText.Mistake.self) { try QuantityText.distance("1.2", 0...5000) }
+    #expect(throws: QuantityText.Mistake.self) { try QuantityText.speed("500 km/h", 0...100) }
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import RouteFile
+
+@Suite struct GeoJSONParserTests {
+  private func parse(_ text: String) throws(RouteFileError) -> Route {
+    try GeoJSONParser.parse(Array(text.utf8), file: "r.geojson")
+  }
+
+  private func problem(_ text: String) -> RouteFileError? {
+    do {
+      _ = try parse(text)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private static let line = #"{"type":"LineString","coordinates":[[9.5,54,12.5],[-10,55.5],[180,-90,null,7]]}"#
+
+  @Test(
+    "a line is read by itself, in a feature and in a collection",
+    arguments: [
+      line, "\u{FEFF}" + line, #"{"type":"Feature","properties":null,"geometry":\#(line)}"#,
+      #"{"type":"FeatureCollection","features":[{"type":"Feature","geometry":null},{"type":"Feature","properties":{"name":7,"x":[1]},"geometry":\#(line),"bbox":[1]}]}"#,
+      #"{"type":"GeometryCollection","geometries":[{"type":"Polygon","coordinates":[[[1,2]]]},\#(line)]}"#,
+      #"{"type":"MultiLineString","coordinates":[[[9.5,54,12.5],[-10,55.5]],[],[[180,-90]]]}"#,
+    ])
+  func shapes(_ text: String) throws {
+    let route = try parse(text)
+    #expect(route.points.map(\.coordinate.longitude) == [9.5, -10, 180])
+    #expect(route.points.map(\.coordinate.latitude) == [54, 55.5, -90])
+    #expect(route.points.map(\.elevation) == [12.5, nil, nil])
+  }
+
+  @Test("properties tell names, stops, surroundings and times")
+  func properties() throws {
+    let route = try parse(
+      """
+      {"type":"FeatureCollection","features":[
+        {"type":"Feature","properties":{"type":"tunnel","coordTimes":["2026-11-21T08:00:00Z","2026-11-21T08:00:09Z"]},
+         "geometry":{"type":"LineString","coordinates":[[1,1],[2,2]]}},
+        {"type":"Feature","properties":{"coordinateProperties":{"times":["2026-11-21T08:01:00Z","later"]}},
+         "geometry":{"type":"LineString","coordinates":[[3,3],[4,4]]}},
+        {"type":"Feature","properties":{"name":"Depot\\n","dwell":90},"geometry":{"type":"Point","coordinates":[1,1]}},
+        {"type":"Feature","properties":{"type":"stop"},"geometry":{"type":"Point","coordinates":[2,2]}},
+        {"type":"Feature","properties":{"dwell":-1},"geometry":{"type":"Point","coordinates":[3,3]}}
+      ]}
+      """)
+    #expect(route.points.map(\.surroundings) == [.tunnel, .open, .open, .open])
+    #expect(
+      route.points.map(\.time) == [
+        Timestamp(rfc3339: "2026-11-21T08:00:00Z"), Timestamp(rfc3339: "2026-11-21T08:00:09Z"),
+        Timestamp(rfc3339: "2026-11-21T08:01:00Z"), nil,
+      ])
+    #expect(route.waypoints.map(\.name) == ["Depot", ""])
+    #expect(route.waypoints.map(\.dwell) == [.seconds(90), .seconds(60)])
+  }
+
+  @Test(
+    "what is wrong is named with its place and what is expected",
+    arguments: [
+      ("", "is not valid JSON"), ("{", "is not valid JSON"),
+      (#"{"type":"Point","coordinates":[1e999,2]}"#, "coordinates: a longitude from"),
+      ("[1]", "a GeoJSON object with a \"type\" is expected"), ("{\"type\":1}", "a GeoJSON object with a \"type\""),
+      (#"{"type":"Topology"}"#, "has the type \"Topology\""),
+      (#"{"type":"LineString"}"#, "an array \"coordinates\" is expected"),
+      (#"{"type":"LineString","coordinates":[[1,2]]}"#, "no line of two points"),
+      (
+        #"{"type":"LineString","coordinates":[[1,2],[1,91]]}"#,
+        "coordinates[1]: a longitude from -180 to 180 and then a latitude"
+      ),
+      (#"{"type":"LineString","coordinates":[[1,2],["a",1]]}"#, "coordinates[1]: a longitude"),
+      (#"{"type":"LineString","coordinates":[[1,2],[1]]}"#, "coordinates[1]: a longitude"),
+      (#"{"type":"LineString","coordinates":[[1,2],3]}"#, "position 1: an array [longitude, latitude] is expected"),
+      (
+        #"{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"LineString","coordinates":[[200,2]]}}]}"#,
+        "features[0].geometry.coordinates[0]: a longitude"
+      ),
+      (#"{"type":"FeatureCollection","features":[[]]}"#, "features[0]: a GeoJSON object"),
+      (#"{"type":"FeatureCollection"}"#, "an array \"features\" is expected"),
+    ])
+  func mistakes(_ text: String, _ message: String) {
+    let problem = problem(text)
+    #expect(problem?.message.hasPrefix("r.geojson: ") == true)
+    #expect(problem?.message.contains(message) == true, "\(String(describing: problem))")
+  }
+
+  @Test("nesting without end is refused")
+  func nesting() {
+    let deep = String(repeating: #"{"type":"GeometryCollection","geometries":["#, count: 20_000)
+    #expect(problem(deep) != nil)
+    let closed =
+      String(repeating: #"{"type":"GeometryCollection","geometries":["#, count: 400)
+      + String(repeating: "]}", count: 400)
+    #expect(problem(closed) != nil)
+  }
+
+  @Test(
+    "content tells the format, and the name when it does not",
+    arguments: [
+      (" \n{", "r.gpx", true), ("<gpx>", "r.json", false), ("\u{FEFF}{", "r", true), ("", "r.geojson", true),
+      ("x", "r.gpx", false),
+    ])
+  func format(_ start: String, _ name: String, _ isJSON: Bool) {
+    #expect(RouteFile.isJSON(Array(start.utf8)[...], path: name) == isJSON)
+  }
+}
