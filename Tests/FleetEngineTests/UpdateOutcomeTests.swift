@@ -104,6 +104,7 @@ import Testing
     #expect(long.message.count < 250)
     let lines = try #require(failure(400, error("INVALID_ARGUMENT", #"one\ntwo\u0007"#)))
     #expect(lines.message == "INVALID_ARGUMENT: one two ")
+    #expect(failure(400, error("INVALID_ARGUMENT", "Bad mask."))?.message == "INVALID_ARGUMENT: Bad mask")
     #expect(failure(403, "<html>")?.message.contains("captive portal") == true)
   }
 }

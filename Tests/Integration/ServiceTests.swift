@@ -144,7 +144,7 @@ import Testing
     daemon.process.signal(SIGTERM)
     #expect(try bench.exitCode() == 0)
     #expect(ContinuousClock.now - start < .milliseconds(1500))
-    #expect(daemon.logs("Stopped with 1 positions undelivered") || daemon.logs("Stopped with 1 position undelivered"))
+    #expect(daemon.logs("Stopped with 1 position undelivered"))
   }
 
   @Test("one thread, and no wake-up while nothing is due")
@@ -224,7 +224,7 @@ import Testing
     try bench.wait("two entries") { journal.messages.count >= 2 || process.hasEnded }
     let entries = journal.messages.map(\.assignments)
     let started = try #require(entries.first { $0["FLEET_EVENT"] == "started" })
-    #expect(started["MESSAGE"] == "Started 0.1.0 for vehicle truck-17")
+    #expect(started["MESSAGE"]?.hasSuffix(" for vehicle truck-17") == true)
     #expect(started["MESSAGE_ID"]?.utf8.count == 32)
     #expect(started["PRIORITY"] == "5")
     let lost = try #require(entries.first { $0["FLEET_EVENT"] == "sourceLost" })

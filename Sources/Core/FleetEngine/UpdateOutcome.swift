@@ -104,9 +104,10 @@ package enum UpdateOutcome: Equatable, Sendable {
     return first == UInt8(ascii: "<") ? "a web page, as a captive portal or a proxy sends" : "a body that is not JSON"
   }
 
-  /// A server's words on one line of a bearable length.
+  /// A server's words on one line of a bearable length, without a full stop at the end: the sentence goes on after them.
   private static func printable(_ text: String) -> String {
     let line = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
-    return line.count > 200 ? "\(line.prefix(200))…" : line
+    if line.count > 200 { return "\(line.prefix(200))…" }
+    return line.hasSuffix(".") ? String(line.dropLast()) : line
   }
 }

@@ -65,7 +65,7 @@ extension Event {
     Event(
       .online,
       "Online: Fleet Engine accepts updates\(after.map { ", after \($0.spoken)" } ?? "")"
-        + (backlog == 0 ? "" : "; \(backlog) positions still to come"),
+        + (backlog == 0 ? "" : "; \(backlog) \(backlog == 1 ? "position" : "positions") still to come"),
       [("FLEET_BACKLOG", "\(backlog)")])
   }
 
