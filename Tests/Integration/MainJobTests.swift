@@ -77,18 +77,20 @@ import Testing
     #expect(daemon.logs("undelivered"))
   }
 
+  /// Recordings of real receivers, which lie beside the project where they are at hand.
+  static let corpus =
+    ProcessInfo.processInfo.environment["NMEA_CORPUS"] ?? "\(ChildProcess.root)/../shared/nmea-corpus"
+
   @Test(
     "what receivers recorded passes through a serial port, and no position comes out that was not in it",
-    arguments: [
-      "ublox-8", "sirfstarv-nmea", "quectel-eg25-g",
-    ])
-  func corpus(log: String) throws {
-    let folder = ProcessInfo.processInfo.environment["NMEA_CORPUS"] ?? "\(ChildProcess.root)/../shared/nmea-corpus"
-    guard let bytes = FileManager.default.contents(atPath: "\(folder)/corpus/\(log).nmea"),
-      let reference = FileManager.default.contents(atPath: "\(folder)/ref/\(log).json"),
-      let json = try JSONSerialization.jsonObject(with: reference) as? [String: Any],
-      let epochs = json["epochs"] as? [[String: Any]]
-    else { return }
+    .enabled(if: access(corpus, R_OK) == 0, "NMEA_CORPUS names no folder of recordings"),
+    arguments: ["ublox-8", "sirfstarv-nmea", "quectel-eg25-g"])
+  func recordedReceivers(log: String) throws {
+    let folder = MainJobTests.corpus
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/corpus/\(log).nmea"))
+    let reference = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/ref/\(log).json"))
+    let json = try JSONSerialization.jsonObject(with: reference) as? [String: Any]
+    let epochs = try #require(json?["epochs"] as? [[String: Any]])
     let known = epochs.compactMap { epoch in
       (epoch["lat"] as? Double).flatMap { latitude in (epoch["lon"] as? Double).map { (latitude, $0) } }
     }
