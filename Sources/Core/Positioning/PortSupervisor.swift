@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Keeps a receiver's port open: opens it, again when it vanishes, and again when it is open and says nothing.
+/// Keeps a receiver's port open: opens it, again when it vanishes, and again when it is open and says nothing. A port is a
+/// serial line, or a connection to gpsd.
 ///
 /// A USB receiver may be unplugged and come back under the same name, or keep its name and fall silent for good; both end
-/// here in closing and opening.
+/// here in closing and opening. gpsd does not tell its clients either when a receiver has gone.
 package struct PortSupervisor: Equatable, Sendable {
   package enum Input: Equatable, Sendable {
     case start
     case opened
     /// It could not be opened; the text says why and what to do.
     case openFailed(String)
-    /// Bytes came; how many whole sentences were in them.
+    /// Bytes came; how many whole sentences (of gpsd: reports of the receiver) were in them.
     case received(sentences: Int)
     /// It closed by itself: unplugged, or broken.
     case ended(String)
@@ -29,6 +30,17 @@ package struct PortSupervisor: Equatable, Sendable {
     case lost(String)
   }
 
+  /// What is said of a port that is open and of no use: what it does, and what a person should look at.
+  package struct Complaint: Equatable, Sendable {
+    package var what: String
+    package var advice: String
+
+    package init(_ what: String, _ advice: String) {
+      self.what = what
+      self.advice = advice
+    }
+  }
+
   private enum State: Equatable {
     case closed(retryAt: BootInstant)
     case opening
@@ -39,24 +51,32 @@ package struct PortSupervisor: Equatable, Sendable {
   package static let firstRetry = Duration.seconds(1)
   package static let longestRetry = Duration.seconds(10)
 
+  /// Said when nothing comes.
+  package var silent = Complaint("is open but silent", "check the receiver and its power")
+  /// Said when something comes that is no sentence.
+  package var useless = Complaint("sends bytes but no whole NMEA sentence", "check source.baud")
+
   private let device: String
   private let silenceTimeout: Duration
+  private let patience: Duration
   private var state = State.closed(retryAt: .boot)
   private var retry = PortSupervisor.firstRetry
 
   /// - Parameters:
   ///   - device: its name, for messages.
   ///   - silenceTimeout: how long an open port may give no whole sentence.
-  package init(device: String, silenceTimeout: Duration) {
+  ///   - patience: how long it may take to the first sentence, if that is longer.
+  package init(device: String, silenceTimeout: Duration, patience: Duration = .zero) {
     self.device = device
     self.silenceTimeout = silenceTimeout
+    self.patience = max(patience, silenceTimeout)
   }
 
   package var nextDeadline: BootInstant? {
     switch state {
     case .closed(let retryAt): retryAt
     case .opening: nil
-    case .open(let since, let lastSentence, _): (lastSentence ?? since) + silenceTimeout
+    case .open(let since, let lastSentence, _): lastSentence.map { $0 + silenceTimeout } ?? since + patience
     }
   }
 
@@ -85,9 +105,10 @@ package struct PortSupervisor: Equatable, Sendable {
     case (.ended(let why), .open):
       close(at: now)
       return [.lost(why)]
-    case (.deadline, .open(let since, let last, let hasBytes)) where now >= (last ?? since) + silenceTimeout:
+    case (.deadline, .open(_, let last, let hasBytes)):
+      guard let nextDeadline, now >= nextDeadline else { return [] }
       close(at: now)
-      return [.close, .lost(silence(hasBytes: hasBytes))]
+      return [.close, .lost(complaint(hasBytes ? useless : silent, after: last == nil ? patience : silenceTimeout))]
     default:
       return []
     }
@@ -98,10 +119,7 @@ package struct PortSupervisor: Equatable, Sendable {
     retry = min(retry * 2, PortSupervisor.longestRetry)
   }
 
-  private func silence(hasBytes: Bool) -> String {
-    let time = "\(silenceTimeout.wholeSeconds) s"
-    return hasBytes
-      ? "\(device) sends bytes but no whole NMEA sentence for \(time): check source.baud; opening it again"
-      : "\(device) is open but silent for \(time): check the receiver and its power; opening it again"
+  private func complaint(_ complaint: Complaint, after time: Duration) -> String {
+    "\(device) \(complaint.what) for \(time.wholeSeconds) s: \(complaint.advice); opening it again"
   }
 }

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
+
+/// Keeps up a conversation with gpsd: connects, asks to be told of positions, connects again when gpsd goes or its receiver
+/// falls silent, and says what is wrong. When to connect is `PortSupervisor`'s decision, what a line means `GPSDDecoder`'s.
+package struct GPSDSession: Sendable {
+  package enum Input: Equatable, Sendable {
+    case start
+    case connected
+    /// There is no connection; the text says why and what to do.
+    case connectFailed(String)
+    /// The connection has ended by itself.
+    case ended(String)
+    case deadline
+  }
+
+  package enum Effect: Equatable, Sendable {
+    case connect
+    /// Bytes for gpsd.
+    case send([UInt8])
+    case close
+    /// gpsd tells of a receiver, which the text names.
+    case reading(String)
+    /// There is nothing to be had; the text says why and what to do.
+    case lost(String)
+    case fix(Fix)
+  }
+
+  /// The version of gpsd's protocol that is understood.
+  private static let majorProtocol = 3
+  /// Bytes in a command, without its end (gpsd_json(5)).
+  private static let longestCommand = 80
+
+  private let address: String
+  private let device: String?
+  private var supervisor: PortSupervisor
+  private var decoder: GPSDDecoder
+  /// The receiver that was last said to be read.
+  private var announced: String?
+  private var devices: [String]?
+  private var isGPSD = false
+
+  /// - Parameters:
+  ///   - address: of gpsd, host and port, for messages.
+  ///   - device: the only receiver that counts, as gpsd names it; nil for the first that gives fixes.
+  ///   - silenceTimeout: how long there may be no report of a receiver.
+  package init(address: String, device: String?, silenceTimeout: Duration) {
+    self.address = address
+    self.device = device
+    supervisor = PortSupervisor(device: "gpsd at \(address)", silenceTimeout: silenceTimeout)
+    decoder = GPSDDecoder(device: device, silenceTimeout: silenceTimeout)
+  }
+
+  /// When `deadline` is due; nil while a connection is being made, which has a deadline of its own.
+  package var nextDeadline: BootInstant? { supervisor.nextDeadline }
+
+  package var counters: GPSDDecoder.Counters { decoder.counters }
+
+  package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
+    switch input {
+    case .start: return supervise(.start, at: now)
+    case .connected:
+      decoder.restart()
+      announced = nil
+      devices = nil
+      isGPSD = false
+      complain()
+      return supervise(.opened, at: now) + [.send(watchCommand)]
+    case .connectFailed(let why): return supervise(.openFailed(why), at: now)
+    case .ended(let why): return supervise(.ended(why), at: now)
+    case .deadline: return supervise(.deadline, at: now)
+    }
+  }
+
+  /// Takes what gpsd sent, in any portions.
+  package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [Effect] {
+    var events: [GPSDDecoder.Event] = []
+    decoder.decode(bytes, at: now) { events.append($0) }
+    var effects: [Effect] = []
+    var reports = 0
+    for event in events {
+      switch event {
+      case .version(let release, let major, _):
+        isGPSD = true
+        guard major == GPSDSession.majorProtocol else {
+          return effects
+            + giveUp(
+              "gpsd \(release) at \(address) speaks version \(major) of its protocol; version 3 is "
+                + "understood: install a gpsd of a release 3.x, or update this program", at: now)
+        }
+      case .devices(let paths): devices = paths
+      case .refused(let why):
+        let advice = device.map { " (asked for \($0)); check source.device" } ?? ""
+        return effects + giveUp("gpsd at \(address) refuses: \(why)\(advice)", at: now)
+      case .report(let device, let fix):
+        reports += 1
+        guard let fix else { continue }
+        if announced != device {
+          announced = device
+          effects.append(.reading(name(of: device)))
+        }
+        effects.append(.fix(fix))
+      }
+    }
+    complain()
+    return supervise(.received(sentences: reports), at: now) + effects
+  }
+
+  private mutating func supervise(_ input: PortSupervisor.Input, at now: BootInstant) -> [Effect] {
+    supervisor.handle(input, at: now).compactMap { effect in
+      switch effect {
+      case .open: return .connect
+      case .close: return .close
+      case .lost(let why): return .lost(why)
+      case .reading:
+        // It talks to gpsd, be it without a fix.
+        supervisor.silent = PortSupervisor.Complaint(
+          "has had no word of its receiver", "it may be unplugged, which gpsd does not tell; see what cgps shows")
+        guard announced == nil else { return nil }
+        return .reading("gpsd at \(address)")
+      }
+    }
+  }
+
+  private mutating func giveUp(_ why: String, at now: BootInstant) -> [Effect] {
+    [.close] + supervise(.ended(why), at: now)
+  }
+
+  /// What will be said if no report comes: the most that is known.
+  private mutating func complain() {
+    if announced == nil {
+      supervisor.silent = PortSupervisor.Complaint(
+        "takes the connection and says nothing", "is it gpsd? Check source.address")
+    }
+    let others = (devices ?? []).filter { $0 != device }
+    if !isGPSD {
+      supervisor.useless = PortSupervisor.Complaint(
+        "answers, but not as gpsd does,", "check source.address")
+    } else if let device, let devices, !devices.contains(device) {
+      supervisor.useless = PortSupervisor.Complaint(
+        "has had no receiver \(device)",
+        (others.isEmpty ? "it has none" : "it has \(others.joined(separator: ", "))") + "; check source.device")
+    } else if devices?.isEmpty == true {
+      supervisor.useless = PortSupervisor.Complaint(
+        "has had no receiver", "name one in its DEVICES (/etc/default/gpsd), or: sudo gpsdctl add /dev/ttyUSB0")
+    } else {
+      supervisor.useless = PortSupervisor.Complaint(
+        "has had no word of its receiver", "check the receiver and its power; see what cgps shows")
+    }
+  }
+
+  private func name(of device: String) -> String {
+    guard !device.isEmpty else { return "gpsd at \(address)" }
+    let driver = decoder.driver(of: device).map { ", \($0)" } ?? ""
+    return "gpsd at \(address), receiver \(device)\(driver)"
+  }
+
+  /// Asks for reports, of one receiver when one is named. A name too long for a command is left out: reports of others
+  /// are passed over anyway.
+  private var watchCommand: [UInt8] {
+    let all = "?WATCH={\"enable\":true,\"json\":true"
+    guard let device, device.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {
+      return Array((all + "};\n").utf8)
+    }
+    let one = all + ",\"device\":\"\(device)\""
+    return Array(((one.utf8.count + 2 <= GPSDSession.longestCommand ? one : all) + "};\n").utf8)
+  }
+}
