@@ -4,6 +4,7 @@
 
 #include <getopt.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -24,3 +25,17 @@ int fleet_accept(int listener);
 
 /// Who connected at the other end of a Unix socket, as the kernel saw it then (SO_PEERCRED; struct ucred needs _GNU_SOURCE).
 int fleet_peer(int socket, uid_t *user, gid_t *group);
+
+struct addrinfo;
+
+/// A name being looked up by getaddrinfo_a(3), on a thread of glibc's own.
+typedef struct fleet_lookup fleet_lookup;
+/// Starts to look for TCP addresses; NULL when there is no memory or thread for it.
+fleet_lookup *fleet_lookup_start(const char *host, const char *port);
+bool fleet_lookup_is_running(fleet_lookup *lookup);
+/// 0 or EAI_…, once it runs no more.
+int fleet_lookup_error(fleet_lookup *lookup);
+/// The addresses, once it runs no more; they live as long as the look-up.
+const struct addrinfo *fleet_lookup_result(fleet_lookup *lookup);
+/// Frees it. One that runs and cannot be cancelled is left behind.
+void fleet_lookup_end(fleet_lookup *lookup);

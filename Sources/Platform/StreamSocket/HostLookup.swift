@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import CLinux
+package import EventLoop
+import Glibc
+import Timekeeping
+
+/// Finds the addresses of a host without holding up the loop.
+///
+/// Digits and `localhost` need nobody. A name goes to glibc's getaddrinfo_a(3), which asks the name servers on a thread of
+/// its own for as long as that takes, as libcurl does; the loop looks in on it. libcurl itself would bring its whole
+/// HTTP client along, and a callback of getaddrinfo_a would come as a signal or on a foreign thread. A look-up that
+/// outlives its asker is taken up again by the next one, so that dead name servers never gather threads.
+@safe package final class HostLookup {
+  private static let glance = Duration.milliseconds(50)
+
+  private let loop: EventLoop
+  /// Host and port, for messages.
+  package let name: String
+  private let host: String
+  private let port: String
+  private var lookup: OpaquePointer?
+  private var timer: LoopTimer?
+  private var completion: ((Result<[SocketAddress], StreamSocketError>) -> Void)?
+
+  /// - Parameter host: a name or an address; an IPv6 address without brackets.
+  package init(loop: EventLoop, host: String, port: Int) {
+    self.loop = loop
+    self.host = host
+    self.port = String(port)
+    name = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    unsafe lookup = nil
+  }
+
+  deinit {
+    timer?.close()
+    if let lookup = unsafe lookup { unsafe fleet_lookup_end(lookup) }
+  }
+
+  /// Finds the addresses; the completion is called in a later turn, and never after `forget`.
+  func find(_ completion: @escaping (Result<[SocketAddress], StreamSocketError>) -> Void) {
+    self.completion = completion
+    if let addresses = SocketAddress.withoutLookup(host: host, port: port) {
+      loop.defer { [weak self] in self?.complete(.success(addresses)) }
+      return
+    }
+    if unsafe lookup == nil { unsafe lookup = fleet_lookup_start(host, port) }
+    do {
+      if timer == nil { timer = try loop.makeTimer { [weak self] in self?.look() } }
+    } catch {
+      let failure = StreamSocketError(.failed, "\(name): \(error.message)", cause: error.cause)
+      loop.defer { [weak self] in self?.complete(.failure(failure)) }
+      return
+    }
+    timer?.arm(at: .boot)
+  }
+
+  /// Nobody wants to know any more; a look-up that is under way goes on for the next one who asks.
+  func forget() {
+    completion = nil
+    timer?.disarm()
+  }
+
+  private func look() {
+    guard let running = unsafe lookup else {
+      complete(.failure(StreamSocketError(.failed, "\(name): there is no memory or thread to look up the name")))
+      return
+    }
+    if unsafe fleet_lookup_is_running(running) {
+      timer?.arm(at: loop.now.boot + HostLookup.glance)
+      return
+    }
+    let code = unsafe fleet_lookup_error(running)
+    let addresses = unsafe SocketAddress.all(in: fleet_lookup_result(running))
+    unsafe fleet_lookup_end(running)
+    unsafe lookup = nil
+    if code == 0, !addresses.isEmpty {
+      complete(.success(addresses))
+    } else {
+      let why = code == 0 ? "no address" : unsafe String(cString: gai_strerror(code))
+      complete(.failure(StreamSocketError(.unknownHost, "\(name): the name cannot be looked up: \(why)")))
+    }
+  }
+
+  private func complete(_ result: Result<[SocketAddress], StreamSocketError>) {
+    let completion = completion
+    self.completion = nil
+    completion?(result)
+  }
+}

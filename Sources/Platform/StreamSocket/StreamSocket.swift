@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+package import EventLoop
+import Glibc
+import SystemCalls
+import Timekeeping
+
+/// A TCP connection on the loop: made without waiting, read as bytes come. It never connects again by itself: that is
+/// decided elsewhere.
+package final class StreamSocket {
+  /// Bytes read at once.
+  private static let bufferSize = 8192
+
+  private let loop: EventLoop
+  private let lookup: HostLookup
+  private var descriptor: Descriptor?
+  private var source: EventSource<IOEvents>?
+  private var timer: LoopTimer?
+  private var buffer = [UInt8](repeating: 0, count: bufferSize)
+  /// Addresses that have not been tried yet.
+  private var addresses: [SocketAddress] = []
+  private var isConnected = false
+  private var unsent: [UInt8] = []
+  private var onConnected: (() -> Void)?
+  private var onBytes: ((Span<UInt8>) -> Void)?
+  private var onEnd: ((StreamSocketError) -> Void)?
+
+  /// Begins to connect. Nothing is called before the next turn.
+  ///
+  /// - Parameters:
+  ///   - lookup: names the host; it lives on with its owner, who uses it for the next connection too.
+  ///   - deadline: how long connecting may take, names and all addresses together.
+  ///   - onConnected: called once when the connection stands.
+  ///   - onBytes: called with what came in, in order; the span lives as long as the call.
+  ///   - onEnd: called once when there is no connection, or it is gone; it is closed by then.
+  package init(
+    loop: EventLoop, lookup: HostLookup, deadline: Duration, onConnected: @escaping () -> Void,
+    onBytes: @escaping (Span<UInt8>) -> Void, onEnd: @escaping (StreamSocketError) -> Void
+  ) {
+    self.loop = loop
+    self.lookup = lookup
+    self.onConnected = onConnected
+    self.onBytes = onBytes
+    self.onEnd = onEnd
+    do {
+      let timer = try loop.makeTimer { [weak self] in self?.giveUp(after: deadline) }
+      timer.arm(at: loop.now.boot + deadline)
+      self.timer = timer
+    } catch {
+      loop.defer { [weak self] in self?.end(.init(.failed, "\(lookup.name): \(error.message)", cause: error.cause)) }
+      return
+    }
+    lookup.find { [weak self] result in
+      switch result {
+      case .success(let addresses):
+        self?.addresses = addresses
+        self?.connectNext(after: nil)
+      case .failure(let error): self?.end(error)
+      }
+    }
+  }
+
+  deinit { close() }
+
+  /// Ends the connection, or the attempt. Nobody is told. Harmless when done twice, and inside a handler.
+  package func close() {
+    onConnected = nil
+    onBytes = nil
+    onEnd = nil
+    if !isConnected { lookup.forget() }
+    timer?.close()
+    timer = nil
+    closeDescriptor()
+  }
+
+  /// Sends bytes as fast as the other side takes them. Before the connection stands and after its end they are lost.
+  package func send(_ bytes: [UInt8]) {
+    guard isConnected, descriptor != nil else { return }
+    unsent += bytes
+    write()
+  }
+
+  // MARK: - Connecting
+
+  /// - Parameter failure: why the address before did not do.
+  private func connectNext(after failure: Errno?) {
+    closeDescriptor()
+    guard !addresses.isEmpty else {
+      return end(StreamSocketError(lookup.name, failure ?? Errno(EADDRNOTAVAIL)))
+    }
+    let address = addresses.removeFirst()
+    do throws(Errno) {
+      let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+      let descriptor = Descriptor(owning: try Errno.retrying { socket(address.family, type, 0) })
+      let rawValue = descriptor.rawValue
+      self.descriptor = consume descriptor
+      do {
+        _ = try Errno.retrying { unsafe address.withSockaddr { unsafe connect(rawValue, $0, $1) } ?? -1 }
+      } catch {
+        // EALREADY: a signal interrupted the call, which goes on by itself.
+        guard error.code == EINPROGRESS || error.code == EALREADY else { throw error }
+      }
+      try watch(rawValue)
+    } catch {
+      connectNext(after: error)
+    }
+  }
+
+  private func watch(_ rawValue: Int32) throws(Errno) {
+    do {
+      source = try loop.addIO(rawValue, .writable) { [weak self] in self?.handle($0) }
+    } catch {
+      throw error.cause
+    }
+  }
+
+  private func handle(_ events: IOEvents) {
+    guard isConnected else { return finishConnecting() }
+    if events.contains(.writable) { write() }
+    if !events.isDisjoint(with: [.readable, .hangUp, .error]) { read() }
+  }
+
+  private func finishConnecting() {
+    guard let rawValue = descriptor?.rawValue else { return }
+    var code: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    do throws(Errno) {
+      _ = try Errno.retrying { unsafe getsockopt(rawValue, SOL_SOCKET, SO_ERROR, &code, &size) }
+      if code != 0 { throw Errno(code) }
+    } catch {
+      return connectNext(after: error)
+    }
+    isConnected = true
+    timer?.close()
+    timer = nil
+    source?.watch(for: .readable)
+    let onConnected = onConnected
+    self.onConnected = nil
+    onConnected?()
+  }
+
+  private func giveUp(after deadline: Duration) {
+    end(StreamSocketError(.timeout, "\(lookup.name): no answer for \(deadline.wholeSeconds) s"))
+  }
+
+  // MARK: - Bytes
+
+  private func write() {
+    guard let rawValue = descriptor?.rawValue else { return }
+    do throws(Errno) {
+      while !unsent.isEmpty {
+        let count = try Errno.retrying {
+          unsafe unsent.withUnsafeBytes {
+            unsafe Glibc.send(rawValue, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+          }
+        }
+        unsent.removeFirst(min(count, unsent.count))
+      }
+      source?.watch(for: .readable)
+    } catch {
+      if error.code == EAGAIN {
+        source?.watch(for: [.readable, .writable])
+      } else {
+        // Told in a turn of its own: the sender is in the midst of something.
+        loop.defer { [weak self] in self.map { $0.end(StreamSocketError($0.lookup.name, error)) } }
+      }
+    }
+  }
+
+  private func read() {
+    let result: Descriptor.ReadResult
+    do throws(Errno) {
+      guard let outcome = try descriptor?.read(into: &buffer) else { return }
+      result = outcome
+    } catch {
+      return end(StreamSocketError(lookup.name, error))
+    }
+    switch result {
+    case .bytes(let count):
+      let buffer = buffer
+      onBytes?(buffer.span.extracting(first: count))
+    case .wouldBlock: break
+    case .end: end(StreamSocketError(.closed, "\(lookup.name): the connection was closed by the other side"))
+    }
+  }
+
+  private func end(_ error: StreamSocketError) {
+    let onEnd = onEnd
+    close()
+    onEnd?(error)
+  }
+
+  private func closeDescriptor() {
+    source?.close()
+    source = nil
+    descriptor = nil
+  }
+}
