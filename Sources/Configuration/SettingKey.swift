@@ -94,6 +94,7 @@ extension SettingKey: DescribedSetting {
 /// The kinds of source that this release reads.
 enum SourceType: String, CaseIterable, Sendable {
   case serial
+  case gpsd
   case simulated
   case replay
 }

@@ -10,8 +10,8 @@ enum SettingKeys {
     "The ID of the delivery vehicle, as the backend created it; or where on the machine it stands.")
 
   static let sourceType = SettingKey(
-    .source, "type", .choice(notYet: ["gpsd"]) as SettingKind<SourceType>, .required,
-    "A serial receiver, a drive along a route, or a recording.")
+    .source, "type", .choice() as SettingKind<SourceType>, .required,
+    "A serial receiver, the receivers of a gpsd, a drive along a route, or a recording.")
   static let silenceTimeout = SettingKey(
     .source, "silence_timeout", .duration(.seconds(2)...(.seconds(600))), .value(.string("10s")),
     "A source that says nothing for so long is closed and opened again.")
@@ -19,8 +19,17 @@ enum SettingKeys {
     .source, "device", .device, .required, for: .serial, "The receiver's device, best under `/dev/serial/by-id/`.")
   static let baud = SettingKey(
     .source, "baud",
-    .integer(oneOf: [4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600], notYet: ["auto"]),
-    .value(.integer(9600)), for: .serial, "The receiver's speed in bits per second.")
+    .baud(oneOf: [4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600]),
+    .value(.integer(9600)), for: .serial,
+    "The receiver's speed in bits per second. With `\"auto\"` each is tried until sentences have the right checksum, the one that was right last first."
+  )
+  static let address = SettingKey(
+    .source, "address", .gpsdAddress, .value(.string("localhost:2947")), for: .gpsd,
+    "Where gpsd listens, and after another colon the only receiver of its that counts.")
+  static let gpsdDevice = SettingKey(
+    .source, "device", .text, .none, for: .gpsd,
+    "The only receiver that counts, as gpsd names it. Without one, the first that gives fixes is stayed with until it gives none for the `silence_timeout`."
+  )
   static let route = SettingKey(
     .source, "route", .path, .required, for: .simulated,
     "A GPX file with a track, a route or waypoints, or a GeoJSON file with a line.")
@@ -177,7 +186,7 @@ enum SettingKeys {
   /// In the order in which the reference lists them.
   static let all: [any DescribedSetting] = [
     providerID, vehicleID,
-    sourceType, silenceTimeout, device, baud, route, speed, acceleration, braking, cornering, loop, noise, seed,
+    sourceType, silenceTimeout, device, baud, address, gpsdDevice, route, speed, acceleration, braking, cornering, loop, noise, seed,
     clockOffset, stops, tunnels, canyons, file, pace, time,
     provider, url, method, body, headers, tokenKey, expirationKey, expirationFormat, creationKey, tokenDeadline,
     tokenCAFile, clientCertificate, clientKey,

@@ -44,20 +44,24 @@ extension SettingKind where Value == Int {
     }
   }
 
-  /// One of a few numbers.
-  static func integer(oneOf numbers: [Int], notYet: [String]) -> SettingKind {
-    let allowed = numbers.map(String.init).joined(separator: ", ")
-    return SettingKind(name: "integer", allowed: allowed) { value throws(ValueProblem) in
-      if case .string(let text) = value.content, notYet.contains(text) {
-        throw ValueProblem(message: "\"\(text)\" is not supported by this release; allowed: \(allowed)")
+}
+
+extension SettingKind where Value == Settings.Source.Baud {
+  /// One of a few speeds, or `"auto"`.
+  static func baud(oneOf speeds: [Int]) -> SettingKind {
+    let allowed = "\"auto\", " + speeds.map(String.init).joined(separator: ", ")
+    return SettingKind(name: "integer or string", allowed: allowed) { value throws(ValueProblem) in
+      switch value.content {
+      case .string("auto"): return .auto
+      case .string(let text):
+        throw ValueProblem(message: "\"\(text.printable)\" is not allowed; allowed: \(allowed)")
+      case .integer(let number):
+        guard let speed = Int(exactly: number), speeds.contains(speed) else {
+          throw ValueProblem(message: "\(number) is not allowed; allowed: \(allowed)")
+        }
+        return .fixed(speed)
+      default: throw .type(of: value, expected: "one of \(allowed)")
       }
-      guard case .integer(let number) = value.content else {
-        throw .type(of: value, expected: "one of the numbers \(allowed)")
-      }
-      guard let number = Int(exactly: number), numbers.contains(number) else {
-        throw ValueProblem(message: "\(number) is not allowed; allowed: \(allowed)")
-      }
-      return number
     }
   }
 }

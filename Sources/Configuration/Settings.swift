@@ -23,9 +23,25 @@ package struct Settings: Equatable, Sendable {
   /// Where fixes come from.
   package struct Source: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
-      case serial(device: String, baud: Int)
+      case serial(device: String, baud: Baud)
+      case gpsd(GPSD)
       case simulated(Simulated)
       case replay(Replay)
+    }
+
+    package enum Baud: Equatable, Sendable {
+      /// Bits per second.
+      case fixed(Int)
+      /// The one at which sentences have the right checksum.
+      case auto
+    }
+
+    package struct GPSD: Equatable, Sendable {
+      /// A name, or an address in digits without brackets.
+      package var host: String
+      package var port: Int
+      /// The only receiver that counts, as gpsd names it; nil for the first that gives fixes.
+      package var device: String?
     }
 
     package struct Simulated: Equatable, Sendable {

@@ -57,6 +57,7 @@ struct SettingsBuilder {
     let kind: Settings.Source.Kind?
     switch type {
     case .serial: kind = serial()
+    case .gpsd: kind = gpsd()
     case .simulated: kind = simulated()
     case .replay: kind = replay()
     case nil: kind = nil
@@ -69,6 +70,18 @@ struct SettingsBuilder {
     let (device, baud) = (reader.read(SettingKeys.device), reader.read(SettingKeys.baud))
     guard let device, let baud else { return nil }
     return .serial(device: device, baud: baud)
+  }
+
+  private mutating func gpsd() -> Settings.Source.Kind? {
+    let (address, device) = (reader.read(SettingKeys.address), reader.read(SettingKeys.gpsdDevice))
+    guard var address else { return nil }
+    if let device {
+      if let other = address.device, other != device {
+        reader.problem(with: SettingKeys.gpsdDevice, "is not the receiver that `address` names, \"\(other.printable)\"")
+      }
+      address.device = device
+    }
+    return .gpsd(address)
   }
 
   private mutating func simulated() -> Settings.Source.Kind? {

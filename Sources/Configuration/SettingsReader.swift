@@ -70,10 +70,12 @@ struct SettingsReader {
         continue
       }
       for (name, member) in members {
-        if let key = SettingKeys.all.first(where: { $0.section == section && $0.name == name }) {
-          checkSourceType(key, member, sourceType)
-        } else {
+        // A name may mean one thing to one type of source and another to another.
+        let keys = SettingKeys.all.filter { $0.section == section && $0.name == name }
+        if keys.isEmpty {
           unknownKey(name, member, in: section)
+        } else {
+          checkSourceType(keys, member, sourceType)
         }
       }
     }
@@ -113,7 +115,10 @@ struct SettingsReader {
   }
 
   private mutating func unknownKey(_ name: String, _ member: TOMLValue.Member, in section: SettingSection) {
-    let siblings = SettingKeys.all.filter { $0.section == section }.map(\.name)
+    var siblings: [String] = []
+    for key in SettingKeys.all where key.section == section && !siblings.contains(key.name) {
+      siblings.append(key.name)
+    }
     let hint: String
     if let sibling = NearestName.find(name, among: siblings) {
       hint = "did you mean `\(sibling)`?"
@@ -132,11 +137,13 @@ struct SettingsReader {
   }
 
   private mutating func checkSourceType(
-    _ key: any DescribedSetting, _ member: TOMLValue.Member, _ sourceType: SourceType?
+    _ keys: [any DescribedSetting], _ member: TOMLValue.Member, _ sourceType: SourceType?
   ) {
-    guard let owner = key.sourceType, let sourceType, owner != sourceType else { return }
+    let owners = keys.compactMap(\.sourceType)
+    guard let key = keys.first, let sourceType, !owners.isEmpty, !owners.contains(sourceType) else { return }
     let typeFile = position(of: SettingKeys.sourceType).file
-    let message = "belongs to type = \"\(owner.rawValue)\"; the type is \"\(sourceType.rawValue)\""
+    let types = owners.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
+    let message = "belongs to type = \(types); the type is \"\(sourceType.rawValue)\""
     let diagnostic = Diagnostic(position: member.keyPosition, key: key.path, message: message)
     // A later file that changes the type need not, and cannot, take away the keys of the old one.
     let keyFile = member.keyPosition.file

@@ -13,9 +13,14 @@ enum FixSources {
     _ settings: Settings.Source, loop: EventLoop, report: @escaping (SourceReport) -> Void
   ) throws(DaemonError) -> any FixSource {
     switch settings.kind {
+    case .gpsd(let gpsd):
+      return GPSDSource(
+        loop: loop, host: gpsd.host, port: gpsd.port, device: gpsd.device, silenceTimeout: settings.silenceTimeout,
+        report: report)
     case .serial(let device, let baud):
+      let speed: Int? = if case .fixed(let speed) = baud { speed } else { nil }
       return SerialSource(
-        loop: loop, device: device, baud: baud, silenceTimeout: settings.silenceTimeout, report: report)
+        loop: loop, device: device, baud: speed, silenceTimeout: settings.silenceTimeout, report: report)
     case .simulated(let simulated):
       let route: Route
       do {

@@ -4,33 +4,44 @@ import Positioning
 import SerialPort
 package import Timekeeping
 
-/// Reads a receiver on a serial port: opens it as the supervisor decides, and decodes what comes.
+/// Reads a receiver on a serial port: opens it as the supervisor decides, at the speed that the probe proposes if none is
+/// set, and decodes what comes.
 package final class SerialSource: FixSource {
   private let loop: EventLoop
   private let device: String
-  private let baud: Int
+  private let baud: Int?
   private let report: (SourceReport) -> Void
   private var supervisor: PortSupervisor
+  private var probe = BaudProbe()
   private var decoder = NMEADecoder()
   private var port: SerialPort?
   private var watch: DeviceWatch?
   private var supervisorTimer: LoopTimer?
   private var epochTimer: LoopTimer?
+  private var probeTimer: LoopTimer?
 
+  /// - Parameter baud: bits per second; nil to find it out.
   package init(
-    loop: EventLoop, device: String, baud: Int, silenceTimeout: Duration, report: @escaping (SourceReport) -> Void
+    loop: EventLoop, device: String, baud: Int?, silenceTimeout: Duration, report: @escaping (SourceReport) -> Void
   ) {
     self.loop = loop
     self.device = device
     self.baud = baud
     self.report = report
-    supervisor = PortSupervisor(device: device, silenceTimeout: silenceTimeout)
+    // The search may take one round, and the first of it may have been cut by the receiver's own start.
+    supervisor = PortSupervisor(
+      device: device, silenceTimeout: silenceTimeout, patience: baud == nil ? BaudProbe.round * 2 : .zero)
+    if baud == nil {
+      supervisor.useless = PortSupervisor.Complaint(
+        "sends bytes but no whole NMEA sentence at any speed", "does the receiver speak NMEA 0183?")
+    }
   }
 
   package func start() {
     do {
       supervisorTimer = try loop.makeTimer { [unowned self] in handle(.deadline) }
       epochTimer = try loop.makeTimer { [unowned self] in endEpoch() }
+      if baud == nil { probeTimer = try loop.makeTimer { [unowned self] in tryNextSpeed() } }
     } catch {
       loop.defer { [report] in report(.lost("\(error)")) }
       return
@@ -42,8 +53,10 @@ package final class SerialSource: FixSource {
   package func stop() {
     supervisorTimer?.close()
     epochTimer?.close()
+    probeTimer?.close()
     supervisorTimer = nil
     epochTimer = nil
+    probeTimer = nil
     watch = nil
     port = nil
   }
@@ -62,28 +75,63 @@ package final class SerialSource: FixSource {
     for effect in supervisor.handle(input, at: loop.now.boot) {
       switch effect {
       case .open: open()
-      case .close: port = nil
-      case .reading: report(.reading("\(device) at \(baud) baud"))
+      case .close: close()
+      case .reading: report(.reading(name))
       case .lost(let why): report(.lost(why))
       }
     }
     if let deadline = supervisor.nextDeadline { supervisorTimer.arm(at: deadline) } else { supervisorTimer.disarm() }
   }
 
+  private var name: String {
+    if let baud { return "\(device) at \(baud) baud" }
+    return port?.isTerminal == false ? device : "\(device) at \(probe.baud) baud, found by itself"
+  }
+
   private func open() {
     do {
-      port = try SerialPort(
-        loop: loop, path: device, baud: baud,
+      let port = try SerialPort(
+        loop: loop, path: device, baud: baud ?? probe.baud,
         onBytes: { [unowned self] in decode($0) },
         onEnd: { [unowned self] error in
-          port = nil
+          close()
           handle(.ended(error.message))
         })
+      self.port = port
       decoder = NMEADecoder()
+      if port.isTerminal { probe.opened(at: loop.now.boot) }
+      armProbe()
       handle(.opened)
     } catch {
       handle(.openFailed(error.message))
     }
+  }
+
+  private func close() {
+    port = nil
+    probe.closed()
+    armProbe()
+  }
+
+  // MARK: - The speed
+
+  private func tryNextSpeed() {
+    var next = probe.advance(at: loop.now.boot)
+    if next != nil { decoder = NMEADecoder() }
+    while let speed = next {
+      do {
+        try port?.setBaud(speed)
+        next = nil
+      } catch {
+        next = error.code == .badBaud ? probe.refused() : nil
+      }
+    }
+    armProbe()
+  }
+
+  private func armProbe() {
+    guard baud == nil else { return }
+    if let deadline = probe.nextDeadline { probeTimer?.arm(at: deadline) } else { probeTimer?.disarm() }
   }
 
   // MARK: - Sentences
@@ -92,7 +140,12 @@ package final class SerialSource: FixSource {
     let before = decoder.counters.sentences
     var fixes = [Fix]()
     decoder.decode(bytes, at: loop.now.boot) { fixes.append($0) }
-    handle(.received(sentences: Int(clamping: decoder.counters.sentences - before)))
+    var sentences = Int(clamping: decoder.counters.sentences - before)
+    if baud == nil, port?.isTerminal == true {
+      sentences = probe.received(sentences: sentences)
+      armProbe()
+    }
+    handle(.received(sentences: sentences))
     deliver(fixes)
   }
 

@@ -73,4 +73,14 @@ package struct BaudProbe: Equatable, Sendable {
     index = (index + 1) % order.count
     return baud
   }
+
+  /// The device does not do the speed; it is not tried again.
+  ///
+  /// - Returns: the speed to set the line to instead; nil when there is none.
+  package mutating func refused() -> Int? {
+    guard order.count > 1, order.indices.contains(index) else { return nil }
+    order.remove(at: index)
+    index %= order.count
+    return baud
+  }
 }

@@ -10,6 +10,8 @@ package final class SerialPort {
   private static let bufferSize = 4096
 
   private let path: String
+  /// Whether it is a serial line, which has a speed.
+  package let isTerminal: Bool
   private var descriptor: Descriptor?
   private var source: EventSource<IOEvents>?
   private var buffer = [UInt8](repeating: 0, count: bufferSize)
@@ -32,6 +34,7 @@ package final class SerialPort {
     do {
       try SerialPort.configure(descriptor, path, baud: baud)
       self.path = path
+      isTerminal = isatty(descriptor.rawValue) == 1
       self.onBytes = onBytes
       self.onEnd = onEnd
       let rawValue = descriptor.rawValue
@@ -53,6 +56,20 @@ package final class SerialPort {
     source?.close()
     source = nil
     descriptor = nil
+  }
+
+  /// Reads on at another speed; what has come in and was not read is thrown away.
+  ///
+  /// - Throws: code `badBaud` when the device does not do it: then the speed may be any.
+  package func setBaud(_ baud: Int) throws(SerialPortError) {
+    guard isTerminal, let rawValue = descriptor?.rawValue else { return }
+    do {
+      try SerialPort.setLine(rawValue, path, baud: baud)
+    } catch let error as SerialPortError {
+      throw error
+    } catch {
+      throw SerialPortError(.failed, "\(path): the line cannot be set up: \(error)", cause: error as? Errno)
+    }
   }
 
   private func read() {

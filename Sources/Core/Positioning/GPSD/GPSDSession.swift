@@ -94,12 +94,12 @@ package struct GPSDSession: Sendable {
         return effects + giveUp("gpsd at \(address) refuses: \(why)\(advice)", at: now)
       case .report(let device, let fix):
         reports += 1
-        guard let fix else { continue }
-        if announced != device {
+        // Before any fix, whichever receiver speaks first is named.
+        if fix == nil ? announced == nil : announced != device {
           announced = device
           effects.append(.reading(name(of: device)))
         }
-        effects.append(.fix(fix))
+        if let fix { effects.append(.fix(fix)) }
       }
     }
     complain()
@@ -116,8 +116,7 @@ package struct GPSDSession: Sendable {
         // It talks to gpsd, be it without a fix.
         supervisor.silent = PortSupervisor.Complaint(
           "has had no word of its receiver", "it may be unplugged, which gpsd does not tell; see what cgps shows")
-        guard announced == nil else { return nil }
-        return .reading("gpsd at \(address)")
+        return nil
       }
     }
   }

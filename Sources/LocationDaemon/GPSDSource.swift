@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package import EventLoop
+import Positioning
+import StreamSocket
+package import Timekeeping
+
+/// Takes fixes from a gpsd, on this machine or another: connects as the session decides, and hands it what comes.
+package final class GPSDSource: FixSource {
+  /// How long making a connection may take.
+  private static let connectDeadline = Duration.seconds(10)
+
+  private let loop: EventLoop
+  private let lookup: HostLookup
+  private let report: (SourceReport) -> Void
+  private var session: GPSDSession
+  private var socket: StreamSocket?
+  private var isConnected = false
+  private var timer: LoopTimer?
+
+  /// - Parameters:
+  ///   - host: a name or an address; an IPv6 address without brackets.
+  ///   - device: the only receiver that counts, as gpsd names it; nil for the first that gives fixes.
+  package init(
+    loop: EventLoop, host: String, port: Int, device: String?, silenceTimeout: Duration,
+    report: @escaping (SourceReport) -> Void
+  ) {
+    self.loop = loop
+    self.report = report
+    lookup = HostLookup(loop: loop, host: host, port: port)
+    session = GPSDSession(address: lookup.name, device: device, silenceTimeout: silenceTimeout)
+  }
+
+  package func start() {
+    do {
+      timer = try loop.makeTimer { [unowned self] in handle(.deadline) }
+    } catch {
+      loop.defer { [report] in report(.lost("\(error)")) }
+      return
+    }
+    loop.defer { [weak self] in self?.handle(.start) }
+  }
+
+  package func stop() {
+    timer?.close()
+    timer = nil
+    disconnect()
+  }
+
+  package func settled() {}
+
+  package func isProgressing(at now: BootInstant) -> Bool {
+    guard let deadline = session.nextDeadline else { return true }
+    return now - deadline < .seconds(30)
+  }
+
+  private func handle(_ input: GPSDSession.Input) {
+    perform(session.handle(input, at: loop.now.boot))
+  }
+
+  private func perform(_ effects: [GPSDSession.Effect]) {
+    for effect in effects {
+      // A report may end in this source being stopped.
+      guard timer != nil else { return }
+      switch effect {
+      case .connect: connect()
+      case .send(let bytes): socket?.send(bytes)
+      case .close: disconnect()
+      case .reading(let name): report(.reading(name))
+      case .lost(let why): report(.lost(why))
+      case .fix(let fix): report(.fix(fix))
+      }
+    }
+    if let deadline = session.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
+  }
+
+  private func connect() {
+    socket = StreamSocket(
+      loop: loop, lookup: lookup, deadline: GPSDSource.connectDeadline,
+      onConnected: { [unowned self] in
+        isConnected = true
+        handle(.connected)
+      },
+      onBytes: { [unowned self] bytes in perform(session.receive(bytes, at: loop.now.boot)) },
+      onEnd: { [unowned self] error in
+        let wasConnected = isConnected
+        disconnect()
+        handle(wasConnected ? .ended("gpsd at \(error.message)") : .connectFailed(GPSDSource.refusal(error)))
+      })
+  }
+
+  private func disconnect() {
+    socket?.close()
+    socket = nil
+    isConnected = false
+  }
+
+  /// Why there is no connection, and what to do.
+  private static func refusal(_ error: StreamSocketError) -> String {
+    let advice =
+      switch error.code {
+      case .refused:
+        "gpsd does not run there, or listens elsewhere: systemctl status gpsd.socket gpsd; a gpsd on another "
+          + "machine must be started with -G"
+      case .unknownHost: "check source.address and the name servers"
+      case .unreachable, .timeout: "check source.address, the network and the firewall between"
+      default: "check source.address"
+      }
+    return "gpsd at \(error.message): \(advice)"
+  }
+}
