@@ -141,6 +141,9 @@ let package = Package(
     // On the executables, so that they are built.
     tests(
       "Integration", ["fleet-locationd", "fleet-locationctl", "fleet-engine-emulator", "CPseudoTerminal"]),
+    tests("GPSDTests", ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting"]),
+      "SerialSourceTests",
+      ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting", "CPseudoTerminal"]),
   ],
   cxxLanguageStandard: .cxx17
 )
@@ -149,6 +152,7 @@ let package = Package(
 if Context.environment["FUZZ"] != nil {
   package.targets += [
     ("FuzzNMEA", ["Timekeeping", "Positioning"]),
+    ("FuzzGPSD", ["Timekeeping", "Positioning"]),
     ("FuzzSettings", ["Timekeeping", "Configuration"]),
     ("FuzzGPX", ["Positioning", "RouteFile"]),
     ("FuzzGeoJSON", ["Positioning", "RouteFile"]),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import EventLoop
-import Positioning
+package import Positioning
 import SerialPort
 package import Timekeeping
 
@@ -12,7 +12,7 @@ package final class SerialSource: FixSource {
   private let baud: Int?
   private let report: (SourceReport) -> Void
   private var supervisor: PortSupervisor
-  private var probe = BaudProbe()
+  private var probe: BaudProbe
   private var decoder = NMEADecoder()
   private var port: SerialPort?
   private var watch: DeviceWatch?
@@ -20,17 +20,21 @@ package final class SerialSource: FixSource {
   private var epochTimer: LoopTimer?
   private var probeTimer: LoopTimer?
 
-  /// - Parameter baud: bits per second; nil to find it out.
+  /// - Parameters:
+  ///   - baud: bits per second; nil to find it out.
+  ///   - probe: how it is found out.
   package init(
-    loop: EventLoop, device: String, baud: Int?, silenceTimeout: Duration, report: @escaping (SourceReport) -> Void
+    loop: EventLoop, device: String, baud: Int?, silenceTimeout: Duration, probe: BaudProbe = BaudProbe(),
+    report: @escaping (SourceReport) -> Void
   ) {
     self.loop = loop
     self.device = device
     self.baud = baud
     self.report = report
+    self.probe = probe
     // The search may take one round, and the first of it may have been cut by the receiver's own start.
     supervisor = PortSupervisor(
-      device: device, silenceTimeout: silenceTimeout, patience: baud == nil ? BaudProbe.round * 2 : .zero)
+      device: device, silenceTimeout: silenceTimeout, patience: baud == nil ? probe.round * 2 : .zero)
     if baud == nil {
       supervisor.useless = PortSupervisor.Complaint(
         "sends bytes but no whole NMEA sentence at any speed", "does the receiver speak NMEA 0183?")

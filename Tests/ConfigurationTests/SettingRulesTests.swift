@@ -77,11 +77,26 @@ import Timekeeping
   }
 
   @Test(
-    "a source is refused with what belongs to it, and what is not built yet is called so",
+    "a source is refused with what belongs to it",
     arguments: [
-      ("type = \"gpsd\"", "\"gpsd\" is not supported by this release; allowed: \"serial\", \"simulated\", \"replay\""),
-      ("type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = \"auto\"", "\"auto\" is not supported by this release"),
-      ("type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = 9601", "9601 is not allowed; allowed: 4800, 9600"),
+      ("type = \"gps\"", "allowed: \"serial\", \"gpsd\", \"simulated\", \"replay\"; did you mean \"gpsd\"?"),
+      ("type = \"gpsd\"\naddress = \"a b\"", "has no valid host"),
+      ("type = \"gpsd\"\naddress = \"::1\"", "has no valid host"),
+      ("type = \"gpsd\"\naddress = \"[::1]2947\"", "has no valid host"),
+      ("type = \"gpsd\"\naddress = \"localhost:0\"", "has the port \"0\"; allowed: 1 to 65535"),
+      ("type = \"gpsd\"\naddress = \"localhost:gpsd\"", "has the port \"gpsd\""),
+      ("type = \"gpsd\"\naddress = \"localhost:2947:\"", "ends in a colon without a device"),
+      ("type = \"gpsd\"\naddress = 2947", "source.address: is a"),
+      ("type = \"gpsd\"\naddress = \"h:1:/dev/a\"\ndevice = \"/dev/b\"", "is not the receiver that `address` names"),
+      ("type = \"gpsd\"\nbaud = 9600", "source.baud: belongs to type = \"serial\"; the type is \"gpsd\""),
+      (
+        "type = \"replay\"\nfile = \"-\"\ndevice = \"/dev/a\"",
+        "source.device: belongs to type = \"serial\" or \"gpsd\"; the type is \"replay\""
+      ),
+      (
+        "type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = \"fast\"", "\"fast\" is not allowed; allowed: \"auto\", 4800"
+      ),
+      ("type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = 9601", "9601 is not allowed; allowed: \"auto\", 4800, 9600"),
       ("type = \"serial\"\ndevice = \"gps0\"", "is not an absolute path"),
       ("type = \"serial\"", "source.device: is missing"),
       (
@@ -97,6 +112,27 @@ import Timekeeping
     let messages = machine.messages(for: minimal(source: lines))
     #expect(messages.count == 1)
     #expect(messages.first?.contains(part) == true, "\(messages)")
+  }
+
+  @Test(
+    "gpsd is reached at a host, a port and for one device, each of which has its default",
+    arguments: [
+      ("", "localhost", 2947, nil), ("address = \"10.0.0.1\"", "10.0.0.1", 2947, nil),
+      ("address = \"box.example.com:2948\"", "box.example.com", 2948, nil),
+      ("address = \"localhost:2947:/dev/ttyUSB0\"", "localhost", 2947, "/dev/ttyUSB0"),
+      ("address = \"[fe80::1%eth0]:2947:udp://1.2.3.4:5\"", "fe80::1%eth0", 2947, "udp://1.2.3.4:5"),
+      ("address = \"[::1]\"\ndevice = \"/dev/a\"", "::1", 2947, "/dev/a"),
+    ] as [(String, String, Int, String?)])
+  func gpsd(_ lines: String, host: String, port: Int, device: String?) throws {
+    let settings = try machine.settings(for: minimal(source: "type = \"gpsd\"\n" + lines))
+    #expect(settings.source.kind == .gpsd(Settings.Source.GPSD(host: host, port: port, device: device)))
+  }
+
+  @Test("the speed of a receiver can be left to be found")
+  func autobaud() throws {
+    let settings = try machine.settings(
+      for: minimal(source: "type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = \"auto\""))
+    #expect(settings.source.kind == .serial(device: "/dev/gps0", baud: .auto))
   }
 
   @Test("a short interval is taken with an endpoint on loopback only")

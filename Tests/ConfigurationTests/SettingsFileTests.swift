@@ -12,7 +12,7 @@ import Timekeeping
   func defaults() throws {
     let settings = try machine.settings(for: minimal())
     #expect(settings.vehicle == Settings.Vehicle(providerID: "my-project", vehicleID: "truck-17"))
-    #expect(settings.source.kind == .serial(device: "/dev/gps0", baud: 9600))
+    #expect(settings.source.kind == .serial(device: "/dev/gps0", baud: .fixed(9600)))
     #expect(settings.source.silenceTimeout == .seconds(10))
     #expect(settings.token.method == .get)
     #expect(settings.token.tokenKey == "token")
@@ -32,7 +32,7 @@ import Timekeeping
     let path = packageRoot + "/config/fleet-locationd.toml"
     let file = try SettingsFile.load(path: path, environment: .system)
     #expect(file.warnings == [])
-    #expect(file.settings.source.kind == .serial(device: "/dev/ttyUSB0", baud: 9600))
+    #expect(file.settings.source.kind == .serial(device: "/dev/ttyUSB0", baud: .fixed(9600)))
     #expect(file.settings.token.expirationFormat == .epochMilliseconds)
   }
 
@@ -42,9 +42,9 @@ import Timekeeping
     #expect(String(decoding: bytes, as: UTF8.self) == SettingsReference.markdown())
   }
 
-  @Test("every key is in the reference once, and no two share a place")
+  @Test("every key is in the reference once, and no two of one source share a place")
   func keys() {
-    let paths = SettingKeys.all.map(\.path)
+    let paths = SettingKeys.all.map { "\($0.path) \($0.sourceType?.rawValue ?? "")" }
     #expect(Set(paths).count == paths.count)
     for key in SettingKeys.all { #expect(SettingsReference.markdown().contains("| `\(key.name)`")) }
   }

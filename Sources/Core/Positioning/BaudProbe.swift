@@ -12,9 +12,6 @@ package struct BaudProbe: Equatable, Sendable {
   package static let proof = 2
   /// How long each speed is tried. A receiver at 1 Hz sends two bursts of sentences in it, wherever it begins.
   package static let dwell = Duration.milliseconds(2500)
-  /// How long it takes to try all of them.
-  package static var round: Duration { dwell * rates.count }
-
   private var order = BaudProbe.rates
   private var index = 0
   private var sentences = 0
@@ -22,13 +19,21 @@ package struct BaudProbe: Equatable, Sendable {
   /// Whether the speed is known to be right, on this opening of the port.
   package private(set) var isFound = false
 
-  package init() {}
+  private let dwell: Duration
+
+  /// - Parameter dwell: how long each speed is tried.
+  package init(dwell: Duration = BaudProbe.dwell) {
+    self.dwell = dwell
+  }
+
+  /// How long it takes to try all speeds.
+  package var round: Duration { dwell * BaudProbe.rates.count }
 
   /// The speed to read at.
   package var baud: Int { order.indices.contains(index) ? order[index] : BaudProbe.rates[0] }
 
   /// When the next speed is due; nil when the right one is found, or the port is not open.
-  package var nextDeadline: BootInstant? { isFound ? nil : since.map { $0 + BaudProbe.dwell } }
+  package var nextDeadline: BootInstant? { isFound ? nil : since.map { $0 + dwell } }
 
   /// The port was opened at `baud`.
   package mutating func opened(at now: BootInstant) {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Feeds the gpsd decoder and session with what libFuzzer makes up, whole and in two portions, which must agree.
+//
+//   scripts/fuzz.sh 60 FuzzGPSD
+import Positioning
+import Timekeeping
+
+@_cdecl("LLVMFuzzerTestOneInput")
+func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  let input = Array(UnsafeBufferPointer(start: start, count: count))
+  let split = count == 0 ? 0 : Int(input[0]) * count / 256
+  let whole = decoded([input])
+  let parts = decoded([Array(input[..<split]), Array(input[split...])])
+  precondition(whole.events == parts.events && whole.counters == parts.counters, "a split changes the answer")
+  for case .report(_, let fix?) in whole.events { check(fix) }
+  converse(input)
+  return 0
+}
+
+private func decoded(_ portions: [[UInt8]]) -> (events: [GPSDDecoder.Event], counters: GPSDDecoder.Counters) {
+  var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
+  var events: [GPSDDecoder.Event] = []
+  for portion in portions { decoder.decode(portion, at: .boot) { events.append($0) } }
+  return (events, decoder.counters)
+}
+
+/// What comes out is in range, and can be written.
+private func check(_ fix: Fix) {
+  precondition(fix.timestamp != nil)
+  precondition(fix.heading.map { (0..<360).contains($0) } ?? true)
+  precondition(fix.speed.map { $0 >= 0 && $0.isFinite } ?? true)
+  for accuracy in [fix.horizontalAccuracy, fix.verticalAccuracy, fix.speedAccuracy, fix.headingAccuracy] {
+    precondition(accuracy.map { $0 > 0 && $0.isFinite } ?? true)
+  }
+  precondition([fix.altitude, fix.altitudeHAE].allSatisfy { $0?.isFinite ?? true })
+  var writer = FixLineWriter(source: "gpsd")
+  writer.append(fix)
+}
+
+/// Line by line, with time going by, connections ending and deadlines passing.
+private func converse(_ input: [UInt8]) {
+  var session = GPSDSession(
+    address: "localhost:2947", device: input.first == 0 ? "/dev/a" : nil, silenceTimeout: .seconds(10))
+  var now = BootInstant.boot
+  _ = session.handle(.start, at: now)
+  _ = session.handle(.connected, at: now)
+  for line in input.split(separator: 10) {
+    let portion = Array(line) + [10]
+    let effects = session.receive(portion.span, at: now)
+    now = now + .seconds(Int(line.last ?? 0) % 16)
+    let later = session.handle(.deadline, at: now)
+    if (effects + later).contains(.close) {
+      // A connection that was closed is made again, once its wait is over.
+      if let deadline = session.nextDeadline { now = max(now, deadline) }
+      precondition(later.contains(.connect) || session.handle(.deadline, at: now) == [.connect])
+      _ = session.handle(.connected, at: now)
+    }
+  }
+}

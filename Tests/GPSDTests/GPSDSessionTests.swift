@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Testing
+import Timekeeping
+
+@Suite struct GPSDSessionTests {
+  private func connected(device: String? = nil) -> GPSDSession {
+    var session = GPSDSession(address: "localhost:2947", device: device, silenceTimeout: .seconds(10))
+    _ = session.handle(.start, at: .boot)
+    _ = session.handle(.connected, at: .boot)
+    return session
+  }
+
+  private func loss(_ effects: [GPSDSession.Effect]) -> String {
+    for case .lost(let why) in effects { return why }
+    return ""
+  }
+
+  @Test("It connects, asks for reports, says what it reads, and gives fixes")
+  func conversation() {
+    var session = GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: .seconds(10))
+    #expect(session.handle(.start, at: .boot) == [.connect])
+    #expect(session.nextDeadline == nil)
+    #expect(session.handle(.connected, at: .boot) == [.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))])
+    #expect(session.receive(GPSDDecoderTests.greeting, at: .boot).isEmpty)
+    let first = session.receive([tpv("/dev/a", 1)], at: .boot)
+    #expect(first.first == .reading("gpsd at localhost:2947, receiver /dev/a, NMEA0183"))
+    #expect(first.count == 2)
+    #expect(session.receive([tpv("/dev/a", 1)], at: .boot).count == 1)
+  }
+
+  @Test(
+    "One receiver is asked for by name, if its name fits into a command",
+    arguments: [
+      ("/dev/ttyUSB0", #"?WATCH={"enable":true,"json":true,"device":"/dev/ttyUSB0"};"#),
+      (
+        "/dev/serial/by-id/usb-u-blox_AG_-_www.u-blox.com_u-blox_GNSS_receiver-if00",
+        #"?WATCH={"enable":true,"json":true};"#
+      ),
+      (#"/dev/"};?DEVICES"#, #"?WATCH={"enable":true,"json":true};"#),
+    ])
+  func command(device: String, command: String) {
+    var session = GPSDSession(address: "localhost:2947", device: device, silenceTimeout: .seconds(10))
+    _ = session.handle(.start, at: .boot)
+    #expect(session.handle(.connected, at: .boot) == [.send(Array((command + "\n").utf8))])
+    #expect(command.utf8.count <= 80)
+  }
+
+  @Test("A gpsd that is not there is tried again, ever more slowly, and at once after it was good")
+  func retries() {
+    var session = GPSDSession(address: "localhost:2947", device: nil, silenceTimeout: .seconds(10))
+    var now = BootInstant.boot
+    _ = session.handle(.start, at: now)
+    var waits: [Int64] = []
+    for _ in 0..<6 {
+      #expect(session.handle(.connectFailed("no"), at: now) == [.lost("no")])
+      let deadline = session.nextDeadline ?? now
+      waits.append((deadline - now).wholeSeconds)
+      #expect(session.handle(.deadline, at: now).isEmpty)
+      now = deadline
+      #expect(session.handle(.deadline, at: now) == [.connect])
+    }
+    #expect(waits == [1, 2, 4, 8, 10, 10])
+    _ = session.handle(.connected, at: now)
+    _ = session.receive([tpv("/dev/a", 1)], at: now)
+    #expect(session.handle(.ended("gone"), at: now) == [.lost("gone")])
+    #expect(session.nextDeadline == now + .seconds(1))
+  }
+
+  @Test(
+    "A connection that is of no use is closed, with what is known about why",
+    arguments: [
+      ([], nil, "is it gpsd?"), (["SSH-2.0-OpenSSH_9.2"], nil, "not as gpsd does"),
+      (
+        [
+          #"{"class":"VERSION","release":"3.22","proto_major":3,"proto_minor":14}"#,
+          #"{"class":"DEVICES","devices":[]}"#,
+        ], nil, "gpsdctl add"
+      ),
+      (GPSDDecoderTests.greeting, nil, "check the receiver"),
+      (
+        GPSDDecoderTests.greeting + [tpv("/dev/a", 1)], "/dev/b",
+        "has had no receiver /dev/b for 10 s: it has /dev/a; check source.device"
+      ),
+    ] as [([String], String?, String)])
+  func silence(lines: [String], device: String?, word: String) {
+    var session = connected(device: device)
+    #expect(session.receive(lines, at: .boot).isEmpty)
+    #expect(session.handle(.deadline, at: .boot + .seconds(9)).isEmpty)
+    let effects = session.handle(.deadline, at: .boot + .seconds(10))
+    #expect(effects.first == .close)
+    #expect(loss(effects).hasPrefix("gpsd at localhost:2947 "))
+    #expect(loss(effects).contains(word), "\(loss(effects))")
+  }
+
+  @Test("A receiver that falls silent ends the connection; one without a fix does not")
+  func receiverGone() {
+    var session = connected()
+    _ = session.receive([tpv("/dev/a", 1)], at: .boot)
+    for second in 1...60 {
+      let now = BootInstant.boot + .seconds(second)
+      #expect(session.receive([#"{"class":"TPV","device":"/dev/a","mode":1}"#], at: now).isEmpty)
+      #expect(session.handle(.deadline, at: now).isEmpty)
+    }
+    let effects = session.handle(.deadline, at: .boot + .seconds(70))
+    #expect(effects.first == .close)
+    #expect(loss(effects).contains("may be unplugged"), "\(loss(effects))")
+  }
+
+  @Test("Another version of the protocol is named, and nothing of it is believed")
+  func otherVersion() {
+    var session = connected()
+    let effects = session.receive(
+      [#"{"class":"VERSION","release":"4.1","proto_major":4,"proto_minor":0}"#, tpv("/dev/a", 1)], at: .boot)
+    #expect(effects.first == .close)
+    #expect(effects.count == 2)
+    #expect(loss(effects).contains("version 4 of its protocol"))
+    #expect(session.nextDeadline == .boot + .seconds(1))
+  }
+
+  @Test("A command that gpsd refuses is told with its words and the device")
+  func refused() {
+    var session = connected(device: "/dev/b")
+    let effects = session.receive([#"{"class":"ERROR","message":"Do nothing: no such device"}"#], at: .boot)
+    #expect(effects.first == .close)
+    #expect(
+      loss(effects)
+        == "gpsd at localhost:2947 refuses: Do nothing: no such device (asked for /dev/b); check source.device")
+  }
+}
+
+extension GPSDSession {
+  mutating func receive(_ lines: [String], at now: BootInstant) -> [Effect] {
+    guard !lines.isEmpty else { return [] }
+    let bytes = Array((lines.joined(separator: "\r\n") + "\r\n").utf8)
+    return receive(bytes.span, at: now)
+  }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import LoopTesting
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import LocationDaemon
+
+@Suite struct GPSDSourceTests {
+  private final class Log {
+    var fixes: [Fix] = []
+    var reading: [String] = []
+    var lost: [String] = []
+
+    func take(_ report: SourceReport) {
+      switch report {
+      case .fix(let fix): fixes.append(fix)
+      case .reading(let name): reading.append(name)
+      case .lost(let why): lost.append(why)
+      case .ended: Issue.record("a source of live positions ended")
+      }
+    }
+  }
+
+  private func source(
+    _ loop: EventLoop, _ port: Int, _ log: Log, host: String = "127.0.0.1", device: String? = nil,
+    silence: Duration = .seconds(10)
+  ) -> GPSDSource {
+    GPSDSource(loop: loop, host: host, port: port, device: device, silenceTimeout: silence) { log.take($0) }
+  }
+
+  @Test("Fixes come from gpsd, by address and by the name of this machine", arguments: ["127.0.0.1", "localhost"])
+  func fixes(host: String) throws {
+    let loop = try EventLoop()
+    let server = try FakeGPSD(loop)
+    server.greeting = GPSDDecoderTests.greeting + [tpv("/dev/a", 1)]
+    let log = Log()
+    let source = source(loop, server.port, log, host: host)
+    source.start()
+    #expect(try loop.turns { log.fixes.count == 1 })
+    server.say([tpv("/dev/a", 2)])
+    #expect(try loop.turns { log.fixes.count == 2 })
+    #expect(log.fixes.map(\.coordinate.latitude) == [1, 2])
+    #expect(log.reading == ["gpsd at \(host):\(server.port), receiver /dev/a, NMEA0183"])
+    #expect(log.lost.isEmpty)
+    #expect(server.commands == "?WATCH={\"enable\":true,\"json\":true};\n")
+    source.stop()
+    #expect(source.isProgressing(at: loop.now.boot))
+  }
+
+  @Test("gpsd goes and comes back, and so do the fixes")
+  func restart() throws {
+    let loop = try EventLoop()
+    var server: FakeGPSD? = try FakeGPSD(loop)
+    let port = try #require(server?.port)
+    server?.greeting = [tpv("/dev/a", 1)]
+    let log = Log()
+    let source = source(loop, port, log)
+    source.start()
+    #expect(try loop.turns { log.fixes.count == 1 })
+    server = nil
+    #expect(try loop.turns { log.lost.count == 2 })
+    #expect(log.lost.first?.contains("closed by the other side") == true)
+    #expect(log.lost.last?.contains("127.0.0.1:\(port): Connection refused: gpsd does not run there") == true)
+    server = try FakeGPSD(loop, port: port)
+    server?.greeting = [tpv("/dev/a", 2)]
+    #expect(try loop.turns { log.fixes.count == 2 })
+    #expect(log.reading.count == 2)
+    source.stop()
+  }
+
+  @Test("A gpsd that says nothing is left and asked again")
+  func silence() throws {
+    let loop = try EventLoop()
+    let server = try FakeGPSD(loop)
+    let log = Log()
+    let source = source(loop, server.port, log, silence: .milliseconds(100))
+    source.start()
+    #expect(try loop.turns { log.lost.count == 1 })
+    #expect(log.lost.first?.contains("says nothing") == true)
+    server.greeting = [tpv("/dev/a", 1)]
+    #expect(try loop.turns { log.fixes.count == 1 })
+    #expect(server.accepted == 2)
+    source.stop()
+  }
+
+  @Test("A name that there is not is told as such, without holding up the loop")
+  func unknownName() throws {
+    let loop = try EventLoop()
+    let log = Log()
+    // RFC 6761: no name under .invalid exists. Without any network the look-up fails as well.
+    let source = source(loop, 2947, log, host: "gpsd.invalid")
+    source.start()
+    #expect(try loop.turns { log.lost.count == 1 })
+    let message = try #require(log.lost.first)
+    #expect(message.contains("gpsd.invalid:2947"))
+    #expect(message.contains("cannot be looked up") || message.contains("no answer"), "\(message)")
+    source.stop()
+  }
+
+  @Test("A source that is stopped, at any moment, says no more", arguments: 0..<4)
+  func stopped(turns: Int) throws {
+    let loop = try EventLoop()
+    let server = try FakeGPSD(loop)
+    server.greeting = [tpv("/dev/a", 1)]
+    let log = Log()
+    let source = source(loop, server.port, log)
+    source.start()
+    for _ in 0..<turns { _ = try loop.turn(waitingAtMost: .milliseconds(100)) }
+    source.stop()
+    let fixes = log.fixes.count
+    server.say([tpv("/dev/a", 2)])
+    try loop.turnsUntilIdle()
+    #expect(log.fixes.count == fixes)
+  }
+}

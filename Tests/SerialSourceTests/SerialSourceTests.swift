@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import CPseudoTerminal
+import EventLoop
+import Glibc
+import LoopTesting
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import LocationDaemon
+
+@Suite struct SerialSourceTests {
+  /// A receiver with a speed: at any other its sentences arrive as garbage. A pseudo-terminal itself has no speed, but
+  /// this end can see which one the other is set to.
+  private final class Receiver {
+    private let descriptor: Int32
+    private let speed: speed_t
+    private let loop: EventLoop
+    private var timer: LoopTimer?
+    private(set) var speedsSeen: [speed_t] = []
+    let path: String
+
+    init(_ loop: EventLoop, speed: Int32) throws {
+      var name = [CChar](repeating: 0, count: 128)
+      descriptor = fleet_pty_open(&name, name.count)
+      try #require(descriptor >= 0)
+      path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+      self.speed = speed_t(speed)
+      self.loop = loop
+      timer = try loop.makeTimer { [unowned self] in send() }
+      timer?.arm(at: loop.now.boot + .milliseconds(20))
+    }
+
+    deinit {
+      timer?.close()
+      close(descriptor)
+    }
+
+    private func send() {
+      var line = termios()
+      tcgetattr(descriptor, &line)
+      let current = cfgetospeed(&line)
+      if speedsSeen.last != current { speedsSeen.append(current) }
+      var bytes = Array("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4E\r\n".utf8)
+      if current != speed { bytes = bytes.map { $0 &* 7 ^ 0x5A } }
+      _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+      timer?.arm(at: loop.now.boot + .milliseconds(20))
+    }
+  }
+
+  @Test(
+    "The speed is found by itself, and told", arguments: [B9600, B38400, B57600])
+  func autobaud(speed: Int32) throws {
+    let loop = try EventLoop()
+    let receiver = try Receiver(loop, speed: speed)
+    var reading: [String] = []
+    var fixes = 0
+    let probe = BaudProbe(dwell: .milliseconds(250))
+    let source = SerialSource(
+      loop: loop, device: receiver.path, baud: nil, silenceTimeout: .seconds(10), probe: probe
+    ) { report in
+      switch report {
+      case .reading(let name): reading.append(name)
+      case .fix: fixes += 1
+      case .lost(let why): Issue.record("lost: \(why)")
+      case .ended: Issue.record("ended")
+      }
+    }
+    source.start()
+    #expect(try loop.turns { !reading.isEmpty && fixes > 0 })
+    let name = speed == B9600 ? "9600" : speed == B38400 ? "38400" : "57600"
+    #expect(reading == ["\(receiver.path) at \(name) baud, found by itself"])
+    #expect(receiver.speedsSeen.last == speed_t(speed))
+    source.stop()
+  }
+}
