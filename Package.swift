@@ -155,7 +155,7 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzGPSD", ["Timekeeping", "Positioning"]),
     ("FuzzSettings", ["Timekeeping", "Configuration"]),
     ("FuzzGPX", ["Positioning", "RouteFile"]),
-    ("FuzzGeoJSON", ["Positioning", "RouteFile"]),
+    ("FuzzGeoJSON", ["Timekeeping", "Positioning", "RouteFile"]),
   ].map { name, dependencies in
     .executableTarget(
       name: name, dependencies: dependencies, path: "Fuzz/\(name)",

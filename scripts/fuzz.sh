@@ -6,9 +6,9 @@ cd "$(dirname "$0")/.."
 
 seconds=$1
 shift
-declare -A seeds=([FuzzNMEA]=nmea [FuzzGPSD]=gpsd [FuzzSettings]=settings [FuzzGPX]=gpx)
+declare -A seeds=([FuzzNMEA]=nmea [FuzzGPSD]=gpsd [FuzzSettings]=settings [FuzzGPX]=gpx [FuzzGeoJSON]=geojson)
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(FuzzNMEA FuzzGPSD FuzzSettings FuzzGPX)
+[ ${#targets[@]} -gt 0 ] || targets=(FuzzNMEA FuzzGPSD FuzzSettings FuzzGPX FuzzGeoJSON)
 
 export FUZZ=1 SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0
 for target in "${targets[@]}"; do

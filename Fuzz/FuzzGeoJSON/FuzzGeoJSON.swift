@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import RouteFile
+import Timekeeping
+
+// FUZZ=1 swift build --product FuzzGeoJSON --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
+//   -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp \
+//   -Xcxx -fno-sanitize-coverage=pc-table
+// .build/fuzz/debug/FuzzGeoJSON -max_total_time=60 -max_len=4096 "$(mktemp -d)" Fuzz/Seeds/geojson
+//
+// Without the coverage flag the Swift code is not instrumented. It has no table of its addresses, so C++ may have
+// none either.
+
+/// Any bytes as a GeoJSON file: a route that can be driven or an error, never a trap.
+@_cdecl("LLVMFuzzerTestOneInput")
+func fuzzGeoJSON(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  let bytes = Array(UnsafeBufferPointer(start: data, count: count))
+  do throws(RouteFileError) {
+    drive(try GeoJSONParser.parse(bytes, file: "f"), seed: UInt64(count))
+  } catch {
+    precondition(error.message.hasPrefix("f: ") && !error.message.contains("\n"))
+  }
+  return 0
+}
+
+/// For a minute, at its times or at a speed.
+private func drive(_ route: Route, seed: UInt64) {
+  var settings = SimulationSettings()
+  settings.seed = seed
+  settings.noise = 2
+  settings.loops = seed % 2 == 0
+  settings.speed = seed % 3 == 0 ? 30 : nil
+  settings.stops = route.waypoints.prefix(2).map { .init(.waypoint($0.name), dwell: .seconds(5)) }
+  settings.tunnels = seed % 5 == 0 ? [.init(from: 50, length: 100)] : []
+  do throws(SimulationError) {
+    let simulator = try RouteSimulator(route: route, settings: settings)
+    var writer = NMEAWriter()
+    for second in [0, 1, 2, 5, 10, 30, 60, 3600, 86_400, Int64.max] {
+      switch simulator.observation(at: .seconds(second), startingAt: Timestamp(seconds: 1_795_000_000)) {
+      case .fix(let fix):
+        precondition(fix.speed.map { $0 >= 0 && $0 < 1e9 } == true)
+        writer.append(fix)
+      case .noFix(let time): writer.appendVoid(at: time)
+      case .ended: break
+      }
+    }
+  } catch {
+    precondition(!error.message.contains("\n"))
+  }
+}
