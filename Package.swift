@@ -94,9 +94,8 @@ let package = Package(
       name: "LocationDaemon",
       dependencies: [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting",
-        "EventLoop", "HTTPClient", "SerialPort", "RouteFile", "ServiceManager", "ControlSocket", "Configuration",
-        "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "Configuration",
-        "Release",
+        "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "ControlSocket",
+        "Configuration", "Release",
       ], swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationd",
@@ -142,6 +141,7 @@ let package = Package(
     tests(
       "Integration", ["fleet-locationd", "fleet-locationctl", "fleet-engine-emulator", "CPseudoTerminal"]),
     tests("GPSDTests", ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting"]),
+    tests(
       "SerialSourceTests",
       ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting", "CPseudoTerminal"]),
   ],

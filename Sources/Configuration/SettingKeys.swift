@@ -186,7 +186,8 @@ enum SettingKeys {
   /// In the order in which the reference lists them.
   static let all: [any DescribedSetting] = [
     providerID, vehicleID,
-    sourceType, silenceTimeout, device, baud, address, gpsdDevice, route, speed, acceleration, braking, cornering, loop, noise, seed,
+    sourceType, silenceTimeout, device, baud, address, gpsdDevice, route, speed, acceleration, braking, cornering, loop,
+    noise, seed,
     clockOffset, stops, tunnels, canyons, file, pace, time,
     provider, url, method, body, headers, tokenKey, expirationKey, expirationFormat, creationKey, tokenDeadline,
     tokenCAFile, clientCertificate, clientKey,

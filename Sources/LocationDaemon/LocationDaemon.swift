@@ -272,6 +272,7 @@ extension Settings.Source {
   fileprivate var name: String {
     switch kind {
     case .serial(let device, _): device
+    case .gpsd(let gpsd): "gpsd at \(gpsd.host):\(gpsd.port)"
     case .simulated(let simulated): simulated.route
     case .replay(let replay): replay.file == "-" ? "standard input" : replay.file
     }
