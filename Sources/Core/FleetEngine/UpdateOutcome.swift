@@ -29,9 +29,9 @@ package enum UpdateOutcome: Equatable, Sendable {
   // MARK: - An answer
 
   private static func read(_ response: HTTPResponse) -> UpdateOutcome {
-    let answer = try? JSONValue(parsing: response.body)
     if (200..<300).contains(response.status) {
-      guard answer?.object != nil else {
+      // Nothing in it is used: that it is an object, and so not a portal's page, is enough.
+      guard JSONValue.isObject(response.body) else {
         return .failed(
           UpdateFailure(
             .untrusted, "something answered \(response.status) that is not Fleet Engine: \(describe(response.body))",
@@ -39,6 +39,7 @@ package enum UpdateOutcome: Equatable, Sendable {
       }
       return .accepted
     }
+    let answer = try? JSONValue(parsing: response.body)
     let error = answer?.value(at: "error")
     let status = error?.value(at: "status")?.string
     let asked = retryDelay(in: error)
