@@ -20,8 +20,14 @@ package protocol FixSource: AnyObject {
   func start()
   /// Lets go of everything; no report comes after it.
   func stop()
-  /// The daemon has done all it will do with the last fix. Sources that run by a clock do not care.
+  /// Whether the next fix waits for `settled`; sources that run by a clock wait for nobody.
+  var awaitsSettling: Bool { get }
+  /// The daemon has done all it will do with the last fix.
   func settled()
   /// Whether what the source waits for has a deadline still to come: what the watchdog asks.
   func isProgressing(at now: BootInstant) -> Bool
+}
+
+extension FixSource {
+  package var awaitsSettling: Bool { false }
 }

@@ -120,7 +120,7 @@ package final class LocationDaemon {
     for effect in effects { perform(effect) }
     if let deadline = agent.nextDeadline(at: now.boot) { timer.arm(at: deadline) } else { timer.disarm() }
     if status.isDue(after: effects, at: now.boot) { show(at: now) }
-    if source != nil, agent.isSettled(at: now.boot) { loop.defer { [unowned self] in tellSettled() } }
+    if source?.awaitsSettling == true, agent.isSettled(at: now.boot) { loop.defer { [unowned self] in tellSettled() } }
   }
 
   /// Looks again: in the meantime the source may have given a fix that has not run its course.

@@ -60,8 +60,10 @@ package final class ReplaySource: FixSource {
     next = nil
   }
 
+  package var awaitsSettling: Bool { isBusy }
+
   package func settled() {
-    guard pace == 0, isBusy else { return }
+    guard isBusy else { return }
     isBusy = false
     advance()
   }
