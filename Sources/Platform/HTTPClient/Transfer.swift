@@ -57,6 +57,8 @@ import Timekeeping
     if let caFile = settings.caFile {
       try easy.set(CURLOPT_CAINFO, caFile)
       try easy.set(CURLOPT_CAPATH, nil)
+    } else if IssuerDirectory.isComplete {
+      try easy.set(CURLOPT_CAINFO, nil)
     }
     if let certificate = settings.clientCertificate { try easy.set(CURLOPT_SSLCERT, certificate) }
     if let key = settings.clientKey { try easy.set(CURLOPT_SSLKEY, key) }

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Testing
+
+@testable import HTTPClient
+
+@Suite struct IssuerDirectoryTests {
+  @Test(
+    "a directory is known by a link that is named after its issuer",
+    arguments: [
+      (["5ad8a5d6.0"], true), (["ca-certificates.crt", "0f5dc4f3.0"], true), (["ca-certificates.crt"], false),
+      (["5ad8a5d6.1", "5ad8a5d6", "5AD8A5D6.0", "a5ad8a5d6.0"], false), ([], false),
+    ])
+  func links(names: [String], isKnown: Bool) throws {
+    var template = Array("/tmp/issuers.XXXXXX".utf8CString)
+    let path = try String(cString: #require(mkdtemp(&template)))
+    defer {
+      for name in names { unlink("\(path)/\(name)") }
+      rmdir(path)
+    }
+    for name in names { try #require(symlink("nowhere", "\(path)/\(name)") == 0) }
+    #expect(IssuerDirectory.hasHashLinks(path) == isKnown)
+  }
+
+  @Test("a directory that is not there has no links")
+  func missing() {
+    #expect(!IssuerDirectory.hasHashLinks("/nonexistent/issuers"))
+  }
+}
