@@ -21,10 +21,12 @@ def free_port():
 
 
 class Server:
-    """The emulator, with nghttpx (TLS, HTTP/2) in front of it. Its lines tell what it accepted, and when."""
+    """The emulator, with nghttpx (TLS, HTTP/2) in front of it. Its lines tell what it accepted, and when.
+
+    `directory` holds the certificates that tls-front.sh made.
+    """
 
     def __init__(self, programs, directory):
-        subprocess.run([TLS_FRONT, "certificates", directory], check=True)
         self.ca_file = os.path.join(directory, "ca.crt")
         back = free_port()
         self.front_port = free_port()

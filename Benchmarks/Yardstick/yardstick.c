@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the daemon is measured against: the same requests, sent by a plain program in C on the same libcurl.
 //
-//   yardstick TOKEN-URL UPDATE-URL CA-FILE COUNT
+//   yardstick TOKEN-URL UPDATE-URL CA-FILE COUNT      ("-" instead of a file: the issuers of the system)
 //
 // It fetches a token, then sends COUNT updates one after another on one connection, and prints what it did as JSON. It
 // stands for the daemon that a competent C programmer would write, who has a receiver to read beside the network: so
@@ -111,8 +111,10 @@ static CURL *make_handle(const char *url, const char *ca_file) {
   curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
   curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, "fleet-locationd/0.1.0");
-  curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file);
-  curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+  if (strcmp(ca_file, "-") != 0) {
+    curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file);
+    curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+  }
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 45L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 15L);
