@@ -116,11 +116,11 @@ package final class LocationDaemon {
 
   private func feed(_ input: VehicleAgent.Input) {
     let now = loop.now
-    let effects = agent.handle(input, at: now)
+    let (effects, deadline, isSettled) = agent.step(input, at: now)
     for effect in effects { perform(effect) }
-    if let deadline = agent.nextDeadline(at: now.boot) { timer.arm(at: deadline) } else { timer.disarm() }
+    if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
     if status.isDue(after: effects, at: now.boot) { show(at: now) }
-    if source?.awaitsSettling == true, agent.isSettled(at: now.boot) { loop.defer { [unowned self] in tellSettled() } }
+    if isSettled, source?.awaitsSettling == true { loop.defer { [unowned self] in tellSettled() } }
   }
 
   /// Looks again: in the meantime the source may have given a fix that has not run its course.
@@ -276,6 +276,17 @@ extension Settings.Source {
     case .simulated(let simulated): simulated.route
     case .replay(let replay): replay.file == "-" ? "standard input" : replay.file
     }
+  }
+}
+
+extension VehicleAgent {
+  /// Handles an input, and answers what is asked after each. In one access: a question to an agent that an object holds
+  /// copies all of the agent first.
+  fileprivate mutating func step(
+    _ input: Input, at now: Moment
+  ) -> (effects: [Effect], deadline: BootInstant?, isSettled: Bool) {
+    let effects = handle(input, at: now)
+    return (effects, nextDeadline(at: now.boot), isSettled(at: now.boot))
   }
 }
 
