@@ -8,6 +8,7 @@ struct Drive: Sendable {
   private static let recordedShortcut = 0.5
   /// A waypoint further off the way than this is not on it. Metres.
   private static let widestOffset = 200.0
+  private static let mostStops = 1000
 
   struct State: Equatable {
     /// Metres along the way, within a lap.
@@ -49,27 +50,30 @@ struct Drive: Sendable {
 
   /// - Parameter settings: sane ones.
   init(_ route: Route, _ settings: SimulationSettings) throws(SimulationError) {
-    let followed = settings.speed == nil
-    let recordedPath = RoutePath(route.points, closed: settings.loops, shortcut: Drive.recordedShortcut)
-    // The stops that the route marks are in its times already.
-    let asked = try Drive.stops(settings.stops, route, recordedPath)
-    if followed, let pace = RecordedPace(route.points, along: recordedPath, closed: settings.loops, stops: asked) {
-      path = recordedPath
-      first = .recorded(pace)
-      next = settings.loops ? .recorded(pace) : nil
-      return
+    if settings.speed == nil, RecordedPace.canFollow(route.points) {
+      let path = RoutePath(route.points, closed: settings.loops, shortcut: Drive.recordedShortcut)
+      // The stops that the route marks are in its times already.
+      let asked = try Drive.stops(settings.stops, route, path)
+      if let pace = RecordedPace(route.points, along: path, closed: settings.loops, stops: asked) {
+        self.path = path
+        first = .recorded(pace)
+        next = settings.loops ? .recorded(pace) : nil
+        return
+      }
     }
     path = RoutePath(route.points, closed: settings.loops, shortcut: Drive.drawnShortcut)
     let limits = SpeedProfile.Limits(
       speed: settings.speed ?? SimulationSettings.usualSpeed, acceleration: settings.acceleration,
       braking: settings.braking, lateral: settings.lateral)
-    let marked = route.waypoints.compactMap { waypoint in
-      waypoint.dwell.map { SimulationSettings.Stop(.waypoint(waypoint.name), dwell: $0) }
+    let marked = route.waypoints.filter { $0.dwell != nil }
+    // Each is looked for along the whole way.
+    guard marked.count <= Drive.mostStops else {
+      throw SimulationError(.waypoint, "the route marks \(marked.count) stops; at most \(Drive.mostStops) are expected")
     }
     var stops: [SpeedProfile.Stop] = []
-    for (waypoint, stop) in zip(route.waypoints.filter { $0.dwell != nil }, marked) {
-      stops.append(
-        SpeedProfile.Stop(distance: try Drive.distance(of: waypoint, path), dwell: Drive.seconds(stop.dwell)))
+    for waypoint in marked {
+      let dwell = Drive.seconds(waypoint.dwell ?? .zero)
+      stops.append(SpeedProfile.Stop(distance: try Drive.distance(of: waypoint, path), dwell: dwell))
     }
     stops += try Drive.stops(settings.stops, route, path)
     // Without a speed it stands at the start for ever.

@@ -26,14 +26,24 @@ struct RecordedPace: Sendable {
 
   private var knots: [Knot]
 
-  /// Nil when the first or the last point has no time, or the times do not go forward. Points between them that have none
-  /// do without.
+  /// Whether the first and the last point have a time, and the times go forward. Points between them may have none.
+  static func canFollow(_ points: [Route.Point]) -> Bool {
+    guard let begin = points.first?.time, let end = points.last?.time, begin < end else { return false }
+    var latest = begin
+    for point in points {
+      guard let time = point.time else { continue }
+      guard time >= latest else { return false }
+      latest = time
+    }
+    return true
+  }
+
+  /// Nil when the points cannot be followed.
   ///
   /// - Parameter closed: whether `path` leads back to its first point.
   init?(_ points: [Route.Point], along path: RoutePath, closed: Bool, stops: [SpeedProfile.Stop]) {
-    guard let begin = points.first?.time, let end = points.last?.time, begin < end, path.length > 0 else { return nil }
-    let times = points.compactMap(\.time)
-    guard zip(times, times.dropFirst()).allSatisfy({ $0 <= $1 }) else { return nil }
+    guard RecordedPace.canFollow(points), path.length > 0, let begin = points.first?.time, let end = points.last?.time
+    else { return nil }
     knots = []
     for (index, vertex) in path.vertices.enumerated() {
       guard let time = vertex.time else { continue }
