@@ -18,6 +18,7 @@ import Timekeeping
     private let loop: EventLoop
     private var timer: LoopTimer?
     private(set) var speedsSeen: [speed_t] = []
+    private var count = 0
     let path: String
 
     init(_ loop: EventLoop, speed: Int32) throws {
@@ -41,7 +42,12 @@ import Timekeeping
       tcgetattr(descriptor, &line)
       let current = cfgetospeed(&line)
       if speedsSeen.last != current { speedsSeen.append(current) }
-      var bytes = Array("$GPGLL,4500.0,N,00100.0,E,083002,A,A*4E\r\n".utf8)
+      // A time of its own for each: the next epoch ends the one before.
+      let time = String(100_000 + count / 60 * 100 + count % 60).dropFirst()
+      count += 1
+      let body = "GPGLL,4500.0,N,00100.0,E,08\(time.suffix(4)),A,A"
+      let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+      var bytes = Array("$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n".utf8)
       if current != speed { bytes = bytes.map { $0 &* 7 ^ 0x5A } }
       _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
       timer?.arm(at: loop.now.boot + .milliseconds(20))
