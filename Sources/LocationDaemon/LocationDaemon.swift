@@ -120,7 +120,10 @@ package final class LocationDaemon {
     for effect in effects { perform(effect) }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
     if status.isDue(after: effects, at: now.boot) { show(at: now) }
-    if isSettled, source?.awaitsSettling == true { loop.defer { [unowned self] in tellSettled() } }
+    guard isSettled, source?.awaitsSettling == true else { return }
+    // A fix that went nowhere has settled within its own report: the next one gets a turn of its own, or a recording of such
+    // fixes would be one deep call.
+    if case .fix = input { loop.defer { [unowned self] in tellSettled() } } else { tellSettled() }
   }
 
   /// Looks again: in the meantime the source may have given a fix that has not run its course.
