@@ -23,6 +23,13 @@ package struct UpdateDeliveryVehicle: Equatable, Sendable {
   /// The longest answer that is read. With the field mask it is the vehicle's name.
   package static let maximumResponseSize = 65_536
 
+  private static let encoder: JSONEncoder = {
+    let encoder = JSONEncoder()
+    // The library's order of keys is random in each process otherwise.
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
+  }()
+
   /// The request.
   ///
   /// - Returns: nil when a number cannot be told in JSON, which the filter makes impossible.
@@ -30,10 +37,7 @@ package struct UpdateDeliveryVehicle: Equatable, Sendable {
     let vehicle = DeliveryVehicle(
       lastLocation: DeliveryVehicleLocation(live, in: endpoint.positionField, timeSinceUpdate: timeSinceUpdate),
       pastLocations: past.isEmpty ? nil : past.map { DeliveryVehicleLocation($0, in: endpoint.positionField) })
-    let encoder = JSONEncoder()
-    // The library's order of keys is random in each process otherwise.
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let body = try? encoder.encode(vehicle) else { return nil }
+    guard let body = try? UpdateDeliveryVehicle.encoder.encode(vehicle) else { return nil }
     return HTTPRequest(
       method: .patch, url: endpoint.url(updateMask: past.isEmpty ? "lastLocation" : "lastLocation%2CpastLocations"),
       headers: [
