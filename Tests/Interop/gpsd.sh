@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The real gpsd between a receiver and the daemon: gpsd.sh BINDIR. A recording comes out the same through gpsd as through
+# the daemon's own decoder, and a gpsd that is killed in mid-drive and started again is found again.
+set -euo pipefail
+
+bin=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+drive=$here/gpsd_drive.py
+work=$(mktemp -d)
+# gpsd gives up root before it opens what is in here.
+chmod 755 "$work"
+gpsd=$(command -v gpsd || echo /usr/sbin/gpsd)
+children=()
+finish() {
+  [ ${#children[@]} -eq 0 ] || kill "${children[@]}" 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+
+free_port() { /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+fail() {
+  echo "failed: $1" >&2
+  cat "$work/daemon.log" >&2
+  exit 1
+}
+# until_true TENTHS COMMAND...
+until_true() {
+  local tenths=$1
+  shift
+  for _ in $(seq "$tenths"); do
+    "$@" && return 0
+    sleep 0.1
+  done
+  return 1
+}
+
+"$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --record "$work/requests.jsonl" --quiet &
+children+=($!)
+until_true 100 test -s "$work/url"
+url=$(cat "$work/url")
+port=$(free_port)
+cat > "$work/gpsd.toml" <<END
+[vehicle]
+provider_id = "interop"
+vehicle_id = "truck"
+[source]
+type = "gpsd"
+address = "localhost:$port"
+silence_timeout = "3s"
+[token]
+url = "$url/token/delivery_driver/{vehicle_id}"
+expiration_key = "expiration_timestamp_ms"
+expiration_format = "epoch-ms"
+[fleet_engine]
+endpoint = "$url"
+[reporting]
+interval = "0s"
+END
+"$bin/fleet-locationd" --config "$work/gpsd.toml" 2>"$work/daemon.log" &
+daemon=$!
+children+=("$daemon")
+until_true 100 grep -q 'gpsd does not run there' "$work/daemon.log" || fail "a gpsd that does not run is not told"
+
+# The recording through gpsd. One sentence after the other, so that an epoch takes its half second.
+"$drive" record 30 > "$work/drive.nmea"
+# Once told to go it stops its gpsd and then waits for ever, so timeout helps it out.
+timeout --kill-after=1 120 gpsfake -1 -q -c 0.1666 -P "$port" "$work/drive.nmea" >"$work/gpsfake.log" 2>&1 &
+player=$!
+children+=("$player")
+# gpsfake does not end while somebody else listens; the silence after the drive is the daemon's to notice.
+until_true 600 grep -q 'No source: gpsd at .* for 3 s' "$work/daemon.log" || fail "the end of the drive is not noticed"
+kill "$player"
+wait "$player" || true
+"$bin/fleet-locationctl" fixes "$work/drive.nmea" > "$work/fixes.jsonl"
+"$drive" compare "$work/fixes.jsonl" "$work/requests.jsonl" 20 || fail "gpsd and the decoder differ"
+
+# A receiver on a gpsd that dies.
+"$drive" feed "$work/receiver" 120 &
+children+=($!)
+until_true 50 test -e "$work/receiver"
+sent() { wc -l < "$work/requests.jsonl"; }
+has_sent() { [ "$(sent)" -ge "$1" ]; }
+start_gpsd() {
+  "$gpsd" -N -n -S "$port" "$work/receiver" >"$work/gpsd.log" 2>&1 &
+  server=$!
+  children+=("$server")
+}
+start_gpsd
+until_true 200 has_sent $(($(sent) + 4)) || fail "no positions from gpsd"
+kill -KILL "$server"
+wait "$server" 2>/dev/null || true
+until_true 50 grep -q 'closed by the other side' "$work/daemon.log" || fail "the death of gpsd is not told"
+before=$(sent)
+sleep 2
+start_gpsd
+until_true 200 has_sent $((before + 4)) || fail "the daemon does not come back to gpsd"
+kill "$daemon"
+wait "$daemon" || fail "the daemon does not end well"
+echo "gpsd: killed and started again, the daemon came back by itself"
