@@ -100,14 +100,15 @@ let package = Package(
     .executableTarget(
       name: "fleet-locationd",
       dependencies: [
-        "LocationDaemon", "Configuration", "ServiceManager", "EventLoop", "CommandLineOptions", "Release",
+        "LocationDaemon", "Configuration", "ServiceManager", "EventLoop", "SystemCalls", "CommandLineOptions",
+        "Release",
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationctl",
       dependencies: [
-        "Timekeeping", "Positioning", "RouteFile", "Configuration", "EventLoop", "ControlSocket", "CommandLineOptions",
-        "Release",
+        "Timekeeping", "Positioning", "RouteFile", "Configuration", "EventLoop", "ControlSocket", "SystemCalls",
+        "CommandLineOptions", "Release",
       ],
       swiftSettings: strict),
 

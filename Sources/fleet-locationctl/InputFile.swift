@@ -1,51 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
+import SystemCalls
 
 /// A file, FIFO or standard input, read from its start to its end.
 struct InputFile: ~Copyable {
   /// For messages.
   let name: String
-  private let descriptor: Int32
+  private let descriptor: Descriptor
 
   /// - Parameter path: `-` is standard input.
   init(path: String) throws(CommandError) {
-    guard path != "-" else {
-      name = "standard input"
-      descriptor = STDIN_FILENO
-      return
-    }
-    var opened: Int32
-    repeat { opened = open(path, O_RDONLY | O_CLOEXEC) } while opened < 0 && errno == EINTR
-    guard opened >= 0 else { throw InputFile.openError(path, errno) }
-    var status = stat()
-    guard fstat(opened, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
-      close(opened)
-      throw CommandError(.noInput, "\(path): is a directory; give a file in it")
-    }
-    name = path
-    descriptor = opened
+    name = path == "-" ? "standard input" : path
+    descriptor = try InputFile.open(path, name)
   }
 
-  deinit {
-    if descriptor != STDIN_FILENO { close(descriptor) }
+  private static func open(_ path: String, _ name: String) throws(CommandError) -> Descriptor {
+    do throws(Errno) {
+      let descriptor =
+        path == "-" ? try Descriptor.duplicate(of: STDIN_FILENO) : try Descriptor.open(path, O_RDONLY)
+      if try descriptor.status().kind == S_IFDIR { throw Errno(EISDIR) }
+      return descriptor
+    } catch {
+      throw refusal(name, error)
+    }
   }
 
   /// Fills the buffer as far as bytes are there, waiting for the first. Zero at the end.
   func read(into buffer: inout [UInt8]) throws(CommandError) -> Int {
     while true {
-      let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-      if count >= 0 { return count }
-      let code = errno
-      guard code == EINTR else { throw CommandError(.io, "\(name): cannot be read: \(describe(code))") }
+      do throws(Errno) {
+        switch try descriptor.read(into: &buffer) {
+        case .bytes(let count): return count
+        case .end: return 0
+        case .wouldBlock: try waitUntilReadable()
+        }
+      } catch {
+        throw CommandError(.io, "\(name): cannot be read: \(error)")
+      }
     }
   }
 
-  private static func openError(_ path: String, _ code: Int32) -> CommandError {
-    switch code {
+  /// Standard input may have been set not to wait by somebody who had it before.
+  private func waitUntilReadable() throws(Errno) {
+    var entry = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+    _ = try Errno.retrying { poll(&entry, 1, -1) }
+  }
+
+  private static func refusal(_ path: String, _ error: Errno) -> CommandError {
+    switch error.code {
     case ENOENT, ENOTDIR: CommandError(.noInput, "\(path): no such file; check the path")
+    case EISDIR: CommandError(.noInput, "\(path): is a directory; give a file in it")
     case EACCES, EPERM:
       CommandError(.permission, "\(path): permission denied; run as a user who may read it, or change its mode")
-    default: CommandError(.noInput, "\(path): cannot be opened: \(describe(code))")
+    default: CommandError(.noInput, "\(path): cannot be opened: \(error)")
     }
   }
 }

@@ -5,6 +5,7 @@ import Glibc
 import LocationDaemon
 import Release
 import ServiceManager
+import SystemCalls
 
 /// The program from its arguments to its exit code.
 enum Program {
@@ -65,12 +66,7 @@ enum Program {
   }
 
   private static func write(_ text: String, to descriptor: Int32) {
-    var rest = ArraySlice(text.utf8)
-    while !rest.isEmpty {
-      let written = Array(rest).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      // Whoever does not read this does not want it.
-      guard written > 0 else { return }
-      rest = rest.dropFirst(written)
-    }
+    // Whoever does not read this does not want it.
+    try? Descriptor.write(Array(text.utf8), to: descriptor)
   }
 }
