@@ -36,10 +36,10 @@ setup-test:
 demo: setup-build build ## Drives a simulated vehicle against the local Fleet Engine; SECONDS=20 ends by itself.
 	@scripts/demo.sh $(BIN) $(SECONDS)
 
-test: setup-build ## Runs the tests.
+test: setup ## Runs the tests.
 	swift test $(SWIFT_FLAGS)
 
-sanitize: setup-build ## Runs the tests with the address sanitizer.
+sanitize: setup ## Runs the tests with the address sanitizer.
 	@scripts/sanitize.sh
 
 check: setup lint arrows ## What CI runs.
