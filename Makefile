@@ -46,6 +46,7 @@ check: setup lint arrows ## What CI runs.
 	$(MAKE) test SWIFT_FLAGS="-Xswiftc -warnings-as-errors"
 	$(MAKE) sanitize unit
 	$(MAKE) build interop
+	$(MAKE) fuzz SECONDS=10
 
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
