@@ -145,6 +145,7 @@ let package = Package(
     tests(
       "SerialSourceTests",
       ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting", "CPseudoTerminal"]),
+    tests("FilterScore", coreModules),
   ],
   cxxLanguageStandard: .cxx17
 )

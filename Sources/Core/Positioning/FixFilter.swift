@@ -49,38 +49,39 @@ package struct FixFilter: Sendable {
   package static let agreement = 5
   /// And over how long: old fixes that come in one burst agree with each other as well.
   private static let agreementTime = Duration.seconds(3)
+  /// The same for a vehicle faster than `maxSpeed`, on a train say: places and speeds have to bear each other out.
+  private static let fastAgreement = 10
+  private static let fastAgreementTime = Duration.seconds(9)
 
   /// How far a stamp may run ahead of elapsed time: receivers and loops hold sentences back for a while, and then do not.
   private static let tolerance = Duration.seconds(3)
 
-  private struct Reference {
-    var coordinate: Coordinate
-    var accuracy: Double
-    var time: Timestamp
-    var at: BootInstant
-    /// What elapsed time must be added to, to give the stamps: by the fixes that came with the least delay.
-    var lead: Duration
-
-    init(_ fix: Fix, time: Timestamp, at: BootInstant) {
-      coordinate = fix.coordinate
-      accuracy = fix.horizontalAccuracy ?? 15
-      self.time = time
-      self.at = at
-      lead = time - Timestamp(milliseconds: 0) - (at - .boot)
-    }
-  }
+  /// A receiver that has just found satellites again is wrong at first: after a gap so long a fix needs a second that agrees.
+  private static let gap = Duration.seconds(5)
+  /// A receiver that gives fixes more rarely than this has no gaps that mean anything.
+  private static let closePeriod = Duration.seconds(2)
+  /// For how long after a gap fixes that do not agree are refused at most.
+  private static let settlingTime = Duration.seconds(3)
 
   /// Fixes that were refused for their time or place, and agree with each other.
   private struct Challenge {
-    var first: Reference
-    var last: Reference
+    var first: FixReference
+    var last: FixReference
     var count = 1
+    /// Whether the speeds and headings that were told explain the way between them.
+    var isExplained = true
   }
 
   private var configuration: Configuration
   /// The last fix that was believed.
-  private var reference: Reference?
+  private var reference: FixReference?
   private var challenge: Challenge?
+  /// The first and the last fix after a gap, while none is believed.
+  private var settling: (first: FixReference, last: FixReference)?
+  /// When the last fix of good quality came, believed or not.
+  private var lastArrival = BootInstant.boot
+  private var freeze = FreezeDetector()
+  private var trust = MotionTrust()
 
   package init(_ configuration: Configuration) {
     self.configuration = configuration
@@ -94,23 +95,27 @@ package struct FixFilter: Sendable {
   /// Judges one fix, which arrived at `now`.
   package mutating func judge(_ fix: Fix, at now: Moment) -> Result<Accepted, FixRejection> {
     if let rejection = quality(of: fix) { return .failure(rejection) }
+    let silence = now.boot - lastArrival
+    lastArrival = now.boot
     let time: Timestamp
     switch settledTime(of: fix, at: now) {
     case .success(let settled): time = settled
     case .failure(let rejection): return .failure(rejection)
     }
-    var candidate = Reference(fix, time: time, at: now.boot)
-    if let reference {
-      let rejection = contradiction(of: candidate, to: reference)
-      if let rejection {
-        guard overrules(candidate, reference, after: rejection) else { return .failure(rejection) }
-      } else {
-        // Clocks drift apart; a part in a thousand is more than any does.
-        candidate.lead = max(candidate.lead, reference.lead - (candidate.at - reference.at) / 1000)
-      }
+    var candidate = FixReference(fix, time: time, at: now.boot)
+    freeze.observe(candidate)
+    if let rejection = contradiction(of: candidate) {
+      guard overrules(candidate, after: rejection) else { return .failure(rejection) }
+    } else if let reference {
+      guard hasSettled(candidate, since: reference, after: silence) else { return .failure(.unsettled) }
+      trust.note(isExplained: candidate.follows(reference))
+      candidate.period = candidate.time - (settling?.last.time ?? reference.time)
+      // Clocks drift apart; a part in a thousand is more than any does.
+      candidate.lead = max(candidate.lead, reference.lead - (candidate.at - reference.at) / 1000)
     }
     reference = candidate
     challenge = nil
+    settling = nil
     return .success(Accepted(fix: fix, time: time))
   }
 
@@ -121,7 +126,6 @@ package struct FixFilter: Sendable {
     if let accuracy = fix.horizontalAccuracy, accuracy > configuration.maxAccuracy { return .inaccurate }
     if let hdop = fix.hdop, hdop > configuration.maxHDOP { return .diluted }
     if let satellites = fix.satellites, satellites < configuration.minSatellites { return .fewSatellites }
-    if let speed = fix.speed, speed > configuration.maxSpeed { return .impossibleSpeed }
     return nil
   }
 
@@ -141,30 +145,36 @@ package struct FixFilter: Sendable {
 
   // MARK: - The fix against what is known
 
-  private func contradiction(of candidate: Reference, to reference: Reference) -> FixRejection? {
-    if candidate.time == reference.time, candidate.coordinate == reference.coordinate { return .duplicate }
-    if candidate.time <= reference.time { return .outOfOrder }
-    if !configuration.keepsTimes {
-      if candidate.lead - reference.lead > FixFilter.tolerance { return .future }
-      if reference.lead - candidate.lead > configuration.maxAge { return .stale }
-    }
-    return isReachable(candidate, from: reference) ? nil : .impossibleSpeed
+  /// Metres per second: `maxSpeed`, unless a faster vehicle has been believed.
+  private var speedLimit: Double {
+    guard let speed = reference?.speed, speed > configuration.maxSpeed else { return configuration.maxSpeed }
+    return speed * 1.2
   }
 
-  private func isReachable(_ candidate: Reference, from reference: Reference) -> Bool {
-    let seconds = (candidate.time - reference.time).inSeconds
-    let distance = reference.coordinate.distance(to: candidate.coordinate)
-    let slack = 2 * (reference.accuracy + candidate.accuracy)
-    return distance - slack <= configuration.maxSpeed * max(seconds, 0)
+  private func contradiction(of candidate: FixReference) -> FixRejection? {
+    if let reference {
+      if candidate.time == reference.time, candidate.coordinate == reference.coordinate { return .duplicate }
+      if candidate.time <= reference.time { return .outOfOrder }
+      if !configuration.keepsTimes {
+        if candidate.lead - reference.lead > FixFilter.tolerance { return .future }
+        if reference.lead - candidate.lead > configuration.maxAge { return .stale }
+      }
+    }
+    if let speed = candidate.speed, speed > speedLimit { return .impossibleSpeed }
+    if let reference, !candidate.isReachable(from: reference, at: speedLimit) { return .impossibleSpeed }
+    if freeze.isFrozen { return .frozen }
+    if let reference, trust.isGiven, !candidate.follows(reference) { return .jump }
+    return nil
   }
 
   /// Whether this refused fix, with those refused before it, is more to be believed than the reference.
-  private mutating func overrules(
-    _ candidate: Reference, _ reference: Reference, after rejection: FixRejection
-  ) -> Bool {
-    if rejection == .duplicate { return false }
+  private mutating func overrules(_ candidate: FixReference, after rejection: FixRejection) -> Bool {
+    // Neither says anything that the reference did not.
+    if rejection == .duplicate || rejection == .frozen { return false }
     // What is only a little late will be past the reference soon: no need to go back in time for it.
-    if rejection == .outOfOrder, !configuration.keepsTimes, reference.lead - candidate.lead <= configuration.maxAge {
+    if rejection == .outOfOrder, !configuration.keepsTimes, let reference,
+      reference.lead - candidate.lead <= configuration.maxAge
+    {
       return false
     }
     guard var challenge, agrees(candidate, with: challenge) else {
@@ -172,38 +182,39 @@ package struct FixFilter: Sendable {
       return false
     }
     if candidate.time != challenge.last.time { challenge.count += 1 }
+    if !candidate.follows(challenge.last) { challenge.isExplained = false }
     challenge.last = candidate
     self.challenge = challenge
-    return challenge.count >= FixFilter.agreement
-      && (configuration.keepsTimes || candidate.at - challenge.first.at >= FixFilter.agreementTime)
+    let isFast = (candidate.speed ?? 0) > speedLimit
+    let duration = isFast ? FixFilter.fastAgreementTime : FixFilter.agreementTime
+    guard challenge.count >= (isFast ? FixFilter.fastAgreement : FixFilter.agreement),
+      configuration.keepsTimes || candidate.at - challenge.first.at >= duration, challenge.isExplained || !isFast
+    else { return false }
+    trust.note(isExplained: challenge.isExplained)
+    return true
   }
 
-  private func agrees(_ candidate: Reference, with challenge: Challenge) -> Bool {
-    guard candidate.time >= challenge.last.time, isReachable(candidate, from: challenge.last) else { return false }
+  private func agrees(_ candidate: FixReference, with challenge: Challenge) -> Bool {
+    guard candidate.time >= challenge.last.time, candidate.isReachable(from: challenge.last, at: speedLimit) else {
+      return false
+    }
     let difference = candidate.lead - challenge.first.lead
     return configuration.keepsTimes || (difference <= FixFilter.tolerance && difference >= .zero - FixFilter.tolerance)
   }
-}
 
-extension Timestamp {
-  /// A GPS week counter of ten bits starts anew every 1024 weeks; a receiver that has not noticed tells a date so much
-  /// too early. A date before `floor` cannot be, and moves forward by whole steps until it can.
-  package func afterRollover(notBefore floor: Timestamp) -> Timestamp {
-    let step: Int64 = 1024 * 7 * 86_400_000
-    guard milliseconds < floor.milliseconds else { return self }
-    let (gap, overflow) = floor.milliseconds.subtractingReportingOverflow(milliseconds)
-    guard !overflow, gap <= .max - step else { return self }
-    let steps = gap / step + (gap % step == 0 ? 0 : 1)
-    let (moved, tooFar) = milliseconds.addingReportingOverflow(steps * step)
-    return tooFar ? self : Timestamp(milliseconds: moved)
-  }
-
-  /// The moment with this time of day that is nearest to this one: at most twelve hours away.
-  package func nearest(millisecondsOfDay: Int64) -> Timestamp {
-    let day: Int64 = 86_400_000
-    var offset = (millisecondsOfDay - self.millisecondsOfDay) % day
-    if offset > day / 2 { offset -= day }
-    if offset < -day / 2 { offset += day }
-    return self + .milliseconds(offset)
+  /// Whether a fix that contradicts nothing may be believed at once, or needs another after a gap.
+  private mutating func hasSettled(
+    _ candidate: FixReference, since reference: FixReference, after silence: Duration
+  ) -> Bool {
+    guard let settling else {
+      guard !configuration.keepsTimes, silence >= FixFilter.gap, let period = reference.period,
+        period <= FixFilter.closePeriod
+      else { return true }
+      self.settling = (candidate, candidate)
+      return false
+    }
+    if candidate.time > settling.last.time, candidate.isReachable(from: settling.last, at: speedLimit), candidate.follows(settling.last) { return true }
+    self.settling = (settling.first, candidate)
+    return candidate.at - settling.first.at >= FixFilter.settlingTime
   }
 }

@@ -24,6 +24,12 @@ package enum FixRejection: String, Error, Sendable, CaseIterable {
   case future
   /// To be there, or by its own account, the vehicle would have to be faster than `filter.max_speed`.
   case impossibleSpeed
+  /// Away from where the speed and heading that were told have taken the vehicle.
+  case jump
+  /// The same place to the last digit, with a speed that would have taken the vehicle elsewhere.
+  case frozen
+  /// The first after a gap, when a receiver is wrong most often: the next one that agrees with it is believed.
+  case unsettled
 
   /// What it means, for a person.
   package var explanation: String {
@@ -39,6 +45,9 @@ package enum FixRejection: String, Error, Sendable, CaseIterable {
     case .stale: "older than filter.max_age"
     case .future: "its time is ahead of elapsed time"
     case .impossibleSpeed: "faster than filter.max_speed"
+    case .jump: "away from where its speed and heading have taken the vehicle"
+    case .frozen: "the receiver repeats one place while it tells a speed"
+    case .unsettled: "the first after a gap, and waits for a second that agrees"
     }
   }
 }

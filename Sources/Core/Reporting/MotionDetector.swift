@@ -6,6 +6,7 @@ import Timekeeping
 ///
 /// Parked after ten seconds under 0.7 m/s, moving again after three seconds at 1.5 m/s or more: the gap between the two is
 /// what a receiver's noise cannot cross. A receiver that tells no speed is judged by the distance covered in ten seconds.
+/// Whatever the speed, a vehicle that has been far from where it was parked for three seconds is parked there no longer.
 package struct MotionDetector: Sendable {
   package enum State: Equatable, Sendable {
     case moving
@@ -17,13 +18,19 @@ package struct MotionDetector: Sendable {
   package static let parkedAfter = Duration.seconds(10)
   package static let movingFrom = 1.5
   package static let movingAfter = Duration.seconds(3)
+  /// Metres from the parked place that no drift explains, if three times the accuracy does not either.
+  package static let leastEscape = 30.0
 
   package private(set) var state = State.moving
   /// Since when the speed has spoken for the other state.
   private var changingSince: Timestamp?
+  /// Since when the vehicle has been too far from its place to be parked there.
+  private var awaySince: Timestamp?
   /// Positions of the last seconds, for receivers that tell no speed.
   private var trail: [(time: Timestamp, coordinate: Coordinate)] = []
   private var lastHeading: Double?
+  /// Whether the receiver told that it stood while it went away: then its places tell the speed, until it tells one.
+  private var isSpeedRefuted = false
 
   package init() {}
 
@@ -31,31 +38,42 @@ package struct MotionDetector: Sendable {
   ///
   /// - Returns: true when the vehicle has just stopped, or just set off.
   package mutating func observe(_ fix: FixFilter.Accepted) -> Bool {
-    guard let speed = fix.fix.speed ?? coveredSpeed(fix) else { return false }
-    switch state {
-    case .moving:
-      if speed >= MotionDetector.parkedBelow, let heading = fix.fix.heading { lastHeading = heading }
-      guard hasLasted(speed < MotionDetector.parkedBelow, for: MotionDetector.parkedAfter, at: fix.time) else {
-        return false
-      }
-      state = .parked(fix.fix.coordinate, heading: lastHeading ?? fix.fix.heading)
-    case .parked:
-      guard hasLasted(speed >= MotionDetector.movingFrom, for: MotionDetector.movingAfter, at: fix.time) else {
-        return false
-      }
+    if let speed = fix.fix.speed, speed >= MotionDetector.movingFrom { isSpeedRefuted = false }
+    let told = (isSpeedRefuted ? nil : fix.fix.speed) ?? coveredSpeed(fix)
+    if case .parked(let place, _) = state {
+      let isSettingOff = MotionDetector.hasLasted(
+        told ?? 0 >= MotionDetector.movingFrom, for: MotionDetector.movingAfter, at: fix.time, since: &changingSince)
+      let isAway = MotionDetector.hasLasted(
+        isAway(fix.fix, from: place), for: MotionDetector.movingAfter, at: fix.time, since: &awaySince)
+      guard isSettingOff || isAway else { return false }
+      if !isSettingOff, let speed = fix.fix.speed, speed < MotionDetector.parkedBelow { isSpeedRefuted = true }
       state = .moving
+    } else {
+      guard let speed = told else { return false }
+      if speed >= MotionDetector.parkedBelow, let heading = fix.fix.heading { lastHeading = heading }
+      let isStanding = MotionDetector.hasLasted(
+        speed < MotionDetector.parkedBelow, for: MotionDetector.parkedAfter, at: fix.time, since: &changingSince)
+      guard isStanding else { return false }
+      state = .parked(fix.fix.coordinate, heading: lastHeading ?? fix.fix.heading)
     }
     changingSince = nil
+    awaySince = nil
     return true
   }
 
-  private mutating func hasLasted(_ holds: Bool, for duration: Duration, at time: Timestamp) -> Bool {
+  private func isAway(_ fix: Fix, from place: Coordinate) -> Bool {
+    place.distance(to: fix.coordinate) > max(MotionDetector.leastEscape, 3 * (fix.horizontalAccuracy ?? 0))
+  }
+
+  private static func hasLasted(
+    _ holds: Bool, for duration: Duration, at time: Timestamp, since start: inout Timestamp?
+  ) -> Bool {
     guard holds else {
-      changingSince = nil
+      start = nil
       return false
     }
-    guard let since = changingSince, since <= time else {
-      changingSince = time
+    guard let since = start, since <= time else {
+      start = time
       return false
     }
     return time - since >= duration

@@ -16,6 +16,7 @@ struct NMEAAssembler {
   private var cadence = NMEACadence()
   private var calendar = NMEACalendar()
   private var patience = shortestPatience
+  /// When the last sentence, or a part of one, came.
   private var lastSentence: BootInstant?
   /// When the open epoch's last sentence came.
   private var arrival = BootInstant.boot
@@ -29,6 +30,12 @@ struct NMEAAssembler {
   var deadline: BootInstant? {
     guard epoch.hasPosition, let lastSentence else { return nil }
     return lastSentence + patience
+  }
+
+  /// A part of a sentence came: on a slow line a whole one takes longer than any silence.
+  mutating func hear(at now: BootInstant) {
+    guard let lastSentence, now - lastSentence < patience else { return }
+    self.lastSentence = now
   }
 
   /// Takes a sentence.

@@ -69,6 +69,7 @@ package struct NMEADecoder {
         index = next
       case .partial:
         framing.hold(bytes, from: index)
+        assembler.hear(at: now)
         index = bytes.count
       }
     }
@@ -118,6 +119,7 @@ package struct NMEADecoder {
       next = unread - before
     case .partial:
       isPartial = true
+      assembler.hear(at: now)
     }
     framing.putBack(&line, keeping: isPartial)
     swap(&line, &scratch)

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Positioning
+import Reporting
+import Timekeeping
+
+/// How the filter did on drives with one trouble.
+///
+/// A fix is bad when it is further from the truth than 50 m and than three times what it claims, or when its time is wrong
+/// and stays so. Every other is good.
+struct Score: Equatable {
+  private(set) var good = 0
+  private(set) var bad = 0
+  private(set) var badPassed = 0
+  private(set) var goodRefused = 0
+  /// Good fixes refused in a row, at most. Seconds.
+  private(set) var longestSilence = 0
+  /// How often a vehicle was said to stop or to set off.
+  private(set) var turns = 0
+  /// Metres: the largest error of a place that was held or passed on, where a good fix was given.
+  private(set) var largestError = 0.0
+
+  /// Drives with every seed.
+  init(_ trouble: Trouble, seeds: Range<UInt64>) {
+    for seed in seeds { drive(trouble, seed: seed) }
+  }
+
+  private mutating func drive(_ trouble: Trouble, seed: UInt64) {
+    var drive = TrueDrive(trouble.drive, seed: seed &* 3 &+ 1)
+    var receiver = FaultyReceiver(trouble, seed: seed &* 7 &+ 5)
+    var filter = FixFilter(FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200)))
+    var policy = ReportingPolicy(ReportingPolicy.Configuration())
+    var silence = 0
+    for second in 0..<trouble.duration {
+      drive.advance()
+      guard second % trouble.period == 0, let fix = receiver.fix(drive.state, second: second) else { continue }
+      let boot = BootInstant.boot + .seconds(second)
+      let truth = FaultyReceiver.start + .seconds(second)
+      let limit = max(50, 3 * (fix.horizontalAccuracy ?? 0))
+      let isRightTime = fix.timestamp?.afterRollover(notBefore: Timestamp(seconds: 1_795_219_200)) == truth
+      let isGood = isRightTime && FaultyReceiver.error(of: fix.coordinate, drive.state) <= limit
+      if isGood { good += 1 } else { bad += 1 }
+      switch filter.judge(fix, at: Moment(boot: boot, wall: truth)) {
+      case .success(let accepted):
+        let wasParked = policy.isParked
+        policy.observe(accepted, at: boot)
+        if policy.isParked != wasParked { turns += 1 }
+        if !isGood || accepted.time != truth {
+          badPassed += 1
+        } else if let newest = policy.newest {
+          largestError = max(largestError, FaultyReceiver.error(of: newest.coordinate, drive.state))
+        }
+        silence = 0
+      case .failure:
+        guard isGood else { continue }
+        goodRefused += 1
+        silence += trouble.period
+        longestSilence = max(longestSilence, silence)
+      }
+    }
+  }
+
+  /// Bad fixes that pass, of all bad ones; 0 to 1.
+  var passedShare: Double { bad == 0 ? 0 : Double(badPassed) / Double(bad) }
+  /// Good fixes refused, of all good ones; 0 to 1.
+  var refusedShare: Double { good == 0 ? 0 : Double(goodRefused) / Double(good) }
+}

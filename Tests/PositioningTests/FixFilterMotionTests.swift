@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Testing
+import Timekeeping
+
+/// What the filter makes of the way from one fix to the next.
+@Suite struct FixFilterMotionTests {
+  private static let start = Timestamp(seconds: 1_796_083_200)
+
+  /// A vehicle that goes north, and a filter that judges what its receiver tells.
+  private struct Road {
+    var filter = FixFilter(FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200)))
+    /// Metres.
+    var north = 0.0
+
+    /// The reason for refusing the fix of that second, after so many metres of way; nil when it is believed.
+    mutating func drive(
+      _ second: Double, by metres: Double, speed: Double?, aside: Double = 0, accuracy: Double? = 4
+    ) throws -> FixRejection? {
+      north += metres
+      let coordinate = try #require(Coordinate(latitude: 48 + north / 111_200, longitude: 11 + aside / 74_600))
+      let milliseconds = Duration.milliseconds(Int64(second * 1000))
+      var fix = Fix(coordinate: coordinate, time: .utc(start + milliseconds))
+      fix.speed = speed
+      fix.heading = speed.map { _ in 0 }
+      fix.horizontalAccuracy = accuracy
+      switch filter.judge(fix, at: Moment(boot: .boot + milliseconds, wall: start)) {
+      case .success: return nil
+      case .failure(let rejection): return rejection
+      }
+    }
+
+    /// One fix a second.
+    mutating func drive(_ seconds: Range<Int>, by metres: Double, speed: Double?) throws -> [FixRejection?] {
+      try seconds.map { try drive(Double($0), by: metres, speed: speed) }
+    }
+  }
+
+  @Test("a frozen receiver is refused as soon as its speed would have taken the vehicle 30 m, and believed when it thaws")
+  func frozen() throws {
+    var road = Road()
+    #expect(try road.drive(0..<5, by: 14, speed: 14).allSatisfy { $0 == nil })
+    #expect(try road.drive(5..<25, by: 0, speed: 14) == [nil, nil] + Array(repeating: .frozen, count: 18))
+    #expect(try road.drive(25, by: 294, speed: 14) == nil)
+  }
+
+  @Test("a parked receiver that repeats its place exactly is not frozen", arguments: [0, 0.5, 1.9, nil])
+  func staticNavigation(speed: Double?) throws {
+    var road = Road()
+    #expect(try road.drive(0..<600, by: 0, speed: speed).allSatisfy { $0 == nil })
+  }
+
+  @Test("a coarse receiver that moves in steps of 18 m is not frozen", arguments: [2.0, 5, 14])
+  func coarse(speed: Double) throws {
+    var road = Road()
+    var way = 0.0
+    for second in 0..<60 {
+      way += speed
+      let step = (way / 18.5).rounded(.down) * 18.5 - road.north
+      #expect(try road.drive(Double(second), by: step, speed: speed) == nil)
+    }
+  }
+
+  @Test("bursts of two to four fixes aside are jumps, whatever they claim, and what follows is believed", arguments: 2...4)
+  func bursts(length: Int) throws {
+    var road = Road()
+    for round in 0..<20 {
+      for second in 0..<20 {
+        let isAside = second >= 20 - length
+        let judged = try road.drive(
+          Double(round * 20 + second), by: 14, speed: 14, aside: isAside ? 80 : 0)
+        #expect(judged == (isAside ? .jump : nil), "second \(second) of round \(round)")
+      }
+    }
+  }
+
+  @Test("hard braking, a start and a standstill are no jumps")
+  func braking() throws {
+    var road = Road()
+    var speed = 30.0
+    for second in 0..<60 {
+      let before = speed
+      speed = second < 20 ? 30 : second < 24 ? speed - 7.5 : second < 40 ? 0 : min(speed + 4, 30)
+      #expect(try road.drive(Double(second), by: (before + speed) / 2, speed: speed) == nil)
+    }
+  }
+
+  @Test("a receiver that always tells a speed of 0 is refused four fixes, and then heard by its places alone")
+  func zeroSpeed() throws {
+    var road = Road()
+    let judged = try road.drive(0..<120, by: 60, speed: 0)
+    #expect(judged.count { $0 != nil } == 4)
+    #expect(judged.dropFirst(8).allSatisfy { $0 == nil })
+  }
+
+  @Test("ferries and trains are believed", arguments: [25.0, 40, 60, 69])
+  func fast(speed: Double) throws {
+    var road = Road()
+    #expect(try road.drive(0..<300, by: speed, speed: speed).allSatisfy { $0 == nil })
+  }
+
+  @Test("faster than maxSpeed is believed when ten places and speeds bear each other out, and not before")
+  func faster() throws {
+    var road = Road()
+    #expect(try road.drive(0..<10, by: 60, speed: 60).allSatisfy { $0 == nil })
+    let judged = try road.drive(10..<100, by: 83, speed: 83)
+    #expect(judged.count { $0 == .impossibleSpeed } == 9)
+    #expect(judged.dropFirst(9).allSatisfy { $0 == nil })
+    // It slows down, and the limit is what it was.
+    #expect(try road.drive(100..<130, by: 60, speed: 60).allSatisfy { $0 == nil })
+    #expect(try road.drive(130, by: 83, speed: 83) == .impossibleSpeed)
+  }
+
+  @Test("a speed that the places do not bear out is refused for ever")
+  func wildSpeed() throws {
+    var road = Road()
+    #expect(try road.drive(0..<60, by: 20, speed: 300).allSatisfy { $0 == .impossibleSpeed })
+  }
+
+  @Test("after a tunnel the first fixes are refused until two agree, for three seconds at most")
+  func tunnel() throws {
+    var road = Road()
+    #expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
+    #expect(try road.drive(70, by: 1200, speed: 20, aside: 300) == .unsettled)
+    #expect(try road.drive(71, by: 20, speed: 20, aside: 150) == .unsettled)
+    #expect(try road.drive(72, by: 20, speed: 20, aside: 10) == .unsettled)
+    #expect(try road.drive(73, by: 20, speed: 20) == nil)
+    #expect(try road.drive(74..<80, by: 20, speed: 20).allSatisfy { $0 == nil })
+    // Fixes that never agree do not keep it waiting.
+    let wild = try [140.0, 141, 142, 143].map { try road.drive($0, by: 20, speed: 20, aside: $0 == 141 || $0 == 143 ? 500 : 0) }
+    #expect(wild == [.unsettled, .unsettled, .unsettled, nil])
+  }
+
+  @Test("a first fix after a gap that tells how poor it is does not hinder the way back onto the road")
+  func poorAfterGap() throws {
+    var road = Road()
+    #expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
+    #expect(try road.drive(40, by: 620, speed: 20, aside: 150, accuracy: 160) == .inaccurate)
+    #expect(try road.drive(41, by: 20, speed: 20, aside: 110, accuracy: 90) == .unsettled)
+    #expect(try road.drive(42, by: 20, speed: 20, aside: 60, accuracy: 50) == nil)
+    #expect(try road.drive(43, by: 20, speed: 20, aside: 0, accuracy: 5) == nil)
+  }
+
+  @Test("a receiver with a fix every ten seconds has no gaps")
+  func slow() throws {
+    var road = Road()
+    for index in 0..<50 { #expect(try road.drive(Double(index * 10), by: 140, speed: 14) == nil) }
+  }
+
+  @Test("ten fixes a second are judged as one is: three seconds aside are a jump")
+  func tenHertz() throws {
+    var road = Road()
+    for index in 0..<300 {
+      let isAside = (100..<129).contains(index)
+      let judged = try road.drive(Double(index) / 10, by: 1.4, speed: 14, aside: isAside ? 150 : 0)
+      #expect(judged == (isAside ? .jump : nil), "\(index)")
+    }
+  }
+}
