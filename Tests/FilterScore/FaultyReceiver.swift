@@ -98,7 +98,9 @@ struct FaultyReceiver {
     // As many small ones as large ones.
     var size = least
     let steps = 64 * random.unit()
-    for _ in 0..<Int(steps) { size *= trouble == .jump || trouble == .burst || trouble == .noSpeedBurst ? 1.056 : 1.0255 }
+    for _ in 0..<Int(steps) {
+      size *= trouble == .jump || trouble == .burst || trouble == .noSpeedBurst ? 1.056 : 1.0255
+    }
     size = min(size, most)
     let direction = Trigonometry.rotation(degrees: 360 * random.unit())
     offset = (size * direction.sine, size * direction.cosine)

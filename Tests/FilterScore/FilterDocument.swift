@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Positioning
+import Reporting
 
 /// `docs/filter.md`, made of the code and of what it scored.
 enum FilterDocument {
@@ -37,7 +38,7 @@ enum FilterDocument {
       * **Jump.** A speed comes from the Doppler shift and is right when the place is not. A fix is refused if it is further from
         the last than the higher of both speeds and 4 m/s² allow; or, within 5 s and from 3 m/s on, if it is further from where
         speed and heading lead than 2.5 m × (seconds)². Beyond that it may be off by twice the sum of both accuracies, at least
-        30 m. A receiver whose speeds are refuted by its own places has no say in this until they have been right for a minute or more.
+        30 m. A receiver whose speeds are refuted by its own places has no say in this until they have been right for 64 fixes, and for twice as many each time.
       * **Frozen.** The same place to the last digit, while the speeds told, of 2 m/s or more, add up to 30 m. A parked
         receiver that repeats its place exactly tells a speed near 0, and is believed.
       * **After a gap** of 5 s or more in a stream of at least a fix every 2 s, the first fix waits for a second that agrees with
@@ -45,8 +46,8 @@ enum FilterDocument {
       * **Fast.** On a ferry or a train there is no road, and nothing asks for one. A vehicle faster than `max_speed` is refused
         until ten fixes in a row, over 9 s, have places and speeds that bear each other out; then it is believed for as long as
         it is so fast.
-      * **Parked.** Not refused, but held still: under \(tenths(0.7)) m/s for 10 s a vehicle is parked, and its place is locked. It is released
-        at \(tenths(1.5)) m/s for 3 s; or, at any speed and without one, when it has been 30 m and three times the accuracy away for 3 s.
+      * **Parked.** Not refused, but held still: under \(tenths(MotionDetector.parkedBelow)) m/s for 10 s a vehicle is parked, and its place is locked. It is released
+        at \(tenths(MotionDetector.movingFrom)) m/s for 3 s; or, at any speed and without one, when it has been 30 m and three times the accuracy away for 3 s.
 
       ## Accuracy
 
@@ -86,8 +87,10 @@ enum FilterDocument {
     }
     return text + """
 
-      What passes of the bad ones is what no receiver's own words speak against: the first 50 to 60 m of a wander between walls that
-      claims 4 m, a jump no larger than what the speed explains, and jumps of a receiver that tells no speed at all.
+      What passes of the bad ones is what the receiver's own words do not speak against: a place that wanders off between walls
+      by less than 30 m a second while 4 m are claimed; an error after a tunnel that fades as slowly; a receiver that froze at a
+      stop, with a speed of 0; small jumps of a receiver that tells no speed. Of a frozen receiver's fixes the good ones that are
+      refused lie within 50 m of the truth by chance.
 
       """
   }

@@ -1,6 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
+import FoundationEssentials
+import Glibc
+import Positioning
 import Testing
 
 @Suite struct FilterScoreTests {
-  @Test("print") func table() { for trouble in Trouble.allCases { let s = Score(trouble, seeds: 0..<20); print(trouble.rawValue, s) } }
+  /// What every drive has to hold: shares of bad fixes passed and of good ones refused, and seconds of good ones refused in
+  /// a row.
+  private struct Bound {
+    var passed = 0.0
+    var refused = 0.0
+    var silence = 0
+  }
+
+  /// About twice what two hundred drives of each score, for these are six.
+  private static func bound(_ trouble: Trouble) -> Bound {
+    switch trouble {
+    case .none, .highway, .ferry, .train, .creeping, .parked, .rollover: Bound()
+    case .future, .past: Bound()
+    // The ten that it takes to believe it.
+    case .fastTrain: Bound(refused: 0.04, silence: 9)
+    case .zeroSpeed: Bound(refused: 0.04, silence: 8)
+    case .jump: Bound(passed: 0.02, refused: 0.005, silence: 8)
+    case .burst: Bound(passed: 0.03, refused: 0.02, silence: 8)
+    case .noSpeedBurst: Bound(passed: 0.5, refused: 0.06, silence: 10)
+    // One fix in ten thousand is worse than three deviations, and told as it is.
+    case .honestCanyon: Bound(passed: 1, refused: 0.001, silence: 4)
+    case .falseCanyon: Bound(passed: 1, refused: 0.08, silence: 10)
+    // A receiver that froze near the vehicle's next stop is refused all the same.
+    case .frozen: Bound(passed: 0.15, refused: 0.02, silence: 20)
+    case .zero: Bound(refused: 0.005, silence: 1)
+    case .honestTunnel: Bound(refused: 0.02, silence: 6)
+    case .falseTunnel: Bound(passed: 0.6, refused: 0.02, silence: 6)
+    }
+  }
+
+  @Test("few bad fixes pass, few good ones are refused, and never for long", arguments: Trouble.allCases)
+  func bounds(trouble: Trouble) {
+    let score = Score(trouble, seeds: 1000..<1006)
+    let bound = FilterScoreTests.bound(trouble)
+    #expect(score.passedShare <= bound.passed, "\(score)")
+    #expect(score.refusedShare <= bound.refused, "\(score)")
+    #expect(score.longestSilence <= bound.silence, "\(score)")
+  }
+
+  @Test("every reason has an explanation and advice that fit a table", arguments: FixRejection.allCases)
+  func reasons(reason: FixRejection) {
+    #expect(reason.explanation.count >= 10 && !reason.explanation.hasSuffix("."))
+    #expect(reason.advice.count >= 30 && reason.advice.hasSuffix("."))
+    #expect(!(reason.explanation + reason.advice).contains { $0 == "|" || $0 == "\n" })
+  }
+
+  @Test("docs/filter.md is what the code says; UPDATE_GOLDENS=1 writes it, FILTER_SCORE=1 checks the scores too")
+  func document() throws {
+    let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    let path = "/\(root)/docs/filter.md"
+    let isUpdating = getenv("UPDATE_GOLDENS") != nil
+    guard isUpdating || getenv("FILTER_SCORE") != nil else {
+      #expect(try String(contentsOfFile: path, encoding: .utf8).hasPrefix(FilterDocument.beginning))
+      return
+    }
+    let table = Trouble.allCases.map { ($0, Score($0, seeds: FilterDocument.seeds)) }
+    let text = FilterDocument.beginning + FilterDocument.scores(table)
+    print(FilterDocument.scores(table))
+    if isUpdating { try text.write(toFile: path, atomically: true, encoding: .utf8) }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+  }
 }

@@ -93,6 +93,8 @@ import Timekeeping
     #expect(denied.events == [.backfillRefused])
     #expect(fixture.tell(.deadline, at: 13.2).brief == ["send 4"])
     #expect(fixture.tell(.updateEnded(id: 4, AgentFixture.accepted), at: 13.3).events.contains(.online))
+    // After a gap the first fix waits for another.
+    #expect(try fixture.drive(to: 23).brief.isEmpty)
     #expect(try fixture.drive(to: 24).brief == ["send 5"])
     #expect(fixture.agent.statistics.tokenFetches == 1)
     #expect(fixture.agent.delivery.backlog.count == 1)

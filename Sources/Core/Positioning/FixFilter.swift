@@ -213,7 +213,11 @@ package struct FixFilter: Sendable {
       self.settling = (candidate, candidate)
       return false
     }
-    if candidate.time > settling.last.time, candidate.isReachable(from: settling.last, at: speedLimit), candidate.follows(settling.last) { return true }
+    if candidate.time > settling.last.time, candidate.isReachable(from: settling.last, at: speedLimit),
+      candidate.follows(settling.last)
+    {
+      return true
+    }
     self.settling = (settling.first, candidate)
     return candidate.at - settling.first.at >= FixFilter.settlingTime
   }

@@ -9,14 +9,15 @@ extension FixRejection {
     case .noDate:
       "The receiver tells the time of day alone. Switch on RMC or ZDA at the receiver, or set the clock of the box."
     case .inaccurate:
-      "Poor sky: a hall, a narrow street, the first fixes after a tunnel. If it lasts in the open, look at the antenna and its cable."
+      "Poor sky: a hall, a narrow street, the first fixes after a tunnel. If it lasts in the open, look at the antenna."
     case .diluted: "The satellites stand in a bad geometry: part of the sky is hidden. As above."
     case .fewSatellites: "As above; `min_satellites` is off unless it is set."
     case .zeroIsland: "The receiver has no fix and says that it has one. If it lasts, its firmware is at fault."
     case .duplicate: "Harmless: a source that says everything twice, or a receiver whose clock stands still."
     case .outOfOrder:
       "A stamp in the past, or sentences that overtake each other. If it lasts, two receivers write to one port."
-    case .stale: "The line or the box held sentences back. If it lasts, the port is too slow for what the receiver sends."
+    case .stale:
+      "The line or the box held sentences back. If it lasts, the port is too slow for what the receiver sends."
     case .future:
       "One wrong stamp. If all are, they are believed after a few seconds: nothing but the receiver tells the time here."
     case .impossibleSpeed:
