@@ -86,7 +86,7 @@ import Testing
 
   @Test(
     "name servers that say nothing stop neither the loop nor the end",
-    .enabled(if: getuid() == 0, "another resolv.conf wants root and a mount"))
+    .enabled(if: ChildProcess.canMount, "another resolv.conf wants a mount"))
   func deadNameServers() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

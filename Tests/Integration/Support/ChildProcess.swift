@@ -14,6 +14,10 @@ final class ChildProcess {
   static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     .path
 
+  /// Whether a child may have mounts of its own: as root, and not in a chroot.
+  static let canMount =
+    (try? ChildProcess("/usr/bin/unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/mnt"]).finish()) == 0
+
   /// The root of the package.
   static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().path
