@@ -45,7 +45,7 @@ extension Event {
   /// Every event there is. The journal, `docs/journal.md` and the tests read this one table.
   package enum Kind: String, Sendable, CaseIterable {
     case started, stopping, stopped, reloaded, reloadRefused, settingsWarning
-    case sourceOpened, sourceLost, simulatedSource
+    case sourceOpened, sourceLost, sourceChosen, noSourceGood, simulatedSource
     case firstFix, fixLost, fixRegained, fixRejected
     case online, offline, stillOffline, updateAccepted
     case tokenObtained, tokenFailed, tokenRefused
@@ -87,6 +87,16 @@ extension Event {
         (
           "5c13bc241486412880f02a7b10b7c2e7", .warning,
           "The source cannot be opened, ended, or fell silent; it is tried again until it answers. Check the cable, the device name and its permissions."
+        )
+      case .sourceChosen:
+        (
+          "0b7b099a028d47a286ec6c0d2ca3da7f", .notice,
+          "Of several sources another one is used now; says which and why. A preferred one that has failed takes back after it has been good for a while."
+        )
+      case .noSourceGood:
+        (
+          "642d4e765eac4c73b30f5ea6a770ac9d", .warning,
+          "None of several sources gives a position that can be believed; the first that does is used. Says what is wrong with each."
         )
       case .simulatedSource:
         (

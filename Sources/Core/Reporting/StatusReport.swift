@@ -23,6 +23,16 @@ package struct StatusReport: Equatable, Sendable, Encodable {
     package var retryIn: Int64
   }
 
+  package struct Source: Equatable, Sendable, Encodable {
+    package var name: String
+    /// `waiting`, `searching`, `good`, `lost` or `ended`.
+    package var condition: String
+    /// Whether the fixes are from it.
+    package var isUsed: Bool
+    /// Why it is used, or is not.
+    package var explanation: String
+  }
+
   /// The same line as in `systemctl status`.
   package var summary: String
   package var isOnline: Bool
@@ -30,6 +40,8 @@ package struct StatusReport: Equatable, Sendable, Encodable {
   package var source: String?
   /// Why there is none.
   package var sourceTrouble: String?
+  /// All of them in the order of preference, when there are several.
+  package var sources: [Source]?
   package var fix: Fix?
   /// Age of the last accepted update.
   package var lastUpdate: Int64?
@@ -52,6 +64,7 @@ extension VehicleAgent {
     case .reading(let name): report.source = name
     case .lost(let why): report.sourceTrouble = why
     }
+    report.sources = sourceReports
     if let lastFix, policy.newest != nil {
       report.fix = StatusReport.Fix(
         mode: lastFix.mode.rawValue, quality: lastFix.quality.rawValue, satellites: lastFix.satellites,

@@ -9,6 +9,10 @@ extension VehicleAgent {
   /// every local user can read it.
   package func status(at now: BootInstant) -> String {
     var parts = [headline(at: now)]
+    if let sources, sources.sources.count > 1, let used = sources.used {
+      let troubles = sources.troubles(before: used)
+      parts.append("source \(used + 1) of \(sources.sources.count)\(troubles.isEmpty ? "" : " (\(troubles))")")
+    }
     if let fix = lastFix, policy.newest != nil {
       parts.append("fix \(fix.summary), \((now - policy.newestAt).spoken) old\(policy.isParked ? ", parked" : "")")
     }

@@ -46,6 +46,8 @@ package struct VehicleAgent: Sendable {
     case networkUp
     /// The source is being read, or why it is not.
     case source(SourceState)
+    /// What the sources are doing, and which one the fixes are from.
+    case sources(SourceOverview)
     case configure(Configuration)
     /// The recording or route has no more to give: deliver what is owed, then finish.
     case sourceEnded
@@ -95,6 +97,8 @@ package struct VehicleAgent: Sendable {
   package internal(set) var statistics = Statistics()
   var phase = Phase.running
   var source = SourceState.lost("not opened yet")
+  /// Nil as long as nothing is known of them.
+  var sources: SourceOverview?
   var isFixLost = false
   var isOnline = false
   var lastRejection: FixRejection?
@@ -128,6 +132,7 @@ package struct VehicleAgent: Sendable {
       delivery.networkUp(at: now.boot)
       apply(tokens.handle(.networkUp, at: now), at: now, &effects)
     case .source(let state): take(state, &effects)
+    case .sources(let overview): take(overview, &effects)
     case .configure(let configuration): configure(configuration, at: now, &effects)
     case .sourceEnded:
       if phase == .running { phase = .draining(until: now.boot + configuration.drainLimit) }
@@ -187,7 +192,7 @@ package struct VehicleAgent: Sendable {
     effects.append(.event(.fixLost(lastRejection)))
   }
 
-  private mutating func take(_ state: SourceState, _ effects: inout [Effect]) {
+  mutating func take(_ state: SourceState, _ effects: inout [Effect]) {
     guard state != source else { return }
     source = state
     switch state {

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Testing
+import Timekeeping
+
+/// Transcripts: what the sources say, second by second, and whose fix is used.
+@Suite struct SourceSelectorTests {
+  /// A list of sources with one fix a second from those that have the sky.
+  private struct Bench {
+    static let start = Timestamp(seconds: 1_796_083_200)
+
+    var selector: SourceSelector
+    var now = 0
+    /// Indices of the sources that give good fixes, bad fixes (2D with a huge HDOP).
+    var good: Set<Int> = []
+    var bad: Set<Int> = []
+    /// Whose fix was used in each second: `-` for none, a letter for each source, in capitals when the fix is bad.
+    var transcript = ""
+    var hasEnded = false
+
+    init(_ count: Int, silenceTimeout: Duration = .seconds(10)) {
+      selector = SourceSelector(
+        (0..<count).map { SourceSelector.Candidate(label: "s\($0)", silenceTimeout: silenceTimeout) },
+        filter: Bench.filter, at: .boot)
+    }
+
+    static var filter: FixFilter.Configuration {
+      FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200))
+    }
+
+    var moment: Moment {
+      Moment(boot: .boot + .seconds(now), wall: Bench.start + .seconds(now))
+    }
+
+    mutating func tell(_ report: SourceSelector.Report, from index: Int) -> [SourceSelector.Effect] {
+      let effects = selector.handle(.report(report, from: index), at: moment)
+      if effects.contains(.ended) { hasEnded = true }
+      return effects
+    }
+
+    /// Plays so many seconds, and says whose fixes were used in them.
+    @discardableResult
+    mutating func play(_ seconds: Int) throws -> String {
+      let before = transcript.count
+      for _ in 0..<seconds {
+        now += 1
+        if let deadline = selector.nextDeadline, deadline <= moment.boot { _ = selector.handle(.deadline, at: moment) }
+        var letters = ""
+        for index in good.union(bad).sorted() {
+          let letter = ["a", "b", "c"][index]
+          for case .use in tell(.fix(try fix(index)), from: index) {
+            letters += good.contains(index) ? letter : letter.uppercased()
+          }
+        }
+        #expect(letters.count <= 1, "two sources are used in one second: \(letters)")
+        transcript += letters.isEmpty ? "-" : letters
+      }
+      return String(transcript.dropFirst(before))
+    }
+
+    private func fix(_ index: Int) throws -> Fix {
+      // The receivers are a little apart, as on one roof.
+      let place = try #require(Coordinate(latitude: 48 + Double(index) * 0.00001, longitude: 11))
+      var fix = Fix(coordinate: place, time: .utc(Bench.start + .seconds(now)))
+      fix.hdop = good.contains(index) ? 1 : 50
+      return fix
+    }
+
+    var conditions: [SourceOverview.Condition] { selector.overview.sources.map(\.condition) }
+  }
+
+  private func repeated(_ letter: String, _ count: Int) -> String { String(repeating: letter, count: count) }
+
+  @Test("one source alone is used whatever it says, with no deadline")
+  func alone() throws {
+    var bench = Bench(1)
+    _ = bench.tell(.reading("s0 at 9600 baud"), from: 0)
+    bench.bad = [0]
+    #expect(try bench.play(3) == "AAA")
+    bench.bad = []
+    bench.good = [0]
+    #expect(try bench.play(2) == "aa")
+    #expect(bench.selector.nextDeadline == nil)
+    #expect(bench.tell(.ended, from: 0).last == .ended)
+  }
+
+  @Test("the preferred one is used from its first fix, the other is not heard")
+  func preferred() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    #expect(try bench.play(30) == repeated("a", 30))
+    #expect(bench.selector.overview.used == 0)
+  }
+
+  @Test("at the start the next one waits until the preferred has had its silence timeout")
+  func chance() throws {
+    var bench = Bench(2)
+    _ = bench.tell(.reading("s0"), from: 0)
+    bench.good = [1]
+    #expect(try bench.play(12) == "---------bbb")
+    #expect(bench.selector.overview.reason == .best)
+    #expect(bench.selector.overview.troubles(before: 1) == "1: s0 gives no believable position")
+  }
+
+  @Test("at the start a preferred one that is lost has had its chance")
+  func lostAtStart() throws {
+    var bench = Bench(2)
+    _ = bench.tell(.lost("s0: there is no such device"), from: 0)
+    bench.good = [1]
+    #expect(try bench.play(3) == "bbb")
+    #expect(bench.selector.overview.troubles(before: 1) == "1: s0: there is no such device")
+  }
+
+  @Test("silence of the preferred is taken over after its timeout, and taken back after ten seconds of fixes")
+  func takeOver() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    #expect(try bench.play(5) == "aaaaa")
+    bench.good = [1]
+    #expect(try bench.play(12) == "---------bbb")
+    bench.good = [0, 1]
+    // It failed soon after it was chosen: twice ten seconds.
+    #expect(try bench.play(22) == repeated("b", 20) + "aa")
+    #expect(bench.selector.overview.reason == .takenBack(after: .seconds(20)))
+  }
+
+  @Test("a preferred one that worked for long takes back after ten seconds")
+  func takeBack() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(100)
+    _ = bench.tell(.lost("s0: the device is gone"), from: 0)
+    bench.good = [1]
+    // Who is reported lost is not waited for.
+    #expect(try bench.play(5) == "bbbbb")
+    _ = bench.tell(.reading("s0"), from: 0)
+    bench.good = [0, 1]
+    #expect(try bench.play(12) == repeated("b", 10) + "aa")
+  }
+
+  @Test("a preferred one that comes and goes is trusted later each time, and fully after a good while")
+  func flapping() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(5)
+    var waits: [Int] = []
+    for _ in 0..<6 {
+      bench.good = [1]
+      try bench.play(11)
+      bench.good = [0, 1]
+      var wait = 0
+      while try bench.play(1) == "b" { wait += 1 }
+      waits.append(wait)
+    }
+    #expect(waits == [20, 40, 80, 160, 300, 300])
+    try bench.play(400)
+    bench.good = [1]
+    try bench.play(11)
+    bench.good = [0, 1]
+    #expect(try bench.play(11) == repeated("b", 10) + "a")
+  }
+
+  @Test("a fix now and then is not being good: each gap of the silence timeout starts the trial anew")
+  func nowAndThen() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(100)
+    bench.good = [1]
+    try bench.play(11)
+    for _ in 0..<10 {
+      bench.good = [0, 1]
+      #expect(try bench.play(5) == "bbbbb")
+      bench.good = [1]
+      #expect(try bench.play(10) == repeated("b", 10))
+    }
+  }
+
+  @Test("when both are silent the first that comes back is used at once")
+  func bothDead() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(100)
+    bench.good = []
+    try bench.play(30)
+    #expect(bench.selector.overview.used == nil)
+    #expect(bench.selector.nextDeadline == nil)
+    bench.good = [1]
+    #expect(try bench.play(3) == "bbb")
+    bench.good = []
+    _ = bench.tell(.lost("s1 gone"), from: 1)
+    #expect(bench.selector.overview.used == nil)
+    bench.good = [0]
+    #expect(try bench.play(3) == "aaa")
+  }
+
+  @Test("a preferred one whose fixes cannot be believed is as good as silent, and its refusals are told")
+  func quality() throws {
+    var bench = Bench(2)
+    bench.bad = [0]
+    #expect(try bench.play(3) == "AAA")
+    #expect(bench.conditions == [.searching(.diluted), .waiting])
+    bench.good = [1]
+    #expect(try bench.play(9) == "AAAAAAbbb")
+    #expect(
+      bench.selector.overview.troubles(before: 1)
+        == "1: s0 gives no believable position (refused: HDOP worse than filter.max_hdop)")
+    bench.bad = []
+    bench.good = [0, 1]
+    #expect(try bench.play(11) == repeated("b", 10) + "a")
+  }
+
+  @Test("a receiver that repeats itself is not good")
+  func frozen() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(100)
+    bench.good = [1]
+    let place = try #require(Coordinate(latitude: 48, longitude: 11))
+    let same = Fix(coordinate: place, time: .utc(Bench.start + .seconds(100)))
+    var used = ""
+    for _ in 0..<15 {
+      for case .use in bench.tell(.fix(same), from: 0) { used += "a" }
+      used += try bench.play(1)
+    }
+    #expect(used.hasSuffix("bbbb") && used.hasPrefix("a"))
+    #expect(bench.conditions.first == .searching(nil))
+  }
+
+  @Test("a recording that ends in the middle of the list makes room for the next, and the list ends with its last")
+  func ends() throws {
+    var bench = Bench(3)
+    bench.good = [0, 1, 2]
+    #expect(try bench.play(2) == "aa")
+    bench.good = [0, 2]
+    _ = bench.tell(.ended, from: 1)
+    #expect(try bench.play(2) == "aa")
+    bench.good = [2]
+    _ = bench.tell(.ended, from: 0)
+    #expect(try bench.play(2) == "cc")
+    #expect(!bench.hasEnded)
+    _ = bench.tell(.ended, from: 2)
+    #expect(bench.hasEnded && bench.conditions == [.ended, .ended, .ended])
+  }
+
+  @Test("another list keeps what is known of the sources that stay")
+  func replaced() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(100)
+    // The first goes, a new one comes before the second.
+    bench.selector.replace(
+      by: [
+        (SourceSelector.Candidate(label: "new", silenceTimeout: .seconds(10)), nil),
+        (SourceSelector.Candidate(label: "s1", silenceTimeout: .seconds(10)), 1),
+      ], filter: Bench.filter, at: bench.moment.boot)
+    #expect(bench.conditions == [.waiting, .good])
+    bench.good = [1]
+    #expect(try bench.play(12) == "---------bbb")
+    bench.good = [0, 1]
+    #expect(try bench.play(11) == repeated("b", 10) + "a")
+  }
+
+  @Test("reports of sources that are not in the list change nothing")
+  func outOfRange() {
+    var bench = Bench(2)
+    #expect(bench.tell(.ended, from: 2) == [] && bench.tell(.lost("x"), from: -1) == [])
+  }
+}
