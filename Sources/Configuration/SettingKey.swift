@@ -15,7 +15,11 @@ enum SettingSection: String, CaseIterable, Sendable {
   var summary: String {
     switch self {
     case .vehicle: "Which vehicle this is."
-    case .source: "Where positions come from."
+    case .source:
+      "Where positions come from. Several are written as `[[source]]` each, in the order of preference: the first with "
+        + "believable positions is used, the next when it gives none for its `silence_timeout` or is lost, and it takes "
+        + "back after it has been good for 10 s (longer, up to 5 min, if it failed soon the last time). A later file's "
+        + "sources replace those of an earlier one as a whole, unless both have one `[source]`."
     case .token: "Who gives the access tokens that Fleet Engine asks for."
     case .fleetEngine: "Where positions go."
     case .reporting: "When a position is sent."

@@ -14,7 +14,8 @@ enum SettingKeys {
     "A serial receiver, the receivers of a gpsd, a drive along a route, or a recording.")
   static let silenceTimeout = SettingKey(
     .source, "silence_timeout", .duration(.seconds(2)...(.seconds(600))), .value(.string("10s")),
-    "A source that says nothing for so long is closed and opened again.")
+    "A source that says nothing for so long is closed and opened again. Of several, one without a believable position for so long gives way to the next."
+  )
   static let device = SettingKey(
     .source, "device", .device, .required, for: .serial, "The receiver's device, best under `/dev/serial/by-id/`.")
   static let baud = SettingKey(

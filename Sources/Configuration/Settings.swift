@@ -5,7 +5,8 @@
 /// `docs/settings.md` says the same to a reader; the table there is made from the parser.
 package struct Settings: Equatable, Sendable {
   package var vehicle: Vehicle
-  package var source: Source
+  /// In the order of preference; one or more.
+  package var sources: [Source]
   package var token: Token
   package var fleetEngine: FleetEngine
   package var reporting: Reporting

@@ -3,10 +3,10 @@ import Timekeeping
 
 /// Makes `Settings` of what the reader reads, and checks what no key can check alone.
 struct SettingsBuilder {
-  private var reader: SettingsReader
+  var reader: SettingsReader
   private let environment: ConfigurationEnvironment
   /// Where relative paths begin; empty is the working directory.
-  private let directory: String
+  let directory: String
 
   init(reader: SettingsReader, environment: ConfigurationEnvironment, directory: String) {
     self.reader = reader
@@ -16,10 +16,9 @@ struct SettingsBuilder {
 
   /// The settings and the warnings. Every part is read before the first problem is thrown.
   mutating func build() throws(ConfigurationError) -> (Settings, [Diagnostic]) {
-    let type = reader.read(SettingKeys.sourceType)
-    reader.checkNames(sourceType: type)
+    reader.checkNames()
     let vehicle = vehicle()
-    let source = source(type)
+    let sources = sources()
     let token = token()
     let fleetEngine = fleetEngine()
     let reporting = reporting(endpoint: fleetEngine?.endpoint)
@@ -27,13 +26,13 @@ struct SettingsBuilder {
     let backlog = backlog()
     let log = log()
     reader.sort()
-    guard reader.problems.isEmpty, let vehicle, let source, let token, let fleetEngine, let reporting, let filter,
+    guard reader.problems.isEmpty, let vehicle, let sources, let token, let fleetEngine, let reporting, let filter,
       let backlog, let log
     else {
       throw ConfigurationError(code: .invalid, diagnostics: reader.problems, warnings: reader.warnings)
     }
     let settings = Settings(
-      vehicle: vehicle, source: source, token: token, fleetEngine: fleetEngine, reporting: reporting, filter: filter,
+      vehicle: vehicle, sources: sources, token: token, fleetEngine: fleetEngine, reporting: reporting, filter: filter,
       backlog: backlog, log: log)
     return (settings, reader.warnings)
   }
@@ -50,61 +49,6 @@ struct SettingsBuilder {
     }
     guard let provider, let vehicle else { return nil }
     return Settings.Vehicle(providerID: provider, vehicleID: vehicle)
-  }
-
-  private mutating func source(_ type: SourceType?) -> Settings.Source? {
-    let silence = reader.read(SettingKeys.silenceTimeout)
-    let kind: Settings.Source.Kind?
-    switch type {
-    case .serial: kind = serial()
-    case .gpsd: kind = gpsd()
-    case .simulated: kind = simulated()
-    case .replay: kind = replay()
-    case nil: kind = nil
-    }
-    guard let silence, let kind else { return nil }
-    return Settings.Source(kind: kind, silenceTimeout: silence)
-  }
-
-  private mutating func serial() -> Settings.Source.Kind? {
-    let (device, baud) = (reader.read(SettingKeys.device), reader.read(SettingKeys.baud))
-    guard let device, let baud else { return nil }
-    return .serial(device: device, baud: baud)
-  }
-
-  private mutating func gpsd() -> Settings.Source.Kind? {
-    let (address, device) = (reader.read(SettingKeys.address), reader.read(SettingKeys.gpsdDevice))
-    guard var address else { return nil }
-    if let device {
-      if let other = address.device, other != device {
-        reader.problem(with: SettingKeys.gpsdDevice, "is not the receiver that `address` names, \"\(other.printable)\"")
-      }
-      address.device = device
-    }
-    return .gpsd(address)
-  }
-
-  private mutating func simulated() -> Settings.Source.Kind? {
-    let (route, speed) = (path(SettingKeys.route), reader.read(SettingKeys.speed))
-    let (loop, noise) = (reader.read(SettingKeys.loop), reader.read(SettingKeys.noise))
-    let (seed, offset) = (reader.read(SettingKeys.seed), reader.read(SettingKeys.clockOffset))
-    let (gain, loss) = (reader.read(SettingKeys.acceleration), reader.read(SettingKeys.braking))
-    let (cornering, stops) = (reader.read(SettingKeys.cornering), reader.read(SettingKeys.stops))
-    let (tunnels, canyons) = (reader.read(SettingKeys.tunnels), reader.read(SettingKeys.canyons))
-    guard let route, let loop, let noise, let seed, let offset, let gain, let loss, let cornering else { return nil }
-    return .simulated(
-      Settings.Source.Simulated(
-        route: route, speed: speed, acceleration: gain, braking: loss, cornering: cornering, loop: loop, noise: noise,
-        seed: UInt64(clamping: seed), clockOffset: offset, stops: stops ?? [], tunnels: tunnels ?? [],
-        canyons: canyons ?? []))
-  }
-
-  private mutating func replay() -> Settings.Source.Kind? {
-    let written = reader.read(SettingKeys.file)
-    let (pace, time) = (reader.read(SettingKeys.pace), reader.read(SettingKeys.time))
-    guard let written, let pace else { return nil }
-    let file = written == "-" ? written : written.relativePath(in: directory)
-    return .replay(Settings.Source.Replay(file: file, pace: pace, time: time ?? (pace > 0 ? .shift : .keep)))
   }
 
   private mutating func token() -> Settings.Token? {
@@ -221,7 +165,7 @@ struct SettingsBuilder {
     return Settings.Log(level: level, positions: positions)
   }
 
-  private mutating func path(_ key: SettingKey<String>) -> String? {
+  mutating func path(_ key: SettingKey<String>) -> String? {
     reader.read(key)?.relativePath(in: directory)
   }
 

@@ -5,12 +5,23 @@ struct SettingsReader {
   private let root: TOMLValue
   /// The files in the order in which they were merged; the first is the main one.
   private let files: [String]
+  /// The tables of the sources: one, or each of an array.
+  private let sources: [Table]
+  /// Index of the source whose keys are read.
+  private var source = 0
   private(set) var problems: [Diagnostic] = []
   private(set) var warnings: [Diagnostic] = []
 
   init(root: TOMLValue, files: [String]) {
     self.root = root
     self.files = files
+    sources = SettingsReader.sources(root.members[SettingSection.source.rawValue])
+  }
+
+  /// A table of the text and where it begins.
+  private struct Table {
+    let position: SourcePosition
+    let members: [String: TOMLValue.Member]
   }
 
   /// The value of a key, or its default. Nil when it is optional and not written, or when it is wrong: then the problem is noted.
@@ -32,51 +43,121 @@ struct SettingsReader {
       return try key.kind.read(value)
     } catch {
       problems.append(
-        Diagnostic(position: error.position ?? value.position, key: key.path, message: error.message))
+        Diagnostic(position: error.position ?? value.position, key: path(of: key), message: error.message))
       return nil
     }
   }
 
   /// Where the value of a key stands; its section or the main file when it is not written.
   func position(of key: some DescribedSetting) -> SourcePosition {
-    member(of: key)?.value.position ?? root.members[key.section.rawValue]?.keyPosition
-      ?? SourcePosition(file: files.first ?? "")
+    member(of: key)?.value.position ?? table(of: key.section)?.position ?? SourcePosition(file: files.first ?? "")
   }
+
+  /// The name of a key for a person: `source[2].device` where there are several sources.
+  func path(of key: some DescribedSetting) -> String { "\(name(of: key.section)).\(key.name)" }
 
   func isWritten(_ key: some DescribedSetting) -> Bool { member(of: key) != nil }
 
   mutating func problem(with key: some DescribedSetting, _ message: String) {
-    problems.append(Diagnostic(position: position(of: key), key: key.path, message: message))
+    problems.append(Diagnostic(position: position(of: key), key: path(of: key), message: message))
   }
 
   mutating func warning(about key: some DescribedSetting, _ message: String) {
-    warnings.append(Diagnostic(position: position(of: key), key: key.path, message: message))
+    warnings.append(Diagnostic(position: position(of: key), key: path(of: key), message: message))
   }
 
-  /// Notes every section and key that does not exist, or does not belong to this type of source.
-  ///
-  /// - Parameter sourceType: nil when it is not known; then no key is said to belong to another.
-  mutating func checkNames(sourceType: SourceType?) {
+  /// Notes every section that does not exist, and every key of the others but those of sources.
+  mutating func checkNames() {
     for (name, member) in root.members {
       guard let section = SettingSection(rawValue: name) else {
         unknownSection(name, member)
         continue
       }
-      guard case .table(let members) = member.value.content else {
+      switch member.value.content {
+      case .table(let members): if section != .source { checkNames(members, in: section, sourceType: nil) }
+      case .array(let elements) where section == .source: checkSourceList(elements, member)
+      default:
+        let lists = section == .source ? ", or [[source]] for each of several" : ""
         problems.append(
           Diagnostic(
             position: member.value.position, key: name,
-            message: "is \(member.value.typeName); a table is expected, which begins with the line [\(name)]"))
-        continue
+            message: "is \(member.value.typeName); a table is expected, which begins with the line [\(name)]\(lists)"))
       }
-      for (name, member) in members {
-        // A name may mean one thing to one type of source and another to another.
-        let keys = SettingKeys.all.filter { $0.section == section && $0.name == name }
-        if keys.isEmpty {
-          unknownKey(name, member, in: section)
+    }
+  }
+
+  /// Notes every key of the source at hand that does not exist, or does not belong to its type.
+  ///
+  /// - Parameter type: nil when it is not known; then no key is said to belong to another.
+  mutating func checkSourceNames(type: SourceType?) {
+    guard let table = table(of: .source) else { return }
+    checkNames(table.members, in: .source, sourceType: type)
+  }
+
+  // MARK: - Several sources
+
+  /// How many there are; one when none is written, so that what it lacks is said.
+  var sourceCount: Int { max(sources.count, 1) }
+
+  /// The keys of [source] are from now on those of this one.
+  mutating func select(source index: Int) { source = index }
+
+  private static func sources(_ member: TOMLValue.Member?) -> [Table] {
+    switch member?.value.content {
+    case .table(let members): member.map { [Table(position: $0.keyPosition, members: members)] } ?? []
+    case .array(let elements):
+      elements.prefix(mostSources).compactMap { element in
+        if case .table(let members) = element.content {
+          Table(position: element.position, members: members)
         } else {
-          checkSourceType(keys, member, sourceType)
+          nil
         }
+      }
+    default: []
+    }
+  }
+
+  private mutating func checkSourceList(_ elements: [TOMLValue], _ member: TOMLValue.Member) {
+    let name = SettingSection.source.rawValue
+    if elements.count > SettingsReader.mostSources {
+      problems.append(
+        Diagnostic(
+          position: member.value.position, key: name,
+          message: "has \(elements.count) entries; allowed: at most \(SettingsReader.mostSources)"))
+    }
+    for element in elements {
+      if case .table = element.content { continue }
+      problems.append(
+        Diagnostic(
+          position: element.position, key: name,
+          message: "has \(element.typeName) in it; tables are expected, each of which begins with the line [[source]]"))
+    }
+  }
+
+  /// More is a mistake of whoever generates the file.
+  private static let mostSources = 16
+
+  private func table(of section: SettingSection) -> Table? {
+    if section == .source { return sources.indices.contains(source) ? sources[source] : nil }
+    return root.members[section.rawValue].map { Table(position: $0.keyPosition, members: $0.value.members) }
+  }
+
+  private func name(of section: SettingSection) -> String {
+    section == .source && sources.count > 1 ? "source[\(source + 1)]" : section.rawValue
+  }
+
+  // MARK: - Names
+
+  private mutating func checkNames(
+    _ members: [String: TOMLValue.Member], in section: SettingSection, sourceType: SourceType?
+  ) {
+    for (name, member) in members {
+      // A name may mean one thing to one type of source and another to another.
+      let keys = SettingKeys.all.filter { $0.section == section && $0.name == name }
+      if keys.isEmpty {
+        unknownKey(name, member, in: section)
+      } else {
+        checkSourceType(keys, member, sourceType)
       }
     }
   }
@@ -98,7 +179,7 @@ struct SettingsReader {
   }
 
   private func member(of key: some DescribedSetting) -> TOMLValue.Member? {
-    root.members[key.section.rawValue]?.value.members[key.name]
+    table(of: key.section)?.members[key.name]
   }
 
   private mutating func unknownSection(_ name: String, _ member: TOMLValue.Member) {
@@ -133,7 +214,7 @@ struct SettingsReader {
     }
     problems.append(
       Diagnostic(
-        position: member.keyPosition, key: "\(section.rawValue).\(name)", message: "is not a setting; \(hint)"))
+        position: member.keyPosition, key: "\(self.name(of: section)).\(name)", message: "is not a setting; \(hint)"))
   }
 
   private mutating func checkSourceType(
@@ -144,14 +225,15 @@ struct SettingsReader {
     let typeFile = position(of: SettingKeys.sourceType).file
     let types = owners.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
     let message = "belongs to type = \(types); the type is \"\(sourceType.rawValue)\""
-    let diagnostic = Diagnostic(position: member.keyPosition, key: key.path, message: message)
+    let diagnostic = Diagnostic(position: member.keyPosition, key: path(of: key), message: message)
     // A later file that changes the type need not, and cannot, take away the keys of the old one.
     let keyFile = member.keyPosition.file
     if let typeIndex = files.firstIndex(of: typeFile), let keyIndex = files.firstIndex(of: keyFile),
       keyIndex < typeIndex
     {
       warnings.append(
-        Diagnostic(position: member.keyPosition, key: key.path, message: "is left out: it \(message) by \(typeFile)"))
+        Diagnostic(
+          position: member.keyPosition, key: path(of: key), message: "is left out: it \(message) by \(typeFile)"))
     } else {
       problems.append(diagnostic)
     }

@@ -20,10 +20,7 @@ extension VehicleAgent.Configuration {
       context: AuthorizationContext(
         providerID: settings.vehicle.providerID, vehicleID: settings.vehicle.vehicleID),
       tokenEndpoint: try TokenEndpoint(settings.token),
-      filter: FixFilter.Configuration(
-        maxAccuracy: settings.filter.maxAccuracy, maxSpeed: settings.filter.maxSpeed,
-        maxHDOP: settings.filter.maxHDOP, minSatellites: settings.filter.minSatellites,
-        maxAge: settings.filter.maxAge, buildDate: Release.buildDate, keepsTimes: settings.source.keepsTimes),
+      filter: FixFilter.Configuration(settings),
       reporting: reporting,
       delivery: DeliveryAgent.Configuration(
         endpoint: FleetEngineEndpoint(
@@ -35,6 +32,18 @@ extension VehicleAgent.Configuration {
         maxLocations: settings.backlog.maxLocations, maxAge: settings.backlog.maxAge),
       drainLimit: settings.reporting.drainTimeout)
     tellsPositions = settings.log.positions
+  }
+}
+
+extension FixFilter.Configuration {
+  /// What the settings mean to the filter.
+  init(_ settings: Settings) {
+    self.init(
+      maxAccuracy: settings.filter.maxAccuracy, maxSpeed: settings.filter.maxSpeed,
+      maxHDOP: settings.filter.maxHDOP, minSatellites: settings.filter.minSatellites,
+      maxAge: settings.filter.maxAge, buildDate: Release.buildDate,
+      // Only a recording that is alone keeps its times.
+      keepsTimes: settings.sources.allSatisfy(\.keepsTimes))
   }
 }
 

@@ -25,7 +25,7 @@ package final class LocationDaemon {
   private var warnings: [Diagnostic]
   private var agent: VehicleAgent
   private var clients: HTTPClients
-  private var source: (any FixSource)?
+  private var sources: SourceSet?
   private var timer: LoopTimer
   private var watchdog: Watchdog?
   private var control: ControlServer?
@@ -92,9 +92,7 @@ package final class LocationDaemon {
       write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
       if loop.now.wall < Release.buildDate { write(.clockUnset()) }
       warn()
-      let source = try makeSource(settings.source)
-      self.source = source
-      source.start()
+      sources = try makeSources(settings)
       listen()
       loop.defer { [notifier] in _ = notifier.ready() }
       return try loop.run()
@@ -109,7 +107,7 @@ package final class LocationDaemon {
 
   private var isProgressing: Bool {
     let now = loop.now.boot
-    return agent.isProgressing(at: now) && source?.isProgressing(at: now) ?? true
+    return agent.isProgressing(at: now) && sources?.isProgressing(at: now) ?? true
   }
 
   // MARK: - Inputs and effects
@@ -120,15 +118,18 @@ package final class LocationDaemon {
     for effect in effects { perform(effect) }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
     if status.isDue(after: effects, at: now.boot) { show(at: now) }
-    guard isSettled, source?.awaitsSettling == true else { return }
+    guard isSettled, sources?.awaitsSettling == true else { return }
     // A fix that went nowhere has settled within its own report: the next one gets a turn of its own, or a recording of such
-    // fixes would be one deep call.
-    if case .fix = input { loop.defer { [unowned self] in tellSettled() } } else { tellSettled() }
+    // fixes would be one deep call. And what is new of the sources is told before the fix that brought it.
+    switch input {
+    case .fix, .sources: loop.defer { [unowned self] in tellSettled() }
+    default: tellSettled()
+    }
   }
 
   /// Looks again: in the meantime the source may have given a fix that has not run its course.
   private func tellSettled() {
-    if agent.isSettled(at: loop.now.boot) { source?.settled() }
+    if agent.isSettled(at: loop.now.boot) { sources?.settled() }
   }
 
   private func show(at now: Moment) {
@@ -166,30 +167,36 @@ package final class LocationDaemon {
     journal.log(JournalEntry(event))
   }
 
-  // MARK: - The source
+  // MARK: - The sources
 
   /// - Throws: exit code `configuration` when a route or recording cannot be read. A receiver is not opened yet.
-  private func makeSource(_ settings: Settings.Source) throws(DaemonError) -> any FixSource {
-    try FixSources.make(settings, loop: loop) { [unowned self] in take($0) }
+  private func makeSources(_ settings: Settings) throws(DaemonError) -> SourceSet {
+    let handlers = SourceSet.Handlers(
+      use: { [unowned self] fix in
+        warnOfSimulation(fix)
+        feed(.fix(fix))
+      },
+      changed: { [unowned self] in tellSources() },
+      ended: { [unowned self] in end() })
+    return try SourceSet(
+      settings.sources, filter: FixFilter.Configuration(settings), loop: loop, handlers: handlers)
   }
 
-  private func take(_ report: SourceReport) {
-    switch report {
-    case .fix(let fix):
-      warnOfSimulation(fix)
-      feed(.fix(fix))
-    case .reading(let name): feed(.source(.reading(name)))
-    case .lost(let why): feed(.source(.lost(why)))
-    case .ended:
-      source = nil
-      if agent.newestTime == nil {
-        feed(.source(.lost("\(settings.source.name) has ended without a position that can be believed")))
-      }
-      write(.stopping("the source has no more positions"))
-      _ = notifier.stopping()
-      isStopping = true
-      feed(.sourceEnded)
+  private func tellSources() {
+    if let sources { feed(.sources(sources.overview)) }
+  }
+
+  /// The last source has ended.
+  private func end() {
+    let names = sources?.names ?? ""
+    sources = nil
+    if agent.newestTime == nil {
+      feed(.source(.lost("\(names) has ended without a position that can be believed")))
     }
+    write(.stopping("the source has no more positions"))
+    _ = notifier.stopping()
+    isStopping = true
+    feed(.sourceEnded)
   }
 
   /// What a person should know of settings that are in force.
@@ -227,8 +234,8 @@ package final class LocationDaemon {
     isStopping = true
     isAskedToStop = true
     _ = notifier.stopping()
-    source?.stop()
-    source = nil
+    sources?.stop()
+    sources = nil
     feed(.stop(within: settings.reporting.stopTimeout))
   }
 
@@ -255,29 +262,16 @@ package final class LocationDaemon {
   private func takeSettings(_ file: SettingsFile) throws(DaemonError) {
     let configuration = try VehicleAgent.Configuration(file.settings)
     let newClients = try HTTPClients(file.settings, loop: loop)
-    let newSource = file.settings.source == settings.source ? nil : try makeSource(file.settings.source)
+    let newSources = try sources?.prepare(file.settings.sources)
     settings = file.settings
     warnings = file.warnings
     journal.level = JournalEntry.Priority(file.settings.log.level)
     clients.updates.replaceClient(by: newClients.updates)
     clients.tokens.replaceClient(by: newClients.tokens)
     feed(.configure(configuration))
-    if let newSource {
-      source?.stop()
-      source = newSource
-      newSource.start()
-    }
-  }
-}
-
-extension Settings.Source {
-  /// The device or file, for messages.
-  fileprivate var name: String {
-    switch kind {
-    case .serial(let device, _): device
-    case .gpsd(let gpsd): "gpsd at \(gpsd.host):\(gpsd.port)"
-    case .simulated(let simulated): simulated.route
-    case .replay(let replay): replay.file == "-" ? "standard input" : replay.file
+    if let newSources {
+      sources?.replace(by: newSources, filter: configuration.filter)
+      tellSources()
     }
   }
 }

@@ -24,11 +24,13 @@ package final class ReplaySource: FixSource {
   private var isBusy = false
 
   /// - Parameters:
+  ///   - key: what the settings file calls it, for messages.
   ///   - file: path; `-` is standard input.
   ///   - pace: 1 is the recording's own speed, 0 waits for `settled`.
   /// - Throws: exit code `configuration` when the file cannot be read.
   package init(
-    loop: EventLoop, file: String, pace: Double, shiftsTimes: Bool, report: @escaping (SourceReport) -> Void
+    loop: EventLoop, key: String = "source", file: String, pace: Double, shiftsTimes: Bool,
+    report: @escaping (SourceReport) -> Void
   ) throws(DaemonError) {
     self.loop = loop
     self.name = file
@@ -39,7 +41,7 @@ package final class ReplaySource: FixSource {
       timer = try loop.makeTimer { [weak self] in self?.advance() }
       input = try InputFile(loop: loop, path: name)
     } catch {
-      throw DaemonError(ExitCode.configuration, "source.file: \(error)", cause: error)
+      throw DaemonError(ExitCode.configuration, "\(key).file: \(error)", cause: error)
     }
   }
 

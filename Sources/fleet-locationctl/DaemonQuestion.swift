@@ -31,9 +31,18 @@ enum DaemonQuestion {
       var retryIn: Int
     }
 
+    struct Source: Decodable {
+      var name: String
+      var condition: String
+      var isUsed: Bool
+      var explanation: String
+    }
+
     var isOnline: Bool
     var source: String?
     var sourceTrouble: String?
+    /// Only of several.
+    var sources: [Source]?
     var fix: Fix?
     var lastUpdate: Int?
     var token: Int?

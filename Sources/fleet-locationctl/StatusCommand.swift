@@ -27,10 +27,11 @@ enum StatusCommand: Command {
 
   static func lines(of status: DaemonQuestion.Status) -> [String] {
     let refused = status.counters.filter { $0.key.hasPrefix("rejected.") }.values.reduce(0, +)
-    return [
+    let head = [
       row("Fleet Engine", engine(status)),
       row("Last update", status.lastUpdate.map { "\(time($0)) ago" } ?? "none yet"),
-      row("Source", status.source ?? "none: \(status.sourceTrouble ?? "not opened yet")"),
+    ]
+    let rest = [
       row("Fix", status.fix.map(fix) ?? "none yet"),
       row("Token", token(status)),
       row("Backlog", "\(status.backlog) \(status.backlog == 1 ? "position" : "positions")"),
@@ -41,12 +42,25 @@ enum StatusCommand: Command {
           + "\(refused) of \(status.counters["fixes", default: 0]) fixes refused"),
       row("Last fix", status.explanation.sentence),
     ]
+    return head + sources(status) + rest
   }
 
   private static func engine(_ status: DaemonQuestion.Status) -> String {
     guard let failure = status.failure else { return status.isOnline ? "online" : "not reached yet" }
     return
       "offline for \(time(failure.since)) (\(failure.category)): \(failure.message); next try in \(time(failure.retryIn))"
+  }
+
+  /// Of several sources a line each: which is used, and why the others are not.
+  private static func sources(_ status: DaemonQuestion.Status) -> [String] {
+    guard let sources = status.sources else {
+      return [row("Source", status.source ?? "none: \(status.sourceTrouble ?? "not opened yet")")]
+    }
+    let used = sources.first(where: \.isUsed)?.name ?? "none of \(sources.count) is good"
+    return [row("Source", used)]
+      + sources.enumerated().map { index, source in
+        row("  \(index + 1)", "\(source.isUsed ? "used: \(source.name): " : "")\(source.explanation)")
+      }
   }
 
   private static func fix(_ fix: DaemonQuestion.Status.Fix) -> String {

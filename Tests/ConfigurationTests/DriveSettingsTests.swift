@@ -6,7 +6,7 @@ import Testing
 @Suite struct DriveSettingsTests {
   private func simulated(_ lines: String) throws -> Settings.Source.Simulated {
     let text = minimal(source: "type = \"simulated\"\nroute = \"r.gpx\"\n\(lines)")
-    guard case .simulated(let simulated) = try TestMachine().settings(for: text).source.kind else {
+    guard case .simulated(let simulated) = try TestMachine().settings(for: text).sources[0].kind else {
       throw ValueProblem(message: "not simulated")
     }
     return simulated

@@ -125,14 +125,14 @@ import Timekeeping
     ] as [(String, String, Int, String?)])
   func gpsd(_ lines: String, host: String, port: Int, device: String?) throws {
     let settings = try machine.settings(for: minimal(source: "type = \"gpsd\"\n" + lines))
-    #expect(settings.source.kind == .gpsd(Settings.Source.GPSD(host: host, port: port, device: device)))
+    #expect(settings.sources[0].kind == .gpsd(Settings.Source.GPSD(host: host, port: port, device: device)))
   }
 
   @Test("the speed of a receiver can be left to be found")
   func autobaud() throws {
     let settings = try machine.settings(
       for: minimal(source: "type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = \"auto\""))
-    #expect(settings.source.kind == .serial(device: "/dev/gps0", baud: .auto))
+    #expect(settings.sources[0].kind == .serial(device: "/dev/gps0", baud: .auto))
   }
 
   @Test("a short interval is taken with an endpoint on loopback only")

@@ -12,8 +12,8 @@ import Timekeeping
   func defaults() throws {
     let settings = try machine.settings(for: minimal())
     #expect(settings.vehicle == Settings.Vehicle(providerID: "my-project", vehicleID: "truck-17"))
-    #expect(settings.source.kind == .serial(device: "/dev/gps0", baud: .fixed(9600)))
-    #expect(settings.source.silenceTimeout == .seconds(10))
+    #expect(settings.sources[0].kind == .serial(device: "/dev/gps0", baud: .fixed(9600)))
+    #expect(settings.sources[0].silenceTimeout == .seconds(10))
     #expect(settings.token.method == .get)
     #expect(settings.token.tokenKey == "token")
     #expect(settings.token.expirationFormat == .auto)
@@ -32,7 +32,7 @@ import Timekeeping
     let path = packageRoot + "/config/fleet-locationd.toml"
     let file = try SettingsFile.load(path: path, environment: .system)
     #expect(file.warnings == [])
-    #expect(file.settings.source.kind == .serial(device: "/dev/ttyUSB0", baud: .fixed(9600)))
+    #expect(file.settings.sources[0].kind == .serial(device: "/dev/ttyUSB0", baud: .fixed(9600)))
     #expect(file.settings.token.expirationFormat == .epochMilliseconds)
   }
 
@@ -110,7 +110,7 @@ import Timekeeping
     let file = try machine.adding(
       minimal(), ["x.toml": "[source]\ntype = \"replay\"\nfile = \"-\"\npace = 0"]
     ).load()
-    #expect(file.settings.source.kind == .replay(Settings.Source.Replay(file: "-", pace: 0, time: .keep)))
+    #expect(file.settings.sources[0].kind == .replay(Settings.Source.Replay(file: "-", pace: 0, time: .keep)))
     #expect(file.warnings.map(\.key) == ["source.device"])
     #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/x.toml"])
   }
@@ -120,7 +120,7 @@ import Timekeeping
     let settings = try machine.with(pem: ["/ca.pem"]).settings(
       for: minimal(
         source: "type = \"simulated\"\nroute = \"r.gpx\"", token: "url = \"https://t\"\nca_file = \"/ca.pem\""))
-    guard case .simulated(let simulated) = settings.source.kind else {
+    guard case .simulated(let simulated) = settings.sources[0].kind else {
       Issue.record("not simulated")
       return
     }

@@ -50,7 +50,7 @@ final class Receiver {
 struct Drive {
   /// Where it is, and when.
   private(set) var latitude = 48.1
-  private(set) var longitude = 11.5
+  var longitude = 11.5
   private(set) var date: Date
   /// Seconds between positions.
   var period = 1.0

@@ -3,6 +3,8 @@
 /// A settings file in the making: `section.key` to the value as TOML.
 struct SettingsText {
   var values: [String: String] = [:]
+  /// Several sources in the order of preference, each with its keys; for the section when there are none.
+  var sourceList: [[String: String]] = []
 
   subscript(_ key: String) -> String? {
     get { values[key] }
@@ -25,7 +27,10 @@ struct SettingsText {
       let parts = key.split(separator: ".", maxSplits: 1)
       sections[String(parts[0]), default: []].append("\(parts[1]) = \(value)")
     }
-    return sections.sorted { $0.key < $1.key }.map { "[\($0.key)]\n\($0.value.joined(separator: "\n"))\n" }
-      .joined(separator: "\n")
+    let tables = sections.sorted { $0.key < $1.key }.map { "[\($0.key)]\n\($0.value.joined(separator: "\n"))\n" }
+    let sources = sourceList.map { keys in
+      "[[source]]\n" + keys.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)\n" }.joined()
+    }
+    return (tables + sources).joined(separator: "\n")
   }
 }

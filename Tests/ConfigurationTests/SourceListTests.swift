@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import Configuration
+
+/// Several sources in one file.
+@Suite struct SourceListTests {
+  let machine = TestMachine()
+
+  /// The least that is valid, with these sources from line 4 on.
+  private func text(_ sources: String) -> String {
+    """
+    [vehicle]
+    provider_id = "my-project"
+    vehicle_id = "truck-17"
+    \(sources)
+    [token]
+    url = "https://t.example.com/{vehicle_id}"
+
+    """
+  }
+
+  private let two = """
+    [[source]]
+    type = "serial"
+    device = "/dev/gps0"
+    silence_timeout = "5s"
+    [[source]]
+    type = "gpsd"
+    """
+
+  @Test("sources are read in the order of the file, each with its own keys and defaults")
+  func list() throws {
+    let settings = try machine.settings(for: text(two))
+    #expect(
+      settings.sources == [
+        Settings.Source(kind: .serial(device: "/dev/gps0", baud: .fixed(9600)), silenceTimeout: .seconds(5)),
+        Settings.Source(
+          kind: .gpsd(Settings.Source.GPSD(host: "localhost", port: 2947, device: nil)), silenceTimeout: .seconds(10)),
+      ])
+  }
+
+  @Test("one table and a list of one mean the same")
+  func one() throws {
+    let keys = "type = \"serial\"\ndevice = \"/dev/gps0\""
+    #expect(
+      try machine.settings(for: text("[source]\n\(keys)")) == machine.settings(for: text("[[source]]\n\(keys)")))
+    #expect(
+      machine.messages(for: text("[[source]]\n\(keys)\nbaud = 1")).first?.hasPrefix("/etc/f/f.toml:7:8: source.baud: ")
+        == true)
+  }
+
+  @Test("what is wrong is said with its place and the number of the source, all at once")
+  func problems() {
+    let sources = """
+      [[source]]
+      type = "serial"
+      baud = 1234
+      [[source]]
+      type = "gpsd"
+      baud = 9600
+      adress = "localhost"
+      [[source]]
+      device = 3
+      """
+    let messages = machine.messages(for: text(sources))
+    #expect(
+      messages.map { $0.split(separator: ": ", maxSplits: 2).prefix(2).joined(separator: ": ") } == [
+        "/etc/f/f.toml:4:1: source[1].device",
+        "/etc/f/f.toml:6:8: source[1].baud",
+        "/etc/f/f.toml:9:1: source[2].baud",
+        "/etc/f/f.toml:10:1: source[2].adress",
+        "/etc/f/f.toml:11:1: source[3].type",
+      ], "\(messages)")
+    #expect(messages.contains { $0.hasSuffix("source[2].adress: is not a setting; did you mean `address`?") })
+    #expect(
+      messages.contains { $0.hasSuffix("source[2].baud: belongs to type = \"serial\"; the type is \"gpsd\"") })
+  }
+
+  @Test(
+    "what only makes sense alone, and what two sources cannot share, is refused in a list",
+    arguments: [
+      ("type = \"replay\"\nfile = \"a\"\npace = 0", ":13:8: source[3].pace: is 0, as fast as"),
+      ("type = \"replay\"\nfile = \"a\"\ntime = \"keep\"", ":13:8: source[3].time: \"keep\" is for a recording"),
+      ("type = \"serial\"\ndevice = \"/dev/gps0\"", ":12:10: source[3].device: is the device of another source"),
+      (
+        "type = \"replay\"\nfile = \"-\"\n[[source]]\ntype = \"replay\"\nfile = \"-\"",
+        ":15:8: source[4].file: is standard input, which another source reads"
+      ),
+    ])
+  func together(_ third: String, _ part: String) {
+    let messages = machine.messages(for: text(two + "\n[[source]]\n" + third))
+    #expect(messages.count == 1)
+    #expect(messages.first?.contains(part) == true, "\(messages)")
+  }
+
+  @Test(
+    "a source that is no table is named",
+    arguments: [
+      (
+        "source = 3",
+        "source: is a whole number; a table is expected, which begins with the line [source], or [[source]]"
+      ),
+      ("source = [3]", "source: has a whole number in it; tables are expected"),
+      ("source = []", "source.type: is missing"),
+    ])
+  func noTable(_ line: String, _ part: String) {
+    let messages = machine.messages(for: line + "\n" + text(""))
+    #expect(messages.contains { $0.contains(part) }, "\(messages)")
+  }
+
+  @Test("more sources than anybody has are refused")
+  func tooMany() {
+    let sources = (0..<17).map { "[[source]]\ntype = \"serial\"\ndevice = \"/dev/gps\($0)\"" }.joined(separator: "\n")
+    let messages = machine.messages(for: text(sources))
+    #expect(messages.count == 1)
+    #expect(messages.first?.hasSuffix("source: has 17 entries; allowed: at most 16") == true)
+  }
+
+  @Test("the sources of a later file replace those of an earlier one as a whole; two single tables are merged")
+  func merging() throws {
+    let other = "[[source]]\ntype = \"serial\"\ndevice = \"/dev/gps1\""
+    #expect(
+      try machine.settings(for: text(two), with: ["a.toml": other]).sources.map(\.kind) == [
+        .serial(device: "/dev/gps1", baud: .fixed(9600))
+      ])
+    #expect(
+      try machine.settings(for: text("[source]\ntype = \"gpsd\""), with: ["a.toml": two]).sources.count == 2)
+    let lone = "[source]\ntype = \"serial\"\ndevice = \"/dev/gps2\""
+    #expect(
+      try machine.settings(for: text(two), with: ["a.toml": lone]).sources.map(\.kind) == [
+        .serial(device: "/dev/gps2", baud: .fixed(9600))
+      ])
+    #expect(
+      try machine.settings(for: text(lone), with: ["a.toml": "[source]\nbaud = 4800"]).sources.map(\.kind) == [
+        .serial(device: "/dev/gps2", baud: .fixed(4800))
+      ])
+    let messages = machine.messages(for: text(lone), with: ["a.toml": two + "\nbaud = 1"])
+    #expect(messages.first?.hasPrefix("/etc/f/conf.d/a.toml:7:1: source[2].baud: belongs to") == true, "\(messages)")
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Testing
+
+/// Two receivers in one vehicle, one preferred.
+@Suite struct SourcePriorityTests {
+  /// Two receivers that tell of the same drive, some metres apart, so that every position says whose it is.
+  private final class Pair {
+    static let longitudes = [11.5, 11.500_1]
+
+    let bench: TestBench
+    let receivers: [Receiver]
+    private var drives: [Drive]
+    /// Which receivers have the sky.
+    var seeing: Set<Int> = [0, 1]
+
+    init(pluggedIn: Set<Int> = [0, 1]) throws {
+      bench = try TestBench()
+      let directory = bench.directory
+      receivers = (0..<2).map { Receiver(device: directory("gps\($0)")) }
+      drives = Pair.longitudes.map { longitude in
+        var drive = Drive()
+        drive.period = 0.5
+        drive.longitude = longitude
+        return drive
+      }
+      for index in pluggedIn { try receivers[index].plugIn() }
+      bench.settings.sourceList = receivers.map {
+        ["type": "\"serial\"", "device": "\"\($0.device)\"", "silence_timeout": "\"2s\""]
+      }
+    }
+
+    /// Drives on until something is so.
+    func drive(until what: String, within seconds: Int, _ condition: () throws -> Bool) throws {
+      for _ in 0..<(seconds * 2) {
+        for index in receivers.indices {
+          let sentences = drives[index].next()
+          if seeing.contains(index) { receivers[index].send(sentences) }
+        }
+        try bench.watch(for: .milliseconds(500))
+        if try condition() { return }
+      }
+      throw TestFailure("\(what) is not so after \(seconds) s\n\(bench.daemon?.story ?? "")\n\(owners)")
+    }
+
+    /// Whose each accepted position is, in the order of their arrival.
+    var owners: [Int] {
+      (bench.emulator?.accepted ?? []).compactMap(\.live).compactMap { position in
+        Pair.longitudes.firstIndex { abs($0 - position.longitude) < 0.000_01 }
+      }
+    }
+
+    func count(of index: Int) -> Int { owners.count { $0 == index } }
+
+    func status() throws -> [String] {
+      let process = try ChildProcess("fleet-locationctl", ["status", "--socket", bench.directory("control.sock")])
+      _ = try process.finish()
+      return process.output.lines
+    }
+  }
+
+  @Test("the second takes over when the first is unplugged, and the first takes back; never both")
+  func takeOver() throws {
+    let pair = try Pair()
+    let (bench, first) = (pair.bench, pair.receivers[0])
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("both are open") { pair.receivers.allSatisfy(\.isOpened) }
+    try pair.drive(until: "positions of the first", within: 20) { pair.count(of: 0) >= 3 }
+    #expect(pair.count(of: 1) == 0)
+    #expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud: the first in the list"))
+
+    first.unplug()
+    try pair.drive(until: "positions of the second", within: 20) { pair.count(of: 1) >= 3 }
+    #expect(daemon.logs("No source 1 of 2: \(first.device)"))
+    #expect(daemon.logs("Using source 2 of 2, \(pair.receivers[1].device) at 9600 baud: 1: \(first.device)"))
+    #expect(daemon.shows("; source 2 of 2 (1: \(first.device)"))
+    let status = try pair.status()
+    #expect(status.contains { $0.hasPrefix("Source        \(pair.receivers[1].device) at 9600 baud") }, "\(status)")
+    #expect(status.contains { $0.hasPrefix("  1           \(first.device)") }, "\(status)")
+
+    try first.plugIn()
+    let before = pair.count(of: 0)
+    try pair.drive(until: "the first is back", within: 50) { pair.count(of: 0) >= before + 3 }
+    #expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud: it has been good for 20 s"))
+    // Each has its turn as a whole.
+    var turns: [Int] = []
+    for owner in pair.owners where owner != turns.last { turns.append(owner) }
+    #expect(turns == [0, 1, 0])
+    #expect(try pair.status().contains { $0.hasSuffix("good, in reserve") })
+    #expect(daemon.process.exitCode == nil)
+  }
+
+  @Test("a first that is open and has no sky gives way after its silence timeout; one that is missing, at once")
+  func start() throws {
+    let pair = try Pair(pluggedIn: [1])
+    let daemon = try pair.bench.start()
+    try pair.bench.wait("the second is open") { pair.receivers[1].isOpened }
+    try pair.drive(until: "a position of the second", within: 5) { pair.count(of: 1) >= 1 }
+    #expect(daemon.logs("No source 1 of 2: \(pair.receivers[0].device): there is no such device"))
+    pair.seeing = []
+    try pair.drive(until: "nobody is good", within: 10) { daemon.logs("None of 2 sources gives a believable position") }
+  }
+
+  @Test("a reload takes the list that is new, and leaves the receiver alone that stays")
+  func reload() throws {
+    let pair = try Pair()
+    let bench = pair.bench
+    let daemon = try bench.start()
+    try bench.wait("both are open") { pair.receivers.allSatisfy(\.isOpened) }
+    try pair.drive(until: "a position of the first", within: 20) { pair.count(of: 0) >= 1 }
+    bench.settings.sourceList.removeFirst()
+    try bench.writeSettings()
+    daemon.process.signal(SIGHUP)
+    try pair.drive(until: "positions of the second", within: 20) { pair.count(of: 1) >= 2 }
+    #expect(daemon.logs("Settings reloaded"))
+    #expect(daemon.log.count { $0.contains("Reading") && $0.contains(pair.receivers[1].device) } <= 2)
+    bench.settings.sourceList = [["type": "\"replay\"", "file": "\"/nonexistent\""]]
+    try bench.writeSettings()
+    daemon.process.signal(SIGHUP)
+    try bench.wait("it is refused") { daemon.logs("Settings not reloaded") }
+    let before = pair.count(of: 1)
+    try pair.drive(until: "the old source goes on", within: 10) { pair.count(of: 1) > before }
+  }
+}
