@@ -59,7 +59,7 @@ enum StatusCommand: Command {
     let used = sources.first(where: \.isUsed)?.name ?? "none of \(sources.count) is good"
     return [row("Source", used)]
       + sources.enumerated().map { index, source in
-        row("  \(index + 1)", "\(source.isUsed ? "used: \(source.name): " : "")\(source.explanation)")
+        row("  \(index + 1)", "\(source.isUsed ? "used: " : "")\(source.explanation)")
       }
   }
 

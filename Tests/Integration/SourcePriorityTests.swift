@@ -67,21 +67,22 @@ import Testing
     try bench.wait("both are open") { pair.receivers.allSatisfy(\.isOpened) }
     try pair.drive(until: "positions of the first", within: 20) { pair.count(of: 0) >= 3 }
     #expect(pair.count(of: 1) == 0)
-    #expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud: the first in the list"))
+    #expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud (the first in the list)"))
 
     first.unplug()
     try pair.drive(until: "positions of the second", within: 20) { pair.count(of: 1) >= 3 }
     #expect(daemon.logs("No source 1 of 2: \(first.device)"))
-    #expect(daemon.logs("Using source 2 of 2, \(pair.receivers[1].device) at 9600 baud: 1: \(first.device)"))
+    #expect(daemon.logs("Using source 2 of 2, \(pair.receivers[1].device) at 9600 baud (1: \(first.device)"))
     #expect(daemon.shows("; source 2 of 2 (1: \(first.device)"))
     let status = try pair.status()
+    #expect(status.contains("  2           used: none before it is good"), "\(status)")
     #expect(status.contains { $0.hasPrefix("Source        \(pair.receivers[1].device) at 9600 baud") }, "\(status)")
     #expect(status.contains { $0.hasPrefix("  1           \(first.device)") }, "\(status)")
 
     try first.plugIn()
     let before = pair.count(of: 0)
     try pair.drive(until: "the first is back", within: 50) { pair.count(of: 0) >= before + 3 }
-    #expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud: it has been good for 20 s"))
+    #expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud (it has been good for 20 s)"))
     // Each has its turn as a whole.
     var turns: [Int] = []
     for owner in pair.owners where owner != turns.last { turns.append(owner) }

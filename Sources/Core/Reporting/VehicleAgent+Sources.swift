@@ -36,7 +36,8 @@ extension VehicleAgent {
       let isUsed = index == sources.used
       let explanation: String
       if isUsed {
-        explanation = sources.whyUsed(index)
+        // Of each that is preferred to it the reason stands beside itself.
+        explanation = sources.whyUsed(index, troubles: index == 0 ? "" : "none before it is good")
       } else if case .good = source.condition, index > sources.used ?? index {
         explanation = "good, in reserve"
       } else {
@@ -62,12 +63,13 @@ extension VehicleAgent.SourceState {
 }
 
 extension SourceOverview {
-  /// Why this one is used, and none that is preferred to it.
-  func whyUsed(_ index: Int) -> String {
-    let troubles = troubles(before: index)
+  /// Why this one is used.
+  ///
+  /// - Parameter troubles: why none is that is preferred to it.
+  func whyUsed(_ index: Int, troubles: String) -> String {
     switch reason {
-    case .takenBack(let time): return "it has been good for \(time.spoken)\(troubles.isEmpty ? "" : "; \(troubles)")"
-    case .best: return troubles.isEmpty ? "the first in the list" : troubles
+    case .takenBack(let time): "it has been good for \(time.spoken)\(troubles.isEmpty ? "" : "; \(troubles)")"
+    case .best: troubles.isEmpty ? "the first in the list" : troubles
     }
   }
 }
@@ -114,9 +116,9 @@ extension Event {
   }
 
   fileprivate static func sourceChosen(_ index: Int, in overview: SourceOverview) -> Event {
-    Event(
-      .sourceChosen,
-      "Using source \(place(index, overview)), \(overview.sources[index].name): \(overview.whyUsed(index))",
+    let why = overview.whyUsed(index, troubles: overview.troubles(before: index))
+    return Event(
+      .sourceChosen, "Using source \(place(index, overview)), \(overview.sources[index].name) (\(why))",
       [field(index)])
   }
 
