@@ -19,7 +19,7 @@ BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev 
   libmicrohttpd-dev
 TEST_PACKAGES := python3 python3-venv curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools
 
-.PHONY: build setup setup-build setup-test demo test check lint arrows unit interop bench fuzz format install uninstall clean
+.PHONY: build setup setup-build setup-test demo test check lint arrows unit interop bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -69,7 +69,9 @@ bench: setup build ## Measures beside a yardstick in C.
 format:
 	swift format --in-place --recursive Package.swift Sources Tests Benchmarks Fuzz
 
-install: build ## Installs programs, unit and sample settings.
+# Not after `build`: root has no Swift in its path, and need not have it.
+install: ## Installs programs, unit and sample settings, once they are built.
+	@test -x $(BIN)/fleet-locationd || { echo "Nothing is built yet: make build" >&2; exit 1; }
 	install -D -m 0755 $(BIN)/fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationd
 	install -D -m 0755 $(BIN)/fleet-locationctl $(DESTDIR)$(PREFIX)/bin/fleet-locationctl
 	install -D -m 0644 systemd/fleet-locationd.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd.service
