@@ -89,8 +89,8 @@ enum FilterDocument {
 
       What passes of the bad ones is what the receiver's own words do not speak against: a place that wanders off between walls
       by less than 30 m a second while 4 m are claimed; an error after a tunnel that fades as slowly; a receiver that froze at a
-      stop, with a speed of 0; small jumps of a receiver that tells no speed. Of a frozen receiver's fixes the good ones that are
-      refused lie within 50 m of the truth by chance.
+      stop, with a speed of 0; small jumps of a receiver that tells no speed. Of a frozen receiver's fixes those count as good
+      that lie within 50 m of the truth, frozen or not.
 
       """
   }

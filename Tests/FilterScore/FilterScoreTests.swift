@@ -8,12 +8,13 @@ import Testing
   /// What every drive has to hold: shares of bad fixes passed and of good ones refused, and seconds of good ones refused in
   /// a row.
   private struct Bound {
-    var passed = 0.0
+    /// Nil where the filter has no answer to the trouble, and nothing can be asked of it; `docs/filter.md` says how much passes.
+    var passed: Double? = 0
     var refused = 0.0
     var silence = 0
   }
 
-  /// About twice what two hundred drives of each score, for these are six.
+  /// Above what two hundred drives of each score, for these are six.
   private static func bound(_ trouble: Trouble) -> Bound {
     switch trouble {
     case .none, .highway, .ferry, .train, .creeping, .parked, .rollover: Bound()
@@ -25,8 +26,8 @@ import Testing
     case .burst: Bound(passed: 0.03, refused: 0.02, silence: 8)
     case .noSpeedBurst: Bound(passed: 0.5, refused: 0.06, silence: 10)
     // One fix in ten thousand is worse than three deviations, and told as it is.
-    case .honestCanyon: Bound(passed: 1, refused: 0.001, silence: 4)
-    case .falseCanyon: Bound(passed: 1, refused: 0.08, silence: 10)
+    case .honestCanyon: Bound(passed: nil, refused: 0.001, silence: 4)
+    case .falseCanyon: Bound(passed: nil, refused: 0.08, silence: 10)
     // A receiver that froze near the vehicle's next stop is refused all the same.
     case .frozen: Bound(passed: 0.15, refused: 0.02, silence: 20)
     case .zero: Bound(refused: 0.005, silence: 1)
@@ -39,7 +40,7 @@ import Testing
   func bounds(trouble: Trouble) {
     let score = Score(trouble, seeds: 1000..<1006)
     let bound = FilterScoreTests.bound(trouble)
-    #expect(score.passedShare <= bound.passed, "\(score)")
+    if let passed = bound.passed { #expect(score.passedShare <= passed, "\(score)") }
     #expect(score.refusedShare <= bound.refused, "\(score)")
     #expect(score.longestSilence <= bound.silence, "\(score)")
   }
