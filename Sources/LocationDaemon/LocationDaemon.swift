@@ -149,7 +149,8 @@ package final class LocationDaemon {
         feed(.tokenEnded(id: id, $0))
       }
     case .cancelToken(let id): clients.tokens.cancel(id)
-    case .backlog: break  // Kept in memory by the agent itself; a store on disk would follow these changes.
+    // Kept in memory by the agent itself; a store on disk would follow these.
+    case .backlog, .forgetOthers: break
     case .event(let event): write(event)
     case .finished(let undelivered): finish(undelivered)
     }

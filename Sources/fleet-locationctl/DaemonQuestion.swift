@@ -38,6 +38,15 @@ enum DaemonQuestion {
       var explanation: String
     }
 
+    struct Backlog: Decodable {
+      var count: Int
+      var oldestAge: Int?
+      var store: String
+      var storeTrouble: String?
+      var bytes: Int?
+      var removed: [String: Int]
+    }
+
     var isOnline: Bool
     var source: String?
     var sourceTrouble: String?
@@ -48,7 +57,7 @@ enum DaemonQuestion {
     var token: Int?
     var tokenTrouble: String?
     var failure: Failure?
-    var backlog: Int
+    var backlog: Backlog
     var explanation: Explanation
     var counters: [String: Int]
   }

@@ -34,7 +34,7 @@ enum StatusCommand: Command {
     let rest = [
       row("Fix", status.fix.map(fix) ?? "none yet"),
       row("Token", token(status)),
-      row("Backlog", "\(status.backlog) \(status.backlog == 1 ? "position" : "positions")"),
+      row("Backlog", backlog(status.backlog)),
       row(
         "Since start",
         "\(status.counters["accepted", default: 0]) updates accepted of \(status.counters["attempts", default: 0]), "
@@ -75,6 +75,19 @@ enum StatusCommand: Command {
   private static func token(_ status: DaemonQuestion.Status) -> String {
     guard let life = status.token else { return "none\(status.tokenTrouble.map { ": \($0)" } ?? " yet")" }
     return "good for \(time(life))\(status.tokenTrouble.map { "; the next: \($0)" } ?? "")"
+  }
+
+  private static func backlog(_ backlog: DaemonQuestion.Status.Backlog) -> String {
+    var words = ["\(backlog.count) \(backlog.count == 1 ? "position" : "positions")"]
+    if let age = backlog.oldestAge { words[0] += ", the oldest \(time(age)) old" }
+    switch backlog.store {
+    case "disk": words.append("on disk\(backlog.bytes.map { " (\(($0 + 1023) / 1024) kB)" } ?? "")")
+    case "memory": words.append("in memory only: \(backlog.storeTrouble ?? "")")
+    default: words.append("in memory: backlog.directory is not set")
+    }
+    let lost = backlog.removed.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+    if !lost.isEmpty { words.append("let go: \(lost.joined(separator: ", "))") }
+    return words.joined(separator: "; ")
   }
 
   private static func row(_ name: String, _ text: String) -> String {

@@ -69,6 +69,9 @@ struct AgentFixture {
     return agent.handle(.fix(fix), at: moment)
   }
 
+  /// Seconds since the start, as a record's name.
+  static func second(_ id: Backlog.ID) -> Double { (id - start).inSeconds }
+
   mutating func tell(_ input: VehicleAgent.Input, at second: Double) -> [VehicleAgent.Effect] {
     now = second
     return agent.handle(input, at: moment)
@@ -91,8 +94,9 @@ extension [VehicleAgent.Effect] {
       case .cancelUpdate(let id): "cancel update \(id)"
       case .fetchToken(let id, let request): "fetch \(id) \(request.url)"
       case .cancelToken(let id): "cancel fetch \(id)"
-      case .backlog(.added(let record)): "keep \(record.id)"
-      case .backlog(.removed(let ids, let reason)): "drop \(ids) \(reason)"
+      case .backlog(.added(let record)): "keep \(AgentFixture.second(record.id))"
+      case .backlog(.removed(let ids, let reason)): "drop \(ids.map(AgentFixture.second)) \(reason)"
+      case .forgetOthers: "forget others"
       case .event: nil
       case .finished(let undelivered): "finished \(undelivered)"
       }

@@ -13,11 +13,11 @@ import Timekeeping
 
   private func backlog(_ seconds: [Int64], limit: Int = 100) throws -> Backlog {
     var backlog = Backlog()
-    for (index, second) in seconds.enumerated() {
-      _ = backlog.append(try location(second), at: .boot + .seconds(index), limit: limit)
-    }
+    for second in seconds { _ = backlog.append(try location(second), limit: limit) }
     return backlog
   }
+
+  private func stamp(_ second: Int64) -> Timestamp { Timestamp(seconds: second) }
 
   private func seconds(_ records: [Backlog.Record]) -> [Int64] { records.map { $0.location.time.milliseconds / 1000 } }
 
@@ -29,9 +29,17 @@ import Timekeeping
   @Test("a batch is the oldest from before the live position")
   func batch() throws {
     let backlog = try backlog([10, 20, 30, 40])
-    #expect(seconds(backlog.batch(before: Timestamp(seconds: 40), limit: 2)) == [10, 20])
-    #expect(seconds(backlog.batch(before: Timestamp(seconds: 40), limit: 9)) == [10, 20, 30])
-    #expect(backlog.batch(before: Timestamp(seconds: 40), limit: 0).isEmpty)
+    func batch(_ limit: Int, age: Int = 100, before second: Int64 = 40) -> [Int64] {
+      seconds(backlog.batch(before: Timestamp(seconds: second), age: .seconds(age), limit: limit))
+    }
+    #expect(batch(2) == [10, 20])
+    #expect(batch(9) == [10, 20, 30])
+    #expect(batch(0).isEmpty)
+    #expect(batch(9, age: 20) == [20, 30])
+    #expect(batch(9, age: 5).isEmpty)
+    #expect(batch(9, before: 10).isEmpty)
+    #expect(!backlog.hasBatch(before: Timestamp(seconds: 40), age: .seconds(5)))
+    #expect(backlog.hasBatch(before: Timestamp(seconds: 40), age: .seconds(10)))
     #expect(backlog.holds(Timestamp(seconds: 30)))
     #expect(!backlog.holds(Timestamp(seconds: 31)))
   }
@@ -39,35 +47,61 @@ import Timekeeping
   @Test("when it is full the oldest goes, and the change says so")
   func full() throws {
     var backlog = try backlog([10, 20, 30], limit: 3)
-    let changes = backlog.append(try location(40), at: .boot, limit: 3)
+    let changes = backlog.append(try location(40), limit: 3)
     #expect(seconds(backlog.records) == [20, 30, 40])
-    #expect(changes.last == .removed([1], .full))
-    #expect(backlog.append(try location(50), at: .boot, limit: 0).isEmpty)
+    #expect(changes.last == .removed([stamp(10)], .full))
+    #expect(backlog.append(try location(50), limit: 0).isEmpty)
     // A smaller limit makes room at the next.
-    _ = backlog.append(try location(60), at: .boot, limit: 1)
+    _ = backlog.append(try location(60), limit: 1)
     #expect(seconds(backlog.records) == [60])
   }
 
   @Test("what has waited too long goes, and only that")
   func expire() throws {
     var backlog = try backlog([10, 20, 30])
-    #expect(backlog.expire(age: .seconds(100), at: .boot + .seconds(100)) == nil)
-    #expect(backlog.expire(age: .seconds(100), at: .boot + .seconds(102)) == .removed([1, 2], .expired))
+    #expect(backlog.expire(before: stamp(10)) == nil)
+    #expect(backlog.expire(before: stamp(30)) == .removed([stamp(10), stamp(20)], .expired))
     #expect(backlog.count == 1)
   }
 
   @Test("a removal tells what was there, and no more")
   func remove() throws {
     var backlog = try backlog([10, 20])
-    #expect(backlog.remove([2, 7], .delivered) == .removed([2], .delivered))
-    #expect(backlog.remove([2, 7], .delivered) == nil)
+    #expect(backlog.remove([stamp(20), stamp(70)], .delivered) == .removed([stamp(20)], .delivered))
+    #expect(backlog.remove([stamp(20), stamp(70)], .delivered) == nil)
     #expect(backlog.remove([], .delivered) == nil)
   }
 
   @Test("stamps that the filter has overruled go")
   func overrule() throws {
     var backlog = try backlog([10, 20, 9000])
-    #expect(backlog.overrule(after: Timestamp(seconds: 30)) == .removed([3], .misdated))
+    #expect(backlog.overrule(after: Timestamp(seconds: 30)) == .removed([stamp(9000)], .misdated))
     #expect(backlog.overrule(after: Timestamp(seconds: 30)) == nil)
+  }
+
+  @Test("what a store held takes its place, once, and the oldest goes if it is too much")
+  func restore() throws {
+    let stored = try backlog([5, 15, 20, 90]).records
+    var some = try backlog([10, 20, 30])
+    #expect(some.restore(stored.reversed(), limit: 100) == nil)
+    #expect(seconds(some.records) == [5, 10, 15, 20, 30, 90])
+    #expect(some.restore(stored, limit: 5) == .removed([stamp(5)], .full))
+    #expect(some.restore([], limit: 0)?.isRemoval(.full) == true)
+    some.forget()
+    #expect(some.isEmpty)
+  }
+
+  @Test("a time is held once: the first position that bears it stays")
+  func once() throws {
+    var backlog = try backlog([10, 20])
+    #expect(backlog.append(try location(10), limit: 9).isEmpty)
+    #expect(backlog.append(try location(20), limit: 9).isEmpty)
+    #expect(backlog.count == 2)
+  }
+}
+
+extension Backlog.Change {
+  fileprivate func isRemoval(_ reason: Backlog.Removal) -> Bool {
+    if case .removed(_, reason) = self { true } else { false }
   }
 }

@@ -13,12 +13,12 @@ import Timekeeping
   func firstUpdate() throws {
     var fixture = try AgentFixture()
     let first = try fixture.drive(to: 0)
-    #expect(first.brief == ["fetch 1 https://t.test/truck-1", "keep 1"])
+    #expect(first.brief == ["fetch 1 https://t.test/truck-1", "keep 0.0"])
     #expect(first.events == [.firstFix])
     let token = fixture.token()
     #expect(fixture.tell(.tokenEnded(id: 1, token), at: 0.1).brief == ["send 1"])
     let last = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
-    #expect(last.brief == ["drop [1] delivered"])
+    #expect(last.brief == ["drop [0.0] delivered"])
     #expect(last.events == [.online, .updateAccepted])
   }
 
@@ -26,14 +26,14 @@ import Timekeeping
   func oneInFlight() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    #expect(try fixture.drive(to: 10.2).brief == ["send 2"])
+    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
     #expect(try fixture.drive(to: 15).brief == [])
-    #expect(try fixture.drive(to: 20.2).brief == ["keep 2"])
-    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 24).brief == [])
+    #expect(try fixture.drive(to: 20.2).brief == ["keep 20.2"])
+    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 24).brief == ["drop [10.2] delivered"])
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(29))
     #expect(try fixture.drive(to: 25).brief == [])
     #expect(fixture.tell(.deadline, at: 29).brief == ["send 3 with past"])
-    #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 29.2).brief == ["drop [2] delivered"])
+    #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 29.2).brief == ["drop [20.2] delivered"])
   }
 
   @Test("an outage: each due position is kept once, retries carry the newest, all is delivered in order")
@@ -95,12 +95,12 @@ import Timekeeping
     #expect(fixture.tell(.updateEnded(id: 4, AgentFixture.accepted), at: 13.3).events.contains(.online))
     // After a gap the first fix waits for another.
     #expect(try fixture.drive(to: 23).brief.isEmpty)
-    #expect(try fixture.drive(to: 24).brief == ["send 5"])
+    #expect(try fixture.drive(to: 24).brief == ["keep 24.0", "send 5"])
     #expect(fixture.agent.statistics.tokenFetches == 1)
-    #expect(fixture.agent.delivery.backlog.count == 1)
+    #expect(fixture.agent.delivery.waiting == 1)
   }
 
-  @Test("another vehicle: what is under way is cancelled, the backlog goes, a token for the new one is fetched")
+  @Test("another vehicle: what is under way is cancelled, the backlog left to the store, a token fetched")
   func otherVehicle() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -109,7 +109,8 @@ import Timekeeping
     _ = try fixture.drive(to: 12)
     let effects = fixture.tell(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 12.5)
     #expect(effects.brief.contains("cancel update 3"))
-    #expect(effects.brief.contains("drop [2] otherVehicle"))
+    #expect(!effects.brief.contains { $0.hasPrefix("drop") })
+    #expect(fixture.agent.delivery.backlog.isEmpty)
     // The spacing of attempts holds for the new vehicle too.
     #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 12.6).events.isEmpty)
     let next = fixture.tell(.deadline, at: 13.1)
@@ -126,7 +127,7 @@ import Timekeeping
     #expect(fixture.tell(.configure(settings), at: 10.3).brief == [])
     #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 10.4).events == [.updateAccepted])
     #expect(try fixture.drive(to: 21).brief == [])
-    #expect(try fixture.drive(to: 30.2).brief == ["send 3"])
+    #expect(try fixture.drive(to: 30.2).brief == ["keep 30.2", "send 3"])
   }
 
   @Test("asked to stop with all delivered, it ends at once; a second request to stop changes nothing")
@@ -146,8 +147,9 @@ import Timekeeping
     _ = try fixture.drive(to: 3)
     #expect(fixture.tell(.stop(within: .seconds(3)), at: 3.5).brief == [])
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(5200))
-    #expect(fixture.tell(.deadline, at: 5.2).brief == ["send 2"])
-    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 5.3).brief == ["finished 0"])
+    #expect(fixture.tell(.deadline, at: 5.2).brief == ["keep 3.0", "send 2"])
+    #expect(
+      fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 5.3).brief == ["drop [3.0] delivered", "finished 0"])
   }
 
   @Test("when the time to stop is over, what is in flight is kept for the next start")
@@ -157,7 +159,7 @@ import Timekeeping
     _ = try fixture.drive(to: 10.2)
     #expect(fixture.tell(.stop(within: .seconds(3)), at: 11).brief == [])
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(14))
-    #expect(fixture.tell(.deadline, at: 14).brief == ["cancel update 2", "keep 2", "finished 1"])
+    #expect(fixture.tell(.deadline, at: 14).brief == ["cancel update 2", "finished 1"])
   }
 
   @Test("the status line: what is wrong first, ages, never coordinates")
@@ -205,7 +207,7 @@ import Timekeeping
     #expect(fixture.agent.isSettled(at: fixture.moment.boot))
     // No limit on the loopback: a hundred in a tenth of a second.
     for step in 1...100 {
-      #expect(try fixture.drive(to: 0.01 + Double(step) / 1000, speed: 0.5).brief == ["send \(step + 1)"])
+      #expect(try fixture.drive(to: 0.01 + Double(step) / 1000, speed: 0.5).brief.last == "send \(step + 1)")
       _ = fixture.tell(.updateEnded(id: UInt64(step + 1), AgentFixture.accepted), at: fixture.now + 0.0005)
     }
   }

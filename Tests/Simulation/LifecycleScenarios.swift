@@ -5,14 +5,28 @@ import Testing
 import Timekeeping
 
 @Suite struct LifecycleScenarios {
-  @Test("a reload to another vehicle drops the token and the backlog, and reports for the new one at once")
+  @Test("a reload to another vehicle drops the token, shelves the backlog, and reports for the new one at once")
   func anotherVehicle() throws {
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.unreachable, 200..<300)], acts: [(290, .reload(vehicle: "truck-2"))]))
     #expect(world.applied(290..<600).allSatisfy { $0.vehicle == "truck-2" })
-    #expect(world.removals.filter { $0.reason == .otherVehicle }.count >= 8)
+    #expect(world.shelved["truck-1"]?.count ?? 0 >= 8)
+    #expect(world.removals.allSatisfy { $0.reason == .delivered })
     #expect(!world.applied(300..<312).isEmpty)
     #expect(world.applied(300..<600).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
+  }
+
+  @Test("a vehicle that the settings name again gets what it had left behind")
+  func backAgain() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, faults: [Fault(.unreachable, 200..<300)],
+        acts: [(290, .reload(vehicle: "truck-2")), (500, .reload(vehicle: "truck-1"))]))
+    let late = world.applied(500..<900)
+    #expect(late.allSatisfy { $0.vehicle == "truck-1" })
+    #expect(late.flatMap(\.past).count { (200..<290).contains(World.second(of: $0)) } >= 8)
+    #expect(world.copy.isEmpty)
+    #expect(world.applied(290..<500).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
   }
 
   @Test("a reload to another vehicle on a good network is done within a second")

@@ -22,7 +22,7 @@ extension World {
       "send update \(id): \(String(decoding: request.body, as: UTF8.self).prefix(400))"
     case .fetchToken(let id, _): "fetch token \(id)"
     case .event(let event): "event \(event.kind): \(event.sentence)"
-    case .backlog(.added(let record)): "backlog + \(record.id) \(record.location.time.rfc3339)"
+    case .backlog(.added(let record)): "backlog + \(record.id.rfc3339)"
     case .backlog(.removed(let ids, let reason)): "backlog - \(ids.count) \(reason)"
     default: "\(effect)"
     }

@@ -52,7 +52,9 @@ final class World {
   private(set) var undelivered: Int?
   private(set) var violations: [String] = []
   /// Kept from the effects alone.
-  private(set) var copy: [UInt64: Backlog.Record] = [:]
+  private(set) var copy: [Backlog.ID: Backlog.Record] = [:]
+  /// What it holds of vehicles that the settings do not name now.
+  private(set) var shelved: [String: [Backlog.ID: Backlog.Record]] = [:]
   private(set) var removals: [(record: Backlog.Record, reason: Backlog.Removal)] = []
   private(set) var transcript: [String] = []
   private(set) var vehicle = "truck-1"
@@ -170,8 +172,16 @@ final class World {
       guard var new = try? World.configuration(vehicle: other) else { return }
       scenario.adjust(&new)
       configuration = new
+      let before = vehicle
       vehicle = other
+      guard other != before else { return tell(.configure(new)) }
+      shelved[before] = copy
+      copy = [:]
+      // As a shell does, it asks its store between the two.
+      let held = shelved.removeValue(forKey: other) ?? [:]
       tell(.configure(new))
+      copy.merge(held) { now, _ in now }
+      tell(.restored(Array(held.values)))
     }
   }
 
@@ -188,6 +198,8 @@ final class World {
       case .fetchToken(let id, let request): fetchToken(id, request)
       case .cancelToken(let id): if fetch?.id == id { fetch = nil }
       case .event(let event): events.append((now, event))
+      case .forgetOthers(let time):
+        for other in shelved.keys { shelved[other] = shelved[other]?.filter { $0.key >= time } }
       case .backlog(let change):
         hasBacklogChanged = true
         follow(change)

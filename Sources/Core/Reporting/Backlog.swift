@@ -2,21 +2,29 @@
 package import FleetEngine
 package import Timekeeping
 
-/// Positions that wait to be delivered, oldest first by their own time, bounded in number and age.
+/// Positions that are owed to Fleet Engine, oldest first by their own time, bounded in number and age. The one that is
+/// on its way is among them until it has arrived.
 ///
 /// Every change is also told as a `Change`, so that a store can keep a copy that outlives the process.
 package struct Backlog: Equatable, Sendable {
+  /// The time that a position bears: a vehicle is in one place at a time, so no two records have the same. Nothing else
+  /// means the same before and after a restart.
+  package typealias ID = Timestamp
+
   package struct Record: Equatable, Sendable {
-    /// Rises with every record; never used twice in a run.
-    package let id: UInt64
     package let location: VehicleLocation
-    package let recordedAt: BootInstant
+
+    package init(_ location: VehicleLocation) {
+      self.location = location
+    }
+
+    package var id: ID { location.time }
   }
 
   /// What a store has to follow.
   package enum Change: Equatable, Sendable {
     case added(Record)
-    case removed([UInt64], Removal)
+    case removed([ID], Removal)
   }
 
   /// Why a record left.
@@ -25,18 +33,15 @@ package struct Backlog: Equatable, Sendable {
     case delivered
     /// The backlog was full, and it was the oldest.
     case full
-    /// It was older than `max_age`.
+    /// It was older than `max_age`, by the positions' own time.
     case expired
     /// The server refuses this very record.
     case refused
     /// The filter has overruled the time that it bears: it lies after the newest position's.
     case misdated
-    /// The settings name another vehicle now.
-    case otherVehicle
   }
 
   package private(set) var records: [Record] = []
-  private var lastID: UInt64 = 0
 
   package init() {}
 
@@ -48,27 +53,63 @@ package struct Backlog: Equatable, Sendable {
     records.last { $0.location.time <= time }?.location.time == time
   }
 
-  /// Puts a position where its time belongs, which is nearly always the end, and makes room.
+  /// The oldest and the newest that may be sent along with a position of `time`: from before it, and not older than `age`.
   ///
-  /// - Parameter limit: the most records to keep, 0 or more.
-  package mutating func append(_ location: VehicleLocation, at now: BootInstant, limit: Int) -> [Change] {
-    guard limit > 0 else { return [] }
-    lastID += 1
-    let record = Record(id: lastID, location: location, recordedAt: now)
-    let place = records.lastIndex { $0.location.time <= location.time }.map { $0 + 1 } ?? 0
-    records.insert(record, at: place)
-    guard records.count > limit else { return [.added(record)] }
-    return [.added(record), remove(records.prefix(records.count - limit).map(\.id), .full)].compactMap { $0 }
+  /// - Returns: nothing where nothing may.
+  private func sendable(before time: Timestamp, age: Duration) -> ArraySlice<Record> {
+    let oldest = time - age
+    let first = records.firstIndex { $0.location.time >= oldest } ?? records.endIndex
+    let last = records.lastIndex { $0.location.time < time } ?? records.startIndex - 1
+    return first <= last ? records[first...last] : []
   }
 
-  /// The oldest records from before `time`, at most `limit`.
-  package func batch(before time: Timestamp, limit: Int) -> [Record] {
+  /// The oldest records from before `time`, at most `limit`, none of them older than `age` by then.
+  package func batch(before time: Timestamp, age: Duration, limit: Int) -> [Record] {
     guard limit > 0 else { return [] }
-    return Array(records.lazy.filter { $0.location.time < time }.prefix(limit))
+    return Array(sendable(before: time, age: age).prefix(limit))
+  }
+
+  /// Whether `batch` would find anything.
+  package func hasBatch(before time: Timestamp, age: Duration) -> Bool {
+    !sendable(before: time, age: age).isEmpty
+  }
+
+  /// Puts a position where its time belongs, which is nearly always the end, and makes room. One whose time is held already
+  /// is not put.
+  ///
+  /// - Parameter limit: the most records to keep, 0 or more.
+  package mutating func append(_ location: VehicleLocation, limit: Int) -> [Change] {
+    guard limit > 0 else { return [] }
+    let record = Record(location)
+    guard insert(record) else { return [] }
+    return [.added(record), makeRoom(limit: limit)].compactMap { $0 }
+  }
+
+  /// Takes what a store has held, and makes room. What is held already stays as it is.
+  ///
+  /// - Parameter limit: the most records to keep, 0 or more.
+  package mutating func restore(_ stored: [Record], limit: Int) -> Change? {
+    for record in stored.sorted(by: { $0.id < $1.id }) { _ = insert(record) }
+    return makeRoom(limit: limit)
+  }
+
+  private mutating func insert(_ record: Record) -> Bool {
+    guard let before = records.lastIndex(where: { $0.id <= record.id }) else {
+      records.insert(record, at: 0)
+      return true
+    }
+    guard records[before].id != record.id else { return false }
+    records.insert(record, at: before + 1)
+    return true
+  }
+
+  private mutating func makeRoom(limit: Int) -> Change? {
+    guard records.count > limit else { return nil }
+    return remove(records.prefix(records.count - limit).map(\.id), .full)
   }
 
   /// Takes records out; those that are not there do no harm.
-  package mutating func remove(_ ids: [UInt64], _ reason: Removal) -> Change? {
+  package mutating func remove(_ ids: [ID], _ reason: Removal) -> Change? {
     guard !ids.isEmpty else { return nil }
     let leaving = Set(ids)
     let there = records.filter { leaving.contains($0.id) }.map(\.id)
@@ -79,13 +120,18 @@ package struct Backlog: Equatable, Sendable {
 
   /// Takes out what bears a time after `newest`: a receiver's wrong stamp, which the filter has overruled since.
   package mutating func overrule(after newest: Timestamp) -> Change? {
-    guard let last = records.last, last.location.time > newest else { return nil }
-    return remove(records.filter { $0.location.time > newest }.map(\.id), .misdated)
+    guard let last = records.last, last.id > newest else { return nil }
+    return remove(records.filter { $0.id > newest }.map(\.id), .misdated)
   }
 
-  /// Takes out what has waited for longer than `age`.
-  package mutating func expire(age: Duration, at now: BootInstant) -> Change? {
-    guard let first = records.first, now - first.recordedAt > age else { return nil }
-    return remove(records.filter { now - $0.recordedAt > age }.map(\.id), .expired)
+  /// Takes out what is from before `time`.
+  package mutating func expire(before time: Timestamp) -> Change? {
+    guard let first = records.first, first.id < time else { return nil }
+    return remove(records.prefix { $0.id < time }.map(\.id), .expired)
+  }
+
+  /// Forgets all without a change to follow: the store keeps it for the vehicle's return.
+  package mutating func forget() {
+    records = []
   }
 }

@@ -38,7 +38,7 @@ package struct DeliveryAgent: Sendable {
   private struct Attempt {
     var id: UInt64
     var update: UpdateDeliveryVehicle
-    var records: [UInt64]
+    var records: [Backlog.ID]
     var token: AccessToken
     var sentAt: BootInstant
     /// Whether the position counts as taken by the policy, and must not be lost.
@@ -49,7 +49,7 @@ package struct DeliveryAgent: Sendable {
   /// A refusal that may be the backlog's fault: the same without it decides.
   private enum Suspicion {
     case denied(AccessToken)
-    case rejected([UInt64])
+    case rejected([Backlog.ID])
   }
 
   /// What the end of an attempt means.
@@ -72,6 +72,8 @@ package struct DeliveryAgent: Sendable {
   /// Positions are owed: an attempt failed, or a position went to the backlog.
   package private(set) var isOwing = false
 
+  /// The newest position that was due in this run, as long as its time stands.
+  private var newestOwed: Timestamp?
   private var attempt: Attempt?
   private var lastID: UInt64 = 0
   private var random: SplitMix64
@@ -120,7 +122,7 @@ package struct DeliveryAgent: Sendable {
 
   /// When the backlog alone is worth a request; nil when it is empty, or refused.
   package func backfillDeadline(for live: VehicleLocation, with token: AccessToken?) -> BootInstant? {
-    guard let first = backlog.records.first, first.location.time < live.time, !isBackfillRefused(with: token) else {
+    guard backlog.hasBatch(before: live.time, age: configuration.maxAge), !isBackfillRefused(with: token) else {
       return nil
     }
     return lastAttemptAt + configuration.interval
@@ -141,7 +143,7 @@ package struct DeliveryAgent: Sendable {
   ) -> (id: UInt64, request: HTTPRequest)? {
     var records = [Backlog.Record]()
     if suspicion == nil, !isBackfillRefused(with: token) {
-      records = backlog.batch(before: live.time, limit: batchLimit)
+      records = backlog.batch(before: live.time, age: configuration.maxAge, limit: batchLimit)
     }
     var sinceUpdate: Int?
     if let place, place.location.coordinate == live.coordinate {
@@ -159,25 +161,35 @@ package struct DeliveryAgent: Sendable {
     return (lastID, request)
   }
 
-  /// Keeps a position for a later request, unless it is kept already.
-  package mutating func record(_ location: VehicleLocation, at now: BootInstant) -> [Backlog.Change] {
+  /// Keeps a position until it has arrived, unless it has, or is kept already.
+  package mutating func record(_ location: VehicleLocation) -> [Backlog.Change] {
     isOwing = true
-    guard !backlog.holds(location.time), location.time != delivered?.time else { return [] }
-    return backlog.append(location, at: now, limit: configuration.maxLocations)
+    newestOwed = max(newestOwed ?? location.time, location.time)
+    guard location.time != delivered?.time else { return [] }
+    return backlog.append(location, limit: configuration.maxLocations)
+  }
+
+  /// Takes what a store has held for this vehicle.
+  package mutating func restore(_ records: [Backlog.Record]) -> [Backlog.Change] {
+    var changes = [backlog.restore(records, limit: configuration.maxLocations)]
+    // Its removal was not stored in time.
+    if let delivered { changes.append(backlog.remove([delivered.time], .delivered)) }
+    return changes.compactMap { $0 }
   }
 
   /// Gives up the attempt under way, before the end of everything; what it carried is kept if it must not be lost.
   ///
   /// - Returns: the request to cancel, if there is one, and the changes of the backlog.
-  package mutating func abandon(at now: BootInstant) -> (cancel: UInt64?, [Backlog.Change]) {
+  package mutating func abandon() -> (cancel: UInt64?, [Backlog.Change]) {
     guard let attempt else { return (nil, []) }
     self.attempt = nil
-    return (attempt.id, attempt.isOwed ? record(attempt.update.live, at: now) : [])
+    return (attempt.id, attempt.isOwed ? record(attempt.update.live) : [])
   }
 
   /// The filter has overruled stamps after `newest`.
   package mutating func overrule(after newest: Timestamp) -> [Backlog.Change] {
-    [backlog.overrule(after: newest)].compactMap { $0 }
+    if let owed = newestOwed, owed > newest { newestOwed = nil }
+    return [backlog.overrule(after: newest)].compactMap { $0 }
   }
 
   /// Reads the outcome of an attempt.
@@ -194,7 +206,7 @@ package struct DeliveryAgent: Sendable {
       let (conclusion, changes) = accept(attempt, at: now)
       return (conclusion, changes, attempt.token)
     case .failed(let failure):
-      let changes = attempt.isOwed ? record(attempt.update.live, at: now) : []
+      let changes = attempt.isOwed ? record(attempt.update.live) : []
       return (fail(attempt, failure, at: now), changes, attempt.token)
     }
   }
@@ -225,7 +237,7 @@ package struct DeliveryAgent: Sendable {
     let arrived = attempt.records + backlog.records.filter { $0.location.time == live.time }.map(\.id)
     changes.append(contentsOf: [backlog.remove(arrived, .delivered)].compactMap { $0 })
     // What became due while this was on its way follows as soon as it may, and does not wait for the next fix.
-    isOwing = backlog.records.last.map { $0.location.time > live.time } ?? false
+    isOwing = newestOwed.map { $0 > live.time } ?? false
     return (.accepted(live: live, sentAt: attempt.sentAt, delivered: attempt.records.count), changes)
   }
 
@@ -268,18 +280,19 @@ package struct DeliveryAgent: Sendable {
 
   /// Takes new settings.
   ///
-  /// - Parameter isOtherVehicle: the backlog is another's then, and goes; so does what is known of Fleet Engine's state.
-  /// - Returns: the request to cancel, and the changes of the backlog.
+  /// - Parameter isOtherVehicle: the backlog is another's then, and is forgotten, though not by the store; so is what is
+  ///   known of Fleet Engine's state.
+  /// - Returns: the request to cancel.
   package mutating func configure(
     _ configuration: Configuration, isOtherVehicle: Bool, at now: BootInstant
-  ) -> (cancel: UInt64?, [Backlog.Change]) {
+  ) -> UInt64? {
     self.configuration = configuration
     batchLimit = configuration.batch
     backoff.reset()
     notBefore = now
     suspicion = nil
     backfillRefusedWith = nil
-    guard isOtherVehicle else { return (nil, []) }
+    guard isOtherVehicle else { return nil }
     let cancelled = attempt?.id
     attempt = nil
     failure = nil
@@ -288,12 +301,22 @@ package struct DeliveryAgent: Sendable {
     delivered = nil
     place = nil
     isOwing = false
-    return (cancelled, [backlog.remove(backlog.records.map(\.id), .otherVehicle)].compactMap { $0 })
+    newestOwed = nil
+    backlog.forget()
+    return cancelled
   }
 
-  /// Drops what is too old to matter.
-  package mutating func expire(at now: BootInstant) -> Backlog.Change? {
-    backlog.expire(age: configuration.maxAge, at: now)
+  /// Drops what is too old to matter, or bears a time that has not come.
+  ///
+  /// - Parameter newest: the time now, by positions that can be trusted with it.
+  package mutating func tidy(at newest: Timestamp) -> [Backlog.Change] {
+    [backlog.expire(before: newest - configuration.maxAge), backlog.overrule(after: newest)].compactMap { $0 }
+  }
+
+  /// Positions of the backlog that are not on their way as the live one.
+  package var waiting: Int {
+    guard let attempt, backlog.holds(attempt.update.live.time) else { return backlog.count }
+    return backlog.count - 1
   }
 }
 

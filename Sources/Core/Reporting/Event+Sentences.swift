@@ -130,11 +130,30 @@ extension Event {
       case .expired: "they are older than backlog.max_age"
       case .refused: "the server refuses them"
       case .misdated: "the receiver gave them a wrong time"
-      case .otherVehicle: "they belong to another vehicle"
       }
     return Event(
       .positionsDropped, "\(count) \(count == 1 ? "position" : "positions") dropped: \(why)\(repeats(suppressed))",
       [("FLEET_REASON", reason.rawValue), ("FLEET_COUNT", "\(count)")])
+  }
+
+  static func backlogRestored(_ count: Int) -> Event {
+    Event(
+      .backlogRestored, "\(count) \(count == 1 ? "position" : "positions") kept on disk, to be delivered now",
+      [("FLEET_BACKLOG", "\(count)")])
+  }
+
+  static func backlogInMemory(_ why: String, suppressed: Int) -> Event {
+    Event(.backlogInMemory, "The backlog is kept in memory only: \(why)\(repeats(suppressed))")
+  }
+
+  static func backlogOnDisk(count: Int) -> Event {
+    Event(.backlogOnDisk, "The backlog is on disk again", [("FLEET_BACKLOG", "\(count)")])
+  }
+
+  static func storeSetAside(name: String, why: String) -> Event {
+    Event(
+      .storeSetAside, "The backlog's file cannot be used (\(why)); it is now \(name), and an empty one is in its place",
+      [("FLEET_FILE", name)])
   }
 
   private static func repeats(_ suppressed: Int) -> String {

@@ -50,6 +50,7 @@ extension Event {
     case online, offline, stillOffline, updateAccepted
     case tokenObtained, tokenFailed, tokenRefused
     case backfilled, backfillRefused, positionsDropped
+    case backlogRestored, backlogInMemory, backlogOnDisk, storeSetAside
     case clockUnset
 
     /// 128 bits in hexadecimal that never change: `journalctl MESSAGE_ID=…` finds the event in every release.
@@ -148,6 +149,26 @@ extension Event {
         (
           "eb9bf0b5e86d48dabcc9e60aabbe1e47", .warning,
           "Positions left the backlog undelivered: it was full, they were too old, or the server refused them."
+        )
+      case .backlogRestored:
+        (
+          "0606c4b46f050646ea04537f72b4d723", .notice,
+          "Positions that an earlier run could not deliver were on disk, and go with the next updates."
+        )
+      case .backlogInMemory:
+        (
+          "063ab4264255a3d42681506090a730ce", .warning,
+          "The backlog's file cannot be written, and says why; updates go on, but a power cut costs the positions that wait. It is tried again. Make room on the disk, or mend backlog.directory and its permissions."
+        )
+      case .backlogOnDisk:
+        (
+          "36da640c4a54f23ca4d369dc7e2093d2", .notice,
+          "The backlog's file can be written again, and holds all that waits."
+        )
+      case .storeSetAside:
+        (
+          "2f13b4411702067a934e8f2919fd1721", .warning,
+          "The backlog's file is damaged or another program's. It is kept under another name for whoever wants to look; positions that waited in it are not delivered."
         )
       case .clockUnset:
         (

@@ -33,6 +33,21 @@ package struct StatusReport: Equatable, Sendable, Encodable {
     package var explanation: String
   }
 
+  package struct Backlog: Equatable, Sendable, Encodable {
+    /// Positions that wait.
+    package var count: Int
+    /// How far the oldest lies behind the newest fix, by their own times; nil when there is none of either.
+    package var oldestAge: Int64?
+    /// `disk`, `memory` or `off`.
+    package var store: String
+    /// Why it is in memory only.
+    package var storeTrouble: String?
+    /// Size of the store's files; nil where there are none.
+    package var bytes: Int64?
+    /// Positions that left undelivered since the start, by their reason.
+    package var removed: [String: Int]
+  }
+
   /// The same line as in `systemctl status`.
   package var summary: String
   package var isOnline: Bool
@@ -49,16 +64,17 @@ package struct StatusReport: Equatable, Sendable, Encodable {
   package var token: Int64?
   package var tokenTrouble: String?
   package var failure: Failure?
-  package var backlog: Int
+  package var backlog: Backlog
   package var explanation: Explanation
   /// Counts since the start, by name.
   package var counters: [String: Int]
 }
 
 extension VehicleAgent {
-  package func report(at now: BootInstant) -> StatusReport {
+  /// - Parameter storeBytes: size of the store's files; nil where there are none.
+  package func report(at now: BootInstant, storeBytes: Int64? = nil) -> StatusReport {
     var report = StatusReport(
-      summary: status(at: now), isOnline: isOnline, backlog: delivery.backlog.count,
+      summary: status(at: now), isOnline: isOnline, backlog: backlogReport(storeBytes),
       explanation: explanation(at: now), counters: statistics.counters)
     switch source {
     case .reading(let name): report.source = name
@@ -79,6 +95,22 @@ extension VehicleAgent {
         category: failure.category.rawValue, message: failure.message,
         since: delivery.failingSince.map { (now - $0).wholeSeconds } ?? 0,
         retryIn: max((delivery.earliest - now).wholeSeconds, 0))
+    }
+    return report
+  }
+
+  private func backlogReport(_ bytes: Int64?) -> StatusReport.Backlog {
+    let waiting = delivery.waiting
+    let oldest = waiting > 0 ? delivery.backlog.records.first?.location.time : nil
+    var removed = [String: Int]()
+    for (reason, count) in statistics.removed where reason != .delivered { removed[reason.rawValue] = count }
+    var report = StatusReport.Backlog(
+      count: waiting, oldestAge: newestTime.flatMap { newest in oldest.map { max((newest - $0).wholeSeconds, 0) } },
+      store: "off", bytes: bytes, removed: removed)
+    switch store {
+    case .off: break
+    case .healthy: report.store = "disk"
+    case .memoryOnly(let why): (report.store, report.storeTrouble) = ("memory", why)
     }
     return report
   }

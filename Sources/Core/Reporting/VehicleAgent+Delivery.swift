@@ -82,6 +82,8 @@ extension VehicleAgent {
       let (id, request) = delivery.begin(newest, isOwed: isOwed, token: token, at: now.boot)
     else { return false }
     statistics.attempts += 1
+    // Until it has arrived it is on the backlog: a power cut costs no more than the store's delay.
+    if isOwed { follow(delivery.record(newest), at: now.boot, &effects) }
     // An attempt that nobody asked for counts when it arrives: a row of failed ones must not put off what is due.
     if isOwed { policy.take(at: now.boot) }
     effects.append(.sendUpdate(id: id, request))
@@ -91,7 +93,7 @@ extension VehicleAgent {
   /// A position that is due and cannot go now.
   private mutating func keep(_ newest: VehicleLocation, at now: Moment, _ effects: inout [Effect]) {
     policy.take(at: now.boot)
-    follow(delivery.record(newest, at: now.boot), at: now.boot, &effects)
+    follow(delivery.record(newest), at: now.boot, &effects)
   }
 
   // MARK: - The end
@@ -121,12 +123,12 @@ extension VehicleAgent {
 
   /// Ends everything; what could not be delivered is in the backlog then, for the next start.
   private mutating func finish(at now: Moment, _ effects: inout [Effect]) {
-    let (cancelled, changes) = delivery.abandon(at: now.boot)
+    let (cancelled, changes) = delivery.abandon()
     if let cancelled { effects.append(.cancelUpdate(id: cancelled)) }
     follow(changes, at: now.boot, &effects)
     var missing = 0
     if let newest = policy.newest, newest.time != delivery.delivered?.time {
-      follow(delivery.record(newest, at: now.boot), at: now.boot, &effects)
+      follow(delivery.record(newest), at: now.boot, &effects)
       if !delivery.backlog.holds(newest.time) { missing = 1 }
     }
     phase = .finished
@@ -193,18 +195,6 @@ extension VehicleAgent {
         }
       case .keepsBeingRefused(let retry):
         effects.append(.event(.tokenRefused(delivery.failure, retry: retry)))
-      }
-    }
-  }
-
-  /// Tells a store of every change, and a person of every loss.
-  mutating func follow(_ changes: [Backlog.Change], at now: BootInstant, _ effects: inout [Effect]) {
-    for change in changes {
-      effects.append(.backlog(change))
-      guard case .removed(let ids, let reason) = change else { continue }
-      statistics.removed[reason, default: 0] += ids.count
-      if reason != .delivered, let (_, suppressed) = losses.admit(reason.rawValue, at: now) {
-        effects.append(.event(.positionsDropped(ids.count, reason, suppressed: suppressed)))
       }
     }
   }

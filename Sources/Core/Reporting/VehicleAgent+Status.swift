@@ -24,8 +24,13 @@ extension VehicleAgent {
     } else if delivery.failure == nil, tokens.lastFailure == nil {
       parts.append("no token yet")
     }
-    parts.append("backlog \(delivery.backlog.count)")
+    parts.append("backlog \(delivery.waiting)\(backlogTrouble)")
     return parts.joined(separator: "; ")
+  }
+
+  private var backlogTrouble: String {
+    if case .memoryOnly(let why) = store { return " (in memory only: \(why))" }
+    return ""
   }
 
   private func headline(at now: BootInstant) -> String {

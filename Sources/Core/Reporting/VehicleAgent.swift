@@ -48,7 +48,15 @@ package struct VehicleAgent: Sendable {
     case source(SourceState)
     /// What the sources are doing, and which one the fixes are from.
     case sources(SourceOverview)
+    /// New settings. When they name another vehicle, its backlog begins empty: `restored` follows.
     case configure(Configuration)
+    /// What the store held for this vehicle: once at the start, after new settings with another vehicle, and when a store
+    /// that could not be used can be. What is held already does no harm.
+    case restored([Backlog.Record])
+    /// What the store says of itself.
+    case store(BacklogStoreState)
+    /// The store's file could not be used; it was set aside under this name, and an empty one made.
+    case storeSetAside(name: String, why: String)
     /// The recording or route has no more to give: deliver what is owed, then finish.
     case sourceEnded
     /// Finish within this time.
@@ -60,8 +68,10 @@ package struct VehicleAgent: Sendable {
     case cancelUpdate(id: UInt64)
     case fetchToken(id: UInt64, HTTPRequest)
     case cancelToken(id: UInt64)
-    /// For a store that outlives the process.
+    /// For a store that outlives the process. It belongs to the vehicle of the configuration in force.
     case backlog(Backlog.Change)
+    /// Positions of other vehicles from before this time have had their day; the store may let them go.
+    case forgetOthers(before: Timestamp)
     case event(Event)
     /// All is done. `undelivered` is the number of positions that did not reach Fleet Engine.
     case finished(undelivered: Int)
@@ -108,6 +118,10 @@ package struct VehicleAgent: Sendable {
   var rejections = RepeatLimiter()
   var losses = RepeatLimiter()
   var backfilling = 0
+  var steadyTime = SteadyTime()
+  var forgotAt: BootInstant?
+  var store = BacklogStoreState.off
+  var storeTroubles = RepeatLimiter()
 
   /// - Parameter seed: of every jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
@@ -134,13 +148,16 @@ package struct VehicleAgent: Sendable {
     case .source(let state): take(state, &effects)
     case .sources(let overview): take(overview, &effects)
     case .configure(let configuration): configure(configuration, at: now, &effects)
+    case .restored(let records): restore(records, at: now.boot, &effects)
+    case .store(let state): take(state, at: now.boot, &effects)
+    case .storeSetAside(let name, let why): effects.append(.event(.storeSetAside(name: name, why: why)))
     case .sourceEnded:
       if phase == .running { phase = .draining(until: now.boot + configuration.drainLimit) }
     case .stop(let time):
       if case .stopping = phase { break }
       phase = .stopping(until: now.boot + time, attempted: false)
     }
-    if let change = delivery.expire(at: now.boot) { follow([change], at: now.boot, &effects) }
+    tidy(at: now.boot, &effects)
     loseFix(at: now.boot, &effects)
     proceed(at: now, &effects)
     return effects
@@ -175,6 +192,7 @@ package struct VehicleAgent: Sendable {
         follow(delivery.overrule(after: accepted.time), at: now.boot, &effects)
       }
       policy.observe(accepted, at: now.boot)
+      steadyTime.observe(accepted.time, at: now.boot)
     case .failure(let rejection):
       lastRejection = rejection
       statistics.rejected[rejection, default: 0] += 1
@@ -214,9 +232,9 @@ package struct VehicleAgent: Sendable {
       backfilling = 0
     }
     apply(tokens.handle(.configured(new.context, new.tokenEndpoint), at: now), at: now, &effects)
-    let (cancelled, changes) = delivery.configure(new.delivery, isOtherVehicle: isOtherVehicle, at: now.boot)
-    if let cancelled { effects.append(.cancelUpdate(id: cancelled)) }
-    follow(changes, at: now.boot, &effects)
+    if let cancelled = delivery.configure(new.delivery, isOtherVehicle: isOtherVehicle, at: now.boot) {
+      effects.append(.cancelUpdate(id: cancelled))
+    }
     failures.end()
     tokenFailures.end()
   }

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import HTTPMessages
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import Reporting
+
+/// What the agent and a store on disk owe each other.
+@Suite struct StoreContractTests {
+  /// Records of these seconds since the fixture's start; what lies before it is negative.
+  private func records(_ seconds: [Double]) throws -> [Backlog.Record] {
+    let place = try #require(Coordinate(latitude: 48, longitude: 11))
+    return seconds.map {
+      Backlog.Record(VehicleLocation(coordinate: place, time: AgentFixture.start + .milliseconds(Int64($0 * 1000))))
+    }
+  }
+
+  @Test("what is owed is on the backlog before it is sent, and until it has arrived")
+  func writeAhead() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
+    #expect(fixture.agent.delivery.backlog.count == 1)
+    // It does not wait, as long as it is on its way.
+    #expect(fixture.agent.report(at: fixture.moment.boot).backlog.count == 0)
+    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 12).brief == [])
+    #expect(fixture.agent.report(at: fixture.moment.boot).backlog.count == 1)
+  }
+
+  @Test("what an earlier run left goes with the first update, oldest first, and leaves when it has arrived")
+  func restored() throws {
+    var fixture = try AgentFixture()
+    let effects = fixture.tell(.restored(try records([-20, -40, -30])), at: 0)
+    #expect(effects.brief == [])
+    #expect(effects.events == [.backlogRestored])
+    _ = try fixture.drive(to: 0)
+    let token = fixture.token()
+    #expect(fixture.tell(.tokenEnded(id: 1, token), at: 0.1).brief == ["send 1 with past"])
+    #expect(
+      fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).brief == [
+        "drop [-40.0, -30.0, -20.0, 0.0] delivered"
+      ])
+    #expect(fixture.agent.isSettled(at: fixture.moment.boot))
+  }
+
+  @Test("a position that is known to have arrived is not taken back from the store")
+  func knownDelivered() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(fixture.tell(.restored(try records([-5, 0])), at: 1).brief == ["drop [0.0] delivered"])
+    // A store that comes late, with what is in memory too.
+    #expect(fixture.tell(.restored(try records([-5])), at: 2).events == [])
+    #expect(fixture.agent.delivery.backlog.count == 1)
+  }
+
+  @Test("more than may be kept is not kept: the oldest goes")
+  func tooMuch() throws {
+    var fixture = try AgentFixture { $0.delivery.maxLocations = 2 }
+    #expect(fixture.tell(.restored(try records([-5, -6, -7])), at: 1).brief == ["drop [-7.0] full"])
+  }
+
+  @Test(
+    "age is judged by the positions' own time, once that has kept step for five minutes; until then the old stay unsent"
+  )
+  func age() throws {
+    var fixture = try AgentFixture { $0.delivery.maxAge = .seconds(1000) }
+    _ = fixture.tell(.restored(try records([-2000, -1200, -900, 50_000])), at: 0)
+    #expect(fixture.tell(.deadline, at: 5).brief == [])
+    var past: String?
+    for second in 10...330 {
+      var effects = try fixture.drive(to: Double(second))
+      while !effects.isEmpty {
+        switch effects.removeFirst() {
+        case .fetchToken(let id, _): effects += fixture.tell(.tokenEnded(id: id, fixture.token()), at: fixture.now)
+        case .sendUpdate(let id, let request):
+          if request.url.contains("past") { past = past ?? String(decoding: request.body, as: UTF8.self) }
+          effects += fixture.tell(.updateEnded(id: id, AgentFixture.accepted), at: fixture.now)
+        default: break
+        }
+      }
+      if second < 310 { #expect(fixture.agent.delivery.backlog.holds(AgentFixture.start - .seconds(2000))) }
+    }
+    #expect(fixture.agent.delivery.backlog.isEmpty)
+    #expect(fixture.agent.statistics.removed[.expired] == 2)
+    #expect(fixture.agent.statistics.removed[.misdated] == 1)
+    let stamps = (past ?? "").components(after: "pastLocations")
+    #expect(stamps.contains((AgentFixture.start - .seconds(900)).rfc3339.prefix(19)))
+    #expect(!stamps.contains((AgentFixture.start - .seconds(1200)).rfc3339.prefix(19)))
+  }
+
+  @Test("a receiver that wakes years off throws nothing away, and positions of the future are not owed")
+  func coldStart() throws {
+    var time = SteadyTime()
+    time.observe(Timestamp(seconds: 2_000_000_000), at: .boot)
+    #expect(time.time == nil)
+    for second in 1...299 {
+      time.observe(Timestamp(seconds: 1_800_000_000 + Int64(second)), at: .boot + .seconds(second))
+      #expect(time.time == nil)
+    }
+    time.observe(Timestamp(seconds: 1_800_000_301), at: .boot + .seconds(301))
+    #expect(time.time == Timestamp(seconds: 1_800_000_301))
+    time.observe(Timestamp(seconds: 1_900_000_000), at: .boot + .seconds(302))
+    #expect(time.time == nil)
+
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.restored(try records([90_000])), at: 0)
+    try fixture.comeOnline()
+    #expect(fixture.agent.isSettled(at: fixture.moment.boot))
+  }
+
+  @Test("another vehicle's positions are forgotten, told of to nobody, and back when it is named again")
+  func otherVehicle() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = fixture.tell(.restored(try records([-50, -40])), at: 1)
+    #expect(
+      !fixture.tell(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 2).brief.contains {
+        $0.hasPrefix("drop") || $0.contains("past")
+      })
+    #expect(fixture.agent.delivery.backlog.records.allSatisfy { $0.id >= AgentFixture.start })
+    _ = fixture.tell(.configure(try AgentFixture.configuration()), at: 3)
+    _ = fixture.tell(.restored(try records([-50, -40])), at: 3)
+    for second in [40, 50] { #expect(fixture.agent.delivery.backlog.holds(AgentFixture.start - .seconds(second))) }
+  }
+
+  @Test("the store may let go what other vehicles left, when the time is certain, and not every second")
+  func others() throws {
+    var fixture = try AgentFixture()
+    var told = 0
+    for second in 0...700 {
+      told += try fixture.drive(to: Double(second)).count { if case .forgetOthers = $0 { true } else { false } }
+      if second < 300 { #expect(told == 0) }
+    }
+    #expect(told == 1)
+  }
+
+  @Test("a store that fails is said once, in the status until it is mended, and then no more")
+  func state() throws {
+    var fixture = try AgentFixture()
+    #expect(fixture.tell(.store(.healthy), at: 0).events == [])
+    let why = "/var/lib/x/backlog.sqlite: the disk is full"
+    #expect(fixture.tell(.store(.memoryOnly(why)), at: 1).events == [.backlogInMemory])
+    #expect(fixture.tell(.store(.memoryOnly(why)), at: 2).events == [])
+    #expect(fixture.agent.status(at: .boot).hasSuffix("backlog 0 (in memory only: \(why))"))
+    #expect(fixture.agent.report(at: .boot, storeBytes: 4096).backlog.storeTrouble == why)
+    #expect(fixture.tell(.store(.healthy), at: 3).events == [.backlogOnDisk])
+    #expect(fixture.tell(.store(.healthy), at: 4).events == [])
+    #expect(fixture.agent.report(at: .boot, storeBytes: 4096).backlog.store == "disk")
+    #expect(fixture.tell(.storeSetAside(name: "backlog.sqlite.corrupt-1", why: "x"), at: 5).events == [.storeSetAside])
+  }
+}
+
+extension String {
+  fileprivate func components(after mark: String) -> Substring {
+    var rest = self[...]
+    while !rest.isEmpty, !rest.hasPrefix(mark) { rest = rest.dropFirst() }
+    return rest
+  }
+}
