@@ -21,13 +21,15 @@ import Testing
     #expect(!kind.explanation.contains("\n"))
   }
 
-  @Test("docs/journal.md is what the table says; UPDATE_GOLDENS=1 writes it anew")
-  func journal() throws {
+  @Test(
+    "the documents in the tree are what the table says; UPDATE_GOLDENS=1 writes them anew",
+    arguments: [
+      ("docs/journal.md", EventCatalog.markdown), ("systemd/fleet-locationd.catalog", EventCatalog.messageCatalog),
+    ])
+  func documents(name: String, text: String) throws {
     let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-    let path = "/\(root)/docs/journal.md"
-    if getenv("UPDATE_GOLDENS") != nil {
-      try EventCatalog.markdown.write(toFile: path, atomically: true, encoding: .utf8)
-    }
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == EventCatalog.markdown)
+    let path = "/\(root)/\(name)"
+    if getenv("UPDATE_GOLDENS") != nil { try text.write(toFile: path, atomically: true, encoding: .utf8) }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
   }
 }
