@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FoundationEssentials
 import Glibc
 import Testing
 import Timekeeping
@@ -40,6 +41,16 @@ import Timekeeping
   func reference() throws {
     let bytes = try ConfigurationEnvironment.system.readFile(packageRoot + "/docs/settings.md", 1_000_000)
     #expect(String(decoding: bytes, as: UTF8.self) == SettingsReference.markdown())
+  }
+
+  @Test("the manual page in the tree is what the table says; UPDATE_GOLDENS=1 writes it anew")
+  func manual() throws {
+    let path = packageRoot + "/docs/man/fleet-locationd.toml.5"
+    if getenv("UPDATE_GOLDENS") != nil {
+      try SettingsReference.manual().write(toFile: path, atomically: true, encoding: .utf8)
+    }
+    let bytes = try ConfigurationEnvironment.system.readFile(path, 1_000_000)
+    #expect(String(decoding: bytes, as: UTF8.self) == SettingsReference.manual())
   }
 
   @Test("every key is in the reference once, and no two of one source share a place")

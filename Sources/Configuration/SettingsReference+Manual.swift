@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension SettingsReference {
+  /// The manual page fleet-locationd.toml(5), in man(7), from the same table as `markdown()`.
+  package static func manual() -> String {
+    var text = #"""
+      .\" SPDX-License-Identifier: Apache-2.0
+      .\" Generated from the table that the parser reads by; do not edit.
+      .TH FLEET\-LOCATIOND.TOML 5 "" fleet\-locationd "File formats"
+      .SH NAME
+      fleet\-locationd.toml \- settings of the vehicle location daemon
+      .SH SYNOPSIS
+      .I /etc/fleet\-locationd/fleet\-locationd.toml
+      .br
+      .I /etc/fleet\-locationd/conf.d/*.toml
+      .SH DESCRIPTION
+      One TOML file, and the files
+      .I conf.d/*.toml
+      beside it, which are laid over it in the order of their names: a key of a later file replaces the same key of an earlier
+      one; sections and headers are merged. Relative paths begin at the directory of the main file.
+      .B fleet\-locationd \-\-check
+      says what is wrong with them, and where.
+      .PP
+      Numbers with a unit are strings: durations \(dq500ms\(dq, \(dq10s\(dq, \(dq5min\(dq, \(dq1h 30min\(dq, \(dq7 days\(dq; distances
+      \(dq25 m\(dq, \(dq1.5 km\(dq; speeds \(dq50 km/h\(dq, \(dq13.9 m/s\(dq, \(dq30 mph\(dq.
+
+      """#
+    for section in SettingSection.allCases {
+      text += ".SH \"[\(roff(section.rawValue))]\"\n\(line(section.summary))"
+      for key in SettingKeys.all where key.section == section { text += entry(key) }
+    }
+    text += """
+      .SH EXAMPLE
+      .EX
+      [vehicle]
+      provider_id = \\(dqmy\\-project\\(dq
+      vehicle_id = \\(dqtruck\\-17\\(dq
+
+      [source]
+      type = \\(dqserial\\(dq
+      device = \\(dq/dev/gps0\\(dq
+
+      [token]
+      url = \\(dqhttps://tokens.example.com/token/delivery_driver/{vehicle_id}\\(dq
+      .EE
+      .SH SEE ALSO
+      .BR fleet\\-locationd (8),
+      .BR fleet\\-locationctl (1)
+
+      """
+    return text
+  }
+
+  private static func entry(_ key: any DescribedSetting) -> String {
+    let owner = key.sourceType.map { ", with type = \"\($0.rawValue)\"" } ?? ""
+    let absence = key.isRequired ? "required" : key.defaultSource.map { "default \($0)" } ?? "no default"
+    let allowed = key.allowed.isEmpty ? "" : "; \(key.allowed)"
+    let facts = "(\(key.typeName)\(owner); \(absence)\(allowed))"
+    return ".TP\n.B \(roff(key.name))\n\(line(facts))\(line(key.summary))"
+  }
+
+  /// A line of text, which roff must not take for a request.
+  private static func line(_ text: String) -> String { "\\&\(roff(text))\n" }
+
+  /// What roff would read otherwise: the backslash, the hyphen that people copy, quotation marks, and Markdown's marks.
+  private static func roff(_ text: String) -> String {
+    var escaped = ""
+    for character in text {
+      switch character {
+      case "\\": escaped += "\\e"
+      case "-": escaped += "\\-"
+      case "\"": escaped += "\\(dq"
+      case "'": escaped += "\\(aq"
+      case "°": escaped += "\\(de"
+      case "`": break
+      case "\n": escaped += " "
+      default: escaped.append(character)
+      }
+    }
+    return escaped
+  }
+}
