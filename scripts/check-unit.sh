@@ -1,16 +1,29 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# systemd's own judgement of the unit: `verify` complains on stderr and exits 0, so any word of it is a failure.
+# systemd's own judgement of the units: `verify` complains on stderr and exits 0, so any word of it is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-sed "s|/usr/bin/fleet-locationd|$work/fleet-locationd|" systemd/fleet-locationd.service > "$work/fleet-locationd.service"
 install -m 0755 /dev/null "$work/fleet-locationd"
-complaints=$(systemd-analyze verify "$work/fleet-locationd.service" 2>&1 | grep -v "^$" || true)
-if [ -n "$complaints" ]; then
-  printf 'systemd-analyze verify complains:\n%s\n' "$complaints" >&2
-  exit 1
-fi
-systemd-analyze security --offline=true --threshold=15 --no-pager "$work/fleet-locationd.service" | tail -n 1
+judge() { # UNIT
+  sed -i "s|/usr/bin/fleet-locationd|$work/fleet-locationd|" "$1"
+  complaints=$(systemd-analyze verify "$1" 2>&1 | grep -v "^$" || true)
+  if [ -n "$complaints" ]; then
+    printf 'systemd-analyze verify complains:\n%s\n' "$complaints" >&2
+    exit 1
+  fi
+  systemd-analyze security --offline=true --threshold=15 --no-pager "$1" | tail -n 1
+}
+cp systemd/fleet-locationd.service "$work/"
+judge "$work/fleet-locationd.service"
+scripts/template-unit.sh > "$work/fleet-locationd@truck.service"
+judge "$work/fleet-locationd@truck.service"
+# journald's own reading of the message catalog.
+mkdir -p "$work/root/usr/lib/systemd/catalog" "$work/root/var/lib/systemd/catalog"
+cp systemd/fleet-locationd.catalog "$work/root/usr/lib/systemd/catalog/"
+journalctl --root="$work/root" --update-catalog
+events=$(grep -c '^-- ' systemd/fleet-locationd.catalog)
+[ "$(journalctl --root="$work/root" --list-catalog | grep -c fleet-locationd)" -eq "$events" ] ||
+  { echo "journalctl does not find all $events events in the message catalog" >&2; exit 1; }

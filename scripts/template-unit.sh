@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Prints the unit for one of several vehicles, made from the unit for one: what differs is the names.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+sed \
+  -e 's|^Description=.*|& (%i)|' \
+  -e 's|/etc/fleet-locationd/fleet-locationd.toml|/etc/fleet-locationd/%i.toml|' \
+  -e 's#^\(ExecStart\|ExecReload\)=/usr/bin/fleet-locationd#& --config /etc/fleet-locationd/%i.toml#' \
+  -e 's#^\(RuntimeDirectory\|StateDirectory\)=fleet-locationd$#&-%i#' \
+  systemd/fleet-locationd.service
