@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The one entry: make setup demo test check bench fuzz format install
+# The one entry: make setup demo test check bench fuzz format install deb
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
@@ -18,8 +18,9 @@ BIN := .build/release
 BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev \
   libmicrohttpd-dev
 TEST_PACKAGES := python3 python3-venv curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools
+DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
 
-.PHONY: build setup setup-build setup-test demo test check lint arrows unit interop bench fuzz format install clean
+.PHONY: build setup setup-build setup-test setup-deb deb demo test check lint arrows unit interop bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -32,6 +33,9 @@ setup-build:
 setup-test:
 	@scripts/install-packages.sh $(TEST_PACKAGES)
 	@Tests/Interop/setup-venv.sh
+
+setup-deb:
+	@scripts/install-packages.sh $(DEB_PACKAGES)
 
 demo: setup-build build ## Drives a simulated vehicle against the local Fleet Engine; SECONDS=20 ends by itself.
 	@scripts/demo.sh $(BIN) $(SECONDS)
@@ -69,6 +73,10 @@ bench: setup build ## Measures beside a yardstick in C.
 format:
 	swift format --in-place --recursive Package.swift Sources Tests Benchmarks Fuzz
 
+deb: setup-build setup-deb build ## Makes the Debian packages, in build/.
+	@scripts/build-deb.sh $(BIN)
+	lintian --fail-on error,warning --info build/*.changes
+
 # Not after `build`: root has no Swift in its path, and need not have it.
 install: ## Installs programs, unit and sample settings, once they are built.
 	@test -x $(BIN)/fleet-locationd || { echo "Nothing is built yet: make build" >&2; exit 1; }
@@ -76,7 +84,9 @@ install: ## Installs programs, unit and sample settings, once they are built.
 	install -D -m 0755 $(BIN)/fleet-locationctl $(DESTDIR)$(PREFIX)/bin/fleet-locationctl
 	install -D -m 0644 systemd/fleet-locationd.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd.service
 	install -D -m 0644 systemd/fleet-locationd.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/fleet-locationd.conf
-	install -D -m 0644 config/fleet-locationd.toml $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/fleet-locationd.toml
+	scripts/template-unit.sh > $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd@.service
+	install -D -m 0644 systemd/fleet-locationd.catalog $(DESTDIR)$(PREFIX)/lib/systemd/catalog/fleet-locationd.catalog
+	install -D -m 0644 config/fleet-locationd.toml $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/examples/fleet-locationd.toml
 	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/README.md
 
 clean:

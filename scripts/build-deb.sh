@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes the Debian packages from programs that are built: build-deb.sh BINDIR [ARCHITECTURE]. They come to lie in build/.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+bin=$1
+architecture=${2:-$(dpkg --print-architecture)}
+version=$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)
+grep -q "version = \"$version\"" Sources/Platform/Release/Release.swift ||
+  { echo "packaging/debian/changelog says version $version, and Sources/Platform/Release/Release.swift another" >&2; exit 1; }
+stage=build/fleet-locationd-$version
+rm -rf "$stage"
+mkdir -p "$stage/bin" "$stage/docs"
+cp -r packaging/debian README.md config "$stage/"
+cp -r docs/*.md docs/man "$stage/docs/"
+for program in fleet-locationd fleet-locationctl fleet-engine-emulator; do cp "$bin/$program" "$stage/bin/"; done
+cp systemd/fleet-locationd.catalog "$stage/"
+for file in service sysusers; do cp "systemd/fleet-locationd.$file" "$stage/debian/"; done
+scripts/template-unit.sh > "$stage/debian/fleet-locationd@.service"
+
+# The same commit gives the same bytes: no time of today, whatever the user's umask is.
+umask 022
+chmod -R u=rwX,go=rX "$stage"
+(cd "$stage" && dpkg-buildpackage --build=binary --no-sign --host-arch="$architecture" --no-check-builddeps >../deb.log 2>&1) ||
+  { tail -n 40 build/deb.log >&2; exit 1; }
+rm -rf "$stage"
+ls build/*.deb
