@@ -44,16 +44,17 @@ import Timekeeping
     #expect(!backlog.holds(Timestamp(seconds: 31)))
   }
 
-  @Test("when it is full the oldest goes, and the change says so")
+  @Test("when it is full, a record between two that tell its place goes first, and the change says so")
   func full() throws {
     var backlog = try backlog([10, 20, 30], limit: 3)
     let changes = backlog.append(try location(40), limit: 3)
-    #expect(seconds(backlog.records) == [20, 30, 40])
-    #expect(changes.last == .removed([stamp(10)], .full))
+    #expect(seconds(backlog.records) == [10, 40])
+    #expect(changes.last == .removed([stamp(20), stamp(30)], .thinned))
     #expect(backlog.append(try location(50), limit: 0).isEmpty)
-    // A smaller limit makes room at the next.
-    _ = backlog.append(try location(60), limit: 1)
+    // A smaller limit makes room at the next: two are ends, and the older of them goes.
+    let last = backlog.append(try location(60), limit: 1)
     #expect(seconds(backlog.records) == [60])
+    #expect(last.last == .removed([stamp(10)], .full))
   }
 
   @Test("what has waited too long goes, and only that")
@@ -79,14 +80,17 @@ import Timekeeping
     #expect(backlog.overrule(after: Timestamp(seconds: 30)) == nil)
   }
 
-  @Test("what a store held takes its place, once, and the oldest goes if it is too much")
+  @Test("what a store held takes its place, once, and is thinned if it is too much")
   func restore() throws {
     let stored = try backlog([5, 15, 20, 90]).records
     var some = try backlog([10, 20, 30])
-    #expect(some.restore(stored.reversed(), limit: 100) == nil)
+    #expect(some.restore(stored.reversed(), limit: 100).isEmpty)
     #expect(seconds(some.records) == [5, 10, 15, 20, 30, 90])
-    #expect(some.restore(stored, limit: 5) == .removed([stamp(5)], .full))
-    #expect(some.restore([], limit: 0)?.isRemoval(.full) == true)
+    #expect(some.restore(stored, limit: 5).contains { $0.isRemoval(.thinned) })
+    #expect(some.count == 4)
+    #expect(some.restore([], limit: 0).last?.isRemoval(.full) == true)
+    #expect(some.isEmpty)
+    _ = some.restore(stored, limit: 5)
     some.forget()
     #expect(some.isEmpty)
   }

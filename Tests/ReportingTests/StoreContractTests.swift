@@ -55,10 +55,10 @@ import Timekeeping
     #expect(fixture.agent.delivery.backlog.count == 1)
   }
 
-  @Test("more than may be kept is not kept: the oldest goes")
+  @Test("more than may be kept is not kept: it is thinned")
   func tooMuch() throws {
     var fixture = try AgentFixture { $0.delivery.maxLocations = 2 }
-    #expect(fixture.tell(.restored(try records([-5, -6, -7])), at: 1).brief == ["drop [-7.0] full"])
+    #expect(fixture.tell(.restored(try records([-5, -6, -7])), at: 1).brief == ["drop [-6.0] thinned"])
   }
 
   @Test(

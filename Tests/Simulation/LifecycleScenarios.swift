@@ -79,13 +79,16 @@ import Timekeeping
     #expect(world.undelivered ?? 0 >= 9)
   }
 
-  @Test("a backlog that is full lets the oldest go, and says so")
+  @Test("a backlog that is full is thinned: the whole way is told, within the error that the status names")
   func fullBacklog() throws {
-    var scenario = Scenario(duration: 1000, faults: [Fault(.unreachable, 100..<700)])
-    scenario.adjust = { $0.delivery.maxLocations = 20 }
+    var scenario = Scenario(duration: 4000, faults: [Fault(.unreachable, 100..<3700)], noise: 3)
+    scenario.adjust = { $0.delivery.maxLocations = 100 }
     let world = try World.drive(scenario)
-    #expect(world.removals.filter { $0.reason == .full }.count >= 35)
-    #expect(world.events(.positionsDropped).contains { $0.contains("the backlog is full") })
-    #expect(world.longestHole(520..<990) <= 13)
+    #expect(world.removals.contains { $0.reason == .thinned })
+    #expect(!world.removals.contains { $0.reason == .full })
+    #expect(world.events(.positionsDropped).contains { $0.contains("the others tell the way") })
+    #expect(world.agent.delivery.backlog.isEmpty)
+    #expect(world.agent.delivery.backlog.thinnedWithin < 100)
+    #expect(world.agent.status(at: world.now).contains("thinned within"))
   }
 }

@@ -12,6 +12,7 @@ extension World {
     checkGaps()
     checkCoverage()
     checkLedger()
+    checkThinning()
     checkReturn()
   }
 
@@ -103,6 +104,36 @@ extension World {
       violate("the position of \(record.location.time.rfc3339) counts as delivered, and the server never saw it")
     }
     if let undelivered, undelivered < copy.count { violate("\(undelivered) undelivered, \(copy.count) in the backlog") }
+  }
+
+  /// Whoever draws the track from all other positions is at the time of each thinned one within the told error of it.
+  private func checkThinning() {
+    let thinned = removals.filter { $0.reason == .thinned }.map(\.record.location)
+    guard !thinned.isEmpty else { return }
+    var known: [Timestamp: (latitude: Double, longitude: Double)] = [:]
+    for applied in server.applied where applied.vehicle == vehicle {
+      for position in applied.past + [applied.live] { known[position.time] = (position.latitude, position.longitude) }
+    }
+    for location in copy.values.map(\.location) + removals.filter({ $0.reason != .thinned }).map(\.record.location) {
+      known[location.time] = (location.coordinate.latitude, location.coordinate.longitude)
+    }
+    let track = known.sorted { $0.key < $1.key }
+    for location in thinned {
+      guard let after = track.firstIndex(where: { $0.key >= location.time }), after > 0 else {
+        violate("the thinned position of \(location.time.rfc3339) lies outside of what is left")
+        continue
+      }
+      let (start, end) = (track[after - 1], track[after])
+      let fraction = (location.time - start.key).inSeconds / (end.key - start.key).inSeconds
+      let place = Coordinate(
+        latitude: start.value.latitude + (end.value.latitude - start.value.latitude) * fraction,
+        longitude: start.value.longitude + (end.value.longitude - start.value.longitude) * fraction)
+      let error = place?.distance(to: location.coordinate) ?? .infinity
+      // Coordinates are sent to a centimetre.
+      if error > agent.delivery.backlog.thinnedWithin + 0.02 {
+        violate("a position was thinned that is \(error) m off, told is \(agent.delivery.backlog.thinnedWithin) m")
+      }
+    }
   }
 
   /// After the network returns the newest position arrives within an interval, if the vehicle has tried before.

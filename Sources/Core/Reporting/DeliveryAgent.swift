@@ -16,19 +16,25 @@ package struct DeliveryAgent: Sendable {
     /// Positions of the backlog in one request.
     package var batch: Int
     package var maxLocations: Int
+    /// Bytes that the backlog may take in memory, at ``Backlog/recordSize`` each.
+    package var maxBytes: Int
     package var maxAge: Duration
 
     package init(
       endpoint: FleetEngineEndpoint, floor: Duration = .seconds(5), interval: Duration = .seconds(10),
-      batch: Int = 100, maxLocations: Int = 10_000, maxAge: Duration = .seconds(7 * 86_400)
+      batch: Int = 100, maxLocations: Int = 10_000, maxBytes: Int = 16_000_000, maxAge: Duration = .seconds(7 * 86_400)
     ) {
       self.endpoint = endpoint
       self.floor = floor
       self.interval = interval
       self.batch = batch
       self.maxLocations = maxLocations
+      self.maxBytes = maxBytes
       self.maxAge = maxAge
     }
+
+    /// Positions that may wait, by number and by bytes.
+    var capacity: Int { min(maxLocations, maxBytes / Backlog.recordSize) }
 
     /// Only a test on the loopback asks for less than Fleet Engine's floor, and it wants no limit either.
     var isLimited: Bool { floor >= .seconds(5) }
@@ -166,15 +172,15 @@ package struct DeliveryAgent: Sendable {
     isOwing = true
     newestOwed = max(newestOwed ?? location.time, location.time)
     guard location.time != delivered?.time else { return [] }
-    return backlog.append(location, limit: configuration.maxLocations)
+    return backlog.append(location, limit: configuration.capacity)
   }
 
   /// Takes what a store has held for this vehicle.
   package mutating func restore(_ records: [Backlog.Record]) -> [Backlog.Change] {
-    var changes = [backlog.restore(records, limit: configuration.maxLocations)]
+    let changes = backlog.restore(records, limit: configuration.capacity)
     // Its removal was not stored in time.
-    if let delivered { changes.append(backlog.remove([delivered.time], .delivered)) }
-    return changes.compactMap { $0 }
+    guard let delivered, let change = backlog.remove([delivered.time], .delivered) else { return changes }
+    return changes + [change]
   }
 
   /// Gives up the attempt under way, before the end of everything; what it carried is kept if it must not be lost.
@@ -217,6 +223,7 @@ package struct DeliveryAgent: Sendable {
     failure = nil
     failingSince = nil
     delivered = live
+    backlog.part()
     if place?.location.coordinate != live.coordinate { place = (live, now) }
     backoff.reset()
     notBefore = .boot

@@ -126,6 +126,7 @@ extension Event {
     let why =
       switch reason {
       case .delivered: "delivered"
+      case .thinned: "the backlog is full, and the others tell the way without them"
       case .full: "the backlog is full"
       case .expired: "they are older than backlog.max_age"
       case .refused: "the server refuses them"

@@ -148,7 +148,7 @@ extension Event {
       case .positionsDropped:
         (
           "eb9bf0b5e86d48dabcc9e60aabbe1e47", .warning,
-          "Positions left the backlog undelivered: it was full, they were too old, or the server refused them."
+          "Positions left the backlog undelivered: it was full and was thinned, they were too old, or the server refused them."
         )
       case .backlogRestored:
         (

@@ -46,6 +46,8 @@ package struct StatusReport: Equatable, Sendable, Encodable {
     package var bytes: Int64?
     /// Positions that left undelivered since the start, by their reason.
     package var removed: [String: Int]
+    /// Metres between a position that was thinned and the way that the others tell; nil as long as none was.
+    package var thinnedWithin: Double?
   }
 
   /// The same line as in `systemctl status`.
@@ -107,6 +109,8 @@ extension VehicleAgent {
     var report = StatusReport.Backlog(
       count: waiting, oldestAge: newestTime.flatMap { newest in oldest.map { max((newest - $0).wholeSeconds, 0) } },
       store: "off", bytes: bytes, removed: removed)
+    let within = delivery.backlog.thinnedWithin
+    report.thinnedWithin = within > 0 ? within : nil
     switch store {
     case .off: break
     case .healthy: report.store = "disk"

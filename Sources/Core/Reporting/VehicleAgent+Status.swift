@@ -24,7 +24,9 @@ extension VehicleAgent {
     } else if delivery.failure == nil, tokens.lastFailure == nil {
       parts.append("no token yet")
     }
-    parts.append("backlog \(delivery.waiting)\(backlogTrouble)")
+    let within = delivery.backlog.thinnedWithin
+    let thinning = within > 0 ? ", thinned within \(Int(within.rounded(.up))) m" : ""
+    parts.append("backlog \(delivery.waiting)\(thinning)\(backlogTrouble)")
     return parts.joined(separator: "; ")
   }
 
