@@ -7,6 +7,6 @@ cd "$(dirname "$0")/.."
 sed \
   -e 's|^Description=.*|& (%i)|' \
   -e 's|/etc/fleet-locationd/fleet-locationd.toml|/etc/fleet-locationd/%i.toml|' \
-  -e 's#^\(ExecStart\|ExecReload\)=/usr/bin/fleet-locationd#& --config /etc/fleet-locationd/%i.toml#' \
+  -e 's#^ExecStart=/usr/bin/fleet-locationd#& --config /etc/fleet-locationd/%i.toml#' \
   -e 's#^\(RuntimeDirectory\|StateDirectory\)=fleet-locationd$#&-%i#' \
   systemd/fleet-locationd.service

@@ -21,14 +21,21 @@ enum ControlAnswers {
     var error: String
   }
 
-  /// - Parameter report: makes the status, when it is asked for.
-  static func answer(_ question: [UInt8], report: () -> StatusReport) -> [UInt8] {
+  private struct Done: Encodable {
+    var done = true
+  }
+
+  /// - Parameters:
+  ///   - report: makes the status, when it is asked for.
+  ///   - reload: reads the settings again, and says what is wrong with them.
+  static func answer(_ question: [UInt8], report: () -> StatusReport, reload: () -> String?) -> [UInt8] {
     guard let question = try? JSONDecoder().decode(Question.self, from: Data(question)) else {
       return encode(Refusal(error: "expected {\"command\": \"…\"}"))
     }
     switch question.command {
     case "status": return encode(report())
-    default: return encode(Refusal(error: "unknown command; expected \"status\""))
+    case "reload": return reload().map { encode(Refusal(error: $0)) } ?? encode(Done())
+    default: return encode(Refusal(error: "unknown command; expected \"status\" or \"reload\""))
     }
   }
 

@@ -86,7 +86,7 @@ package final class LocationDaemon {
       signals = [
         try loop.addSignal(SIGTERM) { [unowned self] in stop("asked to, by SIGTERM") },
         try loop.addSignal(SIGINT) { [unowned self] in stop("asked to, by SIGINT") },
-        try loop.addSignal(SIGHUP) { [unowned self] in reload() },
+        try loop.addSignal(SIGHUP) { [unowned self] in _ = reload() },
       ]
       watchdog = try Watchdog(loop: loop, notifier: notifier) { [unowned self] in isProgressing }
       write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
@@ -221,7 +221,7 @@ package final class LocationDaemon {
     guard let path = ControlAnswers.socketPath else { return }
     do {
       control = try ControlServer(loop: loop, path: path) { [unowned self] question in
-        ControlAnswers.answer(question) { agent.report(at: loop.now.boot) }
+        ControlAnswers.answer(question, report: { agent.report(at: loop.now.boot) }, reload: { reload() })
       }
     } catch {
       write(.settingsWarning(error.message))
@@ -246,17 +246,20 @@ package final class LocationDaemon {
     loop.exit(undelivered == 0 || isAskedToStop ? ExitCode.done : ExitCode.undelivered)
   }
 
-  private func reload() {
-    guard !isStopping else { return }
+  /// - Returns: what is wrong with the new settings; nil when they are in force.
+  private func reload() -> String? {
+    guard !isStopping else { return "the daemon is stopping" }
     _ = notifier.reloading()
+    defer { _ = notifier.ready() }
     do {
       try takeSettings(try LocationDaemon.check(load))
       write(.reloaded())
       warn()
+      return nil
     } catch {
       write(.reloadRefused(error.message))
+      return error.message
     }
-    _ = notifier.ready()
   }
 
   /// Everything that can fail comes before anything that changes.

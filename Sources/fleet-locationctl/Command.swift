@@ -30,6 +30,7 @@ struct CommandError: Error {
     case unavailable = 69
     case io = 74
     case permission = 77
+    case configuration = 78
   }
 
   let code: Code

@@ -13,6 +13,7 @@ enum CommandLineTool {
       SimulateCommand.self,
       StatusCommand.self,
       ExplainCommand.self,
+      ReloadCommand.self,
     ]
   }
 

@@ -62,18 +62,43 @@ enum DaemonQuestion {
     var counters: [String: Int]
   }
 
-  /// - Returns: the daemon's answer as it came, and read.
-  static func status(_ options: CommandLineOptions) throws(CommandError) -> (text: [UInt8], status: Status) {
-    let path = options.value(socketOption.name) ?? standardSocket
-    let text: [UInt8]
+  /// Where the daemon of these options answers; in one of the daemon's own unit, that daemon.
+  private static func path(_ options: CommandLineOptions) -> String {
+    if let path = options.value(socketOption.name) { return path }
+    return ProcessInfo.processInfo.environment["RUNTIME_DIRECTORY"].map { "\($0)/control.sock" } ?? standardSocket
+  }
+
+  private static func ask(_ command: String, at path: String) throws(CommandError) -> [UInt8] {
     do throws(ControlSocketError) {
-      text = try ControlClient.ask(Array(#"{"command":"status"}"#.utf8), at: path)
+      return try ControlClient.ask(Array(#"{"command":"\#(command)"}"#.utf8), at: path)
     } catch {
       throw CommandError(error.code == .denied ? .permission : .unavailable, error.message)
     }
+  }
+
+  /// - Returns: the daemon's answer as it came, and read.
+  static func status(_ options: CommandLineOptions) throws(CommandError) -> (text: [UInt8], status: Status) {
+    let path = path(options)
+    let text = try ask("status", at: path)
     guard let status = try? JSONDecoder().decode(Status.self, from: Data(text)) else {
       throw CommandError(.unavailable, "\(path): the daemon's answer cannot be read; is it of the same release?")
     }
     return (text, status)
+  }
+
+  private struct Acknowledgement: Decodable {
+    /// What went wrong.
+    var error: String?
+  }
+
+  /// Has the daemon do something.
+  ///
+  /// - Returns: why it did not; nil when it is done.
+  static func order(_ command: String, _ options: CommandLineOptions) throws(CommandError) -> String? {
+    let path = path(options)
+    guard let answer = try? JSONDecoder().decode(Acknowledgement.self, from: Data(try ask(command, at: path))) else {
+      throw CommandError(.unavailable, "\(path): the daemon's answer cannot be read; is it of the same release?")
+    }
+    return answer.error
   }
 }

@@ -47,6 +47,24 @@ import Testing
     #expect(try ask(bench, "status").exitCode == 1)
   }
 
+  @Test("reload takes new settings, and says what is wrong with bad ones, which change nothing")
+  func reload() throws {
+    let bench = try TestBench()
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("an update") { daemon.shows("Online") }
+    bench.settings["vehicle.vehicle_id"] = "\"truck/18\""
+    try bench.writeSettings()
+    let refused = try ask(bench, "reload")
+    #expect(refused.exitCode == 78)
+    #expect(refused.errors.text.contains("vehicle.vehicle_id"))
+    #expect(try ask(bench, "status").exitCode == 0)
+    bench.settings["vehicle.vehicle_id"] = "\"truck-18\""
+    try bench.writeSettings()
+    #expect(try ask(bench, "reload").exitCode == 0)
+    try bench.wait("the new vehicle") { bench.emulator?.accepted.contains { $0.path.contains("truck-18") } == true }
+  }
+
   @Test("without a daemon the tool says so, and how to look for it")
   func absent() throws {
     let bench = try TestBench(emulator: nil)
