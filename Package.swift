@@ -104,11 +104,17 @@ let package = Package(
         "Release",
       ],
       swiftSettings: strict),
+    .target(
+      name: "Diagnosis",
+      dependencies: [
+        "Timekeeping", "Positioning", "EventLoop", "SerialPort", "StreamSocket", "RouteFile", "SystemCalls",
+        "Configuration", "LocationDaemon", "Release",
+      ], swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationctl",
       dependencies: [
         "Timekeeping", "Positioning", "RouteFile", "Configuration", "EventLoop", "ControlSocket", "SystemCalls",
-        "CommandLineOptions", "Release",
+        "CommandLineOptions", "Release", "Diagnosis",
       ],
       swiftSettings: strict),
 
@@ -146,6 +152,9 @@ let package = Package(
       "SerialSourceTests",
       ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting", "CPseudoTerminal"]),
     tests("FilterScore", coreModules),
+    tests(
+      "DiagnosisTests",
+      ["Timekeeping", "Positioning", "EventLoop", "SerialPort", "SystemCalls", "Diagnosis", "CPseudoTerminal"]),
   ],
   cxxLanguageStandard: .cxx17
 )

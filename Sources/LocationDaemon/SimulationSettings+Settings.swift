@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import Configuration
-import Positioning
+package import Configuration
+package import Positioning
 
 extension SimulationSettings {
   /// What the settings file says, as the simulator takes it.
-  init(_ settings: Settings.Source.Simulated) {
+  package init(_ settings: Settings.Source.Simulated) {
     self.init()
     speed = settings.speed
     acceleration = settings.acceleration

@@ -14,6 +14,7 @@ enum CommandLineTool {
       StatusCommand.self,
       ExplainCommand.self,
       ReloadCommand.self,
+      DoctorCommand.self,
     ]
   }
 

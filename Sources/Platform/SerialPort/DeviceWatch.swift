@@ -93,7 +93,7 @@ package final class DeviceWatch {
         steps.append(Step(directory: directory, name: name))
         break
       }
-      if status.kind == S_IFLNK, links < 40, let target = target(of: here) {
+      if status.kind == S_IFLNK, links < 40, let target = SystemFile.target(ofLink: here) {
         links += 1
         steps.append(Step(directory: directory, name: name))
         if target.hasPrefix("/") { directory = "/" }
@@ -111,15 +111,6 @@ package final class DeviceWatch {
   private static func parent(of directory: String) -> String {
     guard let slash = directory.lastIndex(of: "/"), slash != directory.startIndex else { return "/" }
     return String(directory[..<slash])
-  }
-
-  private static func target(of link: String) -> String? {
-    var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-      guard let first = bytes.baseAddress else { return -1 }
-      return unsafe readlink(link, first.assumingMemoryBound(to: CChar.self), bytes.count)
-    }
-    return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
   }
 
   private static var currentDirectory: String {

@@ -65,7 +65,7 @@ package struct GPSDSession: Sendable {
       devices = nil
       isGPSD = false
       complain()
-      return supervise(.opened, at: now) + [.send(watchCommand)]
+      return supervise(.opened, at: now) + [.send(GPSDSession.watchCommand(for: device))]
     case .connectFailed(let why): return supervise(.openFailed(why), at: now)
     case .ended(let why): return supervise(.ended(why), at: now)
     case .deadline: return supervise(.deadline, at: now)
@@ -156,7 +156,7 @@ package struct GPSDSession: Sendable {
 
   /// Asks for reports, of one receiver when one is named. A name too long for a command is left out: reports of others
   /// are passed over anyway.
-  private var watchCommand: [UInt8] {
+  package static func watchCommand(for device: String?) -> [UInt8] {
     let all = "?WATCH={\"enable\":true,\"json\":true"
     guard let device, device.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {
       return Array((all + "};\n").utf8)

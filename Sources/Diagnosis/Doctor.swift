@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Configuration
+package import EventLoop
+package import SystemCalls
+package import Timekeeping
+
+/// Looks at everything that the settings name, one thing after another, and counts what it found.
+package struct Doctor {
+  /// What the checks need to know of the machine and the service.
+  package struct Surroundings {
+    package var loop: EventLoop
+    /// Whom the service runs as; nil when there is no such user here.
+    package var serviceUser: UserAccount?
+    /// Whom this program runs as.
+    package var currentUser: UserAccount
+    /// No clock can be right that shows less.
+    package var buildDate: Timestamp
+
+    package init(loop: EventLoop, serviceUser: UserAccount?, currentUser: UserAccount, buildDate: Timestamp) {
+      self.loop = loop
+      self.serviceUser = serviceUser
+      self.currentUser = currentUser
+      self.buildDate = buildDate
+    }
+  }
+
+  private let print: (String) -> Void
+  private var counts: [Finding.Verdict: Int] = [:]
+
+  /// - Parameter print: receives what is to be read, with its line end, as it comes about.
+  package init(print: @escaping (String) -> Void) {
+    self.print = print
+  }
+
+  /// Everything that the settings give a reason to look at. A new check is one more here.
+  package static func checks(for settings: Settings, in surroundings: Surroundings) -> [any Check] {
+    let count = settings.sources.count
+    return settings.sources.enumerated().map { index, source in
+      let name = count > 1 ? "Source \(index + 1) of \(count)" : "Source"
+      switch source.kind {
+      case .serial(let device, let baud):
+        return SerialCheck(name: name, device: device, baud: baud, surroundings: surroundings)
+      case .gpsd(let gpsd): return GPSDCheck(name: name, gpsd: gpsd, surroundings: surroundings)
+      case .simulated(let simulated): return RouteCheck(name: name, simulated: simulated)
+      case .replay(let replay): return RecordingCheck(name: name, file: replay.file)
+      }
+    }
+  }
+
+  /// Runs one check under its title.
+  package mutating func run(_ check: any Check) {
+    var found: [Finding.Verdict] = []
+    print("\(check.title)\n")
+    check.run { finding in
+      found.append(finding.verdict)
+      print("\(finding.text)\n")
+    }
+    for verdict in found { counts[verdict, default: 0] += 1 }
+  }
+
+  /// Whether nothing failed.
+  package var isContent: Bool { counts[.fail, default: 0] == 0 }
+
+  /// The last line, with its line end.
+  package var summary: String {
+    let words = [(Finding.Verdict.pass, "passed"), (.warn, "to look at"), (.fail, "failed")]
+    return words.map { "\(counts[$0.0, default: 0]) \($0.1)" }.joined(separator: ", ") + "\n"
+  }
+}

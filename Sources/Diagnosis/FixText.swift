@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+
+/// A fix in words, without its place.
+enum FixText {
+  static func quality(_ fix: Fix) -> String {
+    var words = [fix.mode == .threeD ? "3D" : "2D", fix.quality.rawValue]
+    if let satellites = fix.satellites { words.append("\(satellites) satellites") }
+    if let hdop = fix.hdop, hdop < 1000 {
+      let tenths = Int((hdop * 10).rounded())
+      words.append("HDOP \(tenths / 10).\(tenths % 10)")
+    }
+    if let accuracy = fix.horizontalAccuracy { words.append("±\(Int(min(accuracy, 9999).rounded(.up))) m") }
+    return words.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Positioning
+import SystemCalls
+import Timekeeping
+
+/// A recording: it can be read, and holds positions.
+struct RecordingCheck: Check {
+  /// Bytes that are looked at: some hours of a drive.
+  private static let most = 1 << 22
+
+  let name: String
+  let file: String
+
+  var title: String { "\(name): recording \(file == "-" ? "from standard input" : file)" }
+
+  func run(_ report: (Finding) -> Void) {
+    guard file != "-" else { return report(RecordingCheck.unread("it is standard input")) }
+    do throws(Errno) {
+      // Opening a FIFO without a writer would wait for one.
+      let descriptor = try Descriptor.open(file, O_RDONLY | O_NONBLOCK)
+      switch try descriptor.status().kind {
+      case S_IFREG: report(RecordingCheck.finding(try RecordingCheck.counters(descriptor)))
+      case S_IFDIR: throw Errno(EISDIR)
+      default: report(RecordingCheck.unread("it is no regular file"))
+      }
+    } catch {
+      report(.fail("it cannot be read: \(error)", "Check source.file; the user of the service must be able to read it"))
+    }
+  }
+
+  private static func unread(_ why: String) -> Finding {
+    .warn("it is not read: \(why), and what is read is gone", "Try it with: fleet-locationctl fixes FILE")
+  }
+
+  private static func counters(_ descriptor: borrowing Descriptor) throws(Errno) -> NMEADecoder.Counters {
+    var decoder = NMEADecoder()
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    var total = 0
+    while total < most, case .bytes(let count) = try descriptor.read(into: &buffer) {
+      total += count
+      decoder.decode(buffer.span.extracting(first: count), at: .boot) { _ in }
+    }
+    decoder.finish { _ in }
+    return decoder.counters
+  }
+
+  /// What to make of the numbers.
+  static func finding(_ counters: NMEADecoder.Counters) -> Finding {
+    guard counters.sentences > 0 else {
+      return .fail(
+        "it holds no NMEA sentence with a right checksum", "A recording is made with: cat /dev/ttyUSB0 > drive.nmea")
+    }
+    guard counters.fixes > 0 else {
+      return .fail("it holds \(counters.sentences) sentences and no position", "Record it under the open sky")
+    }
+    return .pass("it holds \(counters.sentences) sentences and \(counters.fixes) positions")
+  }
+}

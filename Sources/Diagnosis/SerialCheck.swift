@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+import Configuration
+import EventLoop
+import SerialPort
+import SystemCalls
+import Timekeeping
+
+/// A receiver on a serial line: looked at, and listened to when nobody else has it.
+struct SerialCheck: Check {
+  let name: String
+  let device: String
+  let baud: Settings.Source.Baud
+  let surroundings: Doctor.Surroundings
+
+  var title: String { "\(name): serial receiver \(device)" }
+
+  func run(_ report: (Finding) -> Void) {
+    let status: DeviceStatus
+    do throws(DeviceStatus.Refusal) {
+      status = try DeviceStatus.of(device)
+    } catch {
+      return report(DeviceFindings.finding(device, error))
+    }
+    let user = surroundings.serviceUser ?? surroundings.currentUser
+    for finding in DeviceFindings.findings(device, status, for: user, isService: surroundings.serviceUser != nil) {
+      report(finding)
+    }
+    guard status.kind == .characterDevice else { return }
+    let (holders, isComplete) = DeviceHolder.all(of: status.resolvedPath)
+    let (findings, isFree) = DeviceFindings.findings(heldBy: holders, isComplete: isComplete)
+    for finding in findings { report(finding) }
+    guard isFree else { return }
+    guard DeviceFindings.mayOpen(status, surroundings.currentUser) else {
+      return report(.warn("it is not listened to: this user may not open it", "Run this as root"))
+    }
+    for finding in listen() { report(finding) }
+  }
+
+  private func listen() -> [Finding] {
+    let loop = surroundings.loop
+    let speed: Int? = if case .fixed(let speed) = baud { speed } else { nil }
+    // Nothing can come before the loop turns.
+    var hearing = ReceiverHearing(baud: speed, isTerminal: true, at: loop.now.boot)
+    var loss: SerialPortError?
+    do {
+      let port = try SerialPort(
+        loop: loop, path: device, baud: hearing.baud ?? 9600,
+        onBytes: { hearing.receive($0, at: loop.now) }, onEnd: { loss = $0 })
+      if !port.isTerminal { hearing = ReceiverHearing(baud: nil, isTerminal: false, at: loop.now.boot) }
+      while !hearing.isDone, loss == nil {
+        try loop.turn(until: hearing.nextDeadline) { loss != nil }
+        var next = hearing.advance(at: loop.now)
+        while let speed = next {
+          next = nil
+          do {
+            try port.setBaud(speed)
+          } catch {
+            guard error.code == .badBaud else { throw error }
+            next = hearing.refused()
+          }
+        }
+      }
+      port.close()
+    } catch let error as SerialPortError {
+      return [refusal(error)]
+    } catch {
+      return [.fail("\(error)", "Close other programs, and try again")]
+    }
+    if let loss { return [.fail("while it was listened to: \(loss.message)", "Check its plug and its power")] }
+    return hearing.findings(buildDate: surroundings.buildDate)
+  }
+
+  private func refusal(_ error: SerialPortError) -> Finding {
+    switch error.code {
+    case .busy: .fail("another program has it for itself", "Run this as root to see which")
+    case .badBaud: .fail(error.message, "Set source.baud = \"auto\"")
+    default: .fail("it cannot be opened: \(error.message)", "Check source.device")
+    }
+  }
+}

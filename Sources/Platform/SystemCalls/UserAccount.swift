@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Glibc
+
+/// A user of this machine and the groups it is in.
+package struct UserAccount: Equatable, Sendable {
+  package let name: String
+  package let id: uid_t
+  package let groups: Set<gid_t>
+
+  package init(name: String, id: uid_t, groups: Set<gid_t>) {
+    self.name = name
+    self.id = id
+    self.groups = groups
+  }
+
+  /// Nil when there is no such user.
+  package static func named(_ name: String) -> UserAccount? {
+    guard let entry = unsafe getpwnam(name) else { return nil }
+    return unsafe UserAccount(name: name, id: entry.pointee.pw_uid, groups: groups(of: name, entry.pointee.pw_gid))
+  }
+
+  /// Whoever runs this program, with the rights that it has now.
+  package static var current: UserAccount {
+    let id = geteuid()
+    var groups = [gid_t](repeating: 0, count: 1024)
+    let count = unsafe getgroups(Int32(groups.count), &groups)
+    let name = unsafe getpwuid(id).map { unsafe String(cString: $0.pointee.pw_name) }
+    return UserAccount(
+      name: name ?? "user \(id)", id: id, groups: Set(groups.prefix(max(Int(count), 0))).union([getegid()]))
+  }
+
+  /// Nil when it has no name.
+  package static func name(ofGroup id: gid_t) -> String? {
+    unsafe getgrgid(id).map { unsafe String(cString: $0.pointee.gr_name) }
+  }
+
+  /// Nil when there is no such group.
+  package static func id(ofGroup name: String) -> gid_t? {
+    unsafe getgrnam(name).map { unsafe $0.pointee.gr_gid }
+  }
+
+  private static func groups(of name: String, _ primary: gid_t) -> Set<gid_t> {
+    var groups = [gid_t](repeating: 0, count: 1024)
+    var count = Int32(groups.count)
+    // A user in more groups than the kernel allows a process is none that runs a service.
+    guard unsafe getgrouplist(name, primary, &groups, &count) >= 0 else { return [primary] }
+    return Set(groups.prefix(max(Int(count), 0))).union([primary])
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+import Diagnosis
+import Foundation
+import SerialPort
+import SystemCalls
+import Testing
+
+@Suite struct DeviceFindingsTests {
+  private static let service = UserAccount(name: "fleet-locationd", id: 990, groups: [20, 990])
+
+  private static func status(
+    kind: DeviceStatus.Kind = .characterDevice, owner: UInt32 = 0, group: UInt32 = 20, mode: UInt32 = 0o660,
+    classes: [String] = ["ttyUSB"]
+  ) -> DeviceStatus {
+    DeviceStatus(
+      resolvedPath: "/dev/ttyUSB1", kind: kind, owner: owner, group: group, mode: mode, major: 188, minor: 1,
+      classes: classes)
+  }
+
+  private static func findings(_ status: DeviceStatus, for user: UserAccount = service) -> [Finding] {
+    DeviceFindings.findings("/dev/gps0", status, for: user, isService: true) { $0 == 20 ? "dialout" : nil }
+  }
+
+  @Test("a receiver as udev makes it is good, and named by where its link leads")
+  func good() {
+    #expect(
+      Self.findings(Self.status()) == [
+        .pass("/dev/gps0 is /dev/ttyUSB1, a character device (188, 1)"),
+        .pass("the service's user fleet-locationd may open it (group dialout, mode 0660)"),
+      ])
+  }
+
+  @Test("a user outside the device's group is told which group it takes")
+  func group() throws {
+    let stranger = UserAccount(name: "fleet-locationd", id: 990, groups: [990])
+    let finding = try #require(Self.findings(Self.status(), for: stranger).last)
+    #expect(finding.verdict == .fail)
+    #expect(finding.sentence.contains("group dialout"))
+    #expect(finding.advice?.contains("SupplementaryGroups=dialout") == true)
+  }
+
+  @Test("a device for root alone takes a udev rule, and a group that nobody has a name for is told by its number")
+  func rootOnly() throws {
+    for status in [Self.status(group: 0), Self.status(group: 4711, mode: 0o600)] {
+      let finding = try #require(Self.findings(status).last)
+      #expect(finding.verdict == .fail)
+      #expect(finding.advice?.contains("udev") == true)
+    }
+  }
+
+  private struct Access: Sendable {
+    var id: UInt32
+    var groups: Set<UInt32>
+    var mode: UInt32
+    var may: Bool
+  }
+
+  @Test(
+    "who may open it is decided as the kernel does: the owner's bits, else the group's, else the others'",
+    arguments: [
+      Access(id: 0, groups: [], mode: 0o000, may: true), Access(id: 7, groups: [], mode: 0o600, may: true),
+      Access(id: 7, groups: [20], mode: 0o060, may: false), Access(id: 990, groups: [20], mode: 0o660, may: true),
+      Access(id: 990, groups: [20], mode: 0o646, may: false), Access(id: 990, groups: [5], mode: 0o666, may: true),
+      Access(id: 990, groups: [5], mode: 0o664, may: false), Access(id: 990, groups: [20], mode: 0o640, may: false),
+    ])
+  private func access(_ access: Access) {
+    let user = UserAccount(name: "somebody", id: access.id, groups: access.groups)
+    #expect(DeviceFindings.mayOpen(Self.status(owner: 7, mode: access.mode), user) == access.may)
+  }
+
+  @Test("a class of device that the unit does not allow is named with the line that allows it")
+  func deviceClass() {
+    let findings = Self.findings(Self.status(classes: ["ttySAC"]))
+    #expect(findings.map(\.verdict) == [.pass, .warn, .pass])
+    #expect(findings[1].advice?.contains("DeviceAllow=char-ttySAC rw") == true)
+    // A number that two classes share is allowed by either.
+    #expect(Self.findings(Self.status(classes: ["tty", "ttyS"])).count == 2)
+  }
+
+  @Test("the allowed classes are those of the unit")
+  func unit() throws {
+    let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardized
+    let unit = try String(contentsOf: root.appendingPathComponent("systemd/fleet-locationd.service"), encoding: .utf8)
+    let classes = unit.split(separator: "\n").compactMap { line -> String? in
+      guard line.hasPrefix("DeviceAllow=char-"), line.hasSuffix(" rw") else { return nil }
+      return String(line.dropFirst("DeviceAllow=char-".count).dropLast(" rw".count))
+    }
+    #expect(unit.contains("DevicePolicy=closed"))
+    #expect(DeviceFindings.allowedClasses == Set(classes + ["pts"]))
+  }
+
+  @Test("a directory and a file are no devices", arguments: [DeviceStatus.Kind.directory, .other])
+  func kinds(kind: DeviceStatus.Kind) {
+    #expect(Self.findings(Self.status(kind: kind)).map(\.verdict) == [.fail])
+  }
+
+  @Test("what is not there is told apart from a link to nowhere and from what may not be seen")
+  func refusals() {
+    #expect(DeviceFindings.finding("/dev/gps0", .missing).sentence == "/dev/gps0: there is no such device")
+    #expect(
+      DeviceFindings.finding("/dev/gps0", .dangling(target: "ttyUSB0")).sentence
+        == "/dev/gps0 is a link to ttyUSB0, which is not there")
+    #expect(DeviceFindings.finding("/dev/gps0", .denied).verdict == .warn)
+    #expect(DeviceFindings.finding("/dev/gps0", .failed(Errno(40))).verdict == .fail)
+  }
+
+  @Test("the service itself has it open as it should; anybody else is named and fails")
+  func holders() {
+    let service = DeviceHolder(processID: 7, program: "fleet-locationd", service: "fleet-locationd.service")
+    let gpsd = DeviceHolder(processID: 8, program: "gpsd", service: "gpsd.service")
+    let cat = DeviceHolder(processID: 9, program: "cat", service: nil)
+    let alone = DeviceFindings.findings(heldBy: [service], isComplete: true)
+    #expect(alone.findings.map(\.verdict) == [.pass])
+    #expect(!alone.isFree)
+    let both = DeviceFindings.findings(heldBy: [service, gpsd], isComplete: true)
+    #expect(both.findings.map(\.verdict) == [.pass, .fail])
+    #expect(both.findings[1].sentence.hasPrefix("gpsd (process 8, gpsd.service) has it open too"))
+    #expect(both.findings[1].advice?.contains("type = \"gpsd\"") == true)
+    #expect(DeviceFindings.findings(heldBy: [cat], isComplete: false).findings[0].advice == "End it: kill 9")
+  }
+
+  @Test("a device that nobody is seen to have is free, with a doubt when not all could be seen")
+  func free() {
+    let seen = DeviceFindings.findings(heldBy: [], isComplete: true)
+    #expect(seen.isFree && seen.findings.map(\.verdict) == [.pass])
+    let unseen = DeviceFindings.findings(heldBy: [], isComplete: false)
+    #expect(unseen.isFree && unseen.findings.map(\.verdict) == [.warn])
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import Testing
+
+/// The doctor looks at a receiver that it may listen to, and at those that it may not.
+@Suite struct DoctorTests {
+  private func doctor(_ bench: TestBench, user: uid_t? = nil) throws -> ChildProcess {
+    try ChildProcess("fleet-locationctl", ["doctor", "--config", try bench.writeSettings()], user: user)
+  }
+
+  @Test("a receiver that nobody has is listened to, and its speed found")
+  func listens() throws {
+    let bench = try TestBench(emulator: nil)
+    let receiver = try bench.receiver()
+    bench.settings["source.baud"] = "\"auto\""
+    let process = try doctor(bench)
+    try wait(for: "it opens the device", within: .seconds(20), reading: process.sources) { receiver.isOpened }
+    var drive = Drive()
+    var next = ContinuousClock.now
+    try wait(for: "its end", within: .seconds(30), reading: process.sources) {
+      if ContinuousClock.now >= next {
+        receiver.send(drive.next())
+        next += .milliseconds(500)
+      }
+      return process.hasEnded
+    }
+    let lines = process.output.lines
+    #expect(lines.contains { $0.hasPrefix("  pass  \(receiver.device) is /dev/pts/") })
+    #expect(lines.contains { $0.contains(" baud, found by itself: GGA RMC of GP (GPS)") })
+    #expect(lines.contains("  pass  their checksums are right"))
+    #expect(lines.contains { $0.hasPrefix("  pass  a fix: 3D, gnss, 9 satellites") })
+    #expect(!process.output.text.contains("48.1"))
+    #expect(process.exitCode == 0)
+  }
+
+  @Test("a receiver that another program has is not listened to, and the program is named")
+  func held() throws {
+    let bench = try TestBench(emulator: nil)
+    let receiver = try bench.receiver()
+    // The path that is opened is the link's; what is seen of it is the device.
+    let other = try ChildProcess("/bin/sleep", ["60"], input: receiver.device)
+    let process = try doctor(bench)
+    #expect(try process.finish() == 1)
+    #expect(process.output.text.contains("  fail  sleep (process \(other.processID)"))
+    #expect(process.output.text.contains("kill \(other.processID)"))
+    #expect(!process.output.text.contains("sentences"))
+  }
+
+  @Test("a receiver that the service reads is as it should be")
+  func service() throws {
+    let bench = try TestBench(emulator: nil)
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(reading: receiver)
+    let process = try doctor(bench)
+    #expect(try process.finish() == 0)
+    #expect(process.output.text.contains("fleet-locationd (process \(daemon.process.processID)"))
+    #expect(process.output.text.contains("fleet-locationctl status"))
+  }
+
+  @Test("what is not there fails, each with what to do, and the rest is looked at all the same")
+  func missing() throws {
+    let bench = try TestBench(emulator: nil)
+    let gone = bench.directory("gps0")
+    #expect(symlink("ttyUSB7", gone) == 0)
+    bench.settings.sourceList = [
+      ["type": "\"serial\"", "device": "\"\(gone)\""],
+      ["type": "\"gpsd\"", "address": "\"localhost:\(try Loopback.freePort())\""],
+      ["type": "\"replay\"", "file": "\"\(bench.directory("none.nmea"))\""],
+      ["type": "\"simulated\"", "route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""],
+    ]
+    let process = try doctor(bench)
+    #expect(try process.finish() == 1)
+    let text = process.output.text
+    #expect(text.contains("\(gone) is a link to ttyUSB7, which is not there"))
+    #expect(text.contains("Connection refused"))
+    #expect(text.contains("it cannot be read: No such file or directory"))
+    #expect(text.contains("  pass  a route of "))
+    #expect(text.contains(", 3 failed\n"))
+  }
+
+  @Test(
+    "a device that neither this user nor the service may open is told with the way out", .enabled(if: geteuid() == 0))
+  func denied() throws {
+    let bench = try TestBench(emulator: nil)
+    let receiver = try bench.receiver()
+    chmod(receiver.device, 0o600)
+    chmod(bench.directory.path, 0o755)
+    let settings = try bench.writeSettings()
+    chmod(settings, 0o644)
+    let process = try ChildProcess("fleet-locationctl", ["doctor", "--config", settings], user: 65_534)
+    #expect(try process.finish() == 1)
+    #expect(process.output.text.contains("may not open it"))
+    #expect(process.output.text.contains("Run this as root"))
+  }
+}

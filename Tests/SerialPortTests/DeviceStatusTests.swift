@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import SerialPort
+import Testing
+
+@Suite struct DeviceStatusTests {
+  private static func refusal(_ path: String) -> DeviceStatus.Refusal? {
+    do throws(DeviceStatus.Refusal) {
+      _ = try DeviceStatus.of(path)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test("a device is looked at through its links, and its class named")
+  func device() throws {
+    let terminal = try PseudoTerminal()
+    let directory = try TemporaryDirectory()
+    let link = directory.path + "/gps0"
+    #expect(symlink(terminal.path, link) == 0)
+    let status = try DeviceStatus.of(link)
+    #expect(status.kind == .characterDevice)
+    #expect(status.resolvedPath == terminal.path)
+    #expect(terminal.path == "/dev/pts/\(status.minor)")
+    #expect((136...143).contains(status.major))
+    #expect(status.owner == geteuid())
+    #expect(status.classes == ["pts"])
+  }
+
+  @Test("what is missing, dangling or no device is told apart")
+  func others() throws {
+    let directory = try TemporaryDirectory()
+    let link = directory.path + "/gps0"
+    #expect(symlink("../../ttyUSB7", link) == 0)
+    #expect(Self.refusal(directory.path + "/none") == .missing)
+    #expect(Self.refusal(link) == .dangling(target: "../../ttyUSB7"))
+    #expect(try DeviceStatus.of(directory.path).kind == .directory)
+    #expect(try DeviceStatus.of(directory.file("drive.nmea", "$")).kind == .other)
+  }
+
+  @Test("this process does not count among those that have a device open")
+  func holders() throws {
+    let terminal = try PseudoTerminal()
+    let descriptor = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    defer { close(descriptor) }
+    #expect(DeviceHolder.all(of: terminal.path).holders.isEmpty)
+  }
+}
