@@ -17,7 +17,7 @@ BIN := .build/release
 
 BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev \
   libmicrohttpd-dev
-TEST_PACKAGES := python3 python3-venv curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools
+TEST_PACKAGES := python3 python3-venv curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools heaptrack
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
 
 .PHONY: build setup setup-build setup-test setup-deb deb demo test check lint arrows unit interop bench fuzz format install clean

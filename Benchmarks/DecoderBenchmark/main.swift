@@ -2,6 +2,7 @@
 // Sentences per CPU-second of the NMEA decoder. With a file: that file, again and again. Without: the stream of a receiver
 // with four constellations at 1 Hz.
 //   BENCH=1 swift run -c release DecoderBenchmark [FILE [SECONDS]]
+//   BENCH=1 swift run -c release DecoderBenchmark --print     # that stream, for another program
 import Glibc
 import Positioning
 import Timekeeping
@@ -26,6 +27,15 @@ func contents(of path: String) -> [UInt8]? {
 }
 
 let arguments = CommandLine.arguments
+if arguments.contains("--print") {
+  var rest = SentenceStream.hour()[...]
+  while !rest.isEmpty {
+    let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+    guard count > 0 else { exit(74) }
+    rest = rest.dropFirst(count)
+  }
+  exit(0)
+}
 let input: [UInt8]
 if arguments.count > 1 {
   guard let bytes = contents(of: arguments[1]), !bytes.isEmpty else {
