@@ -15,6 +15,12 @@ extension SettingsBuilder {
 
   /// What only matters where there are several.
   private mutating func check(_ source: Settings.Source, after others: [Settings.Source]) {
+    if let endless = others.firstIndex(where: \.isEndless) {
+      reader.warning(
+        about: SettingKeys.sourceType,
+        "comes after source[\(endless + 1)], a simulated drive with loop = true, which gives positions for ever, so that this "
+          + "one is not used; put the simulated one last")
+    }
     switch source.kind {
     case .serial(let device, _):
       let isTaken = others.contains { if case .serial(device, _) = $0.kind { true } else { false } }
@@ -95,5 +101,12 @@ extension SettingsBuilder {
     guard let written, let pace else { return nil }
     let file = written == "-" ? written : written.relativePath(in: directory)
     return .replay(Settings.Source.Replay(file: file, pace: pace, time: time ?? (pace > 0 ? .shift : .keep)))
+  }
+}
+
+extension Settings.Source {
+  /// Whether it gives positions for ever, without a tunnel that would let another one take over.
+  fileprivate var isEndless: Bool {
+    if case .simulated(let simulated) = kind { simulated.loop && simulated.tunnels.isEmpty } else { false }
   }
 }

@@ -139,4 +139,22 @@ import Timekeeping
     let messages = machine.messages(for: text(lone), with: ["a.toml": two + "\nbaud = 1"])
     #expect(messages.first?.hasPrefix("/etc/f/conf.d/a.toml:7:1: source[2].baud: belongs to") == true, "\(messages)")
   }
+
+  @Test("a source behind a simulated drive that loops is warned about, and no other")
+  func behindALoop() throws {
+    func warnings(_ drive: String, _ sources: [String]) throws -> [String] {
+      let lists = sources.map {
+        $0 == "drive" ? "type = \"simulated\"\nroute = \"r.gpx\"\n\(drive)" : "type = \"gpsd\""
+      }
+      return try machine.adding(text(lists.map { "[[source]]\n\($0)" }.joined(separator: "\n"))).load().warnings
+        .map(\.description)
+    }
+    let found = try warnings("", ["gpsd", "drive", "gpsd"])
+    #expect(found.count == 1)
+    #expect(found.first?.hasPrefix("/etc/f/f.toml:11:8: source[3].type: comes after source[2]") == true, "\(found)")
+    #expect(try warnings("loop = false", ["drive", "gpsd"]).isEmpty)
+    #expect(try warnings("tunnels = [{ from = \"1 km\", length = \"2 km\" }]", ["drive", "gpsd"]).isEmpty)
+    #expect(try warnings("", ["gpsd", "drive"]).isEmpty)
+    #expect(try warnings("", ["drive"]).isEmpty)
+  }
 }
