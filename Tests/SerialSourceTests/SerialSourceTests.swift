@@ -20,12 +20,17 @@ import Timekeeping
     private(set) var speedsSeen: [speed_t] = []
     private var count = 0
     let path: String
+    private let link: String?
 
-    init(_ loop: EventLoop, speed: Int32) throws {
+    /// - Parameter link: a path that leads to the line, as udev makes one; nil for none.
+    init(_ loop: EventLoop, speed: Int32, link: String? = nil) throws {
       var name = [CChar](repeating: 0, count: 128)
       descriptor = fleet_pty_open(&name, name.count)
       try #require(descriptor >= 0)
-      path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+      let line = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+      path = link ?? line
+      self.link = link
+      if let link { try #require(symlink(line, link) == 0) }
       self.speed = speed_t(speed)
       self.loop = loop
       timer = try loop.makeTimer { [unowned self] in send() }
@@ -34,6 +39,7 @@ import Timekeeping
 
     deinit {
       timer?.close()
+      if let link { unlink(link) }
       close(descriptor)
     }
 
@@ -77,6 +83,47 @@ import Timekeeping
     let name = speed == B9600 ? "9600" : speed == B38400 ? "38400" : "57600"
     #expect(reading == ["\(receiver.path) at \(name) baud, found by itself"])
     #expect(receiver.speedsSeen.last == speed_t(speed))
+    source.stop()
+  }
+
+  @Test(
+    "a receiver that is pulled out and plugged in again is read at the speed that was found; another one's is found anew"
+  )
+  func replug() throws {
+    let loop = try EventLoop()
+    var directory = Array("/tmp/fleet-replug-XXXXXX".utf8CString)
+    try #require(mkdtemp(&directory) != nil)
+    let path = String(decoding: directory.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    defer { rmdir(path) }
+    let link = path + "/gps0"
+    var reading: [String] = []
+    var lost: [String] = []
+    var fixes = 0
+    let source = SerialSource(
+      loop: loop, device: link, baud: nil, silenceTimeout: .seconds(10), probe: BaudProbe(dwell: .milliseconds(250))
+    ) { report in
+      switch report {
+      case .reading(let name): reading.append(name)
+      case .fix: fixes += 1
+      case .lost(let why): lost.append(why)
+      case .ended: Issue.record("ended")
+      }
+    }
+    source.start()
+    // Nothing is plugged in; then a receiver at 38,400 baud, the same again, and another.
+    #expect(try loop.turns { lost.count == 1 })
+    for (index, (speed, seen)) in [
+      (B38400, [B9600, B4800, B38400]), (B38400, [B38400]), (B57600, [B38400, B9600, B4800, B115200, B57600]),
+    ].enumerated() {
+      var receiver: Receiver? = try Receiver(loop, speed: speed, link: link)
+      fixes = 0
+      #expect(try loop.turns { reading.count == index + 1 && fixes > 0 })
+      let speeds = receiver?.speedsSeen.drop { $0 == speed_t(B0) || !seen.map { speed_t($0) }.contains($0) }
+      #expect(speeds.map { Array($0.suffix(seen.count)) } == seen.map { speed_t($0) })
+      receiver = nil
+      #expect(try loop.turns { lost.count >= index + 2 })
+    }
+    #expect(reading.map { $0.split(separator: " ")[2] } == ["38400", "38400", "57600"])
     source.stop()
   }
 }
