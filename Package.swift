@@ -33,13 +33,16 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
     name: name, path: "Sources/Platform/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
-  .testTarget(name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", swiftSettings: strict)
+func tests(
+  _ name: String, _ dependencies: [Target.Dependency], path: String? = nil, exclude: [String] = []
+) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", exclude: exclude, swiftSettings: strict)
 }
 
 /// All that decides.
 let coreModules: [Target.Dependency] = [
-  "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting",
+  "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting", "Connectivity",
 ]
 
 /// SOURCE_DATE_EPOCH of the build: the date before which no clock can be right.
@@ -58,8 +61,9 @@ let package = Package(
     core("HTTPMessages", ["Timekeeping"]),
     core("Positioning", ["Timekeeping"]),
     core("Authorization", ["Timekeeping", "HTTPMessages"]),
+    core("Connectivity", ["Timekeeping"]),
     core("FleetEngine", ["Timekeeping", "HTTPMessages", "Positioning"]),
-    core("Reporting", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine"]),
+    core("Reporting", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity"]),
 
     // Platform: does.
     system("CSystemd", pkgConfig: "libsystemd", apt: "libsystemd-dev"),
@@ -85,6 +89,7 @@ let package = Package(
     platform("SerialPort", ["SystemCalls", "EventLoop"]),
     platform("ControlSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
     platform("StreamSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
+    platform("NetworkWatch", ["Timekeeping", "Connectivity", "SystemCalls", "EventLoop", "CLinux"]),
     platform("RouteFile", ["Timekeeping", "Positioning", "CExpat"]),
     platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
 
@@ -95,7 +100,7 @@ let package = Package(
       dependencies: [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting",
         "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "ControlSocket",
-        "Configuration", "Release",
+        "NetworkWatch", "Connectivity", "Configuration", "Release",
       ], swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationd",
@@ -138,6 +143,7 @@ let package = Package(
     tests("SerialPortTests", ["SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "CPseudoTerminal"]),
     tests("ServiceManagerTests", ["HTTPMessages", "SystemCalls", "ServiceManager"]),
     tests("TimekeepingTests", ["Timekeeping"]),
+    tests("ConnectivityTests", ["Timekeeping", "Connectivity"], exclude: ["Recordings"]),
     tests("HTTPMessagesTests", ["Timekeeping", "HTTPMessages"]),
     tests("AuthorizationTests", ["Timekeeping", "HTTPMessages", "Authorization"]),
     tests("FleetEngineTests", ["Timekeeping", "HTTPMessages", "Positioning", "FleetEngine"]),
@@ -164,6 +170,7 @@ if Context.environment["FUZZ"] != nil {
   package.targets += [
     ("FuzzNMEA", ["Timekeeping", "Positioning"]),
     ("FuzzGPSD", ["Timekeeping", "Positioning"]),
+    ("FuzzNetlink", ["Timekeeping", "Connectivity"]),
     ("FuzzSettings", ["Timekeeping", "Configuration"]),
     ("FuzzGPX", ["Positioning", "RouteFile"]),
     ("FuzzGeoJSON", ["Timekeeping", "Positioning", "RouteFile"]),

@@ -6,9 +6,9 @@ cd "$(dirname "$0")/.."
 
 seconds=$1
 shift
-declare -A seeds=([FuzzNMEA]=nmea [FuzzGPSD]=gpsd [FuzzSettings]=settings [FuzzGPX]=gpx [FuzzGeoJSON]=geojson)
+declare -A seeds=([FuzzNMEA]=nmea [FuzzGPSD]=gpsd [FuzzSettings]=settings [FuzzGPX]=gpx [FuzzGeoJSON]=geojson [FuzzNetlink]=netlink)
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(FuzzNMEA FuzzGPSD FuzzSettings FuzzGPX FuzzGeoJSON)
+[ ${#targets[@]} -gt 0 ] || targets=(FuzzNMEA FuzzGPSD FuzzSettings FuzzGPX FuzzGeoJSON FuzzNetlink)
 
 export FUZZ=1 SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0
 for target in "${targets[@]}"; do

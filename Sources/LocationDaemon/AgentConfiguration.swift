@@ -31,6 +31,7 @@ extension VehicleAgent.Configuration {
         floor: reporting.floor, interval: reporting.interval, batch: settings.backlog.batch,
         maxLocations: settings.backlog.maxLocations, maxAge: settings.backlog.maxAge),
       drainLimit: settings.reporting.drainTimeout)
+    needsNetwork = !settings.fleetEngine.isLoopback
     tellsPositions = settings.log.positions
   }
 }

@@ -61,6 +61,11 @@ final class ExchangeTable {
     running.removeValue(forKey: id)?.exchange.cancel()
   }
 
+  /// The next request goes through a fresh connection.
+  func dropConnections() {
+    client.dropConnections()
+  }
+
   /// Later requests go through the other table's client, unless it is the same again: a connection is worth keeping.
   func replaceClient(by other: ExchangeTable) {
     guard other.configuration != configuration else { return }

@@ -4,6 +4,7 @@ import ControlSocket
 package import EventLoop
 import Glibc
 import HTTPClient
+import NetworkWatch
 import Positioning
 import Release
 import Reporting
@@ -28,6 +29,9 @@ package final class LocationDaemon {
   private var sources: SourceSet?
   private var timer: LoopTimer
   private var watchdog: Watchdog?
+  private var networkWatch: NetworkWatch?
+  private var clockWatch: ClockWatch?
+  private var clocks: ClockComparison
   private var control: ControlServer?
   private var signals: [EventSource<Void>] = []
   private var status: StatusLine
@@ -55,6 +59,7 @@ package final class LocationDaemon {
     agent = VehicleAgent(try VehicleAgent.Configuration(file.settings), seed: seed.next())
     clients = try HTTPClients(file.settings, loop: loop)
     status = StatusLine(notifier)
+    clocks = ClockComparison(loop.now, awake: loop.awake)
     let relay = Relay()
     do {
       timer = try loop.makeTimer { relay.action?() }
@@ -92,6 +97,7 @@ package final class LocationDaemon {
       write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
       if loop.now.wall < Release.buildDate { write(.clockUnset()) }
       warn()
+      watchSurroundings()
       sources = try makeSources(settings)
       listen()
       loop.defer { [notifier] in _ = notifier.ready() }
@@ -114,6 +120,11 @@ package final class LocationDaemon {
 
   private func feed(_ input: VehicleAgent.Input) {
     let now = loop.now
+    compareClocks(now)
+    step(input, at: now)
+  }
+
+  private func step(_ input: VehicleAgent.Input, at now: Moment) {
     let (effects, deadline, isSettled) = agent.step(input, at: now)
     for effect in effects { perform(effect) }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
@@ -149,6 +160,9 @@ package final class LocationDaemon {
         feed(.tokenEnded(id: id, $0))
       }
     case .cancelToken(let id): clients.tokens.cancel(id)
+    case .dropConnections:
+      clients.updates.dropConnections()
+      clients.tokens.dropConnections()
     // Kept in memory by the agent itself; a store on disk would follow these.
     case .backlog, .forgetOthers: break
     case .event(let event): write(event)
@@ -166,6 +180,31 @@ package final class LocationDaemon {
   private func write(_ event: Event) {
     guard journal.takes(JournalEntry.Priority(event.kind.priority)) else { return }
     journal.log(JournalEntry(event))
+  }
+
+  // MARK: - Network and clocks
+
+  /// Neither is needed: without them the daemon finds out by trying, and by the next fix.
+  private func watchSurroundings() {
+    do {
+      networkWatch = try NetworkWatch(loop: loop) { [unowned self] in feed(.network($0)) }
+    } catch {
+      write(.networkUnwatched(error.message))
+    }
+    clockWatch = try? ClockWatch(loop: loop) { [unowned self] in
+      // The wake of the machine is told here; what else is due comes of it.
+      feed(.deadline)
+    }
+  }
+
+  /// Before all else: what follows is to know that the machine has slept.
+  private func compareClocks(_ now: Moment) {
+    for change in clocks.read(now, awake: loop.awake) {
+      switch change {
+      case .slept(let time): step(.resumed(after: time), at: now)
+      case .stepped(let step): self.step(.clockStepped(step), at: now)
+      }
+    }
   }
 
   // MARK: - The sources
@@ -273,6 +312,7 @@ package final class LocationDaemon {
     clients.updates.replaceClient(by: newClients.updates)
     clients.tokens.replaceClient(by: newClients.tokens)
     feed(.configure(configuration))
+    if let state = networkWatch?.state { feed(.network(state)) }
     if let newSources {
       sources?.replace(by: newSources, filter: configuration.filter)
       tellSources()

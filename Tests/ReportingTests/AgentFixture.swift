@@ -97,6 +97,7 @@ extension [VehicleAgent.Effect] {
       case .backlog(.added(let record)): "keep \(AgentFixture.second(record.id))"
       case .backlog(.removed(let ids, let reason)): "drop \(ids.map(AgentFixture.second)) \(reason)"
       case .forgetOthers: "forget others"
+      case .dropConnections: "drop connections"
       case .event: nil
       case .finished(let undelivered): "finished \(undelivered)"
       }

@@ -30,6 +30,12 @@ struct Receiver {
     told.reserveCapacity(scenario.duration)
   }
 
+  /// Nobody listens in this second.
+  mutating func skip(second: Int) {
+    drive.advance(second: second)
+    track.append((false, drive.speed))
+  }
+
   /// The fixes that arrive for this second.
   mutating func fixes(second: Int) -> [Fix] {
     drive.advance(second: second)

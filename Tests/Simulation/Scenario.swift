@@ -5,7 +5,12 @@ import Timekeeping
 /// What happens in one simulated run: all of it follows from this and the seed.
 struct Scenario {
   enum Act: Sendable {
+    /// The machine has another address.
     case networkUp
+    /// The machine has no network any more, or has one.
+    case network(Bool)
+    /// The machine sleeps for so many seconds.
+    case suspend(Int)
     case reload(vehicle: String)
     case stop(within: Int)
     case sourceEnded

@@ -49,7 +49,10 @@ extension World {
       }
       if let last, last.vehicle == attempt.vehicle, let before = arrivals[last.id] {
         if arrival - before < 5 { violate("two accepted updates within \(arrival - before) s") }
-        if arrival - before > 60 + transit, !troubles.contains(where: { before < $0 && $0 < arrival }) {
+        let hasSlept = sleeps.contains {
+          before < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < arrival
+        }
+        if arrival - before > 60 + transit, !hasSlept, !troubles.contains(where: { before < $0 && $0 < arrival }) {
           violate("\(arrival - before) s without an update while online")
         }
       }
@@ -146,7 +149,9 @@ extension World {
       let ends = [
         tried.endedAt.map(World.seconds) ?? from, fault.isQuick ? from : (lastFetch(before: from) ?? from) + 15,
       ]
-      let limit = (ends + [from]).reduce(from, max) + 11
+      // Where no network is to be seen, tries are three minutes apart.
+      let isHeldBack = scenario.acts.contains { if case .network(false) = $0.act { true } else { false } }
+      let limit = (ends + [from]).reduce(from, max) + (isHeldBack ? 195 : 11)
       let others = scenario.faults.filter { $0.from != fault.from || $0.until != fault.until }
       let isCalm = !others.contains { Double($0.until) > Double(fault.from) - 320 && Double($0.from) < limit }
       let isUndisturbed = !scenario.acts.contains { Double($0.second) > from - 60 && Double($0.second) < limit }

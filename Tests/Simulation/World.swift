@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Connectivity
 import FleetEngine
 import HTTPMessages
 import Positioning
@@ -48,6 +49,9 @@ final class World {
   private(set) var events: [(at: BootInstant, event: Event)] = []
   /// When a token fetch failed.
   private(set) var tokenTroubles: [BootInstant] = []
+  private(set) var sleeps: [ClosedRange<BootInstant>] = []
+  /// When the agent had the open connections dropped.
+  private(set) var drops: [BootInstant] = []
   private(set) var finishedAt: BootInstant?
   private(set) var undelivered: Int?
   private(set) var violations: [String] = []
@@ -70,6 +74,9 @@ final class World {
   private var received: [String: BootInstant] = [:]
   private var deadline: BootInstant?
   private var wallError: Int64
+  /// How many addresses the machine has had.
+  private var addresses: UInt8 = 0
+  private var asleepUntil: BootInstant?
 
   init(_ scenario: Scenario) throws {
     self.scenario = scenario
@@ -119,6 +126,10 @@ final class World {
       now = max(next, now)
       if let time = queue.nextTime, time <= now, let happening = queue.next() {
         happen(happening)
+        if let wake = asleepUntil {
+          asleepUntil = nil
+          dream(until: wake)
+        }
       } else {
         tell(.deadline)
       }
@@ -164,7 +175,9 @@ final class World {
   private func perform(_ act: Scenario.Act) {
     note("act \(act)")
     switch act {
-    case .networkUp: tell(.networkUp)
+    case .networkUp: changeNetwork()
+    case .network(let isUsable): changeNetwork(isUsable: isUsable)
+    case .suspend(let seconds): asleepUntil = now + .seconds(seconds)
     case .stop(let seconds): tell(.stop(within: .seconds(seconds)))
     case .sourceEnded: tell(.sourceEnded)
     case .clockStep(let seconds): wallError += seconds
@@ -185,6 +198,44 @@ final class World {
     }
   }
 
+  /// Another address each time.
+  private func changeNetwork(isUsable: Bool = true) {
+    var state = NetworkState()
+    if isUsable {
+      addresses &+= 1
+      state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, addresses])]
+      state.ways = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [], priority: 0)]
+      state.names = ["wwan0"]
+    }
+    tell(.network(state))
+  }
+
+  // MARK: - Sleep
+
+  /// Nothing is told to a machine that sleeps; what it was asked for goes on elsewhere, unheard.
+  private func dream(until wake: BootInstant) {
+    let fellAsleep = now
+    while let time = queue.nextTime, time < wake, let happening = queue.next() {
+      now = max(time, now)
+      switch happening {
+      case .tick(let second):
+        receiver.skip(second: second)
+        if second < scenario.duration { queue.schedule(.tick(second: second + 1), at: World.time(second + 1)) }
+      case .requestArrives(let id): updateArrives(id)
+      case .tokenRequestArrives(let id): tokenRequestArrives(id)
+      case .updateEnds(let id, _):
+        queue.schedule(.updateEnds(id: id, .failure(TransportFailure(.timedOut, "slept"))), at: wake + .milliseconds(1))
+      case .tokenEnds(let id, _):
+        queue.schedule(.tokenEnds(id: id, .failure(TransportFailure(.timedOut, "slept"))), at: wake + .milliseconds(1))
+      case .fix: break
+      case .act: queue.schedule(happening, at: wake + .milliseconds(2))
+      }
+    }
+    now = wake
+    sleeps.append(fellAsleep...wake)
+    tell(.resumed(after: wake - fellAsleep))
+  }
+
   private func tell(_ input: VehicleAgent.Input) {
     calls += 1
     if isTranscribing { note("> \(World.brief(input))") }
@@ -197,6 +248,7 @@ final class World {
       case .cancelUpdate(let id): if update?.id == id { update = nil }
       case .fetchToken(let id, let request): fetchToken(id, request)
       case .cancelToken(let id): if fetch?.id == id { fetch = nil }
+      case .dropConnections: drops.append(now)
       case .event(let event): events.append((now, event))
       case .forgetOthers(let time):
         for other in shelved.keys { shelved[other] = shelved[other]?.filter { $0.key >= time } }

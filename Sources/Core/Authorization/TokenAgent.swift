@@ -20,6 +20,8 @@ package struct TokenAgent: Sendable {
     case configured(AuthorizationContext?, TokenEndpoint)
     /// The network came up: a wait for the provider is cut short.
     case networkUp
+    /// Connections that were open are most likely dead: a fetch under way is given up, and made again when it is needed.
+    case connectionsLost
   }
 
   package enum Effect: Equatable, Sendable {
@@ -107,6 +109,10 @@ package struct TokenAgent: Sendable {
     case .networkUp:
       reset(at: now.boot)
       return []
+    case .connectionsLost:
+      guard let fetch else { return [] }
+      self.fetch = nil
+      return [.cancelFetch(id: fetch.id)]
     }
   }
 

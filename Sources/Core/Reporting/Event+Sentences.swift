@@ -41,6 +41,37 @@ extension Event {
     Event(.clockUnset, "The clock of this machine is not set: it shows a time before this program was built")
   }
 
+  /// - Parameter why: what was asked of the system, and what it said.
+  package static func networkUnwatched(_ why: String) -> Event {
+    Event(.networkUnwatched, "The network is not watched: \(why)")
+  }
+
+  static func networkLost(suppressed: Int) -> Event {
+    Event(.networkLost, "No network: no interface has an address and a default route\(repeats(suppressed))")
+  }
+
+  /// - Parameter names: of the interfaces.
+  static func networkBack(_ names: [String], after time: Duration) -> Event {
+    Event(
+      .networkBack, "Network on \(names.joined(separator: ", ")), after \(time.spoken) without",
+      [("FLEET_SECONDS", "\(time.wholeSeconds)")])
+  }
+
+  static func resumed(after time: Duration) -> Event {
+    Event(.resumed, "Awake after \(time.spoken) of suspend", [("FLEET_SECONDS", "\(time.wholeSeconds)")])
+  }
+
+  /// - Parameter untold: steps since the last that was told.
+  static func clockStepped(_ step: Duration, untold: Int) -> Event {
+    let size = step < .zero ? .zero - step : step
+    let exact = size < .seconds(120) ? "\(size.tenths) s" : size.spoken
+    return Event(
+      .clockStepped,
+      "The clock of this machine was set \(step < .zero ? "back" : "forward") by \(exact)"
+        + (untold == 0 ? "" : " (and \(untold) times more since the last time this was told)"),
+      [("FLEET_SECONDS", "\(step < .zero ? "-" : "")\(size.tenths)")])
+  }
+
   static func firstFix(_ fix: Fix) -> Event {
     Event(.firstFix, "First fix: \(fix.summary)")
   }
@@ -196,6 +227,12 @@ extension Fix {
 }
 
 extension Duration {
+  /// Seconds with one decimal.
+  fileprivate var tenths: String {
+    let tenths = nanoseconds / 100_000_000
+    return "\(tenths / 10).\(tenths % 10)"
+  }
+
   /// In the unit that a person would use: `7 s`, `4 min`, `3 h`, `2 days`.
   package var spoken: String {
     let seconds = max(wholeSeconds, 0)

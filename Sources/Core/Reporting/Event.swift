@@ -51,7 +51,8 @@ extension Event {
     case tokenObtained, tokenFailed, tokenRefused
     case backfilled, backfillRefused, positionsDropped
     case backlogRestored, backlogInMemory, backlogOnDisk, storeSetAside
-    case clockUnset
+    case clockUnset, clockStepped
+    case networkLost, networkBack, networkUnwatched, resumed
 
     /// 128 bits in hexadecimal that never change: `journalctl MESSAGE_ID=…` finds the event in every release.
     package var messageID: String { row.id }
@@ -174,6 +175,28 @@ extension Event {
         (
           "1f891ccd89434dc2b85fecd6941cc4ca", .warning,
           "This machine's clock shows a time before the program was built. Deadlines do not depend on it; certificates do."
+        )
+      case .clockStepped:
+        (
+          "82f8664445e7404e981100ec10bc01d1", .notice,
+          "The clock of this machine was set; says by how much. No deadline moves, and no position gets another time."
+        )
+      case .networkLost:
+        (
+          "f10fab30aa0848fa8696b25540659181", .notice,
+          "No network interface is up with an address and a default route. Positions wait in the backlog; one try is made every three minutes all the same, for a setup that works without a default route."
+        )
+      case .networkBack:
+        ("bbfeff3a49544a4586e99628efd761b8", .notice, "There is a network again; an update is tried at once.")
+      case .networkUnwatched:
+        (
+          "c0b7c182a95c4443a2c460a4888701e4", .warning,
+          "The system does not tell about its network (AF_NETLINK): its return is noticed by trying, within 10 s. The unit must allow AF_NETLINK in RestrictAddressFamilies."
+        )
+      case .resumed:
+        (
+          "cde95dc5f44948e5a960ba1375cf73b4", .notice,
+          "The machine was suspended and is awake again. Old connections are dropped and an update is tried at once."
         )
       }
     }

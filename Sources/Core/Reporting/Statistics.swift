@@ -10,6 +10,8 @@ package struct Statistics: Equatable, Sendable {
   /// Requests to Fleet Engine.
   package var attempts = 0
   package var accepted = 0
+  /// Requests given up because the network changed under them.
+  package var abandoned = 0
   package var failed: [UpdateFailure.Category: Int] = [:]
   /// Positions that arrived as `pastLocations`.
   package var backfilled = 0

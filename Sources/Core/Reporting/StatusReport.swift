@@ -66,6 +66,8 @@ package struct StatusReport: Equatable, Sendable, Encodable {
   package var token: Int64?
   package var tokenTrouble: String?
   package var failure: Failure?
+  /// For how long there has been no network; nil when there is one, or nobody can tell.
+  package var withoutNetwork: Int64?
   package var backlog: Backlog
   package var explanation: Explanation
   /// Counts since the start, by name.
@@ -76,7 +78,7 @@ extension VehicleAgent {
   /// - Parameter storeBytes: size of the store's files; nil where there are none.
   package func report(at now: BootInstant, storeBytes: Int64? = nil) -> StatusReport {
     var report = StatusReport(
-      summary: status(at: now), isOnline: isOnline, backlog: backlogReport(storeBytes),
+      summary: status(at: now), isOnline: isOnline && !network.isAbsent, backlog: backlogReport(storeBytes),
       explanation: explanation(at: now), counters: statistics.counters)
     switch source {
     case .reading(let name): report.source = name
@@ -96,8 +98,9 @@ extension VehicleAgent {
       StatusReport.Failure(
         category: failure.category.rawValue, message: failure.message,
         since: delivery.failingSince.map { (now - $0).wholeSeconds } ?? 0,
-        retryIn: max((delivery.earliest - now).wholeSeconds, 0))
+        retryIn: max((earliest - now).wholeSeconds, 0))
     }
+    report.withoutNetwork = network.absentSince.map { (now - $0).wholeSeconds }
     return report
   }
 
@@ -124,7 +127,7 @@ extension Statistics {
   /// Every count under a name of its own, as in `fixes`, `rejected.stale`, `failed.network`.
   package var counters: [String: Int] {
     var counters = [
-      "fixes": fixes, "attempts": attempts, "accepted": accepted, "backfilled": backfilled,
+      "fixes": fixes, "attempts": attempts, "accepted": accepted, "abandoned": abandoned, "backfilled": backfilled,
       "tokenFetches": tokenFetches, "tokens": tokens,
     ]
     for (reason, count) in rejected { counters["rejected.\(reason.rawValue)"] = count }

@@ -21,15 +21,15 @@ extension VehicleAgent {
     guard let newest = policy.newest else { return deadlines.min() }
     if let due = policy.nextDeadline {
       // While all is well a report that is due waits for its turn; else it goes to the backlog when it is due.
-      deadlines.append(delivery.isIdle && delivery.failure == nil ? max(due, delivery.earliest) : due)
+      deadlines.append(delivery.isIdle && !keepsWhatIsDue ? max(due, earliest) : due)
     }
     if delivery.isIdle {
       if tokens.token(at: now) == nil, tokens.isFetching || tokens.nextDeadline(at: now) != nil {
-        if let retry = tokens.nextDeadline(at: now) { deadlines.append(max(retry, delivery.earliest)) }
+        if let retry = tokens.nextDeadline(at: now) { deadlines.append(max(retry, earliest)) }
       } else if delivery.isOwing || isDraining(newest) {
-        deadlines.append(delivery.earliest)
+        deadlines.append(earliest)
       } else if let backfill = delivery.backfillDeadline(for: newest, with: tokens.token(at: now)) {
-        deadlines.append(max(backfill, delivery.earliest))
+        deadlines.append(max(backfill, earliest))
       }
     }
     return deadlines.min()
@@ -64,8 +64,8 @@ extension VehicleAgent {
       reason != nil || delivery.isOwing || isDraining(newest)
       || delivery.isBackfillDue(for: newest, with: token, at: now.boot)
     guard wants else { return }
-    guard now.boot >= delivery.earliest else {
-      if reason != nil, delivery.failure != nil { keep(newest, at: now, &effects) }
+    guard now.boot >= earliest else {
+      if reason != nil, keepsWhatIsDue { keep(newest, at: now, &effects) }
       return
     }
     if !attempt(newest, isOwed: reason != nil || isDraining(newest), at: now, &effects), reason != nil {
@@ -145,6 +145,7 @@ extension VehicleAgent {
     case .accepted(let live, let sentAt, let delivered):
       policy.take(live, at: sentAt)
       statistics.accepted += 1
+      network.reached()
       statistics.backfilled += delivered
       apply(tokens.handle(.accepted, at: now), at: now, &effects)
       if !isOnline {
@@ -166,6 +167,11 @@ extension VehicleAgent {
     case .failed(let failure, let retry):
       statistics.failed[failure.category, default: 0] += 1
       isOnline = false
+      if failure.category == .network {
+        network.failed(at: now.boot)
+      } else if failure.httpStatus != nil {
+        network.reached()
+      }
       if failure.category == .unauthenticated || failure.category == .denied {
         apply(tokens.handle(.refused(token), at: now), at: now, &effects)
       }
@@ -189,6 +195,7 @@ extension VehicleAgent {
         tokenFailures.end()
         effects.append(.event(.tokenObtained(token, at: now.boot)))
       case .failed(let failure, let retry):
+        if case .transport = failure.reason { network.failed(at: now.boot) }
         statistics.tokenFailures[failure.reason.name, default: 0] += 1
         if let (_, suppressed) = tokenFailures.admit(failure.reason.name, at: now.boot) {
           effects.append(.event(.tokenFailed(failure, retry: retry, suppressed: suppressed)))

@@ -29,6 +29,13 @@ extension VehicleAgent {
   }
 
   private func waiting(_ age: String, at now: BootInstant) -> Explanation {
+    if let since = network.absentSince {
+      let retry = earliest > now ? "; one try all the same in \((earliest - now).spoken)" : ""
+      return Explanation(
+        "noNetwork",
+        "\(age) and waits for a network: no interface has had an address and a default route for "
+          + "\((now - since).spoken)\(retry).")
+    }
     if tokens.token(at: now) == nil, let failure = tokens.lastFailure {
       let retry = tokens.nextDeadline(at: now).map { "; the provider is asked again in \(($0 - now).spoken)" } ?? ""
       return Explanation("noToken", "\(age) and waits for a token: \(failure.message)\(retry).")
@@ -37,13 +44,13 @@ extension VehicleAgent {
       return Explanation(
         failure.category.rawValue,
         "\(age) and was not accepted (\(failure.category.rawValue)): \(failure.advice). "
-          + "Next try in \((delivery.earliest - now).spoken).")
+          + "Next try in \((earliest - now).spoken).")
     }
     if policy.reason(at: now) != nil {
       return Explanation(
         "spacing",
         "\(age) and is due; Fleet Engine takes no updates closer together than 5 s. "
-          + "It goes in \((delivery.earliest - now).spoken).")
+          + "It goes in \((earliest - now).spoken).")
     }
     let due = policy.nextDeadline.map { ($0 - now).spoken } ?? "a while"
     return Explanation(

@@ -37,6 +37,7 @@ extension VehicleAgent {
 
   private func headline(at now: BootInstant) -> String {
     if case .lost(let why) = source, phase == .running { return "No source: \(why)" }
+    if let since = network.absentSince { return "No network for \((now - since).spoken)" }
     if tokens.token(at: now) == nil, let failure = tokens.lastFailure { return "No token: \(failure.message)" }
     if let failure = delivery.failure {
       let since = delivery.failingSince.map { " for \((now - $0).spoken)" } ?? ""

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Authorization
+package import Connectivity
 import FleetEngine
 package import HTTPMessages
 package import Positioning
@@ -18,6 +19,8 @@ package struct VehicleAgent: Sendable {
     package var delivery: DeliveryAgent.Configuration
     /// Whether events may hold coordinates, which are personal data.
     package var tellsPositions = false
+    /// Whether Fleet Engine is on another machine, and so beyond a network.
+    package var needsNetwork = true
     /// How long a source that has ended may take to be delivered.
     package var drainLimit: Duration
 
@@ -42,8 +45,12 @@ package struct VehicleAgent: Sendable {
     case deadline
     case updateEnded(id: UInt64, HTTPOutcome)
     case tokenEnded(id: UInt64, HTTPOutcome)
-    /// A network interface came up, or the machine woke.
-    case networkUp
+    /// The network as it is now: at the start, and when it has changed. Never told where it cannot be watched.
+    case network(NetworkState)
+    /// The machine was suspended for this long, and has woken.
+    case resumed(after: Duration)
+    /// Somebody has set the wall clock, forward or back.
+    case clockStepped(Duration)
     /// The source is being read, or why it is not.
     case source(SourceState)
     /// What the sources are doing, and which one the fixes are from.
@@ -68,6 +75,8 @@ package struct VehicleAgent: Sendable {
     case cancelUpdate(id: UInt64)
     case fetchToken(id: UInt64, HTTPRequest)
     case cancelToken(id: UInt64)
+    /// Open connections are most likely dead: the next requests go through fresh ones.
+    case dropConnections
     /// For a store that outlives the process. It belongs to the vehicle of the configuration in force.
     case backlog(Backlog.Change)
     /// Positions of other vehicles from before this time have had their day; the store may let them go.
@@ -122,6 +131,13 @@ package struct VehicleAgent: Sendable {
   var forgotAt: BootInstant?
   var store = BacklogStoreState.off
   var storeTroubles = RepeatLimiter()
+  var network = NetworkGate()
+  var networkLosses = RepeatLimiter()
+  var isNetworkLossTold = false
+  /// When the machine woke, until a fix has come since.
+  var wokeAt: BootInstant?
+  var clockStepToldAt: BootInstant?
+  var clockStepsUntold = 0
 
   /// - Parameter seed: of every jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
@@ -142,9 +158,12 @@ package struct VehicleAgent: Sendable {
     case .deadline: break
     case .updateEnded(let id, let outcome): updateEnded(id, outcome, at: now, &effects)
     case .tokenEnded(let id, let outcome): apply(tokens.handle(.answered(id: id, outcome), at: now), at: now, &effects)
-    case .networkUp:
-      delivery.networkUp(at: now.boot)
-      apply(tokens.handle(.networkUp, at: now), at: now, &effects)
+    case .network(let state): take(state, at: now, &effects)
+    case .resumed(let time):
+      effects.append(.event(.resumed(after: time)))
+      wokeAt = now.boot
+      startAfresh(at: now, &effects)
+    case .clockStepped(let step): clockStepped(step, at: now.boot, &effects)
     case .source(let state): take(state, &effects)
     case .sources(let overview): take(overview, &effects)
     case .configure(let configuration): configure(configuration, at: now, &effects)
@@ -186,6 +205,7 @@ package struct VehicleAgent: Sendable {
       }
       isFixLost = false
       lastRejection = nil
+      wokeAt = nil
       rejections.end()
       lastFix = fix
       if let before = policy.newest, accepted.time < before.time {
@@ -223,6 +243,7 @@ package struct VehicleAgent: Sendable {
 
   private mutating func configure(_ new: Configuration, at now: Moment, _ effects: inout [Effect]) {
     let isOtherVehicle = new.context != configuration.context
+    if !new.needsNetwork { network = NetworkGate() }
     configuration = new
     filter.configure(new.filter)
     policy.configure(new.reporting)

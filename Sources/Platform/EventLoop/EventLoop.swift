@@ -37,6 +37,12 @@ package import Timekeeping
       wall: Timestamp(seconds: Int64(wall.tv_sec)) + .nanoseconds(Int64(wall.tv_nsec)))
   }
 
+  /// How long the machine has been awake since boot: CLOCK_MONOTONIC, which stands still in suspend.
+  package var awake: Duration {
+    let time = EventLoop.read(CLOCK_MONOTONIC)
+    return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+  }
+
   /// Runs until `exit` is called.
   ///
   /// - Returns: the code given to `exit`.

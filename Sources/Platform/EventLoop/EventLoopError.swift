@@ -28,5 +28,11 @@ package struct EventLoopError: Error, Equatable, Sendable, CustomStringConvertib
     message = "cannot \(what): \(cause)"
   }
 
+  init(_ code: Code, _ what: String, cause: Errno) {
+    self.cause = cause
+    self.code = code
+    message = "cannot \(what): \(cause)"
+  }
+
   package var description: String { message }
 }

@@ -18,6 +18,9 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   /// Silence after which TCP asks whether the other end is there. Carriers forget idle mappings after a minute and
   /// more; whole seconds, 1 or more.
   package var keepAliveIdle: Duration = .seconds(45)
+  /// A connection that nothing has used for this long is not used again: heartbeats come at least once a minute, and one
+  /// that is older has seen an outage or a change. Whole seconds, 1 or more.
+  package var idleLife: Duration = .seconds(100)
   /// How long sent bytes may stay unacknowledged before the kernel gives the connection up. Beyond the usual request
   /// deadline, which is told first.
   package var unacknowledgedTimeout: Duration = .seconds(30)

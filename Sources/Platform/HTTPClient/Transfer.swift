@@ -63,6 +63,7 @@ import Timekeeping
     if let certificate = settings.clientCertificate { try easy.set(CURLOPT_SSLCERT, certificate) }
     if let key = settings.clientKey { try easy.set(CURLOPT_SSLKEY, key) }
     let idle = Int(clamping: max(settings.keepAliveIdle.wholeSeconds, 1))
+    try easy.set(CURLOPT_MAXAGE_CONN, Int(clamping: max(settings.idleLife.wholeSeconds, 1)))
     try easy.set(CURLOPT_TCP_KEEPALIVE, 1)
     try easy.set(CURLOPT_TCP_KEEPIDLE, idle)
     try easy.set(CURLOPT_TCP_KEEPINTVL, max(idle / 3, 1))

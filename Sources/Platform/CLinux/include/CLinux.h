@@ -39,3 +39,15 @@ int fleet_lookup_error(fleet_lookup *lookup);
 const struct addrinfo *fleet_lookup_result(fleet_lookup *lookup);
 /// Frees it. One that runs and cannot be cancelled is left behind.
 void fleet_lookup_end(fleet_lookup *lookup);
+
+/// A socket that hears of links, addresses and routes (rtnetlink(7)), closed on exec and not blocking.
+int fleet_netlink_open(void);
+/// Asks for all links, addresses or routes: RTM_GETLINK, RTM_GETADDR or RTM_GETROUTE.
+ssize_t fleet_netlink_dump(int descriptor, uint16_t type, uint32_t sequence);
+/// Takes one datagram; tells its whole length, also when the buffer is shorter, and whether it is the kernel's.
+ssize_t fleet_netlink_receive(int descriptor, void *buffer, size_t size, bool *is_kernel);
+
+/// A timer on the wall clock that is cancelled when somebody sets the clock, or the machine wakes (timerfd_create(2)).
+int fleet_clock_watch_open(void);
+/// Starts it, for the first time or again.
+int fleet_clock_watch_arm(int descriptor);

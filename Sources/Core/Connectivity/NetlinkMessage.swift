@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One message of rtnetlink(7), as far as this program cares: links, global addresses, default routes.
+package enum NetlinkMessage: Equatable, Sendable {
+  /// A network interface, new or changed.
+  case link(NetworkTable.Link)
+  case linkGone(index: Int32)
+  /// An address that other machines can answer to.
+  case address(NetworkTable.Address)
+  case addressGone(NetworkTable.Address)
+  case defaultRoute(NetworkTable.Route)
+  case defaultRouteGone(NetworkTable.Route)
+  /// A dump is complete.
+  case done
+  /// The kernel refuses a request, with this errno (0: it acknowledges one).
+  case refused(errno: Int32)
+  /// The kernel has lost messages.
+  case overrun
+  /// Anything else: a host route, a neighbour, an address still being checked for duplicates.
+  case other
+
+  /// What stands before each message.
+  package struct Header: Equatable, Sendable {
+    package var type: UInt16
+    package var flags: UInt16
+    /// The number of the request that is answered.
+    package var sequence: UInt32
+
+    /// Part of the answer to a dump: NLM_F_MULTI. Nobody's notification has it.
+    package var isOfDump: Bool { flags & 0x2 != 0 }
+    /// What was dumped changed meanwhile: NLM_F_DUMP_INTR.
+    package var isInterrupted: Bool { flags & 0x10 != 0 }
+  }
+
+  /// All messages of one datagram, in order. What is cut short or malformed ends it.
+  package static func decode(_ datagram: [UInt8]) -> [(header: Header, message: NetlinkMessage)] {
+    var messages: [(header: Header, message: NetlinkMessage)] = []
+    var rest = NetlinkReader(datagram[...])
+    while let length = rest.number(UInt32.self), let type = rest.number(UInt16.self),
+      let flags = rest.number(UInt16.self), let sequence = rest.number(UInt32.self), rest.skip(4),
+      let count = Int(exactly: length), count >= 16, let payload = rest.take(count - 16)
+    {
+      let header = Header(type: type, flags: flags, sequence: sequence)
+      messages.append((header, NetlinkMessage(type: type, payload: payload)))
+      rest.align(count)
+    }
+    return messages
+  }
+
+  /// - Parameter payload: what follows the header.
+  private init(type: UInt16, payload: ArraySlice<UInt8>) {
+    let reader = NetlinkReader(payload)
+    switch type {
+    case 2: self = NetlinkMessage.refusal(reader)
+    case 3: self = .done
+    case 4: self = .overrun
+    case 16, 17: self = NetlinkMessage.link(reader, isGone: type == 17) ?? .other
+    case 20, 21: self = NetlinkMessage.address(reader, isGone: type == 21) ?? .other
+    case 24, 25: self = NetlinkMessage.route(reader, isGone: type == 25) ?? .other
+    default: self = .other
+    }
+  }
+
+  private static func refusal(_ reader: NetlinkReader) -> NetlinkMessage {
+    var reader = reader
+    guard let code = reader.number(Int32.self) else { return .other }
+    return .refused(errno: code == .min ? .max : abs(code))
+  }
+
+  /// struct ifinfomsg, and IFLA_IFNAME.
+  private static func link(_ reader: NetlinkReader, isGone: Bool) -> NetlinkMessage? {
+    var reader = reader
+    // A bridge tells of its ports in messages of its own family; the port itself stays.
+    guard let family = reader.number(UInt8.self), family == 0, reader.skip(3), let index = reader.number(Int32.self),
+      let flags = reader.number(UInt32.self), reader.skip(4)
+    else { return nil }
+    if isGone { return .linkGone(index: index) }
+    var name = ""
+    reader.attributes { type, value in
+      if type == 3 { name = String(decoding: value.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+    // IFF_UP, IFF_LOOPBACK, IFF_RUNNING.
+    return .link(
+      NetworkTable.Link(
+        index: index, name: name, isUp: flags & 0x1 != 0, isRunning: flags & 0x40 != 0, isLoopback: flags & 0x8 != 0))
+  }
+
+  /// struct ifaddrmsg, IFA_ADDRESS, IFA_LOCAL and IFA_FLAGS.
+  private static func address(_ reader: NetlinkReader, isGone: Bool) -> NetlinkMessage? {
+    var reader = reader
+    guard let family = NetworkTable.Family(rawValue: reader.number(UInt8.self) ?? 0), reader.skip(1),
+      let shortFlags = reader.number(UInt8.self), let scope = reader.number(UInt8.self),
+      let index = reader.number(Int32.self)
+    else { return nil }
+    var flags = UInt32(shortFlags)
+    var address: [UInt8]?
+    var local: [UInt8]?
+    reader.attributes { type, value in
+      switch type {
+      case 1: address = Array(value)
+      case 2: local = Array(value)
+      case 8:
+        var number = NetlinkReader(value)
+        flags = number.number(UInt32.self) ?? flags
+      default: break
+      }
+    }
+    // RT_SCOPE_UNIVERSE is 0. On a point-to-point link, IFA_ADDRESS is the other end.
+    guard scope == 0, let bytes = local ?? address, bytes.count == family.addressLength else { return nil }
+    let value = NetworkTable.Address(link: index, family: family, bytes: bytes)
+    if isGone { return .addressGone(value) }
+    // IFA_F_TENTATIVE without IFA_F_OPTIMISTIC, or IFA_F_DADFAILED: nothing may be sent from it.
+    let isTentative = flags & 0x40 != 0 && flags & 0x4 == 0
+    return isTentative || flags & 0x8 != 0 ? nil : .address(value)
+  }
+
+  /// struct rtmsg, RTA_OIF, RTA_GATEWAY, RTA_PRIORITY, RTA_MULTIPATH.
+  private static func route(_ reader: NetlinkReader, isGone: Bool) -> NetlinkMessage? {
+    var reader = reader
+    guard let family = NetworkTable.Family(rawValue: reader.number(UInt8.self) ?? 0),
+      let destinationLength = reader.number(UInt8.self), destinationLength == 0, reader.skip(5),
+      let type = reader.number(UInt8.self), let flags = reader.number(UInt32.self)
+    else { return nil }
+    // RTN_UNICAST: an unreachable or blackhole default leads nowhere. RTM_F_CLONED; RTNH_F_DEAD, which a route that goes
+    // may well be.
+    guard type == 1, flags & 0x200 == 0, isGone || flags & 0x1 == 0 else { return nil }
+    var route = NetworkTable.Route(family: family, links: [], gateway: [], priority: 0)
+    reader.attributes { type, value in
+      var number = NetlinkReader(value)
+      switch type {
+      case 4: route.links += number.number(Int32.self).map { [$0] } ?? []
+      case 5: route.gateway = Array(value)
+      case 6: route.priority = number.number(UInt32.self) ?? 0
+      case 9: route.links += number.nextHops()
+      default: break
+      }
+    }
+    return isGone ? .defaultRouteGone(route) : .defaultRoute(route)
+  }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The machine's links, global addresses and default routes, as the kernel told them.
+package struct NetworkTable: Equatable, Sendable {
+  /// AF_INET and AF_INET6.
+  package enum Family: UInt8, Sendable {
+    case ipv4 = 2
+    case ipv6 = 10
+
+    var addressLength: Int { self == .ipv4 ? 4 : 16 }
+  }
+
+  /// A network interface.
+  package struct Link: Hashable, Sendable {
+    package var index: Int32
+    /// As in `wwan0`.
+    package var name: String
+    /// Somebody has switched it on.
+    package var isUp: Bool
+    /// There is a carrier.
+    package var isRunning: Bool
+    package var isLoopback: Bool
+
+    package init(index: Int32, name: String, isUp: Bool, isRunning: Bool, isLoopback: Bool) {
+      self.index = index
+      self.name = name
+      self.isUp = isUp
+      self.isRunning = isRunning
+      self.isLoopback = isLoopback
+    }
+
+    /// Whether other machines may be reached through it.
+    var leadsOut: Bool { isUp && isRunning && !isLoopback }
+  }
+
+  package struct Address: Hashable, Sendable {
+    package var link: Int32
+    package var family: Family
+    /// 4 or 16 bytes.
+    package var bytes: [UInt8]
+
+    package init(link: Int32, family: Family, bytes: [UInt8]) {
+      self.link = link
+      self.family = family
+      self.bytes = bytes
+    }
+  }
+
+  /// A default route.
+  package struct Route: Hashable, Sendable {
+    package var family: Family
+    /// One; several when it has several next hops.
+    package var links: [Int32]
+    /// Empty when the link has but one other end.
+    package var gateway: [UInt8]
+    /// The lowest is used.
+    package var priority: UInt32
+
+    package init(family: Family, links: [Int32], gateway: [UInt8], priority: UInt32) {
+      self.family = family
+      self.links = links
+      self.gateway = gateway
+      self.priority = priority
+    }
+  }
+
+  private var links: [Int32: Link] = [:]
+  private var addresses: Set<Address> = []
+  private var routes: Set<Route> = []
+
+  package init() {}
+
+  /// Takes in one message of a dump.
+  package mutating func add(_ message: NetlinkMessage) {
+    switch message {
+    case .link(let link): links[link.index] = link
+    case .address(let address): addresses.insert(address)
+    case .defaultRoute(let route): routes.insert(route)
+    default: break
+    }
+  }
+
+  /// Whether a notification says something that is not known yet.
+  package func isNews(_ message: NetlinkMessage) -> Bool {
+    switch message {
+    case .link(let link): links[link.index] != link
+    case .linkGone(let index): links[index] != nil
+    case .address(let address): !addresses.contains(address)
+    case .addressGone(let address): addresses.contains(address)
+    case .defaultRoute(let route): !routes.contains(route)
+    case .defaultRouteGone(let route): routes.contains(route)
+    case .done, .refused, .overrun, .other: false
+    }
+  }
+
+  /// What it comes to.
+  package var state: NetworkState {
+    var state = NetworkState()
+    let global = addresses.filter { links[$0.link]?.leadsOut == true }
+    state.addresses = global
+    for family in [Family.ipv4, .ipv6] where global.contains(where: { $0.family == family }) {
+      // The address may be on another link than the route: unnumbered links borrow one.
+      let usable = routes.filter { route in
+        route.family == family && route.links.contains { links[$0]?.leadsOut == true }
+      }
+      // Of two with the same priority the kernel takes the older, which nobody can see: the order only has to stay.
+      let best = usable.min { ($0.priority, $0.links.first ?? 0) < ($1.priority, $1.links.first ?? 0) }
+      guard let best else { continue }
+      state.ways.append(best)
+      for link in best.links.compactMap({ links[$0] }) where link.leadsOut && !state.names.contains(link.name) {
+        state.names.append(link.name)
+      }
+    }
+    return state
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+import CLinux
+package import Connectivity
+package import EventLoop
+import Glibc
+import SystemCalls
+import Timekeeping
+
+/// Watches the machine's links, addresses and default routes through rtnetlink(7). What they come to is `NetworkSurvey`'s
+/// to say; here are its socket and its timer.
+package final class NetworkWatch {
+  private let loop: EventLoop
+  private let socket: Descriptor
+  private let onChange: (NetworkState) -> Void
+  private var survey = NetworkSurvey()
+  private var source: EventSource<IOEvents>?
+  private var timer: LoopTimer?
+  /// The kernel sends parts of a dump in at most 32 KiB.
+  private var buffer = [UInt8](repeating: 0, count: 32_768)
+
+  /// The last that was told; nil before the first.
+  package private(set) var state: NetworkState?
+
+  /// - Parameter onChange: told the state some milliseconds from now, and whenever it differs.
+  /// - Throws: code `denied` when the system has no AF_NETLINK for this process; `failed` otherwise.
+  package init(
+    loop: EventLoop, onChange: @escaping (NetworkState) -> Void
+  ) throws(NetworkWatchError) {
+    self.loop = loop
+    self.onChange = onChange
+    do throws(Errno) {
+      socket = Descriptor(owning: try Errno.retrying { fleet_netlink_open() })
+    } catch {
+      throw NetworkWatchError(error)
+    }
+    do throws(EventLoopError) {
+      timer = try loop.makeTimer { [unowned self] in handle(.deadline) }
+      source = try loop.addIO(socket.rawValue, .readable) { [unowned self] _ in receive() }
+    } catch {
+      throw NetworkWatchError(.failed, error.message, cause: error.cause)
+    }
+    handle(.start)
+  }
+
+  deinit {
+    source?.close()
+    timer?.close()
+  }
+
+  private func receive() {
+    // A bound, so that the loop gets its turn: what is left is told again.
+    for _ in 0..<16 {
+      do throws(Errno) {
+        var isKernel = false
+        let descriptor = socket.rawValue
+        let count = try Errno.retrying {
+          unsafe buffer.withUnsafeMutableBytes {
+            unsafe fleet_netlink_receive(descriptor, $0.baseAddress, $0.count, &isKernel)
+          }
+        }
+        // Any process may send to this socket; only the kernel is believed.
+        guard isKernel else { continue }
+        handle(count > buffer.count ? .overrun : .received(Array(buffer.prefix(count))))
+      } catch {
+        // ENOBUFS: the kernel had more to tell than the socket could hold. EAGAIN: that was all.
+        if error.code == ENOBUFS { handle(.overrun) }
+        return
+      }
+    }
+  }
+
+  private func handle(_ input: NetworkSurvey.Input) {
+    for effect in survey.handle(input, at: loop.now.boot) {
+      switch effect {
+      case .request(let subject, let sequence):
+        let descriptor = socket.rawValue
+        // A request that cannot be sent (ENOBUFS) is made again when its patience is over.
+        _ = fleet_netlink_dump(descriptor, subject.rawValue, sequence)
+      case .state(let state):
+        self.state = state
+        onChange(state)
+      }
+    }
+    if let deadline = survey.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
+  }
+}

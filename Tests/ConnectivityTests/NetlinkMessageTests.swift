@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Connectivity
+
+@Suite struct NetlinkMessageTests {
+  @Test("links, with their names and what they do")
+  func links() throws {
+    let links = try Recording.links.messages().compactMap { if case .link(let link) = $0 { link } else { nil } }
+    let loopback = try #require(links.first { $0.name == "lo" })
+    #expect(loopback.isLoopback && loopback.isUp)
+    let modem = try #require(links.first { $0.name == "wwan0" })
+    #expect(!modem.isLoopback && modem.isUp && modem.isRunning)
+    #expect(try Recording.links.messages().last == .done)
+  }
+
+  @Test("global addresses of both families, and no others")
+  func addresses() throws {
+    let addresses = try Recording.addresses.messages().compactMap {
+      if case .address(let address) = $0 { address } else { nil }
+    }
+    let ipv6: [UInt8] = [0x20, 1, 0xD, 0xB8, 0, 7] + [UInt8](repeating: 0, count: 9) + [2]
+    #expect(addresses.map(\.bytes) == [[10, 64, 7, 2], ipv6])
+    #expect(addresses.map(\.family) == [.ipv4, .ipv6])
+  }
+
+  @Test("default routes of both families; no host route, no table of the machine's own, no unreachable one")
+  func routes() throws {
+    let routes = try Recording.routes.messages().compactMap {
+      if case .defaultRoute(let route) = $0 { route } else { nil }
+    }
+    #expect(routes.map(\.family) == [.ipv4, .ipv6])
+    #expect(routes.first?.gateway == [10, 64, 7, 1])
+    #expect(routes.first?.priority == 700)
+  }
+
+  @Test("a default route with two next hops has two links")
+  func multipath() throws {
+    let routes = try Recording.multipath.messages().compactMap {
+      if case .defaultRoute(let route) = $0 { route } else { nil }
+    }
+    #expect(routes.count == 1)
+    #expect(routes.first?.links.count == 2)
+  }
+
+  @Test("what comes unasked: a carrier that is lost, an address and a link that go")
+  func notifications() throws {
+    let lost = try Recording.carrierLost.messages()
+    #expect(lost.contains { if case .link(let link) = $0 { link.name == "wwan0" && !link.isRunning } else { false } })
+    #expect(
+      try Recording.addressGone.messages().contains {
+        if case .addressGone(let address) = $0 { address.bytes == [10, 64, 7, 2] } else { false }
+      })
+    #expect(
+      try Recording.linkGone.messages().contains { if case .linkGone = $0 { true } else { false } })
+  }
+
+  @Test("the kernel does not tell of a default route that goes with its address")
+  func silentRoutes() throws {
+    // This is why the picture is never patched from notifications.
+    #expect(
+      try !Recording.addressGone.messages().contains { if case .defaultRouteGone = $0 { true } else { false } })
+  }
+
+  @Test(
+    "a datagram cut short anywhere gives a part of its messages, and nothing else",
+    arguments: [
+      Recording.links, .addresses, .routes, .multipath, .carrierLost,
+    ])
+  func truncated(recording: Recording) throws {
+    let bytes = try recording.bytes()
+    let whole = NetlinkMessage.decode(bytes).map(\.message)
+    for count in 0..<bytes.count {
+      let part = NetlinkMessage.decode(Array(bytes.prefix(count))).map(\.message)
+      #expect(part == Array(whole.prefix(part.count)))
+    }
+  }
+
+  @Test("lengths that lie are not followed", arguments: [0, 1, 15, 17, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
+  func lies(length: UInt32) throws {
+    var bytes = try Recording.routes.bytes()
+    for place in 0..<4 { bytes[place] = UInt8(truncatingIfNeeded: length >> UInt32(place * 8)) }
+    let messages = NetlinkMessage.decode(bytes).map(\.message)
+    #expect(messages.isEmpty || messages == [.other])
+  }
+}

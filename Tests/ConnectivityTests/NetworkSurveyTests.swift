@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import Connectivity
+
+@Suite struct NetworkSurveyTests {
+  private struct Fixture {
+    var survey = NetworkSurvey()
+    var now = BootInstant.boot
+    var sequence: UInt32 = 0
+    var requests = 0
+    var states: [NetworkState] = []
+
+    mutating func tell(_ input: NetworkSurvey.Input, after time: Duration = .zero) {
+      now = now + time
+      for effect in survey.handle(input, at: now) {
+        switch effect {
+        case .request(_, let sequence):
+          self.sequence = sequence
+          requests += 1
+        case .state(let state): states.append(state)
+        }
+      }
+    }
+
+    mutating func answer(_ recording: Recording) throws { tell(.received(try recording.bytes(sequence: sequence))) }
+
+    mutating func dump(routes: Recording = .routes) throws {
+      try answer(.links)
+      try answer(.addresses)
+      try answer(routes)
+    }
+  }
+
+  @Test("at the start it asks for links, addresses and routes, and tells what they come to")
+  func start() throws {
+    var fixture = Fixture()
+    fixture.tell(.start)
+    try fixture.dump()
+    #expect(fixture.requests == 3)
+    let state = try #require(fixture.states.first)
+    #expect(state.isUsable)
+    #expect(state.names == ["wwan0"])
+    #expect(state.addresses.count == 2)
+    #expect(fixture.survey.nextDeadline == nil)
+  }
+
+  @Test("without a default route there is no network")
+  func noRoute() throws {
+    var fixture = Fixture()
+    fixture.tell(.start)
+    try fixture.dump(routes: .routesWithoutAddress)
+    // The route of IPv6 is still there.
+    #expect(fixture.states.first?.ways.map(\.family) == [.ipv6])
+  }
+
+  @Test("news settle for a moment, then all is asked for again; what is known already asks for nothing")
+  func notifications() throws {
+    var fixture = Fixture()
+    fixture.tell(.start)
+    try fixture.dump()
+    fixture.tell(.received(try Recording.links.bytes().notifying))
+    #expect(fixture.survey.nextDeadline == nil)
+    fixture.tell(.received(try Recording.addressGone.bytes()), after: .seconds(10))
+    #expect(fixture.requests == 3)
+    #expect(fixture.survey.nextDeadline == fixture.now + NetworkSurvey.settling)
+    fixture.tell(.deadline, after: NetworkSurvey.settling)
+    try fixture.dump(routes: .routesWithoutAddress)
+    #expect(fixture.requests == 6)
+    #expect(fixture.states.count == 2)
+  }
+
+  @Test("lost messages, an answer without end and a refusal lead to a new dump")
+  func losses() throws {
+    var fixture = Fixture()
+    fixture.tell(.start)
+    fixture.tell(.overrun)
+    fixture.tell(.deadline, after: NetworkSurvey.settling)
+    #expect(fixture.requests == 2)
+    try fixture.answer(.links)
+    fixture.tell(.deadline, after: NetworkSurvey.patience)
+    #expect(fixture.requests == 4)
+    var refusal: [UInt8] = [20, 0, 0, 0, 2, 0, 0, 0]
+    refusal += [UInt8(fixture.sequence), 0, 0, 0, 0, 0, 0, 0, 0xF0, 0xFF, 0xFF, 0xFF]
+    fixture.tell(.received(refusal))
+    fixture.tell(.deadline, after: NetworkSurvey.patience)
+    #expect(fixture.requests == 5)
+    try fixture.dump()
+    #expect(fixture.states.count == 1)
+  }
+
+  @Test("what changes during a dump is asked for once more")
+  func changeWhileAsking() throws {
+    var fixture = Fixture()
+    fixture.tell(.start)
+    try fixture.answer(.links)
+    fixture.tell(.received(try Recording.carrierLost.bytes()))
+    try fixture.answer(.addresses)
+    try fixture.answer(.routes)
+    #expect(fixture.survey.nextDeadline == fixture.now + NetworkSurvey.settling)
+  }
+
+  @Test("answers to an older request, and dumps that nobody asked for, change nothing")
+  func foreign() throws {
+    var fixture = Fixture()
+    fixture.tell(.start)
+    try fixture.dump()
+    fixture.tell(.received(try Recording.links.bytes(sequence: 1)))
+    fixture.tell(.received(try Recording.routes.bytes(sequence: 900)))
+    #expect(fixture.requests == 3)
+    #expect(fixture.states.count == 1)
+  }
+}
+
+extension [UInt8] {
+  /// The same messages as a notification has them: without NLM_F_MULTI.
+  fileprivate var notifying: [UInt8] {
+    var bytes = self
+    var offset = 0
+    while offset + 16 <= bytes.count {
+      let length = Int(bytes[offset]) | Int(bytes[offset + 1]) << 8
+      bytes[offset + 6] &= ~2
+      // Without the end of the dump.
+      if bytes[offset + 4] == 3 { return Array(bytes[..<offset]) }
+      offset += (length + 3) & ~3
+    }
+    return bytes
+  }
+}

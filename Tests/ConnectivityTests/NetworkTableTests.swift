@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Connectivity
+
+@Suite struct NetworkTableTests {
+  private static func table(
+    isUp: Bool = true, isRunning: Bool = true, isLoopback: Bool = false, address: [UInt8]? = [10, 0, 0, 2],
+    routes: [NetworkTable.Route] = [
+      NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 100)
+    ]
+  ) -> NetworkTable {
+    var table = NetworkTable()
+    table.add(
+      .link(
+        NetworkTable.Link(index: 2, name: "wwan0", isUp: isUp, isRunning: isRunning, isLoopback: isLoopback)))
+    if let address {
+      table.add(.address(NetworkTable.Address(link: 2, family: address.count == 4 ? .ipv4 : .ipv6, bytes: address)))
+    }
+    for route in routes { table.add(.defaultRoute(route)) }
+    return table
+  }
+
+  @Test("a network takes a running link, a global address and a default route of the same family")
+  func usable() {
+    #expect(NetworkTableTests.table().state.isUsable)
+    #expect(!NetworkTableTests.table(isUp: false).state.isUsable)
+    #expect(!NetworkTableTests.table(isRunning: false).state.isUsable)
+    #expect(!NetworkTableTests.table(isLoopback: true).state.isUsable)
+    #expect(!NetworkTableTests.table(address: nil).state.isUsable)
+    #expect(!NetworkTableTests.table(routes: []).state.isUsable)
+    #expect(!NetworkTableTests.table(address: [UInt8](repeating: 0x20, count: 16)).state.isUsable)
+  }
+
+  @Test("a route out of a link that is not there leads nowhere")
+  func danglingRoute() {
+    let route = NetworkTable.Route(family: .ipv4, links: [7], gateway: [], priority: 0)
+    #expect(!NetworkTableTests.table(routes: [route]).state.isUsable)
+  }
+
+  @Test("connections may be dead after another address or a better way, and not after a second, worse one")
+  func moves() {
+    let before = NetworkTableTests.table().state
+    let other = NetworkTableTests.table(address: [10, 0, 0, 3]).state
+    #expect(other.mayHaveBroken(before))
+    let way = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 100)
+    let better = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 9], priority: 50)
+    let worse = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 9], priority: 600)
+    #expect(NetworkTableTests.table(routes: [way, better]).state.mayHaveBroken(before))
+    #expect(!NetworkTableTests.table(routes: [way, worse]).state.mayHaveBroken(before))
+    #expect(NetworkState().mayHaveBroken(before))
+    #expect(!before.mayHaveBroken(NetworkState()))
+  }
+}

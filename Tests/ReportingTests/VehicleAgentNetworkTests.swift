@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+import Connectivity
+import Testing
+import Timekeeping
+
+@testable import Reporting
+
+@Suite struct VehicleAgentNetworkTests {
+  /// Usable, with this as the last byte of the address.
+  private static func network(_ byte: UInt8 = 2) -> NetworkState {
+    var state = NetworkState()
+    state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, byte])]
+    state.ways = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 0)]
+    state.names = ["wwan0"]
+    return state
+  }
+
+  @Test("without a network nothing is tried, what is due is kept, and STATUS and explain say so")
+  func lost() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.network(VehicleAgentNetworkTests.network()), at: 0)
+    try fixture.comeOnline()
+    #expect(fixture.tell(.network(NetworkState()), at: 5).events == [.networkLost])
+    var kept = 0
+    for second in 6...60 {
+      let brief = try fixture.drive(to: Double(second)).brief
+      #expect(!brief.contains { $0.hasPrefix("send") || $0.hasPrefix("fetch") })
+      kept += brief.count { $0.hasPrefix("keep") }
+    }
+    #expect((5...6).contains(kept))
+    #expect(fixture.agent.status(at: fixture.moment.boot).hasPrefix("No network for 55 s; "))
+    let report = fixture.agent.report(at: fixture.moment.boot)
+    #expect(report.withoutNetwork == 55)
+    #expect(!report.isOnline)
+    #expect(report.explanation.reason == "noNetwork")
+  }
+
+  @Test("the network's return is told, drops old connections, and sends the newest at once with what waited")
+  func back() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.network(VehicleAgentNetworkTests.network()), at: 0)
+    try fixture.comeOnline()
+    _ = fixture.tell(.network(NetworkState()), at: 5)
+    for second in 6...60 { _ = try fixture.drive(to: Double(second)) }
+    let effects = fixture.tell(.network(VehicleAgentNetworkTests.network(3)), at: 60.5)
+    #expect(effects.events == [.networkBack])
+    #expect(effects.brief == ["drop connections", "send 2 with past"])
+    #expect(fixture.agent.status(at: fixture.moment.boot).hasPrefix("Online"))
+  }
+
+  @Test("what works without a network that can be seen is tried every three minutes, and then used like any other")
+  func strangeSetup() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.network(NetworkState()), at: 0)
+    // At the start once is cheap.
+    #expect(try fixture.drive(to: 1).brief.first == "fetch 1 https://t.test/truck-1")
+    #expect(fixture.tell(.tokenEnded(id: 1, AgentFixture.unreachable), at: 1.1).brief == [])
+    for second in 2...180 { #expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("fetch") }) }
+    #expect(try fixture.drive(to: 182).brief.contains("fetch 2 https://t.test/truck-1"))
+    #expect(fixture.tell(.tokenEnded(id: 2, fixture.token()), at: 182.1).brief == ["send 1 with past"])
+    _ = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 182.2)
+    #expect(fixture.agent.status(at: fixture.moment.boot).hasPrefix("Online"))
+    for second in 183...192 { _ = try fixture.drive(to: Double(second)) }
+    #expect(try fixture.drive(to: 193).brief == ["keep 193.0", "send 2"])
+    // Until it fails.
+    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 193.1)
+    for second in 194...372 { #expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("send") }) }
+    #expect(try fixture.drive(to: 374).brief.contains("send 3 with past"))
+  }
+
+  @Test("a server that answers, with whatever, is a network that works")
+  func anyAnswer() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.network(NetworkState()), at: 0)
+    _ = try fixture.drive(to: 0)
+    _ = fixture.tell(.tokenEnded(id: 1, fixture.token()), at: 0.1)
+    _ = fixture.tell(.updateEnded(id: 1, AgentFixture.error(503, "UNAVAILABLE")), at: 0.2)
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 < .boot + .seconds(10) } == true)
+  }
+
+  @Test("another address gives up the request under way and sends its position through a fresh connection")
+  func moved() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.network(VehicleAgentNetworkTests.network()), at: 0)
+    try fixture.comeOnline()
+    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
+    let effects = fixture.tell(.network(VehicleAgentNetworkTests.network(7)), at: 12)
+    #expect(effects.brief == ["cancel update 2", "drop connections", "send 3"])
+    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 12.1).brief == [])
+    #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).brief == ["drop [10.2] delivered"])
+    #expect(fixture.agent.statistics.counters["abandoned"] == 1)
+  }
+
+  @Test("another address during a token fetch asks again through a fresh connection")
+  func movedWhileFetching() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.network(VehicleAgentNetworkTests.network()), at: 0)
+    _ = try fixture.drive(to: 0)
+    let effects = fixture.tell(.network(VehicleAgentNetworkTests.network(7)), at: 2)
+    #expect(effects.brief == ["cancel fetch 1", "drop connections", "fetch 2 https://t.test/truck-1"])
+  }
+
+  @Test("a second network with a worse route disturbs nothing")
+  func second() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.network(VehicleAgentNetworkTests.network()), at: 0)
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    var both = VehicleAgentNetworkTests.network()
+    both.addresses.insert(NetworkTable.Address(link: 3, family: .ipv4, bytes: [192, 168, 1, 5]))
+    #expect(fixture.tell(.network(both), at: 11).isEmpty)
+  }
+
+  @Test("an endpoint on this machine needs no network")
+  func loopback() throws {
+    var fixture = try AgentFixture { $0.needsNetwork = false }
+    _ = fixture.tell(.network(NetworkState()), at: 0)
+    try fixture.comeOnline()
+    #expect(fixture.tell(.network(NetworkState()), at: 1).isEmpty)
+    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
+  }
+
+  @Test("a resume from suspend drops what was open, and what is due goes at once")
+  func resume() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    let effects = fixture.tell(.resumed(after: .seconds(3600)), at: 3611)
+    #expect(effects.events.first == .resumed)
+    #expect(effects.brief == ["cancel update 2", "drop connections"])
+    // The receiver gets a moment to say where the vehicle is now. The token has run out meanwhile.
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(3_612_200))
+    #expect(try fixture.drive(to: 3611.8).brief.contains("fetch 2 https://t.test/truck-1"))
+  }
+
+  @Test(
+    "a clock that is set is told with its size, and once a minute at most",
+    arguments: [
+      (1_796_083_200.0, "forward by 20788 days"), (-2.5, "back by 2.5 s"), (3600, "forward by 60 min"),
+    ])
+  func clockStep(seconds: Double, words: String) throws {
+    var fixture = try AgentFixture()
+    let step = Duration.milliseconds(Int64(seconds * 1000))
+    let effects = fixture.tell(.clockStepped(step), at: 10)
+    guard case .event(let event)? = effects.first else { throw Missing() }
+    #expect(event.sentence.hasSuffix(words))
+    for second in 11..<70 { #expect(fixture.tell(.clockStepped(step), at: Double(second)).isEmpty) }
+    #expect(fixture.tell(.clockStepped(step), at: 71).events == [.clockStepped])
+  }
+
+  private struct Missing: Error {}
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@Suite struct ClockComparisonTests {
+  /// Seconds since boot, of them asleep, and the wall clock's.
+  private static func reading(_ boot: Double, slept: Double = 0, wall: Double = 0) -> (Moment, Duration) {
+    let elapsed = Duration.milliseconds(Int64(boot * 1000))
+    let moment = Moment(
+      boot: .boot + elapsed,
+      wall: Timestamp(seconds: 1_796_083_200) + elapsed + .milliseconds(Int64(wall * 1000)))
+    return (moment, elapsed - .milliseconds(Int64(slept * 1000)))
+  }
+
+  private static func changes(
+    _ first: (Moment, Duration), _ second: (Moment, Duration)
+  ) -> [ClockComparison.Change] {
+    var clocks = ClockComparison(first.0, awake: first.1)
+    let changes = clocks.read(second.0, awake: second.1)
+    #expect(clocks.read(second.0, awake: second.1).isEmpty)
+    return changes
+  }
+
+  @Test("time that passes is no change, nor is the correction by a time daemon")
+  func quiet() {
+    #expect(ClockComparisonTests.changes(ClockComparisonTests.reading(0), ClockComparisonTests.reading(900)).isEmpty)
+    #expect(
+      ClockComparisonTests.changes(ClockComparisonTests.reading(0), ClockComparisonTests.reading(600, wall: 0.3))
+        .isEmpty)
+  }
+
+  @Test("sleep is told with its length, and is no step of the clock")
+  func sleep() {
+    let changes = ClockComparisonTests.changes(
+      ClockComparisonTests.reading(100), ClockComparisonTests.reading(3700, slept: 3595))
+    #expect(changes == [.slept(.seconds(3595))])
+  }
+
+  @Test("a step is told with its size and direction", arguments: [-3600.0, 2.5, 1_796_083_200])
+  func step(size: Double) {
+    let changes = ClockComparisonTests.changes(
+      ClockComparisonTests.reading(100), ClockComparisonTests.reading(101, wall: size))
+    #expect(changes == [.stepped(.milliseconds(Int64(size * 1000)))])
+  }
+
+  @Test("a clock that is set during sleep gives both")
+  func both() {
+    let changes = ClockComparisonTests.changes(
+      ClockComparisonTests.reading(100), ClockComparisonTests.reading(200, slept: 90, wall: 5))
+    #expect(changes == [.slept(.seconds(90)), .stepped(.seconds(5))])
+  }
+}
