@@ -1,31 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Lets the first of a row of like events through, then one in a while, and counts the rest.
+/// Lets the first of a row of like events through, then one in a while, and counts the rest. Events of several kinds that
+/// take turns are as many rows.
 struct RepeatLimiter: Sendable {
   static let period = Duration.seconds(600)
+  /// More than there are reasons; a subject with changing words in it cannot take all memory.
+  private static let mostRows = 32
 
-  private var subject: String?
-  private var lastAt = BootInstant.boot
-  private var suppressed = 0
+  private struct Row {
+    var lastAt: BootInstant
+    var suppressed = 0
+  }
+
+  private var rows: [String: Row] = [:]
 
   /// - Parameter subject: what makes events alike.
   /// - Returns: nil when this one is kept back; else how many like it were since the last that was let through.
   mutating func admit(_ subject: String, at now: BootInstant) -> (isFirst: Bool, suppressed: Int)? {
-    if subject == self.subject, now - lastAt < RepeatLimiter.period {
-      suppressed += 1
+    guard let row = rows[subject] else {
+      if rows.count == RepeatLimiter.mostRows, let oldest = rows.min(by: { $0.value.lastAt < $1.value.lastAt }) {
+        rows[oldest.key] = nil
+      }
+      rows[subject] = Row(lastAt: now)
+      return (true, 0)
+    }
+    guard now - row.lastAt >= RepeatLimiter.period else {
+      rows[subject]?.suppressed += 1
       return nil
     }
-    let isFirst = subject != self.subject
-    let count = isFirst ? 0 : suppressed
-    self.subject = subject
-    lastAt = now
-    suppressed = 0
-    return (isFirst, count)
+    rows[subject] = Row(lastAt: now)
+    return (false, row.suppressed)
   }
 
-  /// The row is over.
+  /// The rows are over.
   mutating func end() {
-    subject = nil
+    rows = [:]
   }
 }
