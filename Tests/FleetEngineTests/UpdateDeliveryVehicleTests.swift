@@ -116,4 +116,35 @@ import Timekeeping
       ])
     #expect(request.deadline == .seconds(7))
   }
+
+  @Test("what a past position adds is told beforehand, never too little and seldom a tenth too much")
+  func size() throws {
+    var random = SplitMix64(seed: 5)
+    var (told, real) = (0, 0)
+    for _ in 0..<300 {
+      func draw(_ range: ClosedRange<Double>) -> Double? {
+        Bool.random(using: &random) ? Double.random(in: range, using: &random) : nil
+      }
+      let stamp = Timestamp(milliseconds: Int64.random(in: 1_796_000_000_000...1_800_000_000_000, using: &random))
+      let past = try location(
+        Double.random(in: -90...90, using: &random), Double.random(in: -180...180, using: &random), at: stamp
+      ) {
+        $0.altitude = draw(-400...9000)
+        $0.speed = draw(0...150)
+        $0.heading = draw(0...359.4)
+        $0.horizontalAccuracy = draw(0...9999)
+        $0.verticalAccuracy = draw(0...9999)
+        $0.speedAccuracy = draw(0...99)
+        $0.headingAccuracy = draw(0...180)
+      }
+      let live = try location(48, 11)
+      let one = try body(UpdateDeliveryVehicle(live: live, past: [past])).utf8.count
+      let two = try body(UpdateDeliveryVehicle(live: live, past: [past, past])).utf8.count
+      #expect(two - one <= UpdateDeliveryVehicle.size(ofPast: past))
+      told += UpdateDeliveryVehicle.size(ofPast: past)
+      real += two - one
+    }
+    print("a past position: \(real / 300) bytes, told \(told / 300)")
+    #expect(Double(told) < Double(real) * 1.1)
+  }
 }

@@ -172,7 +172,7 @@ import Timekeeping
         switch event {
         case 0:
           // A drain that is cut off.
-          let batch = backlog.batch(before: location.time, age: .seconds(700_000), limit: 60)
+          let batch = backlog.sendable(before: location.time, age: .seconds(700_000)).prefix(60)
           elsewhere += batch.map(\.location)
           _ = backlog.remove(batch.map(\.id), .delivered)
         case 1:

@@ -117,6 +117,25 @@ import Timekeeping
     #expect((effects + next).brief.contains("fetch 2 https://t.test/truck-2"))
   }
 
+  @Test("a vehicle that the settings name again within five seconds keeps its floor; the other one has its own")
+  func thereAndBack() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = fixture.tell(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 1.2)
+    let other = fixture.token(vehicle: "truck-2")
+    _ = fixture.tell(.deadline, at: 1.3)
+    #expect(fixture.tell(.tokenEnded(id: 2, other), at: 1.4).brief == ["send 2"])
+    #expect(
+      !fixture.tell(.configure(try AgentFixture.configuration()), at: 2.5).brief.contains { $0.hasPrefix("fetch") })
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(5200))
+    #expect(fixture.tell(.deadline, at: 5.2).brief.contains("fetch 3 https://t.test/truck-1"))
+    let token = fixture.token()
+    #expect(fixture.tell(.tokenEnded(id: 3, token), at: 5.3).brief.contains("send 3"))
+    // The update of the other was cancelled on its way at 2.5 s, and may have arrived all the same.
+    _ = fixture.tell(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 5.5)
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(7500))
+  }
+
   @Test("a reload of the same vehicle keeps token, backlog and what is under way")
   func sameVehicle() throws {
     var fixture = try AgentFixture()

@@ -22,6 +22,9 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
     self.deadline = deadline
   }
 
+  /// Whether updates to both are updates of one vehicle.
+  package func isSameVehicle(as other: FleetEngineEndpoint) -> Bool { vehicleURL == other.vehicleURL }
+
   /// - Parameter updateMask: percent-encoded field paths in camelCase.
   func url(updateMask: String) -> String {
     "\(vehicleURL)?updateMask=\(updateMask)"

@@ -30,6 +30,16 @@ package struct UpdateDeliveryVehicle: Equatable, Sendable {
     return encoder
   }()
 
+  /// Bytes that a past position adds to the body of a request: a few too many rather than too few.
+  package static func size(ofPast location: VehicleLocation) -> Int {
+    // Each with its name, a comma, and the longest number that it can be.
+    let optional = [
+      (location.altitude, 19), (location.speed, 15), (location.heading, 14), (location.horizontalAccuracy, 38),
+      (location.verticalAccuracy, 26), (location.speedAccuracy, 22), (location.headingAccuracy, 24),
+    ]
+    return optional.reduce(187) { $0 + ($1.0 == nil ? 0 : $1.1) }
+  }
+
   /// The request.
   ///
   /// - Returns: nil when a number cannot be told in JSON, which the filter makes impossible.

@@ -68,25 +68,14 @@ package struct Backlog: Equatable, Sendable {
     records.last { $0.location.time <= time }?.location.time == time
   }
 
-  /// The oldest and the newest that may be sent along with a position of `time`: from before it, and not older than `age`.
+  /// Those that may be sent along with a position of `time`: from before it, and not older than `age`; oldest first.
   ///
   /// - Returns: nothing where nothing may.
-  private func sendable(before time: Timestamp, age: Duration) -> ArraySlice<Record> {
+  package func sendable(before time: Timestamp, age: Duration) -> ArraySlice<Record> {
     let oldest = time - age
     let first = records.firstIndex { $0.location.time >= oldest } ?? records.endIndex
     let last = records.lastIndex { $0.location.time < time } ?? records.startIndex - 1
     return first <= last ? records[first...last] : []
-  }
-
-  /// The oldest records from before `time`, at most `limit`, none of them older than `age` by then.
-  package func batch(before time: Timestamp, age: Duration, limit: Int) -> [Record] {
-    guard limit > 0 else { return [] }
-    return Array(sendable(before: time, age: age).prefix(limit))
-  }
-
-  /// Whether `batch` would find anything.
-  package func hasBatch(before time: Timestamp, age: Duration) -> Bool {
-    !sendable(before: time, age: age).isEmpty
   }
 
   /// Puts a position where its time belongs, which is nearly always the end, and makes room. One whose time is held already

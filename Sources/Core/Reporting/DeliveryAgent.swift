@@ -52,12 +52,6 @@ package struct DeliveryAgent: Sendable {
     var deadline: BootInstant
   }
 
-  /// A refusal that may be the backlog's fault: the same without it decides.
-  private enum Suspicion {
-    case denied(AccessToken)
-    case rejected([Backlog.ID])
-  }
-
   /// What the end of an attempt means.
   package enum Conclusion: Equatable, Sendable {
     /// `live` was sent at `sentAt`; `delivered` is the number of positions from the backlog that went with it.
@@ -88,17 +82,18 @@ package struct DeliveryAgent: Sendable {
   private var notBefore = BootInstant.boot
   private var lastAttemptAt = BootInstant.boot
   private var lastKickAt: BootInstant?
-  private var batchLimit: Int
-  private var suspicion: Suspicion?
-  /// The server refuses the backlog with this token.
-  private var backfillRefusedWith: AccessToken?
+  /// From when the floor counts: the last update of this vehicle that was accepted, or may have been.
+  private var spacedFrom: BootInstant?
+  /// The same of vehicles that the settings have named in the last seconds, and may name again.
+  private var departed: [(endpoint: FleetEngineEndpoint, at: BootInstant)] = []
+  private var backfill: Backfill
   /// The place that Fleet Engine has, and since when.
   private var place: (location: VehicleLocation, since: BootInstant)?
 
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
     random = SplitMix64(seed: seed)
-    batchLimit = configuration.batch
+    backfill = Backfill(limit: configuration.batch)
   }
 
   package var isIdle: Bool { attempt == nil }
@@ -110,14 +105,14 @@ package struct DeliveryAgent: Sendable {
   package var earliest: BootInstant {
     var earliest = notBefore
     if configuration.isLimited { earliest = max(earliest, limiter.earliest) }
-    if let lastAcceptedAt { earliest = max(earliest, lastAcceptedAt + configuration.floor) }
+    if let spacedFrom { earliest = max(earliest, spacedFrom + configuration.floor) }
     return earliest
   }
 
   /// The earliest time of one last attempt before the end, which waits for no backoff.
   package var earliestLast: BootInstant {
     let spaced = configuration.isLimited ? limiter.earliestLast : .boot
-    return max(spaced, lastAcceptedAt.map { $0 + configuration.floor } ?? .boot)
+    return max(spaced, spacedFrom.map { $0 + configuration.floor } ?? .boot)
   }
 
   /// Whether the backlog alone is worth a request now.
@@ -128,15 +123,9 @@ package struct DeliveryAgent: Sendable {
 
   /// When the backlog alone is worth a request; nil when it is empty, or refused.
   package func backfillDeadline(for live: VehicleLocation, with token: AccessToken?) -> BootInstant? {
-    guard backlog.hasBatch(before: live.time, age: configuration.maxAge), !isBackfillRefused(with: token) else {
-      return nil
-    }
+    guard !backlog.sendable(before: live.time, age: configuration.maxAge).isEmpty, !backfill.isDenied(with: token)
+    else { return nil }
     return lastAttemptAt + configuration.interval
-  }
-
-  private func isBackfillRefused(with token: AccessToken?) -> Bool {
-    guard let backfillRefusedWith else { return false }
-    return token == nil || token == backfillRefusedWith
   }
 
   // MARK: - Doing
@@ -147,10 +136,8 @@ package struct DeliveryAgent: Sendable {
   package mutating func begin(
     _ live: VehicleLocation, isOwed: Bool, token: AccessToken, at now: BootInstant
   ) -> (id: UInt64, request: HTTPRequest)? {
-    var records = [Backlog.Record]()
-    if suspicion == nil, !isBackfillRefused(with: token) {
-      records = backlog.batch(before: live.time, age: configuration.maxAge, limit: batchLimit)
-    }
+    let records = backfill.select(
+      from: backlog.sendable(before: live.time, age: configuration.maxAge), with: token)
     var sinceUpdate: Int?
     if let place, place.location.coordinate == live.coordinate {
       let seconds = (now - place.since).wholeSeconds
@@ -220,6 +207,7 @@ package struct DeliveryAgent: Sendable {
   private mutating func accept(_ attempt: Attempt, at now: BootInstant) -> (Conclusion, [Backlog.Change]) {
     let live = attempt.update.live
     lastAcceptedAt = now
+    spacedFrom = now
     failure = nil
     failingSince = nil
     delivered = live
@@ -228,19 +216,11 @@ package struct DeliveryAgent: Sendable {
     backoff.reset()
     notBefore = .boot
     var changes = [Backlog.Change]()
-    switch suspicion {
-    case .denied(let token):
-      backfillRefusedWith = token
-    case .rejected(let records):
-      if records.count > 1 {
-        batchLimit = max(1, records.count / 2)
-      } else {
-        changes.append(contentsOf: [backlog.remove(records, .refused)].compactMap { $0 })
-      }
-    case nil:
-      if !attempt.records.isEmpty { batchLimit = min(configuration.batch, batchLimit * 2) }
-    }
-    suspicion = nil
+    let refused =
+      attempt.records.isEmpty
+      ? backfill.acceptedAlone(backlog.sendable(before: live.time, age: configuration.maxAge))
+      : backfill.accepted(attempt.records)
+    if let refused { changes += [backlog.remove([refused], .refused)].compactMap { $0 } }
     let arrived = attempt.records + backlog.records.filter { $0.location.time == live.time }.map(\.id)
     changes.append(contentsOf: [backlog.remove(arrived, .delivered)].compactMap { $0 })
     // What became due while this was on its way follows as soon as it may, and does not wait for the next fix.
@@ -252,20 +232,10 @@ package struct DeliveryAgent: Sendable {
     isOwing = true
     self.failure = failure
     failingSince = failingSince ?? now
-    if !attempt.records.isEmpty, suspicion == nil {
-      switch failure.category {
-      case .denied:
-        suspicion = .denied(attempt.token)
-      case .rejected:
-        suspicion = .rejected(attempt.records)
-      default: break
-      }
-      if suspicion != nil {
-        notBefore = now + AttemptLimiter.spacing
-        return .suspectsBacklog(failure)
-      }
+    if backfill.failed(attempt.records, failure.category, with: attempt.token) {
+      notBefore = now + AttemptLimiter.spacing
+      return .suspectsBacklog(failure)
     }
-    if failure.category.isAnswered { suspicion = nil }
     let wait = backoff.next(
       base: failure.category.backoff.base, cap: failure.category.backoff.cap,
       floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), using: &random)
@@ -293,12 +263,11 @@ package struct DeliveryAgent: Sendable {
   package mutating func configure(
     _ configuration: Configuration, isOtherVehicle: Bool, at now: BootInstant
   ) -> UInt64? {
+    if isOtherVehicle { depart(to: configuration, at: now) }
     self.configuration = configuration
-    batchLimit = configuration.batch
+    backfill = Backfill(limit: configuration.batch)
     backoff.reset()
     notBefore = now
-    suspicion = nil
-    backfillRefusedWith = nil
     guard isOtherVehicle else { return nil }
     let cancelled = attempt?.id
     attempt = nil
@@ -311,6 +280,14 @@ package struct DeliveryAgent: Sendable {
     newestOwed = nil
     backlog.forget()
     return cancelled
+  }
+
+  /// The floor belongs to a vehicle: one that comes back within it is not updated sooner for that.
+  private mutating func depart(to next: Configuration, at now: BootInstant) {
+    departed.removeAll { now - $0.at > max(configuration.floor, next.floor) }
+    // What is on its way may arrive all the same.
+    if let last = attempt == nil ? spacedFrom : now { departed.append((configuration.endpoint, last)) }
+    spacedFrom = departed.last { $0.endpoint.isSameVehicle(as: next.endpoint) }?.at
   }
 
   /// Drops what is too old to matter, or bears a time that has not come.

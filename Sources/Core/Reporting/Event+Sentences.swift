@@ -149,8 +149,10 @@ extension Event {
       [("FLEET_PAST_LOCATIONS", "\(count)")])
   }
 
-  static func backfillRefused(_ failure: UpdateFailure) -> Event {
-    Event(.backfillRefused, "Update with past positions refused, going on without: \(failure.message)", fields(failure))
+  static func backfillRefused(_ failure: UpdateFailure, suppressed: Int) -> Event {
+    Event(
+      .backfillRefused,
+      "Update with past positions refused, going on without: \(failure.message)\(repeats(suppressed))", fields(failure))
   }
 
   static func positionsDropped(_ count: Int, _ reason: Backlog.Removal, suppressed: Int) -> Event {

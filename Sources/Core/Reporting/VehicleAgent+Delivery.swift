@@ -163,7 +163,9 @@ extension VehicleAgent {
       }
     case .suspectsBacklog(let failure):
       statistics.failed[failure.category, default: 0] += 1
-      effects.append(.event(.backfillRefused(failure)))
+      if let (_, suppressed) = backfillRefusals.admit(failure.category.rawValue, at: now.boot) {
+        effects.append(.event(.backfillRefused(failure, suppressed: suppressed)))
+      }
     case .failed(let failure, let retry):
       statistics.failed[failure.category, default: 0] += 1
       isOnline = false

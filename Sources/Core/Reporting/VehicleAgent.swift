@@ -126,6 +126,7 @@ package struct VehicleAgent: Sendable {
   var tokenFailures = RepeatLimiter()
   var rejections = RepeatLimiter()
   var losses = RepeatLimiter()
+  var backfillRefusals = RepeatLimiter()
   var backfilling = 0
   var steadyTime = SteadyTime()
   var forgotAt: BootInstant?

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import FleetEngine
+import HTTPMessages
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import Reporting
+
+/// What rides along, and how what the server refuses is found.
+@Suite struct BackfillTests {
+  /// A backlog, and a server that refuses as it is told.
+  struct Bench {
+    var backlog = Backlog()
+    var backfill: Backfill
+    var token: AccessToken
+    /// What the server says to these seconds of past positions; nil: it accepts.
+    var verdict: ([Int64]) -> UpdateFailure.Category? = { _ in nil }
+    var delivered: [Int64] = []
+    var refused: [Int64] = []
+    /// Requests that were refused for what they carried.
+    var refusals = 0
+    var sizes: [Int] = []
+
+    init(_ count: Int64, limit: Int = 100) throws {
+      backfill = Backfill(limit: limit)
+      token = try BackfillTests.token(1)
+      for second in 0..<count { try add(second) }
+    }
+
+    mutating func add(_ second: Int64) throws {
+      let coordinate = try #require(Coordinate(latitude: 48, longitude: 11))
+      _ = backlog.append(
+        VehicleLocation(coordinate: coordinate, time: Timestamp(seconds: second)), limit: .max)
+    }
+
+    var sendable: ArraySlice<Backlog.Record> {
+      backlog.sendable(before: Timestamp(seconds: 100_000), age: .seconds(200_000))
+    }
+
+    /// One request; what the network does to it, if it is not `nil`.
+    ///
+    /// - Returns: whether it was accepted.
+    mutating func request(_ trouble: UpdateFailure.Category? = nil) -> Bool {
+      let records = backfill.select(from: sendable, with: token)
+      let ids = records.map(\.id)
+      let seconds = ids.map { $0.milliseconds / 1000 }
+      sizes.append(ids.count)
+      if let failure = trouble ?? (ids.isEmpty ? nil : verdict(seconds)) {
+        if trouble == nil { refusals += 1 }
+        _ = backfill.failed(ids, failure, with: token)
+        return false
+      }
+      let culprit: Backlog.ID?
+      if ids.isEmpty {
+        culprit = backfill.acceptedAlone(sendable)
+      } else {
+        culprit = backfill.accepted(ids)
+        delivered += seconds
+        _ = backlog.remove(ids, .delivered)
+      }
+      if let culprit {
+        refused.append(culprit.milliseconds / 1000)
+        _ = backlog.remove([culprit], .refused)
+      }
+      return true
+    }
+
+    /// Goes on until all is delivered or refused, or so many requests are made.
+    mutating func drain(_ most: Int = 2000) {
+      for _ in 0..<most where !backlog.isEmpty { _ = request() }
+    }
+  }
+
+  static func token(_ serial: Int) throws -> AccessToken {
+    AccessToken(
+      secret: Secret("t\(serial)"),
+      context: try #require(AuthorizationContext(providerID: "p", vehicleID: "v")), receivedAt: .boot,
+      lifetime: .seconds(3600), lifetimeSource: .relative)
+  }
+
+  @Test("nothing refused: whole batches, the oldest first")
+  func plain() throws {
+    var bench = try Bench(250)
+    bench.drain()
+    #expect(bench.sizes == [100, 100, 50])
+    #expect(bench.delivered == Array(0..<250))
+  }
+
+  @Test(
+    "one poisonous record among n costs at most log2 n + 2 refusals, and each is followed by the live position alone",
+    arguments: [1, 2, 3, 7, 50, 64, 99, 100])
+  func onePoison(size: Int) throws {
+    for poison in 0..<Int64(size) {
+      var bench = try Bench(Int64(size) + 300, limit: size)
+      // The server has taken some before.
+      for second in -5..<0 as Range<Int64> { try bench.add(second) }
+      bench.verdict = { $0.contains(poison) ? .rejected : nil }
+      bench.drain()
+      #expect(bench.refused == [poison])
+      #expect(bench.delivered.sorted() == Array(-5..<(Int64(size) + 300)).filter { $0 != poison })
+      #expect(bench.refusals <= (size.bitWidth - (size - 1).leadingZeroBitCount) + 2, "poison \(poison)")
+    }
+  }
+
+  @Test("a refusal never costs the live position more than one request")
+  func alone() throws {
+    var bench = try Bench(400)
+    bench.verdict = { $0.contains { $0 % 17 == 3 } ? .rejected : nil }
+    var wasRefused = false
+    for _ in 0..<2000 where !bench.backlog.isEmpty {
+      let isAccepted = bench.request()
+      #expect(isAccepted || !wasRefused)
+      wasRefused = !isAccepted
+    }
+    #expect(bench.backlog.isEmpty)
+  }
+
+  @Test("several poisonous records are each found, whatever the network does in between", arguments: 1...20)
+  func severalPoisons(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let poisons = Set(
+      (0..<Int.random(in: 2...12, using: &random)).map { _ in Int64.random(in: 0..<600, using: &random) })
+    var bench = try Bench(600)
+    bench.verdict = { $0.contains(where: poisons.contains) ? .rejected : nil }
+    for _ in 0..<4000 where !bench.backlog.isEmpty {
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0: _ = bench.request(.network)
+      case 1: _ = bench.request(.unavailable)
+      case 2: _ = bench.request(.throttled)
+      default: _ = bench.request()
+      }
+    }
+    #expect(Set(bench.refused) == poisons)
+    #expect(bench.backlog.isEmpty)
+    #expect(Set(bench.delivered) == Set(0..<600).subtracting(poisons))
+    // A hundred at most to halve, and three others to ask when none has been accepted yet.
+    #expect(bench.refusals <= poisons.count * 9 + 4)
+  }
+
+  @Test("twenty poisonous records in a row are got rid of one by one, and nothing else is lost")
+  func rowOfPoisons() throws {
+    var bench = try Bench(300)
+    bench.verdict = { $0.contains { (40..<60).contains($0) } ? .rejected : nil }
+    bench.drain()
+    #expect(bench.refused.sorted() == Array(40..<60))
+    #expect(bench.delivered.count == 280)
+    #expect(bench.refusals <= 9 + 20 * 4)
+  }
+
+  @Test(
+    "a limit on the number that nobody told is found, kept to, and costs no position", arguments: [1, 3, 20, 60, 99])
+  func unknownLimit(limit: Int) throws {
+    var bench = try Bench(1440)
+    bench.verdict = { $0.count > limit ? .rejected : nil }
+    bench.drain(8000)
+    #expect(bench.backlog.isEmpty)
+    #expect(bench.refused.isEmpty)
+    // Twice it is searched for, and then known.
+    #expect(bench.refusals <= 20)
+    #expect(bench.sizes.suffix(10).allSatisfy { $0 <= limit })
+  }
+
+  @Test(
+    "a server that refuses every past position keeps none of them, is asked little, and is asked again with another token"
+  )
+  func allRefused() throws {
+    var bench = try Bench(300)
+    bench.verdict = { _ in .rejected }
+    for _ in 0..<500 { _ = bench.request() }
+    #expect(bench.refused.isEmpty)
+    #expect(bench.backlog.count == 300)
+    #expect(bench.refusals <= 12)
+    bench.token = try BackfillTests.token(2)
+    let before = bench.refusals
+    for _ in 0..<500 { _ = bench.request() }
+    #expect((1...5).contains(bench.refusals - before))
+    bench.verdict = { _ in nil }
+    bench.token = try BackfillTests.token(3)
+    bench.drain()
+    #expect(bench.delivered.count == 300)
+  }
+
+  @Test("a role that may not send past positions is not asked again with the same token")
+  func denied() throws {
+    var bench = try Bench(300)
+    bench.verdict = { _ in .denied }
+    for _ in 0..<100 { _ = bench.request() }
+    #expect(bench.refusals == 1)
+    #expect(bench.backfill.isDenied(with: bench.token))
+    #expect(bench.backfill.isDenied(with: nil))
+    bench.token = try BackfillTests.token(2)
+    #expect(!bench.backfill.isDenied(with: bench.token))
+    #expect(bench.backlog.count == 300)
+  }
+
+  @Test("a live position that is refused by itself leaves the backlog alone")
+  func liveRefused() throws {
+    var bench = try Bench(300)
+    for _ in 0..<10 {
+      // With the backlog, and without.
+      let accepted = (bench.request(.rejected), bench.request(.rejected))
+      #expect(accepted == (false, false))
+    }
+    #expect(bench.backlog.count == 300)
+    bench.drain()
+    #expect(bench.refused.isEmpty)
+    #expect(bench.delivered.count == 300)
+  }
+
+  @Test("one live position that was refused, and the next not, costs no position of the backlog")
+  func liveRefusedOnce() throws {
+    var bench = try Bench(300)
+    _ = bench.request(.rejected)
+    bench.drain()
+    #expect(bench.refused.isEmpty)
+    #expect(bench.delivered.count == 300)
+    // What looked like a limit once is not taken for one.
+    for second in 1000..<1300 as Range<Int64> { try bench.add(second) }
+    bench.drain()
+    #expect(bench.sizes.contains(100))
+  }
+
+  @Test("a network that fails gets less at a time, down to eight, and more again as it recovers")
+  func failingNetwork() throws {
+    var bench = try Bench(1000)
+    for _ in 0..<8 { _ = bench.request(.network) }
+    bench.drain(6)
+    #expect(bench.sizes == [100, 50, 25, 12, 8, 8, 8, 8] + [8, 16, 32, 64, 100, 100])
+  }
+
+  @Test("a request holds no more than its bytes, and at least one position")
+  func bytes() throws {
+    var bench = try Bench(0, limit: 1000)
+    let coordinate = try #require(Coordinate(latitude: -48.1234567, longitude: -111.1234567))
+    for second in 0..<1000 as Range<Int64> {
+      var location = VehicleLocation(coordinate: coordinate, time: Timestamp(milliseconds: second * 1000 + 250))
+      location.altitude = -1234.5
+      location.heading = 271
+      location.speed = 133.25
+      location.horizontalAccuracy = 12.5
+      _ = bench.backlog.append(location, limit: .max)
+    }
+    bench.drain(3)
+    #expect(bench.sizes.allSatisfy { (100...120).contains($0) }, "\(bench.sizes)")
+  }
+}
