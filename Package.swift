@@ -88,6 +88,7 @@ let package = Package(
     platform("HTTPClient", ["Timekeeping", "HTTPMessages", "EventLoop", "CCurl"]),
     platform("SerialPort", ["SystemCalls", "EventLoop"]),
     platform("ControlSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
+    platform("HelperProgram", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
     platform("StreamSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
     platform("NetworkWatch", ["Timekeeping", "Connectivity", "SystemCalls", "EventLoop", "CLinux"]),
     platform("RouteFile", ["Timekeeping", "Positioning", "CExpat"]),
@@ -100,7 +101,7 @@ let package = Package(
       dependencies: [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting",
         "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "ControlSocket",
-        "NetworkWatch", "Connectivity", "Configuration", "Release",
+        "NetworkWatch", "Connectivity", "HelperProgram", "Configuration", "Release",
       ], swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationd",
@@ -140,6 +141,7 @@ let package = Package(
       swiftSettings: strict),
     tests("EventLoopTests", ["Timekeeping", "SystemCalls", "EventLoop", "LoopTesting"]),
     tests("HTTPClientTests", ["Timekeeping", "SystemCalls", "HTTPMessages", "EventLoop", "HTTPClient", "LoopTesting"]),
+    tests("HelperProgramTests", ["Timekeeping", "EventLoop", "HelperProgram", "LoopTesting"]),
     tests("SerialPortTests", ["SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "CPseudoTerminal"]),
     tests("ServiceManagerTests", ["HTTPMessages", "SystemCalls", "ServiceManager"]),
     tests("TimekeepingTests", ["Timekeeping"]),

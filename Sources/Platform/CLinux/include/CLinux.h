@@ -26,6 +26,13 @@ int fleet_accept(int listener);
 /// Who connected at the other end of a Unix socket, as the kernel saw it then (SO_PEERCRED; struct ucred needs _GNU_SOURCE).
 int fleet_peer(int socket, uid_t *user, gid_t *group);
 
+/// A pipe whose ends are closed on exec (pipe2 needs _GNU_SOURCE).
+int fleet_pipe(int ends[2]);
+
+/// Runs a program in a process group of its own, with nothing open but the two pipes and an empty standard input.
+/// 0, or an error number: of the program too, when it cannot be executed.
+int fleet_spawn(const char *path, char *const arguments[], char *const environment[], int output, int errors, pid_t *child);
+
 struct addrinfo;
 
 /// A name being looked up by getaddrinfo_a(3), on a thread of glibc's own.

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+import CLinux
+package import EventLoop
+import Glibc
+import SystemCalls
+import Timekeeping
+
+/// A program that is run for what it prints, on the loop: no shell, no thread, nothing inherited but the environment.
+///
+/// It has a process group of its own. When it takes too long or prints too much the group gets SIGTERM, and SIGKILL two
+/// seconds later; when it has ended, what it has left behind in its group is killed.
+@safe package final class HelperProgram {
+  /// How a run ended.
+  package enum Ending: Equatable, Sendable {
+    case exited(Int32)
+    /// By a signal that this program did not send.
+    case killed(Int32)
+    case timedOut
+    case tooLarge
+    /// It never ran.
+    case notStarted(String)
+  }
+
+  package struct Result: Equatable, Sendable {
+    package var ending: Ending
+    /// Standard output, at most the bytes that were asked for.
+    package var output: [UInt8]
+    /// The beginning of standard error.
+    package var errors: [UInt8]
+  }
+
+  /// Bytes of standard error that are kept; what is more is read and dropped.
+  package static let maximumErrorSize = 16_384
+  /// Between SIGTERM and SIGKILL.
+  package static let grace = Duration.seconds(2)
+
+  private let loop: EventLoop
+  private let maximumOutputSize: Int
+  private var completion: ((Result) -> Void)?
+  private var processID: pid_t = 0
+  private var child: EventSource<ChildStatus>?
+  private var timer: LoopTimer?
+  private var output: OutputPipe?
+  private var errors: OutputPipe?
+  /// Why we have ended it.
+  private var verdict: Ending?
+  /// Itself, as long as the program runs, so that it is reaped whatever the owner does.
+  private var running: HelperProgram?
+
+  /// Runs the program.
+  ///
+  /// - Parameters:
+  ///   - arguments: the absolute path of the program first.
+  ///   - environment: added to this process's own, which is passed on but for what concerns this process alone.
+  ///   - maximumOutputSize: bytes; a program that prints more is ended.
+  ///   - completion: called once, in a later turn; never after `cancel`.
+  package init(
+    loop: EventLoop, arguments: [String], environment: [(name: String, value: String)], deadline: Duration,
+    maximumOutputSize: Int, completion: @escaping (Result) -> Void
+  ) {
+    self.loop = loop
+    self.maximumOutputSize = maximumOutputSize
+    self.completion = completion
+    do {
+      try start(arguments, environment, deadline: deadline)
+    } catch {
+      let why = "\(error)"
+      loop.defer { [weak self] in self?.finish(.notStarted(why)) }
+    }
+  }
+
+  deinit {
+    // Only with the loop itself: a program that runs keeps this object.
+    if processID > 0 { _ = kill(-processID, SIGKILL) }
+    close()
+  }
+
+  /// Ends the program at once; nobody is told.
+  package func cancel() {
+    completion = nil
+    // Not yet reaped: the number is still its own. The end is waited for on the loop.
+    if processID > 0 { _ = kill(-processID, SIGKILL) } else { close() }
+  }
+
+  private func start(
+    _ arguments: [String], _ environment: [(name: String, value: String)], deadline: Duration
+  ) throws {
+    let output = try OutputPipe(limit: maximumOutputSize)
+    let errors = try OutputPipe(limit: HelperProgram.maximumErrorSize)
+    timer = try loop.makeTimer { [weak self] in self?.timeIsUp() }
+    let variables = HelperProgram.environment(adding: environment)
+    processID = try HelperProgram.spawn(arguments, variables, output: output.writeEnd, errors: errors.writeEnd)
+    output.closeWriteEnd()
+    errors.closeWriteEnd()
+    self.output = output
+    self.errors = errors
+    running = self
+    child = try loop.addChild(processID) { [weak self] status in self?.ended(status) }
+    try output.watch(on: loop) { [weak self] in self?.outputArrived() }
+    try errors.watch(on: loop) {}
+    timer?.arm(at: loop.now.boot + deadline)
+  }
+
+  private func outputArrived() {
+    if output?.isOverfull == true { end(.tooLarge) }
+  }
+
+  private func timeIsUp() {
+    guard processID > 0 else { return }
+    if verdict == nil { return end(.timedOut) }
+    _ = kill(-processID, SIGKILL)
+  }
+
+  private func end(_ verdict: Ending) {
+    guard self.verdict == nil, processID > 0 else { return }
+    self.verdict = verdict
+    _ = kill(-processID, SIGTERM)
+    timer?.arm(at: loop.now.boot + HelperProgram.grace)
+  }
+
+  /// The loop reaps it after this: until then its number is nobody else's, and what is left of its group can be killed.
+  private func ended(_ status: ChildStatus) {
+    _ = kill(-processID, SIGKILL)
+    processID = 0
+    // What it has written is in the pipes, also when somebody else still holds their other ends.
+    output?.drain()
+    errors?.drain()
+    if output?.isOverfull == true, verdict == nil { verdict = .tooLarge }
+    switch (verdict, status) {
+    case (let verdict?, _): finish(verdict)
+    case (nil, .exited(let code)): finish(.exited(code))
+    case (nil, .killed(let signal)): finish(.killed(signal))
+    }
+  }
+
+  private func finish(_ ending: Ending) {
+    let completion = completion
+    self.completion = nil
+    let result = Result(ending: ending, output: output?.bytes ?? [], errors: errors?.bytes ?? [])
+    close()
+    completion?(result)
+  }
+
+  private func close() {
+    processID = 0
+    child?.close()
+    timer?.close()
+    output?.close()
+    errors?.close()
+    (child, timer, output, errors) = (nil, nil, nil, nil)
+    running = nil
+  }
+
+  // MARK: - Spawning
+
+  /// What is for this process alone: a child must not speak to the service manager in its name.
+  private static let ownVariables: Set<String> = [
+    "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "JOURNAL_STREAM",
+    "MAINPID", "SYSTEMD_EXEC_PID",
+  ]
+
+  private static func environment(adding variables: [(name: String, value: String)]) -> [String] {
+    var lines = variables.map { "\($0.name)=\($0.value)" }
+    let taken = ownVariables.union(variables.map(\.name))
+    var entry = unsafe environ
+    while let line = unsafe entry.pointee {
+      let text = unsafe String(cString: line)
+      if !taken.contains(String(text.prefix { $0 != "=" })) { lines.append(text) }
+      unsafe entry += 1
+    }
+    return lines
+  }
+
+  private static func spawn(
+    _ arguments: [String], _ environment: [String], output: Int32, errors: Int32
+  ) throws(Errno) -> pid_t {
+    guard let path = arguments.first, !(arguments + environment).contains(where: { $0.utf8.contains(0) }) else {
+      throw Errno(EINVAL)
+    }
+    let words = CStrings(arguments)
+    let variables = CStrings(environment)
+    var processID: pid_t = 0
+    let code = unsafe fleet_spawn(path, words.pointers, variables.pointers, output, errors, &processID)
+    guard code == 0 else { throw Errno(code) }
+    return processID
+  }
+}
+
+/// Copies of texts as exec(3) takes them, for as long as this lives.
+@safe private final class CStrings {
+  var pointers: [UnsafeMutablePointer<CChar>?]
+
+  init(_ texts: [String]) {
+    unsafe pointers = texts.map { unsafe strdup($0) } + [nil]
+  }
+
+  deinit { unsafe pointers.forEach { unsafe free($0) } }
+}

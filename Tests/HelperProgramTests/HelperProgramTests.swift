@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import Foundation
+import Glibc
+import HelperProgram
+import LoopTesting
+import Testing
+import Timekeeping
+
+@Suite struct HelperProgramTests {
+  private let loop: EventLoop
+
+  init() throws {
+    EventLoop.blockSignals()
+    loop = try EventLoop()
+  }
+
+  private final class Answer {
+    var result: HelperProgram.Result?
+  }
+
+  private func run(
+    _ script: String, deadline: Duration = .seconds(10), limit: Int = 65_536,
+    environment: [(name: String, value: String)] = []
+  ) throws -> HelperProgram.Result {
+    try run(["/bin/sh", "-c", script], deadline: deadline, limit: limit, environment: environment)
+  }
+
+  private func run(
+    _ arguments: [String], deadline: Duration = .seconds(10), limit: Int = 65_536,
+    environment: [(name: String, value: String)] = []
+  ) throws -> HelperProgram.Result {
+    let answer = Answer()
+    let program = HelperProgram(
+      loop: loop, arguments: arguments, environment: environment, deadline: deadline, maximumOutputSize: limit
+    ) { answer.result = $0 }
+    #expect(answer.result == nil, "never before it returns")
+    #expect(try loop.turns { answer.result != nil })
+    withExtendedLifetime(program) {}
+    return try #require(answer.result)
+  }
+
+  @Test("what it prints and how it ends is told, standard error apart")
+  func output() throws {
+    let result = try run(
+      "printf '{\"token\":\"%s\"}' \"$VEHICLE_ID\"; echo hm >&2; exit 3", environment: [("VEHICLE_ID", "v 1\n")])
+    #expect(result.ending == .exited(3))
+    #expect(String(decoding: result.output, as: UTF8.self) == "{\"token\":\"v 1\n\"}")
+    #expect(String(decoding: result.errors, as: UTF8.self) == "hm\n")
+  }
+
+  @Test("arguments are handed over as they are: no shell has a part in it")
+  func arguments() throws {
+    let words = ["$HOME", "a b", "*", "`id`", "", "ä\"'\\"]
+    let result = try run(["/usr/bin/printf", "%s|"] + words)
+    #expect(String(decoding: result.output, as: UTF8.self) == words.joined(separator: "|") + "|")
+  }
+
+  @Test(
+    "a program that is missing, or is none, is told with the system's words",
+    arguments: [
+      ("/nonexistent/get-token", "No such file"), ("/etc/passwd", "denied"), ("/tmp", "denied"),
+    ])
+  func notStarted(path: String, words: String) throws {
+    guard case .notStarted(let why) = try run([path]).ending else {
+      Issue.record("it started")
+      return
+    }
+    #expect(why.contains(words))
+  }
+
+  @Test("at its deadline it is asked to end, and its children with it")
+  func deadline() throws {
+    let start = ContinuousClock.now
+    let result = try run("echo begun; sleep 100 & sleep 100", deadline: .milliseconds(300))
+    #expect(result.ending == .timedOut)
+    #expect(String(decoding: result.output, as: UTF8.self) == "begun\n")
+    #expect(ContinuousClock.now - start < HelperProgram.grace)
+  }
+
+  @Test("one that does not listen to SIGTERM is killed two seconds later")
+  func stubborn() throws {
+    let start = ContinuousClock.now
+    let result = try run("trap '' TERM; while :; do sleep 0.1; done", deadline: .milliseconds(200))
+    #expect(result.ending == .timedOut)
+    #expect(ContinuousClock.now - start >= .milliseconds(2200))
+  }
+
+  @Test("one that prints without end is ended, and no more is kept than was asked for")
+  func tooLarge() throws {
+    let result = try run(["/usr/bin/yes"], limit: 1000)
+    #expect(result.ending == .tooLarge)
+    #expect(result.output.count == 1000)
+  }
+
+  @Test("exactly as much as was asked for is not too much")
+  func limit() throws {
+    let result = try run("head -c 1000 /dev/zero", limit: 1000)
+    #expect(result.ending == .exited(0))
+    #expect(result.output.count == 1000)
+    #expect(try run("head -c 1001 /dev/zero", limit: 1000).ending == .tooLarge)
+  }
+
+  @Test("standard error without end is read and dropped, and does not hold it up")
+  func manyErrors() throws {
+    let result = try run("head -c 3000000 /dev/zero >&2; echo done")
+    #expect(result.ending == .exited(0))
+    #expect(result.output == Array("done\n".utf8))
+    #expect(result.errors.count == HelperProgram.maximumErrorSize)
+  }
+
+  @Test("a signal is told by its number")
+  func killed() throws {
+    #expect(try run("kill -9 $$").ending == .killed(SIGKILL))
+  }
+
+  @Test("a child that it leaves behind neither holds the answer up nor lives on")
+  func leftBehind() throws {
+    let start = ContinuousClock.now
+    let result = try run("sleep 100 & echo $!")
+    #expect(result.ending == .exited(0))
+    #expect(ContinuousClock.now - start < .seconds(5))
+    let child = try #require(pid_t(String(decoding: result.output, as: UTF8.self).dropLast()))
+    try poll { HelperProgramTests.isGone(child) }
+  }
+
+  @Test(
+    "signals come to it as to any program, nothing is open but the three streams, and it does not speak for the service"
+  )
+  func surroundings() throws {
+    setenv("NOTIFY_SOCKET", "/run/somewhere", 1)
+    defer { unsetenv("NOTIFY_SOCKET") }
+    let leak = open("/dev/null", O_RDONLY)
+    defer { close(leak) }
+    let result = try run(
+      "grep -E 'SigBlk|SigIgn' /proc/self/status; ls /proc/$$/fd; echo ${NOTIFY_SOCKET:-none}; readlink /proc/$$/fd/0")
+    let lines = String(decoding: result.output, as: UTF8.self).split(separator: "\n")
+    #expect(lines.prefix(2).allSatisfy { HelperProgramTests.isEmpty($0) }, "\(lines)")
+    #expect(Array(lines.dropFirst(2)) == ["0", "1", "2", "none", "/dev/null"])
+  }
+
+  @Test("cancelled, it is killed and reaped, and nobody is told")
+  func cancel() throws {
+    let answer = Answer()
+    let path = NSTemporaryDirectory() + "helper-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+    defer { unlink(path) }
+    var program: HelperProgram? = HelperProgram(
+      loop: loop, arguments: ["/bin/sh", "-c", "echo $$ > \(path); sleep 100"], environment: [],
+      deadline: .seconds(50), maximumOutputSize: 100
+    ) { answer.result = $0 }
+    var child: pid_t?
+    try poll {
+      child = (try? String(contentsOfFile: path, encoding: .utf8)).flatMap { pid_t($0.dropLast()) }
+      return child != nil
+    }
+    program?.cancel()
+    program = nil
+    let id = try #require(child)
+    try poll { HelperProgramTests.isGone(id) }
+    #expect(answer.result == nil)
+  }
+
+  /// Whether a mask of /proc holds none of the signals 1 to 31; glibc ignores two others in every child that it spawns.
+  private static func isEmpty(_ line: Substring) -> Bool {
+    guard let mask = line.split(separator: "\t").last.flatMap({ UInt64($0, radix: 16) }) else { return false }
+    return mask & 0x7FFF_FFFF == 0
+  }
+
+  /// Turns the loop until something holds that the loop knows nothing of.
+  private func poll(_ condition: () -> Bool) throws {
+    let deadline = ContinuousClock.now + .seconds(20)
+    while !condition() {
+      guard ContinuousClock.now < deadline else {
+        Issue.record("it does not come to hold")
+        return
+      }
+      _ = try loop.turn(waitingAtMost: .milliseconds(10))
+    }
+  }
+
+  /// Neither running nor waiting to be reaped by us; one that init is to reap may still be a zombie.
+  private static func isGone(_ id: pid_t) -> Bool {
+    guard let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8) else { return true }
+    return status.contains(") Z ") && !status.contains(" \(getpid()) ")
+  }
+}
