@@ -47,17 +47,20 @@ struct SettingKey<Value: Sendable>: Sendable {
   let absence: Absence
   /// The `type` of source that the key belongs to; nil when to all.
   let sourceType: SourceType?
+  /// The token provider that the key belongs to; nil when to all.
+  let tokenProvider: TokenProvider?
   let summary: String
 
   init(
     _ section: SettingSection, _ name: String, _ kind: SettingKind<Value>, _ absence: Absence,
-    for sourceType: SourceType? = nil, _ summary: String
+    for sourceType: SourceType? = nil, of tokenProvider: TokenProvider? = nil, _ summary: String
   ) {
     self.section = section
     self.name = name
     self.kind = kind
     self.absence = absence
     self.sourceType = sourceType
+    self.tokenProvider = tokenProvider
     self.summary = summary
   }
 }
@@ -67,6 +70,7 @@ protocol DescribedSetting: Sendable {
   var section: SettingSection { get }
   var name: String { get }
   var sourceType: SourceType? { get }
+  var tokenProvider: TokenProvider? { get }
   var summary: String { get }
   var typeName: String { get }
   var allowed: String { get }
@@ -106,4 +110,18 @@ enum SourceType: String, CaseIterable, Sendable {
 /// The kinds of token provider that this release asks.
 enum TokenProvider: String, CaseIterable, Sendable {
   case http
+  case command
+  case file
+}
+
+/// Answers of Google's sample backends, whose keys need not be written one by one.
+enum ResponsePreset: String, CaseIterable, Sendable {
+  /// Last Mile Fleet Solution.
+  case lastMile = "lmfs"
+  /// On-demand rides.
+  case rides = "rides-stub"
+
+  var tokenKey: String { self == .lastMile ? "token" : "jwt" }
+  var expirationKey: String { self == .lastMile ? "expiration_timestamp_ms" : "expirationTimestamp" }
+  var creationKey: String { self == .lastMile ? "creation_timestamp_ms" : "creationTimestamp" }
 }

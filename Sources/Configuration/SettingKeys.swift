@@ -81,20 +81,35 @@ enum SettingKeys {
   )
 
   static let provider = SettingKey(
-    .token, "provider", .choice(notYet: ["command", "file"]) as SettingKind<TokenProvider>, .value(.string("http")),
-    "How tokens are asked for.")
+    .token, "provider", .choice() as SettingKind<TokenProvider>, .value(.string("http")),
+    "Who gives tokens: a URL, a program that is run, or a file that another program keeps up to date.")
   static let url = SettingKey(
-    .token, "url", .urlTemplate, .required,
-    "Where tokens are asked for. IDs are percent-encoded where they are filled in.")
+    .token, "url", .urlTemplate, .required, of: .http,
+    "Where tokens are asked for. IDs are percent-encoded where they are filled in. A redirect is not followed.")
   static let method = SettingKey(
-    .token, "method", .choice() as SettingKind<Settings.Token.Method>, .value(.string("GET")), "How the URL is asked.")
+    .token, "method", .choice() as SettingKind<Settings.Token.Method>, .value(.string("GET")), of: .http,
+    "How the URL is asked.")
   static let body = SettingKey(
-    .token, "body", .template, .none, "The body of a POST. IDs are filled in as JSON strings without their quotes.")
+    .token, "body", .template, .none, of: .http,
+    "The body of a POST. IDs are filled in as JSON strings without their quotes.")
   static let headers = SettingKey(
-    .token, "headers", .headers, .none,
+    .token, "headers", .headers, .none, of: .http,
     "Headers of the request. A credential is one that systemd gives to the service (`LoadCredential=`).")
+  static let command = SettingKey(
+    .token, "command", .commandTemplate, .required, of: .command,
+    "The program's absolute path and its arguments, run without a shell. `PROVIDER_ID`, `VEHICLE_ID` and `TOKEN_SCOPE` are in its environment; it prints one JSON object and ends with 0. What it writes on standard error goes to the journal."
+  )
+  static let tokenFile = SettingKey(
+    .token, "file", .path, .required, of: .file,
+    "A file that holds the token alone, or JSON with it, and is read again when it changes. Others than its owner and its group must not have access."
+  )
+  static let response = SettingKey(
+    .token, "response", .choice() as SettingKind<ResponsePreset>, .none,
+    "The answer is as that of Google's sample backend for last mile fleets, or for rides: sets the next four keys, each of which can still be written."
+  )
   static let tokenKey = SettingKey(
-    .token, "token_key", .dottedKey, .value(.string("token")), "Where the token stands in the JSON answer.")
+    .token, "token_key", .dottedKey, .value(.string("token")),
+    "Where the token stands in the JSON answer.")
   static let expirationKey = SettingKey(
     .token, "expiration_key", .dottedKey, .none,
     "Where the expiration stands in the answer. If it is not written, the token itself tells (its `exp` claim).")
@@ -107,13 +122,15 @@ enum SettingKeys {
     "Where the time of creation stands in the answer, in the same format. It helps a machine whose clock is wrong.")
   static let tokenDeadline = SettingKey(
     .token, "deadline", .duration(.seconds(1)...(.seconds(60))), .value(.string("15s")),
-    "A request that takes longer is given up.")
+    "A request that takes longer is given up; a program that does is ended.")
+  static let tokenProxy = SettingKey(
+    .token, "proxy", .proxy, .none, of: .http, "A proxy on the way to the provider.")
   static let tokenCAFile = SettingKey(
-    .token, "ca_file", .path, .none, "PEM file of the authorities to trust, instead of the system's.")
+    .token, "ca_file", .path, .none, of: .http, "PEM file of the authorities to trust, instead of the system's.")
   static let clientCertificate = SettingKey(
-    .token, "client_certificate", .path, .none, "PEM file of the certificate to show to the provider.")
+    .token, "client_certificate", .path, .none, of: .http, "PEM file of the certificate to show to the provider.")
   static let clientKey = SettingKey(
-    .token, "client_key", .path, .none, "PEM file of the certificate's private key.")
+    .token, "client_key", .path, .none, of: .http, "PEM file of the certificate's private key.")
 
   static let endpoint = SettingKey(
     .fleetEngine, "endpoint", .endpoint, .value(.string("https://fleetengine.googleapis.com")), "Fleet Engine.")
@@ -190,8 +207,8 @@ enum SettingKeys {
     sourceType, silenceTimeout, device, baud, address, gpsdDevice, route, speed, acceleration, braking, cornering, loop,
     noise, seed,
     clockOffset, stops, tunnels, canyons, file, pace, time,
-    provider, url, method, body, headers, tokenKey, expirationKey, expirationFormat, creationKey, tokenDeadline,
-    tokenCAFile, clientCertificate, clientKey,
+    provider, url, method, body, headers, command, tokenFile, response, tokenKey, expirationKey, expirationFormat,
+    creationKey, tokenDeadline, tokenCAFile, clientCertificate, clientKey, tokenProxy,
     endpoint, positionField, deadline, caFile, proxy,
     interval, heartbeat, stopTimeout, drainTimeout, distance, heading,
     maxAccuracy, maxSpeed, minSatellites, maxHDOP, maxFixAge,

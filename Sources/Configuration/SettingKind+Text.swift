@@ -39,7 +39,9 @@ extension SettingKind where Value == String {
   }
 
   /// A template for the body of a request.
-  static let template = SettingKind(name: "string", allowed: "placeholders `{provider_id}` and `{vehicle_id}`") {
+  static let template = SettingKind(
+    name: "string", allowed: "placeholders `{provider_id}`, `{vehicle_id}`, `{scope}` and `{id}`"
+  ) {
     value throws(ValueProblem) in
     guard case .string(let text) = value.content else { throw .type(of: value, expected: "a string in quotes") }
     // A body may be JSON, whose braces are no placeholders: only what looks like one is checked.
@@ -50,7 +52,8 @@ extension SettingKind where Value == String {
   /// The URL of the token provider.
   static let urlTemplate = SettingKind(
     name: "URL",
-    allowed: "https; http to a loopback address; placeholders `{provider_id}` and `{vehicle_id}` after the host"
+    allowed:
+      "https; http to a loopback address; placeholders `{provider_id}`, `{vehicle_id}`, `{scope}` and `{id}` after the host"
   ) { value throws(ValueProblem) in
     let text = try value.line(expected: "a URL in quotes")
     let address = try WebAddress.parse(text, schemes: ["https", "http"])
@@ -85,20 +88,49 @@ extension SettingKind where Value == String {
   }
 }
 
+extension SettingKind where Value == [String] {
+  /// A program and its arguments.
+  static let commandTemplate = SettingKind(
+    name: "array",
+    allowed:
+      "the absolute path of a program, then its arguments; placeholders `{provider_id}`, `{vehicle_id}`, `{scope}` and `{id}` in these"
+  ) { value throws(ValueProblem) in
+    let example = "[\"/usr/local/bin/get-token\", \"{vehicle_id}\"]"
+    guard case .array(let elements) = value.content else {
+      throw .type(of: value, expected: "an array of strings, as in \(example),")
+    }
+    var words: [String] = []
+    for element in elements {
+      guard case .string(let word) = element.content else {
+        throw ValueProblem(
+          message: "has \(element.typeName) in it; strings are expected, as in \(example)", position: element.position)
+      }
+      guard !word.utf8.contains(0) else {
+        throw ValueProblem(message: "has a NUL character in it", position: element.position)
+      }
+      try Template.check(word, bracesAreLiteral: true)
+      words.append(word)
+    }
+    guard let program = words.first else { throw ValueProblem(message: "is empty; write it as in \(example)") }
+    guard program.hasPrefix("/"), !program.contains("{") else {
+      throw ValueProblem(
+        message:
+          "begins with \"\(program.printable)\", which is not the absolute path of a program; no shell looks for it; write it as in \(example)"
+      )
+    }
+    return words
+  }
+}
+
 extension SettingKind where Value: RawRepresentable, Value: CaseIterable, Value.RawValue == String {
   /// One of a few words.
-  ///
-  /// - Parameter notYet: words that are reserved for a later release.
-  static func choice(notYet: [String] = []) -> SettingKind {
+  static func choice() -> SettingKind {
     let words = Value.allCases.map(\.rawValue)
     let allowed = words.map { "\"\($0)\"" }.joined(separator: ", ")
     return SettingKind(name: "string", allowed: words.map { "`\"\($0)\"`" }.joined(separator: ", ")) {
       value throws(ValueProblem) in
       guard case .string(let word) = value.content else { throw .type(of: value, expected: "one of \(allowed)") }
       if let choice = Value(rawValue: word) { return choice }
-      if notYet.contains(word) {
-        throw ValueProblem(message: "\"\(word)\" is not supported by this release; allowed: \(allowed)")
-      }
       let hint = NearestName.find(word, among: words).map { "; did you mean \"\($0)\"?" } ?? ""
       throw ValueProblem(message: "\"\(word.printable)\" is not allowed; allowed: \(allowed)\(hint)")
     }

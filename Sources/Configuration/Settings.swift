@@ -110,6 +110,14 @@ package struct Settings: Equatable, Sendable {
 
   /// Who gives tokens.
   package struct Token: Equatable, Sendable {
+    package enum Provider: Equatable, Sendable {
+      case http(HTTP)
+      /// A program's absolute path and its arguments, templates all.
+      case command([String])
+      /// Path of a file that another program keeps up to date.
+      case file(String)
+    }
+
     package enum ExpirationFormat: String, Sendable, CaseIterable {
       case epochSeconds = "epoch-s"
       case epochMilliseconds = "epoch-ms"
@@ -140,12 +148,22 @@ package struct Settings: Equatable, Sendable {
       package var value: HeaderSource
     }
 
-    /// Template with `{provider_id}` and `{vehicle_id}`.
-    package var url: String
-    package var method: Method
-    /// Body of a POST: template as `url`. Nil sends none.
-    package var body: String?
-    package var headers: [Header]
+    /// A URL that is asked.
+    package struct HTTP: Equatable, Sendable {
+      /// Template with placeholders as in `{vehicle_id}`.
+      package var url: String
+      package var method: Method
+      /// Body of a POST: template as `url`. Nil sends none.
+      package var body: String?
+      package var headers: [Header]
+      package var caFile: String?
+      package var clientCertificate: String?
+      package var clientKey: String?
+      /// URL of an HTTP proxy.
+      package var proxy: String?
+    }
+
+    package var provider: Provider
     /// Key, or dotted path, of the token in the answer.
     package var tokenKey: String
     /// Nil: the answer tells no expiration.
@@ -154,9 +172,6 @@ package struct Settings: Equatable, Sendable {
     /// Key of the time of creation, in the same format, when the answer tells it.
     package var creationKey: String?
     package var deadline: Duration
-    package var caFile: String?
-    package var clientCertificate: String?
-    package var clientKey: String?
   }
 
   /// Where positions go.

@@ -4,7 +4,7 @@ import Timekeeping
 /// Makes `Settings` of what the reader reads, and checks what no key can check alone.
 struct SettingsBuilder {
   var reader: SettingsReader
-  private let environment: ConfigurationEnvironment
+  let environment: ConfigurationEnvironment
   /// Where relative paths begin; empty is the working directory.
   let directory: String
 
@@ -49,54 +49,6 @@ struct SettingsBuilder {
     }
     guard let provider, let vehicle else { return nil }
     return Settings.Vehicle(providerID: provider, vehicleID: vehicle)
-  }
-
-  private mutating func token() -> Settings.Token? {
-    _ = reader.read(SettingKeys.provider)
-    let (url, method, body) = (
-      reader.read(SettingKeys.url), reader.read(SettingKeys.method), reader.read(SettingKeys.body)
-    )
-    let headers = reader.read(SettingKeys.headers) ?? []
-    let (tokenKey, expirationKey) = (reader.read(SettingKeys.tokenKey), reader.read(SettingKeys.expirationKey))
-    let (format, creationKey) = (reader.read(SettingKeys.expirationFormat), reader.read(SettingKeys.creationKey))
-    let deadline = reader.read(SettingKeys.tokenDeadline)
-    let caFile = pemFile(SettingKeys.tokenCAFile)
-    let (certificate, key) = (pemFile(SettingKeys.clientCertificate), pemFile(SettingKeys.clientKey))
-    if body != nil, method == .get {
-      reader.problem(with: SettingKeys.body, "is sent with method = \"POST\" only; the method is \"GET\"")
-    }
-    if certificate != nil, !reader.isWritten(SettingKeys.clientKey) {
-      reader.problem(with: SettingKeys.clientCertificate, "needs `client_key`, the private key of the certificate")
-    }
-    if key != nil, !reader.isWritten(SettingKeys.clientCertificate) {
-      reader.problem(with: SettingKeys.clientKey, "needs `client_certificate`, the certificate of the key")
-    }
-    if let format { checkExpiration(format) }
-    guard let url, let method, let tokenKey, let format, let deadline else { return nil }
-    return Settings.Token(
-      url: url, method: method, body: body, headers: headers.map(resolved), tokenKey: tokenKey,
-      expirationKey: expirationKey, expirationFormat: format, creationKey: creationKey, deadline: deadline,
-      caFile: caFile, clientCertificate: certificate, clientKey: key)
-  }
-
-  private mutating func checkExpiration(_ format: Settings.Token.ExpirationFormat) {
-    switch format {
-    case .epochSeconds, .epochMilliseconds, .seconds, .rfc3339:
-      guard !reader.isWritten(SettingKeys.expirationKey) else { return }
-      reader.problem(
-        with: SettingKeys.expirationFormat,
-        "\"\(format.rawValue)\" needs `expiration_key`, the key of the answer that holds the expiration")
-    case .jwt:
-      if reader.isWritten(SettingKeys.expirationKey) {
-        reader.warning(about: SettingKeys.expirationKey, "is not read with expiration_format = \"jwt\"")
-      }
-    case .auto: break
-    }
-  }
-
-  private func resolved(_ header: Settings.Token.Header) -> Settings.Token.Header {
-    guard case .file(let path) = header.value else { return header }
-    return Settings.Token.Header(name: header.name, value: .file(path.relativePath(in: directory)))
   }
 
   private mutating func fleetEngine() -> Settings.FleetEngine? {
@@ -171,7 +123,7 @@ struct SettingsBuilder {
 
   /// The path of a file that has to be there, and to look like PEM: libcurl would find out with the first request only,
   /// when nobody watches.
-  private mutating func pemFile(_ key: SettingKey<String>) -> String? {
+  mutating func pemFile(_ key: SettingKey<String>) -> String? {
     guard let path = path(key) else { return nil }
     do throws(ConfigurationEnvironment.FileProblem) {
       let bytes = try environment.readFile(path, SettingsBuilder.largestPEM)

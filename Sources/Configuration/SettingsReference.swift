@@ -28,7 +28,9 @@ package enum SettingsReference {
 
   private static func row(_ key: any DescribedSetting) -> String {
     let absence = key.isRequired ? "required" : key.defaultSource.map { "`\($0)`" } ?? "none"
-    let owner = key.sourceType.map { " (`type = \"\($0.rawValue)\"`)" } ?? ""
+    let owner =
+      key.sourceType.map { " (`type = \"\($0.rawValue)\"`)" }
+      ?? key.tokenProvider.map { " (`provider = \"\($0.rawValue)\"`)" } ?? ""
     let cells = [
       "`\(key.name)`\(owner)", key.typeName, absence, key.allowed.isEmpty ? "any" : key.allowed, key.summary,
     ]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Texts with `{provider_id}` and `{vehicle_id}` in them.
+/// Texts with placeholders in them. `{scope}` and `{id}` say what a token is for where it need not be the vehicle.
 enum Template {
-  static let placeholders = ["provider_id", "vehicle_id"]
+  static let placeholders = ["provider_id", "vehicle_id", "scope", "id"]
 
   /// - Parameter bracesAreLiteral: only a brace before a lower-case name begins a placeholder, as in a JSON body; else every brace does.
   static func check(_ text: String, bracesAreLiteral: Bool) throws(ValueProblem) {
@@ -24,5 +24,5 @@ enum Template {
     }
   }
 
-  private static let advice = "the placeholders are {provider_id} and {vehicle_id}"
+  private static let advice = "the placeholders are {provider_id}, {vehicle_id}, {scope} and {id}"
 }

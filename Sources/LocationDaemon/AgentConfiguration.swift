@@ -19,7 +19,7 @@ extension VehicleAgent.Configuration {
     self.init(
       context: AuthorizationContext(
         providerID: settings.vehicle.providerID, vehicleID: settings.vehicle.vehicleID),
-      tokenEndpoint: try TokenEndpoint(settings.token),
+      tokenProvider: try TokenProvider(settings.token),
       filter: FixFilter.Configuration(settings),
       reporting: reporting,
       delivery: DeliveryAgent.Configuration(
@@ -56,27 +56,24 @@ extension Settings.Source {
   }
 }
 
-extension TokenEndpoint {
+extension TokenProvider {
   fileprivate init(_ settings: Settings.Token) throws(DaemonError) {
-    var headers = [HTTPRequest.Header]()
-    for header in settings.headers {
-      headers.append(HTTPRequest.Header(header.name, try TokenEndpoint.value(of: header)))
-    }
-    let expiration: TokenResponseFormat.Expiration =
-      switch settings.expirationFormat {
-      case .epochSeconds: .epochSeconds
-      case .epochMilliseconds: .epochMilliseconds
-      case .seconds: .relativeSeconds
-      case .rfc3339: .rfc3339
-      case .jwt: .jwt
-      case .auto: .automatic
+    let format = TokenResponseFormat(settings)
+    switch settings.provider {
+    case .http(let http):
+      var headers = [HTTPRequest.Header]()
+      for header in http.headers {
+        headers.append(HTTPRequest.Header(header.name, try TokenProvider.value(of: header)))
       }
-    self.init(
-      urlTemplate: settings.url, method: settings.method == .post ? .post : .get, bodyTemplate: settings.body,
-      headers: headers,
-      format: TokenResponseFormat(
-        tokenKey: settings.tokenKey, expirationKey: settings.expirationKey, expiration: expiration,
-        creationKey: settings.creationKey), deadline: settings.deadline)
+      self = .http(
+        TokenEndpoint(
+          urlTemplate: http.url, method: http.method == .post ? .post : .get, bodyTemplate: http.body,
+          headers: headers, format: format, deadline: settings.deadline))
+    case .command(let arguments):
+      self = .command(TokenCommand(arguments: arguments, format: format, deadline: settings.deadline))
+    case .file(let path):
+      self = .file(TokenFile(path: path, format: format))
+    }
   }
 
   private static func value(of header: Settings.Token.Header) throws(DaemonError) -> HTTPRequest.HeaderValue {
@@ -90,5 +87,22 @@ extension TokenEndpoint {
       throw DaemonError(
         ExitCode.configuration, "token.headers.\(header.name): \(error.message)", cause: error)
     }
+  }
+}
+
+extension TokenResponseFormat {
+  fileprivate init(_ settings: Settings.Token) {
+    let expiration: Expiration =
+      switch settings.expirationFormat {
+      case .epochSeconds: .epochSeconds
+      case .epochMilliseconds: .epochMilliseconds
+      case .seconds: .relativeSeconds
+      case .rfc3339: .rfc3339
+      case .jwt: .jwt
+      case .auto: .automatic
+      }
+    self.init(
+      tokenKey: settings.tokenKey, expirationKey: settings.expirationKey, expiration: expiration,
+      creationKey: settings.creationKey)
   }
 }

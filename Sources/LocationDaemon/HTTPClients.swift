@@ -18,10 +18,13 @@ struct HTTPClients {
     updates.proxy = settings.fleetEngine.proxy
     updates.allowsPlainHTTP = settings.fleetEngine.endpoint.hasPrefix("http://")
     var tokens = HTTPClientConfiguration(userAgent: updates.userAgent)
-    tokens.caFile = settings.token.caFile
-    tokens.clientCertificate = settings.token.clientCertificate
-    tokens.clientKey = settings.token.clientKey
-    tokens.allowsPlainHTTP = settings.token.url.hasPrefix("http://")
+    if case .http(let provider) = settings.token.provider {
+      tokens.caFile = provider.caFile
+      tokens.clientCertificate = provider.clientCertificate
+      tokens.clientKey = provider.clientKey
+      tokens.proxy = provider.proxy
+      tokens.allowsPlainHTTP = provider.url.hasPrefix("http://")
+    }
     do {
       self.updates = ExchangeTable(try HTTPClient(loop: loop, configuration: updates), updates)
       self.tokens = ExchangeTable(try HTTPClient(loop: loop, configuration: tokens), tokens)

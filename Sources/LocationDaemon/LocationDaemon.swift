@@ -26,6 +26,7 @@ package final class LocationDaemon {
   private var warnings: [Diagnostic]
   private var agent: VehicleAgent
   private var clients: HTTPClients
+  private let tokens: TokenFetcher
   private var sources: SourceSet?
   private var timer: LoopTimer
   private var watchdog: Watchdog?
@@ -58,6 +59,7 @@ package final class LocationDaemon {
     var seed = SystemRandomNumberGenerator()
     agent = VehicleAgent(try VehicleAgent.Configuration(file.settings), seed: seed.next())
     clients = try HTTPClients(file.settings, loop: loop)
+    tokens = TokenFetcher(loop: loop, exchanges: clients.tokens)
     status = StatusLine(notifier)
     clocks = ClockComparison(loop.now, awake: loop.awake)
     let relay = Relay()
@@ -99,6 +101,7 @@ package final class LocationDaemon {
       warn()
       watchSurroundings()
       sources = try makeSources(settings)
+      watchToken(try VehicleAgent.Configuration(settings))
       listen()
       loop.defer { [notifier] in _ = notifier.ready() }
       return try loop.run()
@@ -156,10 +159,8 @@ package final class LocationDaemon {
       }
     case .cancelUpdate(let id): clients.updates.cancel(id)
     case .fetchToken(let id, let request):
-      clients.tokens.start(id, request, certificateTime: certificateTime) { [unowned self] in
-        feed(.tokenEnded(id: id, $0))
-      }
-    case .cancelToken(let id): clients.tokens.cancel(id)
+      tokens.start(id, request, certificateTime: certificateTime) { [unowned self] in feed(.tokenEnded(id: id, $0)) }
+    case .cancelToken(let id): tokens.cancel(id)
     case .dropConnections:
       clients.updates.dropConnections()
       clients.tokens.dropConnections()
@@ -180,6 +181,10 @@ package final class LocationDaemon {
   private func write(_ event: Event) {
     guard journal.takes(JournalEntry.Priority(event.kind.priority)) else { return }
     journal.log(JournalEntry(event))
+  }
+
+  private func watchToken(_ configuration: VehicleAgent.Configuration) {
+    tokens.watch(configuration.tokenProvider) { [unowned self] in feed(.tokenRenewed) }
   }
 
   // MARK: - Network and clocks
@@ -312,6 +317,7 @@ package final class LocationDaemon {
     clients.updates.replaceClient(by: newClients.updates)
     clients.tokens.replaceClient(by: newClients.tokens)
     feed(.configure(configuration))
+    watchToken(configuration)
     if let state = networkWatch?.state { feed(.network(state)) }
     if let newSources {
       sources?.replace(by: newSources, filter: configuration.filter)

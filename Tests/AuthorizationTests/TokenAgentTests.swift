@@ -5,20 +5,21 @@ import Testing
 import Timekeeping
 
 @Suite struct TokenAgentTests {
-  private let endpoint = TokenEndpoint(
+  private static let endpoint = TokenEndpoint(
     urlTemplate: "https://t.test/{vehicle_id}",
     format: TokenResponseFormat(tokenKey: "token", expirationKey: "seconds", expiration: .relativeSeconds))
+  private let provider = TokenProvider.http(endpoint)
 
   private func agent(_ context: AuthorizationContext?) -> TokenAgent {
-    TokenAgent(context: context, endpoint: endpoint, buildDate: Fixture.buildDate, seed: 1)
+    TokenAgent(context: context, provider: provider, buildDate: Fixture.buildDate, seed: 1)
   }
 
-  private func answer(_ life: Int = 600, serial: Int = 0, vehicle: String = "truck-17") -> HTTPOutcome {
+  private func answer(_ life: Int = 600, serial: Int = 0, vehicle: String = "truck-17") -> TokenOutcome {
     let token = Fixture.token(Fixture.claims(vehicle: vehicle, serial: serial))
-    return .response(Fixture.response(#"{"token":"\#(token)","seconds":\#(life)}"#))
+    return .http(.response(Fixture.response(#"{"token":"\#(token)","seconds":\#(life)}"#)))
   }
 
-  private let down = HTTPOutcome.failure(TransportFailure(.unreachable, "refused"))
+  private let down = TokenOutcome.http(.failure(TransportFailure(.unreachable, "refused")))
 
   private func fetchID(_ effects: [TokenAgent.Effect]) throws -> UInt64 {
     guard effects.count == 1, case .fetch(let id, _)? = effects.first else {
@@ -30,7 +31,7 @@ import Timekeeping
 
   private func retry(_ effects: [TokenAgent.Effect]) throws -> Duration {
     if case .failed(_, let retry)? = effects.first { return retry }
-    if case .keepsBeingRefused(let retry)? = effects.first { return retry }
+    if case .keepsBeingRefused(_, let retry)? = effects.first { return retry }
     return try #require(nil)
   }
 
@@ -121,7 +122,7 @@ import Timekeeping
     var agent = agent(try Fixture.context())
     let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
     let busy = Fixture.response("{}", status: 503, headers: [("Retry-After", "120")])
-    #expect(try retry(agent.handle(.answered(id: id, .response(busy)), at: Fixture.moment(0))) == .seconds(120))
+    #expect(try retry(agent.handle(.answered(id: id, .http(.response(busy))), at: Fixture.moment(0))) == .seconds(120))
     _ = agent.handle(.networkUp, at: Fixture.moment(60))
     #expect(agent.handle(.needed, at: Fixture.moment(119)).isEmpty)
     _ = try fetchID(agent.handle(.needed, at: Fixture.moment(120)))
@@ -134,7 +135,7 @@ import Timekeeping
       if agent.nextDeadline(at: Fixture.moment(second).boot) ?? .boot <= Fixture.moment(second).boot {
         let id = try fetchID(agent.handle(.needed, at: Fixture.moment(second)))
         let page = Fixture.response("<html>")
-        _ = agent.handle(.answered(id: id, .response(page)), at: Fixture.moment(second))
+        _ = agent.handle(.answered(id: id, .http(.response(page))), at: Fixture.moment(second))
       }
       let before = agent.nextDeadline(at: Fixture.moment(second).boot)
       _ = agent.handle(.networkUp, at: Fixture.moment(second))
@@ -173,12 +174,12 @@ import Timekeeping
     var agent = try supplied()
     let id = try fetchID(agent.handle(.needed, at: Fixture.moment(500)))
     let other = try Fixture.context("truck-18")
-    #expect(agent.handle(.configured(other, endpoint), at: Fixture.moment(501)) == [.cancelFetch(id: id)])
+    #expect(agent.handle(.configured(other, provider), at: Fixture.moment(501)) == [.cancelFetch(id: id)])
     #expect(agent.token(at: .boot + .seconds(501)) == nil)
     #expect(agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(502)).isEmpty)
     #expect(agent.token(at: .boot + .seconds(502)) == nil)
     let effects = agent.handle(.needed, at: Fixture.moment(502))
-    guard case .fetch(_, let request)? = effects.first else {
+    guard case .fetch(_, .http(let request))? = effects.first else {
       Issue.record("no fetch: \(effects)")
       return
     }
@@ -190,10 +191,10 @@ import Timekeeping
     var agent = try supplied()
     let token = agent.token(at: .boot)
     let context = try Fixture.context()
-    #expect(agent.handle(.configured(context, endpoint), at: Fixture.moment(1)).isEmpty)
-    var elsewhere = endpoint
+    #expect(agent.handle(.configured(context, provider), at: Fixture.moment(1)).isEmpty)
+    var elsewhere = TokenAgentTests.endpoint
     elsewhere.urlTemplate = "https://other.test/"
-    #expect(agent.handle(.configured(context, elsewhere), at: Fixture.moment(2)).isEmpty)
+    #expect(agent.handle(.configured(context, .http(elsewhere)), at: Fixture.moment(2)).isEmpty)
     #expect(agent.token(at: .boot + .seconds(2)) == token)
   }
 

@@ -21,7 +21,7 @@ import Timekeeping
     let claims = try TokenClaims(of: Secret(text))
     #expect(claims.issuedAt == Timestamp(seconds: 100))
     #expect(claims.expiresAt == Timestamp(seconds: 200))
-    #expect(claims.deliveryVehicleID == "ä/?>")
+    #expect(claims.ids(for: .deliveryVehicle("x")) == ["ä/?>"])
   }
 
   @Test("a token for another vehicle is refused, and the message names both")

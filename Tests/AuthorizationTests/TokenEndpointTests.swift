@@ -30,7 +30,7 @@ import Testing
   @Test("without a vehicle nobody is asked: missingAuthorizationContext, as the original protocol calls it")
   func noContext() {
     let failure = Fixture.failure {
-      try TokenEndpoint(urlTemplate: "https://t.test/", format: format).request(for: nil)
+      try TokenProvider.http(TokenEndpoint(urlTemplate: "https://t.test/", format: format)).request(for: nil)
     }
     #expect(failure?.reason == .missingAuthorizationContext)
     #expect(failure?.reason.name == "missingAuthorizationContext")

@@ -49,7 +49,7 @@ import Timekeeping
       ("client_key = \"k.pem\"", "token.client_key: needs `client_certificate`"),
       ("client_certificate = \"c.pem\"", "needs `client_key`"),
       ("expiration_format = \"epoch-s\"", "needs `expiration_key`"),
-      ("provider = \"command\"", "\"command\" is not supported by this release; allowed: \"http\""),
+      ("provider = \"comand\"", "\"comand\" is not allowed; allowed: \"http\", \"command\", \"file\"; did you mean"),
       ("token_key = \"a..b\"", "has an empty part between its dots"),
     ])
   func refused(_ lines: String, _ part: String) {
@@ -182,7 +182,7 @@ import Timekeeping
           Accept = "application/json"
           """))
     #expect(
-      settings.token.headers == [
+      try http(settings).headers == [
         .init(name: "Accept", value: .plain("application/json")),
         .init(name: "Authorization", value: .credential("token-provider")),
         .init(name: "X-Api-Key", value: .file("/etc/f/key")),

@@ -15,10 +15,10 @@ import Timekeeping
     #expect(settings.vehicle == Settings.Vehicle(providerID: "my-project", vehicleID: "truck-17"))
     #expect(settings.sources[0].kind == .serial(device: "/dev/gps0", baud: .fixed(9600)))
     #expect(settings.sources[0].silenceTimeout == .seconds(10))
-    #expect(settings.token.method == .get)
+    #expect(try http(settings).method == .get)
     #expect(settings.token.tokenKey == "token")
     #expect(settings.token.expirationFormat == .auto)
-    #expect(settings.token.headers == [])
+    #expect(try http(settings).headers == [])
     #expect(settings.fleetEngine.endpoint == "https://fleetengine.googleapis.com")
     #expect(settings.fleetEngine.positionField == .supplemental)
     #expect(settings.reporting.interval == .seconds(10))
@@ -77,7 +77,7 @@ import Timekeeping
     #expect(
       machine.messages(for: text) == [
         "/etc/f/f.toml: token.url: is missing; a URL is expected (https; http to a loopback address; placeholders "
-          + "{provider_id} and {vehicle_id} after the host)",
+          + "{provider_id}, {vehicle_id}, {scope} and {id} after the host)",
         "/etc/f/f.toml:1:2: vehicle.vehicle_id: is missing; a string or table is expected (at most 64 characters, none of "
           + "/ : ? , #; or { file = \"…\" }, { credential = \"…\" }, { hostname = true }, { environment = \"…\" })",
         "/etc/f/f.toml:2:15: vehicle.provider_id: has a \"/\" in it; an ID has none of / : ? , #",
@@ -103,8 +103,8 @@ import Timekeeping
         "notes.txt": "[nonsense",
       ])
     #expect(settings.vehicle.vehicleID == "second")
-    #expect(settings.token.headers.map(\.name) == ["Accept", "X-Box"])
-    #expect(settings.token.headers.map(\.value) == [.plain("a"), .plain("3")])
+    #expect(try http(settings).headers.map(\.name) == ["Accept", "X-Box"])
+    #expect(try http(settings).headers.map(\.value) == [.plain("a"), .plain("3")])
     #expect(settings.log.level == .debug)
   }
 
@@ -139,7 +139,7 @@ import Timekeeping
     #expect(simulated.seed == 1 && simulated.loop && simulated.noise == 2)
     // The times of the route, or 50 km/h.
     #expect(simulated.speed == nil && simulated.stops.isEmpty && simulated.clockOffset == .zero)
-    #expect(settings.token.caFile == "/ca.pem")
+    #expect(try http(settings).caFile == "/ca.pem")
   }
 
   @Test(

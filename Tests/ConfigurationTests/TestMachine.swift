@@ -63,3 +63,11 @@ func minimal(
 ) -> String {
   "[vehicle]\nprovider_id = \"my-project\"\n\(vehicle)\n[source]\n\(source)\n[token]\n\(token)\n\(rest)\n"
 }
+
+/// The settings of a token provider that is a URL.
+func http(_ settings: Settings) throws -> Settings.Token.HTTP {
+  guard case .http(let http) = settings.token.provider else {
+    throw ConfigurationError(code: .invalid, diagnostics: [], warnings: [])
+  }
+  return http
+}

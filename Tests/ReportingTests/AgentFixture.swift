@@ -28,9 +28,10 @@ struct AgentFixture {
   static func configuration(vehicle: String = "truck-1") throws -> VehicleAgent.Configuration {
     VehicleAgent.Configuration(
       context: AuthorizationContext(providerID: "p", vehicleID: vehicle),
-      tokenEndpoint: TokenEndpoint(
-        urlTemplate: "https://t.test/{vehicle_id}",
-        format: TokenResponseFormat(tokenKey: "token", expirationKey: "seconds", expiration: .relativeSeconds)),
+      tokenProvider: .http(
+        TokenEndpoint(
+          urlTemplate: "https://t.test/{vehicle_id}",
+          format: TokenResponseFormat(tokenKey: "token", expirationKey: "seconds", expiration: .relativeSeconds))),
       filter: FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200)),
       reporting: ReportingPolicy.Configuration(),
       delivery: DeliveryAgent.Configuration(
@@ -46,16 +47,17 @@ struct AgentFixture {
     .response(HTTPResponse(status: http, body: [UInt8](#"{"error":{"status":"\#(status)","message":"no"}}"#.utf8)))
   }
 
-  mutating func token(vehicle: String = "truck-1", life: Int = 3600) -> HTTPOutcome {
+  mutating func token(vehicle: String = "truck-1", life: Int = 3600) -> TokenOutcome {
     serial += 1
     // Base64url of {"authorization":{"deliveryvehicleid":"…"}}.
     let payload =
       vehicle == "truck-1"
       ? "eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMSJ9fQ"
       : "eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMiJ9fQ"
-    return .response(
-      HTTPResponse(
-        status: 200, body: [UInt8](#"{"token":"e30.\#(payload).s\#(serial)","seconds":\#(life)}"#.utf8)))
+    return .http(
+      .response(
+        HTTPResponse(
+          status: 200, body: [UInt8](#"{"token":"e30.\#(payload).s\#(serial)","seconds":\#(life)}"#.utf8))))
   }
 
   /// A second passes and a fix comes, 14 m further on.
@@ -92,7 +94,8 @@ extension [VehicleAgent.Effect] {
       switch effect {
       case .sendUpdate(let id, let request): "send \(id)\(request.url.contains("past") ? " with past" : "")"
       case .cancelUpdate(let id): "cancel update \(id)"
-      case .fetchToken(let id, let request): "fetch \(id) \(request.url)"
+      case .fetchToken(let id, .http(let request)): "fetch \(id) \(request.url)"
+      case .fetchToken(let id, _): "fetch \(id)"
       case .cancelToken(let id): "cancel fetch \(id)"
       case .backlog(.added(let record)): "keep \(AgentFixture.second(record.id))"
       case .backlog(.removed(let ids, let reason)): "drop \(ids.map(AgentFixture.second)) \(reason)"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Authorization
 import FleetEngine
 import HTTPMessages
 import Positioning
@@ -10,7 +11,7 @@ extension World {
     switch input {
     case .fix(let fix): "fix \(fix.timestamp?.rfc3339 ?? "without a date") \(fix.speed ?? -1) m/s"
     case .updateEnded(let id, let outcome): "update \(id) ended: \(brief(outcome))"
-    case .tokenEnded(let id, let outcome): "token \(id) ended: \(brief(outcome))"
+    case .tokenEnded(let id, .http(let outcome)): "token \(id) ended: \(brief(outcome))"
     case .configure: "configure"
     default: "\(input)"
     }

@@ -96,10 +96,11 @@ final class World {
     }
     return VehicleAgent.Configuration(
       context: context,
-      tokenEndpoint: TokenEndpoint(
-        urlTemplate: "https://tokens.test/token/{vehicle_id}",
-        format: TokenResponseFormat(
-          tokenKey: "token", expirationKey: "expiration_timestamp_ms", expiration: .epochMilliseconds)),
+      tokenProvider: .http(
+        TokenEndpoint(
+          urlTemplate: "https://tokens.test/token/{vehicle_id}",
+          format: TokenResponseFormat(
+            tokenKey: "token", expirationKey: "expiration_timestamp_ms", expiration: .epochMilliseconds))),
       filter: FixFilter.Configuration(buildDate: Scenario.buildDate),
       reporting: ReportingPolicy.Configuration(),
       delivery: DeliveryAgent.Configuration(
@@ -168,7 +169,7 @@ final class World {
       {
         received[token] = now
       }
-      tell(.tokenEnded(id: id, outcome))
+      tell(.tokenEnded(id: id, .http(outcome)))
     }
   }
 
@@ -246,7 +247,8 @@ final class World {
       switch effect {
       case .sendUpdate(let id, let request): sendUpdate(id, request)
       case .cancelUpdate(let id): if update?.id == id { update = nil }
-      case .fetchToken(let id, let request): fetchToken(id, request)
+      case .fetchToken(let id, .http(let request)): fetchToken(id, request)
+      case .fetchToken: violate("a token provider that is not there")
       case .cancelToken(let id): if fetch?.id == id { fetch = nil }
       case .dropConnections: drops.append(now)
       case .event(let event): events.append((now, event))

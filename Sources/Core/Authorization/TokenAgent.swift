@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package import HTTPMessages
+import HTTPMessages
 package import Timekeeping
 
-/// Keeps one vehicle's token: asks for it, caches it to its end, asks for its successor in good time, and never twice at
+/// Keeps the token of one authorization context: asks for it, caches it to its end, asks for its successor in good time, and never twice at
 /// once.
 ///
 /// Everything runs on the elapsed clock. A failed provider has a backoff of its own; while the old token lives, it serves.
@@ -11,27 +11,31 @@ package struct TokenAgent: Sendable {
     /// An update wants to go out. With a valid token this only prefetches; without one it asks the provider.
     case needed
     /// A fetch ended. Answers to another fetch than the one under way are ignored.
-    case answered(id: UInt64, HTTPOutcome)
+    case answered(id: UInt64, TokenOutcome)
     /// Fleet Engine answered 401 or 403 to this token.
     case refused(AccessToken)
     /// Fleet Engine accepted a request.
     case accepted
-    /// Settings changed. The token is dropped when the vehicle did.
-    case configured(AuthorizationContext?, TokenEndpoint)
+    /// Settings changed. The token is dropped when whom it is for did.
+    case configured(AuthorizationContext?, TokenProvider)
     /// The network came up: a wait for the provider is cut short.
     case networkUp
     /// Connections that were open are most likely dead: a fetch under way is given up, and made again when it is needed.
     case connectionsLost
+    /// What the provider keeps for us, a file, has changed: it is read again, whatever the wait.
+    case renewed
   }
 
   package enum Effect: Equatable, Sendable {
-    case fetch(id: UInt64, HTTPRequest)
+    case fetch(id: UInt64, TokenRequest)
     case cancelFetch(id: UInt64)
     case obtained(AccessToken)
     /// No token came. `retry` is the wait before the next try.
     case failed(TokenFailure, retry: Duration)
-    /// Fleet Engine refuses one fresh token after another: the configuration is wrong.
-    case keepsBeingRefused(retry: Duration)
+    /// What the provider's program says beside its answer.
+    case remarked([String])
+    /// Fleet Engine refuses one fresh token after another: the configuration is wrong. The token is the last of them.
+    case keepsBeingRefused(AccessToken, retry: Duration)
   }
 
   private struct Fetch {
@@ -41,7 +45,7 @@ package struct TokenAgent: Sendable {
   }
 
   private var context: AuthorizationContext?
-  private var endpoint: TokenEndpoint
+  private var provider: TokenProvider
   private let buildDate: Timestamp
   private var random: SplitMix64
   private var cached: AccessToken?
@@ -57,23 +61,29 @@ package struct TokenAgent: Sendable {
   /// Fresh tokens that Fleet Engine has refused, one after another.
   private var refusals = 0
   private var damping = Backoff()
+  /// The token that was refused last, until the provider has been given time to make another.
+  private var refused: Secret?
+  /// What the provider keeps has changed since it was read.
+  private var isRenewed = false
 
   /// Why there is none, when the last fetch failed.
   package private(set) var lastFailure: TokenFailure?
+  /// Since when no fetch has gone well.
+  package private(set) var failingSince: BootInstant?
 
   /// - Parameters:
   ///   - buildDate: a wall clock before it is not believed.
   ///   - seed: of the jitter.
-  package init(context: AuthorizationContext?, endpoint: TokenEndpoint, buildDate: Timestamp, seed: UInt64) {
+  package init(context: AuthorizationContext?, provider: TokenProvider, buildDate: Timestamp, seed: UInt64) {
     self.context = context
-    self.endpoint = endpoint
+    self.provider = provider
     self.buildDate = buildDate
     random = SplitMix64(seed: seed)
   }
 
   /// The token to send with, when there is a valid one.
   package func token(at now: BootInstant) -> AccessToken? {
-    guard let cached, cached.isValid(at: now) else { return nil }
+    guard let cached, cached.context == context, cached.isValid(at: now) else { return nil }
     return cached
   }
 
@@ -102,10 +112,13 @@ package struct TokenAgent: Sendable {
       return refuse(token, at: now)
     case .accepted:
       refusals = 0
+      refused = nil
       damping.reset()
       return []
-    case .configured(let context, let endpoint):
-      return configure(context, endpoint, at: now)
+    case .configured(let context, let provider):
+      return configure(context, provider, at: now)
+    case .renewed:
+      return renew(at: now)
     case .networkUp:
       reset(at: now.boot)
       return []
@@ -119,63 +132,86 @@ package struct TokenAgent: Sendable {
   private mutating func need(at now: Moment) -> [Effect] {
     let valid = token(at: now.boot)
     isWanted = valid == nil
-    if let valid, now.boot < valid.prefetchFrom { return [] }
+    if let valid, now.boot < valid.prefetchFrom, !isRenewed { return [] }
     guard fetch == nil, now.boot >= earliest else { return [] }
     return ask(at: now)
   }
 
   private mutating func ask(at now: Moment) -> [Effect] {
-    let request: HTTPRequest
+    let request: TokenRequest
     do throws(TokenFailure) {
-      request = try endpoint.request(for: context)
+      request = try provider.request(for: context)
     } catch {
       return fail(error, at: now)
     }
     guard let context else { return [] }
     lastID += 1
+    isRenewed = false
     limiter.attempted(at: now.boot)
     fetch = Fetch(id: lastID, context: context, deadline: now.boot + request.deadline)
     return [.fetch(id: lastID, request)]
   }
 
-  private mutating func answer(_ id: UInt64, _ outcome: HTTPOutcome, at now: Moment) -> [Effect] {
+  private mutating func answer(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment) -> [Effect] {
     guard let under = fetch, under.id == id else { return [] }
     fetch = nil
-    switch outcome {
-    case .failure(let failure):
-      return fail(
-        TokenFailure(.transport(failure.kind), "the token provider cannot be reached: \(failure.message)"), at: now)
-    case .response(let response):
-      do throws(TokenFailure) {
-        let token = try endpoint.format.token(from: response, for: under.context, at: now, buildDate: buildDate)
-        cached = token
-        isWanted = false
-        lastFailure = nil
-        backoff.reset()
-        isAskedToWait = false
-        notBefore = now.boot
-        return [.obtained(token)]
-      } catch {
-        let pushback = response.header("retry-after").flatMap { RetryAfter.delay($0, date: response.header("date")) }
-        return fail(error, floor: pushback, at: now)
-      }
+    var effects: [Effect] = outcome.remarks.isEmpty ? [] : [.remarked(outcome.remarks)]
+    do throws(TokenFailure) {
+      let token = try provider.token(from: outcome, for: under.context, at: now, buildDate: buildDate)
+      effects += take(token, at: now)
+    } catch {
+      effects += fail(error, floor: outcome.pushback, at: now)
     }
+    return effects
+  }
+
+  private mutating func take(_ token: AccessToken, at now: Moment) -> [Effect] {
+    if token.secret == refused {
+      // The next time it is taken all the same: a refusal can be a mistake, and a provider may have no other to give.
+      refused = nil
+      let failure = TokenFailure(
+        .unchanged,
+        "the token provider gives the same token again that Fleet Engine has just refused: it caches too long")
+      let wait = damping.next(base: .seconds(120), cap: .seconds(900), floor: .seconds(60), using: &random)
+      return note(failure, until: wait, at: now)
+    }
+    isWanted = false
+    lastFailure = nil
+    failingSince = nil
+    isAskedToWait = false
+    if let cached, cached.secret == token.secret, cached.isValid(at: now.boot) {
+      // It has no successor to give yet. The token's end stays where it was first known to be.
+      notBefore = now.boot + backoff.next(base: .seconds(10), cap: .seconds(60), floor: .seconds(5), using: &random)
+      return []
+    }
+    cached = token
+    backoff.reset()
+    notBefore = now.boot
+    return [.obtained(token)]
   }
 
   private mutating func fail(_ failure: TokenFailure, floor: Duration? = nil, at now: Moment) -> [Effect] {
-    lastFailure = failure
     isAskedToWait = floor != nil
-    // A provider that cannot be reached is cheap to try; one that answers nonsense is left alone for longer.
-    let cap: Duration =
-      switch failure.reason {
-      case .transport: .seconds(10)
-      case .status(let status) where status >= 500: .seconds(60)
-      default: .seconds(300)
-      }
     let wait = backoff.next(
-      base: .seconds(2), cap: cap, floor: max(floor ?? .zero, AttemptLimiter.spacing), using: &random)
+      base: .seconds(2), cap: provider.patience(after: failure), floor: max(floor ?? .zero, AttemptLimiter.spacing),
+      using: &random)
+    return note(failure, until: wait, at: now)
+  }
+
+  private mutating func note(_ failure: TokenFailure, until wait: Duration, at now: Moment) -> [Effect] {
+    lastFailure = failure
+    failingSince = failingSince ?? now.boot
     notBefore = now.boot + wait
     return [.failed(failure, retry: wait)]
+  }
+
+  /// A file is cheap to read, and its change is the best reason to; one that changes all the time is read by updates only.
+  private mutating func renew(at now: Moment) -> [Effect] {
+    isRenewed = true
+    backoff.reset()
+    if refusals < 2 { notBefore = now.boot }
+    guard fetch == nil, now.boot >= earliest, context != nil else { return [] }
+    return ask(at: now)
   }
 
   /// The network came up: at most once in 30 s, and never against the provider's or Fleet Engine's wish.
@@ -191,6 +227,7 @@ package struct TokenAgent: Sendable {
     // A request that was under way with the token before says nothing about this one.
     guard cached == token else { return [] }
     cached = nil
+    refused = token.secret
     isWanted = true
     isAskedToWait = false
     refusals += 1
@@ -200,20 +237,23 @@ package struct TokenAgent: Sendable {
     }
     let wait = damping.next(base: .seconds(120), cap: .seconds(900), floor: .seconds(60), using: &random)
     notBefore = now.boot + wait
-    return [.keepsBeingRefused(retry: wait)]
+    return [.keepsBeingRefused(token, retry: wait)]
   }
 
   private mutating func configure(
-    _ context: AuthorizationContext?, _ endpoint: TokenEndpoint, at now: Moment
+    _ context: AuthorizationContext?, _ provider: TokenProvider, at now: Moment
   ) -> [Effect] {
-    let changed = context != self.context || endpoint != self.endpoint
+    let changed = context != self.context || provider != self.provider
     guard changed else { return [] }
     if context != self.context { cached = nil }
     self.context = context
-    self.endpoint = endpoint
+    self.provider = provider
     backoff.reset()
     damping.reset()
     refusals = 0
+    refused = nil
+    isRenewed = false
+    failingSince = nil
     isAskedToWait = false
     notBefore = now.boot
     lastFailure = nil

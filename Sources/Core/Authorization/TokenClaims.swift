@@ -1,68 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
-import FoundationEssentials
 package import HTTPMessages
 package import Timekeeping
 
-/// What a JWT says of itself. The signature is not checked here: Fleet Engine does that, with a key we do not have.
+/// What a JWT says of itself.
 package struct TokenClaims: Equatable, Sendable {
   /// `iat`: when it was issued.
   package var issuedAt: Timestamp?
   /// `exp`: when it ends.
   package var expiresAt: Timestamp?
-  /// `authorization.deliveryvehicleid`; `*` is any vehicle.
-  package var deliveryVehicleID: String?
-  /// Whether there is an `authorization` object at all; without it Fleet Engine answers PERMISSION_DENIED.
-  package var hasAuthorization: Bool
+  /// `authorization`, whose members say for whom it is; nil when there is no such object: Fleet Engine answers
+  /// PERMISSION_DENIED then.
+  package var authorization: [String: JSONValue]?
 
-  /// Reads the claims of a JWT in its compact form (RFC 7519, RFC 7515 section 7.1).
+  /// Reads the claims of a JWT in its compact form.
   ///
   /// - Throws: `TokenFailure` with reason `notJWT` when it does not have three parts, or its payload is not a JSON object.
   package init(of token: Secret) throws(TokenFailure) {
-    let parts = token.reveal().split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3, let payload = TokenClaims.base64URL(parts[1]),
-      let claims = try? JSONValue(parsing: payload),
-      claims.object != nil
-    else {
-      throw TokenFailure(
-        .notJWT, "the token is not a JWT (three base64url parts joined by dots, a JSON object in the second)")
-    }
-    issuedAt = claims.value(at: "iat")?.integer.map { Timestamp(seconds: $0) }
-    expiresAt = claims.value(at: "exp")?.integer.map { Timestamp(seconds: $0) }
-    deliveryVehicleID = claims.value(at: "authorization")?.value(at: "deliveryvehicleid")?.string
-    hasAuthorization = claims.value(at: "authorization")?.object != nil
+    self.init(try JSONWebToken(token).claims)
   }
 
-  /// Checks that the token is for this vehicle.
+  init(_ claims: JSONValue) {
+    issuedAt = claims.value(at: "iat")?.integer.map { Timestamp(seconds: $0) }
+    expiresAt = claims.value(at: "exp")?.integer.map { Timestamp(seconds: $0) }
+    authorization = claims.value(at: "authorization")?.object
+  }
+
+  /// The IDs that the claims of this kind of scope allow; `*` is any. Empty when there is no such claim.
+  package func ids(for scope: AuthorizationContext.Scope) -> [String] {
+    var ids: [String] = []
+    if let id = authorization?[scope.claim]?.string { ids.append(id) }
+    if case .task = scope, let tasks = authorization?["taskids"]?.array { ids += tasks.compactMap(\.string) }
+    return ids
+  }
+
+  /// Checks that the token is for this context.
   ///
-  /// - Throws: `TokenFailure` with reason `missingClaim` or `wrongVehicle`.
+  /// - Throws: `TokenFailure` with reason `missingClaim`, `wrongVehicle` or `wrongContext`.
   package func check(for context: AuthorizationContext) throws(TokenFailure) {
-    guard hasAuthorization else {
+    let scope = context.scope
+    guard let authorization else {
       throw TokenFailure(
         .missingClaim,
         "the token has no `authorization` claim; the provider must sign one with "
-          + "`\"authorization\": {\"deliveryvehicleid\": \"\(context.vehicleID)\"}`")
+          + "`\"authorization\": {\"\(scope.claim)\": \"\(scope.id)\"}`")
     }
-    guard let vehicle = deliveryVehicleID else {
+    let ids = ids(for: scope)
+    guard let first = ids.first else {
+      let others = authorization.keys.filter { TokenClaims.known.contains($0) }.sorted()
+      let has = others.isEmpty ? "" : " (it has \(others.map { "`\($0)`" }.joined(separator: ", ")))"
       throw TokenFailure(
         .missingClaim,
-        "the token's `authorization` claim has no `deliveryvehicleid`; it must be \"\(context.vehicleID)\"")
+        "the token's `authorization` claim has no `\(scope.claim)`\(has); it must be \"\(scope.id)\"")
     }
-    guard vehicle == context.vehicleID || vehicle == "*" else {
+    guard !ids.contains(scope.id), !ids.contains("*") else { return }
+    let told = "\"\(first.prefix(64))\"".withoutSecrets
+    switch scope {
+    case .deliveryVehicle, .vehicle:
       throw TokenFailure(
         .wrongVehicle,
-        "the token is for vehicle \"\(vehicle)\", this is \"\(context.vehicleID)\": check vehicle_id and the token URL")
+        "the token is for vehicle \(told), this is \"\(scope.id)\": check vehicle_id and what the provider is asked")
+    case .trip, .task, .trackingID:
+      throw TokenFailure(
+        .wrongContext, "the token is for \(scope.noun) \(told), and one for \"\(scope.id)\" was asked for")
     }
   }
 
-  private static func base64URL(_ text: Substring) -> [UInt8]? {
-    var standard = text.utf8.map { byte -> UInt8 in
-      switch byte {
-      case UInt8(ascii: "-"): UInt8(ascii: "+")
-      case UInt8(ascii: "_"): UInt8(ascii: "/")
-      default: byte
-      }
-    }
-    while standard.count % 4 != 0 { standard.append(UInt8(ascii: "=")) }
-    return Data(base64Encoded: Data(standard)).map { [UInt8]($0) }
-  }
+  /// All the private claims that Fleet Engine reads.
+  private static let known: Set<String> = [
+    "deliveryvehicleid", "vehicleid", "tripid", "taskid", "taskids", "trackingid",
+  ]
 }

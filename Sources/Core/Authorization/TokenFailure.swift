@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import HTTPMessages
+import Timekeeping
 
 /// Why there is no token.
 package struct TokenFailure: Error, Equatable, Sendable {
@@ -24,8 +25,16 @@ package struct TokenFailure: Error, Equatable, Sendable {
     case missingClaim
     /// The token is for another vehicle.
     case wrongVehicle
+    /// The token is for another trip, task or tracking ID.
+    case wrongContext
     /// The token has expired, or does on arrival.
     case expired
+    /// The provider gives the very token that Fleet Engine has just refused.
+    case unchanged
+    /// The provider's program failed: its exit code, its signal, or why it could not end well.
+    case program(String)
+    /// The provider's file cannot be read.
+    case file
 
     /// A short name for metrics and fields, as in `wrongVehicle`.
     package var name: String {
@@ -40,7 +49,11 @@ package struct TokenFailure: Error, Equatable, Sendable {
       case .notJWT: "notJWT"
       case .missingClaim: "missingClaim"
       case .wrongVehicle: "wrongVehicle"
+      case .wrongContext: "wrongContext"
       case .expired: "expired"
+      case .unchanged: "unchanged"
+      case .program(let how): how
+      case .file: "file"
       }
     }
   }
@@ -52,5 +65,29 @@ package struct TokenFailure: Error, Equatable, Sendable {
   package init(_ reason: Reason, _ message: String) {
     self.reason = reason
     self.message = message
+  }
+}
+
+extension TokenFailure {
+  /// No answer, or none that could be read to its end, in the words of who asked for a token.
+  ///
+  /// - Parameter deadline: of the request.
+  init(_ failure: TransportFailure, deadline: Duration) {
+    let what =
+      switch failure.kind {
+      case .unresolved, .unreachable: "the token provider cannot be reached"
+      case .timedOut: "the token provider did not answer within \(deadline.wholeSeconds) s"
+      case .broken: "the token provider's answer broke off"
+      case .tooLarge:
+        "the token provider's answer is longer than the \(TokenEndpoint.maximumResponseSize) bytes that are read"
+      case .malformed: "what answers at the token provider's URL does not speak HTTP"
+      case .certificateUntrusted: "the token provider's certificate is not trusted"
+      case .certificateNotYetValid:
+        "the token provider's certificate is not valid yet, or the clock of this machine is behind"
+      case .certificateExpired: "the token provider's certificate has expired, or the clock of this machine is ahead"
+      case .handshakeFailed: "no encrypted connection to the token provider comes about"
+      case .local: "the token provider cannot be asked"
+      }
+    self.init(.transport(failure.kind), "\(what): \(failure.message)")
   }
 }

@@ -30,129 +30,86 @@ package struct TokenResponseFormat: Equatable, Sendable {
     self.creationKey = creationKey
   }
 
-  /// Reads an answer.
+  /// An answer of whatever party, and what is known of its time.
+  package struct Answer: Sendable {
+    package var body: [UInt8]
+    /// Names it in a message, as in `the token provider`.
+    package var party: String
+    /// When it was sent, by the clock of who sent it.
+    package var date: Timestamp?
+    /// How long ago it was made; zero when it was made for this request.
+    package var age = Duration.zero
+    /// Whether it has lain somewhere, so that its own times say nothing of now.
+    package var isStored = false
+
+    package init(body: [UInt8], party: String, date: Timestamp? = nil) {
+      self.body = body
+      self.party = party
+      self.date = date
+    }
+  }
+
+  /// Reads the answer of a URL.
   ///
   /// - Parameters:
   ///   - now: when the answer arrived.
   ///   - buildDate: a wall clock before it is not believed.
-  /// - Throws: `TokenFailure` that names the key or claim.
+  /// - Throws: `TokenFailure` that names the status, key or claim.
   package func token(
     from response: HTTPResponse, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
     guard (200..<300).contains(response.status) else {
       throw TokenFailure(.status(response.status), TokenResponseFormat.statusMessage(response.status))
     }
-    guard !response.body.isEmpty else {
-      throw TokenFailure(.missingData, "the token provider answered \(response.status) with an empty body")
+    let date = response.header("date").flatMap { Timestamp(httpDate: $0) }
+    return try token(
+      from: Answer(body: response.body, party: "the token provider", date: date), for: context, at: now,
+      buildDate: buildDate)
+  }
+
+  /// Reads a JSON answer.
+  ///
+  /// - Throws: `TokenFailure` that names the key or claim.
+  package func token(
+    from answer: Answer, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
+  ) throws(TokenFailure) -> AccessToken {
+    guard answer.body.contains(where: { $0 > 32 }) else {
+      throw TokenFailure(
+        .missingData,
+        answer.isStored ? "\(answer.party) is empty" : "\(answer.party) gave an empty body instead of a JSON object")
     }
-    guard let answer = try? JSONValue(parsing: response.body), answer.object != nil else {
-      throw TokenFailure(.notJSON, TokenResponseFormat.notJSONMessage(response))
+    guard let json = try? JSONValue(parsing: answer.body), json.object != nil else {
+      throw TokenFailure(.notJSON, TokenResponseFormat.notJSONMessage(answer))
     }
-    guard let text = answer.value(at: tokenKey)?.string, !text.isEmpty else {
+    guard let text = json.value(at: tokenKey)?.string, !text.isEmpty else {
+      let what = json.value(at: tokenKey) == nil ? "nothing" : "no text"
       throw TokenFailure(
         .missingField,
-        "the token provider's answer has no text at `\(tokenKey)`\(TokenResponseFormat.keys(of: answer)): set token_key"
-      )
+        "\(answer.party) gave \(what) at `\(tokenKey)`\(TokenResponseFormat.keys(of: json)): set token_key")
     }
-    let secret = Secret(text)
+    return try token(Secret(text), beside: json, from: answer, for: context, at: now, buildDate: buildDate)
+  }
+
+  /// Reads a token that stands alone, or beside what JSON tells of it.
+  ///
+  /// - Throws: `TokenFailure` that names the key or claim.
+  func token(
+    _ secret: Secret, beside json: JSONValue? = nil, from answer: Answer, for context: AuthorizationContext,
+    at now: Moment, buildDate: Timestamp
+  ) throws(TokenFailure) -> AccessToken {
     let claims = try TokenClaims(of: secret)
     try claims.check(for: context)
-    let date = response.header("date").flatMap { Timestamp(httpDate: $0) }
-    let (lifetime, source) = try lifetime(of: answer, claims: claims, date: date, at: now, buildDate: buildDate)
+    let (lifetime, source) = try lifetime(of: json, claims: claims, answer, at: now, buildDate: buildDate)
     guard lifetime > .zero else {
       throw TokenFailure(
         .expired,
-        "the token had expired \((.zero - lifetime).wholeSeconds) s before it arrived: the provider caches too long, or its clock or this one is wrong"
+        answer.isStored
+          ? "the token in \(answer.party.dropFirst(4)) expired \((.zero - lifetime).wholeSeconds) s ago: who keeps it up to date has stopped, or a clock is wrong"
+          : "the token had expired \((.zero - lifetime).wholeSeconds) s before it arrived: \(answer.party) caches too long, or its clock or this one is wrong"
       )
     }
     return AccessToken(
       secret: secret, context: context, receivedAt: now.boot, lifetime: lifetime, lifetimeSource: source)
-  }
-
-  // MARK: - Lifetime
-
-  private enum End {
-    case after(Duration)
-    case at(Timestamp)
-  }
-
-  private func lifetime(
-    of answer: JSONValue, claims: TokenClaims, date: Timestamp?, at now: Moment, buildDate: Timestamp
-  ) throws(TokenFailure) -> (Duration, AccessToken.LifetimeSource) {
-    let whole = claims.issuedAt.flatMap { issued in claims.expiresAt.map { $0 - issued } }
-    let told = try told(of: answer, claims: claims, date: date, at: now, buildDate: buildDate)
-    switch (told, whole) {
-    case (let (lifetime, source)?, let whole?) where whole > .zero:
-      // No provider can lengthen what it has signed.
-      return (min(lifetime, whole), source)
-    case (let told?, _):
-      return told
-    case (nil, let whole?):
-      return (whole, .claims)
-    case (nil, nil):
-      throw TokenFailure(
-        .unknownLifetime,
-        "the token's lifetime is not told: no \(expirationKey.map { "`\($0)`" } ?? "`exp`") that this machine can judge without a clock, and no `iat`"
-      )
-    }
-  }
-
-  private func told(
-    of answer: JSONValue, claims: TokenClaims, date: Timestamp?, at now: Moment, buildDate: Timestamp
-  ) throws(TokenFailure) -> (Duration, AccessToken.LifetimeSource)? {
-    let end: End
-    if expiration != .jwt, let key = expirationKey {
-      guard let value = answer.value(at: key) else {
-        throw TokenFailure(
-          .missingField,
-          "the token provider's answer has no `\(key)`\(TokenResponseFormat.keys(of: answer)): set expiration_key, or expiration_format = \"jwt\""
-        )
-      }
-      guard let read = TokenResponseFormat.end(value, as: expiration) else {
-        throw TokenFailure(
-          .unknownLifetime, "`\(key)` in the token provider's answer is not of the form that expiration_format tells")
-      }
-      end = read
-    } else if let expiresAt = claims.expiresAt {
-      end = .at(expiresAt)
-    } else {
-      return nil
-    }
-    switch end {
-    case .after(let duration):
-      return (duration, .relative)
-    case .at(let stamp):
-      if let date { return (stamp - date, .responseDate) }
-      if let key = creationKey, let value = answer.value(at: key),
-        case .at(let created)? = TokenResponseFormat.end(value, as: expiration)
-      {
-        return (stamp - created, .creation)
-      }
-      if now.wall >= buildDate { return (stamp - now.wall, .wallClock) }
-      return nil
-    }
-  }
-
-  private static func end(_ value: JSONValue, as format: Expiration) -> End? {
-    switch format {
-    case .epochSeconds:
-      return value.integer.map { .at(Timestamp(seconds: $0)) }
-    case .epochMilliseconds:
-      return value.integer.map { .at(Timestamp(milliseconds: $0)) }
-    case .relativeSeconds:
-      guard let seconds = value.integer, (0...31_536_000).contains(seconds) else { return nil }
-      return .after(.seconds(seconds))
-    case .rfc3339:
-      return value.string.flatMap { Timestamp(rfc3339: $0) }.map { .at($0) }
-    case .jwt:
-      return nil
-    case .automatic:
-      if let text = value.string, let stamp = Timestamp(rfc3339: text) { return .at(stamp) }
-      guard let number = value.integer, number >= 0 else { return nil }
-      // 10^8 seconds are three years from now or the year 1973; 10^11 seconds are the year 5138.
-      if number < 100_000_000 { return .after(.seconds(number)) }
-      return .at(number < 100_000_000_000 ? Timestamp(seconds: number) : Timestamp(milliseconds: number))
-    }
   }
 
   // MARK: - Words
@@ -170,15 +127,16 @@ package struct TokenResponseFormat: Equatable, Sendable {
     return "the token provider answered HTTP \(status): \(advice)"
   }
 
-  private static func notJSONMessage(_ response: HTTPResponse) -> String {
-    let isHTML = response.body.first { $0 > 32 } == UInt8(ascii: "<")
+  private static func notJSONMessage(_ answer: Answer) -> String {
+    let isHTML = answer.body.first { $0 > 32 } == UInt8(ascii: "<")
     return isHTML
-      ? "the token provider answered with a web page instead of JSON: a login page, a captive portal, or the wrong URL"
-      : "the token provider's answer is not a JSON object"
+      ? "\(answer.party) gave a web page instead of JSON: a login page, a captive portal, or the wrong URL"
+      : "what \(answer.party) gave is not a JSON object, or not a whole one"
   }
 
-  private static func keys(of answer: JSONValue) -> String {
+  /// Which keys there are. A confused provider may have a token for one.
+  static func keys(of answer: JSONValue) -> String {
     let keys = (answer.object ?? [:]).keys.sorted().prefix(8)
-    return keys.isEmpty ? "" : " (it has \(keys.map { "`\($0.prefix(40))`" }.joined(separator: ", ")))"
+    return keys.isEmpty ? "" : " (there is \(keys.map { "`\($0.withoutSecrets.prefix(40))`" }.joined(separator: ", ")))"
   }
 }

@@ -19,7 +19,8 @@ package struct UpdateFailure: Error, Equatable, Sendable {
     case missing
     /// The request itself is refused (other 4xx).
     case rejected
-    /// A certificate whose time has not come: this machine's clock is behind.
+    /// A certificate whose time has not come: this machine's clock is behind. Or a token whose times Google does not take: the
+    /// clock of who signed it is wrong.
     case clock
 
     /// Whether the server that was asked has judged the request, so that sending the same again soon is of no use.
@@ -40,14 +41,26 @@ package struct UpdateFailure: Error, Equatable, Sendable {
   package var message: String
   /// The least wait that the server asks for.
   package var retryAfter: Duration?
+  /// What is wrong with the token, when that is why, and the answer tells.
+  package var cause: RefusalCause?
 
   package init(
-    _ category: Category, _ message: String, httpStatus: Int? = nil, status: String? = nil, retryAfter: Duration? = nil
+    _ category: Category, _ message: String, httpStatus: Int? = nil, status: String? = nil, retryAfter: Duration? = nil,
+    cause: RefusalCause? = nil
   ) {
     self.category = category
     self.message = message
     self.httpStatus = httpStatus
     self.status = status
     self.retryAfter = retryAfter
+    self.cause = cause
   }
+
+  /// Whether it is the token that is not accepted, so that another may be.
+  package var refusesToken: Bool {
+    category == .unauthenticated || category == .denied || cause?.isTime == true
+  }
+
+  /// Whether the server that was asked has judged the request, so that sending the same again soon is of no use.
+  package var isAnswered: Bool { category.isAnswered || cause != nil }
 }

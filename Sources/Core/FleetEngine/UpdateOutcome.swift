@@ -44,7 +44,12 @@ package enum UpdateOutcome: Equatable, Sendable {
     let status = error?.value(at: "status")?.string
     let asked = retryDelay(in: error)
     let header = response.header("retry-after").flatMap { RetryAfter.delay($0, date: response.header("date")) }
-    let category = category(status: status, http: response.status, isJSON: answer?.object != nil)
+    var category = category(status: status, http: response.status, isJSON: answer?.object != nil)
+    var cause: RefusalCause?
+    if category == .unauthenticated || category == .denied {
+      cause = RefusalCause(reason: reason(in: error), message: error?.value(at: "message")?.string)
+      if cause?.isTime == true { category = .clock }
+    }
     let words = error?.value(at: "message")?.string.map { printable($0) }
     let message =
       switch (status, words) {
@@ -56,7 +61,7 @@ package enum UpdateOutcome: Equatable, Sendable {
     return .failed(
       UpdateFailure(
         category, message, httpStatus: response.status, status: status,
-        retryAfter: [asked, header].compactMap { $0 }.max()))
+        retryAfter: [asked, header].compactMap { $0 }.max(), cause: cause))
   }
 
   /// By `error.status`: 400, 409 and 500 are each shared by several codes. By the number only where there is no status, as
@@ -87,6 +92,15 @@ package enum UpdateOutcome: Equatable, Sendable {
     }
   }
 
+  /// `google.rpc.ErrorInfo.reason`, as in `ACCESS_TOKEN_EXPIRED`.
+  private static func reason(in error: JSONValue?) -> String? {
+    for detail in error?.value(at: "details")?.array ?? [] {
+      guard detail.value(at: "@type")?.string == "type.googleapis.com/google.rpc.ErrorInfo" else { continue }
+      if let reason = detail.value(at: "reason")?.string { return reason }
+    }
+    return nil
+  }
+
   /// `google.rpc.RetryInfo.retryDelay`, a Duration as in `3.5s`, stopped at the cap of `Retry-After`.
   private static func retryDelay(in error: JSONValue?) -> Duration? {
     for detail in error?.value(at: "details")?.array ?? [] {
@@ -105,9 +119,10 @@ package enum UpdateOutcome: Equatable, Sendable {
     return first == UInt8(ascii: "<") ? "a web page, as a captive portal or a proxy sends" : "a body that is not JSON"
   }
 
-  /// A server's words on one line of a bearable length, without a full stop at the end: the sentence goes on after them.
+  /// A server's words on one line of a bearable length, without secrets, and without a full stop at the end: the sentence goes on after them.
   private static func printable(_ text: String) -> String {
-    let line = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+    // A server may quote the token that it refuses.
+    let line = text.withoutSecrets
     if line.count > 200 { return "\(line.prefix(200))…" }
     return line.hasSuffix(".") ? String(line.dropLast()) : line
   }

@@ -237,7 +237,7 @@ package struct DeliveryAgent: Sendable {
       return .suspectsBacklog(failure)
     }
     let wait = backoff.next(
-      base: failure.category.backoff.base, cap: failure.category.backoff.cap,
+      base: failure.backoff.base, cap: failure.backoff.cap,
       floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), using: &random)
     notBefore = now + wait
     return .failed(failure, retry: wait)
@@ -249,7 +249,7 @@ package struct DeliveryAgent: Sendable {
   /// against the wish of a server that was reached.
   package mutating func networkUp(at now: BootInstant) {
     if let lastKickAt, now - lastKickAt < .seconds(30) { return }
-    guard failure.map({ !$0.category.isAnswered && $0.retryAfter == nil }) ?? true else { return }
+    guard failure.map({ !$0.isAnswered && $0.retryAfter == nil }) ?? true else { return }
     lastKickAt = now
     backoff.reset()
     notBefore = now
@@ -301,6 +301,13 @@ package struct DeliveryAgent: Sendable {
   package var waiting: Int {
     guard let attempt, backlog.holds(attempt.update.live.time) else { return backlog.count }
     return backlog.count - 1
+  }
+}
+
+extension UpdateFailure {
+  /// The bounds of the wait after this failure: where the token is at fault, the token agent slows things down.
+  package var backoff: (base: Duration, cap: Duration) {
+    refusesToken ? Category.unauthenticated.backoff : category.backoff
   }
 }
 

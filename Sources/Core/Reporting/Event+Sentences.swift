@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 package import FleetEngine
+import HTTPMessages
 package import Positioning
 import Timekeeping
 
@@ -135,11 +136,18 @@ extension Event {
       .tokenFailed, "No token: \(failure.message)\(repeats(suppressed))", [("FLEET_REASON", failure.reason.name)])
   }
 
-  static func tokenRefused(_ failure: UpdateFailure?, retry: Duration) -> Event {
-    Event(
+  /// - Parameter line: without secrets.
+  static func tokenRemark(_ line: String) -> Event { Event(.tokenRemark, "The token command says: \(line)") }
+
+  /// - Parameter flaw: what is wrong with the token, as far as it shows.
+  static func tokenRefused(_ failure: UpdateFailure?, _ flaw: String?, retry: Duration) -> Event {
+    let advice =
+      flaw.map { "of the token itself: \($0)" }
+      ?? failure?.cause?.advice
+      ?? "check the service account's role (roles/fleetengine.deliveryUntrustedDriver) and the vehicle's ID"
+    return Event(
       .tokenRefused,
-      "Fleet Engine refuses fresh tokens\(failure.map { " (\($0.message))" } ?? ""): check the service account's role "
-        + "(roles/fleetengine.deliveryUntrustedDriver) and the vehicle's ID; next try in \(retry.spoken)",
+      "Fleet Engine refuses fresh tokens\(failure.map { " (\($0.message))" } ?? ""): \(advice); next try in \(retry.spoken)",
       failure.map(fields) ?? [])
   }
 
@@ -197,7 +205,8 @@ extension Event {
   private static func fields(_ failure: UpdateFailure) -> [(name: String, value: String)] {
     var fields = [(name: "FLEET_REASON", value: failure.category.rawValue)]
     if let http = failure.httpStatus { fields.append(("FLEET_HTTP_STATUS", "\(http)")) }
-    if let status = failure.status { fields.append(("FLEET_STATUS", status)) }
+    if let status = failure.status { fields.append(("FLEET_STATUS", status.withoutSecrets)) }
+    if let cause = failure.cause { fields.append(("FLEET_CAUSE", cause.rawValue)) }
     return fields
   }
 }
@@ -208,9 +217,9 @@ extension UpdateFailure {
     switch category {
     case .network, .unavailable, .throttled: message
     case .untrusted: "\(message); a captive portal, a proxy, or fleet_engine.endpoint or ca_file is wrong"
-    case .clock: "\(message); the clock of this machine is behind"
-    case .unauthenticated: "\(message); a fresh token is fetched"
-    case .denied: "\(message); the token's service account may not update this vehicle"
+    case .clock: "\(message); \(cause?.advice ?? "the clock of this machine is behind")"
+    case .unauthenticated: "\(message); \(cause?.advice ?? "a fresh token is fetched")"
+    case .denied: "\(message); \(cause?.advice ?? "the token's service account may not update this vehicle")"
     case .missing: "\(message); create the vehicle in the backend, or check vehicle.provider_id and vehicle_id"
     case .rejected: "\(message); this is a fault of the request"
     }

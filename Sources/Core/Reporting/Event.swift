@@ -48,7 +48,7 @@ extension Event {
     case sourceOpened, sourceLost, sourceChosen, noSourceGood, simulatedSource
     case firstFix, fixLost, fixRegained, fixRejected
     case online, offline, stillOffline, updateAccepted
-    case tokenObtained, tokenFailed, tokenRefused
+    case tokenObtained, tokenFailed, tokenRefused, tokenRemark
     case backfilled, backfillRefused, positionsDropped
     case backlogRestored, backlogInMemory, backlogOnDisk, storeSetAside
     case clockUnset, clockStepped
@@ -137,7 +137,12 @@ extension Event {
       case .tokenRefused:
         (
           "80f0fb52a4094f20a52138782a4743ed", .error,
-          "Fleet Engine refuses fresh tokens: check the provider's service account, its role, and the vehicle's ID."
+          "Fleet Engine refuses fresh tokens: the sentence says whether it is for a clock, the service account's role, the vehicle's ID, or the token itself."
+        )
+      case .tokenRemark:
+        (
+          "1eb762b316b348d190c2a52720a083d4", .info,
+          "What the token command wrote on standard error, a line at a time, without what looks like a secret."
         )
       case .backfilled:
         ("c7e9d51735ff46cfb284f2ac5bb3a0ae", .notice, "The positions that waited for the network have all arrived.")

@@ -65,6 +65,8 @@ package struct StatusReport: Equatable, Sendable, Encodable {
   /// What is left of the token's life.
   package var token: Int64?
   package var tokenTrouble: String?
+  /// For how long no token has come.
+  package var tokenTroubleSince: Int64?
   package var failure: Failure?
   /// For how long there has been no network; nil when there is one, or nobody can tell.
   package var withoutNetwork: Int64?
@@ -94,6 +96,7 @@ extension VehicleAgent {
     report.lastUpdate = delivery.lastAcceptedAt.map { (now - $0).wholeSeconds }
     report.token = tokens.token(at: now).map { ($0.deadline - now).wholeSeconds }
     report.tokenTrouble = tokens.lastFailure?.message
+    report.tokenTroubleSince = tokens.failingSince.map { (now - $0).wholeSeconds }
     report.failure = delivery.failure.map { failure in
       StatusReport.Failure(
         category: failure.category.rawValue, message: failure.message,

@@ -2,6 +2,7 @@
 import Authorization
 import FleetEngine
 import HTTPMessages
+import Positioning
 package import Timekeeping
 
 extension VehicleAgent {
@@ -174,7 +175,7 @@ extension VehicleAgent {
       } else if failure.httpStatus != nil {
         network.reached()
       }
-      if failure.category == .unauthenticated || failure.category == .denied {
+      if failure.refusesToken {
         apply(tokens.handle(.refused(token), at: now), at: now, &effects)
       }
       if let (isFirst, suppressed) = failures.admit(failure.category.rawValue, at: now.boot) {
@@ -202,8 +203,12 @@ extension VehicleAgent {
         if let (_, suppressed) = tokenFailures.admit(failure.reason.name, at: now.boot) {
           effects.append(.event(.tokenFailed(failure, retry: retry, suppressed: suppressed)))
         }
-      case .keepsBeingRefused(let retry):
-        effects.append(.event(.tokenRefused(delivery.failure, retry: retry)))
+      case .remarked(let lines):
+        for line in lines { effects.append(.event(.tokenRemark(line))) }
+      case .keepsBeingRefused(let token, let retry):
+        let inspection = TokenInspection(
+          of: token.secret, for: token.context, at: now.wall >= configuration.filter.buildDate ? now.wall : nil)
+        effects.append(.event(.tokenRefused(delivery.failure, inspection.refusal, retry: retry)))
       }
     }
   }

@@ -38,7 +38,8 @@ extension VehicleAgent {
     }
     if tokens.token(at: now) == nil, let failure = tokens.lastFailure {
       let retry = tokens.nextDeadline(at: now).map { "; the provider is asked again in \(($0 - now).spoken)" } ?? ""
-      return Explanation("noToken", "\(age) and waits for a token: \(failure.message)\(retry).")
+      let since = tokens.failingSince.map { ", for which it has asked for \((now - $0).spoken)" } ?? ""
+      return Explanation("noToken", "\(age) and waits for a token\(since): \(failure.message)\(retry).")
     }
     if let failure = delivery.failure {
       return Explanation(

@@ -20,7 +20,8 @@ extension VehicleAgent {
       parts.append("last update \((now - acceptedAt).spoken) ago")
     }
     if let token = tokens.token(at: now) {
-      parts.append("token \((token.deadline - now).spoken)")
+      let trouble = tokens.lastFailure.map { ", no successor for \(tokenTrouble(at: now)): \($0.message)" } ?? ""
+      parts.append("token \((token.deadline - now).spoken)\(trouble)")
     } else if delivery.failure == nil, tokens.lastFailure == nil {
       parts.append("no token yet")
     }
@@ -35,10 +36,17 @@ extension VehicleAgent {
     return ""
   }
 
+  /// For how long no token has come.
+  private func tokenTrouble(at now: BootInstant) -> String {
+    (now - (tokens.failingSince ?? now)).spoken
+  }
+
   private func headline(at now: BootInstant) -> String {
     if case .lost(let why) = source, phase == .running { return "No source: \(why)" }
     if let since = network.absentSince { return "No network for \((now - since).spoken)" }
-    if tokens.token(at: now) == nil, let failure = tokens.lastFailure { return "No token: \(failure.message)" }
+    if tokens.token(at: now) == nil, let failure = tokens.lastFailure {
+      return "No token for \(tokenTrouble(at: now)): \(failure.message)"
+    }
     if let failure = delivery.failure {
       let since = delivery.failingSince.map { " for \((now - $0).spoken)" } ?? ""
       return "Offline\(since) (\(failure.category.rawValue)): \(failure.message)"

@@ -13,7 +13,7 @@ package import Timekeeping
 package struct VehicleAgent: Sendable {
   package struct Configuration: Equatable, Sendable {
     package var context: AuthorizationContext?
-    package var tokenEndpoint: TokenEndpoint
+    package var tokenProvider: TokenProvider
     package var filter: FixFilter.Configuration
     package var reporting: ReportingPolicy.Configuration
     package var delivery: DeliveryAgent.Configuration
@@ -25,12 +25,12 @@ package struct VehicleAgent: Sendable {
     package var drainLimit: Duration
 
     package init(
-      context: AuthorizationContext?, tokenEndpoint: TokenEndpoint, filter: FixFilter.Configuration,
+      context: AuthorizationContext?, tokenProvider: TokenProvider, filter: FixFilter.Configuration,
       reporting: ReportingPolicy.Configuration, delivery: DeliveryAgent.Configuration,
       drainLimit: Duration = VehicleAgent.drainLimit
     ) {
       self.context = context
-      self.tokenEndpoint = tokenEndpoint
+      self.tokenProvider = tokenProvider
       self.filter = filter
       self.reporting = reporting
       self.delivery = delivery
@@ -44,7 +44,9 @@ package struct VehicleAgent: Sendable {
     /// `nextDeadline` has come.
     case deadline
     case updateEnded(id: UInt64, HTTPOutcome)
-    case tokenEnded(id: UInt64, HTTPOutcome)
+    case tokenEnded(id: UInt64, TokenOutcome)
+    /// The file that holds the token has changed.
+    case tokenRenewed
     /// The network as it is now: at the start, and when it has changed. Never told where it cannot be watched.
     case network(NetworkState)
     /// The machine was suspended for this long, and has woken.
@@ -73,7 +75,7 @@ package struct VehicleAgent: Sendable {
   package enum Effect: Equatable, Sendable {
     case sendUpdate(id: UInt64, HTTPRequest)
     case cancelUpdate(id: UInt64)
-    case fetchToken(id: UInt64, HTTPRequest)
+    case fetchToken(id: UInt64, TokenRequest)
     case cancelToken(id: UInt64)
     /// Open connections are most likely dead: the next requests go through fresh ones.
     case dropConnections
@@ -146,7 +148,7 @@ package struct VehicleAgent: Sendable {
     filter = FixFilter(configuration.filter)
     policy = ReportingPolicy(configuration.reporting)
     tokens = TokenAgent(
-      context: configuration.context, endpoint: configuration.tokenEndpoint, buildDate: configuration.filter.buildDate,
+      context: configuration.context, provider: configuration.tokenProvider, buildDate: configuration.filter.buildDate,
       seed: seed)
     delivery = DeliveryAgent(configuration.delivery, seed: seed &+ 1)
   }
@@ -159,6 +161,7 @@ package struct VehicleAgent: Sendable {
     case .deadline: break
     case .updateEnded(let id, let outcome): updateEnded(id, outcome, at: now, &effects)
     case .tokenEnded(let id, let outcome): apply(tokens.handle(.answered(id: id, outcome), at: now), at: now, &effects)
+    case .tokenRenewed: apply(tokens.handle(.renewed, at: now), at: now, &effects)
     case .network(let state): take(state, at: now, &effects)
     case .resumed(let time):
       effects.append(.event(.resumed(after: time)))
@@ -253,7 +256,7 @@ package struct VehicleAgent: Sendable {
       isOnline = false
       backfilling = 0
     }
-    apply(tokens.handle(.configured(new.context, new.tokenEndpoint), at: now), at: now, &effects)
+    apply(tokens.handle(.configured(new.context, new.tokenProvider), at: now), at: now, &effects)
     if let cancelled = delivery.configure(new.delivery, isOtherVehicle: isOtherVehicle, at: now.boot) {
       effects.append(.cancelUpdate(id: cancelled))
     }

@@ -15,6 +15,7 @@ package final class DeviceWatch {
 
   private let loop: EventLoop
   private let path: String
+  private let events: PathEvents
   private var onChange: (() -> Void)?
   private var steps: [Step] = []
   private var sources: [EventSource<PathEvent>] = []
@@ -22,10 +23,14 @@ package final class DeviceWatch {
 
   /// - Parameters:
   ///   - path: absolute, or from the current directory.
+  ///   - events: what counts as a change of a name on the way; that it vanishes is always watched.
   ///   - onChange: called after something on the way to the path appeared or changed its permissions, when the path
   ///     exists then.
-  package init(loop: EventLoop, path: String, onChange: @escaping () -> Void) {
+  package init(
+    loop: EventLoop, path: String, events: PathEvents = [.appeared, .attributes], onChange: @escaping () -> Void
+  ) {
     self.loop = loop
+    self.events = events
     self.path = path.hasPrefix("/") ? path : DeviceWatch.currentDirectory + "/" + path
     self.onChange = onChange
     watchSteps()
@@ -47,7 +52,7 @@ package final class DeviceWatch {
       for source in sources { source.close() }
       sources = steps.compactMap { step in
         do {
-          return try loop.addWatch(step.directory, [.appeared, .vanished, .attributes, .gone]) { [weak self] event in
+          return try loop.addWatch(step.directory, events.union([.vanished, .gone])) { [weak self] event in
             self?.handle(event, at: step)
           }
         } catch {

@@ -2,6 +2,7 @@
 import Glibc
 package import HTTPMessages
 import SystemCalls
+package import Timekeeping
 
 /// Reads secrets: systemd credentials, and files that only their owner can read.
 package struct Credentials: Sendable {
@@ -45,7 +46,26 @@ package struct Credentials: Sendable {
     return try Credentials.read(path, isPrivate: true, remedy: "write the secret into it, with mode 0600")
   }
 
+  /// A file that another program keeps a token in, and when it was written, by the wall clock. Its group may read it, for
+  /// that is how a program of another user hands it over.
+  ///
+  /// - Throws: `missing`, `denied`, `exposed`, `unusable`.
+  package func token(inFile path: String) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
+    try Credentials.read(
+      path, othersMay: 0o050, mend: "0640", isText: true, remedy: "the program that renews the token has to write it")
+  }
+
   private static func read(_ path: String, isPrivate: Bool, remedy: String) throws(ServiceManagerError) -> Secret {
+    try read(path, othersMay: isPrivate ? 0 : 0o777, mend: "600", isText: false, remedy: remedy).0
+  }
+
+  /// - Parameters:
+  ///   - othersMay: the bits of the mode, beside the owner's, that are allowed.
+  ///   - mend: the mode that it should have.
+  ///   - isText: whether it may have many lines and be empty for a moment.
+  private static func read(
+    _ path: String, othersMay: mode_t, mend: String, isText: Bool, remedy: String
+  ) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
     let content: (status: stat, bytes: [UInt8])
     do {
       content = try self.content(of: path)
@@ -63,14 +83,16 @@ package struct Credentials: Sendable {
     guard content.status.kind == S_IFREG else {
       throw ServiceManagerError(.unusable, "\(path): this is not a regular file; \(remedy)")
     }
-    let others = content.status.st_mode & 0o077
-    guard !isPrivate || others == 0 else {
+    let others = content.status.st_mode & 0o077 & ~othersMay
+    guard others == 0 else {
       throw ServiceManagerError(
         .exposed,
         "\(path): others than its owner have access (mode \(octal(content.status.st_mode & 0o777))); "
-          + "mend it with: chmod 600 \(path)")
+          + "mend it with: chmod \(mend) \(path)")
     }
-    return try secret(content.bytes, path)
+    let time = content.status.st_mtim
+    let modified = Timestamp(seconds: Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+    return (try isText ? text(content.bytes, path) : secret(content.bytes, path), modified)
   }
 
   /// What a file is and holds, up to a little more than a secret may have.
@@ -100,6 +122,16 @@ package struct Credentials: Sendable {
     }
     guard !text.contains(0), let string = String(validating: text, as: UTF8.self) else {
       throw ServiceManagerError(.unusable, "\(path): the file is not text; it must hold the secret as one line of text")
+    }
+    return Secret(string)
+  }
+
+  private static func text(_ bytes: [UInt8], _ path: String) throws(ServiceManagerError) -> Secret {
+    guard bytes.count <= maximumSize else {
+      throw ServiceManagerError(.unusable, "\(path): longer than \(maximumSize) bytes; one token is expected")
+    }
+    guard let string = String(validating: bytes, as: UTF8.self) else {
+      throw ServiceManagerError(.unusable, "\(path): the file is not text; it must hold the token, or JSON with it")
     }
     return Secret(string)
   }

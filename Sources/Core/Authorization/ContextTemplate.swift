@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Text with placeholders such as `{vehicle_id}`, which an authorization context fills.
+enum ContextTemplate {
+  /// Every placeholder that some context fills.
+  private static let names = ["provider_id", "vehicle_id", "trip_id", "task_id", "tracking_id", "scope", "id"]
+
+  /// Fills the placeholders in one pass from left to right, so that an ID which looks like a placeholder is left as it is.
+  /// Other braces stay.
+  ///
+  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` when the template wants what the context has not.
+  static func fill(
+    _ template: String, _ context: AuthorizationContext, _ escape: (String) -> String
+  ) throws(TokenFailure) -> String {
+    var result = ""
+    var rest = Substring(template)
+    while let brace = rest.firstIndex(of: "{") {
+      result += rest[..<brace]
+      rest = rest[brace...]
+      if let name = names.first(where: { rest.hasPrefix("{\($0)}") }) {
+        guard let variable = context.variables.first(where: { $0.name == name }) else {
+          throw TokenFailure(
+            .missingAuthorizationContext,
+            "the token provider is set up with {\(name)}, and a token for a \(context.scope.noun) has none: it gives none for that"
+          )
+        }
+        result += escape(variable.value)
+        rest = rest.dropFirst(name.count + 2)
+      } else {
+        result.append("{")
+        rest = rest.dropFirst()
+      }
+    }
+    return result + rest
+  }
+
+  /// As it stands inside the quotes of a JSON string.
+  static func jsonEscaped(_ text: String) -> String {
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": escaped += "\\\""
+      case "\\": escaped += "\\\\"
+      case "\u{0}"..<" ":
+        let hex = String(scalar.value, radix: 16)
+        escaped += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Timekeeping
+
+/// A program that prints a token: how it is called and how its answer is read. No shell has a part in it.
+package struct TokenCommand: Equatable, Sendable {
+  /// The program's absolute path and its arguments, with placeholders as in `{vehicle_id}`.
+  package var arguments: [String]
+  package var format: TokenResponseFormat
+  /// Then it is asked to end.
+  package var deadline: Duration
+
+  /// More on its standard output is an error. Bytes.
+  package static let maximumOutputSize = TokenEndpoint.maximumResponseSize
+
+  package init(arguments: [String], format: TokenResponseFormat, deadline: Duration = .seconds(15)) {
+    self.arguments = arguments
+    self.format = format
+    self.deadline = deadline
+  }
+
+  /// One call of the program.
+  package struct Invocation: Equatable, Sendable {
+    /// With the program's path first.
+    package var arguments: [String]
+    /// Added to the environment of this process.
+    package var environment: [(name: String, value: String)]
+    package var deadline: Duration
+    package var maximumOutputSize: Int
+
+    package static func == (left: Invocation, right: Invocation) -> Bool {
+      left.arguments == right.arguments && left.deadline == right.deadline
+        && left.maximumOutputSize == right.maximumOutputSize
+        && left.environment.elementsEqual(right.environment) { $0.name == $1.name && $0.value == $1.value }
+    }
+  }
+
+  /// How a call ended.
+  package struct Outcome: Equatable, Sendable {
+    package enum Ending: Equatable, Sendable {
+      /// By itself, with this code.
+      case exited(Int32)
+      /// By this signal, which we did not send.
+      case killed(Int32)
+      /// It was ended at its deadline.
+      case timedOut
+      /// It was ended because it printed too much.
+      case tooLarge
+      /// It never ran; the text says why, as in `No such file or directory`.
+      case notStarted(String)
+    }
+
+    package var ending: Ending
+    /// What it printed.
+    package var output: [UInt8]
+    /// What it wrote on standard error: a few short lines, without what looks like a secret.
+    package private(set) var remarks: [String]
+
+    /// - Parameter errors: standard error as it came.
+    package init(_ ending: Ending, output: [UInt8] = [], errors: [UInt8] = []) {
+      self.ending = ending
+      self.output = output
+      remarks = Outcome.remarks(errors)
+    }
+
+    private static func remarks(_ bytes: [UInt8]) -> [String] {
+      // Cut only after the secrets are out, or half a secret would not look like one.
+      bytes.split(whereSeparator: { $0 == 10 || $0 == 13 }).prefix(10)
+        .map { String(decoding: $0.prefix(4096), as: UTF8.self).withoutSecrets }
+        .map { $0.count > 200 ? "\($0.prefix(200))…" : $0 }
+        .filter { $0.contains { $0 != " " } }
+    }
+  }
+
+  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext`.
+  func invocation(for context: AuthorizationContext) throws(TokenFailure) -> Invocation {
+    var filled: [String] = []
+    for argument in arguments { filled.append(try ContextTemplate.fill(argument, context) { $0 }) }
+    var environment = context.variables.filter { $0.name.hasSuffix("_id") }
+      .map { (name: $0.name.uppercased(), value: $0.value) }
+    environment.append((name: "TOKEN_SCOPE", value: context.scope.name))
+    return Invocation(
+      arguments: filled, environment: environment, deadline: deadline,
+      maximumOutputSize: TokenCommand.maximumOutputSize)
+  }
+
+  /// - Throws: `TokenFailure` that names the program.
+  func token(
+    from outcome: Outcome, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
+  ) throws(TokenFailure) -> AccessToken {
+    let program = "the token command \(arguments.first ?? "")"
+    switch outcome.ending {
+    case .exited(0): break
+    case .exited(let code):
+      throw TokenFailure(
+        .program("exit\(code)"),
+        "\(program) ended with exit code \(code)\(outcome.remarks.last.map { ": \($0)" } ?? "; it must end with 0")")
+    case .killed(let signal):
+      throw TokenFailure(.program("signal\(signal)"), "\(program) was ended by signal \(signal)")
+    case .timedOut:
+      throw TokenFailure(
+        .program("timedOut"),
+        "\(program) took longer than \(deadline.wholeSeconds) s and was ended; token.deadline can be up to 60s")
+    case .tooLarge:
+      throw TokenFailure(
+        .program("tooLarge"),
+        "\(program) printed more than \(TokenCommand.maximumOutputSize) bytes and was ended; one JSON object is expected"
+      )
+    case .notStarted(let why):
+      throw TokenFailure(
+        .program("notStarted"),
+        "\(program) cannot be run: \(why); check token.command, and that the service may execute it")
+    }
+    return try format.token(
+      from: TokenResponseFormat.Answer(body: outcome.output, party: program), for: context, at: now,
+      buildDate: buildDate)
+  }
+}

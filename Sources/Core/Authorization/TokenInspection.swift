@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+package import HTTPMessages
+package import Timekeeping
+
+/// A token held against all that Fleet Engine asks of one: for a person who wants to know why it is refused.
+///
+/// It holds what the token says, never the token or its signature.
+package struct TokenInspection: Equatable, Sendable {
+  /// Something that is wrong with the token.
+  package struct Problem: Equatable, Sendable {
+    package enum Kind: String, Sendable, CaseIterable {
+      case notJWT, headerUnreadable, unsigned, algorithm, keyIDMissing, signatureMissing
+      case audience, account
+      case issueTimeMissing, expirationMissing, lifetimeTooLong, lifetimeEmpty, notYetValid, expired
+      case authorizationMissing, claimMissing, claimMistyped, otherContext, anyContext
+    }
+
+    package let kind: Kind
+    /// What is wrong and what it should be, without a full stop.
+    package let sentence: String
+
+    /// Whether Fleet Engine refuses the token for it. What it does not is bad practice.
+    package var isFatal: Bool {
+      switch kind {
+      case .keyIDMissing, .anyContext: false
+      default: true
+      }
+    }
+  }
+
+  /// `aud` of every token for Fleet Engine.
+  package static let audience = "https://fleetengine.googleapis.com/"
+  /// The longest life that Fleet Engine allows.
+  package static let longestLife = Duration.seconds(3600)
+  /// How far in the future `iat` may lie.
+  package static let allowedSkew = Duration.seconds(600)
+
+  /// The JOSE header; nil when it cannot be read.
+  package private(set) var header: JSONValue?
+  /// The claims; nil when they cannot be read.
+  package private(set) var claims: JSONValue?
+  /// `exp` less `iat`.
+  package private(set) var lifetime: Duration?
+  /// `exp` less the time of the inspection; less than zero when it has expired. Nil when either is unknown.
+  package private(set) var remaining: Duration?
+  /// All of them, in the order of the token's parts.
+  package private(set) var problems: [Problem] = []
+
+  /// - Parameters:
+  ///   - context: whom it should be for; nil does not ask.
+  ///   - time: when it should be good; nil when no clock can be trusted, and then nothing is said of it.
+  package init(of token: Secret, for context: AuthorizationContext?, at time: Timestamp?) {
+    let parsed: JSONWebToken
+    do throws(TokenFailure) {
+      parsed = try JSONWebToken(token)
+    } catch {
+      note(.notJWT, error.message)
+      return
+    }
+    header = parsed.header
+    claims = parsed.claims
+    inspectHeader(hasSignature: parsed.hasSignature)
+    inspectParties(parsed.claims)
+    let claims = TokenClaims(parsed.claims)
+    inspectTimes(claims, at: time)
+    inspectAuthorization(claims, parsed.claims, for: context)
+  }
+
+  /// What Fleet Engine would refuse it for, in one line; nil when there is nothing.
+  package var refusal: String? {
+    let sentences = problems.filter(\.isFatal).map(\.sentence)
+    return sentences.isEmpty ? nil : sentences.joined(separator: "; ")
+  }
+
+  private mutating func note(_ kind: Problem.Kind, _ sentence: String) {
+    problems.append(Problem(kind: kind, sentence: sentence))
+  }
+
+  private mutating func inspectHeader(hasSignature: Bool) {
+    guard let header else {
+      return note(.headerUnreadable, "the header, the first part, is not a JSON object in base64url")
+    }
+    switch header.value(at: "alg")?.string {
+    case "RS256"?: break
+    case let none? where none.lowercased() == "none":
+      note(.unsigned, "the algorithm is \"none\": nobody has signed it, anybody could have made it; it must be RS256")
+    case let other?:
+      note(.algorithm, "the algorithm is \"\(other.shown)\", and Fleet Engine takes RS256 only")
+    case nil: note(.algorithm, "the header has no `alg`; it must be RS256")
+    }
+    if header.value(at: "kid")?.string?.isEmpty ?? true {
+      note(.keyIDMissing, "the header has no `kid`, the ID of the service account's key; Google finds the key by it")
+    }
+    if !hasSignature { note(.signatureMissing, "the signature, the third part, is empty") }
+  }
+
+  private mutating func inspectParties(_ claims: JSONValue) {
+    let audiences =
+      claims.value(at: "aud")?.string.map { [$0] } ?? claims.value(at: "aud")?.array?.compactMap(\.string) ?? []
+    if audiences.isEmpty {
+      note(.audience, "there is no audience (`aud`); it must be \(TokenInspection.audience)")
+    } else if !audiences.contains(TokenInspection.audience) {
+      let slash = audiences.contains("https://fleetengine.googleapis.com") ? ", with the slash at the end" : ""
+      note(
+        .audience,
+        "the audience (`aud`) is \"\((audiences.first ?? "").shown)\"; it must be \(TokenInspection.audience)\(slash)")
+    }
+    let (issuer, subject) = (claims.value(at: "iss")?.string, claims.value(at: "sub")?.string)
+    if issuer?.isEmpty ?? true || subject?.isEmpty ?? true {
+      note(.account, "`iss` and `sub` must both be the e-mail address of the service account that signs")
+    } else if issuer != subject {
+      note(
+        .account,
+        "`iss` (\((issuer ?? "").shown)) and `sub` (\((subject ?? "").shown)) differ; both must be the service account that signs"
+      )
+    }
+  }
+
+  private mutating func inspectTimes(_ claims: TokenClaims, at time: Timestamp?) {
+    if claims.issuedAt == nil { note(.issueTimeMissing, "there is no time of issue (`iat`, whole seconds since 1970)") }
+    if claims.expiresAt == nil { note(.expirationMissing, "there is no expiration (`exp`, whole seconds since 1970)") }
+    if let issued = claims.issuedAt, let expires = claims.expiresAt {
+      let life = expires - issued
+      lifetime = life
+      if life <= .zero {
+        note(.lifetimeEmpty, "it expires before it is issued (`exp` is not after `iat`)")
+      } else if life > TokenInspection.longestLife {
+        note(
+          .lifetimeTooLong,
+          "it lives for \(life.wholeSeconds) s (`exp` less `iat`); Fleet Engine takes an hour, 3600 s, at most")
+      }
+    }
+    guard let time else { return }
+    if let expires = claims.expiresAt {
+      remaining = expires - time
+      if expires <= time { note(.expired, "it expired \((time - expires).wholeSeconds) s ago") }
+    }
+    if let issued = claims.issuedAt, issued - time > TokenInspection.allowedSkew {
+      note(
+        .notYetValid,
+        "it is issued \((issued - time).wholeSeconds) s in the future; Fleet Engine lets the clock of who signs be ahead by 600 s"
+      )
+    }
+  }
+
+  private mutating func inspectAuthorization(
+    _ claims: TokenClaims, _ all: JSONValue, for context: AuthorizationContext?
+  ) {
+    guard let authorization = claims.authorization else {
+      let claim = context.map { "{\"\($0.scope.claim)\": \"\($0.scope.id)\"}" } ?? "{\"deliveryvehicleid\": \"…\"}"
+      return note(
+        .authorizationMissing,
+        all.value(at: "authorization") == nil
+          ? "there is no `authorization` claim; it must be \(claim)"
+          : "the `authorization` claim is not an object; it must be \(claim)")
+    }
+    if let tasks = authorization["taskids"], tasks.array == nil {
+      note(.claimMistyped, "`taskids` is not an array, as in [\"*\"]")
+    }
+    guard let scope = context?.scope else { return }
+    let ids = claims.ids(for: scope)
+    if ids.isEmpty {
+      let names = authorization.keys.sorted().prefix(6).map { "`\($0.shown)`" }
+      let has = names.isEmpty ? "is empty" : "has \(names.joined(separator: ", ")) only"
+      note(.claimMissing, "the `authorization` claim \(has); it must have `\(scope.claim)`: \"\(scope.id)\"")
+    } else if !ids.contains(scope.id) {
+      if ids.contains("*") {
+        note(
+          .anyContext,
+          "it is for every \(scope.noun) (\"*\"): whoever steals it from this box can act for the whole fleet; sign \"\(scope.id)\""
+        )
+      } else {
+        note(.otherContext, "it is for \(scope.noun) \"\((ids.first ?? "").shown)\", and not for \"\(scope.id)\"")
+      }
+    }
+  }
+}
+
+extension String {
+  /// Of a bearable length and on one line, for a sentence.
+  fileprivate var shown: String { String(prefix(80)).withoutSecrets }
+}

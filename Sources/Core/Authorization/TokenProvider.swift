@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package import HTTPMessages
+package import Timekeeping
+
+/// Who gives tokens, and how: what is decided here is the same for all of them.
+package enum TokenProvider: Equatable, Sendable {
+  /// A URL that is asked.
+  case http(TokenEndpoint)
+  /// A program that is run.
+  case command(TokenCommand)
+  /// A file that somebody else keeps up to date.
+  case file(TokenFile)
+
+  /// What to do for one token.
+  ///
+  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` when there is nobody to ask a token for.
+  package func request(for context: AuthorizationContext?) throws(TokenFailure) -> TokenRequest {
+    guard let context else {
+      throw TokenFailure(
+        .missingAuthorizationContext, "no vehicle to ask a token for: set vehicle.provider_id and vehicle.vehicle_id")
+    }
+    switch self {
+    case .http(let endpoint): return .http(try endpoint.request(for: context))
+    case .command(let command): return .command(try command.invocation(for: context))
+    case .file(let file): return .file(path: file.path)
+    }
+  }
+
+  /// Reads what came of a request.
+  ///
+  /// - Parameters:
+  ///   - now: when it came.
+  ///   - buildDate: a wall clock before it is not believed.
+  /// - Throws: `TokenFailure` that says what came instead of a token.
+  package func token(
+    from outcome: TokenOutcome, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
+  ) throws(TokenFailure) -> AccessToken {
+    switch (self, outcome) {
+    case (.http(let endpoint), .http(.response(let response))):
+      return try endpoint.format.token(from: response, for: context, at: now, buildDate: buildDate)
+    case (.http(let endpoint), .http(.failure(let failure))):
+      throw TokenFailure(failure, deadline: endpoint.deadline)
+    case (.command(let command), .command(let outcome)):
+      return try command.token(from: outcome, for: context, at: now, buildDate: buildDate)
+    case (.file(let file), .file(let outcome)):
+      return try file.token(from: outcome, for: context, at: now, buildDate: buildDate)
+    default:
+      throw TokenFailure(.missingData, "the answer is from another kind of token provider than was asked")
+    }
+  }
+
+  /// The longest wait after a failure. What is cheap to ask again is asked again soon; a party that answers nonsense is left
+  /// alone for longer.
+  func patience(after failure: TokenFailure) -> Duration {
+    if case .file = self { return .seconds(10) }
+    switch failure.reason {
+    case .transport: return .seconds(10)
+    case .status(let status) where status >= 500: return .seconds(60)
+    case .program: return .seconds(60)
+    default: return .seconds(300)
+    }
+  }
+}
+
+/// One request for a token, whole: what the core decides and a shell carries out.
+package enum TokenRequest: Equatable, Sendable {
+  case http(HTTPRequest)
+  case command(TokenCommand.Invocation)
+  /// Read the file at this path.
+  case file(path: String)
+
+  /// The time within which it must have ended.
+  package var deadline: Duration {
+    switch self {
+    case .http(let request): request.deadline
+    case .command(let invocation): invocation.deadline
+    case .file: .seconds(5)
+    }
+  }
+}
+
+/// How a request for a token ended.
+package enum TokenOutcome: Equatable, Sendable {
+  case http(HTTPOutcome)
+  case command(TokenCommand.Outcome)
+  case file(TokenFile.Outcome)
+
+  /// The wait that the provider itself asks for.
+  package var pushback: Duration? {
+    guard case .http(.response(let response)) = self else { return nil }
+    return response.header("retry-after").flatMap { RetryAfter.delay($0, date: response.header("date")) }
+  }
+
+  /// What a program has said beside its answer, fit for the journal.
+  package var remarks: [String] {
+    guard case .command(let outcome) = self else { return [] }
+    return outcome.remarks
+  }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Timekeeping
+
+extension TokenResponseFormat {
+  private enum End {
+    case after(Duration)
+    case at(Timestamp)
+  }
+
+  /// How long a token lives from now on, and how that is known.
+  ///
+  /// - Parameter json: what the answer tells beside the token; nil when the token stands alone.
+  func lifetime(
+    of json: JSONValue?, claims: TokenClaims, _ answer: Answer, at now: Moment, buildDate: Timestamp
+  ) throws(TokenFailure) -> (Duration, AccessToken.LifetimeSource) {
+    let whole = claims.issuedAt.flatMap { issued in claims.expiresAt.map { $0 - issued } }
+    let end = try end(of: json, claims: claims, answer)
+    let created = json.flatMap(createdAt)
+    let isClockBelieved = now.wall >= buildDate
+    let told =
+      answer.isStored
+      ? stored(end, created, whole, answer.age, wall: isClockBelieved ? now.wall : nil)
+      : fresh(end, created, answer.date, wall: isClockBelieved ? now.wall : nil)
+    switch (told, whole) {
+    case (let (lifetime, source)?, let whole?) where whole > .zero:
+      // No provider can lengthen what it has signed.
+      return (min(lifetime, whole), source)
+    case (let told?, _):
+      return told
+    case (nil, let whole?):
+      return (whole, .claims)
+    case (nil, nil):
+      throw TokenFailure(
+        .unknownLifetime,
+        "the token's lifetime is not told: no \(expirationKey.map { "`\($0)`" } ?? "`exp`") that this machine can judge without a clock, and no `iat`"
+      )
+    }
+  }
+
+  /// Of an answer that was made for the request.
+  private func fresh(
+    _ end: End?, _ created: Timestamp?, _ date: Timestamp?, wall: Timestamp?
+  ) -> (Duration, AccessToken.LifetimeSource)? {
+    switch end {
+    case nil: return nil
+    case .after(let duration): return (duration, .relative)
+    case .at(let stamp):
+      if let date { return (stamp - date, .responseDate) }
+      if let created { return (stamp - created, .creation) }
+      return wall.map { (stamp - $0, .wallClock) }
+    }
+  }
+
+  /// Of an answer that has lain in a file: by its age and by the clock, whichever promises more. Either is wrong after a step
+  /// of the clock; a token that is tried in vain costs one request, one that is not tried costs the position.
+  private func stored(
+    _ end: End?, _ created: Timestamp?, _ whole: Duration?, _ age: Duration, wall: Timestamp?
+  ) -> (Duration, AccessToken.LifetimeSource)? {
+    var byAge: (Duration, AccessToken.LifetimeSource)?
+    var byClock: (Duration, AccessToken.LifetimeSource)?
+    switch end {
+    case nil: break
+    case .after(let duration): byAge = (duration - age, .relative)
+    case .at(let stamp):
+      if let created { byAge = (stamp - created - age, .creation) }
+      byClock = wall.map { (stamp - $0, .wallClock) }
+    }
+    if byAge == nil, let whole { byAge = (whole - age, .claims) }
+    guard let byAge, let byClock else { return byAge ?? byClock }
+    return byClock.0 >= byAge.0 ? byClock : byAge
+  }
+
+  private func createdAt(_ json: JSONValue) -> Timestamp? {
+    guard let key = creationKey, let value = json.value(at: key),
+      case .at(let created)? = TokenResponseFormat.end(value, as: expiration)
+    else { return nil }
+    return created
+  }
+
+  private func end(of json: JSONValue?, claims: TokenClaims, _ answer: Answer) throws(TokenFailure) -> End? {
+    guard expiration != .jwt, let key = expirationKey, let json else { return claims.expiresAt.map { .at($0) } }
+    guard let value = json.value(at: key) else {
+      throw TokenFailure(
+        .missingField,
+        "\(answer.party) gave nothing at `\(key)`\(TokenResponseFormat.keys(of: json)): set expiration_key, or expiration_format = \"jwt\""
+      )
+    }
+    guard let end = TokenResponseFormat.end(value, as: expiration) else {
+      throw TokenFailure(
+        .unknownLifetime, "what \(answer.party) gave at `\(key)` is not of the form that expiration_format tells")
+    }
+    return end
+  }
+
+  private static func end(_ value: JSONValue, as format: Expiration) -> End? {
+    switch format {
+    case .epochSeconds:
+      return value.integer.map { .at(Timestamp(seconds: $0)) }
+    case .epochMilliseconds:
+      return value.integer.map { .at(Timestamp(milliseconds: $0)) }
+    case .relativeSeconds:
+      guard let seconds = value.integer, (0...31_536_000).contains(seconds) else { return nil }
+      return .after(.seconds(seconds))
+    case .rfc3339:
+      return value.string.flatMap { Timestamp(rfc3339: $0) }.map { .at($0) }
+    case .jwt:
+      return nil
+    case .automatic:
+      if let text = value.string, let stamp = Timestamp(rfc3339: text) { return .at(stamp) }
+      guard let number = value.integer, number >= 0 else { return nil }
+      // 10^8 seconds are three years from now or the year 1973; 10^11 seconds are the year 5138.
+      if number < 100_000_000 { return .after(.seconds(number)) }
+      return .at(number < 100_000_000_000 ? Timestamp(seconds: number) : Timestamp(milliseconds: number))
+    }
+  }
+}

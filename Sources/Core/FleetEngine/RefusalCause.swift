@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why Fleet Engine does not accept a token, as far as its answer tells: 401 and 403 alone do not tell a wrong clock from a
+/// wrong role or a wrong vehicle.
+package enum RefusalCause: String, Sendable, CaseIterable {
+  /// By Google's clock the token has expired.
+  case expired
+  /// By Google's clock the token has not been issued yet.
+  case notYetValid
+  /// `exp` is more than an hour after `iat`, or either is far from Google's clock.
+  case lifetime
+  /// There is no `authorization` claim.
+  case noAuthorization
+  /// The token is for another vehicle.
+  case otherVehicle
+  /// The service account has not the role.
+  case role
+  /// The service account, or its key, is deleted or disabled.
+  case account
+  /// The API is not enabled in the project.
+  case apiDisabled
+
+  /// Whether a clock is at fault: of the machine that signs, for it is the one that wrote `iat` and `exp`.
+  package var isTime: Bool {
+    switch self {
+    case .expired, .notYetValid, .lifetime: true
+    default: false
+    }
+  }
+
+  /// What to do, as the end of a sentence.
+  package var advice: String {
+    switch self {
+    case .expired:
+      "by Google's clock the token has expired: the provider gives old tokens, or the clock of the machine that signs them is behind"
+    case .notYetValid:
+      "by Google's clock the token is from the future: the clock of the machine that signs tokens is ahead"
+    case .lifetime:
+      "`iat` and `exp` of the token are not what Google takes: an hour apart at most, and near to now"
+    case .noAuthorization: "the backend must sign tokens with an `authorization` claim"
+    case .otherVehicle: "the token is for another vehicle: check vehicle.vehicle_id and what the provider is asked"
+    case .role:
+      "the token's service account may not do this: give it the role roles/fleetengine.deliveryUntrustedDriver in the project of vehicle.provider_id"
+    case .account:
+      "the service account or its key is deleted or disabled: the backend must sign with a key that is in force"
+    case .apiDisabled: "the API is not enabled in the project: check vehicle.provider_id, and enable Fleet Engine there"
+    }
+  }
+
+  /// By google.rpc.ErrorInfo where there is one, else by the words of the answer; nil when neither tells.
+  ///
+  /// The reasons in upper case are those of Google's `error_reason.proto` and of its service proxy; a front end that only
+  /// says "invalid authentication credentials" tells nothing.
+  init?(reason: String?, message: String?) {
+    switch reason {
+    case "ACCESS_TOKEN_EXPIRED": self = .expired
+    case "ACCESS_TOKEN_NOT_YET_VALID": self = .notYetValid
+    case "ACCESS_TOKEN_LIFETIME_TOO_LONG": self = .lifetime
+    case "IAM_PERMISSION_DENIED": self = .role
+    case "ACCOUNT_STATE_INVALID": self = .account
+    case "SERVICE_DISABLED": self = .apiDisabled
+    default:
+      guard let cause = message.flatMap(RefusalCause.init(words:)) else { return nil }
+      self = cause
+    }
+  }
+
+  private init?(words message: String) {
+    let text = message.lowercased()
+    func says(_ parts: String...) -> Bool { parts.contains { text.contains($0) } }
+    if says("short-lived token", "reasonable timeframe", "time_constraint_failure", "lives longer", "iat and exp") {
+      self = .lifetime
+    } else if says("not yet valid", "in the future", "used too early", "before issued") {
+      self = .notYetValid
+    } else if says("token expired", "token has expired", "jwt is expired", "token is expired", "expired token") {
+      self = .expired
+    } else if says("does not contain any scopes") {
+      self = .noAuthorization
+    } else if says("has not been used in project", "is disabled. enable it", "api is not enabled") {
+      self = .apiDisabled
+    } else if says("vehicle"), says("not allow access to", "does not match", "mismatch", "another vehicle") {
+      self = .otherVehicle
+    } else if says("permission '", "permission \"", "fleetengine.deliveryvehicles.", "fleetengine.vehicles.") {
+      self = .role
+    } else {
+      return nil
+    }
+  }
+}

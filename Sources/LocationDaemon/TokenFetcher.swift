@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import EventLoop
+import HelperProgram
+import HTTPClient
+import HTTPMessages
+import SerialPort
+import ServiceManager
+import Timekeeping
+
+/// Carries out the core's requests for tokens: by URL, by program, by file.
+final class TokenFetcher {
+  private let loop: EventLoop
+  private let exchanges: ExchangeTable
+  private var programs: [UInt64: HelperProgram] = [:]
+  private var reads: Set<UInt64> = []
+  private var watched: (path: String, watch: DeviceWatch)?
+
+  /// - Parameter exchanges: for requests by URL.
+  init(loop: EventLoop, exchanges: ExchangeTable) {
+    self.loop = loop
+    self.exchanges = exchanges
+  }
+
+  /// - Parameters:
+  ///   - certificateTime: when certificates are judged, if not now; see `HTTPClient`.
+  ///   - completion: called once, in a later turn, unless the request is cancelled.
+  func start(
+    _ id: UInt64, _ request: TokenRequest, certificateTime: Timestamp?, completion: @escaping (TokenOutcome) -> Void
+  ) {
+    switch request {
+    case .http(let request):
+      exchanges.start(id, request, certificateTime: certificateTime) { completion(.http($0)) }
+    case .command(let invocation):
+      programs[id] = HelperProgram(
+        loop: loop, arguments: invocation.arguments, environment: invocation.environment,
+        deadline: invocation.deadline, maximumOutputSize: invocation.maximumOutputSize
+      ) { [unowned self] result in
+        programs[id] = nil
+        completion(.command(TokenCommand.Outcome(result)))
+      }
+    case .file(let path):
+      reads.insert(id)
+      loop.defer { [weak self] in
+        guard let self, reads.remove(id) != nil else { return }
+        completion(.file(TokenFile.Outcome(reading: path, at: loop.now.wall)))
+      }
+    }
+  }
+
+  func cancel(_ id: UInt64) {
+    exchanges.cancel(id)
+    programs.removeValue(forKey: id)?.cancel()
+    reads.remove(id)
+  }
+
+  /// Watches the file of the provider, if it is one.
+  ///
+  /// - Parameter onChange: called after it was written, replaced or made readable.
+  func watch(_ provider: TokenProvider, onChange: @escaping () -> Void) {
+    guard case .file(let file) = provider else {
+      watched?.watch.close()
+      watched = nil
+      return
+    }
+    guard watched?.path != file.path else { return }
+    watched?.watch.close()
+    watched = (
+      file.path,
+      DeviceWatch(loop: loop, path: file.path, events: [.appeared, .attributes, .written], onChange: onChange)
+    )
+  }
+}
+
+extension TokenCommand.Outcome {
+  fileprivate init(_ result: HelperProgram.Result) {
+    let ending: Ending =
+      switch result.ending {
+      case .exited(let code): .exited(code)
+      case .killed(let signal): .killed(signal)
+      case .timedOut: .timedOut
+      case .tooLarge: .tooLarge
+      case .notStarted(let why): .notStarted(why)
+      }
+    self.init(ending, output: result.output, errors: result.errors)
+  }
+}
+
+extension TokenFile.Outcome {
+  fileprivate init(reading path: String, at wall: Timestamp) {
+    do {
+      let (text, modified) = try Credentials().token(inFile: path)
+      self = .text(text, age: wall - modified)
+    } catch {
+      self = .unreadable(error.message)
+    }
+  }
+}

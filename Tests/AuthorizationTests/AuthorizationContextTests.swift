@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@Suite struct AuthorizationContextTests {
+  typealias Scope = AuthorizationContext.Scope
+
+  static let scopes: [(Scope, claims: String)] = [
+    (.deliveryVehicle("truck-17"), #"{"deliveryvehicleid":"truck-17"}"#),
+    (.vehicle("cab-3"), #"{"vehicleid":"cab-3"}"#),
+    (.trip("trip-9"), #"{"tripid":"trip-9"}"#),
+    (.task("task-1"), #"{"taskid":"task-1"}"#),
+    (.task("task-2"), #"{"taskids":["task-1","task-2"]}"#),
+    (.task("task-3"), #"{"taskids":["*"]}"#),
+    (.trackingID("parcel"), #"{"trackingid":"parcel"}"#),
+    (.trackingID("parcel"), #"{"trackingid":"*"}"#),
+  ]
+
+  private func provider(_ url: String) -> TokenProvider {
+    .http(
+      TokenEndpoint(
+        urlTemplate: url, format: TokenResponseFormat(tokenKey: "token", expirationKey: nil, expiration: .jwt)))
+  }
+
+  private func answer(_ authorization: String) -> TokenOutcome {
+    let token = Fixture.token(#"{"iat":1796083200,"exp":1796083800,"authorization":\#(authorization)}"#)
+    return .http(.response(Fixture.response(#"{"token":"\#(token)"}"#)))
+  }
+
+  @Test("the same agent gets and keeps a token for every scope", arguments: scopes)
+  func everyScope(scope: Scope, claims: String) throws {
+    let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
+    var agent = TokenAgent(
+      context: context, provider: provider("https://t.test/{scope}/{id}"), buildDate: Fixture.buildDate, seed: 1)
+    let effects = agent.handle(.needed, at: Fixture.moment(0))
+    guard case .fetch(let id, .http(let request))? = effects.first else {
+      Issue.record("no fetch: \(effects)")
+      return
+    }
+    #expect(request.url == "https://t.test/\(scope.name)/\(scope.id)")
+    guard case .obtained(let token)? = agent.handle(.answered(id: id, answer(claims)), at: Fixture.moment(0)).first
+    else {
+      Issue.record("no token: \(String(describing: agent.lastFailure))")
+      return
+    }
+    #expect(token.context == context)
+    #expect(agent.token(at: .boot) == token)
+  }
+
+  @Test("a token of one scope serves no other", arguments: scopes.indices, scopes.indices)
+  func noOther(wanted: Int, given: Int) throws {
+    let (scope, claims) = (AuthorizationContextTests.scopes[wanted].0, AuthorizationContextTests.scopes[given].claims)
+    let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
+    let other = AuthorizationContextTests.scopes[given].0
+    let fits = scope == other || (scope.claim == other.claim && (claims.contains("*") || claims.contains(scope.id)))
+    let failure = Fixture.failure {
+      try TokenClaims(of: Secret(Fixture.token(#"{"authorization":\#(claims)}"#))).check(for: context)
+    }
+    #expect((failure == nil) == fits, "\(scope) with \(claims)")
+    guard let failure else { return }
+    #expect([.missingClaim, .wrongVehicle, .wrongContext].contains(failure.reason))
+    #expect(failure.message.contains(scope.id))
+  }
+
+  @Test("a change of any part of the context drops the token, and the old context's answer with it")
+  func change() throws {
+    let first = try #require(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("v")))
+    let others = [
+      AuthorizationContext(providerID: "q", scope: .deliveryVehicle("v")),
+      AuthorizationContext(providerID: "p", scope: .deliveryVehicle("w")),
+      AuthorizationContext(providerID: "p", scope: .vehicle("v")),
+      AuthorizationContext(providerID: "p", scope: .trip("v")), nil,
+    ]
+    for other in others {
+      var agent = TokenAgent(
+        context: first, provider: provider("https://t.test/{id}"), buildDate: Fixture.buildDate, seed: 1)
+      guard case .fetch(let id, _)? = agent.handle(.needed, at: Fixture.moment(0)).first else {
+        Issue.record("no fetch")
+        return
+      }
+      _ = agent.handle(.answered(id: id, answer(#"{"deliveryvehicleid":"v"}"#)), at: Fixture.moment(0))
+      #expect(agent.token(at: .boot) != nil)
+      _ = agent.handle(.configured(other, provider("https://t.test/{id}")), at: Fixture.moment(1))
+      #expect(agent.token(at: .boot + .seconds(1)) == nil)
+      // And coming back does not bring it back.
+      _ = agent.handle(.configured(first, provider("https://t.test/{id}")), at: Fixture.moment(2))
+      #expect(agent.token(at: .boot + .seconds(2)) == nil)
+    }
+  }
+
+  @Test("a provider that is set up for a vehicle is not asked about a trip: missingAuthorizationContext")
+  func template() throws {
+    let trip = try #require(AuthorizationContext(providerID: "p", scope: .trip("t")))
+    let failure = Fixture.failure { try provider("https://t.test/{vehicle_id}").request(for: trip) }
+    #expect(failure?.reason == .missingAuthorizationContext)
+    #expect(failure?.message.contains("{vehicle_id}") == true && failure?.message.contains("trip") == true)
+    #expect(AuthorizationContext(providerID: "", scope: .trip("t")) == nil)
+    #expect(AuthorizationContext(providerID: "p", scope: .trackingID("")) == nil)
+  }
+}
