@@ -147,8 +147,9 @@ package final class LocationDaemon {
   }
 
   private func show(at now: Moment) {
-    let note = now.wall < Release.buildDate ? "; this machine's clock is not set" : ""
-    status.show(agent.status(at: now.boot) + note, at: now.boot)
+    let text = agent.status(at: now.boot, wall: now.wall)
+    let isUnset = now.wall < Release.buildDate && !text.contains("this machine's clock is")
+    status.show(text + (isUnset ? "; this machine's clock is not set" : ""), at: now.boot)
   }
 
   private func perform(_ effect: VehicleAgent.Effect) {
@@ -265,7 +266,12 @@ package final class LocationDaemon {
     guard let path = ControlAnswers.socketPath else { return }
     do {
       control = try ControlServer(loop: loop, path: path) { [unowned self] question in
-        ControlAnswers.answer(question, report: { agent.report(at: loop.now.boot) }, reload: { reload() })
+        ControlAnswers.answer(
+          question,
+          report: {
+            let now = loop.now
+            return agent.report(at: now.boot, wall: now.wall)
+          }, reload: { reload() })
       }
     } catch {
       write(.settingsWarning(error.message))

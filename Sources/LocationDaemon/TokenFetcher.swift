@@ -92,7 +92,7 @@ extension TokenFile.Outcome {
       let (text, modified) = try Credentials().token(inFile: path)
       self = .text(text, age: wall - modified)
     } catch {
-      self = .unreadable(error.message)
+      self = .unreadable(reason: error.code.rawValue, error.message)
     }
   }
 }

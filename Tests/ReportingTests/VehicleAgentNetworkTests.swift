@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Authorization
 import Connectivity
 import Testing
 import Timekeeping
@@ -54,7 +55,7 @@ import Timekeeping
     _ = fixture.tell(.network(NetworkState()), at: 0)
     // At the start once is cheap.
     #expect(try fixture.drive(to: 1).brief.first == "fetch 1 https://t.test/truck-1")
-    #expect(fixture.tell(.tokenEnded(id: 1, AgentFixture.unreachable), at: 1.1).brief == [])
+    #expect(fixture.tell(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 1.1).brief == [])
     for second in 2...180 { #expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("fetch") }) }
     #expect(try fixture.drive(to: 182).brief.contains("fetch 2 https://t.test/truck-1"))
     #expect(fixture.tell(.tokenEnded(id: 2, fixture.token()), at: 182.1).brief == ["send 1 with past"])

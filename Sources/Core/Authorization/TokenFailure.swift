@@ -33,8 +33,8 @@ package struct TokenFailure: Error, Equatable, Sendable {
     case unchanged
     /// The provider's program failed: its exit code, its signal, or why it could not end well.
     case program(String)
-    /// The provider's file cannot be read.
-    case file
+    /// The provider's file cannot be read: why.
+    case file(String)
 
     /// A short name for metrics and fields, as in `wrongVehicle`.
     package var name: String {
@@ -53,7 +53,7 @@ package struct TokenFailure: Error, Equatable, Sendable {
       case .expired: "expired"
       case .unchanged: "unchanged"
       case .program(let how): how
-      case .file: "file"
+      case .file(let why): "file.\(why)"
       }
     }
   }

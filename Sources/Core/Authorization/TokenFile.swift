@@ -17,8 +17,8 @@ package struct TokenFile: Equatable, Sendable {
   package enum Outcome: Equatable, Sendable {
     /// Its text, and how long ago it was written.
     case text(Secret, age: Duration)
-    /// Why it cannot be read, with its path and what to do.
-    case unreadable(String)
+    /// Why it cannot be read: a word for metrics, and a sentence with its path and what to do.
+    case unreadable(reason: String, String)
   }
 
   /// - Throws: `TokenFailure` that names the file.
@@ -26,7 +26,7 @@ package struct TokenFile: Equatable, Sendable {
     from outcome: Outcome, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
     switch outcome {
-    case .unreadable(let why): throw TokenFailure(.file, why)
+    case .unreadable(let reason, let why): throw TokenFailure(.file(reason), why)
     case .text(let text, let age):
       let bytes = [UInt8](text.reveal().utf8)
       var answer = TokenResponseFormat.Answer(body: bytes, party: "the token file \(path)")
@@ -43,7 +43,12 @@ package struct TokenFile: Equatable, Sendable {
           token.isEmpty
             ? "\(answer.party) is empty" : "\(answer.party) holds neither one token alone nor a JSON object")
       }
-      return try format.token(Secret(String(token)), from: answer, for: context, at: now, buildDate: buildDate)
+      do throws(TokenFailure) {
+        return try format.token(Secret(String(token)), from: answer, for: context, at: now, buildDate: buildDate)
+      } catch {
+        guard error.reason == .notJWT else { throw error }
+        throw TokenFailure(.notJWT, "\(answer.party) holds no whole token: it is half-written, or no JWT")
+      }
     }
   }
 }

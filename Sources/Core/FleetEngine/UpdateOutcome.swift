@@ -14,6 +14,14 @@ package enum UpdateOutcome: Equatable, Sendable {
     }
   }
 
+  /// Whether it was Fleet Engine that answered, as far as can be told.
+  package var isFromFleetEngine: Bool {
+    switch self {
+    case .accepted: true
+    case .failed(let failure): failure.status != nil && failure.category != .untrusted
+    }
+  }
+
   // MARK: - No answer
 
   private static func failure(_ failure: TransportFailure) -> UpdateFailure {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
 
 /// How a request ended.
 package enum HTTPOutcome: Equatable, Sendable {
@@ -6,6 +7,14 @@ package enum HTTPOutcome: Equatable, Sendable {
   case response(HTTPResponse)
   /// No answer came, or none that could be read to its end.
   case failure(TransportFailure)
+}
+
+extension HTTPOutcome {
+  /// When the answer was made, by its own `Date`; nil when there is none that can be read.
+  package var date: Timestamp? {
+    guard case .response(let response) = self else { return nil }
+    return response.header("date").flatMap { Timestamp(httpDate: $0) }
+  }
 }
 
 /// A whole answer.

@@ -73,6 +73,14 @@ extension Event {
       [("FLEET_SECONDS", "\(step < .zero ? "-" : "")\(size.tenths)")])
   }
 
+  static func clockWrong(_ error: WallClockJudge.Error) -> Event {
+    Event(
+      .clockWrong, "The clock of this machine is \(error.words)",
+      [("FLEET_CLOCK_OFFSET", "\(error.offset.wholeSeconds)"), ("FLEET_CLOCK_REFERENCE", "\(error.reference)")])
+  }
+
+  static func clockRight() -> Event { Event(.clockRight, "The clock of this machine is right again") }
+
   static func firstFix(_ fix: Fix) -> Event {
     Event(.firstFix, "First fix: \(fix.summary)")
   }

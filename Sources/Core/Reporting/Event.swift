@@ -51,7 +51,7 @@ extension Event {
     case tokenObtained, tokenFailed, tokenRefused, tokenRemark
     case backfilled, backfillRefused, positionsDropped
     case backlogRestored, backlogInMemory, backlogOnDisk, storeSetAside
-    case clockUnset, clockStepped
+    case clockUnset, clockStepped, clockWrong, clockRight
     case networkLost, networkBack, networkUnwatched, resumed
 
     /// 128 bits in hexadecimal that never change: `journalctl MESSAGE_ID=…` finds the event in every release.
@@ -203,6 +203,13 @@ extension Event {
           "cde95dc5f44948e5a960ba1375cf73b4", .notice,
           "The machine was suspended and is awake again. Old connections are dropped and an update is tried at once."
         )
+      case .clockWrong:
+        (
+          "8b34eb1db6a14c1d8f6fdd9422c5bb3f", .warning,
+          "This machine's clock differs from what Fleet Engine, the token provider or the receiver tell, by half a minute or more. Tokens and waits do not depend on it; certificates and the journal's own times do."
+        )
+      case .clockRight:
+        ("893d861bdd79417699240581656eb7e8", .notice, "This machine's clock is right again.")
       }
     }
   }

@@ -68,6 +68,8 @@ package struct StatusReport: Equatable, Sendable, Encodable {
   /// For how long no token has come.
   package var tokenTroubleSince: Int64?
   package var failure: Failure?
+  /// By how much this machine's clock is ahead, when it is wrong by half a minute or more.
+  package var clockOffset: Int64?
   /// For how long there has been no network; nil when there is one, or nobody can tell.
   package var withoutNetwork: Int64?
   package var backlog: Backlog
@@ -77,10 +79,12 @@ package struct StatusReport: Equatable, Sendable, Encodable {
 }
 
 extension VehicleAgent {
-  /// - Parameter storeBytes: size of the store's files; nil where there are none.
-  package func report(at now: BootInstant, storeBytes: Int64? = nil) -> StatusReport {
+  /// - Parameters:
+  ///   - wall: this machine's clock, when it is to be judged.
+  ///   - storeBytes: size of the store's files; nil where there are none.
+  package func report(at now: BootInstant, wall: Timestamp? = nil, storeBytes: Int64? = nil) -> StatusReport {
     var report = StatusReport(
-      summary: status(at: now), isOnline: isOnline && !network.isAbsent, backlog: backlogReport(storeBytes),
+      summary: status(at: now, wall: wall), isOnline: isOnline && !network.isAbsent, backlog: backlogReport(storeBytes),
       explanation: explanation(at: now), counters: statistics.counters)
     switch source {
     case .reading(let name): report.source = name
@@ -97,6 +101,7 @@ extension VehicleAgent {
     report.token = tokens.token(at: now).map { ($0.deadline - now).wholeSeconds }
     report.tokenTrouble = tokens.lastFailure?.message
     report.tokenTroubleSince = tokens.failingSince.map { (now - $0).wholeSeconds }
+    report.clockOffset = wall.flatMap { clocks.error(at: Moment(boot: now, wall: $0)) }?.offset.wholeSeconds
     report.failure = delivery.failure.map { failure in
       StatusReport.Failure(
         category: failure.category.rawValue, message: failure.message,

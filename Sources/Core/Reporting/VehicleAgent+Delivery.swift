@@ -140,7 +140,9 @@ extension VehicleAgent {
 
   mutating func updateEnded(_ id: UInt64, _ outcome: HTTPOutcome, at now: Moment, _ effects: inout [Effect]) {
     let failingSince = delivery.failingSince
-    guard let (conclusion, changes, token) = delivery.finish(id, UpdateOutcome(outcome), at: now.boot) else { return }
+    let result = UpdateOutcome(outcome)
+    guard let (conclusion, changes, token) = delivery.finish(id, result, at: now.boot) else { return }
+    if result.isFromFleetEngine, let time = outcome.date { clocks.observe(.fleetEngine, time, at: now.boot) }
     follow(changes, at: now.boot, &effects)
     switch conclusion {
     case .accepted(let live, let sentAt, let delivered):
@@ -185,6 +187,17 @@ extension VehicleAgent {
     }
   }
 
+  mutating func tokenEnded(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment, _ effects: inout [Effect]) {
+    let changes = tokens.handle(.answered(id: id, outcome), at: now)
+    // Who has a token to give is the provider; what else answers may be a portal with a clock of its own.
+    if case .http(let answer) = outcome, let time = answer.date,
+      changes.contains(where: { if case .obtained = $0 { true } else { false } })
+    {
+      clocks.observe(.tokenProvider, time, at: now.boot)
+    }
+    apply(changes, at: now, &effects)
+  }
+
   mutating func apply(_ tokenEffects: [TokenAgent.Effect], at now: Moment, _ effects: inout [Effect]) {
     for effect in tokenEffects {
       switch effect {
@@ -206,8 +219,9 @@ extension VehicleAgent {
       case .remarked(let lines):
         for line in lines { effects.append(.event(.tokenRemark(line))) }
       case .keepsBeingRefused(let token, let retry):
+        let wall = now.wall >= configuration.filter.buildDate ? now.wall : nil
         let inspection = TokenInspection(
-          of: token.secret, for: token.context, at: now.wall >= configuration.filter.buildDate ? now.wall : nil)
+          of: token.secret, for: token.context, at: clocks.time(at: now.boot)?.0 ?? wall)
         effects.append(.event(.tokenRefused(delivery.failure, inspection.refusal, retry: retry)))
       }
     }

@@ -7,7 +7,9 @@ package import Timekeeping
 extension VehicleAgent {
   /// One line for `systemctl status`: what is wrong first, then fix, last update, token, backlog. Ages, never coordinates:
   /// every local user can read it.
-  package func status(at now: BootInstant) -> String {
+  ///
+  /// - Parameter wall: this machine's clock, when it is to be judged.
+  package func status(at now: BootInstant, wall: Timestamp? = nil) -> String {
     var parts = [headline(at: now)]
     if let sources, sources.sources.count > 1, let used = sources.used {
       let troubles = sources.troubles(before: used)
@@ -28,6 +30,9 @@ extension VehicleAgent {
     let within = delivery.backlog.thinnedWithin
     let thinning = within > 0 ? ", thinned within \(Int(within.rounded(.up))) m" : ""
     parts.append("backlog \(delivery.waiting)\(thinning)\(backlogTrouble)")
+    if let error = wall.flatMap({ clocks.error(at: Moment(boot: now, wall: $0)) }) {
+      parts.append("this machine's clock is \(error.words)")
+    }
     return parts.joined(separator: "; ")
   }
 

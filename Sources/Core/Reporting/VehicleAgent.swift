@@ -141,6 +141,7 @@ package struct VehicleAgent: Sendable {
   var wokeAt: BootInstant?
   var clockStepToldAt: BootInstant?
   var clockStepsUntold = 0
+  var clocks = WallClockJudge()
 
   /// - Parameter seed: of every jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
@@ -160,7 +161,7 @@ package struct VehicleAgent: Sendable {
     case .fix(let fix): take(fix, at: now, &effects)
     case .deadline: break
     case .updateEnded(let id, let outcome): updateEnded(id, outcome, at: now, &effects)
-    case .tokenEnded(let id, let outcome): apply(tokens.handle(.answered(id: id, outcome), at: now), at: now, &effects)
+    case .tokenEnded(let id, let outcome): tokenEnded(id, outcome, at: now, &effects)
     case .tokenRenewed: apply(tokens.handle(.renewed, at: now), at: now, &effects)
     case .network(let state): take(state, at: now, &effects)
     case .resumed(let time):
@@ -182,6 +183,7 @@ package struct VehicleAgent: Sendable {
     }
     tidy(at: now.boot, &effects)
     loseFix(at: now.boot, &effects)
+    watchClock(at: now, &effects)
     proceed(at: now, &effects)
     return effects
   }
@@ -217,12 +219,24 @@ package struct VehicleAgent: Sendable {
       }
       policy.observe(accepted, at: now.boot)
       steadyTime.observe(accepted.time, at: now.boot)
+      // A recording's times and a simulator's are nobody's clock.
+      if !configuration.filter.keepsTimes, fix.quality != .simulated {
+        clocks.observe(.gnss, accepted.time, at: now.boot)
+      }
     case .failure(let rejection):
       lastRejection = rejection
       statistics.rejected[rejection, default: 0] += 1
       if rejection != .duplicate, let (_, suppressed) = rejections.admit(rejection.rawValue, at: now.boot) {
         effects.append(.event(.fixRejected(rejection, suppressed: suppressed)))
       }
+    }
+  }
+
+  private mutating func watchClock(at now: Moment, _ effects: inout [Effect]) {
+    switch clocks.verdict(at: now) {
+    case .wrong(let error): effects.append(.event(.clockWrong(error)))
+    case .right: effects.append(.event(.clockRight()))
+    case nil: break
     }
   }
 

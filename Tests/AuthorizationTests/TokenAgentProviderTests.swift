@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import HTTPMessages
+import Testing
+import Timekeeping
+
+/// What the agent makes of providers that repeat themselves, of files that change, and of how long things have gone wrong.
+@Suite struct TokenAgentProviderTests {
+  private static let format = TokenResponseFormat(
+    tokenKey: "token", expirationKey: "seconds", expiration: .relativeSeconds)
+  private let http = TokenProvider.http(TokenEndpoint(urlTemplate: "https://t.test/{vehicle_id}", format: format))
+  private let file = TokenProvider.file(TokenFile(path: "/run/token", format: format))
+
+  private func agent(_ provider: TokenProvider) throws -> TokenAgent {
+    TokenAgent(context: try Fixture.context(), provider: provider, buildDate: Fixture.buildDate, seed: 1)
+  }
+
+  private func body(_ serial: Int, life: Int = 600) -> String {
+    #"{"token":"\#(Fixture.token(Fixture.claims(serial: serial)))","seconds":\#(life)}"#
+  }
+
+  private func answer(_ serial: Int, life: Int = 600) -> TokenOutcome {
+    .http(.response(Fixture.response(body(serial, life: life))))
+  }
+
+  private func text(_ serial: Int) -> TokenOutcome { .file(.text(Secret(body(serial)), age: .zero)) }
+
+  private func fetch(_ agent: inout TokenAgent, at second: Double) -> UInt64? {
+    for case .fetch(let id, _) in agent.handle(.needed, at: Fixture.moment(second)) { return id }
+    return nil
+  }
+
+  @Test("a provider that has no successor to give yet is asked again with patience, and the end of the token stays")
+  func sameToken() throws {
+    var agent = try agent(http)
+    let first = try #require(fetch(&agent, at: 0))
+    _ = agent.handle(.answered(id: first, answer(1)), at: Fixture.moment(0))
+    let token = try #require(agent.token(at: .boot))
+    var fetches = 0
+    // An update every five seconds in the last fifth of its life.
+    for second in stride(from: 480.0, to: 600, by: 5) {
+      guard let id = fetch(&agent, at: second) else { continue }
+      fetches += 1
+      #expect(agent.handle(.answered(id: id, answer(1)), at: Fixture.moment(second)).isEmpty)
+      #expect(agent.token(at: Fixture.moment(second).boot) == token)
+    }
+    #expect((2...12).contains(fetches))
+    #expect(agent.token(at: .boot + .seconds(600)) == nil)
+  }
+
+  @Test("the refused token again is not sent again at once, but is tried once more after a minute or more")
+  func refusedAgain() throws {
+    var agent = try agent(http)
+    let first = try #require(fetch(&agent, at: 0))
+    _ = agent.handle(.answered(id: first, answer(1)), at: Fixture.moment(0))
+    let token = try #require(agent.token(at: .boot))
+    _ = agent.handle(.refused(token), at: Fixture.moment(10))
+    let second = try #require(fetch(&agent, at: 10))
+    let effects = agent.handle(.answered(id: second, answer(1)), at: Fixture.moment(10))
+    guard case .failed(let failure, let retry)? = effects.first else {
+      Issue.record("taken: \(effects)")
+      return
+    }
+    #expect(failure.reason == .unchanged)
+    #expect(retry >= .seconds(60) && retry <= .seconds(120))
+    #expect(fetch(&agent, at: 69) == nil)
+    let later = 10 + retry.inSeconds + 0.01
+    let third = try #require(fetch(&agent, at: later))
+    guard case .obtained? = agent.handle(.answered(id: third, answer(1)), at: Fixture.moment(later)).first else {
+      Issue.record("never tried again")
+      return
+    }
+    // A rotated key: the next token is another, and goes at once.
+    let again = try #require(agent.token(at: Fixture.moment(later).boot))
+    _ = agent.handle(.refused(again), at: Fixture.moment(later + 1))
+    #expect(agent.token(at: Fixture.moment(later + 1).boot) == nil)
+  }
+
+  @Test("a rotated key costs one refresh, without a wait")
+  func rotated() throws {
+    var agent = try agent(http)
+    let first = try #require(fetch(&agent, at: 0))
+    _ = agent.handle(.answered(id: first, answer(1)), at: Fixture.moment(0))
+    let token = try #require(agent.token(at: .boot))
+    #expect(agent.handle(.refused(token), at: Fixture.moment(10)).isEmpty)
+    let second = try #require(fetch(&agent, at: 10))
+    _ = agent.handle(.answered(id: second, answer(2)), at: Fixture.moment(10))
+    #expect(agent.token(at: .boot + .seconds(10)) != nil)
+    _ = agent.handle(.accepted, at: Fixture.moment(11))
+    #expect(agent.lastFailure == nil && agent.failingSince == nil)
+  }
+
+  @Test("a file that changes is read at once, also while the token in hand is good")
+  func renewed() throws {
+    var agent = try agent(file)
+    let first = try #require(fetch(&agent, at: 0))
+    _ = agent.handle(.answered(id: first, text(1)), at: Fixture.moment(0))
+    #expect(fetch(&agent, at: 20) == nil)
+    guard case .fetch(let id, let request)? = agent.handle(.renewed, at: Fixture.moment(30)).first else {
+      Issue.record("not read")
+      return
+    }
+    #expect(request == .file(path: "/run/token"))
+    guard case .obtained? = agent.handle(.answered(id: id, text(2)), at: Fixture.moment(30)).first else {
+      Issue.record("not taken")
+      return
+    }
+    #expect(agent.token(at: .boot + .seconds(629)) != nil)
+  }
+
+  @Test("a half-written file is read again when it is written whole, not when a wait is over")
+  func halfWritten() throws {
+    var agent = try agent(file)
+    var id = try #require(fetch(&agent, at: 0))
+    for second in [0.0, 20, 40] {
+      _ = agent.handle(.answered(id: id, .file(.text(Secret(#"{"tok"#), age: .zero))), at: Fixture.moment(second))
+      #expect(agent.lastFailure?.reason == .notJSON)
+      // By itself it is tried again within ten seconds.
+      #expect(try #require(agent.nextDeadline(at: Fixture.moment(second).boot)) <= Fixture.moment(second + 10).boot)
+      guard case .fetch(let next, _)? = agent.handle(.renewed, at: Fixture.moment(second + 2)).first else {
+        Issue.record("not read at \(second)")
+        return
+      }
+      id = next
+    }
+    _ = agent.handle(.answered(id: id, text(1)), at: Fixture.moment(43))
+    #expect(agent.token(at: .boot + .seconds(43)) != nil && agent.failingSince == nil)
+  }
+
+  @Test("a file that changes a thousand times a second is read once in a while")
+  func restless() throws {
+    var agent = try agent(file)
+    var reads = 0
+    for step in 0..<60_000 {
+      let moment = Fixture.moment(Double(step) / 1000)
+      for case .fetch(let id, _) in agent.handle(.renewed, at: moment) {
+        reads += 1
+        _ = agent.handle(.answered(id: id, text(step)), at: moment)
+      }
+    }
+    #expect((2...13).contains(reads))
+    // And the last change is not forgotten.
+    #expect(fetch(&agent, at: 120) != nil)
+  }
+
+  @Test("a change does not lift the wait that repeated refusals impose")
+  func damped() throws {
+    var agent = try agent(file)
+    for (serial, second) in [(1, 0.0), (2, 5)] {
+      let id = try #require(fetch(&agent, at: second))
+      _ = agent.handle(.answered(id: id, text(serial)), at: Fixture.moment(second))
+      let token = try #require(agent.token(at: Fixture.moment(second).boot))
+      _ = agent.handle(.refused(token), at: Fixture.moment(second + 1))
+    }
+    #expect(agent.handle(.renewed, at: Fixture.moment(20)).isEmpty)
+    #expect(fetch(&agent, at: 65) == nil)
+  }
+
+  @Test("since when it goes wrong is the first failure, and forgotten with the first token")
+  func failingSince() throws {
+    var agent = try agent(http)
+    for second in [3.0, 60, 120] {
+      let id = try #require(fetch(&agent, at: second))
+      _ = agent.handle(
+        .answered(id: id, .http(.failure(TransportFailure(.unreachable, "x")))), at: Fixture.moment(second))
+      #expect(agent.failingSince == Fixture.moment(3).boot)
+    }
+    let id = try #require(fetch(&agent, at: 200))
+    _ = agent.handle(.answered(id: id, answer(1)), at: Fixture.moment(200))
+    #expect(agent.failingSince == nil)
+  }
+}

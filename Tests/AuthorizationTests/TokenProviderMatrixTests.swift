@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import HTTPMessages
+import Testing
+import Timekeeping
+
+/// Every provider with every form of the expiration and every failure.
+@Suite struct TokenProviderMatrixTests {
+  enum Kind: String, CaseIterable { case http, command, file }
+
+  struct Form: CustomTestStringConvertible {
+    var expiration: TokenResponseFormat.Expiration
+    /// As JSON; an hour after `Fixture.wall`.
+    var value: String
+    var testDescription: String { "\(expiration) \(value)" }
+  }
+
+  static let forms = [
+    Form(expiration: .epochSeconds, value: "1796086800"), Form(expiration: .epochSeconds, value: "\"1796086800\""),
+    Form(expiration: .epochMilliseconds, value: "1796086800000"), Form(expiration: .relativeSeconds, value: "3600"),
+    Form(expiration: .rfc3339, value: "\"2026-12-01T01:00:00Z\""), Form(expiration: .jwt, value: "null"),
+    Form(expiration: .automatic, value: "1796086800"), Form(expiration: .automatic, value: "1796086800000"),
+    Form(expiration: .automatic, value: "3600"), Form(expiration: .automatic, value: "\"2026-12-01T01:00:00Z\""),
+  ]
+
+  static let token = Fixture.token(Fixture.claims(iat: 1_796_083_200, exp: 1_796_086_800))
+
+  private func provider(_ kind: Kind, _ form: Form) -> TokenProvider {
+    let format = TokenResponseFormat(
+      tokenKey: "data.token", expirationKey: form.expiration == .jwt ? nil : "end", expiration: form.expiration)
+    switch kind {
+    case .http: return .http(TokenEndpoint(urlTemplate: "https://t.test/{vehicle_id}", format: format))
+    case .command: return .command(TokenCommand(arguments: ["/bin/get-token", "{vehicle_id}"], format: format))
+    case .file: return .file(TokenFile(path: "/run/token", format: format))
+    }
+  }
+
+  private func outcome(_ kind: Kind, _ body: String, age: Duration = .zero) -> TokenOutcome {
+    switch kind {
+    case .http: .http(.response(Fixture.response(body, headers: [("Date", Fixture.date)])))
+    case .command: .command(TokenCommand.Outcome(.exited(0), output: [UInt8](body.utf8)))
+    case .file: .file(.text(Secret(body), age: age))
+    }
+  }
+
+  private func read(
+    _ kind: Kind, _ form: Form, _ outcome: TokenOutcome, wall: Timestamp = Fixture.wall
+  ) throws -> AccessToken {
+    try provider(kind, form).token(
+      from: outcome, for: Fixture.context(), at: Fixture.moment(100, wall: wall), buildDate: Fixture.buildDate)
+  }
+
+  private func body(_ token: String, _ value: String) -> String {
+    #"{"data":{"token":"\#(token)"},"end":\#(value),"more":[1,{"a":null}]}"#
+  }
+
+  @Test("every provider with every form gives the same end", arguments: Kind.allCases, forms)
+  func formats(kind: Kind, form: Form) throws {
+    let token = try read(kind, form, outcome(kind, body(TokenProviderMatrixTests.token, form.value)))
+    #expect(token.deadline == .boot + .seconds(3700))
+    #expect(token.secret.reveal() == TokenProviderMatrixTests.token)
+  }
+
+  @Test("and the same with the clock in 1970 and in 2038", arguments: Kind.allCases, forms)
+  func wrongClock(kind: Kind, form: Form) throws {
+    for wall in [Timestamp(seconds: 7), Timestamp(seconds: 2_147_483_648)] {
+      // Without a date and with a clock past the build, the clock is all there is to judge by; the claims bound it.
+      if kind == .command, wall > Fixture.wall, form.expiration != .relativeSeconds, form.value != "3600" { continue }
+      let token = try read(kind, form, outcome(kind, body(TokenProviderMatrixTests.token, form.value)), wall: wall)
+      #expect(token.deadline == .boot + .seconds(3700), "\(wall.rfc3339)")
+    }
+  }
+
+  struct Failure: CustomTestStringConvertible {
+    var testDescription: String
+    var form: Form
+    var body: String
+    var reason: TokenFailure.Reason
+  }
+
+  static let failures: [Failure] = forms.flatMap { form in
+    func body(_ token: String, _ end: String) -> String { #"{"data":{"token":\#(token)},"end":\#(end)}"# }
+    let good = "\"\(token)\""
+    let old = Fixture.token(Fixture.claims(iat: 1_796_070_000, exp: 1_796_073_600))
+    let ended: String =
+      switch form.expiration {
+      case .epochSeconds: "1796073600"
+      case .epochMilliseconds: "1796073600000"
+      case .relativeSeconds: "0"
+      case .rfc3339: "\"2026-11-30T21:20:00Z\""
+      case .jwt: "null"
+      case .automatic: "1796073600"
+      }
+    var failures = [
+      ("nothing", "", TokenFailure.Reason.missingData), ("blanks", " \n", .missingData),
+      ("a list", "[]", .notJSON), ("no token", #"{"end":1}"#, .missingField),
+      ("null", body("null", form.value), .missingField),
+      ("a number", body("5", form.value), .missingField), ("an empty token", body("\"\"", form.value), .missingField),
+      ("no JWT", body("\"opaque\"", form.value), .notJWT),
+      (
+        "another vehicle's", body("\"\(Fixture.token(Fixture.claims(vehicle: "truck-18")))\"", form.value),
+        .wrongVehicle
+      ),
+      ("no claim", body("\"\(Fixture.token("{}"))\"", form.value), .missingClaim),
+      ("expired", body("\"\(old)\"", ended), .expired),
+      ("half of it", String(body(good, form.value).dropLast(8)), .notJSON),
+    ]
+    if form.expiration != .jwt {
+      failures += [
+        ("no end", body(good, "null"), .missingField), ("a strange end", body(good, "\"soon\""), .unknownLifetime),
+        ("a list for an end", body(good, "[1]"), .unknownLifetime),
+      ]
+    }
+    return failures.map {
+      Failure(testDescription: "\($0.0), \(form.testDescription)", form: form, body: $0.1, reason: $0.2)
+    }
+  }
+
+  @Test(
+    "every provider with every form and every failure names it, and never the token", arguments: Kind.allCases, failures
+  )
+  func failing(kind: Kind, failure: Failure) throws {
+    // A file that has just been written gets the benefit of the doubt.
+    let age = failure.reason == .expired ? Duration.seconds(13_200) : .zero
+    let result = Fixture.failure { try read(kind, failure.form, outcome(kind, failure.body, age: age)) }
+    // What begins otherwise is taken for a token that stands alone.
+    let isLone = kind == .file && failure.body.first.map { $0 != "{" && $0 != " " } ?? false
+    #expect(result?.reason == (isLone ? .notJWT : failure.reason))
+    let message = result?.message ?? ""
+    #expect(message.count > 20 && message.count < 400)
+    for part in TokenProviderMatrixTests.token.split(separator: ".") where part.count > 4 {
+      #expect(!message.contains(part))
+    }
+  }
+
+  @Test(
+    "an answer of another provider than was asked is no token", arguments: Kind.allCases, Kind.allCases)
+  func mixedUp(asked: Kind, answered: Kind) throws {
+    let form = TokenProviderMatrixTests.forms[0]
+    let answer = outcome(answered, body(TokenProviderMatrixTests.token, form.value))
+    #expect((Fixture.failure { try read(asked, form, answer) } == nil) == (asked == answered))
+  }
+
+  // MARK: - Each its own
+
+  @Test("no answer at all is told apart from half an answer", arguments: TransportFailure.Kind.allCases)
+  func transport(kind: TransportFailure.Kind) throws {
+    let failure = Fixture.failure {
+      try read(.http, TokenProviderMatrixTests.forms[0], .http(.failure(TransportFailure(kind, "as told"))))
+    }
+    #expect(failure?.reason == .transport(kind))
+    #expect(failure?.message.hasSuffix(": as told") == true)
+    #expect(failure?.message.contains("cannot be reached") == [.unresolved, .unreachable].contains(kind))
+  }
+
+  @Test(
+    "a redirect is a status like another, and its target is not told",
+    arguments: [301, 302, 307, 308, 401, 403, 404, 429, 500, 503])
+  func status(status: Int) throws {
+    let response = Fixture.response(
+      TokenProviderMatrixTests.token, status: status,
+      headers: [("Location", "https://evil.test/?t=\(TokenProviderMatrixTests.token)")])
+    let failure = Fixture.failure {
+      try read(.http, TokenProviderMatrixTests.forms[0], .http(.response(response)))
+    }
+    #expect(failure?.reason == .status(status))
+    #expect(failure?.message.contains("evil") == false && failure?.message.contains("eyJ") == false)
+  }
+
+  @Test(
+    "a program that fails is named, with what it said last",
+    arguments: [
+      (.exited(1), "exit1", "exit code 1: No route, says the helper"), (.killed(11), "signal11", "signal 11"),
+      (.timedOut, "timedOut", "longer than 15 s"), (.tooLarge, "tooLarge", "65536 bytes"),
+      (.notStarted("No such file or directory"), "notStarted", "No such file or directory"),
+    ] as [(TokenCommand.Outcome.Ending, String, String)])
+  func program(ending: TokenCommand.Outcome.Ending, name: String, words: String) throws {
+    let outcome = TokenCommand.Outcome(
+      ending, output: [UInt8](body(TokenProviderMatrixTests.token, "1").utf8),
+      errors: [UInt8]("trying \(TokenProviderMatrixTests.token)\n\nNo route, says the helper\n".utf8))
+    #expect(outcome.remarks == ["trying e30.<redacted>.c2ln", "No route, says the helper"])
+    let failure = Fixture.failure { try read(.command, TokenProviderMatrixTests.forms[0], .command(outcome)) }
+    #expect(failure?.reason.name == name)
+    #expect(failure?.message.contains("/bin/get-token") == true && failure?.message.contains(words) == true)
+  }
+
+  @Test("what a program says is bounded, in lines and in length")
+  func remarks() {
+    let outcome = TokenCommand.Outcome(
+      .exited(0), errors: [UInt8]((0..<1000).map { "\($0) \(String(repeating: "a b", count: 200))\n" }.joined().utf8))
+    #expect(outcome.remarks.count == 10)
+    #expect(outcome.remarks.allSatisfy { $0.count <= 201 })
+    #expect(TokenCommand.Outcome(.exited(0), errors: [0xFF, 0xFE, 10]).remarks.count == 1)
+  }
+
+  @Test("a file may hold the token alone, with or without a line break", arguments: ["", "\n", "\r\n", "  \n\n"])
+  func lone(end: String) throws {
+    let form = TokenProviderMatrixTests.forms[0]
+    let token = try read(.file, form, .file(.text(Secret(TokenProviderMatrixTests.token + end), age: .zero)))
+    #expect(token.secret.reveal() == TokenProviderMatrixTests.token)
+    #expect(token.deadline == .boot + .seconds(3700))
+    let two = TokenProviderMatrixTests.token + "\n" + TokenProviderMatrixTests.token
+    #expect(Fixture.failure { try read(.file, form, .file(.text(Secret(two), age: .zero))) }?.reason == .notJWT)
+  }
+
+  @Test(
+    "what has lain in a file for a while has lived for as long, by its age or by the clock, whichever promises more")
+  func age() throws {
+    let answer = body(TokenProviderMatrixTests.token, "3600")
+    let form = Form(expiration: .relativeSeconds, value: "3600")
+    func left(_ age: Int64, _ wall: Timestamp, _ form: Form) throws -> Duration {
+      let text = form.expiration == .relativeSeconds ? answer : TokenProviderMatrixTests.token
+      let token = try read(.file, form, .file(.text(Secret(text), age: .seconds(age))), wall: wall)
+      return token.deadline - token.receivedAt
+    }
+    #expect(try left(600, Timestamp(seconds: 5), form) == .seconds(3000))
+    // By the claims, and a clock that is right.
+    let lone = TokenProviderMatrixTests.forms[5]
+    #expect(try left(600, Fixture.wall + .seconds(600), lone) == .seconds(3000))
+    // The clock was set after the file was written: it looks older than it is.
+    #expect(try left(9_999_999, Fixture.wall + .seconds(600), lone) == .seconds(3000))
+    // The clock is days ahead, and so is the time at which the file was written.
+    #expect(try left(600, Fixture.wall + .seconds(400_000), lone) == .seconds(3000))
+    // Written before the clock was lost: nothing is known of its age, and it is tried.
+    #expect(try left(-50, Timestamp(seconds: 5), lone) == .seconds(3600))
+    #expect(Fixture.failure { try left(4000, Fixture.wall + .seconds(4000), lone) }?.reason == .expired)
+  }
+}

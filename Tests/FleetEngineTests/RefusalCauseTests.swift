@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import HTTPMessages
+import Testing
+
+@Suite struct RefusalCauseTests {
+  private func refusal(_ http: Int, _ status: String, _ message: String, reason: String? = nil) -> UpdateFailure? {
+    let details =
+      reason.map {
+        #","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"\#($0)","domain":"googleapis.com"}]"#
+      } ?? ""
+    let body = #"{"error":{"code":\#(http),"status":"\#(status)","message":"\#(message)"\#(details)}}"#
+    let response = HTTPResponse(status: http, body: [UInt8](body.utf8))
+    guard case .failed(let failure) = UpdateOutcome(.response(response)) else { return nil }
+    return failure
+  }
+
+  private static let vague =
+    "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential."
+
+  @Test(
+    "a refusal for the token's times is the clock's, whether the reason or the words tell",
+    arguments: [
+      (vague, "ACCESS_TOKEN_EXPIRED", .expired), ("JWT validation failed: TIME_CONSTRAINT_FAILURE", nil, .lifetime),
+      (
+        "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. Check your iat and exp values in the JWT claim.",
+        nil, .lifetime
+      ),
+      ("Jwt is expired", nil, .expired), ("The token expired 61 s ago.", "ACCESS_TOKEN_EXPIRED", .expired),
+      ("Jwt not yet valid", nil, .notYetValid), ("The token is issued 1800 s in the future.", nil, .notYetValid),
+      ("The token lives longer than an hour.", nil, .lifetime),
+    ] as [(String, String?, RefusalCause)])
+  func times(message: String, reason: String?, cause: RefusalCause) throws {
+    let failure = try #require(refusal(401, "UNAUTHENTICATED", message, reason: reason))
+    #expect(failure.category == .clock)
+    #expect(failure.cause == cause)
+    #expect(failure.refusesToken && failure.isAnswered)
+  }
+
+  @Test(
+    "a wrong role, a wrong vehicle and the rest are told apart, and stay what their status says",
+    arguments: [
+      ("Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource", "IAM_PERMISSION_DENIED", .role),
+      ("Permission 'fleetengine.deliveryvehicles.updateLocation' denied", nil, .role),
+      ("The token does not allow access to this delivery vehicle.", nil, .otherVehicle),
+      ("JWT does not contain any scopes.", nil, .noAuthorization),
+      (
+        "Local Rides and Deliveries API has not been used in project 1 before or it is disabled. Enable it",
+        "SERVICE_DISABLED", .apiDisabled
+      ),
+      ("The caller does not have permission", nil, nil),
+    ] as [(String, String?, RefusalCause?)])
+  func rights(message: String, reason: String?, cause: RefusalCause?) throws {
+    let failure = try #require(refusal(403, "PERMISSION_DENIED", message, reason: reason))
+    #expect(failure.category == .denied)
+    #expect(failure.cause == cause)
+    #expect(failure.refusesToken)
+  }
+
+  @Test("words about credentials alone tell nothing of a clock")
+  func vagueWords() throws {
+    let failure = try #require(refusal(401, "UNAUTHENTICATED", RefusalCauseTests.vague))
+    #expect(failure.category == .unauthenticated)
+    #expect(failure.cause == nil)
+  }
+
+  @Test("words of time in answers that are not about the token change nothing")
+  func otherStatus() throws {
+    let failure = try #require(
+      refusal(400, "INVALID_ARGUMENT", "update_time is in the future", reason: "ACCESS_TOKEN_EXPIRED"))
+    #expect(failure.category == .rejected)
+    #expect(failure.cause == nil && !failure.refusesToken)
+  }
+
+  @Test("a certificate that is not valid yet is no refusal of a token")
+  func certificate() {
+    guard case .failed(let failure) = UpdateOutcome(.failure(TransportFailure(.certificateNotYetValid, "x"))) else {
+      return
+    }
+    #expect(failure.category == .clock)
+    #expect(!failure.refusesToken && !failure.isAnswered)
+  }
+
+  @Test("a token that the server quotes is not told on")
+  func quoted() throws {
+    let failure = try #require(
+      refusal(401, "UNAUTHENTICATED", "bad token eyJhbGciOiJSUzI1NiJ9.eyJpYXQiOjF9.AbC123AbC123AbC123AbC123"))
+    #expect(failure.message == "UNAUTHENTICATED: bad token <redacted>.<redacted>.<redacted>")
+  }
+
+  @Test("each cause has advice of its own")
+  func advice() {
+    #expect(Set(RefusalCause.allCases.map(\.advice)).count == RefusalCause.allCases.count)
+  }
+}
