@@ -176,6 +176,8 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzSettings", ["Timekeeping", "Configuration"]),
     ("FuzzGPX", ["Positioning", "RouteFile"]),
     ("FuzzGeoJSON", ["Timekeeping", "Positioning", "RouteFile"]),
+    ("FuzzTokenResponse", ["Timekeeping", "HTTPMessages", "Authorization"]),
+    ("FuzzJWT", ["Timekeeping", "HTTPMessages", "Authorization"]),
   ].map { name, dependencies in
     .executableTarget(
       name: name, dependencies: dependencies, path: "Fuzz/\(name)",

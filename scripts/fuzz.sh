@@ -6,9 +6,11 @@ cd "$(dirname "$0")/.."
 
 seconds=$1
 shift
-declare -A seeds=([FuzzNMEA]=nmea [FuzzGPSD]=gpsd [FuzzSettings]=settings [FuzzGPX]=gpx [FuzzGeoJSON]=geojson [FuzzNetlink]=netlink)
+declare -A seeds=([FuzzNMEA]=nmea [FuzzGPSD]=gpsd [FuzzSettings]=settings [FuzzGPX]=gpx [FuzzGeoJSON]=geojson
+  [FuzzNetlink]=netlink [FuzzTokenResponse]=token-response [FuzzJWT]=jwt)
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(FuzzNMEA FuzzGPSD FuzzSettings FuzzGPX FuzzGeoJSON FuzzNetlink)
+[ ${#targets[@]} -gt 0 ] ||
+  targets=(FuzzNMEA FuzzGPSD FuzzSettings FuzzGPX FuzzGeoJSON FuzzNetlink FuzzTokenResponse FuzzJWT)
 
 export FUZZ=1 SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0
 for target in "${targets[@]}"; do

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Feeds the reading and the inspection of a JWT with what libFuzzer makes up: as the whole token, and as header and claims
+// that are put into base64 first, for hardly any input is that by itself. Nothing that is said may hold a long part of it.
+//
+//   scripts/fuzz.sh 60 FuzzJWT
+import Authorization
+import HTTPMessages
+import Timekeeping
+
+@_cdecl("LLVMFuzzerTestOneInput")
+func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  let input = Array(UnsafeBufferPointer(start: start, count: count))
+  inspect(String(decoding: input, as: UTF8.self))
+  let parts = input.split(separator: 10, maxSplits: 1, omittingEmptySubsequences: false)
+  let header = parts.count > 1 ? Array(parts[0]) : Array(#"{"alg":"RS256"}"#.utf8)
+  inspect("\(base64URL(header)).\(base64URL(Array(parts.last ?? []))).c2ln")
+  _ = String(decoding: input, as: UTF8.self).withoutSecrets
+  return 0
+}
+
+private func inspect(_ text: String) {
+  let secret = Secret(text)
+  for scope: AuthorizationContext.Scope in [
+    .deliveryVehicle("v"), .vehicle("v"), .trip("v"), .task("v"), .trackingID("v"),
+  ] {
+    guard let context = AuthorizationContext(providerID: "p", scope: scope) else { return }
+    var isFor: Bool?
+    do throws(TokenFailure) {
+      let claims = try TokenClaims(of: secret)
+      isFor = true
+      try claims.check(for: context)
+    } catch {
+      isFor = isFor.map { _ in false }
+      precondition(!error.message.utf8.contains(10))
+    }
+    let inspection = TokenInspection(of: secret, for: context, at: Timestamp(seconds: 1_796_083_200))
+    precondition((isFor == nil) == (inspection.claims == nil), "the two readings differ")
+    let kinds = inspection.problems.map(\.kind)
+    let isOther = kinds.contains { [.authorizationMissing, .claimMissing, .otherContext].contains($0) }
+    if let isFor { precondition(isFor != isOther, "checked and inspected differently: \(kinds)") }
+    for problem in inspection.problems {
+      precondition(!problem.sentence.isEmpty && !problem.sentence.utf8.contains(10) && problem.sentence.count < 1500)
+    }
+  }
+}
+
+private func base64URL(_ bytes: [UInt8]) -> String {
+  let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+  var text: [UInt8] = []
+  var (bits, count) = (0, 0)
+  for byte in bytes {
+    bits = (bits << 8 | Int(byte)) & 0xFFFF
+    count += 8
+    while count >= 6 {
+      count -= 6
+      text.append(alphabet[bits >> count & 63])
+    }
+  }
+  if count > 0 { text.append(alphabet[bits << (6 - count) & 63]) }
+  return String(decoding: text, as: UTF8.self)
+}
