@@ -291,6 +291,7 @@ package final class LocationDaemon {
   }
 
   private func finish(_ undelivered: Int) {
+    tokens.endPrograms()
     write(.stopped(undelivered: undelivered))
     // Who asks for the end has had what could be done; a recording that was not delivered has failed.
     loop.exit(undelivered == 0 || isAskedToStop ? ExitCode.done : ExitCode.undelivered)

@@ -54,6 +54,12 @@ final class TokenFetcher {
     reads.remove(id)
   }
 
+  /// Ends every program that runs: nobody is to outlive the daemon.
+  func endPrograms() {
+    for program in programs.values { program.cancel() }
+    programs = [:]
+  }
+
   /// Watches the file of the provider, if it is one.
   ///
   /// - Parameter onChange: called after it was written, replaced or made readable.

@@ -41,6 +41,40 @@ import Testing
     #expect(bench.emulator?.updates.isEmpty == true)
   }
 
+  @Test(
+    "a provider that wants a certificate of the box gets it, and without one the box gets no token",
+    arguments: [true, false])
+  func clientCertificate(isShown: Bool) throws {
+    let bench = try TestBench()
+    let (certificate, key) = (bench.directory("box.pem"), bench.directory("box.key"))
+    let openssl = try ChildProcess(
+      "/usr/bin/openssl",
+      [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2", "-subj",
+        "/CN=box", "-keyout", key, "-out", certificate,
+      ])
+    #expect(try openssl.finish() == 0)
+    let receiver = try bench.receiver()
+    let front = try TLSFront(
+      .good, before: try #require(bench.emulator).port,
+      options: "--verify-client --verify-client-cacert=\(certificate)")
+    bench.settings["token.url"] = "\"https://localhost:\(front.port)/token/delivery_driver/{vehicle_id}\""
+    bench.settings["token.ca_file"] = "\"\(front.authority)\""
+    if isShown {
+      bench.settings["token.client_certificate"] = "\"\(certificate)\""
+      bench.settings["token.client_key"] = "\"\(key)\""
+    }
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    if isShown {
+      try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    } else {
+      try bench.wait("the status says so") { daemon.statuses.contains { $0.hasPrefix("No token for ") } }
+      #expect(bench.emulator?.updates.isEmpty == true)
+    }
+  }
+
   @Test("a provider whose certificate is unknown gets no request, and is named")
   func provider() throws {
     let bench = try TestBench()
@@ -52,7 +86,7 @@ import Testing
     var drive = Drive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
-      daemon.statuses.contains { $0.hasPrefix("No token: ") && $0.contains("localhost:\(front.port)") }
+      daemon.statuses.contains { $0.hasPrefix("No token for ") && $0.contains("localhost:\(front.port)") }
     }
   }
 }

@@ -16,8 +16,8 @@ import Testing
     Case(testDescription: "a web page", fault: #""body": "html""#, says: "web page"),
     Case(testDescription: "nothing", fault: #""body": "empty""#, says: "empty body"),
     Case(testDescription: "no JSON", fault: #""body": "not-json""#, says: "not a JSON object"),
-    Case(testDescription: "half an answer", fault: #""body": "truncated""#, says: "cannot be reached"),
-    Case(testDescription: "200 MB", fault: #""body": "huge""#, says: "cannot be reached"),
+    Case(testDescription: "half an answer", fault: #""body": "truncated""#, says: "answer broke off"),
+    Case(testDescription: "200 MB", fault: #""body": "huge""#, says: "longer than the 65536 bytes"),
     Case(testDescription: "an expired token", fault: #""token": "expired""#, says: "expired"),
     Case(testDescription: "another vehicle's token", fault: #""token": "wrong-vehicle""#, says: "another-truck-17"),
     Case(testDescription: "a token without the claim", fault: #""token": "no-claim""#, says: "authorization"),
@@ -25,7 +25,8 @@ import Testing
     Case(testDescription: "401", fault: #""status": 401"#, says: "401"),
     Case(testDescription: "404", fault: #""status": 404"#, says: "404"),
     Case(testDescription: "503", fault: #""status": 503"#, says: "503"),
-    Case(testDescription: "silence beyond the deadline", fault: #""delay_ms": 5000"#, says: "imed out"),
+    Case(
+      testDescription: "silence beyond the deadline", fault: #""delay_ms": 5000"#, says: "did not answer within 1 s"),
   ]
 
   @Test(
@@ -40,7 +41,7 @@ import Testing
     var drive = Drive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
-      daemon.statuses.contains { $0.hasPrefix("No token: ") && $0.contains(example.says) }
+      daemon.statuses.contains { $0.hasPrefix("No token for ") && $0.contains(example.says) }
     }
     #expect(daemon.log.contains { $0.contains("warning: No token: ") && $0.contains(example.says) })
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
@@ -57,7 +58,7 @@ import Testing
     var drive = Drive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
-      daemon.statuses.contains { $0.hasPrefix("No token: ") && $0.contains("127.0.0.1:\(port)") }
+      daemon.statuses.contains { $0.hasPrefix("No token for ") && $0.contains("127.0.0.1:\(port)") }
     }
     let tokens = try Loopback.request(
       "GET", "/token/delivery_driver/truck-17", port: try #require(bench.emulator).port)

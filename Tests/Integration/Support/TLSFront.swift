@@ -28,12 +28,14 @@ final class TLSFront {
     return path
   }
 
-  init(_ certificate: Certificate, before port: UInt16) throws {
+  /// - Parameter options: of nghttpx.
+  init(_ certificate: Certificate, before port: UInt16, options: String = "") throws {
     let directory = try TLSFront.certificates.get()
     authority = "\(directory)/ca.crt"
     self.port = try Loopback.freePort()
     process = try ChildProcess(
-      "/bin/sh", [TLSFront.script, "serve", directory, certificate.rawValue, "\(self.port)", "\(port)"])
+      "/bin/sh", [TLSFront.script, "serve", directory, certificate.rawValue, "\(self.port)", "\(port)"],
+      environment: ["NGHTTPX_OPTIONS": options])
     try wait(for: "the TLS front listens", within: .seconds(20), reading: process.sources) { [process] in
       if process.hasEnded { throw TestFailure("the TLS front ended: \(process.errors.text)") }
       return Loopback.answers(self.port)
