@@ -52,4 +52,126 @@ import Testing
       "fleet-locationd", ["--config", bench.directory("fleet-locationd.toml"), "--check"])
     #expect(try arguments.finish() == 78, "without CREDENTIALS_DIRECTORY")
   }
+
+  enum Provider: String, CaseIterable { case http, command, file }
+
+  @Test(
+    "a provider that quotes its token when it fails is not quoted", arguments: Provider.allCases)
+  func quotingProvider(provider: Provider) throws {
+    let bench = try TestBench()
+    let emulator = try #require(bench.emulator)
+    let answer = try Loopback.request("GET", "/token/delivery_driver/truck-17", port: emulator.port)
+    let json = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
+    let token = try #require(json?["token"] as? String)
+    let credential = "Bearer hush-hush-4711"
+    bench.settings["log.level"] = "\"debug\""
+    // What Fleet Engine itself quotes.
+    try emulator.fault(
+      "{\"target\": \"update\", \"status\": 503, \"times\": 1, \"message\": \"bad \(token.prefix(180))\"}")
+    // One after the other, each of which is an error; the last is good.
+    let answers = [
+      "Authorization: \(credential) gets \(token)", "{\"\(token)\": 1, \"hush\": \"\(credential)\"}",
+      "{\"token\": [\"\(token)\"], \"", answer,
+    ]
+    let set = try Quotes(answers, provider, bench)
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(
+      reading: receiver,
+      environment: ["RUNTIME_DIRECTORY": bench.directory.path, "CREDENTIALS_DIRECTORY": bench.directory("credentials")])
+    var drive = Drive()
+    drive.period = 0.5
+    receiver.send(drive.next())
+    var asked: [String] = []
+    for index in answers.indices {
+      if index < answers.count - 1 {
+        try bench.wait("failure \(index)", within: .seconds(40)) { set.isUsed }
+        try bench.watch(for: .milliseconds(300))
+      }
+      for command in ["status", "explain"] {
+        let control = try ChildProcess(
+          "fleet-locationctl", [command, "--socket", bench.directory("control.sock")])
+        _ = try control.finish()
+        asked.append(control.output.text + control.errors.text)
+      }
+      try set.next()
+    }
+    receiver.send(drive.next())
+    try bench.wait("an update", within: .seconds(90)) { !emulator.accepted.isEmpty }
+    daemon.process.signal(SIGTERM)
+    #expect(try bench.exitCode() == 0)
+
+    #expect(asked.contains { $0.contains("token") }, "\(asked)")
+    let said = ([daemon.process.errors.text, daemon.process.output.text, daemon.story] + asked).joined(separator: "\n")
+    #expect(said.contains("No token"))
+    // The parts, and any stretch of one that is long enough to be of use.
+    let parts = token.split(separator: ".").map(String.init)
+    let stretches = parts.flatMap { part in
+      stride(from: 0, to: part.count - 24, by: 8).map { String(part.dropFirst($0).prefix(24)) }
+    }
+    for secret in [token, credential, "hush-hush"] + parts + stretches where said.contains(secret) {
+      let line = said.split(separator: "\n").first { $0.contains(secret) }
+      Issue.record("told: \(secret) in \(line ?? "")")
+    }
+  }
+}
+
+/// A provider that gives one answer after another, each until told otherwise.
+private final class Quotes {
+  private let answers: [String]
+  private let provider: SecrecyTests.Provider
+  private let bench: TestBench
+  private var index = 0
+  private var server: CannedServer?
+  private var asked = 0
+
+  init(_ answers: [String], _ provider: SecrecyTests.Provider, _ bench: TestBench) throws {
+    (self.answers, self.provider, self.bench) = (answers, provider, bench)
+    for key in ["url", "expiration_key", "expiration_format"] { bench.settings["token.\(key)"] = nil }
+    bench.settings["token.provider"] = "\"\(provider.rawValue)\""
+    mkdir(bench.directory("credentials"), 0o700)
+    try bench.directory.write("Bearer hush-hush-4711\n", to: "credentials/token-provider")
+    switch provider {
+    case .http:
+      let server = try CannedServer(answer: "")
+      self.server = server
+      bench.servers.append(server)
+      bench.settings["token.url"] = "\"http://127.0.0.1:\(server.port)/token\""
+      bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
+    case .command:
+      // It says everything twice.
+      let program = try bench.directory.write(
+        "#!/bin/sh\necho >> \(bench.directory("runs"))\ntee /dev/stderr < \(bench.directory("answer")); cat $CREDENTIALS_DIRECTORY/token-provider >&2\n",
+        to: "get-token", mode: 0o700)
+      bench.settings["token.command"] = "[\"\(program)\"]"
+    case .file: bench.settings["token.file"] = "\"\(bench.directory("answer"))\""
+    }
+    try give()
+  }
+
+  private func give() throws {
+    let answer = answers[index]
+    if provider == .http {
+      server?.answer = answer
+      asked = server?.requests.count ?? 0
+    } else {
+      unlink(bench.directory("runs"))
+      try bench.directory.write(answer, to: "new")
+      rename(bench.directory("new"), bench.directory("answer"))
+    }
+  }
+
+  /// Whether the answer has been asked for; a file is read as soon as it is there.
+  var isUsed: Bool {
+    switch provider {
+    case .http: (server?.requests.count ?? 0) > asked
+    case .command: FileManager.default.fileExists(atPath: bench.directory("runs"))
+    case .file: true
+    }
+  }
+
+  func next() throws {
+    guard index + 1 < answers.count else { return }
+    index += 1
+    try give()
+  }
 }

@@ -14,7 +14,8 @@ extension String {
       guard !word.isEmpty else { return }
       let text = String(decoding: word, as: UTF8.self)
       result += followsScheme || word.looksSecret ? "<redacted>" : text
-      followsScheme = ["bearer", "basic"].contains(text.lowercased())
+      let scheme = text.lowercased()
+      followsScheme = scheme.hasSuffix("bearer") || scheme.hasSuffix("basic")
       word.removeAll(keepingCapacity: true)
     }
     for scalar in unicodeScalars {

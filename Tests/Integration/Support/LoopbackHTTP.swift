@@ -80,7 +80,7 @@ enum Loopback {
 /// A server that gives every request the same answer, and remembers what it was asked.
 final class CannedServer: Readable {
   let port: UInt16
-  let answer: String
+  var answer: String
   private(set) var requests: [String] = []
   private let listener: Int32
 

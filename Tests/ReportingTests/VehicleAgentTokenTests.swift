@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import HTTPMessages
+import Reporting
+import Testing
+import Timekeeping
+
+/// What a vehicle does when its tokens are refused, and what a person reads of it.
+@Suite struct VehicleAgentTokenTests {
+  private static func refusal(_ http: Int, _ status: String, _ message: String, reason: String) -> HTTPOutcome {
+    let body =
+      #"{"error":{"code":\#(http),"status":"\#(status)","message":"\#(message)","details":["#
+      + #"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"\#(reason)"}]}}"#
+    return .response(
+      HTTPResponse(
+        status: http, headers: [("Date", "Tue, 01 Dec 2026 00:00:30 GMT")], body: [UInt8](body.utf8)))
+  }
+
+  private static let expired = refusal(
+    401, "UNAUTHENTICATED", "Request had invalid authentication credentials.", reason: "ACCESS_TOKEN_EXPIRED")
+
+  private func sentences(_ effects: [VehicleAgent.Effect], _ kind: Event.Kind) -> [String] {
+    effects.compactMap { effect in
+      if case .event(let event) = effect, event.kind == kind { return event.sentence }
+      return nil
+    }
+  }
+
+  @Test("iat or exp refused: one fresh token at once, then the clock is blamed, and it slows down")
+  func clock() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(try fixture.drive(to: 10.3).brief == ["send 2"])
+    let first = fixture.tell(.updateEnded(id: 2, VehicleAgentTokenTests.expired), at: 10.4)
+    #expect(sentences(first, .offline).first?.contains("(clock)") == true)
+    #expect(sentences(first, .offline).first?.contains("the clock of the machine that signs") == true)
+    // A second later there is a fresh token, and the position goes with it.
+    let asked = fixture.tell(.deadline, at: 11.5)
+    #expect(asked.brief == ["fetch 2 https://t.test/truck-1"])
+    #expect(fixture.tell(.tokenEnded(id: 2, fixture.token()), at: 11.6).brief == ["send 3"])
+    let second = fixture.tell(.updateEnded(id: 3, VehicleAgentTokenTests.expired), at: 11.7)
+    let refused = try #require(sentences(second, .tokenRefused).first)
+    // What is wrong with the token itself shows without asking anybody.
+    #expect(refused.contains("of the token itself: ") && refused.contains("there is no audience"))
+    for second in stride(from: 12.0, to: 71, by: 1) {
+      #expect(try fixture.drive(to: second).brief.allSatisfy { !$0.hasPrefix("fetch") })
+    }
+  }
+
+  @Test(
+    "a wrong role, a wrong vehicle and a missing API are told apart",
+    arguments: [
+      ("IAM_PERMISSION_DENIED", "roles/fleetengine.deliveryUntrustedDriver"), ("SERVICE_DISABLED", "not enabled"),
+      ("ACCOUNT_STATE_INVALID", "deleted or disabled"),
+    ])
+  func causes(reason: String, words: String) throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.3)
+    let effects = fixture.tell(
+      .updateEnded(
+        id: 2, VehicleAgentTokenTests.refusal(403, "PERMISSION_DENIED", "no", reason: reason)), at: 10.4)
+    #expect(sentences(effects, .offline).first?.contains(words) == true, "\(sentences(effects, .offline))")
+  }
+
+  @Test("a provider that is down shows in the status while the old token serves, and since when")
+  func providerDown() throws {
+    var fixture = try AgentFixture()
+    _ = try fixture.drive(to: 0)
+    _ = fixture.tell(.tokenEnded(id: 1, fixture.token(life: 600)), at: 0.1)
+    _ = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+    var updates: UInt64 = 1
+    var tokens: UInt64 = 1
+    var kept = 0
+    for second in 1...900 {
+      for effect in try fixture.drive(to: Double(second)) {
+        switch effect {
+        case .sendUpdate(let id, _):
+          updates = id
+          #expect(second < 601)
+          _ = fixture.tell(.updateEnded(id: id, AgentFixture.accepted), at: Double(second) + 0.1)
+        case .fetchToken(let id, _):
+          tokens = id
+          _ = fixture.tell(
+            .tokenEnded(id: id, .http(.failure(TransportFailure(.unreachable, "refused")))), at: Double(second) + 0.1)
+        case .backlog(.added): kept += 1
+        default: break
+        }
+      }
+      let status = fixture.agent.status(at: fixture.moment.boot)
+      if second == 300 { #expect(status.hasPrefix("Online") && !status.contains("successor")) }
+      if second == 550 {
+        #expect(status.hasPrefix("Online"))
+        #expect(
+          status.contains("no successor for ") && status.contains("the token provider cannot be reached: refused"))
+      }
+      if second == 890 {
+        #expect(status.hasPrefix("No token for 6 min: the token provider cannot be reached: refused"), "\(status)")
+      }
+    }
+    #expect(updates > 50 && tokens > 10)
+    #expect(kept >= 28)
+    #expect(fixture.agent.report(at: fixture.moment.boot).tokenTroubleSince.map { $0 > 300 } == true)
+  }
+
+  @Test("a clock that is wrong is in the status and the report, with its size, and gone when it is set")
+  func wrongClock() throws {
+    var fixture = try AgentFixture()
+    _ = try fixture.drive(to: 0)
+    _ = fixture.tell(.tokenEnded(id: 1, fixture.token()), at: 0.1)
+    let answer = HTTPOutcome.response(
+      HTTPResponse(
+        status: 200, headers: [("Date", "Tue, 01 Dec 2026 02:00:10 GMT")], body: [UInt8](#"{"name":"v"}"#.utf8)))
+    let effects = fixture.tell(.updateEnded(id: 1, answer), at: 0.2)
+    #expect(sentences(effects, .clockWrong) == ["The clock of this machine is 2 h behind, by Fleet Engine"])
+    let now = fixture.moment
+    #expect(
+      fixture.agent.status(at: now.boot, wall: now.wall)
+        .hasSuffix("this machine's clock is 2 h behind, by Fleet Engine"))
+    #expect(fixture.agent.report(at: now.boot, wall: now.wall).clockOffset == -7209)
+    // NTP sets it; nobody had to ask.
+    let later = Moment(boot: now.boot + .seconds(1), wall: now.wall + .seconds(7211))
+    #expect(fixture.agent.handle(.deadline, at: later).events.contains(.clockRight))
+    #expect(fixture.agent.report(at: later.boot, wall: later.wall).clockOffset == nil)
+  }
+
+  @Test("a captive portal's clock is nobody's clock")
+  func portal() throws {
+    var fixture = try AgentFixture()
+    _ = try fixture.drive(to: 0)
+    let page = HTTPOutcome.response(
+      HTTPResponse(status: 200, headers: [("Date", "Tue, 01 Dec 2020 02:00:00 GMT")], body: [UInt8]("<html>".utf8)))
+    #expect(!fixture.tell(.tokenEnded(id: 1, .http(page)), at: 0.1).events.contains(.clockWrong))
+    _ = fixture.tell(.deadline, at: 10)
+    _ = fixture.tell(.tokenEnded(id: 2, fixture.token()), at: 10.1)
+    #expect(!fixture.tell(.updateEnded(id: 1, page), at: 10.2).events.contains(.clockWrong))
+  }
+}
