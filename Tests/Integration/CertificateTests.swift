@@ -70,7 +70,7 @@ import Testing
     if isShown {
       try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     } else {
-      try bench.wait("the status says so") { daemon.statuses.contains { $0.hasPrefix("No token for ") } }
+      try bench.wait("the status says so") { daemon.statuses.contains { $0.hasPrefix("No token") } }
       #expect(bench.emulator?.updates.isEmpty == true)
     }
   }
@@ -86,7 +86,7 @@ import Testing
     var drive = Drive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
-      daemon.statuses.contains { $0.hasPrefix("No token for ") && $0.contains("localhost:\(front.port)") }
+      daemon.statuses.contains { $0.hasPrefix("No token") && $0.contains("localhost:\(front.port)") }
     }
   }
 }

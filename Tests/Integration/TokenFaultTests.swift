@@ -41,7 +41,7 @@ import Testing
     var drive = Drive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
-      daemon.statuses.contains { $0.hasPrefix("No token for ") && $0.contains(example.says) }
+      daemon.statuses.contains { $0.hasPrefix("No token") && $0.contains(example.says) }
     }
     #expect(daemon.log.contains { $0.contains("warning: No token: ") && $0.contains(example.says) })
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
@@ -58,7 +58,7 @@ import Testing
     var drive = Drive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
-      daemon.statuses.contains { $0.hasPrefix("No token for ") && $0.contains("127.0.0.1:\(port)") }
+      daemon.statuses.contains { $0.hasPrefix("No token") && $0.contains("127.0.0.1:\(port)") }
     }
     let tokens = try Loopback.request(
       "GET", "/token/delivery_driver/truck-17", port: try #require(bench.emulator).port)

@@ -69,7 +69,7 @@ import Testing
     var drive = Drive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
-      daemon.statuses.contains { $0.hasPrefix("No token for ") && $0.contains(program) && $0.contains(fault.says) }
+      daemon.statuses.contains { $0.hasPrefix("No token") && $0.contains(program) && $0.contains(fault.says) }
     }
     // A program in use cannot be written: it is replaced.
     try bench.directory.write("#!/bin/sh\ncat \(bench.directory("answer"))\n", to: "new", mode: 0o700)
@@ -120,7 +120,7 @@ import Testing
     let daemon = try bench.start(reading: receiver)
     var drive = Drive()
     receiver.send(drive.next())
-    try bench.wait("it is missed") { daemon.shows("No token for") && daemon.shows("\(path): there is no such file") }
+    try bench.wait("it is missed") { daemon.shows("No token") && daemon.shows("\(path): there is no such file") }
     let token = try token(bench)
     try bench.directory.write(String(token.prefix(200)), to: "token")
     try bench.wait("half of it is refused") { daemon.shows("holds no whole token") }

@@ -124,6 +124,25 @@ import Timekeeping
     #expect(fixture.agent.report(at: later.boot, wall: later.wall).clockOffset == nil)
   }
 
+  @Test(
+    "after hours of sleep the token in hand is past its end by elapsed time, whatever the clock says, and is not used",
+    arguments: [0, -7200])
+  func suspend(clockError: Int) throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10)
+    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 10.1)
+    // It wakes up two hours later; the wall clock may have slept as well.
+    fixture.now = 7210
+    let moment = Moment(boot: fixture.moment.boot, wall: fixture.moment.wall + .seconds(clockError))
+    var effects = fixture.agent.handle(.networkUp, at: moment)
+    effects += fixture.agent.handle(.deadline, at: moment)
+    #expect(effects.brief.contains("fetch 2 https://t.test/truck-1"))
+    #expect(!effects.brief.contains { $0.hasPrefix("send") })
+    let next = fixture.agent.handle(.tokenEnded(id: 2, fixture.token()), at: moment)
+    #expect(next.brief.contains { $0.hasPrefix("send") })
+  }
+
   @Test("a captive portal's clock is nobody's clock")
   func portal() throws {
     var fixture = try AgentFixture()

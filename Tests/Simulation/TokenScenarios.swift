@@ -34,6 +34,26 @@ import Timekeeping
     #expect(!world.events(.tokenFailed).isEmpty)
   }
 
+  @Test("a clock that jumps is told once for each jump, and when it is right again; nothing else changes")
+  func clockSteps() throws {
+    let world = try World.drive(
+      Scenario(duration: 1500, acts: [(500, .clockStep(3600)), (900, .clockStep(-3600))], tokenLife: 300))
+    #expect(world.events(.clockWrong).count == 1)
+    #expect(world.events(.clockWrong).allSatisfy { $0.contains("60 min ahead") })
+    #expect(world.events(.clockRight).count == 1)
+    #expect(world.longestHole(5..<1490) <= 12)
+    #expect((6...8).contains(world.fetches.count))
+  }
+
+  @Test("a clock that is in 1970, or in 2038, at boot is told with its size", arguments: [nil, 378_691_200])
+  func wrongAtBoot(error: Int64?) throws {
+    let world = try World.drive(Scenario(duration: 900, wallError: error, tokenLife: 300))
+    #expect(world.events(.clockWrong).count == 1)
+    #expect(
+      world.events(.clockWrong).allSatisfy { $0.contains(error == nil ? "20787 days behind" : "4383 days ahead") })
+    #expect(world.longestHole(5..<890) <= 12)
+  }
+
   @Test("tokens that live for forty seconds are renewed in time and serve a whole drive")
   func shortLife() throws {
     let world = try World.drive(Scenario(duration: 1200, tokenLife: 40))

@@ -22,7 +22,7 @@ extension VehicleAgent {
       parts.append("last update \((now - acceptedAt).spoken) ago")
     }
     if let token = tokens.token(at: now) {
-      let trouble = tokens.lastFailure.map { ", no successor for \(tokenTrouble(at: now)): \($0.message)" } ?? ""
+      let trouble = tokens.lastFailure.map { ", no successor\(tokenTrouble(at: now)): \($0.message)" } ?? ""
       parts.append("token \((token.deadline - now).spoken)\(trouble)")
     } else if delivery.failure == nil, tokens.lastFailure == nil {
       parts.append("no token yet")
@@ -41,16 +41,17 @@ extension VehicleAgent {
     return ""
   }
 
-  /// For how long no token has come.
+  /// For how long no token has come, as in ` for 5 min`; nothing in the first seconds.
   private func tokenTrouble(at now: BootInstant) -> String {
-    (now - (tokens.failingSince ?? now)).spoken
+    guard let since = tokens.failingSince, now - since >= .seconds(10) else { return "" }
+    return " for \((now - since).spoken)"
   }
 
   private func headline(at now: BootInstant) -> String {
     if case .lost(let why) = source, phase == .running { return "No source: \(why)" }
     if let since = network.absentSince { return "No network for \((now - since).spoken)" }
     if tokens.token(at: now) == nil, let failure = tokens.lastFailure {
-      return "No token for \(tokenTrouble(at: now)): \(failure.message)"
+      return "No token\(tokenTrouble(at: now)): \(failure.message)"
     }
     if let failure = delivery.failure {
       let since = delivery.failingSince.map { " for \((now - $0).spoken)" } ?? ""
