@@ -6,7 +6,7 @@
 #   tls-front.sh serve DIR NAME FRONT BACK  serve DIR/NAME.crt on 127.0.0.1:FRONT in front of 127.0.0.1:BACK
 #
 # NAME: good, expired, not-yet-valid, wrong-host (for another name) or unknown-ca (by a CA that no one has).
-# DIR/ca.crt is the CA to trust; the certificates are for localhost, 127.0.0.1 and ::1.
+# DIR/ca.crt is the CA to trust; the certificates are for localhost, fleetengine.test, 127.0.0.1 and ::1.
 # `serve` becomes nghttpx: its process ID is the caller's child, and SIGTERM ends it. NGHTTPX_OPTIONS adds options.
 set -eu
 
@@ -59,11 +59,11 @@ certificates() {
   cd "$1"
   if [ -e complete ]; then return; fi
   umask 077
-  local_names=DNS:localhost,IP:127.0.0.1,IP:::1
+  local_names=DNS:localhost,DNS:fleetengine.test,IP:127.0.0.1,IP:::1
   day() { date -u -d "$1" +%Y%m%d%H%M%SZ; }
-  # From long ago, so that a test may set a clock back.
+  # From long ago to far ahead, so that a test may set a clock.
   past=20200101000000Z
-  future=$(day '+3650 days')
+  future=20600101000000Z
   certificate ca ca "" $past "$future"
   certificate stranger stranger "" $past "$future"
   certificate good ca "$local_names" $past "$future"

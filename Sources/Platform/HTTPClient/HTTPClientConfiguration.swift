@@ -21,9 +21,10 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   /// A connection that nothing has used for this long is not used again: heartbeats come at least once a minute, and one
   /// that is older has seen an outage or a change. Whole seconds, 1 or more.
   package var idleLife: Duration = .seconds(100)
-  /// How long sent bytes may stay unacknowledged before the kernel gives the connection up. Beyond the usual request
-  /// deadline, which is told first.
-  package var unacknowledgedTimeout: Duration = .seconds(30)
+  /// How long sent bytes may stay unacknowledged before the kernel gives the connection up: a carrier that has forgotten
+  /// the connection drops them without a word. Shorter than a request's usual deadline, so that the next try is through a
+  /// fresh connection sooner; longer than the stalls of a cell change.
+  package var unacknowledgedTimeout: Duration = .seconds(10)
 
   package init(userAgent: String) {
     self.userAgent = userAgent

@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Drives the daemon over a mobile link that is as bad as the road, and judges what arrives at the emulator.
+
+  badlink.py BINDIR [--short] [--json FILE] [--keep] [SCENARIO...]
+
+The daemon is in a network namespace of its own; between it and Fleet Engine (emulator behind TLS and HTTP/2) is link.py.
+Everything it makes, it removes. It needs root. Each scenario has a limit for the time from the network's return to the
+first update that is accepted, and none may leave a hole in the track.
+"""
+import argparse
+import ctypes
+import datetime
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+INTERVAL = 5
+HOST = "fleetengine.test"
+PORT = 8443
+
+
+class Failure(Exception):
+    pass
+
+
+class NameServer(threading.Thread):
+    """Answers every question for HOST with one address; while dead, none."""
+
+    def __init__(self, address):
+        super().__init__(daemon=True)
+        self.address, self.dead = address, False
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind((address, 53))
+
+    def run(self):
+        while True:
+            question, asker = self.socket.recvfrom(1500)
+            if self.dead or len(question) < 17:
+                continue
+            end = question.index(0, 12) + 5
+            kind = struct.unpack("!H", question[end - 4 : end - 2])[0]
+            count = 1 if kind == 1 else 0
+            answer = question[:2] + struct.pack("!HHHHH", 0x8180, 1, count, 0, 0) + question[12:end]
+            if count:
+                answer += struct.pack("!HHHIH", 0xC00C, 1, 1, 5, 4) + socket.inet_aton(self.address)
+            self.socket.sendto(answer, asker)
+
+
+class Bench:
+    def __init__(self, binaries, work):
+        self.binaries, self.work = binaries, work
+        number = os.getpid() % 200 + 20
+        self.subnet = f"10.98.{number}"
+        self.car, self.net = f"flbl-car-{os.getpid()}", f"flbl-net-{os.getpid()}"
+        self.children = []
+        self.read, self.updates, self.partial = 0, [], b""
+
+    # -- Parts
+
+    def start(self, *words, space=None, **options):
+        child = subprocess.Popen((["ip", "netns", "exec", space] if space else []) + list(words), **options)
+        self.children.append(child)
+        return child
+
+    def up(self):
+        for space in (self.car, self.net):
+            subprocess.run(["ip", "netns", "add", space], check=True)
+            subprocess.run(["ip", "-n", space, "link", "set", "lo", "up"], check=True)
+        os.makedirs(f"/etc/netns/{self.car}")
+        with open(f"/etc/netns/{self.car}/resolv.conf", "w") as file:
+            file.write(f"nameserver {self.subnet}.1\noptions timeout:1 attempts:2\n")
+        self.link = self.start(
+            sys.executable, f"{HERE}/link.py", self.car, self.net, self.subnet, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True)
+        if self.link.stdout.readline() != "ready\n":
+            raise Failure("the link does not come up")
+        ready, self.record = f"{self.work}/url", f"{self.work}/record.jsonl"
+        self.start(
+            f"{self.binaries}/fleet-engine-emulator", "--port", "18080", "--ready-file", ready, "--record", self.record,
+            "--quiet", space=self.net)
+        self.await_(lambda: os.path.exists(ready), "the emulator")
+        front = f"{HERE}/../tls-front.sh"
+        subprocess.run([front, "certificates", f"{self.work}/tls"], check=True)
+        self.start(
+            front, "serve", f"{self.work}/tls", "good", "18443", "18080", space=self.net,
+            env={**os.environ, "NGHTTPX_OPTIONS": f"--frontend={self.subnet}.1,{PORT}"},
+            stderr=open(f"{self.work}/front.log", "w"))
+        # The server needs its namespace at birth; the thread that makes it is moved there and back.
+        here = os.open("/proc/self/ns/net", os.O_RDONLY)
+        there = os.open(f"/run/netns/{self.net}", os.O_RDONLY)
+        setns(there)
+        self.names = NameServer(f"{self.subnet}.1")
+        setns(here)
+        os.close(here), os.close(there)
+        self.names.start()
+        self.drive()
+
+    def drive(self):
+        # Straight ahead at 50 km/h, long enough for any scenario.
+        with open(f"{self.work}/route.gpx", "w") as file:
+            points = "".join(f'<trkpt lat="{48 + step * 0.01:.4f}" lon="11.5"/>' for step in range(60))
+            file.write(
+                '<?xml version="1.0"?><gpx version="1.1" creator="badlink" xmlns="http://www.topografix.com/GPX/1/1">'
+                f"<trk><trkseg>{points}</trkseg></trk></gpx>\n")
+        with open(f"{self.work}/daemon.toml", "w") as file:
+            file.write(f"""
+[vehicle]
+provider_id = "badlink"
+vehicle_id = "truck-17"
+[source]
+type = "simulated"
+route = "{self.work}/route.gpx"
+speed = "50 km/h"
+[token]
+url = "https://{HOST}:{PORT}/token/delivery_driver/{{vehicle_id}}"
+expiration_key = "expiration_timestamp_ms"
+expiration_format = "epoch-ms"
+ca_file = "{self.work}/tls/ca.crt"
+[fleet_engine]
+endpoint = "https://{HOST}:{PORT}"
+ca_file = "{self.work}/tls/ca.crt"
+[reporting]
+interval = "{INTERVAL}s"
+""")
+        self.log = f"{self.work}/daemon.log"
+        self.daemon = self.start(
+            f"{self.binaries}/fleet-locationd", "--config", f"{self.work}/daemon.toml", space=self.car,
+            stderr=open(self.log, "w"))
+        self.await_(lambda: self.accepted(), "the first update", 30)
+
+    def down(self):
+        for child in reversed(self.children):
+            if child.poll() is None:
+                child.terminate()
+        for child in self.children:
+            try:
+                child.wait(10)
+            except subprocess.TimeoutExpired:
+                child.kill()
+        for space in (self.car, self.net):
+            subprocess.run(["ip", "netns", "del", space], capture_output=True)
+        shutil.rmtree(f"/etc/netns/{self.car}", ignore_errors=True)
+
+    # -- What is seen
+
+    def accepted(self):
+        """All updates that Fleet Engine has accepted: when that was seen here, and the times of their positions."""
+        try:
+            with open(self.record, "rb") as file:
+                file.seek(self.read)
+                data = self.partial + file.read()
+                self.read = file.tell()
+        except FileNotFoundError:
+            return self.updates
+        *lines, self.partial = data.split(b"\n")
+        for line in lines:
+            entry = json.loads(line)
+            if not entry["accepted"]:
+                continue
+            body = json.loads(entry["body"])
+            positions = [body["lastLocation"]] + body.get("pastLocations", [])
+            times = [position["supplementalLocationTime"] for position in positions]
+            self.updates.append((time.monotonic(), [datetime.datetime.fromisoformat(t.rstrip("Z")) for t in times]))
+        return self.updates
+
+    def await_(self, condition, what, limit=20):
+        end = time.monotonic() + limit
+        while not condition():
+            if hasattr(self, "daemon") and self.daemon.poll() is not None:
+                raise Failure("the daemon has ended")
+            if time.monotonic() > end:
+                raise Failure(f"{what}: not within {limit} s")
+            time.sleep(0.01)
+
+    def order(self, text):
+        self.link.stdin.write(text + "\n")
+        self.link.stdin.flush()
+        if self.link.stdout.readline() != "done\n":
+            raise Failure(f"the link did not obey: {text}")
+
+    def run(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.accepted()
+            if self.daemon.poll() is not None:
+                raise Failure("the daemon has ended")
+            time.sleep(0.02)
+
+    def next_accepted(self, limit):
+        """Seconds until the next accepted update."""
+        count, start = len(self.accepted()), time.monotonic()
+        self.await_(lambda: len(self.accepted()) > count, "an update after the network's return", limit)
+        return time.monotonic() - start
+
+    def longest_hole(self):
+        times = sorted(t for _, positions in self.accepted() for t in positions)
+        return max((b - a).total_seconds() for a, b in zip(times, times[1:]))
+
+
+def setns(descriptor):
+    # os.setns is younger than Debian 12's Python.
+    if ctypes.CDLL(None, use_errno=True).setns(descriptor, 0x40000000) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+# Each scenario: what is wrong, for how long, and the limit for the first update after it, in seconds.
+def bad(order, seconds):
+    def scenario(bench):
+        bench.order(order)
+        bench.run(seconds)
+        bench.order("set delay=60 jitter=15 loss=0 rate=0")
+        return bench.next_accepted(40)
+
+    return scenario
+
+
+def silence(seconds):
+    def scenario(bench):
+        bench.order("silent on")
+        bench.run(seconds)
+        bench.order("silent off")
+        return bench.next_accepted(40)
+
+    return scenario
+
+
+def carrier(seconds):
+    def scenario(bench):
+        bench.order("carrier off")
+        bench.run(seconds)
+        bench.order("carrier on")
+        return bench.next_accepted(40)
+
+    return scenario
+
+
+def address(number):
+    def scenario(bench):
+        bench.next_accepted(20)
+        bench.run(1)
+        bench.order(f"address {number}")
+        return bench.next_accepted(40)
+
+    return scenario
+
+
+def address_amid(number):
+    """The address changes while a request is on its way that will never be answered."""
+
+    def scenario(bench):
+        bench.order("silent on")
+        bench.run(INTERVAL + 2)
+        bench.order(f"address {number}")
+        bench.order("silent off")
+        return bench.next_accepted(40)
+
+    return scenario
+
+
+def forget(bench):
+    bench.next_accepted(20)
+    bench.order("forget")
+    return bench.next_accepted(40)
+
+
+def names(seconds):
+    def scenario(bench):
+        bench.names.dead = True
+        # A connection that is open needs no name; one that is new does.
+        bench.order("forget")
+        bench.run(seconds)
+        bench.names.dead = False
+        return bench.next_accepted(40)
+
+    return scenario
+
+
+LONG = [
+    ("LTE: 60 ms, 1 % lost, 1 Mbit/s", bad("set delay=60 jitter=15 loss=1 rate=1000", 60), 10),
+    ("edge of a cell: 20 % lost", bad("set delay=120 jitter=60 loss=20", 120), 26),
+    ("2G: 300 ms, 20 kbit/s", bad("set delay=300 jitter=100 rate=20", 90), 26),
+    ("tunnel of 30 s: packets vanish", silence(30), 26),
+    ("tunnel of 3 min", silence(180), 26),
+    ("no carrier for 60 s: the link goes down", carrier(60), 4),
+    ("another address", address(3), 10),
+    ("another address amid a lost request", address_amid(4), 4),
+    ("the carrier's NAT forgets the connection", forget, 18),
+    ("name servers dead for 60 s", names(60), 18),
+    ("packets vanish for 10 min", silence(600), 26),
+]
+SHORT = [
+    ("no carrier for 6 s: the link goes down", carrier(6), 4),
+    ("another address amid a lost request", address_amid(4), 4),
+    ("the carrier's NAT forgets the connection", forget, 18),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binaries")
+    parser.add_argument("--short", action="store_true", help="a minute's worth")
+    parser.add_argument("--json", help="write the figures here")
+    parser.add_argument("--keep", action="store_true", help="keep logs and records")
+    parser.add_argument("only", nargs="*", metavar="SCENARIO", help="part of a scenario's name")
+    arguments = parser.parse_args()
+    if os.geteuid() != 0:
+        sys.exit("badlink.py: network namespaces need root")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    work = tempfile.mkdtemp(prefix="badlink-")
+    bench = Bench(os.path.abspath(arguments.binaries), work)
+    results, bad_ones = [], 0
+    try:
+        bench.up()
+        for name, scenario, limit in SHORT if arguments.short else LONG:
+            if arguments.only and not any(part in name for part in arguments.only):
+                continue
+            bench.run(1 if arguments.short else INTERVAL + 1)
+            took = scenario(bench)
+            is_good = took <= limit
+            bad_ones += not is_good
+            results.append({"scenario": name, "seconds": round(took, 1), "limit": limit})
+            print(f"{'ok ' if is_good else 'BAD'} {took:5.1f} s (limit {limit}): {name}", flush=True)
+        # What waited must have come by now.
+        bench.run(INTERVAL + 1 if arguments.short else 3 * INTERVAL)
+        count = sum(len(positions) for _, positions in bench.accepted())
+        hole = bench.longest_hole()
+        # A position is due every 5 s; one that is taken just before an outage and one just after may be further apart.
+        is_whole = hole <= 2 * INTERVAL + 1
+        bad_ones += not is_whole
+        print(f"{'ok ' if is_whole else 'BAD'} {count} positions arrived, the longest hole in the track is {hole:.0f} s")
+        if arguments.json:
+            with open(arguments.json, "w") as file:
+                json.dump({"scenarios": results, "positions": count, "longestHole": hole}, file, indent=2)
+    except Failure as failure:
+        print(f"badlink: {failure}", file=sys.stderr)
+        bad_ones += 1
+    finally:
+        bench.down()
+        if bad_ones and os.path.exists(f"{work}/daemon.log"):
+            with open(f"{work}/daemon.log") as file:
+                sys.stderr.write("".join(file.readlines()[-60:]))
+        if arguments.keep:
+            print(f"kept in {work}")
+        else:
+            shutil.rmtree(work, ignore_errors=True)
+    sys.exit(1 if bad_ones else 0)
+
+
+if __name__ == "__main__":
+    main()
