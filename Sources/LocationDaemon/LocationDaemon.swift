@@ -131,7 +131,9 @@ package final class LocationDaemon {
     let (effects, deadline, isSettled) = agent.step(input, at: now)
     for effect in effects { perform(effect) }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
-    if status.isDue(after: effects, at: now.boot) { show(at: now) }
+    // A network that comes and goes is told in the journal once in a while, and here each time.
+    let isOfNetwork = if case .network = input { true } else { false }
+    if isOfNetwork || status.isDue(after: effects, at: now.boot) { show(at: now) }
     guard isSettled, sources?.awaitsSettling == true else { return }
     // A fix that went nowhere has settled within its own report: the next one gets a turn of its own, or a recording of such
     // fixes would be one deep call. And what is new of the sources is told before the fix that brought it.

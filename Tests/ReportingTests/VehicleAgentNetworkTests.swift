@@ -131,7 +131,7 @@ import Timekeeping
     #expect(effects.events.first == .resumed)
     #expect(effects.brief == ["cancel update 2", "drop connections"])
     // The receiver gets a moment to say where the vehicle is now. The token has run out meanwhile.
-    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(3_612_200))
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(3_612_500))
     #expect(try fixture.drive(to: 3611.8).brief.contains("fetch 2 https://t.test/truck-1"))
   }
 

@@ -88,6 +88,7 @@ extension TokenFailure {
       case .handshakeFailed: "no encrypted connection to the token provider comes about"
       case .local: "the token provider cannot be asked"
       }
-    self.init(.transport(failure.kind), "\(what): \(failure.message)")
+    let hint = failure.mayBePortal ? "; a captive portal, a proxy, or token.url or ca_file is wrong" : ""
+    self.init(.transport(failure.kind), "\(what): \(failure.message)\(hint)")
   }
 }

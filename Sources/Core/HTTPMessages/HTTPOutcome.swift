@@ -69,6 +69,14 @@ package struct TransportFailure: Error, Equatable, Sendable {
     case local
   }
 
+  /// Whether a captive portal or a proxy that opens TLS looks like this: it answers in the name of every host.
+  package var mayBePortal: Bool {
+    switch kind {
+    case .certificateUntrusted, .handshakeFailed, .malformed: true
+    default: false
+    }
+  }
+
   package var kind: Kind
   /// What a person should know, in one line, without secrets: the library's words, with host and port.
   package var message: String

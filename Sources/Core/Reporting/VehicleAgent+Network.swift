@@ -7,7 +7,7 @@ import Timekeeping
 extension VehicleAgent {
   /// How long a machine that woke waits for its receiver, so that the first update does not carry the place where it fell
   /// asleep, with the floor between updates keeping the next one back.
-  static let wakePatience = Duration.milliseconds(1200)
+  static let wakePatience = Duration.milliseconds(1500)
 
   /// The earliest time of the next attempt.
   var earliest: BootInstant {

@@ -55,7 +55,8 @@ extension VehicleAgent {
     }
     if let failure = delivery.failure {
       let since = delivery.failingSince.map { " for \((now - $0).spoken)" } ?? ""
-      return "Offline\(since) (\(failure.category.rawValue)): \(failure.message)"
+      return
+        "Offline\(since) (\(failure.category.rawValue)): \(failure.category == .untrusted ? failure.advice : failure.message)"
     }
     if isFixLost || policy.newest == nil {
       return "Waiting for a fix\(lastRejection.map { " (refused: \($0.explanation))" } ?? "")"

@@ -81,11 +81,14 @@ enum Loopback {
 final class CannedServer: Readable {
   let port: UInt16
   var answer: String
+  let status: String
   private(set) var requests: [String] = []
   private let listener: Int32
 
-  init(answer: String, port: UInt16 = 0) throws {
+  /// - Parameter status: as in `200 OK`, with more headers on lines of their own.
+  init(answer: String, status: String = "200 OK", port: UInt16 = 0) throws {
     self.answer = answer
+    self.status = status
     (listener, self.port) = try Loopback.listen(port: port)
   }
 
@@ -105,7 +108,7 @@ final class CannedServer: Readable {
       }
       requests.append(String(decoding: request, as: UTF8.self))
       let text =
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nConnection: close\r\n"
         + "Content-Length: \(answer.utf8.count)\r\n\r\n\(answer)"
       _ = write(connection, text, text.utf8.count)
     }

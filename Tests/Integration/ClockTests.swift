@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// A machine whose clock is wrong, is set, or that sleeps, with Fleet Engine and the token provider behind TLS.
+@Suite struct ClockTests {
+  /// Everything over TLS, with certificates from 2020 to 2060.
+  private struct Bench {
+    let bench: TestBench
+    let receiver: Receiver
+    let front: TLSFront
+    let clock: ShiftedClock
+    let daemon: Daemon
+
+    init(wall: Date, certificate: TLSFront.Certificate = .good, token options: [String] = []) throws {
+      bench = try TestBench(emulator: options)
+      receiver = try bench.receiver()
+      front = try TLSFront(certificate, before: try #require(bench.emulator).port)
+      for (section, key, path) in [
+        ("fleet_engine", "endpoint", ""), ("token", "url", "/token/delivery_driver/{vehicle_id}"),
+      ] {
+        bench.settings["\(section).\(key)"] = "\"https://localhost:\(front.port)\(path)\""
+        bench.settings["\(section).ca_file"] = "\"\(front.authority)\""
+      }
+      clock = try ShiftedClock(in: bench.directory, wall: wall)
+      daemon = try bench.start(reading: receiver, environment: try clock.environment)
+    }
+  }
+
+  private static func date(_ text: String) throws -> Date { try Date(text, strategy: .iso8601) }
+
+  @Test("with the clock in 1970 positions carry the receiver's time, certificates hold, and STATUS says so")
+  func epoch() throws {
+    let bench = try Bench(wall: Date(timeIntervalSince1970: 40))
+    var drive = Drive()
+    for count in 1...3 {
+      bench.receiver.send(drive.next())
+      try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == count }
+    }
+    let live = try #require(bench.bench.emulator?.accepted.last?.live)
+    #expect(abs(live.time.timeIntervalSinceNow) < 3600)
+    #expect(bench.daemon.log.contains { $0.contains("clock of this machine is not set") })
+    try bench.bench.wait("the status says so") {
+      bench.daemon.statuses.last?.hasSuffix("this machine's clock is not set") == true
+    }
+    #expect(bench.daemon.statuses.last?.contains("token 59 min") == true)
+  }
+
+  @Test("with the clock in 1970 a certificate that has expired is still refused")
+  func epochExpired() throws {
+    let bench = try Bench(wall: Date(timeIntervalSince1970: 40), certificate: .expired)
+    var drive = Drive()
+    bench.receiver.send(drive.next())
+    try bench.bench.wait("the status says so") {
+      bench.daemon.statuses.contains { $0.hasPrefix("No token: ") && $0.contains("expired") }
+    }
+    #expect(bench.bench.emulator?.updates.isEmpty == true)
+  }
+
+  @Test(
+    "with the clock years ahead tokens live their time, and positions carry the receiver's",
+    arguments: ["2038-01-19T03:14:00Z", "2040-02-29T12:00:00Z"])
+  func ahead(wall: String) throws {
+    let bench = try Bench(wall: try ClockTests.date(wall))
+    var drive = Drive()
+    for count in 1...3 {
+      bench.receiver.send(drive.next())
+      try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == count }
+      // Through the end of 32-bit time.
+      if wall.hasPrefix("2038") { try bench.clock.set(wall: try ClockTests.date("2038-01-19T03:14:20Z")) }
+    }
+    let live = try #require(bench.bench.emulator?.accepted.last?.live)
+    #expect(abs(live.time.timeIntervalSinceNow) < 3600)
+    #expect(bench.daemon.statuses.last?.contains("token 59 min") == true)
+  }
+
+  @Test("a clock that is set from 1970 to today is told with its size, and costs no token and no position")
+  func step() throws {
+    let bench = try Bench(wall: Date(timeIntervalSince1970: 40))
+    var drive = Drive()
+    bench.receiver.send(drive.next())
+    try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == 1 }
+    try bench.clock.set()
+    bench.receiver.send(drive.next())
+    try bench.bench.wait("the next update") { bench.bench.emulator?.accepted.count == 2 }
+    #expect(bench.daemon.log.contains { $0.contains("clock of this machine was set forward by 207") })
+    try bench.bench.wait("the status is plain") { bench.daemon.statuses.last?.contains("clock") == false }
+    #expect(try bench.bench.emulator?.stats()["tokens"] as? Int == 1)
+  }
+
+  @Test("after suspend the connection is dropped, and the first update arrives within 2 s")
+  func suspend() throws {
+    let bench = try Bench(wall: Date())
+    var drive = Drive()
+    bench.receiver.send(drive.next())
+    try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == 1 }
+    try bench.clock.set(slept: 600)
+    let woke = ContinuousClock.now
+    drive = Drive(from: Date() + 600)
+    // After a gap the filter wants two that agree.
+    bench.receiver.send(drive.next(2))
+    try bench.bench.wait("an update") { (bench.bench.emulator?.accepted.count ?? 0) > 1 }
+    #expect(ContinuousClock.now - woke < .seconds(2))
+    #expect(bench.daemon.log.contains { $0.contains("Awake after 10 min of suspend") })
+  }
+}

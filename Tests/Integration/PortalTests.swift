@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// What stands between a vehicle and Fleet Engine on a ferry, in a hotel's car park, behind a broken name server: journal
+/// and STATUS name it.
+@Suite struct PortalTests {
+  /// A portal that answers every host in plain HTTP, or with TLS in front of it and a certificate of its own.
+  private static func portal(_ answer: String, status: String = "200 OK", certificate: TLSFront.Certificate?) throws
+    -> (
+      bench: TestBench, web: CannedServer, front: TLSFront?
+    )
+  {
+    let bench = try TestBench()
+    let web = try CannedServer(answer: answer, status: status)
+    let front = try certificate.map { try TLSFront($0, before: web.port) }
+    bench.servers.append(web)
+    bench.settings["fleet_engine.endpoint"] =
+      front.map { "\"https://localhost:\($0.port)\"" } ?? "\"http://127.0.0.1:\(web.port)\""
+    if let front { bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\"" }
+    return (bench, web, front)
+  }
+
+  @Test(
+    "a portal is named in journal and STATUS, whatever it answers",
+    arguments: [
+      ("302 Found\r\nLocation: https://login.portal.example/?u=1", "", "a redirect to login.portal.example"),
+      ("307 Temporary Redirect", "", "a redirect"),
+      ("200 OK", "<html><title>Welcome aboard</title>", "a web page"),
+      ("511 Network Authentication Required", "<html>", "511"),
+      ("200 OK", "", "an empty body"),
+    ])
+  func page(status: String, body: String, says: String) throws {
+    let (bench, _, _) = try PortalTests.portal(body, status: status, certificate: nil)
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("the status says so") {
+      daemon.statuses.contains { $0.contains("(untrusted): ") && $0.contains(says) && $0.contains("captive portal") }
+    }
+    try bench.wait("the journal says so") {
+      daemon.log.contains { $0.contains("Offline (untrusted): ") && $0.contains(says) && $0.contains("captive portal") }
+    }
+  }
+
+  @Test(
+    "a portal that answers in the name of every host shows by its certificate, and gets no token",
+    arguments: [TLSFront.Certificate.unknownAuthority, .wrongHost])
+  func certificate(certificate: TLSFront.Certificate) throws {
+    let (bench, web, front) = try PortalTests.portal(
+      "", certificate: certificate)
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    let port = try #require(front).port
+    try bench.wait("the status says so") {
+      daemon.statuses.contains { $0.contains("(untrusted): localhost:\(port)") && $0.contains("captive portal") }
+    }
+    #expect(web.requests.isEmpty)
+  }
+
+  @Test("a portal before the token provider is named as well")
+  func provider() throws {
+    let (bench, _, front) = try PortalTests.portal("", certificate: .unknownAuthority)
+    let receiver = try bench.receiver()
+    bench.settings["token.url"] = "\"https://localhost:\(try #require(front).port)/token/{vehicle_id}\""
+    bench.settings["token.ca_file"] = bench.settings["fleet_engine.ca_file"]
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("the status says so") {
+      daemon.statuses.contains { $0.hasPrefix("No token: ") && $0.contains("captive portal") }
+    }
+  }
+
+  @Test("a name that no server knows is named")
+  func unknownName() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    bench.settings["fleet_engine.endpoint"] = "\"https://fleetengine.invalid\""
+    bench.settings["reporting.interval"] = "\"5s\""
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("the status says so", within: .seconds(30)) {
+      daemon.statuses.contains { $0.contains("(network): fleetengine.invalid:443: ") }
+    }
+  }
+}

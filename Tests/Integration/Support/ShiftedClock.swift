@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+
+/// The clocks of a machine that are not as they should be, for one program: `clock_shim.c`, preloaded.
+final class ShiftedClock {
+  private let path: String
+
+  /// Made once for all tests, with the compiler that the package needs anyway.
+  private static let shim = Result {
+    let path = "/tmp/flit-clock-shim-\(getpid()).so"
+    let process = try ChildProcess(
+      "/usr/bin/cc",
+      ["-O2", "-shared", "-fPIC", "-o", path, "\(ChildProcess.root)/Tests/Support/ClockShim/clock_shim.c"])
+    guard try process.finish(within: .seconds(60)) == 0 else { throw TestFailure(process.errors.text) }
+    atexit { unlink("/tmp/flit-clock-shim-\(getpid()).so") }
+    return path
+  }
+
+  /// - Parameter wall: what the wall clock shows; it runs on from there.
+  init(in directory: TemporaryDirectory, wall: Date = Date()) throws {
+    path = directory("clock")
+    try set(wall: wall)
+  }
+
+  var environment: [String: String] {
+    get throws { ["LD_PRELOAD": try ShiftedClock.shim.get(), "CLOCK_SHIM": path] }
+  }
+
+  /// Sets the wall clock, and lets the machine have slept for so many seconds in all.
+  func set(wall: Date = Date(), slept: Int = 0) throws {
+    let text = "\(Int(wall.timeIntervalSinceNow.rounded())) \(slept)\n"
+    // In one step: the program must never find half of it.
+    try text.write(toFile: path, atomically: true, encoding: .utf8)
+  }
+}
