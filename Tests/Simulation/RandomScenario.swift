@@ -57,6 +57,23 @@ extension Scenario {
       }
     default: break
     }
+    // Every fourth machine can tell whether it has a network, and sleeps now and then.
+    if seed % 4 == 1 { addConnectivity(using: &random) }
+  }
+
+  private mutating func addConnectivity(using random: inout SplitMix64) {
+    acts.append((0, .network(true)))
+    for _ in 0..<Int.random(in: 0...3, using: &random) {
+      let from = Int.random(in: 1..<duration, using: &random)
+      let length = Int.random(in: 1...200, using: &random)
+      faults.append(Fault(.unreachable, from..<(from + length)))
+      acts.append((from, .network(false)))
+      acts.append((from + length, .network(true)))
+    }
+    if Bool.random(using: &random) {
+      acts.append(
+        (Int.random(in: 1..<duration, using: &random), .suspend(Int.random(in: 1...4000, using: &random))))
+    }
   }
 
   private static func trouble(from: Int, until: Int, using random: inout SplitMix64) -> Fault.Kind {

@@ -49,20 +49,25 @@ extension World {
       }
       if let last, last.vehicle == attempt.vehicle, let before = arrivals[last.id] {
         if arrival - before < 5 { violate("two accepted updates within \(arrival - before) s") }
-        let hasSlept = sleeps.contains {
-          before < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < arrival
-        }
-        if arrival - before > 60 + transit, !hasSlept, !troubles.contains(where: { before < $0 && $0 < arrival }) {
+        if arrival - before > 60 + transit, !hasPaused(from: before, to: arrival),
+          !troubles.contains(where: { before < $0 && $0 < arrival })
+        {
           violate("\(arrival - before) s without an update while online")
         }
       }
       last = attempt.isAccepted ? attempt : nil
     }
     if let last, let before = arrivals[last.id], finishedAt == nil, second - before > 60 + transit,
-      !troubles.contains(where: { before < $0 })
+      !troubles.contains(where: { before < $0 }), !hasPaused(from: before, to: second)
     {
       violate("\(second - before) s without an update at the end, while online")
     }
+  }
+
+  /// Whether the machine slept in between, or knew that it had no network.
+  private func hasPaused(from start: Double, to end: Double) -> Bool {
+    let open = absentSince.map { [$0...max(now, $0)] } ?? []
+    return (pauses + open).contains { start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end }
   }
 
   /// Between two positions that are kept or have arrived there is never more time than the policy allows.

@@ -49,7 +49,8 @@ final class World {
   private(set) var events: [(at: BootInstant, event: Event)] = []
   /// When a token fetch failed.
   private(set) var tokenTroubles: [BootInstant] = []
-  private(set) var sleeps: [ClosedRange<BootInstant>] = []
+  /// When the machine slept, or knew that it had no network.
+  private(set) var pauses: [ClosedRange<BootInstant>] = []
   /// When the agent had the open connections dropped.
   private(set) var drops: [BootInstant] = []
   private(set) var finishedAt: BootInstant?
@@ -77,6 +78,7 @@ final class World {
   /// How many addresses the machine has had.
   private var addresses: UInt8 = 0
   private var asleepUntil: BootInstant?
+  private(set) var absentSince: BootInstant?
 
   init(_ scenario: Scenario) throws {
     self.scenario = scenario
@@ -178,7 +180,7 @@ final class World {
     switch act {
     case .networkUp: changeNetwork()
     case .network(let isUsable): changeNetwork(isUsable: isUsable)
-    case .suspend(let seconds): asleepUntil = now + .seconds(seconds)
+    case .suspend(let seconds): asleepUntil = min(now + .seconds(seconds), World.time(scenario.duration))
     case .stop(let seconds): tell(.stop(within: .seconds(seconds)))
     case .sourceEnded: tell(.sourceEnded)
     case .clockStep(let seconds): wallError += seconds
@@ -202,6 +204,8 @@ final class World {
   /// Another address each time.
   private func changeNetwork(isUsable: Bool = true) {
     var state = NetworkState()
+    if let absentSince { pauses.append(absentSince...now) }
+    absentSince = isUsable ? nil : now
     if isUsable {
       addresses &+= 1
       state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, addresses])]
@@ -233,7 +237,7 @@ final class World {
       }
     }
     now = wake
-    sleeps.append(fellAsleep...wake)
+    pauses.append(fellAsleep...wake)
     tell(.resumed(after: wake - fellAsleep))
   }
 
