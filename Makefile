@@ -17,10 +17,10 @@ BIN := .build/release
 
 BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev \
   libmicrohttpd-dev
-TEST_PACKAGES := python3 python3-venv curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools heaptrack
+TEST_PACKAGES := python3 python3-venv curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools iproute2 heaptrack
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
 
-.PHONY: build setup setup-build setup-test setup-deb deb demo test check lint arrows unit interop bench fuzz format install clean
+.PHONY: build setup setup-build setup-test setup-deb deb demo test check lint arrows unit interop badlink-test bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -63,6 +63,9 @@ unit: ## The systemd unit: no complaint, and an exposure of at most 1.5.
 
 interop: build
 	Tests/Interop/run.sh $(BIN)
+
+badlink-test: setup build ## Twenty minutes over a mobile link as bad as the road; needs root.
+	Tests/Interop/badlink/badlink.py $(BIN)
 
 fuzz: setup-build ## Feeds the parsers with made-up input for SECONDS each (60).
 	@scripts/fuzz.sh $(or $(SECONDS),60)

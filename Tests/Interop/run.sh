@@ -22,3 +22,9 @@ step "Recorded receivers against gpsd's answers"
 "$here/nmea-corpus.sh" "$bin/fleet-locationctl"
 step "The same drive through gpsd, and gpsd killed on the way"
 "$here/gpsd.sh" "$bin"
+step "A bad mobile link, in brief"
+if [ "$(id -u)" -eq 0 ] && [ -c /dev/net/tun ]; then
+  python3 "$here/badlink/badlink.py" "$bin" --short
+else
+  echo "NOT RUN: network namespaces and TUN devices need root"
+fi

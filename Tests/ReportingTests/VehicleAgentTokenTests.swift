@@ -135,7 +135,7 @@ import Timekeeping
     // It wakes up two hours later; the wall clock may have slept as well.
     fixture.now = 7210
     let moment = Moment(boot: fixture.moment.boot, wall: fixture.moment.wall + .seconds(clockError))
-    var effects = fixture.agent.handle(.networkUp, at: moment)
+    var effects = fixture.agent.handle(.resumed(after: .seconds(7200)), at: moment)
     effects += fixture.agent.handle(.deadline, at: moment)
     #expect(effects.brief.contains("fetch 2 https://t.test/truck-1"))
     #expect(!effects.brief.contains { $0.hasPrefix("send") })

@@ -139,7 +139,11 @@ interval = "{INTERVAL}s"
         self.await_(lambda: self.accepted(), "the first update", 30)
 
     def down(self):
-        for child in reversed(self.children):
+        # The daemon first: it sends what is due before it goes.
+        if hasattr(self, "daemon") and self.daemon.poll() is None:
+            self.daemon.terminate()
+            self.daemon.wait(10)
+        for child in self.children:
             if child.poll() is None:
                 child.terminate()
         for child in self.children:
