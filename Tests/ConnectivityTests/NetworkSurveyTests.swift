@@ -101,6 +101,21 @@ import Timekeeping
     #expect(fixture.survey.nextDeadline == fixture.now + NetworkSurvey.settling)
   }
 
+  @Test("a network that changes during every dump is told all the same, and not each time")
+  func restless() throws {
+    var fixture = Fixture()
+    fixture.tell(.start)
+    for _ in 0..<4 {
+      #expect(fixture.states.isEmpty)
+      try fixture.answer(.links)
+      fixture.tell(.received(try Recording.carrierLost.bytes()))
+      try fixture.answer(.addresses)
+      try fixture.answer(.routes)
+      fixture.tell(.deadline, after: NetworkSurvey.settling)
+    }
+    #expect(fixture.states.count == 1)
+  }
+
   @Test("answers to an older request, and dumps that nobody asked for, change nothing")
   func foreign() throws {
     var fixture = Fixture()

@@ -44,6 +44,9 @@ package struct NetworkSurvey: Sendable {
   /// A dump that has not ended in this time has lost its end.
   package static let patience = Duration.seconds(5)
 
+  /// So many dumps in a row may be in vain because something changed meanwhile.
+  private static let tornInARow = 4
+
   private enum Phase {
     case idle
     case settling(until: BootInstant)
@@ -58,6 +61,8 @@ package struct NetworkSurvey: Sendable {
   /// Something changed while a dump was under way.
   private var isStale = false
   private var state: NetworkState?
+  /// Dumps during which something changed, in a row.
+  private var torn = 0
 
   package init() {}
 
@@ -139,7 +144,13 @@ package struct NetworkSurvey: Sendable {
     table = draft
     draft = NetworkTable()
     phase = .idle
-    if isStale { settle(at: now) }
+    if isStale {
+      settle(at: now)
+      // Part of it is older than the rest. But where something changes all the time, that has to do.
+      torn += 1
+      if torn < NetworkSurvey.tornInARow { return }
+    }
+    torn = 0
     guard table.state != state else { return }
     state = table.state
     effects.append(.state(table.state))
