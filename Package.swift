@@ -142,6 +142,9 @@ let package = Package(
     tests("EventLoopTests", ["Timekeeping", "SystemCalls", "EventLoop", "LoopTesting"]),
     tests("HTTPClientTests", ["Timekeeping", "SystemCalls", "HTTPMessages", "EventLoop", "HTTPClient", "LoopTesting"]),
     tests("HelperProgramTests", ["Timekeeping", "EventLoop", "HelperProgram", "LoopTesting"]),
+    tests(
+      "TokenInquiryTests",
+      ["Timekeeping", "HTTPMessages", "Authorization", "Configuration", "EventLoop", "LocationDaemon", "LoopTesting"]),
     tests("SerialPortTests", ["SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "CPseudoTerminal"]),
     tests("ServiceManagerTests", ["HTTPMessages", "SystemCalls", "ServiceManager"]),
     tests("TimekeepingTests", ["Timekeeping"]),

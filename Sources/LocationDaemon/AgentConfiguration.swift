@@ -57,7 +57,10 @@ extension Settings.Source {
 }
 
 extension TokenProvider {
-  fileprivate init(_ settings: Settings.Token) throws(DaemonError) {
+  /// What the settings mean to the core.
+  ///
+  /// - Throws: exit code `configuration` when a credential or secret file that they name cannot be used.
+  init(_ settings: Settings.Token) throws(DaemonError) {
     let format = TokenResponseFormat(settings)
     switch settings.provider {
     case .http(let http):

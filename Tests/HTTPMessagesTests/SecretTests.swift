@@ -29,6 +29,14 @@ import Testing
     #expect(Mirror(reflecting: secret).children.isEmpty)
   }
 
+  @Test("it has no encoder and no decoder: nothing that is written or sent as a whole can hold one")
+  func neverEncodes() {
+    #expect(!(Secret.self is any Encodable.Type))
+    #expect(!(Secret.self is any Decodable.Type))
+    #expect(!(HTTPRequest.self is any Encodable.Type))
+    #expect(!((secret as Any) is any LosslessStringConvertible))
+  }
+
   @Test("its text is given to code that asks by name")
   func reveal() {
     #expect(secret.reveal() == "hunter2")

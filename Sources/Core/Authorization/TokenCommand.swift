@@ -84,10 +84,10 @@ package struct TokenCommand: Equatable, Sendable {
       maximumOutputSize: TokenCommand.maximumOutputSize)
   }
 
+  /// What a call that went well has printed.
+  ///
   /// - Throws: `TokenFailure` that names the program.
-  func token(
-    from outcome: Outcome, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
-  ) throws(TokenFailure) -> AccessToken {
+  func answer(_ outcome: Outcome) throws(TokenFailure) -> TokenResponseFormat.Answer {
     let program = "the token command \(arguments.first ?? "")"
     switch outcome.ending {
     case .exited(0): break
@@ -111,8 +111,6 @@ package struct TokenCommand: Equatable, Sendable {
         .program("notStarted"),
         "\(program) cannot be run: \(why); check token.command, and that the service may execute it")
     }
-    return try format.token(
-      from: TokenResponseFormat.Answer(body: outcome.output, party: program), for: context, at: now,
-      buildDate: buildDate)
+    return TokenResponseFormat.Answer(body: outcome.output, party: program)
   }
 }

@@ -21,10 +21,12 @@ package struct TokenFile: Equatable, Sendable {
     case unreadable(reason: String, String)
   }
 
+  /// The token in the file, whoever it is for and whatever it is worth.
+  ///
   /// - Throws: `TokenFailure` that names the file.
-  func token(
-    from outcome: Outcome, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
-  ) throws(TokenFailure) -> AccessToken {
+  func secret(
+    in outcome: Outcome
+  ) throws(TokenFailure) -> (Secret, beside: JSONValue?, from: TokenResponseFormat.Answer) {
     switch outcome {
     case .unreadable(let reason, let why): throw TokenFailure(.file(reason), why)
     case .text(let text, let age):
@@ -34,21 +36,17 @@ package struct TokenFile: Equatable, Sendable {
       answer.isStored = true
       // A token in its compact form begins with the letters of `{"`.
       guard bytes.first(where: { $0 > 32 }) != UInt8(ascii: "{") else {
-        return try format.token(from: answer, for: context, at: now, buildDate: buildDate)
+        let (secret, json) = try format.secret(in: answer)
+        return (secret, json, answer)
       }
-      let token = text.reveal().split(whereSeparator: \.isWhitespace)
-      guard token.count == 1, let token = token.first else {
+      let words = text.reveal().split(whereSeparator: \.isWhitespace)
+      guard let first = words.first else { throw TokenFailure(.missingData, "\(answer.party) is empty") }
+      let secret = Secret(String(first))
+      guard words.count == 1, (try? JSONWebToken(secret)) != nil else {
         throw TokenFailure(
-          token.isEmpty ? .missingData : .notJWT,
-          token.isEmpty
-            ? "\(answer.party) is empty" : "\(answer.party) holds neither one token alone nor a JSON object")
+          .notJWT, "\(answer.party) holds no whole token: it is half-written, or neither one JWT nor a JSON object")
       }
-      do throws(TokenFailure) {
-        return try format.token(Secret(String(token)), from: answer, for: context, at: now, buildDate: buildDate)
-      } catch {
-        guard error.reason == .notJWT else { throw error }
-        throw TokenFailure(.notJWT, "\(answer.party) holds no whole token: it is half-written, or no JWT")
-      }
+      return (secret, nil, answer)
     }
   }
 }

@@ -35,17 +35,37 @@ package enum TokenProvider: Equatable, Sendable {
   package func token(
     from outcome: TokenOutcome, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
+    let (secret, json, answer) = try find(in: outcome)
+    return try format.token(secret, beside: json, from: answer, for: context, at: now, buildDate: buildDate)
+  }
+
+  /// The token that came, whoever it is for and whatever it is worth: to be inspected, not to be used.
+  ///
+  /// - Throws: `TokenFailure` when none came.
+  package func secret(in outcome: TokenOutcome) throws(TokenFailure) -> Secret { try find(in: outcome).0 }
+
+  private func find(
+    in outcome: TokenOutcome
+  ) throws(TokenFailure) -> (Secret, beside: JSONValue?, from: TokenResponseFormat.Answer) {
+    let answer: TokenResponseFormat.Answer
     switch (self, outcome) {
-    case (.http(let endpoint), .http(.response(let response))):
-      return try endpoint.format.token(from: response, for: context, at: now, buildDate: buildDate)
+    case (.http, .http(.response(let response))): answer = try TokenResponseFormat.Answer(response)
     case (.http(let endpoint), .http(.failure(let failure))):
       throw TokenFailure(failure, deadline: endpoint.deadline)
-    case (.command(let command), .command(let outcome)):
-      return try command.token(from: outcome, for: context, at: now, buildDate: buildDate)
-    case (.file(let file), .file(let outcome)):
-      return try file.token(from: outcome, for: context, at: now, buildDate: buildDate)
+    case (.command(let command), .command(let outcome)): answer = try command.answer(outcome)
+    case (.file(let file), .file(let outcome)): return try file.secret(in: outcome)
     default:
       throw TokenFailure(.missingData, "the answer is from another kind of token provider than was asked")
+    }
+    let (secret, json) = try format.secret(in: answer)
+    return (secret, json, answer)
+  }
+
+  private var format: TokenResponseFormat {
+    switch self {
+    case .http(let endpoint): endpoint.format
+    case .command(let command): command.format
+    case .file(let file): file.format
     }
   }
 

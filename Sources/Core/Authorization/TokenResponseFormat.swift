@@ -58,13 +58,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
   package func token(
     from response: HTTPResponse, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
-    guard (200..<300).contains(response.status) else {
-      throw TokenFailure(.status(response.status), TokenResponseFormat.statusMessage(response.status))
-    }
-    let date = response.header("date").flatMap { Timestamp(httpDate: $0) }
-    return try token(
-      from: Answer(body: response.body, party: "the token provider", date: date), for: context, at: now,
-      buildDate: buildDate)
+    try token(from: try Answer(response), for: context, at: now, buildDate: buildDate)
   }
 
   /// Reads a JSON answer.
@@ -73,6 +67,14 @@ package struct TokenResponseFormat: Equatable, Sendable {
   package func token(
     from answer: Answer, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
+    let (secret, json) = try secret(in: answer)
+    return try token(secret, beside: json, from: answer, for: context, at: now, buildDate: buildDate)
+  }
+
+  /// Finds the token in a JSON answer, whoever it is for and whatever it is worth.
+  ///
+  /// - Throws: `TokenFailure` that names the key.
+  func secret(in answer: Answer) throws(TokenFailure) -> (Secret, beside: JSONValue) {
     guard answer.body.contains(where: { $0 > 32 }) else {
       throw TokenFailure(
         .missingData,
@@ -87,7 +89,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
         .missingField,
         "\(answer.party) gave \(what) at `\(tokenKey)`\(TokenResponseFormat.keys(of: json)): set token_key")
     }
-    return try token(Secret(text), beside: json, from: answer, for: context, at: now, buildDate: buildDate)
+    return (Secret(text), json)
   }
 
   /// Reads a token that stands alone, or beside what JSON tells of it.
@@ -114,6 +116,10 @@ package struct TokenResponseFormat: Equatable, Sendable {
 
   // MARK: - Words
 
+  fileprivate static func failure(_ status: Int) -> TokenFailure {
+    TokenFailure(.status(status), statusMessage(status))
+  }
+
   private static func statusMessage(_ status: Int) -> String {
     let advice =
       switch status {
@@ -138,5 +144,15 @@ package struct TokenResponseFormat: Equatable, Sendable {
   static func keys(of answer: JSONValue) -> String {
     let keys = (answer.object ?? [:]).keys.sorted().prefix(8)
     return keys.isEmpty ? "" : " (there is \(keys.map { "`\($0.withoutSecrets.prefix(40))`" }.joined(separator: ", ")))"
+  }
+}
+
+extension TokenResponseFormat.Answer {
+  /// - Throws: `TokenFailure` with reason `status` unless it is one of success.
+  init(_ response: HTTPResponse) throws(TokenFailure) {
+    guard (200..<300).contains(response.status) else { throw TokenResponseFormat.failure(response.status) }
+    self.init(
+      body: response.body, party: "the token provider",
+      date: response.header("date").flatMap { Timestamp(httpDate: $0) })
   }
 }

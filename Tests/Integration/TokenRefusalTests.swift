@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Testing
+
+/// Tokens that Fleet Engine does not take: a technician reads why.
+@Suite struct TokenRefusalTests {
+  struct Flaw: CustomTestStringConvertible {
+    let testDescription: String
+    /// In Fleet Engine's answer.
+    let category: String
+    /// In the sentence about fresh tokens.
+    let says: String
+  }
+
+  @Test(
+    "a token is refused for what is wrong with it, and after one fresh one the journal says what that is",
+    arguments: [
+      Flaw(testDescription: "not-yet-valid", category: "clock", says: "s in the future"),
+      Flaw(testDescription: "long-life", category: "clock", says: "it lives for 7200 s"),
+      Flaw(
+        testDescription: "wrong-audience", category: "denied", says: "the audience (`aud`) is \"https://example.com/\""),
+      Flaw(testDescription: "alg-none", category: "denied", says: "nobody has signed it"),
+      Flaw(testDescription: "bad-signature", category: "unauthenticated", says: "check the service account's role"),
+    ])
+  func flaw(_ flaw: Flaw) throws {
+    let bench = try TestBench()
+    let emulator = try #require(bench.emulator)
+    let receiver = try bench.receiver()
+    try emulator.fault("{\"target\": \"token\", \"token\": \"\(flaw.testDescription)\", \"times\": 100}")
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("it is offline") { daemon.log.contains { $0.contains("Offline (\(flaw.category))") } }
+    // The emulator signs by the second: the fresh token is another then.
+    try bench.wait("fresh tokens are refused") {
+      receiver.send(drive.next())
+      return daemon.log.contains {
+        $0.contains("Fleet Engine refuses fresh tokens") && $0.contains(flaw.says)
+      }
+    }
+    #expect(emulator.updates.count <= 3)
+  }
+
+  @Test("a key that was rotated costs one refused update and one token")
+  func rotatedKey() throws {
+    let bench = try TestBench()
+    let port = try #require(bench.emulator).port
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    // Another emulator has another key.
+    try bench.emulator?.stop()
+    bench.emulator = try Emulator(in: bench.directory, port: port)
+    let before = bench.emulator?.updates.count ?? 0
+    try bench.wait("an update with the new key", within: .seconds(30)) {
+      receiver.send(drive.next())
+      return (bench.emulator?.updates.dropFirst(before).contains { $0.isAccepted }) == true
+    }
+    #expect(daemon.log.count { $0.contains("Token obtained") } == 2)
+    #expect(daemon.log.count { $0.contains("Offline (unauthenticated)") } <= 1)
+    #expect(!daemon.logs("refuses fresh tokens"))
+  }
+
+  @Test("a provider behind a proxy is asked through it")
+  func proxy() throws {
+    let bench = try TestBench()
+    let answer = try Loopback.request(
+      "GET", "/token/delivery_driver/truck-17", port: try #require(bench.emulator).port)
+    let proxy = try CannedServer(answer: answer)
+    bench.servers.append(proxy)
+    let nobody = try Loopback.freePort()
+    bench.settings["token.url"] = "\"http://127.0.0.1:\(nobody)/token/{vehicle_id}\""
+    bench.settings["token.proxy"] = "\"http://127.0.0.1:\(proxy.port)\""
+    let receiver = try bench.receiver()
+    try bench.start(reading: receiver)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    #expect(proxy.requests.first?.hasPrefix("GET http://127.0.0.1:\(nobody)/token/truck-17 HTTP/1.1\r\n") == true)
+  }
+}

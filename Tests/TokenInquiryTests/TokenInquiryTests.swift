@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Configuration
+import EventLoop
+import Foundation
+import HTTPMessages
+import LocationDaemon
+import LoopTesting
+import Testing
+import Timekeeping
+
+@Suite struct TokenInquiryTests {
+  private let loop: EventLoop
+  private let directory: String
+
+  init() throws {
+    EventLoop.blockSignals()
+    loop = try EventLoop()
+    directory = NSTemporaryDirectory() + "inquiry-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+  }
+
+  private final class Slot {
+    var answer: TokenInquiry.Answer?
+  }
+
+  private func write(_ text: String, to name: String) throws -> String {
+    let path = "\(directory)/\(name)"
+    #expect(
+      FileManager.default.createFile(
+        atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600]))
+    return path
+  }
+
+  private func ask(_ token: String, for scope: AuthorizationContext.Scope) throws -> TokenInquiry.Answer {
+    let text = """
+      [vehicle]
+      provider_id = "p"
+      vehicle_id = "truck-17"
+      [source]
+      type = "gpsd"
+      [token]
+      \(token)
+      """
+    let file = try SettingsFile.load(path: try write(text, to: "settings.toml"), environment: .system)
+    let inquiry = try TokenInquiry(file.settings, loop: loop)
+    let slot = Slot()
+    let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
+    try inquiry.ask(for: context) { slot.answer = $0 }
+    #expect(try loop.turns { slot.answer != nil })
+    try FileManager.default.removeItem(atPath: directory)
+    return try #require(slot.answer)
+  }
+
+  /// {"alg":"none"} and {"authorization":{"tripid":"trip-9"},"iat":…,"exp":…}.
+  private func token(at now: Int64) -> String {
+    let claims = #"{"authorization":{"tripid":"trip-9"},"iat":\#(now),"exp":\#(now + 3600)}"#
+    return [#"{"alg":"none"}"#, claims].map {
+      Data($0.utf8).base64EncodedString().replacingOccurrences(of: "=", with: "")
+    }.joined(separator: ".") + "."
+  }
+
+  private var now: Int64 { Int64(Date().timeIntervalSince1970) }
+
+  @Test("a program is asked for a trip's token, and both the verdict and all that is wrong with it are told")
+  func command() throws {
+    let answer = try write(#"{"token":"\#(token(at: now))"}"#, to: "answer")
+    let result = try ask(
+      "provider = \"command\"\ncommand = [\"/bin/cat\", \"\(answer)\"]", for: .trip("trip-9"))
+    let token = try result.verdict.get()
+    #expect(token.context.scope == .trip("trip-9"))
+    #expect(
+      result.inspection?.problems.map(\.kind) == [.unsigned, .keyIDMissing, .signatureMissing, .audience, .account])
+  }
+
+  @Test("a token that the daemon would not take is inspected all the same")
+  func refused() throws {
+    let file = try write(token(at: now - 7200), to: "token")
+    let result = try ask("provider = \"file\"\nfile = \"\(file)\"", for: .deliveryVehicle("truck-17"))
+    guard case .failure(let failure) = result.verdict else {
+      Issue.record("taken")
+      return
+    }
+    #expect(failure.reason == .missingClaim)
+    let kinds = result.inspection?.problems.map(\.kind) ?? []
+    #expect(kinds.contains(.claimMissing) && kinds.contains(.expired))
+    #expect(!"\(result)".contains(".eyJ"))
+  }
+
+  @Test("no token is no inspection")
+  func nothing() throws {
+    let result = try ask("provider = \"file\"\nfile = \"/nonexistent/token\"", for: .deliveryVehicle("truck-17"))
+    #expect(result.inspection == nil)
+    #expect(throws: TokenFailure.self) { try result.verdict.get() }
+  }
+}
