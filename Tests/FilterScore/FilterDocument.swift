@@ -38,11 +38,12 @@ enum FilterDocument {
       * **Jump.** A speed comes from the Doppler shift and is right when the place is not. A fix is refused if it is further from
         the last than the higher of both speeds and 4 m/s² allow; or, within 5 s and from 3 m/s on, if it is further from where
         speed and heading lead than 2.5 m × (seconds)². Beyond that it may be off by twice the sum of both accuracies, at least
-        30 m. A receiver whose speeds are refuted by its own places has no say in this until they have been right for 64 fixes, and for twice as many each time.
+        30 m. Where a receiver tells no speed, the way of the last three fixes foretells the next in its place. A receiver whose speeds are refuted by its own places has no say in this until they have been right for 64 fixes, and for twice as many each time.
       * **Frozen.** The same place to the last digit, while the speeds told, of 2 m/s or more, add up to 30 m. A parked
         receiver that repeats its place exactly tells a speed near 0, and is believed.
       * **After a gap** of 5 s or more in a stream of at least a fix every 2 s, the first fix waits for a second that agrees with
-        it, for 3 s at most. Not in a recording whose own times are kept.
+        it within 20 m (and twice the sum of both accuracies), for 8 s at most: a receiver is often drawn in from far away
+        then, and claims to be good. Not in a recording whose own times are kept.
       * **Fast.** On a ferry or a train there is no road, and nothing asks for one. A vehicle faster than `max_speed` is refused
         until ten fixes in a row, over 9 s, have places and speeds that bear each other out; then it is believed for as long as
         it is so fast.
@@ -88,8 +89,8 @@ enum FilterDocument {
     return text + """
 
       What passes of the bad ones is what the receiver's own words do not speak against: a place that wanders off between walls
-      by less than 30 m a second while 4 m are claimed; an error after a tunnel that fades as slowly; a receiver that froze at a
-      stop, with a speed of 0; small jumps of a receiver that tells no speed. Of a frozen receiver's fixes those count as good
+      by less than 30 m a second while 4 m are claimed; the last of an error after a tunnel, which fades by less than 20 m a second;
+      a receiver that froze at a stop, with a speed of 0. Of a frozen receiver's fixes those count as good
       that lie within 50 m of the truth, frozen or not.
 
       """

@@ -24,7 +24,7 @@ import Testing
     case .zeroSpeed: Bound(refused: 0.04, silence: 8)
     case .jump: Bound(passed: 0.02, refused: 0.005, silence: 8)
     case .burst: Bound(passed: 0.03, refused: 0.02, silence: 8)
-    case .noSpeedBurst: Bound(passed: 0.5, refused: 0.06, silence: 10)
+    case .noSpeedBurst: Bound(passed: 0.03, refused: 0.02, silence: 8)
     // One fix in ten thousand is worse than three deviations, and told as it is.
     case .honestCanyon: Bound(passed: nil, refused: 0.001, silence: 4)
     case .falseCanyon: Bound(passed: nil, refused: 0.08, silence: 10)
@@ -32,7 +32,7 @@ import Testing
     case .frozen: Bound(passed: 0.15, refused: 0.02, silence: 20)
     case .zero: Bound(refused: 0.005, silence: 1)
     case .honestTunnel: Bound(refused: 0.02, silence: 6)
-    case .falseTunnel: Bound(passed: 0.6, refused: 0.02, silence: 6)
+    case .falseTunnel: Bound(passed: 0.1, refused: 0.005, silence: 3)
     }
   }
 

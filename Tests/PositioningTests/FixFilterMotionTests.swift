@@ -117,7 +117,7 @@ import Timekeeping
     #expect(try road.drive(0..<60, by: 20, speed: 300).allSatisfy { $0 == .impossibleSpeed })
   }
 
-  @Test("after a tunnel the first fixes are refused until two agree, for three seconds at most")
+  @Test("after a tunnel the first fixes are refused until two agree, for eight seconds at most")
   func tunnel() throws {
     var road = Road()
     #expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
@@ -127,10 +127,63 @@ import Timekeeping
     #expect(try road.drive(73, by: 20, speed: 20) == nil)
     #expect(try road.drive(74..<80, by: 20, speed: 20).allSatisfy { $0 == nil })
     // Fixes that never agree do not keep it waiting.
-    let wild = try [140.0, 141, 142, 143].map {
-      try road.drive($0, by: 20, speed: 20, aside: $0 == 141 || $0 == 143 ? 500 : 0)
+    let wild = try (140...148).map { second in
+      try road.drive(Double(second), by: 20, speed: 20, aside: second % 2 == 1 ? 500 : 0)
     }
-    #expect(wild == [.unsettled, .unsettled, .unsettled, nil])
+    #expect(wild == Array(repeating: .unsettled, count: 8) + [nil])
+  }
+
+  @Test("after a tunnel fixes that are drawn in from afar, and claim to be good, are refused until they stand still")
+  func drawnIn() throws {
+    var road = Road()
+    #expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
+    var error = 300.0
+    for second in 70..<80 {
+      let rejection = try road.drive(Double(second), by: second == 70 ? 1200 : 20, speed: 20, aside: error)
+      if error > 60 { #expect(rejection == .unsettled, "off by \(error) m") }
+      if error < 25 { #expect(rejection == nil, "off by \(error) m") }
+      error *= 0.7
+    }
+  }
+
+  @Test("without speeds the way of three fixes foretells the next: bursts are jumps, and what follows is believed")
+  func burstsWithoutSpeed() throws {
+    var road = Road()
+    for round in 0..<20 {
+      for second in 0..<20 {
+        let isAside = second >= 20 - (2 + round % 3)
+        let judged = try road.drive(Double(round * 20 + second), by: 14, speed: nil, aside: isAside ? 80 : 0)
+        #expect(judged == (isAside ? .jump : nil), "second \(second) of round \(round)")
+      }
+    }
+  }
+
+  @Test("without speeds hard braking, a start, a sharp corner and a place that trembles are no jumps")
+  func brakingWithoutSpeed() throws {
+    var road = Road()
+    var speed = 30.0
+    for second in 0..<60 {
+      // Eight metres per second squared down, four up, and a turn of ninety degrees at 10 m/s.
+      if (10..<14).contains(second) { speed = max(speed - 8, 0) } else if second >= 30 { speed = min(speed + 4, 30) }
+      let aside = second.isMultiple(of: 2) ? 8.0 : -8
+      #expect(try road.drive(Double(second), by: speed, speed: nil, aside: aside) == nil, "second \(second)")
+    }
+    var corner = Road()
+    for second in 0..<40 {
+      let isPast = second >= 20
+      let aside = isPast ? Double(second - 20) * 10 : 0
+      #expect(
+        try corner.drive(Double(second), by: isPast ? 0 : 10, speed: nil, aside: aside) == nil, "second \(second)")
+    }
+  }
+
+  @Test("without speeds a new place is believed after five fixes that agree")
+  func movedWithoutSpeed() throws {
+    var road = Road()
+    #expect(try road.drive(0..<20, by: 14, speed: nil).allSatisfy { $0 == nil })
+    let moved = try (20..<30).map { try road.drive(Double($0), by: 14, speed: nil, aside: 3000) }
+    #expect(moved.prefix(4).allSatisfy { $0 != nil })
+    #expect(moved.dropFirst(4).allSatisfy { $0 == nil })
   }
 
   @Test("a first fix after a gap that tells how poor it is does not hinder the way back onto the road")

@@ -61,7 +61,7 @@ package struct FixFilter: Sendable {
   /// A receiver that gives fixes more rarely than this has no gaps that mean anything.
   private static let closePeriod = Duration.seconds(2)
   /// For how long after a gap fixes that do not agree are refused at most.
-  private static let settlingTime = Duration.seconds(3)
+  private static let settlingTime = Duration.seconds(8)
 
   /// Fixes that were refused for their time or place, and agree with each other.
   private struct Challenge {
@@ -109,6 +109,7 @@ package struct FixFilter: Sendable {
     } else if let reference {
       guard hasSettled(candidate, since: reference, after: silence) else { return .failure(.unsettled) }
       trust.note(isExplained: candidate.follows(reference))
+      candidate.succeed(reference)
       candidate.period = candidate.time - (settling?.last.time ?? reference.time)
       // Clocks drift apart; a part in a thousand is more than any does.
       candidate.lead = max(candidate.lead, reference.lead - (candidate.at - reference.at) / 1000)
@@ -214,7 +215,7 @@ package struct FixFilter: Sendable {
       return false
     }
     if candidate.time > settling.last.time, candidate.isReachable(from: settling.last, at: speedLimit),
-      candidate.follows(settling.last)
+      !trust.isGiven || candidate.follows(settling.last, leastSlack: FixReference.settlingSlack)
     {
       return true
     }

@@ -4,7 +4,9 @@ import Timekeeping
 /// What the fix filter keeps of a fix, to judge others by.
 struct FixReference: Sendable {
   /// Metres that two fixes may differ by, whatever accuracies they claim: receivers promise too much between walls.
-  private static let leastSlack = 30.0
+  static let usualSlack = 30.0
+  /// The same for the first ones after a gap, which often claim to be good while they are drawn in from far away.
+  static let settlingSlack = 20.0
   /// Metres that a receiver which tells no accuracy is taken to be right within.
   private static let usualAccuracy = 15.0
   /// Metres per second squared, by which a vehicle may become faster without telling. More than any does for long.
@@ -28,6 +30,10 @@ struct FixReference: Sendable {
   var lead: Duration
   /// How long after the fix before it came, by the stamps; nil for a first one.
   var period: Duration?
+  /// Where the vehicle was at the fix before; nil for a first one.
+  private var origin: (coordinate: Coordinate, time: Timestamp)?
+  /// How the places of three fixes in a row say that it moves, where the receiver does not: metres per second and degrees.
+  private var motion: (speed: Double, heading: Double)?
 
   init(_ fix: Fix, time: Timestamp, at: BootInstant) {
     coordinate = fix.coordinate
@@ -39,6 +45,17 @@ struct FixReference: Sendable {
     lead = time - Timestamp(milliseconds: 0) - (at - .boot)
   }
 
+  /// This one is believed after another that it contradicts in nothing.
+  mutating func succeed(_ before: FixReference) {
+    origin = (before.coordinate, before.time)
+    guard speed == nil, let earlier = before.origin else { return }
+    let seconds = (time - earlier.time).inSeconds
+    guard seconds > 0, seconds <= FixReference.foresight else { return }
+    motion = (
+      earlier.coordinate.distance(to: coordinate) / seconds, earlier.coordinate.heading(to: coordinate) ?? 0
+    )
+  }
+
   /// Whether a vehicle no faster than `limit` metres per second can have come here.
   func isReachable(from before: FixReference, at limit: Double) -> Bool {
     let distance = before.coordinate.distance(to: coordinate)
@@ -47,10 +64,12 @@ struct FixReference: Sendable {
 
   /// Whether the speeds that the receiver told, which come from the Doppler shift and are right when the place is not,
   /// explain the way from there to here. True when it told none.
-  func follows(_ before: FixReference) -> Bool {
-    guard let speed, let earlier = before.speed else { return true }
+  ///
+  /// - Parameter leastSlack: metres that two fixes may differ by, whatever accuracies they claim.
+  func follows(_ before: FixReference, leastSlack: Double = usualSlack) -> Bool {
+    guard let speed, let earlier = before.speed else { return continues(before, leastSlack) }
     let seconds = max((time - before.time).inSeconds, 0)
-    let slack = max(slack(to: before), FixReference.leastSlack)
+    let slack = max(slack(to: before), leastSlack)
     let reach = (max(speed, earlier) + FixReference.acceleration * seconds) * seconds
     guard before.coordinate.distance(to: coordinate) - slack <= reach else { return false }
     guard let heading = before.heading, earlier >= FixReference.headingSpeed, seconds <= FixReference.foresight else {
@@ -58,6 +77,16 @@ struct FixReference: Sendable {
     }
     let foretold = before.coordinate.moved(by: (speed + earlier) / 2 * seconds, heading: heading)
     return foretold.distance(to: coordinate) - slack <= FixReference.swerve * seconds * seconds / 2
+  }
+
+  /// Whether the motion of the fixes before explains the way here, for a receiver that tells no speed.
+  private func continues(_ before: FixReference, _ leastSlack: Double) -> Bool {
+    guard let motion = before.motion else { return true }
+    let seconds = max((time - before.time).inSeconds, 0)
+    guard seconds <= FixReference.foresight else { return true }
+    let foretold = before.coordinate.moved(by: motion.speed * seconds, heading: motion.heading)
+    return foretold.distance(to: coordinate) - max(slack(to: before), leastSlack)
+      <= FixReference.swerve * seconds * seconds / 2
   }
 
   /// Metres that both may be wrong by together, with few exceptions.
