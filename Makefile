@@ -20,7 +20,10 @@ BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev 
 TEST_PACKAGES := python3 python3-venv curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools iproute2 heaptrack
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
 
-.PHONY: build setup setup-build setup-test setup-deb deb demo test check lint arrows unit interop badlink-test bench fuzz format install clean
+# A machine of its own: qemu, and what makes its image out of Debian packages.
+MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
+
+.PHONY: build setup setup-build setup-test setup-deb deb demo test check lint arrows unit interop badlink-test vm-test bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -66,6 +69,10 @@ interop: build
 
 badlink-test: setup build ## Twenty minutes over a mobile link as bad as the road; needs root.
 	Tests/Interop/badlink/badlink.py $(BIN)
+
+vm-test: setup-build build ## The installed service in a machine of its own, receiver unplugged and all; minutes, and not in check.
+	@scripts/install-packages.sh $(MACHINE_PACKAGES)
+	Tests/Machine/run.sh $(BIN)
 
 fuzz: setup-build ## Feeds the parsers with made-up input for SECONDS each (60).
 	@scripts/fuzz.sh $(or $(SECONDS),60)

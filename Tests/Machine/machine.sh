@@ -1,0 +1,227 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A whole Debian 12 machine in qemu: its own kernel, systemd, udev, USB, clock and disk, with KVM or without.
+#   machine.sh create                 makes the image out of Debian packages, if the cache does not have it
+#   machine.sh boot [QEMU OPTION]...  boots it with a fresh disk, and with a receiver plugged in unless MACHINE_RECEIVER=no
+#   machine.sh run COMMAND...         runs a command in it, as root
+#   machine.sh copy FILE PATH         copies a file into it
+#   machine.sh plug | unplug          the receiver: a USB-serial adapter (FTDI) that drives along MACHINE_ROUTE
+#   machine.sh qmp JSON               tells qemu something (QMP), as in '{"execute":"system_reset"}'
+#   machine.sh cut                    a power cut: what was not on the disk is lost; boot with MACHINE_DISK set finds it so
+#   machine.sh down                   shuts it down
+# `boot -rtc base=1970-01-01` is a box without a clock; `run 'date -s …'` steps it. sch_netem is there for bad networks.
+# MACHINE_CACHE   directory of the image (build/machine in the project)
+# MACHINE_RUN     directory of the running machine (/run/fleet-machine or, without root, in the cache)
+# MACHINE_DISK    a disk to keep: made at the first boot, found again at the next
+# MACHINE_BIN     directory of the built programs, for the receiver (.build/release)
+# MACHINE_ROUTE   what the receiver drives along (config/examples/demo.gpx)
+# The guest reaches the host's loopback as 10.0.2.2; the receiver's sentences come from `fleet-locationctl simulate`.
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+cache=${MACHINE_CACHE:-$top/build/machine}
+run=${MACHINE_RUN:-$([ -w /run ] && echo /run/fleet-machine || echo "$cache/run")}
+bin=${MACHINE_BIN:-$top/.build/release}
+route=${MACHINE_ROUTE:-$top/config/examples/demo.gpx}
+port=${MACHINE_SSH_PORT:-22731}
+# What the daemon, its tests and the people who look at a failure need.
+packages=systemd,systemd-sysv,dbus,udev,openssh-server,iproute2,procps,psmisc,kmod,ca-certificates,curl,less
+packages+=,libcurl4,libexpat1,libmicrohttpd12,libssl3,libstdc++6,libsqlite3-0,gpsd,gpsd-clients,systemd-timesyncd
+modules="virtio_pci virtio_blk virtio_net virtio_rng ext4 xhci_pci ftdi_sio cdc_acm usbserial softdog i6300esb rtc_cmos
+  sch_netem sch_tbf dummy veth nf_tables nft_reject_inet nft_counter"
+
+die() {
+  echo "machine.sh: $*" >&2
+  exit 1
+}
+
+kernel_package() {
+  apt-cache depends linux-image-amd64 | awk '/Depends: linux-image/ { print $2; exit }'
+}
+
+create() {
+  [ -e "$cache/complete" ] && return
+  [ "$(id -u)" = 0 ] || die "the image is made once, as root: sudo MACHINE_CACHE=$cache $0 create"
+  rm -rf "$cache/base.ext4" "$cache/root" "$cache/kernel" "$cache/initrd.d"
+  mkdir -p "$cache/kernel"
+  cd "$cache"
+  (cd kernel && apt-get download -q "$(kernel_package)" >/dev/null && dpkg-deb -x ./*.deb . && rm ./*.deb)
+  local version module file
+  version=$(ls kernel/lib/modules)
+  cp kernel/boot/vmlinuz-* vmlinuz
+  depmod -b kernel "$version"
+  # shellcheck disable=SC2016
+  mmdebstrap --quiet --variant=minbase --include="$packages" --aptopt='Acquire::Languages "none"' \
+    --aptopt='APT::Install-Recommends "false"' --dpkgopt='path-exclude=/usr/share/man/*' \
+    --dpkgopt='path-exclude=/usr/share/locale/*' bookworm root \
+    "$(apt-get indextargets --format '$(SITE)' | grep -E '/debian/?$' | head -1)"
+  # Of the modules those that a test needs: a few MB out of 400.
+  for module in $modules; do
+    { modprobe -d kernel -S "$version" --show-depends "$module" 2>/dev/null || true; } | awk '/^insmod/ { print $2 }'
+  done | sort -u | while read -r file; do
+    file=lib/modules/${file##*lib/modules/}
+    mkdir -p "root/$(dirname "$file")"
+    cp "kernel/$file" "root/$file"
+  done
+  cp kernel/lib/modules/"$version"/modules.{builtin,order,builtin.modinfo} root/lib/modules/"$version"/
+  depmod -b root "$version"
+  make_initrd "$version"
+  set_up root
+  truncate -s 2G base.ext4
+  mke2fs -q -t ext4 -d root base.ext4
+  rm -rf root kernel initrd.d
+  touch complete
+}
+
+make_initrd() { # kernel version: busybox and what reaches the disk
+  mkdir -p initrd.d/{bin,dev,proc,new,modules}
+  cp /bin/busybox initrd.d/bin/
+  local module file names=()
+  for module in virtio_pci virtio_blk ext4; do
+    while read -r file; do
+      [ -e "initrd.d/modules/${file##*/}" ] && continue
+      cp "$file" initrd.d/modules/
+      names+=("${file##*/}")
+    done < <(modprobe -d root -S "$1" --show-depends "$module" | awk '/^insmod/ { print $2 }')
+  done
+  cat >initrd.d/init <<END
+#!/bin/busybox sh
+/bin/busybox mount -t devtmpfs none /dev
+/bin/busybox mount -t proc none /proc
+for file in ${names[*]}; do /bin/busybox insmod /modules/\$file; done
+tries=0
+while [ ! -b /dev/vda ] && [ \$tries -lt 500 ]; do /bin/busybox usleep 10000; tries=\$((tries + 1)); done
+/bin/busybox mount -t ext4 /dev/vda /new
+/bin/busybox umount /proc
+/bin/busybox mount --move /dev /new/dev
+exec /bin/busybox switch_root /new /sbin/init
+END
+  chmod +x initrd.d/init
+  (cd initrd.d && find . | busybox cpio -o -H newc 2>/dev/null | gzip -1) >initrd
+}
+
+set_up() { # root: the network, a key, and nothing that does things on its own
+  local unit
+  mkdir -p "$1/var/log/journal" "$1/root/.ssh" "$1/etc/systemd/network"
+  chmod 700 "$1/root/.ssh"
+  rm -f key key.pub
+  ssh-keygen -q -t ed25519 -N '' -C machine -f key
+  cp key.pub "$1/root/.ssh/authorized_keys"
+  printf '[Match]\nName=en*\n[Network]\nDHCP=yes\n' >"$1/etc/systemd/network/machine.network"
+  echo machine >"$1/etc/hostname"
+  printf '/dev/vda / ext4 defaults,errors=remount-ro 0 1\n' >"$1/etc/fstab"
+  ln -sf /lib/systemd/system/systemd-networkd.service "$1/etc/systemd/system/multi-user.target.wants/"
+  for unit in apt-daily.timer apt-daily-upgrade.timer getty.target systemd-timesyncd.service e2scrub_all.timer \
+    fstrim.timer dpkg-db-backup.timer gpsd.socket gpsd.service; do
+    ln -sfn /dev/null "$1/etc/systemd/system/$unit"
+  done
+}
+
+guest() {
+  ssh -q -i "$cache/key" -p "$port" -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o ConnectTimeout=2 \
+    -o ControlMaster=auto -o ControlPath="$run/ssh" -o ControlPersist=60 root@127.0.0.1 "$@"
+}
+
+boot() {
+  (create)
+  is_up && die "it runs already: $run/pid"
+  rm -rf "$run"
+  mkdir -p "$run"
+  local disk=${MACHINE_DISK:-$run/disk.qcow2} accelerator=tcg cpu=max
+  # A /dev/kvm without its flag in the processor cannot run a stock kernel.
+  [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo && accelerator=kvm cpu=host
+  [ -e "$disk" ] || qemu-img create -q -f qcow2 -b "$cache/base.ext4" -F raw "$disk"
+  # In a session of its own nothing that is typed at the test's terminal reaches it.
+  setsid qemu-system-x86_64 -name fleet-machine -machine "q35,accel=$accelerator" -cpu "$cpu" -m 1024 -smp 2 \
+    -display none -kernel "$cache/vmlinuz" -initrd "$cache/initrd" \
+    -append "console=ttyS0 root=/dev/vda rw quiet systemd.show_status=0 random.trust_cpu=on" \
+    -drive "file=$disk,if=virtio,format=qcow2" -device virtio-rng-pci \
+    -netdev "user,id=net,hostfwd=tcp:127.0.0.1:$port-:22" -device virtio-net-pci,netdev=net \
+    -device qemu-xhci,id=usb -chardev "socket,id=gps,path=$run/gps.sock,server=on,wait=off" \
+    -serial "file:$run/console.log" -monitor none -qmp "unix:$run/qmp.sock,server=on,wait=off" -no-reboot "$@" \
+    </dev/null >"$run/qemu.log" 2>&1 &
+  echo $! >"$run/pid"
+  [ "${MACHINE_RECEIVER:-yes}" = no ] || plug
+  local tries=0
+  until guest true 2>/dev/null; do
+    is_up || { cat "$run/qemu.log" "$run/console.log" >&2; die "qemu has ended"; }
+    tries=$((tries + 1))
+    [ $tries -lt 300 ] || { tail -20 "$run/console.log" >&2; die "it does not answer"; }
+    sleep 0.3
+  done
+  guest systemctl is-system-running --wait >/dev/null || guest systemctl --failed >&2
+}
+
+is_up() {
+  [ -e "$run/pid" ] && kill -0 "$(cat "$run/pid")" 2>/dev/null
+}
+
+qmp() {
+  local tries=0
+  until [ -S "$run/qmp.sock" ]; do
+    tries=$((tries + 1))
+    [ $tries -lt 100 ] || die "qemu does not listen: $(cat "$run/qemu.log")"
+    sleep 0.1
+  done
+  local answer
+  answer=$(printf '{"execute":"qmp_capabilities"}\n%s\n' "${1//$'\n'/ }" | socat -t1 - "UNIX-CONNECT:$run/qmp.sock" | tail -n +3)
+  case $answer in *'"error"'*) die "qemu: $answer" ;; esac
+}
+
+plug() {
+  # The same receiver in the same port, whatever came in between; the port may not be free yet.
+  local tries=0
+  until (qmp '{"execute":"device_add","arguments":{"driver":"usb-serial","chardev":"gps","id":"gps0",
+    "serial":"GNSS0001","bus":"usb.0","port":"1","always-plugged":true}}') 2>>"$run/receiver.log"; do
+    tries=$((tries + 1))
+    [ $tries -lt 50 ] || die "the receiver cannot be plugged in: $(tail -1 "$run/receiver.log")"
+    sleep 0.1
+  done
+  # What the machine tells the receiver is read as well: qemu stands still once nobody takes it.
+  { "$bin/fleet-locationctl" simulate --format nmea --pace 1 --loop "$route" | socat - "UNIX-CONNECT:$run/gps.sock"; } \
+    </dev/null >>"$run/receiver.heard" 2>>"$run/receiver.log" &
+  echo $! >"$run/receiver"
+}
+
+unplug() {
+  qmp '{"execute":"device_del","arguments":{"id":"gps0"}}'
+  # A receiver without power does not keep what it has to say for later.
+  stop_receiver
+}
+
+stop_receiver() {
+  [ -e "$run/receiver" ] || return 0
+  pkill -P "$(cat "$run/receiver")" || true
+  rm -f "$run/receiver"
+}
+
+cut() {
+  kill -KILL "$(cat "$run/pid")"
+  stop_receiver
+  while is_up; do sleep 0.1; done
+}
+
+down() {
+  is_up || return 0
+  local tries=0
+  guest systemctl poweroff 2>/dev/null || true
+  while is_up && [ $tries -lt 200 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+  done
+  is_up && kill "$(cat "$run/pid")"
+  stop_receiver
+  rm -rf "$run"
+}
+
+command=${1:-}
+shift || true
+case $command in
+  create | boot | qmp | plug | unplug | cut | down) "$command" "$@" ;;
+  run) guest "$@" ;;
+  copy) guest "cat >$(printf %q "$2")" <"$1" ;;
+  *)
+    sed -n '3,19s/^# \{0,1\}//p' "$0"
+    exit 64
+    ;;
+esac
