@@ -16,7 +16,7 @@ RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
 BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev \
-  libmicrohttpd-dev
+  libmicrohttpd-dev libsqlite3-dev
 TEST_PACKAGES := python3 python3-venv curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools iproute2 heaptrack
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
 

@@ -70,6 +70,7 @@ let package = Package(
     system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
     system("CExpat", pkgConfig: "expat", apt: "libexpat1-dev"),
+    system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
     system("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     .target(
       name: "CLinux", path: "Sources/Platform/CLinux",
@@ -91,6 +92,9 @@ let package = Package(
     platform("HelperProgram", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
     platform("StreamSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
     platform("NetworkWatch", ["Timekeeping", "Connectivity", "SystemCalls", "EventLoop", "CLinux"]),
+    platform(
+      "BacklogStore",
+      ["Timekeeping", "Positioning", "Authorization", "FleetEngine", "Reporting", "SystemCalls", "CSQLite"]),
     platform("RouteFile", ["Timekeeping", "Positioning", "CExpat"]),
     platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
 
@@ -101,7 +105,7 @@ let package = Package(
       dependencies: [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting",
         "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "ControlSocket",
-        "NetworkWatch", "Connectivity", "HelperProgram", "Configuration", "Release",
+        "BacklogStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration", "Release",
       ], swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationd",
@@ -133,6 +137,9 @@ let package = Package(
 
     tests("PositioningTests", ["Timekeeping", "Positioning"]),
     tests("ConfigurationTests", ["Timekeeping", "Configuration"]),
+    tests(
+      "BacklogStoreTests",
+      ["Timekeeping", "Positioning", "Authorization", "FleetEngine", "Reporting", "BacklogStore"]),
     tests("RouteFileTests", ["Timekeeping", "Positioning", "RouteFile"]),
     // Tests, and what only they use.
     .target(name: "CPseudoTerminal", path: "Tests/Support/CPseudoTerminal"),

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Authorization
+package import Timekeeping
+
+/// Decides when changes of the backlog are written to the store, and which.
+///
+/// Changes are collected and written together, so that flash memory is not worn. What comes and goes in between is never
+/// written: while all is well, nothing is. After a failure the rest waits, and the waits grow.
+package struct StoreAgent: Sendable {
+  /// A position of a vehicle.
+  package struct Key: Hashable, Sendable {
+    package var vehicle: AuthorizationContext
+    package var id: Backlog.ID
+
+    package init(vehicle: AuthorizationContext, id: Backlog.ID) {
+      self.vehicle = vehicle
+      self.id = id
+    }
+  }
+
+  /// What to do with a key.
+  private struct Entry {
+    /// Nil: it goes.
+    var record: Backlog.Record?
+    /// Whether the store may hold something under this key.
+    var isKnown: Bool
+  }
+
+  /// The first wait after a failure, and the longest.
+  private static let (firstWait, longestWait) = (Duration.seconds(5), Duration.seconds(300))
+
+  private var interval: Duration
+  private var entries: [Key: Entry] = [:]
+  private var dueAt: BootInstant?
+  private var retry: (at: BootInstant, wait: Duration)?
+
+  /// - Parameter interval: how long a change may wait for company: what a power cut costs. Zero or more.
+  package init(interval: Duration) {
+    self.interval = interval
+  }
+
+  package mutating func configure(interval: Duration) {
+    self.interval = interval
+  }
+
+  /// Takes a change.
+  package mutating func follow(_ change: Backlog.Change, of vehicle: AuthorizationContext, at now: BootInstant) {
+    switch change {
+    case .added(let record): put(record, of: vehicle)
+    case .removed(let ids, _):
+      for id in ids {
+        let key = Key(vehicle: vehicle, id: id)
+        if let entry = entries[key], entry.record != nil, !entry.isKnown {
+          entries[key] = nil
+        } else {
+          entries[key] = Entry(record: nil, isKnown: true)
+        }
+      }
+    }
+    dueAt = entries.isEmpty ? nil : dueAt ?? now + interval
+  }
+
+  private mutating func put(_ record: Backlog.Record, of vehicle: AuthorizationContext) {
+    let key = Key(vehicle: vehicle, id: record.id)
+    entries[key] = Entry(record: record, isKnown: entries[key]?.isKnown ?? false)
+  }
+
+  /// The store begins empty, while these records are in memory.
+  package mutating func startOver(_ records: [Backlog.Record], of vehicle: AuthorizationContext, at now: BootInstant) {
+    entries = entries.filter { $0.value.record != nil && $0.key.vehicle != vehicle }
+    for key in entries.keys { entries[key]?.isKnown = false }
+    for record in records { put(record, of: vehicle) }
+    dueAt = entries.isEmpty ? nil : now + interval
+  }
+
+  /// When to write, or to try again; nil while there is nothing to do.
+  package var deadline: BootInstant? { retry?.at ?? dueAt }
+
+  package func isDue(at now: BootInstant) -> Bool { deadline.map { now >= $0 } ?? false }
+
+  package var isEmpty: Bool { entries.isEmpty }
+
+  /// What there is to write, in the order of vehicles and times: the record, or nil where it goes.
+  package var batch: [(key: Key, record: Backlog.Record?)] {
+    entries.map { ($0.key, $0.value.record) }.sorted { left, right in
+      let (one, other) = (left.key.vehicle, right.key.vehicle)
+      return one == other
+        ? left.key.id < right.key.id : (one.providerID, one.vehicleID) < (other.providerID, other.vehicleID)
+    }
+  }
+
+  /// All of `batch` is in the store.
+  package mutating func written() {
+    entries = [:]
+    dueAt = nil
+    retry = nil
+  }
+
+  /// The store cannot be opened or written.
+  package mutating func failed(at now: BootInstant) {
+    let wait = min(retry.map { $0.wait + $0.wait } ?? StoreAgent.firstWait, StoreAgent.longestWait)
+    retry = (now + wait, wait)
+  }
+
+  /// What stood in the way may be gone: there is no wait any more.
+  package mutating func retryNow() {
+    retry = nil
+  }
+}

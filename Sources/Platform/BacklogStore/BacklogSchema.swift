@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The tables, and how an older file comes to have them.
+struct BacklogSchema {
+  /// In the file's header: the ASCII letters `FLoc`. A file with another is another program's.
+  static let applicationID: Int64 = 0x464C_6F63
+
+  /// Each brings a file from one version to the next; the first makes it from nothing. They are never changed, only added to.
+  var steps: [String]
+
+  static let current = BacklogSchema(steps: [
+    """
+    CREATE TABLE vehicles (
+      key INTEGER PRIMARY KEY,
+      provider_id TEXT NOT NULL,
+      vehicle_id TEXT NOT NULL,
+      UNIQUE (provider_id, vehicle_id)
+    ) STRICT;
+    CREATE TABLE positions (
+      vehicle INTEGER NOT NULL REFERENCES vehicles (key),
+      time INTEGER NOT NULL,
+      latitude REAL NOT NULL,
+      longitude REAL NOT NULL,
+      altitude REAL,
+      speed REAL,
+      heading REAL,
+      horizontal_accuracy REAL,
+      vertical_accuracy REAL,
+      speed_accuracy REAL,
+      heading_accuracy REAL,
+      PRIMARY KEY (vehicle, time)
+    ) STRICT, WITHOUT ROWID;
+    """
+  ])
+
+  /// Sees that a file is ours and whole, and brings it up to date.
+  func prepare(_ database: Database) throws(BacklogStoreError) {
+    let path = database.path
+    let isNew = try database.number("SELECT count(*) FROM sqlite_schema") == 0
+    let application = try database.number("PRAGMA application_id")
+    let version = try database.number("PRAGMA user_version")
+    guard application == BacklogSchema.applicationID || (application == 0 && version == 0 && isNew) else {
+      throw BacklogStoreError(.foreign, "\(path) is another program's database")
+    }
+    guard version <= steps.count, version >= 0 else {
+      throw BacklogStoreError(.foreign, "\(path) is of a later release (version \(version))")
+    }
+    let verdict = try database.text("PRAGMA quick_check(1)")
+    guard verdict == "ok" else { throw BacklogStoreError(.damaged, "\(path) is damaged: \(verdict)") }
+    for (index, step) in steps.enumerated().dropFirst(Int(version)) {
+      try database.transaction { () throws(BacklogStoreError) in
+        try database.run(step)
+        try database.run("PRAGMA application_id = \(BacklogSchema.applicationID); PRAGMA user_version = \(index + 1)")
+      }
+    }
+  }
+}

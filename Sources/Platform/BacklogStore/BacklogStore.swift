@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Authorization
+import FleetEngine
+import Positioning
+package import Reporting
+package import Timekeeping
+
+/// The backlog on disk: an SQLite file that follows the changes of the backlog in memory.
+///
+/// WAL with synchronous=FULL: what `commit` has returned from survives a power cut. One connection has the file to itself
+/// for as long as it is open. It belongs to one thread, which waits for the disk.
+package final class BacklogStore {
+  package struct SetAside: Equatable, Sendable {
+    /// The file's new name, without its directory.
+    package var name: String
+    package var why: String
+  }
+
+  private let file: StoreFile
+  private let database: Database
+  private let put: Statement
+  private let delete: Statement
+  private let select: Statement
+  private let addVehicle: Statement
+  private let findVehicle: Statement
+  private var keys: [AuthorizationContext: Int64] = [:]
+
+  /// Small pages, for a commit writes whole ones and mostly changes one: two thirds of what pages of 4 kB cost.
+  private static let pageSize: Int64 = 1024
+  /// Pages of the log before they are moved into the file. It is written over then, not made anew, so that it keeps its
+  /// blocks; and a page that has changed a dozen times is moved once.
+  private static let logPages: Int64 = 1024
+
+  /// Opens the file, or makes it. One that is damaged or another program's is set aside, with a new name.
+  ///
+  /// - Parameters:
+  ///   - directory: is made if only it is missing.
+  ///   - maxSize: bytes, of the file and its log.
+  /// - Throws: `busy`, `full`, `denied`, `failed`.
+  package static func open(
+    directory: String, maxSize: Int64
+  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: SetAside?) {
+    try open(directory: directory, maxSize: maxSize, schema: .current)
+  }
+
+  static func open(
+    directory: String, maxSize: Int64, schema: BacklogSchema
+  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: SetAside?) {
+    let file = StoreFile(directory: directory)
+    do {
+      return (try BacklogStore(file, maxSize: maxSize, schema: schema), nil)
+    } catch {
+      guard error.isBeyondUse else { throw error }
+      let name = try file.setAside()
+      return (try BacklogStore(file, maxSize: maxSize, schema: schema), SetAside(name: name, why: error.message))
+    }
+  }
+
+  /// Sets a file aside that turned out to be damaged while it was in use, and makes an empty one. It must not be open.
+  package static func replace(
+    directory: String, maxSize: Int64, because error: BacklogStoreError
+  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: SetAside) {
+    let file = StoreFile(directory: directory)
+    let name = try file.setAside()
+    return (try BacklogStore(file, maxSize: maxSize, schema: .current), SetAside(name: name, why: error.message))
+  }
+
+  private init(_ file: StoreFile, maxSize: Int64, schema: BacklogSchema) throws(BacklogStoreError) {
+    try file.create()
+    self.file = file
+    database = try Database(path: file.path)
+    // Exclusive before WAL: then there is no shared memory file, whose pages the kernel would write back too.
+    try database.run(
+      """
+      PRAGMA page_size = \(BacklogStore.pageSize);
+      PRAGMA auto_vacuum = NONE;
+      PRAGMA locking_mode = EXCLUSIVE;
+      PRAGMA cache_size = -256;
+      PRAGMA temp_store = MEMORY;
+      PRAGMA trusted_schema = OFF;
+      """)
+    let mode = try database.text("PRAGMA journal_mode = WAL")
+    guard mode == "wal" else {
+      throw BacklogStoreError(.failed, "\(file.path): this file system cannot have a write-ahead log")
+    }
+    let pages = max(maxSize / BacklogStore.pageSize - BacklogStore.logPages, 64)
+    try database.run(
+      """
+      PRAGMA synchronous = FULL;
+      PRAGMA wal_autocheckpoint = \(BacklogStore.logPages);
+      PRAGMA journal_size_limit = \(BacklogStore.logPages * BacklogStore.pageSize);
+      PRAGMA max_page_count = \(pages);
+      """)
+    try schema.prepare(database)
+    put = try database.prepare("INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    delete = try database.prepare("DELETE FROM positions WHERE vehicle = ? AND time = ?")
+    // All of them now: a damaged schema is found here.
+    select = try database.prepare(
+      """
+      SELECT time, latitude, longitude, altitude, speed, heading, horizontal_accuracy, vertical_accuracy, speed_accuracy,
+        heading_accuracy
+      FROM positions JOIN vehicles ON vehicle = key WHERE provider_id = ? AND vehicle_id = ? ORDER BY time
+      """)
+    addVehicle = try database.prepare("INSERT OR IGNORE INTO vehicles (provider_id, vehicle_id) VALUES (?, ?)")
+    findVehicle = try database.prepare("SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?")
+  }
+
+  /// Bytes on disk.
+  package var size: Int64 { file.size }
+
+  /// What the store holds for a vehicle, oldest first.
+  package func positions(of vehicle: AuthorizationContext) throws(BacklogStoreError) -> [Backlog.Record] {
+    let rows = select
+    defer { rows.reset() }
+    try rows.bind([.text(vehicle.providerID), .text(vehicle.vehicleID)])
+    var records = [Backlog.Record]()
+    while try rows.step() {
+      // A place that is on no map is damage that the file's structure does not show.
+      guard let latitude = rows.real(1), let longitude = rows.real(2),
+        let coordinate = Coordinate(latitude: latitude, longitude: longitude)
+      else { continue }
+      var location = VehicleLocation(coordinate: coordinate, time: Timestamp(milliseconds: rows.integer(0)))
+      location.altitude = rows.real(3)
+      location.speed = rows.real(4)
+      location.heading = rows.real(5)
+      location.horizontalAccuracy = rows.real(6)
+      location.verticalAccuracy = rows.real(7)
+      location.speedAccuracy = rows.real(8)
+      location.headingAccuracy = rows.real(9)
+      records.append(Backlog.Record(location))
+    }
+    return records
+  }
+
+  /// Writes changes, all or none; when it returns they are on disk.
+  package func commit(_ changes: [(key: StoreAgent.Key, record: Backlog.Record?)]) throws(BacklogStoreError) {
+    guard !changes.isEmpty else { return }
+    do throws(BacklogStoreError) {
+      try database.transaction { () throws(BacklogStoreError) in
+        for (key, record) in changes { try write(record, under: key) }
+      }
+    } catch {
+      // A vehicle's key may have been rolled back.
+      keys = [:]
+      throw error
+    }
+  }
+
+  private func write(_ record: Backlog.Record?, under key: StoreAgent.Key) throws(BacklogStoreError) {
+    let vehicle = try number(of: key.vehicle)
+    guard let location = record?.location else {
+      return try delete.run(.integer(vehicle), .integer(key.id.milliseconds))
+    }
+    try put.run(
+      .integer(vehicle), .integer(key.id.milliseconds), .real(location.coordinate.latitude),
+      .real(location.coordinate.longitude), .real(location.altitude), .real(location.speed), .real(location.heading),
+      .real(location.horizontalAccuracy), .real(location.verticalAccuracy), .real(location.speedAccuracy),
+      .real(location.headingAccuracy))
+  }
+
+  private func number(of vehicle: AuthorizationContext) throws(BacklogStoreError) -> Int64 {
+    if let key = keys[vehicle] { return key }
+    try addVehicle.run(.text(vehicle.providerID), .text(vehicle.vehicleID))
+    defer { findVehicle.reset() }
+    try findVehicle.bind([.text(vehicle.providerID), .text(vehicle.vehicleID)])
+    guard try findVehicle.step() else {
+      throw BacklogStoreError(.damaged, "\(file.path) is damaged: a vehicle is missing")
+    }
+    let key = findVehicle.integer(0)
+    keys[vehicle] = key
+    return key
+  }
+
+  /// Deletes what other vehicles left before a time. Writes nothing when there is nothing to delete.
+  package func forgetOthers(than vehicle: AuthorizationContext, before time: Timestamp) throws(BacklogStoreError) {
+    let others = "vehicle NOT IN (SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?) AND time < ?"
+    let values = [
+      Statement.Value.text(vehicle.providerID), .text(vehicle.vehicleID), .integer(time.milliseconds),
+    ]
+    let find = try database.prepare("SELECT 1 FROM positions WHERE \(others) LIMIT 1")
+    try find.bind(values)
+    guard try find.step() else { return }
+    find.reset()
+    try database.transaction { () throws(BacklogStoreError) in
+      let delete = try database.prepare("DELETE FROM positions WHERE \(others)")
+      try delete.bind(values)
+      _ = try delete.step()
+    }
+  }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+import CSQLite
+import SystemCalls
+
+/// An SQLite connection and its errors. It belongs to one thread.
+@safe final class Database {
+  fileprivate let raw: OpaquePointer
+  let path: String
+
+  /// - Parameter path: of a file that is there.
+  init(path: String) throws(BacklogStoreError) {
+    self.path = path
+    var handle: OpaquePointer?
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
+    let code = unsafe sqlite3_open_v2(path, &handle, flags, nil)
+    guard let handle = unsafe handle else { throw BacklogStoreError(.failed, "\(path): out of memory") }
+    unsafe raw = handle
+    // From here on deinit closes it, as it must be even when it could not be opened.
+    guard code == SQLITE_OK else { throw error(code) }
+  }
+
+  deinit { unsafe sqlite3_close_v2(raw) }
+
+  /// Runs statements that give nothing back.
+  func run(_ sql: String) throws(BacklogStoreError) {
+    let code = unsafe sqlite3_exec(raw, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw error(code) }
+  }
+
+  func prepare(_ sql: String) throws(BacklogStoreError) -> Statement {
+    var statement: OpaquePointer?
+    let code = unsafe sqlite3_prepare_v3(raw, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    guard code == SQLITE_OK, let statement = unsafe statement else { throw error(code) }
+    return unsafe Statement(statement, of: self)
+  }
+
+  /// The first column of the first row, as a number; 0 when there is no row.
+  func number(_ sql: String) throws(BacklogStoreError) -> Int64 {
+    let statement = try prepare(sql)
+    return try statement.step() ? statement.integer(0) : 0
+  }
+
+  /// The first column of the first row, as text; empty when there is no row.
+  func text(_ sql: String) throws(BacklogStoreError) -> String {
+    let statement = try prepare(sql)
+    return try statement.step() ? statement.text(0) : ""
+  }
+
+  /// Does all of it or nothing.
+  func transaction(_ body: () throws(BacklogStoreError) -> Void) throws(BacklogStoreError) {
+    try run("BEGIN IMMEDIATE")
+    do throws(BacklogStoreError) {
+      try body()
+      try run("COMMIT")
+    } catch {
+      // Some failures have rolled it back already; then this one says so, and nobody needs to know.
+      _ = unsafe sqlite3_exec(raw, "ROLLBACK", nil, nil, nil)
+      throw error
+    }
+  }
+
+  /// What SQLite's code means, and what to do about it.
+  func error(_ code: Int32) -> BacklogStoreError {
+    let words = unsafe String(cString: sqlite3_errmsg(raw))
+    let system = unsafe sqlite3_system_errno(raw)
+    let reason = system > 0 ? Errno(system).description : words
+    switch code & 0xff {
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_SCHEMA, SQLITE_ERROR, SQLITE_MISMATCH, SQLITE_CONSTRAINT:
+      return BacklogStoreError(.damaged, "\(path) is damaged: \(words)")
+    case SQLITE_BUSY, SQLITE_LOCKED:
+      return BacklogStoreError(
+        .busy, "\(path) is used by another process; stop the other fleet-locationd, or set another backlog.directory")
+    case SQLITE_FULL:
+      return BacklogStoreError(
+        .full, "\(path): no room; make some on the disk, or raise backlog.max_size if the file has reached it")
+    case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN:
+      return BacklogStoreError(
+        .denied, "\(path) cannot be written (\(reason)); the service's user must own it and its directory")
+    default:
+      return BacklogStoreError(.failed, "\(path): \(words)\(system > 0 ? " (\(reason))" : "")")
+    }
+  }
+}
+
+/// A prepared statement, for one row at a time.
+@safe final class Statement {
+  private let raw: OpaquePointer
+  /// Which outlives its statements.
+  private let database: Database
+
+  fileprivate init(_ raw: OpaquePointer, of database: Database) {
+    unsafe self.raw = raw
+    self.database = database
+  }
+
+  deinit { unsafe sqlite3_finalize(raw) }
+
+  /// Makes it ready for other values.
+  func reset() {
+    // What it answers is the failure of the last step, which has been told.
+    _ = unsafe sqlite3_reset(raw)
+  }
+
+  /// - Returns: whether there is a row.
+  func step() throws(BacklogStoreError) -> Bool {
+    let code = unsafe sqlite3_step(raw)
+    switch code {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw database.error(code)
+    }
+  }
+
+  /// Runs it once with these values.
+  func run(_ values: Value...) throws(BacklogStoreError) {
+    defer { reset() }
+    try bind(values)
+    _ = try step()
+  }
+
+  enum Value {
+    case integer(Int64)
+    case real(Double?)
+    case text(String)
+  }
+
+  func bind(_ values: [Value]) throws(BacklogStoreError) {
+    for (index, value) in values.enumerated() {
+      let place = Int32(clamping: index + 1)
+      let code: Int32
+      switch value {
+      case .integer(let number): code = unsafe sqlite3_bind_int64(raw, place, number)
+      case .real(let number?): code = unsafe sqlite3_bind_double(raw, place, number)
+      case .real(nil): code = unsafe sqlite3_bind_null(raw, place)
+      case .text(let text):
+        code = unsafe fleet_sqlite_bind_text(raw, place, text, Int32(clamping: text.utf8.count))
+      }
+      guard code == SQLITE_OK else { throw database.error(code) }
+    }
+  }
+
+  /// A column of the row, from 0 on.
+  func integer(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(raw, column) }
+
+  /// Nil where there is no value.
+  func real(_ column: Int32) -> Double? {
+    unsafe sqlite3_column_type(raw, column) == SQLITE_NULL ? nil : sqlite3_column_double(raw, column)
+  }
+
+  func text(_ column: Int32) -> String {
+    guard let text = unsafe sqlite3_column_text(raw, column) else { return "" }
+    return unsafe String(cString: text)
+  }
+}

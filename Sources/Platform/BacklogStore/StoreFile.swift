@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import SystemCalls
+
+/// The backlog's file in its directory: how it is made, and set aside.
+struct StoreFile {
+  static let name = "backlog.sqlite"
+  /// Of the files that were set aside so many are kept, the newest.
+  static let keptAside = 3
+
+  let directory: String
+
+  var path: String { "\(directory)/\(StoreFile.name)" }
+
+  /// SQLite's own beside it. Without a shared memory file: the connection is exclusive.
+  private static let companions = ["", "-wal", "-journal"]
+
+  /// Sees that directory and file are there, and that only their owner can read the file.
+  ///
+  /// It must be done before SQLite opens the file: to close any descriptor of it would drop SQLite's locks.
+  func create() throws(BacklogStoreError) {
+    if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST { throw denied(Errno(errno)) }
+    do throws(Errno) {
+      let file = Descriptor(
+        owning: try Errno.retrying { unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600) })
+      let status = try file.status()
+      guard status.kind == S_IFREG else { throw Errno(EINVAL) }
+      if status.st_mode & 0o077 != 0 { _ = try Errno.retrying { fchmod(file.rawValue, 0o600) } }
+      if status.st_size == 0 { try syncDirectory() }
+    } catch {
+      throw denied(error)
+    }
+  }
+
+  private func denied(_ error: Errno) -> BacklogStoreError {
+    BacklogStoreError(
+      error.code == ENOSPC || error.code == EDQUOT ? .full : .denied,
+      "\(path) cannot be made or opened (\(error)); backlog.directory must be a directory that the service's user may "
+        + "write to")
+  }
+
+  /// A name that has changed survives a power cut only when its directory was written.
+  private func syncDirectory() throws(Errno) {
+    let descriptor = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY)
+    _ = try Errno.retrying { fsync(descriptor.rawValue) }
+  }
+
+  /// Gives the file a new name, with what belongs to it, and deletes the oldest of those that were set aside before.
+  ///
+  /// - Returns: the new name, without the directory.
+  func setAside() throws(BacklogStoreError) -> String {
+    let numbers = asideNumbers()
+    let next = (numbers.max() ?? 0) &+ 1
+    let name = "\(StoreFile.name).corrupt-\(next)"
+    for companion in StoreFile.companions {
+      let (from, to) = (path + companion, "\(directory)/\(name)\(companion)")
+      if unsafe rename(from, to) != 0, errno != ENOENT { throw denied(Errno(errno)) }
+    }
+    for number in numbers.sorted().dropLast(StoreFile.keptAside - 1) {
+      for companion in StoreFile.companions {
+        // One that cannot be deleted is there the next time.
+        _ = unsafe unlink("\(path).corrupt-\(number)\(companion)")
+      }
+    }
+    do throws(Errno) { try syncDirectory() } catch { throw denied(error) }
+    return name
+  }
+
+  private func asideNumbers() -> [Int] {
+    guard let stream = unsafe opendir(directory) else { return [] }
+    defer { unsafe closedir(stream) }
+    var numbers = [Int]()
+    while let entry = unsafe readdir(stream) {
+      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      let prefix = "\(StoreFile.name).corrupt-"
+      guard name.hasPrefix(prefix), let number = Int(name.dropFirst(prefix.count)), number > 0 else { continue }
+      numbers.append(number)
+    }
+    return numbers
+  }
+
+  /// Bytes of the file and of SQLite's own beside it.
+  var size: Int64 {
+    var sum: Int64 = 0
+    for companion in StoreFile.companions {
+      var status = stat()
+      if unsafe stat(path + companion, &status) == 0 { sum += Int64(status.st_size) }
+    }
+    return sum
+  }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Reporting
+import Testing
+import Timekeeping
+
+@testable import BacklogStore
+
+@Suite struct BacklogStoreTests {
+  @Test("what was written is there again, to the last bit, oldest first")
+  func roundTrip() throws {
+    let fixture = try StoreFixture()
+    let records = [try StoreFixture.record(30), try StoreFixture.record(-10, isFull: true)]
+    do {
+      let store = try fixture.open()
+      try store.commit(records.map { (StoreAgent.Key(vehicle: fixture.truck, id: $0.id), $0) })
+    }
+    #expect(try fixture.open().positions(of: fixture.truck) == records.reversed())
+    #expect(try fixture.open().positions(of: fixture.other).isEmpty)
+  }
+
+  @Test("what is deleted is gone, what is put twice is there once, and a vehicle's positions are its own")
+  func changes() throws {
+    let fixture = try StoreFixture()
+    let store = try fixture.open()
+    try store.commit(try fixture.puts(1...5) + fixture.puts(2...3, of: fixture.other))
+    try store.commit(try fixture.deletes([2, 4, 99]) + fixture.puts([5]))
+    #expect(try fixture.seconds(store) == [1, 3, 5])
+    #expect(try fixture.seconds(store, of: fixture.other) == [2, 3])
+    try store.forgetOthers(than: fixture.truck, before: Timestamp(seconds: 3))
+    #expect(try fixture.seconds(store) == [1, 3, 5])
+    #expect(try fixture.seconds(store, of: fixture.other) == [3])
+  }
+
+  @Test("the file is for its owner alone, in WAL mode, and SQLite's own shell finds it whole")
+  func file() throws {
+    let fixture = try StoreFixture()
+    // One that somebody left open to all.
+    #expect(FileManager.default.createFile(atPath: fixture.path, contents: nil, attributes: [.posixPermissions: 0o666]))
+    var store: BacklogStore? = try fixture.open()
+    try store?.commit(try fixture.puts(0..<500))
+    for name in fixture.names {
+      let mode = try FileManager.default.attributesOfItem(atPath: "\(fixture.directory)/\(name)")[.posixPermissions]
+      #expect(mode as? Int == 0o600, "\(name)")
+    }
+    #expect(fixture.names == ["backlog.sqlite", "backlog.sqlite-wal"])
+    #expect(store?.size ?? 0 > 500 * 50)
+    #expect(try fixture.shell("SELECT count(*) FROM positions").contains("locked"))
+    store = nil
+    #expect(fixture.names == ["backlog.sqlite"])
+    #expect(
+      try fixture.shell("PRAGMA integrity_check; PRAGMA journal_mode; SELECT count(*) FROM positions") == "ok\nwal\n500"
+    )
+  }
+
+  @Test("a second process is told who is in the way, and harms nothing")
+  func busy() throws {
+    let fixture = try StoreFixture()
+    let store = try fixture.open()
+    try store.commit(try fixture.puts(1...3))
+    // Locks are the process's own: only another one can be kept out.
+    #expect(try fixture.shell("PRAGMA locking_mode=EXCLUSIVE; SELECT count(*) FROM positions").contains("locked"))
+    try store.commit(try fixture.puts(4...4))
+    #expect(try fixture.seconds(store) == [1, 2, 3, 4])
+  }
+
+  @Test("a directory that is missing is made, for its owner alone; one whose parent is missing is told of")
+  func missingDirectory() throws {
+    let fixture = try StoreFixture()
+    let inner = fixture.directory + "/inner"
+    _ = try BacklogStore.open(directory: inner, maxSize: 1_000_000)
+    #expect(try FileManager.default.attributesOfItem(atPath: inner)[.posixPermissions] as? Int == 0o700)
+    let error = #expect(throws: BacklogStoreError.self) {
+      _ = try BacklogStore.open(directory: fixture.directory + "/a/b", maxSize: 1_000_000)
+    }
+    #expect(error?.code == .denied)
+    #expect(error?.message.contains("backlog.directory") == true)
+    #expect(error?.message.contains("No such file or directory") == true)
+  }
+
+  @Test("a file in the place of the directory, or a directory in the place of the file, is told of")
+  func wrongKind() throws {
+    let fixture = try StoreFixture()
+    try FileManager.default.createDirectory(atPath: fixture.path, withIntermediateDirectories: false)
+    for directory in [fixture.directory, "/dev/null"] {
+      let error = #expect(throws: BacklogStoreError.self) {
+        _ = try BacklogStore.open(directory: directory, maxSize: 1_000_000)
+      }
+      #expect(error?.code == .denied)
+    }
+  }
+
+  @Test("the file stops at its largest size, keeps what it has, and takes more when there is room again")
+  func maxSize() throws {
+    let fixture = try StoreFixture()
+    let store = try fixture.open(maxSize: 1_500_000)
+    var last: Int64 = 0
+    let error = #expect(throws: BacklogStoreError.self) {
+      for start in stride(from: Int64(0), to: 100_000, by: 500) {
+        try store.commit(try fixture.puts(start..<start + 500))
+        last = start + 500
+      }
+    }
+    #expect(error?.code == .full)
+    #expect(last > 2000)
+    #expect(try fixture.seconds(store).count == Int(last))
+    #expect(store.size <= 1_500_000 + 300_000)
+    try store.commit(try fixture.deletes(0..<1000))
+    try store.commit(try fixture.puts(last..<last + 500))
+    #expect(try fixture.seconds(store).count == Int(last) - 500)
+  }
+
+  @Test("an older file is brought up to date with all that it holds; a newer one is set aside, not overwritten")
+  func migration() throws {
+    let fixture = try StoreFixture()
+    try fixture.open().commit(try fixture.puts(1...3))
+    var later = BacklogSchema.current
+    later.steps.append("ALTER TABLE vehicles ADD COLUMN note TEXT NOT NULL DEFAULT 'none'")
+    do {
+      let (store, setAside) = try BacklogStore.open(directory: fixture.directory, maxSize: 1_000_000, schema: later)
+      #expect(setAside == nil)
+      #expect(try fixture.seconds(store) == [1, 2, 3])
+    }
+    #expect(try fixture.shell("PRAGMA user_version; SELECT note FROM vehicles") == "\(later.steps.count)\nnone")
+    let (store, setAside) = try BacklogStore.open(directory: fixture.directory, maxSize: 1_000_000)
+    #expect(setAside?.name == "backlog.sqlite.corrupt-1")
+    #expect(setAside?.why.contains("later release") == true)
+    #expect(try fixture.seconds(store).isEmpty)
+  }
+
+  @Test("a step that fails leaves the file as it was")
+  func migrationFails() throws {
+    let fixture = try StoreFixture()
+    try fixture.open().commit(try fixture.puts(1...3))
+    var later = BacklogSchema.current
+    later.steps.append("CREATE TABLE more (x INTEGER); INSERT INTO nowhere VALUES (1)")
+    _ = try? BacklogStore.open(directory: fixture.directory, maxSize: 1_000_000, schema: later)
+    // It is set aside as one that cannot be used; what it holds is what it held.
+    let aside = fixture.path + ".corrupt-1"
+    try FileManager.default.removeItem(atPath: fixture.path)
+    try FileManager.default.moveItem(atPath: aside, toPath: fixture.path)
+    #expect(try fixture.seconds(try fixture.open()) == [1, 2, 3])
+  }
+}

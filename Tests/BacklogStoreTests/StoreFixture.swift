@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import FleetEngine
+import Foundation
+import Positioning
+import Reporting
+import Testing
+import Timekeeping
+
+@testable import BacklogStore
+
+/// A directory of its own, and stores in it.
+final class StoreFixture {
+  let directory: String
+  let truck: AuthorizationContext
+  let other: AuthorizationContext
+
+  init() throws {
+    directory = NSTemporaryDirectory() + "backlog-store-" + UUID().uuidString
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    truck = try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-1"))
+    other = try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-2"))
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+  var path: String { "\(directory)/backlog.sqlite" }
+
+  /// Opens the store, which must find nothing to set aside.
+  func open(maxSize: Int64 = 16_000_000) throws -> BacklogStore {
+    let (store, setAside) = try BacklogStore.open(directory: directory, maxSize: maxSize)
+    #expect(setAside == nil)
+    return store
+  }
+
+  /// A position at a second, with all that one can have, or only what it must.
+  static func record(_ second: Int64, isFull: Bool = false) throws -> Backlog.Record {
+    let coordinate = try #require(Coordinate(latitude: 48.1234567 + Double(second) / 1e6, longitude: -11.7654321))
+    var location = VehicleLocation(coordinate: coordinate, time: Timestamp(milliseconds: second * 1000 + 1))
+    if isFull {
+      location.altitude = 519.5
+      location.speed = 0
+      location.heading = 359.9
+      location.horizontalAccuracy = 2.5
+      location.verticalAccuracy = 4
+      location.speedAccuracy = 0.25
+      location.headingAccuracy = 1.5
+    }
+    return Backlog.Record(location)
+  }
+
+  func puts(
+    _ seconds: some Sequence<Int64>, of vehicle: AuthorizationContext? = nil
+  ) throws -> [(key: StoreAgent.Key, record: Backlog.Record?)] {
+    try seconds.map { second in
+      let record = try StoreFixture.record(second)
+      return (StoreAgent.Key(vehicle: vehicle ?? truck, id: record.id), record)
+    }
+  }
+
+  func deletes(_ seconds: some Sequence<Int64>) throws -> [(key: StoreAgent.Key, record: Backlog.Record?)] {
+    try puts(seconds).map { ($0.key, nil) }
+  }
+
+  func seconds(_ store: BacklogStore, of vehicle: AuthorizationContext? = nil) throws -> [Int64] {
+    try store.positions(of: vehicle ?? truck).map { $0.id.milliseconds / 1000 }
+  }
+
+  var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted() }
+
+  /// What the command-line shell of SQLite says: somebody else's view of the file.
+  func shell(_ sql: String) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
+    process.arguments = [path, sql]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let data = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+}
