@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The one entry: make setup demo test check bench fuzz format install deb
+# The one entry: make setup demo test crash-test check bench fuzz format install deb
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
@@ -17,13 +17,13 @@ BIN := .build/release
 
 BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev \
   libmicrohttpd-dev libsqlite3-dev
-TEST_PACKAGES := python3 python3-venv curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools iproute2 heaptrack
+TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools iproute2 heaptrack
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
 
 # A machine of its own: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
-.PHONY: build setup setup-build setup-test setup-deb deb demo test check lint arrows unit interop badlink-test vm-test bench fuzz format install clean
+.PHONY: build setup setup-build setup-test setup-deb deb demo test crash-test check lint arrows unit interop badlink-test vm-test bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -45,6 +45,9 @@ demo: setup-build build ## Drives a simulated vehicle against the local Fleet En
 
 test: setup ## Runs the tests.
 	swift test $(SWIFT_FLAGS)
+
+crash-test: setup ## Kills the daemon at 200 random moments (CRASH_ROUNDS) and looks for what is missing.
+	CRASH_ROUNDS=$(or $(CRASH_ROUNDS),200) swift test --filter DurableBacklogTests.crashes
 
 sanitize: setup ## Runs the tests with the address sanitizer.
 	@scripts/sanitize.sh

@@ -89,6 +89,12 @@ enum Quantity {
     return "\(milliseconds)ms"
   }
 
+  /// A size as a settings file writes it.
+  static func text(bytes: Int64) -> String {
+    if bytes >= 1_000_000_000 { return "\(bytes / 1_000_000_000) GB" }
+    return bytes >= 1_000_000 ? "\(bytes / 1_000_000) MB" : "\(bytes / 1000) kB"
+  }
+
   private static func skipSpaces(_ rest: inout Substring.UTF8View) {
     while rest.first == UInt8(ascii: " ") { rest.removeFirst() }
   }

@@ -24,7 +24,7 @@ enum SettingSection: String, CaseIterable, Sendable {
     case .fleetEngine: "Where positions go."
     case .reporting: "When a position is sent."
     case .filter: "Which fixes are believed."
-    case .backlog: "What is kept while there is no network, to be sent later. It is kept in memory."
+    case .backlog: "What is kept while there is no network, to be sent later."
     case .log: "What the journal gets."
     }
   }

@@ -194,6 +194,19 @@ enum SettingKeys {
   static let batch = SettingKey(
     .backlog, "batch", .integer(1...1000), .value(.integer(100)), "At most so many of them ride along in one request.")
 
+  static let backlogDirectory = SettingKey(
+    .backlog, "directory", .path, .none,
+    "Where the backlog outlives a restart and a power cut. If it is not written, the service's own (`StateDirectory=` of the unit); without one it is kept in memory only."
+  )
+  static let maxSize = SettingKey(
+    .backlog, "max_size", .size(2_000_000...1_000_000_000), .value(.string("16 MB")),
+    "Its files get no larger. 256 bytes are reckoned for each position, beside 1 MB for the log; if that is less than `max_locations` need, fewer are kept."
+  )
+  static let commitInterval = SettingKey(
+    .backlog, "commit_interval", .duration(.zero...(.seconds(60))), .value(.string("5s")),
+    "What a power cut may cost: so long may a position wait for others before they are written together. 0s writes each before it is sent, even while all is well, and wears flash memory."
+  )
+
   static let level = SettingKey(
     .log, "level", .choice() as SettingKind<Settings.Log.Level>, .value(.string("info")),
     "What is not worth less is written.")
@@ -212,7 +225,7 @@ enum SettingKeys {
     endpoint, positionField, deadline, caFile, proxy,
     interval, heartbeat, stopTimeout, drainTimeout, distance, heading,
     maxAccuracy, maxSpeed, minSatellites, maxHDOP, maxFixAge,
-    maxLocations, maxBacklogAge, batch,
+    maxLocations, maxBacklogAge, batch, backlogDirectory, maxSize, commitInterval,
     level, positions,
   ]
 }

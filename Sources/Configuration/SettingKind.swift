@@ -145,6 +145,21 @@ extension SettingKind where Value == Duration {
   }
 }
 
+extension SettingKind where Value == Int64 {
+  /// - Parameter range: bytes.
+  static func size(_ range: ClosedRange<Int64>) -> SettingKind {
+    let allowed = "\(Quantity.text(bytes: range.lowerBound)) to \(Quantity.text(bytes: range.upperBound))"
+    return SettingKind(name: "size", allowed: allowed) { value throws(ValueProblem) in
+      let text = try value.quantityText(noun: "size", example: "MB")
+      let bytes = Int64(try Quantity.parse(text, as: Quantity.sizes).rounded())
+      guard range.contains(bytes) else {
+        throw ValueProblem(message: "\"\(text.printable)\" is out of range; allowed: \(allowed)")
+      }
+      return bytes
+    }
+  }
+}
+
 extension TOMLValue {
   /// The text of a quantity; a bare number is an error that shows how to write it.
   fileprivate func quantityText(noun: String, example: String) throws(ValueProblem) -> String {

@@ -225,6 +225,12 @@ package struct Settings: Equatable, Sendable {
     package var maxAge: Duration
     /// Positions in one request.
     package var batch: Int
+    /// Where it is kept on disk; nil keeps it in memory.
+    package var directory: String?
+    /// Bytes of the file and its log.
+    package var maxSize: Int64
+    /// How long a change may wait before it is written.
+    package var commitInterval: Duration
   }
 
   /// What the journal gets.

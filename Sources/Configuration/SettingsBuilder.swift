@@ -106,9 +106,19 @@ struct SettingsBuilder {
 
   private mutating func backlog() -> Settings.Backlog? {
     let (locations, age) = (reader.read(SettingKeys.maxLocations), reader.read(SettingKeys.maxBacklogAge))
-    let batch = reader.read(SettingKeys.batch)
-    guard let locations, let age, let batch else { return nil }
-    return Settings.Backlog(maxLocations: locations, maxAge: age, batch: batch)
+    let (batch, size) = (reader.read(SettingKeys.batch), reader.read(SettingKeys.maxSize))
+    let interval = reader.read(SettingKeys.commitInterval)
+    let directory = path(SettingKeys.backlogDirectory) ?? stateDirectory
+    guard let locations, let age, let batch, let size, let interval else { return nil }
+    return Settings.Backlog(
+      maxLocations: locations, maxAge: age, batch: batch, directory: directory, maxSize: size,
+      commitInterval: interval)
+  }
+
+  /// The first of those that systemd made for the service.
+  private var stateDirectory: String? {
+    guard let directory = environment.variable("STATE_DIRECTORY")?.split(separator: ":").first else { return nil }
+    return String(directory)
   }
 
   private mutating func log() -> Settings.Log? {

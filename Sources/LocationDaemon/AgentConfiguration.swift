@@ -17,8 +17,7 @@ extension VehicleAgent.Configuration {
       interval: settings.reporting.interval, heartbeat: settings.reporting.heartbeat,
       distance: settings.reporting.distance, heading: settings.reporting.heading)
     self.init(
-      context: AuthorizationContext(
-        providerID: settings.vehicle.providerID, vehicleID: settings.vehicle.vehicleID),
+      context: settings.vehicle.context,
       tokenProvider: try TokenProvider(settings.token),
       filter: FixFilter.Configuration(settings),
       reporting: reporting,
@@ -29,10 +28,23 @@ extension VehicleAgent.Configuration {
           positionField: settings.fleetEngine.positionField == .location ? .location : .supplemental,
           deadline: settings.fleetEngine.deadline),
         floor: reporting.floor, interval: reporting.interval, batch: settings.backlog.batch,
-        maxLocations: settings.backlog.maxLocations, maxAge: settings.backlog.maxAge),
+        maxLocations: settings.backlog.capacity, maxAge: settings.backlog.maxAge),
       drainLimit: settings.reporting.drainTimeout)
     needsNetwork = !settings.fleetEngine.isLoopback
     tellsPositions = settings.log.positions
+  }
+}
+
+extension Settings.Vehicle {
+  /// Whom tokens are for, and whose the backlog is.
+  var context: AuthorizationContext? { AuthorizationContext(providerID: providerID, vehicleID: vehicleID) }
+}
+
+extension Settings.Backlog {
+  /// Positions that fit into `max_size` however thinly deletions have left the file's pages.
+  fileprivate var capacity: Int {
+    guard directory != nil else { return maxLocations }
+    return min(maxLocations, Int(clamping: (maxSize - 1_048_576) / 256))
   }
 }
 

@@ -28,6 +28,7 @@ package final class LocationDaemon {
   private var clients: HTTPClients
   private let tokens: TokenFetcher
   private var sources: SourceSet?
+  private var keeper: BacklogKeeper?
   private var timer: LoopTimer
   private var watchdog: Watchdog?
   private var networkWatch: NetworkWatch?
@@ -100,6 +101,9 @@ package final class LocationDaemon {
       if loop.now.wall < Release.buildDate { write(.clockUnset()) }
       warn()
       watchSurroundings()
+      keeper = try makeKeeper()
+      // What an earlier run left is there before the first fix.
+      keeper?.start()
       sources = try makeSources(settings)
       watchToken(try VehicleAgent.Configuration(settings))
       listen()
@@ -167,8 +171,8 @@ package final class LocationDaemon {
     case .dropConnections:
       clients.updates.dropConnections()
       clients.tokens.dropConnections()
-    // Kept in memory by the agent itself; a store on disk would follow these.
-    case .backlog, .forgetOthers: break
+    case .backlog(let change): keeper?.follow(change)
+    case .forgetOthers(let time): keeper?.forgetOthers(before: time)
     case .event(let event): write(event)
     case .finished(let undelivered): finish(undelivered)
     }
@@ -213,6 +217,14 @@ package final class LocationDaemon {
       case .stepped(let step): self.step(.clockStepped(step), at: now)
       }
     }
+  }
+
+  /// Nil when the settings name no vehicle, which they always do.
+  private func makeKeeper() throws(EventLoopError) -> BacklogKeeper? {
+    guard let vehicle = settings.vehicle.context else { return nil }
+    let handlers = BacklogKeeper.Handlers(
+      tell: { [unowned self] in feed($0) }, records: { [unowned self] in agent.delivery.backlog.records })
+    return try BacklogKeeper(settings.backlog, vehicle: vehicle, loop: loop, handlers: handlers)
   }
 
   // MARK: - The sources
@@ -272,7 +284,7 @@ package final class LocationDaemon {
           question,
           report: {
             let now = loop.now
-            return agent.report(at: now.boot, wall: now.wall)
+            return agent.report(at: now.boot, wall: now.wall, storeBytes: keeper?.bytes)
           }, reload: { reload() })
       }
     } catch {
@@ -294,6 +306,7 @@ package final class LocationDaemon {
 
   private func finish(_ undelivered: Int) {
     tokens.endPrograms()
+    keeper?.close()
     write(.stopped(undelivered: undelivered))
     // Who asks for the end has had what could be done; a recording that was not delivered has failed.
     loop.exit(undelivered == 0 || isAskedToStop ? ExitCode.done : ExitCode.undelivered)
@@ -325,7 +338,9 @@ package final class LocationDaemon {
     journal.level = JournalEntry.Priority(file.settings.log.level)
     clients.updates.replaceClient(by: newClients.updates)
     clients.tokens.replaceClient(by: newClients.tokens)
+    if let vehicle = settings.vehicle.context { keeper?.configure(settings.backlog, vehicle: vehicle) }
     feed(.configure(configuration))
+    keeper?.start()
     watchToken(configuration)
     if let state = networkWatch?.state { feed(.network(state)) }
     if let newSources {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+
+/// A receiver that goes on in real time, ten times a second, as often as it is asked to.
+final class LiveTrack {
+  private let receiver: Receiver
+  private var drive: Drive
+  private var next = ContinuousClock.now
+  /// The time of each position that was sent, and when it was.
+  private(set) var sent: [(time: Date, at: ContinuousClock.Instant)] = []
+
+  init(_ receiver: Receiver) {
+    self.receiver = receiver
+    drive = Drive()
+    drive.period = 0.1
+    drive.step = 0.000_01
+  }
+
+  /// Sends what has become due; one that nobody reads is not sent, and counts as never told.
+  func pump() {
+    let now = ContinuousClock.now
+    while next <= now {
+      next += .milliseconds(100)
+      let time = drive.date
+      let text = drive.next()
+      guard receiver.isOpened else { continue }
+      receiver.send(text)
+      sent.append((time, now))
+    }
+  }
+}
