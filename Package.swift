@@ -167,6 +167,12 @@ let package = Package(
       "Integration", ["fleet-locationd", "fleet-locationctl", "fleet-engine-emulator", "CPseudoTerminal"]),
     tests("GPSDTests", ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting"]),
     tests(
+      "BacklogKeeperTests",
+      [
+        "Timekeeping", "Positioning", "Authorization", "FleetEngine", "Reporting", "EventLoop", "Configuration",
+        "BacklogStore", "LocationDaemon", "LoopTesting",
+      ]),
+    tests(
       "SerialSourceTests",
       ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting", "CPseudoTerminal"]),
     tests("FilterScore", coreModules),

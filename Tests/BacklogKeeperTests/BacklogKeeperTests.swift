@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+@testable import Configuration
+import EventLoop
+import FleetEngine
+import Foundation
+import LoopTesting
+import Positioning
+import Reporting
+import Testing
+import Timekeeping
+
+@testable import BacklogStore
+@testable import LocationDaemon
+
+/// The keeper on a real loop, with real files.
+@Suite final class BacklogKeeperTests {
+  private let loop: EventLoop
+  private let directory: String
+  private let truck: AuthorizationContext
+  private let other: AuthorizationContext
+  private var told: [VehicleAgent.Input] = []
+  private var memory = Backlog()
+
+  init() throws {
+    loop = try EventLoop()
+    directory = NSTemporaryDirectory() + "backlog-keeper-" + UUID().uuidString
+    truck = try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-1"))
+    other = try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-2"))
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+  private func settings(_ interval: Duration = .milliseconds(20), in directory: String? = nil) -> Settings.Backlog {
+    Settings.Backlog(
+      maxLocations: 1000, maxAge: .seconds(1000), batch: 10, directory: directory ?? self.directory,
+      maxSize: 4_000_000, commitInterval: interval)
+  }
+
+  private func keeper(_ settings: Settings.Backlog? = nil) throws -> BacklogKeeper {
+    let handlers = BacklogKeeper.Handlers(
+      tell: { [unowned self] in told.append($0) }, records: { [unowned self] in memory.records })
+    return try BacklogKeeper(settings ?? self.settings(), vehicle: truck, loop: loop, handlers: handlers)
+  }
+
+  private func add(_ seconds: some Sequence<Int64>, to keeper: BacklogKeeper) throws {
+    for second in seconds {
+      let place = try #require(Coordinate(latitude: 48.1 + Double(second) / 1e6, longitude: 11.7654321))
+      for change in memory.append(
+        VehicleLocation(coordinate: place, time: Timestamp(seconds: second)), limit: 100_000)
+      {
+        keeper.follow(change)
+      }
+    }
+  }
+
+  private func remove(_ seconds: [Int64], from keeper: BacklogKeeper) {
+    if let change = memory.remove(seconds.map(Timestamp.init(seconds:)), .delivered) { keeper.follow(change) }
+  }
+
+  /// In words, without numbers that differ each time.
+  private var news: [String] {
+    told.map { input in
+      switch input {
+      case .restored(let records): "restored \(records.map { $0.id.milliseconds / 1000 })"
+      case .store(.healthy): "healthy"
+      case .store(.off): "off"
+      case .store(.memoryOnly): "memory only"
+      case .storeSetAside(let name, _): "set aside \(name)"
+      default: "?"
+      }
+    }
+  }
+
+  /// What the file holds, once nobody has it open.
+  private func held(by vehicle: AuthorizationContext? = nil, in directory: String? = nil) throws -> [Int64] {
+    let (store, setAside) = try BacklogStore.open(directory: directory ?? self.directory, maxSize: 4_000_000)
+    #expect(setAside == nil)
+    return try store.positions(of: vehicle ?? truck).map { $0.id.milliseconds / 1000 }
+  }
+
+  @Test(
+    "changes are on disk when the interval has passed, without anybody asking, and are given back at the next start")
+  func follows() throws {
+    var keeper: BacklogKeeper? = try keeper()
+    keeper?.start()
+    #expect(news == ["restored []", "healthy"])
+    let empty = try #require(keeper?.bytes)
+    try add(1...50, to: try #require(keeper))
+    #expect(keeper?.bytes == empty)
+    #expect(try loop.turns { (keeper?.bytes ?? 0) > empty })
+    remove([2, 3], from: try #require(keeper))
+    keeper?.close()
+    keeper = nil
+    #expect(try held() == [1] + Array(4...50))
+    told = []
+    let next = try self.keeper()
+    next.start()
+    #expect(news == ["restored \([1] + Array(4...50))", "healthy"])
+    next.close()
+  }
+
+  @Test("with an interval of zero a change is on disk before follow returns")
+  func atOnce() throws {
+    let keeper = try keeper(settings(.zero))
+    keeper.start()
+    let before = try #require(keeper.bytes)
+    try add([1], to: keeper)
+    #expect(try #require(keeper.bytes) > before)
+    keeper.close()
+  }
+
+  @Test("what cannot be written waits in memory, and is on disk once there is a directory")
+  func noDirectory() throws {
+    try Data().write(to: URL(fileURLWithPath: directory))
+    let keeper = try keeper()
+    keeper.start()
+    #expect(news == ["memory only"])
+    try add(1...3, to: keeper)
+    remove([2], from: keeper)
+    try FileManager.default.removeItem(atPath: directory)
+    // As at a reload, which does not wait for the retry.
+    keeper.start()
+    #expect(news == ["memory only", "restored [1, 3]", "healthy"])
+    keeper.close()
+    #expect(try held() == [1, 3])
+  }
+
+  @Test("a file that turns out to be damaged in use is set aside, and the new one holds all that is in memory")
+  func damagedInUse() throws {
+    let keeper = try keeper()
+    keeper.start()
+    // More than the connection keeps in memory.
+    try add(1...9000, to: keeper)
+    #expect(try loop.turns { (keeper.bytes ?? 0) > 350_000 })
+    for name in ["backlog.sqlite", "backlog.sqlite-wal"] {
+      let handle = try #require(FileHandle(forWritingAtPath: "\(directory)/\(name)"))
+      let size = Int(try handle.seekToEnd())
+      try handle.seek(toOffset: 4096)
+      handle.write(Data(repeating: 0xA5, count: max(size - 4096, 0)))
+      try handle.close()
+    }
+    for second in Int64(1)...40 { remove([second * 200], from: keeper) }
+    #expect(try loop.turns { news.contains("set aside backlog.sqlite.corrupt-1") })
+    #expect(news.filter { $0 == "memory only" }.isEmpty)
+    keeper.close()
+    #expect(try held() == memory.records.map { $0.id.milliseconds / 1000 })
+    #expect(try held().count == 8960)
+  }
+
+  @Test("another vehicle gets its own, and the first one's stay until it is named again")
+  func otherVehicle() throws {
+    let keeper = try keeper(settings(.seconds(60)))
+    keeper.start()
+    try add(1...3, to: keeper)
+    keeper.configure(settings(.seconds(60)), vehicle: other)
+    memory.forget()
+    told = []
+    keeper.start()
+    #expect(news == ["restored []"])
+    try add([7], to: keeper)
+    keeper.forgetOthers(before: Timestamp(seconds: 2))
+    keeper.configure(settings(.seconds(60)), vehicle: truck)
+    memory.forget()
+    told = []
+    keeper.start()
+    #expect(news == ["restored [2, 3]"])
+    keeper.close()
+    #expect(try held(by: other) == [7])
+  }
+
+  @Test("another directory gets all that is in memory")
+  func otherDirectory() throws {
+    let keeper = try keeper(settings(.seconds(60)))
+    keeper.start()
+    try add(1...3, to: keeper)
+    let elsewhere = directory + "-elsewhere"
+    defer { try? FileManager.default.removeItem(atPath: elsewhere) }
+    keeper.configure(settings(.seconds(60), in: elsewhere), vehicle: truck)
+    keeper.start()
+    keeper.close()
+    #expect(try held(in: elsewhere) == [1, 2, 3])
+  }
+
+  @Test("without a directory it says so and does nothing")
+  func off() throws {
+    var settings = settings()
+    settings.directory = nil
+    let keeper = try keeper(settings)
+    keeper.start()
+    try add(1...3, to: keeper)
+    #expect(news == ["off"])
+    #expect(keeper.bytes == nil)
+    keeper.close()
+  }
+}

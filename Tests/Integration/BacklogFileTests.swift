@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import Testing
+
+/// A backlog's file, or its disk, that is not as it should be: the daemon goes on, says so, and mends what can be mended.
+@Suite struct BacklogFileTests {
+  private static let outage = #"{"target": "update", "reset": true, "for_ms": 3600000}"#
+
+  /// A vehicle without a network, whose backlog is to be on disk.
+  private func vehicle() throws -> (TestBench, LiveTrack, state: String) {
+    let bench = try TestBench()
+    let track = LiveTrack(try bench.receiver())
+    bench.settings["backlog.commit_interval"] = "\"200ms\""
+    try bench.emulator?.fault(Self.outage)
+    let state = bench.directory("state")
+    mkdir(state, 0o700)
+    return (bench, track, state)
+  }
+
+  @discardableResult
+  private func start(_ bench: TestBench, _ state: String) throws -> Daemon {
+    try bench.start(environment: ["STATE_DIRECTORY": state, "RUNTIME_DIRECTORY": bench.directory.path])
+  }
+
+  private func wait(
+    _ what: String, _ bench: TestBench, _ track: LiveTrack, within limit: Duration = .seconds(20),
+    until condition: () throws -> Bool
+  ) throws {
+    try bench.wait(what, within: limit) {
+      track.pump()
+      return try condition()
+    }
+  }
+
+  /// Drives on until so many positions wait, as the daemon tells who asks.
+  private func wait(backlog count: Int, _ bench: TestBench, _ track: LiveTrack) throws {
+    var asked = ContinuousClock.now
+    try wait("a backlog of \(count)", bench, track) {
+      guard asked + .milliseconds(300) < .now else { return false }
+      asked = .now
+      let text = try status(bench)
+      guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Backlog") }) else { return false }
+      return line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0 >= count
+    }
+  }
+
+  /// The number of positions in a file that nobody uses.
+  private func count(in state: String) throws -> Int {
+    let shell = try ChildProcess(
+      "/usr/bin/sqlite3", ["\(state)/backlog.sqlite", "PRAGMA integrity_check; SELECT count(*) FROM positions"])
+    try shell.finish()
+    guard shell.output.lines.first == "ok", let count = shell.output.lines.last.flatMap({ Int($0) }) else {
+      throw TestFailure(shell.output.text + shell.errors.text)
+    }
+    return count
+  }
+
+  private func stop(_ bench: TestBench) throws {
+    bench.settings["reporting.stop_timeout"] = "\"1s\""
+    bench.daemon?.process.signal(SIGTERM)
+    #expect(try bench.exitCode() == 0)
+  }
+
+  private func status(_ bench: TestBench) throws -> String {
+    let process = try ChildProcess("fleet-locationctl", ["status", "--socket", bench.directory("control.sock")])
+    try process.finish()
+    return process.output.text
+  }
+
+  @Test("a damaged file is set aside, said to be, and an empty one takes what comes")
+  func damaged() throws {
+    let (bench, track, state) = try vehicle()
+    try Data((0..<9000).map { UInt8(truncatingIfNeeded: $0 &* 31) }).write(
+      to: URL(fileURLWithPath: "\(state)/backlog.sqlite"))
+    let daemon = try start(bench, state)
+    try wait(backlog: 9, bench, track)
+    #expect(daemon.logs("not a database); it is now backlog.sqlite.corrupt-1"))
+    try stop(bench)
+    #expect(try count(in: state) >= 9)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: "\(state)/backlog.sqlite.corrupt-1")).count == 9000)
+  }
+
+  @Test("a file that somebody writes over while it is in use stops neither the daemon nor the next start")
+  func damagedInUse() throws {
+    let (bench, track, state) = try vehicle()
+    try start(bench, state)
+    try wait(backlog: 9, bench, track)
+    for name in ["backlog.sqlite", "backlog.sqlite-wal"] {
+      let handle = try #require(FileHandle(forWritingAtPath: "\(state)/\(name)"))
+      let size = try handle.seekToEnd()
+      try handle.seek(toOffset: 0)
+      handle.write(Data(repeating: 0xA5, count: Int(size)))
+      try handle.close()
+    }
+    try wait(backlog: 40, bench, track)
+    try stop(bench)
+    let again = try start(bench, state)
+    try wait("it runs again", bench, track) { again.notifications.states.contains("READY") }
+    try bench.emulator?.clearFaults()
+    try wait("an update", bench, track) { again.shows("Online") }
+    try stop(bench)
+    // It is whole again, whatever it holds.
+    _ = try count(in: state)
+  }
+
+  @Test("a second daemon on the same directory says who is in the way, and goes on")
+  func twoDaemons() throws {
+    let (bench, track, state) = try vehicle()
+    try start(bench, state)
+    try wait(backlog: 3, bench, track)
+    let second = try TestBench(emulator: nil)
+    _ = try second.receiver(isPluggedIn: false)
+    let other = try second.start(environment: ["STATE_DIRECTORY": state])
+    try second.wait("what it says") { other.logs("is used by another process; stop the other fleet-locationd") }
+    try second.wait("it is ready") { other.notifications.states.contains("READY") }
+    // The first is not disturbed.
+    try wait(backlog: 20, bench, track)
+    other.process.signal(SIGTERM)
+    #expect(try second.exitCode() == 0)
+    try stop(bench)
+    #expect(try count(in: state) >= 20)
+  }
+
+  @Test("a full disk: on in memory, and on the disk again when there is room", .enabled(if: ChildProcess.canMount))
+  func fullDisk() throws {
+    let (bench, track, state) = try vehicle()
+    // A small disk of the daemon's own, filled to the brim; the test reaches it through the daemon's root.
+    let script = """
+      mount -t tmpfs -o size=256k,mode=0700 none "$1" && dd if=/dev/zero of="$1/filling" bs=1k count=400 2>/dev/null
+      exec "$2" --config "$3"
+      """
+    let notifications = try NotifySocket(path: bench.directory("notify"))
+    let process = try ChildProcess(
+      "/usr/bin/unshare",
+      [
+        "--mount", "/bin/sh", "-c", script, "sh", state, "\(ChildProcess.products)/fleet-locationd",
+        try bench.writeSettings(),
+      ],
+      environment: [
+        "STATE_DIRECTORY": state, "RUNTIME_DIRECTORY": bench.directory.path,
+        "NOTIFY_SOCKET": bench.directory("notify"),
+      ])
+    bench.servers = process.sources + [notifications]
+    try wait("it says so", bench, track) {
+      process.errors.lines.contains { $0.contains("The backlog is kept in memory only") && $0.contains("room") }
+    }
+    #expect(try status(bench).contains("in memory only"))
+    try wait(backlog: 30, bench, track)
+    let inside = "/proc/\(process.processID)/root\(state)"
+    #expect(unlink("\(inside)/filling") == 0)
+    try wait("it is on disk again", bench, track) {
+      process.errors.lines.contains { $0.contains("The backlog is on disk again") }
+    }
+    process.signal(SIGTERM)
+    // Copied while the mount lives: it goes with the process.
+    try wait("what is on disk", bench, track) {
+      let copy = bench.directory("copy")
+      try? FileManager.default.removeItem(atPath: copy)
+      try? FileManager.default.copyItem(atPath: inside, toPath: copy)
+      return process.hasEnded ? true : (try? count(in: copy)) ?? 0 >= 30
+    }
+    #expect(!process.hasEnded)
+    try bench.wait("the end") { process.hasEnded }
+    #expect(process.exitCode == 0)
+  }
+
+  @Test(
+    "a directory that cannot be written: on in memory, and on disk when it can be",
+    arguments: ["read-only", "another user's"])
+  func denied(why: String) throws {
+    let (bench, track, state) = try vehicle()
+    // Permissions do not hold back root; the daemon runs as somebody else.
+    let isRoot = getuid() == 0
+    if why == "another user's" {
+      guard isRoot else { return }
+    } else {
+      chmod(state, 0o500)
+      if isRoot { chown(state, 65_534, 65_534) }
+    }
+    let settings = try bench.writeSettings()
+    chmod(bench.directory.path, 0o755)
+    chmod(settings, 0o644)
+    chmod("/dev/pts", 0o755)
+    let process = try ChildProcess(
+      "fleet-locationd", ["--config", settings], environment: ["STATE_DIRECTORY": state],
+      user: isRoot ? 65_534 : nil)
+    bench.servers = process.sources
+    func says(_ text: String) -> Bool { process.errors.lines.contains { $0.contains(text) } }
+    try wait("it says so", bench, track) {
+      says("kept in memory only: \(state)/backlog.sqlite cannot be made or opened")
+    }
+    #expect(says("Permission denied") && says("backlog.directory"))
+    chmod(state, 0o700)
+    if isRoot { chown(state, 65_534, 65_534) }
+    try wait("it is on disk again", bench, track) { says("The backlog is on disk again") }
+    process.signal(SIGTERM)
+    try bench.wait("the end") { process.hasEnded }
+    #expect(process.exitCode == 0)
+    #expect(try count(in: state) >= 0)
+  }
+
+  @Test("without a directory it says in the status that a restart costs the backlog")
+  func off() throws {
+    let (bench, track, _) = try vehicle()
+    try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try wait(backlog: 3, bench, track)
+    #expect(try status(bench).contains("in memory: backlog.directory is not set"))
+  }
+
+  @Test("another directory in the settings takes all that waits, at the reload")
+  func otherDirectory() throws {
+    let (bench, track, state) = try vehicle()
+    let daemon = try start(bench, state)
+    try wait(backlog: 12, bench, track)
+    let new = bench.directory("elsewhere")
+    bench.settings["backlog.directory"] = "\"\(new)\""
+    try bench.writeSettings()
+    daemon.process.signal(SIGHUP)
+    try wait("the reload", bench, track) { daemon.notifications.count(of: "RELOADING") == 1 }
+    try wait(backlog: 20, bench, track)
+    try stop(bench)
+    #expect(try count(in: new) >= 20)
+  }
+
+  @Test("while all is well nothing is written", .enabled(if: access("/proc/self/io", R_OK) == 0))
+  func idleDisk() throws {
+    let bench = try TestBench()
+    let track = LiveTrack(try bench.receiver())
+    let state = bench.directory("state")
+    let daemon = try start(bench, state)
+    func written() throws -> Int {
+      let text = try String(contentsOfFile: "/proc/\(daemon.process.processID)/io", encoding: .utf8)
+      let line = text.split(separator: "\n").first { $0.hasPrefix("write_bytes:") }
+      return try #require(line.flatMap { Int($0.dropFirst("write_bytes: ".count)) })
+    }
+    func modified() -> [Int] {
+      ["backlog.sqlite", "backlog.sqlite-wal"].map { name in
+        var status = stat()
+        guard stat("\(state)/\(name)", &status) == 0 else { return 0 }
+        return status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec
+      }
+    }
+    try wait("updates", bench, track) { bench.emulator?.accepted.count ?? 0 > 3 }
+    let (before, files) = (try written(), modified())
+    let seen = bench.emulator?.accepted.count ?? 0
+    // Longer than the interval, with an update for every tenth of a second.
+    try wait("many updates", bench, track) { bench.emulator?.accepted.count ?? 0 > seen + 70 }
+    #expect(try written() == before)
+    #expect(modified() == files)
+  }
+}
