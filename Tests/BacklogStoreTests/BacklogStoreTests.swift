@@ -82,7 +82,9 @@ import Timekeeping
   func wrongKind() throws {
     let fixture = try StoreFixture()
     try FileManager.default.createDirectory(atPath: fixture.path, withIntermediateDirectories: false)
-    for directory in [fixture.directory, "/dev/null"] {
+    let plainFile = fixture.directory + "/file"
+    try Data().write(to: URL(fileURLWithPath: plainFile))
+    for directory in [fixture.directory, plainFile] {
       let error = #expect(throws: BacklogStoreError.self) {
         _ = try BacklogStore.open(directory: directory, maxSize: 1_000_000)
       }
@@ -108,6 +110,32 @@ import Timekeeping
     try store.commit(try fixture.deletes(0..<1000))
     try store.commit(try fixture.puts(last..<last + 500))
     #expect(try fixture.seconds(store).count == Int(last) - 500)
+  }
+
+  @Test("256 bytes for each position are enough, however often a full backlog is thinned out")
+  func capacity() throws {
+    let fixture = try StoreFixture()
+    let store = try fixture.open(maxSize: 2_000_000)
+    let capacity: Int64 = (2_000_000 - 1_048_576) / 256
+    var random = SplitMix64(seed: 3)
+    var held = [Int64]()
+    var next: Int64 = 0
+    for _ in 0..<40 {
+      let new = Array(next..<next + capacity - Int64(held.count))
+      next += capacity
+      held += new
+      try store.commit(
+        try new.map {
+          let record = try StoreFixture.record($0, isFull: true)
+          return (StoreAgent.Key(vehicle: fixture.truck, id: record.id), record)
+        })
+      #expect(store.size <= 2_000_000 + 100_000)
+      // As thinning does it: one in so many, all along the track.
+      let goes = held.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
+      try store.commit(try fixture.deletes(goes))
+      held.removeAll(where: Set(goes).contains)
+    }
+    #expect(try fixture.seconds(store) == held)
   }
 
   @Test("an older file is brought up to date with all that it holds; a newer one is set aside, not overwritten")

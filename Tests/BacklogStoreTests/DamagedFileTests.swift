@@ -11,7 +11,7 @@ import Timekeeping
   /// A file of some pages, closed in order.
   private func filled() throws -> (StoreFixture, [UInt8]) {
     let fixture = try StoreFixture()
-    try fixture.open().commit(try fixture.puts(0..<400))
+    try fixture.open().commit(try fixture.puts(0..<900))
     return (fixture, [UInt8](try Data(contentsOf: URL(fileURLWithPath: fixture.path))))
   }
 
@@ -57,9 +57,9 @@ import Timekeeping
     var setAside = 0
     for _ in 0..<60 {
       var damaged = bytes
-      let page = Int.random(in: 0..<bytes.count / 4096, using: &random) * 4096
+      let page = Int.random(in: 0..<bytes.count / 1024, using: &random) * 1024
       for _ in 0..<Int.random(in: 1...64, using: &random) {
-        damaged[page + Int.random(in: 0..<4096, using: &random)] = UInt8.random(in: 0...255, using: &random)
+        damaged[page + Int.random(in: 0..<1024, using: &random)] = UInt8.random(in: 0...255, using: &random)
       }
       try write(damaged, to: fixture.path)
       if try opens(fixture) != nil { setAside += 1 }
@@ -125,7 +125,7 @@ import Timekeeping
     _ = try fixture.shell(
       "UPDATE positions SET latitude = 91 WHERE time = 5001; UPDATE positions SET longitude = 9e999 WHERE time = 6001")
     let seconds = try fixture.seconds(try fixture.open())
-    #expect(seconds.count == 398)
+    #expect(seconds.count == 898)
     #expect(!seconds.contains(5) && !seconds.contains(6))
   }
 }
