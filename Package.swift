@@ -94,7 +94,7 @@ let package = Package(
     platform("NetworkWatch", ["Timekeeping", "Connectivity", "SystemCalls", "EventLoop", "CLinux"]),
     platform(
       "BacklogStore",
-      ["Timekeeping", "Positioning", "Authorization", "FleetEngine", "Reporting", "SystemCalls", "CSQLite"]),
+      ["Timekeeping", "Positioning", "FleetEngine", "Reporting", "SystemCalls", "CSQLite"]),
     platform("RouteFile", ["Timekeeping", "Positioning", "CExpat"]),
     platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
 
@@ -139,7 +139,7 @@ let package = Package(
     tests("ConfigurationTests", ["Timekeeping", "Configuration"]),
     tests(
       "BacklogStoreTests",
-      ["Timekeeping", "Positioning", "Authorization", "FleetEngine", "Reporting", "BacklogStore"]),
+      ["Timekeeping", "Positioning", "FleetEngine", "Reporting", "BacklogStore"]),
     tests("RouteFileTests", ["Timekeeping", "Positioning", "RouteFile"]),
     // Tests, and what only they use.
     .target(name: "CPseudoTerminal", path: "Tests/Support/CPseudoTerminal"),
@@ -169,7 +169,7 @@ let package = Package(
     tests(
       "BacklogKeeperTests",
       [
-        "Timekeeping", "Positioning", "Authorization", "FleetEngine", "Reporting", "EventLoop", "Configuration",
+        "Timekeeping", "Positioning", "FleetEngine", "Reporting", "EventLoop", "Configuration",
         "BacklogStore", "LocationDaemon", "LoopTesting",
       ]),
     tests(

@@ -17,7 +17,8 @@ extension VehicleAgent.Configuration {
       interval: settings.reporting.interval, heartbeat: settings.reporting.heartbeat,
       distance: settings.reporting.distance, heading: settings.reporting.heading)
     self.init(
-      context: settings.vehicle.context,
+      context: AuthorizationContext(
+        providerID: settings.vehicle.providerID, vehicleID: settings.vehicle.vehicleID),
       tokenProvider: try TokenProvider(settings.token),
       filter: FixFilter.Configuration(settings),
       reporting: reporting,
@@ -36,8 +37,8 @@ extension VehicleAgent.Configuration {
 }
 
 extension Settings.Vehicle {
-  /// Whom tokens are for, and whose the backlog is.
-  var context: AuthorizationContext? { AuthorizationContext(providerID: providerID, vehicleID: vehicleID) }
+  /// Whose the backlog is.
+  var owner: StoreAgent.Vehicle { StoreAgent.Vehicle(providerID: providerID, vehicleID: vehicleID) }
 }
 
 extension Settings.Backlog {

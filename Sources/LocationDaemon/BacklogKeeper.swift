@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Authorization
 import BacklogStore
 import Configuration
 import EventLoop
@@ -21,7 +20,7 @@ final class BacklogKeeper {
   private let loop: EventLoop
   private let handlers: Handlers
   private var settings: Settings.Backlog
-  private var vehicle: AuthorizationContext
+  private var vehicle: StoreAgent.Vehicle
   private var agent: StoreAgent
   private var store: BacklogStore?
   private var timer: LoopTimer?
@@ -33,7 +32,7 @@ final class BacklogKeeper {
 
   /// - Throws: the system denies a timer.
   init(
-    _ settings: Settings.Backlog, vehicle: AuthorizationContext, loop: EventLoop, handlers: Handlers
+    _ settings: Settings.Backlog, vehicle: StoreAgent.Vehicle, loop: EventLoop, handlers: Handlers
   ) throws(EventLoopError) {
     self.loop = loop
     self.handlers = handlers
@@ -78,7 +77,7 @@ final class BacklogKeeper {
   }
 
   /// Takes new settings, before the vehicle's agent does; `start` is to follow after that.
-  func configure(_ new: Settings.Backlog, vehicle newVehicle: AuthorizationContext) {
+  func configure(_ new: Settings.Backlog, vehicle newVehicle: StoreAgent.Vehicle) {
     if store != nil, !agent.isEmpty { work() }
     if new.directory != settings.directory {
       store = nil

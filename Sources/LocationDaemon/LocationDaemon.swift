@@ -219,12 +219,10 @@ package final class LocationDaemon {
     }
   }
 
-  /// Nil when the settings name no vehicle, which they always do.
-  private func makeKeeper() throws(EventLoopError) -> BacklogKeeper? {
-    guard let vehicle = settings.vehicle.context else { return nil }
+  private func makeKeeper() throws(EventLoopError) -> BacklogKeeper {
     let handlers = BacklogKeeper.Handlers(
       tell: { [unowned self] in feed($0) }, records: { [unowned self] in agent.delivery.backlog.records })
-    return try BacklogKeeper(settings.backlog, vehicle: vehicle, loop: loop, handlers: handlers)
+    return try BacklogKeeper(settings.backlog, vehicle: settings.vehicle.owner, loop: loop, handlers: handlers)
   }
 
   // MARK: - The sources
@@ -338,7 +336,7 @@ package final class LocationDaemon {
     journal.level = JournalEntry.Priority(file.settings.log.level)
     clients.updates.replaceClient(by: newClients.updates)
     clients.tokens.replaceClient(by: newClients.tokens)
-    if let vehicle = settings.vehicle.context { keeper?.configure(settings.backlog, vehicle: vehicle) }
+    keeper?.configure(settings.backlog, vehicle: settings.vehicle.owner)
     feed(.configure(configuration))
     keeper?.start()
     watchToken(configuration)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Authorization
 @testable import Configuration
 import EventLoop
 import FleetEngine
@@ -17,16 +16,14 @@ import Timekeeping
 @Suite final class BacklogKeeperTests {
   private let loop: EventLoop
   private let directory: String
-  private let truck: AuthorizationContext
-  private let other: AuthorizationContext
+  private let truck = StoreAgent.Vehicle(providerID: "p", vehicleID: "truck-1")
+  private let other = StoreAgent.Vehicle(providerID: "p", vehicleID: "truck-2")
   private var told: [VehicleAgent.Input] = []
   private var memory = Backlog()
 
   init() throws {
     loop = try EventLoop()
     directory = NSTemporaryDirectory() + "backlog-keeper-" + UUID().uuidString
-    truck = try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-1"))
-    other = try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-2"))
   }
 
   deinit { try? FileManager.default.removeItem(atPath: directory) }
@@ -73,7 +70,7 @@ import Timekeeping
   }
 
   /// What the file holds, once nobody has it open.
-  private func held(by vehicle: AuthorizationContext? = nil, in directory: String? = nil) throws -> [Int64] {
+  private func held(by vehicle: StoreAgent.Vehicle? = nil, in directory: String? = nil) throws -> [Int64] {
     let (store, setAside) = try BacklogStore.open(directory: directory ?? self.directory, maxSize: 4_000_000)
     #expect(setAside == nil)
     return try store.positions(of: vehicle ?? truck).map { $0.id.milliseconds / 1000 }

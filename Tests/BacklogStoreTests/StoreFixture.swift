@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Authorization
 import FleetEngine
 import Foundation
 import Positioning
@@ -12,15 +11,13 @@ import Timekeeping
 /// A directory of its own, and stores in it.
 final class StoreFixture {
   let directory: String
-  let truck: AuthorizationContext
-  let other: AuthorizationContext
+  let truck = StoreAgent.Vehicle(providerID: "p", vehicleID: "truck-1")
+  let other = StoreAgent.Vehicle(providerID: "p", vehicleID: "truck-2")
 
   init() throws {
     directory = NSTemporaryDirectory() + "backlog-store-" + UUID().uuidString
     try FileManager.default.createDirectory(
       atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    truck = try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-1"))
-    other = try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-2"))
   }
 
   deinit { try? FileManager.default.removeItem(atPath: directory) }
@@ -51,7 +48,7 @@ final class StoreFixture {
   }
 
   func puts(
-    _ seconds: some Sequence<Int64>, of vehicle: AuthorizationContext? = nil
+    _ seconds: some Sequence<Int64>, of vehicle: StoreAgent.Vehicle? = nil
   ) throws -> [(key: StoreAgent.Key, record: Backlog.Record?)] {
     try seconds.map { second in
       let record = try StoreFixture.record(second)
@@ -63,7 +60,7 @@ final class StoreFixture {
     try puts(seconds).map { ($0.key, nil) }
   }
 
-  func seconds(_ store: BacklogStore, of vehicle: AuthorizationContext? = nil) throws -> [Int64] {
+  func seconds(_ store: BacklogStore, of vehicle: StoreAgent.Vehicle? = nil) throws -> [Int64] {
     try store.positions(of: vehicle ?? truck).map { $0.id.milliseconds / 1000 }
   }
 

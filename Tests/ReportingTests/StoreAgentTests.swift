@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Authorization
 import FleetEngine
 import Positioning
 import Reporting
@@ -7,13 +6,8 @@ import Testing
 import Timekeeping
 
 @Suite struct StoreAgentTests {
-  private let truck: AuthorizationContext
-  private let other: AuthorizationContext
-
-  init() throws {
-    truck = try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-1"))
-    other = try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-2"))
-  }
+  private let truck = StoreAgent.Vehicle(providerID: "p", vehicleID: "truck-1")
+  private let other = StoreAgent.Vehicle(providerID: "p", vehicleID: "truck-2")
 
   private func record(_ second: Int64) throws -> Backlog.Record {
     let coordinate = try #require(Coordinate(latitude: 48, longitude: 11))

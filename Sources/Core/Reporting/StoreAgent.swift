@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Authorization
 package import Timekeeping
 
 /// Decides when changes of the backlog are written to the store, and which.
@@ -7,12 +6,23 @@ package import Timekeeping
 /// Changes are collected and written together, so that flash memory is not worn. What comes and goes in between is never
 /// written: while all is well, nothing is. After a failure the rest waits, and the waits grow.
 package struct StoreAgent: Sendable {
+  /// Whose positions they are.
+  package struct Vehicle: Hashable, Sendable {
+    package var providerID: String
+    package var vehicleID: String
+
+    package init(providerID: String, vehicleID: String) {
+      self.providerID = providerID
+      self.vehicleID = vehicleID
+    }
+  }
+
   /// A position of a vehicle.
   package struct Key: Hashable, Sendable {
-    package var vehicle: AuthorizationContext
+    package var vehicle: Vehicle
     package var id: Backlog.ID
 
-    package init(vehicle: AuthorizationContext, id: Backlog.ID) {
+    package init(vehicle: Vehicle, id: Backlog.ID) {
       self.vehicle = vehicle
       self.id = id
     }
@@ -44,7 +54,7 @@ package struct StoreAgent: Sendable {
   }
 
   /// Takes a change.
-  package mutating func follow(_ change: Backlog.Change, of vehicle: AuthorizationContext, at now: BootInstant) {
+  package mutating func follow(_ change: Backlog.Change, of vehicle: Vehicle, at now: BootInstant) {
     switch change {
     case .added(let record): put(record, of: vehicle)
     case .removed(let ids, _):
@@ -60,13 +70,13 @@ package struct StoreAgent: Sendable {
     dueAt = entries.isEmpty ? nil : dueAt ?? now + interval
   }
 
-  private mutating func put(_ record: Backlog.Record, of vehicle: AuthorizationContext) {
+  private mutating func put(_ record: Backlog.Record, of vehicle: Vehicle) {
     let key = Key(vehicle: vehicle, id: record.id)
     entries[key] = Entry(record: record, isKnown: entries[key]?.isKnown ?? false)
   }
 
   /// The store begins empty, while these records are in memory.
-  package mutating func startOver(_ records: [Backlog.Record], of vehicle: AuthorizationContext, at now: BootInstant) {
+  package mutating func startOver(_ records: [Backlog.Record], of vehicle: Vehicle, at now: BootInstant) {
     entries = entries.filter { $0.value.record != nil && $0.key.vehicle != vehicle }
     for key in entries.keys { entries[key]?.isKnown = false }
     for record in records { put(record, of: vehicle) }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Authorization
 import FleetEngine
 import Positioning
 package import Reporting
@@ -23,7 +22,7 @@ package final class BacklogStore {
   private let select: Statement
   private let addVehicle: Statement
   private let findVehicle: Statement
-  private var keys: [AuthorizationContext: Int64] = [:]
+  private var keys: [StoreAgent.Vehicle: Int64] = [:]
 
   /// Small pages, for a commit writes whole ones and mostly changes one: two thirds of what pages of 4 kB cost.
   private static let pageSize: Int64 = 1024
@@ -109,7 +108,7 @@ package final class BacklogStore {
   package var size: Int64 { file.size }
 
   /// What the store holds for a vehicle, oldest first.
-  package func positions(of vehicle: AuthorizationContext) throws(BacklogStoreError) -> [Backlog.Record] {
+  package func positions(of vehicle: StoreAgent.Vehicle) throws(BacklogStoreError) -> [Backlog.Record] {
     let rows = select
     defer { rows.reset() }
     try rows.bind([.text(vehicle.providerID), .text(vehicle.vehicleID)])
@@ -158,7 +157,7 @@ package final class BacklogStore {
       .real(location.headingAccuracy))
   }
 
-  private func number(of vehicle: AuthorizationContext) throws(BacklogStoreError) -> Int64 {
+  private func number(of vehicle: StoreAgent.Vehicle) throws(BacklogStoreError) -> Int64 {
     if let key = keys[vehicle] { return key }
     try addVehicle.run(.text(vehicle.providerID), .text(vehicle.vehicleID))
     defer { findVehicle.reset() }
@@ -172,7 +171,7 @@ package final class BacklogStore {
   }
 
   /// Deletes what other vehicles left before a time. Writes nothing when there is nothing to delete.
-  package func forgetOthers(than vehicle: AuthorizationContext, before time: Timestamp) throws(BacklogStoreError) {
+  package func forgetOthers(than vehicle: StoreAgent.Vehicle, before time: Timestamp) throws(BacklogStoreError) {
     let others = "vehicle NOT IN (SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?) AND time < ?"
     let values = [
       Statement.Value.text(vehicle.providerID), .text(vehicle.vehicleID), .integer(time.milliseconds),
