@@ -59,13 +59,15 @@ extension Event {
   }
 
   static func resumed(after time: Duration) -> Event {
-    Event(.resumed, "Awake after \(time.spoken) of suspend", [("FLEET_SECONDS", "\(time.wholeSeconds)")])
+    Event(
+      .resumed, "Awake after \(time.toTheSecond.spoken) of suspend",
+      [("FLEET_SECONDS", "\(time.toTheSecond.wholeSeconds)")])
   }
 
   /// - Parameter untold: steps since the last that was told.
   static func clockStepped(_ step: Duration, untold: Int) -> Event {
     let size = step < .zero ? .zero - step : step
-    let exact = size < .seconds(120) ? "\(size.tenths) s" : size.spoken
+    let exact = size < .seconds(120) ? "\(size.tenths) s" : size.toTheSecond.spoken
     return Event(
       .clockStepped,
       "The clock of this machine was set \(step < .zero ? "back" : "forward") by \(exact)"
@@ -246,6 +248,9 @@ extension Fix {
 }
 
 extension Duration {
+  /// Clocks are read one after the other: what is told of two is some milliseconds off.
+  fileprivate var toTheSecond: Duration { .seconds((self + .milliseconds(500)).wholeSeconds) }
+
   /// Seconds with one decimal.
   fileprivate var tenths: String {
     let tenths = nanoseconds / 100_000_000
