@@ -48,4 +48,17 @@ import Testing
     try bench.wait("the end") { daemon.hasEnded }
     #expect(daemon.exitCode == 0)
   }
+
+  @Test("a system that does not tell about its network is no reason not to report")
+  func denied() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    var environment = try ShiftedClock(in: bench.directory).environment
+    environment["NO_NETLINK"] = "1"
+    let daemon = try bench.start(reading: receiver, environment: environment)
+    var drive = Drive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    try bench.wait("the journal says so") { daemon.logs("The network is not watched: ") && daemon.logs("AF_NETLINK") }
+  }
 }

@@ -2,18 +2,18 @@
 import Foundation
 import Glibc
 
-/// The clocks of a machine that are not as they should be, for one program: `clock_shim.c`, preloaded.
+/// The clocks of a machine that are not as they should be, for one program: `machine_shim.c`, preloaded.
 final class ShiftedClock {
   private let path: String
 
   /// Made once for all tests, with the compiler that the package needs anyway.
   private static let shim = Result {
-    let path = "/tmp/flit-clock-shim-\(getpid()).so"
+    let path = "/tmp/flit-machine-shim-\(getpid()).so"
     let process = try ChildProcess(
       "/usr/bin/cc",
-      ["-O2", "-shared", "-fPIC", "-o", path, "\(ChildProcess.root)/Tests/Support/ClockShim/clock_shim.c"])
+      ["-O2", "-shared", "-fPIC", "-o", path, "\(ChildProcess.root)/Tests/Support/MachineShim/machine_shim.c"])
     guard try process.finish(within: .seconds(60)) == 0 else { throw TestFailure(process.errors.text) }
-    atexit { unlink("/tmp/flit-clock-shim-\(getpid()).so") }
+    atexit { unlink("/tmp/flit-machine-shim-\(getpid()).so") }
     return path
   }
 

@@ -3,8 +3,10 @@
    the second, both in seconds. Written again, the file steps the clock, or suspends the machine, of a running program.
    CLOCK_MONOTONIC stays true, and so do timers: those on CLOCK_BOOTTIME are set back by what the clock is ahead. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -74,4 +76,13 @@ int timerfd_settime(int descriptor, int flags, const struct itimerspec *value, s
     if (!moved.it_value.tv_sec && !moved.it_value.tv_nsec) moved.it_value.tv_nsec = 1;
   }
   return (int)syscall(SYS_timerfd_settime, descriptor, flags, &moved, old);
+}
+
+/* With NO_NETLINK set, the system has no such sockets, as under a strict RestrictAddressFamilies. */
+int socket(int domain, int type, int protocol) {
+  if (domain == AF_NETLINK && getenv("NO_NETLINK")) {
+    errno = EAFNOSUPPORT;
+    return -1;
+  }
+  return (int)syscall(SYS_socket, domain, type, protocol);
 }
