@@ -143,6 +143,23 @@ import Timekeeping
     #expect(next.brief.contains { $0.hasPrefix("send") })
   }
 
+  @Test("an answer without a date is held against what others have told of the time, not against a clock in 2038")
+  func bestTime() throws {
+    var fixture = try AgentFixture { configuration in
+      configuration.tokenProvider = .file(
+        TokenFile(
+          path: "/t", format: TokenResponseFormat(tokenKey: "token", expirationKey: "end", expiration: .epochSeconds)))
+    }
+    let payload = "eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMSJ9fQ"
+    let text = #"{"token":"e30.\#(payload).s","end":\#(AgentFixture.start.milliseconds / 1000 + 600)}"#
+    _ = try fixture.drive(to: 0)
+    // The receiver has told the time; the clock jumps before the file is read.
+    let moment = Moment(boot: fixture.moment.boot, wall: Timestamp(seconds: 2_147_483_648))
+    let effects = fixture.agent.handle(
+      .tokenEnded(id: 1, .file(.text(Secret(text), age: .seconds(350_000_000)))), at: moment)
+    #expect(sentences(effects, .tokenObtained) == ["Token obtained, good for 10 min"])
+  }
+
   @Test("a captive portal's clock is nobody's clock")
   func portal() throws {
     var fixture = try AgentFixture()

@@ -106,7 +106,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
       throw TokenFailure(
         .expired,
         answer.isStored
-          ? "the token in \(answer.party.dropFirst(4)) expired \((.zero - lifetime).wholeSeconds) s ago: who keeps it up to date has stopped, or a clock is wrong"
+          ? "the token in \(answer.party) expired \((.zero - lifetime).wholeSeconds) s ago: who keeps it up to date has stopped, or a clock is wrong"
           : "the token had expired \((.zero - lifetime).wholeSeconds) s before it arrived: \(answer.party) caches too long, or its clock or this one is wrong"
       )
     }

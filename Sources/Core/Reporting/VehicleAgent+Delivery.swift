@@ -188,7 +188,9 @@ extension VehicleAgent {
   }
 
   mutating func tokenEnded(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment, _ effects: inout [Effect]) {
-    let changes = tokens.handle(.answered(id: id, outcome), at: now)
+    // An expiration is held against the best time there is.
+    let best = Moment(boot: now.boot, wall: clocks.time(at: now.boot)?.0 ?? now.wall)
+    let changes = tokens.handle(.answered(id: id, outcome), at: best)
     // Who has a token to give is the provider; what else answers may be a portal with a clock of its own.
     if case .http(let answer) = outcome, let time = answer.date,
       changes.contains(where: { if case .obtained = $0 { true } else { false } })
