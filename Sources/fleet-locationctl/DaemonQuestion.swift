@@ -56,6 +56,8 @@ enum DaemonQuestion {
     var lastUpdate: Int?
     var token: Int?
     var tokenTrouble: String?
+    var tokenTroubleSince: Int?
+    var clockOffset: Int?
     var failure: Failure?
     var backlog: Backlog
     var explanation: Explanation

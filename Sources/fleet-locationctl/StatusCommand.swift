@@ -42,7 +42,7 @@ enum StatusCommand: Command {
           + "\(refused) of \(status.counters["fixes", default: 0]) fixes refused"),
       row("Last fix", status.explanation.sentence),
     ]
-    return head + sources(status) + rest
+    return head + sources(status) + rest + clock(status)
   }
 
   private static func engine(_ status: DaemonQuestion.Status) -> String {
@@ -73,8 +73,16 @@ enum StatusCommand: Command {
   }
 
   private static func token(_ status: DaemonQuestion.Status) -> String {
-    guard let life = status.token else { return "none\(status.tokenTrouble.map { ": \($0)" } ?? " yet")" }
-    return "good for \(time(life))\(status.tokenTrouble.map { "; the next: \($0)" } ?? "")"
+    let since = status.tokenTroubleSince.map { " for \(time($0))" } ?? ""
+    guard let life = status.token else { return "none\(status.tokenTrouble.map { "\(since): \($0)" } ?? " yet")" }
+    return "good for \(time(life))\(status.tokenTrouble.map { "; no successor\(since): \($0)" } ?? "")"
+  }
+
+  /// Only where it is wrong.
+  private static func clock(_ status: DaemonQuestion.Status) -> [String] {
+    guard let offset = status.clockOffset else { return [] }
+    let size = time(Int(clamping: offset.magnitude))
+    return [row("Clock", "this machine's clock is \(size) \(offset < 0 ? "behind" : "ahead")")]
   }
 
   private static func backlog(_ backlog: DaemonQuestion.Status.Backlog) -> String {

@@ -202,7 +202,7 @@ import Testing
   func clock(offset: String, words: String) throws {
     let bench = try TestBench(emulator: ["--clock-offset", offset])
     let receiver = try bench.receiver()
-    let daemon = try bench.start(reading: receiver)
+    let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": bench.directory.path])
     var drive = Drive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
@@ -213,6 +213,10 @@ import Testing
         daemon.statuses.contains { $0.contains("this machine's clock is") && $0.contains("\(words), by Fleet Engine") }
       }
       #expect(daemon.log.contains { $0.contains("warning: The clock of this machine is") && $0.contains(words) })
+      let control = try ChildProcess(
+        "fleet-locationctl", ["status", "--socket", bench.directory("control.sock")])
+      #expect(try control.finish() == 0)
+      #expect(control.output.text.contains("this machine's clock is") && control.output.text.contains(words))
     }
   }
 }
