@@ -23,6 +23,8 @@ import Testing
       ("fleet-locationd", ["--config"], 64, "--config"), ("fleet-locationctl", ["--bogus"], 64, "--bogus"),
       ("fleet-locationctl", ["bogus"], 64, "bogus"), ("fleet-locationctl", [], 64, "command"),
       ("fleet-locationctl", ["fixes", "/nonexistent"], 66, "/nonexistent"),
+      ("fleet-locationctl", ["doctor", "extra"], 64, "extra"),
+      ("fleet-locationctl", ["doctor", "--user", "nobody-here"], 64, "nobody-here"),
       ("fleet-engine-emulator", ["--bogus"], 2, "--bogus"), ("fleet-engine-emulator", ["extra"], 2, "argument"),
       ("fleet-engine-emulator", ["--port", "99999"], 2, "--port 99999"),
       ("fleet-engine-emulator", ["--address", "192.0.2.1"], 1, "192.0.2.1"),
