@@ -32,7 +32,7 @@ import Timekeeping
       ("[filter]\nmin_satellites = 4.5", "is a number; a whole number from 0 to 64 is expected"),
       ("[filter]\nmin_satellites = -1", "-1 is out of range"),
       ("[backlog]\nmax_locations = 9223372036854775807", "is out of range"),
-      ("[backlog]\ndirectory = \"/var/lib/x\"", "backlog.directory: is not a setting; the keys of [backlog] are"),
+      ("[backlog]\nfolder = \"/var/lib/x\"", "backlog.folder: is not a setting; the keys of [backlog] are"),
       ("[log]\nlevel = 2020-01-01", "is a date or time; one of"),
       ("[log]\nbaud = 4800", "is not a setting; it belongs under [source]"),
       ("interval = \"10s\"", "token.interval: is not a setting; it belongs under [reporting]"),

@@ -30,7 +30,7 @@ import Timekeeping
   func clock() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    #expect(try fixture.drive(to: 10.3).brief == ["send 2"])
+    #expect(try fixture.drive(to: 10.3).brief == ["keep 10.3", "send 2"])
     let first = fixture.tell(.updateEnded(id: 2, VehicleAgentTokenTests.expired), at: 10.4)
     #expect(sentences(first, .offline).first?.contains("(clock)") == true)
     #expect(sentences(first, .offline).first?.contains("the clock of the machine that signs") == true)
@@ -134,8 +134,10 @@ import Timekeeping
     _ = fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 10.1)
     // It wakes up two hours later; the wall clock may have slept as well.
     fixture.now = 7210
-    let moment = Moment(boot: fixture.moment.boot, wall: fixture.moment.wall + .seconds(clockError))
+    var moment = Moment(boot: fixture.moment.boot, wall: fixture.moment.wall + .seconds(clockError))
     var effects = fixture.agent.handle(.resumed(after: .seconds(7200)), at: moment)
+    // The receiver gets a moment to say where the vehicle is now.
+    moment = Moment(boot: moment.boot + .seconds(2), wall: moment.wall + .seconds(2))
     effects += fixture.agent.handle(.deadline, at: moment)
     #expect(effects.brief.contains("fetch 2 https://t.test/truck-1"))
     #expect(!effects.brief.contains { $0.hasPrefix("send") })
