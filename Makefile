@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The one entry: make setup demo test crash-test check bench fuzz format install deb
+# The one entry: make setup demo test simulate crash-test check bench fuzz format install deb
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
@@ -23,7 +23,7 @@ DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
 # A machine of its own: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
-.PHONY: build setup setup-build setup-test setup-deb deb demo test crash-test check lint arrows unit interop badlink-test vm-test bench fuzz format install clean
+.PHONY: build setup setup-build setup-test setup-deb deb demo test simulate crash-test check lint arrows unit interop badlink-test vm-test bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -48,6 +48,9 @@ test: setup ## Runs the tests.
 
 crash-test: setup ## Kills the daemon at 200 random moments (CRASH_ROUNDS) and looks for what is missing.
 	CRASH_ROUNDS=$(or $(CRASH_ROUNDS),200) swift test --filter DurableBacklogTests.crashes
+
+simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on; RUNS sets another number.
+	SIMULATION_RUNS=$(or $(RUNS),10000) SIMULATION_SEED=$(or $(SEED),1) swift test --filter RandomRunTests
 
 sanitize: setup ## Runs the tests with the address sanitizer.
 	@scripts/sanitize.sh

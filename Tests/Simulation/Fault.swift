@@ -20,6 +20,10 @@ struct Fault: Sendable {
     case certificateNotYetValid
     /// So many milliseconds each way.
     case latency(Int)
+    /// Answers come when their requests have been given up, and others are on their way.
+    case answersLate
+    /// So many bytes go up in a second.
+    case bandwidth(Int)
 
     // Fleet Engine.
     /// It takes so many seconds to answer.
@@ -27,6 +31,14 @@ struct Fault: Sendable {
     /// It answers so. The status of google.rpc.Status, then headers and RetryInfo.
     case answers(Int, String, retryAfter: String? = nil, retryInfo: String? = nil)
     case deniesPast
+    /// Refuses all past locations, and does not say that it is for a role.
+    case rejectsPast
+    /// Refuses more past locations than this.
+    case mostPast(Int)
+    /// Refuses bodies with more bytes than this.
+    case mostBytes(Int)
+    /// Refuses live locations whose second since boot is one of these, and as past locations too.
+    case poisonLive(Set<Int>)
     /// Refuses past locations whose second since boot is one of these.
     case poison(Set<Int>)
     /// Refuses every token that was issued before the fault's start.
@@ -53,6 +65,9 @@ struct Fault: Sendable {
     /// Everything is held back, and comes at once at the end.
     case heldBack
     case noTime
+
+    /// The store cannot write.
+    case diskFull
   }
 
   var kind: Kind
@@ -67,16 +82,17 @@ struct Fault: Sendable {
 
   func isActive(at second: Double) -> Bool { Double(from) <= second && second < Double(until) }
 
-  enum Place: Sendable { case network, server, provider, receiver }
+  enum Place: Sendable { case network, server, provider, receiver, disk }
 
   var place: Place {
     switch kind {
     case .nameServersDead, .unresolved, .unreachable, .silent, .loss, .answersLost, .captivePortal,
-      .certificateNotYetValid, .latency:
+      .certificateNotYetValid, .latency, .answersLate, .bandwidth:
       .network
-    case .slow, .answers, .deniesPast, .poison, .revoked: .server
+    case .slow, .answers, .deniesPast, .rejectsPast, .mostPast, .mostBytes, .poison, .poisonLive, .revoked: .server
     case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale: .provider
     case .noFix, .ahead, .behind, .jump, .twice, .swapped, .heldBack, .noTime: .receiver
+    case .diskFull: .disk
     }
   }
 }

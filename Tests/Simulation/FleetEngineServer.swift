@@ -17,6 +17,7 @@ struct FleetEngineServer {
     var vehicle: String
     var live: Position
     var past: [Position]
+    var bytes: Int
     var timeSinceUpdate: Int?
     var request: UInt64
   }
@@ -84,18 +85,26 @@ struct FleetEngineServer {
       }
     }
     for fault in faults {
-      if case .deniesPast = fault.kind, !past.isEmpty {
-        return .refused(403, "PERMISSION_DENIED", "no past locations for you")
+      func has(_ seconds: Set<Int>, _ positions: [Position]) -> Bool {
+        positions.contains { seconds.contains(Int(($0.time - Scenario.boot).wholeSeconds)) }
       }
-      if case .poison(let seconds) = fault.kind,
-        past.contains(where: { seconds.contains(Int(($0.time - Scenario.boot).wholeSeconds)) })
-      {
+      switch fault.kind {
+      case .deniesPast where !past.isEmpty:
+        return .refused(403, "PERMISSION_DENIED", "no past locations for you")
+      case .rejectsPast where !past.isEmpty: return .refused(400, "INVALID_ARGUMENT", "unknown field")
+      case .mostPast(let most) where past.count > most: return .refused(400, "INVALID_ARGUMENT", "too many")
+      case .mostBytes(let most) where request.body.count > most:
+        return .refused(413, "INVALID_ARGUMENT", "too large")
+      case .poison(let seconds) where has(seconds, past),
+        .poisonLive(let seconds) where has(seconds, past + [live.position]):
         return .refused(400, "INVALID_ARGUMENT", "a location that I do not like")
+      default: break
       }
     }
     applied.append(
       Applied(
-        at: second, vehicle: target.vehicle, live: live.position, past: past, timeSinceUpdate: live.timeSinceUpdate,
+        at: second, vehicle: target.vehicle, live: live.position, past: past,
+        bytes: request.body.count, timeSinceUpdate: live.timeSinceUpdate,
         request: id))
     return .accepted
   }

@@ -10,7 +10,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.unreachable, 200..<300)], acts: [(290, .reload(vehicle: "truck-2"))]))
     #expect(world.applied(290..<600).allSatisfy { $0.vehicle == "truck-2" })
-    #expect(world.shelved["truck-1"]?.count ?? 0 >= 8)
+    #expect(world.store.held["truck-1"]?.count ?? 0 >= 8)
     #expect(world.removals.allSatisfy { $0.reason == .delivered })
     #expect(!world.applied(300..<312).isEmpty)
     #expect(world.applied(300..<600).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
@@ -81,9 +81,9 @@ import Timekeeping
 
   @Test("a backlog that is full is thinned: the whole way is told, within the error that the status names")
   func fullBacklog() throws {
-    var scenario = Scenario(duration: 4000, faults: [Fault(.unreachable, 100..<3700)], noise: 3)
-    scenario.adjust = { $0.delivery.maxLocations = 100 }
-    let world = try World.drive(scenario)
+    let world = try World.drive(
+      Scenario(
+        duration: 4000, faults: [Fault(.unreachable, 100..<3700)], noise: 3, settings: [.maxLocations(100)]))
     #expect(world.removals.contains { $0.reason == .thinned })
     #expect(!world.removals.contains { $0.reason == .full })
     #expect(world.events(.positionsDropped).contains { $0.contains("the others tell the way") })

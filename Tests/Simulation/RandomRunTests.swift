@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct RandomRunTests {
   /// Runs in the suite; `SIMULATION_RUNS` sets another number, `SIMULATION_SEED` the first seed.
-  static let runs = number("SIMULATION_RUNS") ?? 500
+  static let runs = number("SIMULATION_RUNS") ?? 1000
   static let firstSeed = number("SIMULATION_SEED") ?? 1
 
   private static func number(_ name: String) -> Int? {
@@ -15,8 +15,8 @@ import Testing
   func invariants(part: Int) throws {
     for index in stride(from: part, to: RandomRunTests.runs, by: 8) {
       let world = try World.run(Scenario(random: UInt64(RandomRunTests.firstSeed + index)))
-      guard let complaint = try World.complaint(about: world) else { continue }
-      Issue.record("\(complaint)")
+      guard !world.violations.isEmpty else { continue }
+      Issue.record("\(try World.reproduction(of: world))")
       return
     }
   }

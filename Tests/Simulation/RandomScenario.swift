@@ -36,25 +36,28 @@ extension Scenario {
           .clockStep(Int64.random(in: -2_000_000_000...2_000_000_000, using: &random))
         ))
     }
+    if Int.random(in: 0..<3, using: &random) == 0 {
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        acts.append(
+          (
+            Int.random(in: 1..<duration, using: &random),
+            .powerCut(
+              afterEffects: Int.random(in: 0...12, using: &random), seconds: Int.random(in: 6...90, using: &random))
+          ))
+      }
+    }
+    if Int.random(in: 0..<6, using: &random) == 0 {
+      acts.append(
+        (Int.random(in: 1..<duration, using: &random), .suspend(Int.random(in: 1...200, using: &random))))
+    }
     switch Int.random(in: 0..<8, using: &random) {
     case 0: acts.append((Int.random(in: 1..<duration, using: &random), .reload(vehicle: "truck-2")))
     case 1:
       acts.append((Int.random(in: 1..<duration, using: &random), .stop(within: Int.random(in: 0...20, using: &random))))
     case 2: acts.append((Int.random(in: 1..<duration, using: &random), .sourceEnded))
-    case 3:
-      let limit = Int.random(in: 1...8, using: &random)
-      adjust = { $0.delivery.maxLocations = limit }
-    case 4:
-      adjust = {
-        $0.reporting.interval = .seconds(5)
-        $0.delivery.interval = .seconds(5)
-      }
-    case 5:
-      adjust = {
-        $0.reporting.distance = 100
-        $0.reporting.heading = 30
-        $0.delivery.batch = 3
-      }
+    case 3: settings = [.maxLocations(Int.random(in: 1...8, using: &random))]
+    case 4: settings = [.interval(5)]
+    case 5: settings = [.distance(100), .heading(30), .batch(3)]
     default: break
     }
     // Every fourth machine can tell whether it has a network, and sleeps now and then.
@@ -89,7 +92,9 @@ extension Scenario {
       .providerDown, .providerDown, .providerAnswers(500), .providerAnswers(403), .providerWebPage, .providerForeign,
       .providerStale,
       .noFix, .noFix, .ahead(2), .ahead(90), .ahead(31_536_000), .behind(5), .behind(1000), .jump(5000), .jump(300),
-      .twice, .swapped, .heldBack, .noTime,
+      .twice, .swapped, .heldBack, .noTime, .answersLate, .answersLate, .answers(413, "INVALID_ARGUMENT"), .diskFull,
+      .diskFull, .rejectsPast, .mostPast(Int.random(in: 1...12, using: &random)), .mostBytes(1500), .bandwidth(400),
+      .poisonLive(Set((0..<4).map { _ in Int.random(in: from...until, using: &random) })),
     ]
     return kinds.randomElement(using: &random) ?? .silent
   }

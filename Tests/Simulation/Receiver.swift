@@ -37,8 +37,15 @@ struct Receiver {
   }
 
   /// The fixes that arrive for this second.
-  mutating func fixes(second: Int) -> [Fix] {
+  ///
+  /// - Parameter isRead: false while the machine is off or asleep: what is told then nobody hears.
+  mutating func fixes(second: Int, isRead: Bool) -> [Fix] {
     drive.advance(second: second)
+    guard isRead else {
+      track.append((false, drive.speed))
+      (held, swapped) = ([], nil)
+      return []
+    }
     var stamp = Scenario.boot + .seconds(second)
     var coordinate = drive.coordinate.stepped(
       by: Double.random(in: 0...scenario.noise, using: &random), heading: Double.random(in: 0..<360, using: &random))

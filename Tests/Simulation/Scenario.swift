@@ -16,6 +16,25 @@ struct Scenario {
     case sourceEnded
     /// The wall clock jumps by so many seconds.
     case clockStep(Int64)
+    /// After so many more effects the machine has no power for so many seconds.
+    case powerCut(afterEffects: Int, seconds: Int)
+
+    /// Seconds for which nothing else can be asked of the program.
+    var lasts: Int {
+      switch self {
+      case .powerCut(_, let seconds), .suspend(let seconds): seconds
+      default: 0
+      }
+    }
+  }
+
+  /// Settings other than the usual ones.
+  enum Setting: Sendable {
+    case interval(Int)
+    case distance(Double)
+    case heading(Double)
+    case batch(Int)
+    case maxLocations(Int)
   }
 
   var seed: UInt64 = 1
@@ -29,11 +48,26 @@ struct Scenario {
   var tokenLife = 3600
   /// The receiver tells positions up to so many metres off.
   var noise = 1.5
-  var adjust: @Sendable (inout VehicleAgent.Configuration) -> Void = { _ in }
+  var settings: [Setting] = []
 
   /// The first second that is known to the world: boot.
   static let boot = Timestamp(seconds: 1_796_083_200)
   static let buildDate = Timestamp(seconds: 1_795_219_200)
+
+  func adjust(_ configuration: inout VehicleAgent.Configuration) {
+    for setting in settings {
+      switch setting {
+      case .interval(let seconds):
+        configuration.reporting.interval = .seconds(seconds)
+        configuration.delivery.interval = .seconds(seconds)
+        configuration.delivery.floor = configuration.reporting.floor
+      case .distance(let metres): configuration.reporting.distance = metres
+      case .heading(let degrees): configuration.reporting.heading = degrees
+      case .batch(let count): configuration.delivery.batch = count
+      case .maxLocations(let count): configuration.delivery.maxLocations = count
+      }
+    }
+  }
 
   func isActive(at second: Double, _ matches: (Fault.Kind) -> Bool) -> Bool {
     faults.contains { $0.isActive(at: second) && matches($0.kind) }

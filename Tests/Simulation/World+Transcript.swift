@@ -44,6 +44,21 @@ extension World {
     return world
   }
 
+  /// How to see it again, and the smallest scenario that goes wrong in the same way.
+  static func reproduction(of world: World) throws -> String {
+    // In the same way: the same words, whatever the numbers in them.
+    func words(_ text: String) -> String { text.filter { !$0.isNumber && $0 != "." } }
+    let kinds = Set(world.violations.map { words($0) })
+    var shrinker = Shrinker { scenario in
+      guard let again = try? run(scenario) else { return false }
+      return again.violations.contains { kinds.contains(words($0)) }
+    }
+    let smallest = shrinker.shrink(world.scenario)
+    let complaint = try complaint(about: run(smallest)) ?? ""
+    return "SIMULATION_SEED=\(world.scenario.seed) SIMULATION_RUNS=1 swift test --filter RandomRunTests\n"
+      + "smallest: \(smallest.source)\n\(complaint)"
+  }
+
   /// What went wrong, with the last of what was said before it; nil when nothing did.
   static func complaint(about world: World) throws -> String? {
     guard !world.violations.isEmpty else { return nil }
@@ -51,7 +66,6 @@ extension World {
     let lines = again.transcript
     let first = lines.firstIndex { $0.contains("!!") } ?? lines.endIndex
     let excerpt = lines[max(0, first - 60)..<min(lines.count, first + 5)]
-    return "seed \(world.scenario.seed)\n\(world.violations.joined(separator: "\n"))\nfaults \(world.scenario.faults)\n"
-      + "acts \(world.scenario.acts)\n\(excerpt.joined(separator: "\n"))"
+    return "\(world.violations.joined(separator: "\n"))\n\(world.scenario.source)\n\(excerpt.joined(separator: "\n"))"
   }
 }

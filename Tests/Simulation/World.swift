@@ -20,6 +20,10 @@ final class World {
     case updateEnds(id: UInt64, HTTPOutcome)
     case tokenRequestArrives(id: UInt64)
     case tokenEnds(id: UInt64, HTTPOutcome)
+    /// An answer to a request that was given up before.
+    case lateAnswer(id: UInt64, HTTPOutcome)
+    case powerReturns
+    case storeCommits
   }
 
   struct Flight {
@@ -36,49 +40,71 @@ final class World {
     var vehicle: String
     var endedAt: BootInstant?
     var isAccepted = false
+    /// How many power cuts there were before.
+    var life: UInt64
   }
 
   let scenario: Scenario
-  private(set) var agent: VehicleAgent
-  private(set) var now = BootInstant.boot
-  private(set) var receiver: Receiver
-  private(set) var server = FleetEngineServer()
-  private(set) var provider = TokenProvider()
-  private(set) var attempts: [Attempt] = []
-  private(set) var fetches: [BootInstant] = []
-  private(set) var events: [(at: BootInstant, event: Event)] = []
+  var agent: VehicleAgent
+  var now = BootInstant.boot
+  var receiver: Receiver
+  var server = FleetEngineServer()
+  var provider = TokenProvider()
+  var attempts: [Attempt] = []
+  var fetches: [BootInstant] = []
+  var events: [(at: BootInstant, event: Event)] = []
   /// When a token fetch failed.
-  private(set) var tokenTroubles: [BootInstant] = []
+  var tokenTroubles: [BootInstant] = []
   /// When the machine slept, or knew that it had no network.
-  private(set) var pauses: [ClosedRange<BootInstant>] = []
+  var pauses: [ClosedRange<BootInstant>] = []
   /// When the agent had the open connections dropped.
-  private(set) var drops: [BootInstant] = []
-  private(set) var finishedAt: BootInstant?
-  private(set) var undelivered: Int?
-  private(set) var violations: [String] = []
+  var drops: [BootInstant] = []
+  var finishedAt: BootInstant?
+  var undelivered: Int?
+  var violations: [String] = []
   /// Kept from the effects alone.
-  private(set) var copy: [Backlog.ID: Backlog.Record] = [:]
-  /// What it holds of vehicles that the settings do not name now.
-  private(set) var shelved: [String: [Backlog.ID: Backlog.Record]] = [:]
-  private(set) var removals: [(record: Backlog.Record, reason: Backlog.Removal)] = []
-  private(set) var transcript: [String] = []
-  private(set) var vehicle = "truck-1"
+  var copy: [Backlog.ID: Backlog.Record] = [:]
+  /// What is on disk, and follows the copy a little later.
+  var store = StoreModel()
+  var removals: [(record: Backlog.Record, reason: Backlog.Removal)] = []
+  /// Everything that was ever put on the backlog, with its vehicle, and when.
+  var recorded: [StoreModel.Key: BootInstant] = [:]
+  /// What a power cut has cost.
+  var lostInCuts: Set<StoreModel.Key> = []
+  /// What a power cut has brought back: the removal was not on disk yet.
+  var revived: [StoreModel.Key: Int] = [:]
+  /// The largest error that thinning told, over all lives.
+  var thinnedWithin = 0.0
+  var transcript: [String] = []
+  var vehicle = "truck-1"
   /// How many times the agent was called.
-  private(set) var calls = 0
+  var calls = 0
   var isTranscribing = false
 
-  private var configuration: VehicleAgent.Configuration
-  private var queue = EventQueue<Happening>()
-  private var random: SplitMix64
-  private var update: (id: UInt64, flight: Flight)?
-  private var fetch: (id: UInt64, flight: Flight)?
-  private var received: [String: BootInstant] = [:]
-  private var deadline: BootInstant?
-  private var wallError: Int64
+  var configuration: VehicleAgent.Configuration
+  var queue = EventQueue<Happening>()
+  var random: SplitMix64
+  var update: (id: UInt64, flight: Flight)?
+  var fetch: (id: UInt64, flight: Flight)?
+  var received: [String: BootInstant] = [:]
+  var deadline: BootInstant?
+  var wallError: Int64
+  /// How many power cuts there were; when the machine came up, for all that the program knows.
+  var life: UInt64 = 0
+  var bootedAt = BootInstant.boot
+  var isOff = false
+  /// When the last sleep ended, and how long it was.
+  var wakesAt = BootInstant.boot
+  var sleepLasts = Duration.zero
+  /// Effects until the power is cut, and for how long.
+  var cut: (effects: Int, seconds: Int)?
+  /// Requests that were given up, and may arrive all the same.
+  var ghosts: [UInt64: Flight] = [:]
+  var ghostly: Set<UInt64> = []
   /// How many addresses the machine has had.
-  private var addresses: UInt8 = 0
-  private var asleepUntil: BootInstant?
-  private(set) var absentSince: BootInstant?
+  var addresses: UInt8 = 0
+  var asleepUntil: BootInstant?
+  var absentSince: BootInstant?
 
   init(_ scenario: Scenario) throws {
     self.scenario = scenario
@@ -115,7 +141,7 @@ final class World {
   static func seconds(_ instant: BootInstant) -> Double { Double(instant.nanoseconds) / 1e9 }
 
   var moment: Moment {
-    Moment(boot: now, wall: Scenario.boot + .nanoseconds(now.nanoseconds) + .seconds(wallError))
+    Moment(boot: .boot + (now - bootedAt), wall: Scenario.boot + .nanoseconds(now.nanoseconds) + .seconds(wallError))
   }
 
   // MARK: - Running
@@ -124,7 +150,8 @@ final class World {
   func run() {
     let end = World.time(scenario.duration)
     while finishedAt == nil, violations.count < 20 {
-      let next = min(deadline ?? .distantFuture, queue.nextTime ?? .distantFuture)
+      let mine = isOff ? .distantFuture : deadline ?? .distantFuture
+      let next = min(mine, queue.nextTime ?? .distantFuture)
       guard next <= end else { break }
       now = max(next, now)
       if let time = queue.nextTime, time <= now, let happening = queue.next() {
@@ -142,15 +169,20 @@ final class World {
     checkAfterwards()
   }
 
-  private func happen(_ happening: Happening) {
+  func happen(_ happening: Happening) {
     switch happening {
     case .tick(let second):
-      for (index, fix) in receiver.fixes(second: second).enumerated() {
+      let fixes = receiver.fixes(second: second, isRead: !isOff)
+      for (index, fix) in fixes.enumerated() {
         queue.schedule(.fix(fix), at: now + .milliseconds(100 + index))
       }
       if second < scenario.duration { queue.schedule(.tick(second: second + 1), at: World.time(second + 1)) }
-    case .fix(let fix): tell(.fix(fix))
+    case .fix(let fix): if !isOff { tell(.fix(fix)) }
     case .act(let act): perform(act)
+    case .powerReturns: powerReturns()
+    case .storeCommits: commitStore()
+    case .lateAnswer(let id, let outcome):
+      if !isOff, id >> 32 == life { tell(.updateEnded(id: id & 0xFFFF_FFFF, outcome)) }
     case .requestArrives(let id): updateArrives(id)
     case .tokenRequestArrives(let id): tokenRequestArrives(id)
     case .updateEnds(let id, let outcome):
@@ -162,7 +194,7 @@ final class World {
           attempts[index].isAccepted = true
         }
       }
-      tell(.updateEnded(id: id, outcome))
+      tell(.updateEnded(id: id & 0xFFFF_FFFF, outcome))
     case .tokenEnds(let id, let outcome):
       guard let (current, _) = fetch, current == id else { return }
       fetch = nil
@@ -171,12 +203,16 @@ final class World {
       {
         received[token] = now
       }
-      tell(.tokenEnded(id: id, .http(outcome)))
+      tell(.tokenEnded(id: id & 0xFFFF_FFFF, .http(outcome)))
     }
   }
 
-  private func perform(_ act: Scenario.Act) {
+  func perform(_ act: Scenario.Act) {
     note("act \(act)")
+    guard !isOff else {
+      if case .clockStep(let seconds) = act { wallError += seconds }
+      return
+    }
     switch act {
     case .networkUp: changeNetwork()
     case .network(let isUsable): changeNetwork(isUsable: isUsable)
@@ -184,25 +220,13 @@ final class World {
     case .stop(let seconds): tell(.stop(within: .seconds(seconds)))
     case .sourceEnded: tell(.sourceEnded)
     case .clockStep(let seconds): wallError += seconds
-    case .reload(let other):
-      guard var new = try? World.configuration(vehicle: other) else { return }
-      scenario.adjust(&new)
-      configuration = new
-      let before = vehicle
-      vehicle = other
-      guard other != before else { return tell(.configure(new)) }
-      shelved[before] = copy
-      copy = [:]
-      // As a shell does, it asks its store between the two.
-      let held = shelved.removeValue(forKey: other) ?? [:]
-      tell(.configure(new))
-      copy.merge(held) { now, _ in now }
-      tell(.restored(Array(held.values)))
+    case .powerCut(let effects, let seconds): cut = (max(effects, 0), seconds)
+    case .reload(let other): reload(other)
     }
   }
 
   /// Another address each time.
-  private func changeNetwork(isUsable: Bool = true) {
+  func changeNetwork(isUsable: Bool = true) {
     var state = NetworkState()
     if let absentSince { pauses.append(absentSince...now) }
     absentSince = isUsable ? nil : now
@@ -218,7 +242,7 @@ final class World {
   // MARK: - Sleep
 
   /// Nothing is told to a machine that sleeps; what it was asked for goes on elsewhere, unheard.
-  private func dream(until wake: BootInstant) {
+  func dream(until wake: BootInstant) {
     let fellAsleep = now
     while let time = queue.nextTime, time < wake, let happening = queue.next() {
       now = max(time, now)
@@ -234,30 +258,53 @@ final class World {
         queue.schedule(.tokenEnds(id: id, .failure(TransportFailure(.timedOut, "slept"))), at: wake + .milliseconds(1))
       case .fix: break
       case .act: queue.schedule(happening, at: wake + .milliseconds(2))
+      case .storeCommits: queue.schedule(happening, at: wake + .milliseconds(3))
+      case .lateAnswer, .powerReturns: break
       }
     }
     now = wake
+    (wakesAt, sleepLasts) = (wake, wake - fellAsleep)
     pauses.append(fellAsleep...wake)
     tell(.resumed(after: wake - fellAsleep))
   }
 
-  private func tell(_ input: VehicleAgent.Input) {
+  func reload(_ other: String) {
+    guard var new = try? World.configuration(vehicle: other) else { return }
+    scenario.adjust(&new)
+    configuration = new
+    guard other != vehicle else { return tell(.configure(new)) }
+    commitStore()
+    // A disk that is full keeps nothing for the vehicle's return.
+    if store.troubledSince != nil { loseUnwritten() }
+    vehicle = other
+    copy = [:]
+    tell(.configure(new))
+    // As a shell does, it asks its store after that.
+    if !isOff { restore() }
+  }
+
+  func tell(_ input: VehicleAgent.Input) {
     calls += 1
     if isTranscribing { note("> \(World.brief(input))") }
+    guard finishedAt == nil else { return }
     var hasBacklogChanged = false
     let failed = agent.statistics.tokenFailures
-    for effect in agent.handle(input, at: moment) {
+    let effects = agent.handle(input, at: moment)
+    for (index, effect) in effects.enumerated() {
+      if let (left, seconds) = cut {
+        guard left > 0 else { return cutPower(for: seconds, before: effects[index...]) }
+        cut = (left - 1, seconds)
+      }
       if isTranscribing { note("  < \(World.brief(effect))") }
       switch effect {
-      case .sendUpdate(let id, let request): sendUpdate(id, request)
-      case .cancelUpdate(let id): if update?.id == id { update = nil }
-      case .fetchToken(let id, .http(let request)): fetchToken(id, request)
+      case .sendUpdate(let id, let request): sendUpdate(life << 32 | id, request)
+      case .cancelUpdate(let id): if update?.id == life << 32 | id { giveUpUpdate() }
+      case .fetchToken(let id, .http(let request)): fetchToken(life << 32 | id, request)
+      case .cancelToken(let id): if fetch?.id == life << 32 | id { fetch = nil }
       case .fetchToken: violate("a token provider that is not there")
-      case .cancelToken(let id): if fetch?.id == id { fetch = nil }
       case .dropConnections: drops.append(now)
       case .event(let event): events.append((now, event))
-      case .forgetOthers(let time):
-        for other in shelved.keys { shelved[other] = shelved[other]?.filter { $0.key >= time } }
+      case .forgetOthers(let time): store.forget(before: time, but: vehicle)
       case .backlog(let change):
         hasBacklogChanged = true
         follow(change)
@@ -268,10 +315,11 @@ final class World {
     }
     if case .tokenEnded = input, failed != agent.statistics.tokenFailures { tokenTroubles.append(now) }
     // As a shell does, the world asks once after each call, and not again before the next.
-    deadline = agent.nextDeadline(at: now)
+    deadline = agent.nextDeadline(at: moment.boot).map { bootedAt + ($0 - .boot) }
     if let deadline, deadline <= now {
       violate("nextDeadline \(deadline.nanoseconds) is not after now: a hot loop")
     }
+    if agent.delivery.backlog.count > configuration.delivery.maxLocations { violate("the backlog is over its limit") }
     if copy.count != agent.delivery.backlog.count { violate("the copy of the backlog has another number of records") }
     if hasBacklogChanged, copy.count < 200 || calls % 64 == 0 {
       let isSame = agent.delivery.backlog.records.allSatisfy { copy[$0.id] == $0 }
@@ -279,9 +327,11 @@ final class World {
     }
   }
 
-  private func follow(_ change: Backlog.Change) {
+  func follow(_ change: Backlog.Change) {
+    store.note(at: now) { queue.schedule(.storeCommits, at: $0) }
     switch change {
     case .added(let record):
+      recorded[StoreModel.Key(vehicle: vehicle, id: record.id)] = now
       if copy.updateValue(record, forKey: record.id) != nil { violate("a record was added twice") }
     case .removed(let ids, let reason):
       for id in ids {
@@ -296,13 +346,17 @@ final class World {
 
   // MARK: - Requests
 
-  private func sendUpdate(_ id: UInt64, _ request: HTTPRequest) {
+  func sendUpdate(_ id: UInt64, _ request: HTTPRequest) {
     if update != nil { violate("two updates in flight") }
-    if let last = attempts.last, now - last.at < .seconds(1) { violate("two attempts within a second") }
-    if attempts.count >= 12, now - attempts[attempts.count - 12].at < .seconds(60) {
+    if let last = attempts.last, last.life == life, now - last.at < .seconds(1) {
+      violate("two attempts within a second")
+    }
+    if attempts.count >= 12, attempts[attempts.count - 12].life == life,
+      now - attempts[attempts.count - 12].at < .seconds(60)
+    {
       violate("more than twelve updates in a minute")
     }
-    attempts.append(Attempt(id: id, at: now, vehicle: vehicle))
+    attempts.append(Attempt(id: id, at: now, vehicle: vehicle, life: life))
     checkToken(of: request)
     let flight = Flight(request: request, sentAt: now, vehicle: vehicle, endsBy: now + request.deadline)
     update = (id, flight)
@@ -313,29 +367,45 @@ final class World {
       let page = HTTPResponse(status: 200, body: [UInt8]("<html>Welcome to the hotel".utf8))
       queue.schedule(.updateEnds(id: id, .response(page)), at: now + delay())
     case .nothing:
-      queue.schedule(.requestArrives(id: id), at: now + delay())
+      queue.schedule(.requestArrives(id: id), at: now + delay() + upload(request))
       // If its answer comes first, this finds the flight ended.
       queue.schedule(.updateEnds(id: id, .failure(TransportFailure(.timedOut, "no answer"))), at: flight.endsBy)
     }
   }
 
-  private func updateArrives(_ id: UInt64) {
-    guard let (current, flight) = update, current == id else { return }
+  func updateArrives(_ id: UInt64) {
+    let ghost = ghosts.removeValue(forKey: id)
+    guard let flight = ghost ?? (update?.id == id ? update?.flight : nil) else { return }
     let answer = server.answer(flight.request, id: id, at: second, scenario, tokens: provider)
     for offence in server.offences { violate("the server was sent nonsense: \(offence)") }
+    guard ghost == nil else { return }
     var wait = Duration.zero
     for fault in scenario.faults where fault.isActive(at: second) {
       if case .slow(let seconds) = fault.kind { wait = .seconds(seconds) }
     }
     let back = now + wait + delay()
+    if scenario.isActive(at: second, { if case .answersLate = $0 { true } else { false } }) {
+      return queue.schedule(.lateAnswer(id: id, .response(answer)), at: flight.endsBy + .milliseconds(1500))
+    }
     guard back < flight.endsBy, !isAnswerLost(at: World.seconds(back)) else { return }
     queue.schedule(.updateEnds(id: id, .response(answer)), at: back)
   }
 
-  private func fetchToken(_ id: UInt64, _ request: HTTPRequest) {
+  /// The program reads its answer no more; the server may still get the request.
+  func giveUpUpdate() {
+    if let (id, flight) = update {
+      ghosts[id] = flight
+      ghostly.insert(id)
+    }
+    update = nil
+  }
+
+  func fetchToken(_ id: UInt64, _ request: HTTPRequest) {
     if fetch != nil { violate("two token fetches at once") }
-    if let last = fetches.last, now - last < .seconds(1) { violate("two token fetches within a second") }
-    if fetches.count >= 12, now - fetches[fetches.count - 12] < .seconds(60) {
+    if let last = fetches.last, last >= bootedAt, now - last < .seconds(1) {
+      violate("two token fetches within a second")
+    }
+    if fetches.count >= 12, fetches[fetches.count - 12] >= bootedAt, now - fetches[fetches.count - 12] < .seconds(60) {
       violate("more than twelve token fetches in a minute")
     }
     if request.url != "https://tokens.test/token/\(vehicle)" { violate("a token for another vehicle: \(request.url)") }
@@ -359,7 +429,7 @@ final class World {
     }
   }
 
-  private func tokenRequestArrives(_ id: UInt64) {
+  func tokenRequestArrives(_ id: UInt64) {
     guard let (current, flight) = fetch, current == id else { return }
     let answer = provider.answer(url: flight.request.url, at: second, scenario)
     let back = now + delay()
@@ -367,59 +437,12 @@ final class World {
     queue.schedule(.tokenEnds(id: id, .response(answer)), at: back)
   }
 
-  private func checkToken(of request: HTTPRequest) {
+  func checkToken(of request: HTTPRequest) {
     guard let token = FleetEngineServer.bearer(of: request), let issued = provider.issued[token],
       let at = received[token]
     else { return violate("a token that nobody issued") }
     if issued.vehicle != vehicle { violate("a token for \(issued.vehicle) used for \(vehicle)") }
     if now >= at + .seconds(issued.life) { violate("a token used past its end") }
-  }
-
-  // MARK: - The network
-
-  private enum Obstacle {
-    case nothing
-    case failure(TransportFailure, after: Duration)
-    case webPage
-  }
-
-  private func obstacle(at second: Double) -> Obstacle {
-    for fault in scenario.faults where fault.place == .network && fault.isActive(at: second) {
-      switch fault.kind {
-      case .nameServersDead: return .failure(TransportFailure(.unresolved, "name servers dead"), after: .seconds(15))
-      case .unresolved: return .failure(TransportFailure(.unresolved, "no such host"), after: .milliseconds(40))
-      case .unreachable: return .failure(TransportFailure(.unreachable, "no route"), after: .milliseconds(1))
-      case .silent: return .failure(TransportFailure(.timedOut, "no answer"), after: .seconds(15))
-      case .certificateNotYetValid:
-        return .failure(TransportFailure(.certificateNotYetValid, "not yet"), after: .milliseconds(90))
-      case .captivePortal:
-        return Bool.random(using: &random)
-          ? .webPage : .failure(TransportFailure(.certificateUntrusted, "the hotel's"), after: .milliseconds(90))
-      case .loss(let part) where Double.random(in: 0..<1, using: &random) < part / 2:
-        return .failure(TransportFailure(.timedOut, "no answer"), after: .seconds(15))
-      default: break
-      }
-    }
-    return .nothing
-  }
-
-  private func isAnswerLost(at second: Double) -> Bool {
-    scenario.faults.contains { fault in
-      guard fault.place == .network, fault.isActive(at: second) else { return false }
-      switch fault.kind {
-      case .loss(let part): return Double.random(in: 0..<1, using: &random) < part / 2
-      case .latency: return false
-      default: return true
-      }
-    }
-  }
-
-  private func delay() -> Duration {
-    var base = 40
-    for fault in scenario.faults where fault.place == .network && fault.isActive(at: second) {
-      if case .latency(let milliseconds) = fault.kind { base = milliseconds }
-    }
-    return .milliseconds(Int.random(in: base...(base * 2), using: &random))
   }
 
   // MARK: - What is seen

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Positioning
+import Reporting
+import Testing
+import Timekeeping
+
+@Suite struct BackfillScenarios {
+  /// The number of updates in the fullest minute.
+  private func fullestMinute(_ world: World) -> Int {
+    world.attempts.map { first in
+      world.attempts.count { first.at <= $0.at && $0.at - first.at < .seconds(60) }
+    }.max() ?? 0
+  }
+
+  @Test("four hours without a network: 1,440 positions follow within four minutes, and live updates keep their pace")
+  func fourHours() throws {
+    let world = try World.drive(Scenario(duration: 15_600, faults: [Fault(.unreachable, 300..<14_700)]))
+    let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
+    #expect(drained.at < 14_700 + 240)
+    #expect(world.longestHole(10..<15_580) <= 13)
+    // From the network's return on there is a live update in every interval, and no more requests than usual.
+    let after = world.applied(14_700..<15_600)
+    #expect(zip(after, after.dropFirst()).allSatisfy { $1.at - $0.at < 11 })
+    #expect(world.attempts(14_720..<14_960) <= 25)
+    #expect(after.allSatisfy { $0.past.count <= 100 && $0.bytes < 33_500 })
+  }
+
+  @Test(
+    "an interval of five seconds: 2,880 positions follow within four minutes, with twelve requests in a minute at most")
+  func fiveSeconds() throws {
+    let world = try World.drive(
+      Scenario(duration: 15_600, faults: [Fault(.unreachable, 300..<14_700)], settings: [.interval(5)]))
+    let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
+    #expect(drained.at < 14_700 + 240)
+    #expect(fullestMinute(world) <= 12)
+    #expect(world.longestHole(10..<15_580) <= 8)
+  }
+
+  @Test("a backlog that is full twice over is delivered thinned, and within the told error of the drive")
+  func thinned() throws {
+    let world = try World.drive(
+      Scenario(duration: 15_600, drive: .city, faults: [Fault(.silent, 300..<14_700)], settings: [.maxLocations(400)]))
+    #expect(world.removals.contains { $0.reason == .thinned })
+    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.backlog.thinnedWithin < 300)
+  }
+
+  @Test("at 1,200 bytes a second the live position comes through first, and the backlog after it")
+  func slowLink() throws {
+    let world = try World.drive(
+      Scenario(duration: 9000, faults: [Fault(.silent, 300..<3900), Fault(.bandwidth(1200), 3900..<9000)]))
+    #expect(!world.applied(3900..<3930).isEmpty)
+    let after = world.applied(3930..<9000)
+    #expect(zip(after, after.dropFirst()).allSatisfy { $1.at - $0.at < 45 })
+    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.longestHole(10..<8900) <= 16)
+  }
+
+  @Test("a server that takes twenty at a time is found out, and gets all of it", arguments: [1, 20, 60])
+  func mostPast(most: Int) throws {
+    let world = try World.drive(
+      Scenario(duration: 12_000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostPast(most), 0..<12_000)]))
+    #expect(world.agent.delivery.waiting == 0)
+    #expect(!world.removals.contains { $0.reason == .refused })
+    #expect(world.attempts(1820..<12_000) - world.applied(1820..<12_000).count <= 20)
+    #expect(world.longestHole(10..<11_980) <= 13)
+  }
+
+  @Test("a server that takes eight thousand bytes (413) gets all of it")
+  func mostBytes() throws {
+    let world = try World.drive(
+      Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostBytes(8000), 0..<4000)]))
+    #expect(world.agent.delivery.waiting == 0)
+    #expect(!world.removals.contains { $0.reason == .refused })
+    #expect(world.longestHole(10..<3980) <= 13)
+  }
+
+  @Test("five poisonous positions are found and dropped, all others arrive, live updates go on")
+  func fivePoisons() throws {
+    let steady = try World.drive(Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800)]))
+    let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
+    let poisons = Set([0, 1, 40, 90, 150].map { past[$0] })
+    let world = try World.drive(
+      Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800), Fault(.poison(poisons), 0..<4000)]))
+    #expect(
+      Set(world.removals.filter { $0.reason == .refused }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) })
+        == poisons)
+    #expect(world.agent.delivery.waiting == 0)
+    let live = world.applied(1830..<4000)
+    #expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
+  }
+
+  @Test("a poisonous position among outages, 503 and 429 is found all the same")
+  func poisonAndTrouble() throws {
+    let steady = try World.drive(Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1200)]))
+    let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
+    let poison = past[past.count / 3]
+    var faults = [Fault(.unreachable, 200..<1200), Fault(.poison([poison]), 0..<4000)]
+    for (index, from) in stride(from: 1203, to: 1500, by: 12).enumerated() {
+      let kinds: [Fault.Kind] = [
+        .answers(503, "UNAVAILABLE"), .unreachable, .answersLost, .answers(429, "RESOURCE_EXHAUSTED", retryAfter: "4"),
+      ]
+      faults.append(Fault(kinds[index % 4], from..<(from + 7)))
+    }
+    let world = try World.drive(Scenario(duration: 4000, faults: faults))
+    #expect(world.removals.filter { $0.reason == .refused }.count == 1)
+    #expect(world.agent.delivery.waiting == 0)
+    #expect(past.filter { !world.arrivedSeconds.contains($0) } == [poison])
+  }
+
+  @Test("a live position that the server refuses is dropped by name, and costs nothing else")
+  func poisonLive() throws {
+    let steady = try World.drive(Scenario(duration: 600))
+    let second = World.second(of: steady.server.applied[30].live)
+    let world = try World.drive(Scenario(duration: 1800, faults: [Fault(.poisonLive([second]), 0..<1800)]))
+    #expect(
+      world.removals.filter { $0.reason == .refused }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) }
+        == [second])
+    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.longestHole(10..<1780) <= 26)
+  }
+
+  @Test("past locations that are denied until the role is mended arrive with the next token")
+  func deniedUntilMended() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 3000, faults: [Fault(.unreachable, 200..<500), Fault(.deniesPast, 0..<1500)], tokenLife: 600))
+    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.longestHole(10..<2980) <= 13)
+    #expect(world.events(.backfillRefused).count <= 2)
+  }
+
+  @Test("a server that knows no past locations loses none of them: they wait until it does")
+  func rejectedUntilMended() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 5000, faults: [Fault(.unreachable, 200..<500), Fault(.rejectsPast, 0..<3000)], tokenLife: 600))
+    #expect(!world.removals.contains { $0.reason == .refused })
+    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.longestHole(10..<4980) <= 13)
+    let live = world.applied(530..<3000)
+    #expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
+  }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Positioning
+import Reporting
+import Testing
+import Timekeeping
+
+@Suite struct DisorderScenarios {
+  @Test("answers that come when the next request is on its way are read by nobody, and nothing is lost")
+  func lateAnswers() throws {
+    let world = try World.drive(Scenario(duration: 1500, faults: [Fault(.answersLate, 200..<500)]))
+    #expect(world.longestHole(10..<1480) <= 16)
+    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.events(.offline).count == 1)
+  }
+
+  @Test("a row of lost answers repeats the positions of each request, and no others")
+  func lostAnswers() throws {
+    let world = try World.drive(
+      Scenario(duration: 1500, faults: [Fault(.unreachable, 100..<400), Fault(.answersLost, 400..<520)]))
+    let acknowledged = Set(world.attempts.filter(\.isAccepted).map(\.id))
+    let lost = world.server.applied.filter { !acknowledged.contains($0.request) }
+    #expect(lost.count >= 5)
+    // The network seems to fail: the requests carry eight, not a hundred.
+    #expect(lost.dropFirst(2).allSatisfy { $0.past.count <= 8 })
+    let repeats = Dictionary(grouping: world.server.applied.flatMap(\.past), by: \.time).values.map(\.count)
+    #expect(repeats.max() ?? 0 <= lost.count + 1)
+    #expect(world.longestHole(10..<1480) <= 13)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("404, 503, 429 and 401 in turns: each waits in its way, and the track arrives")
+  func turns() throws {
+    var faults: [Fault] = []
+    let kinds: [Fault.Kind] = [
+      .answers(404, "NOT_FOUND"), .answers(503, "UNAVAILABLE"), .answers(429, "RESOURCE_EXHAUSTED"), .revoked,
+      .answers(500, "INTERNAL"), .captivePortal, .unresolved,
+    ]
+    for (index, from) in stride(from: 100, to: 1500, by: 40).enumerated() {
+      faults.append(Fault(kinds[index % kinds.count], from..<(from + 25)))
+    }
+    let world = try World.drive(Scenario(duration: 3600, faults: faults))
+    #expect(world.longestHole(10..<3580) <= 16)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("two failures that take turns for two hours write few lines")
+  func alternatingFailures() throws {
+    let faults = stride(from: 100, to: 7300, by: 20).flatMap {
+      [Fault(.unreachable, $0..<($0 + 10)), Fault(.answers(503, "UNAVAILABLE"), ($0 + 10)..<($0 + 20))]
+    }
+    let world = try World.drive(Scenario(duration: 7300, faults: faults))
+    #expect(world.events(.offline).count + world.events(.stillOffline).count <= 28)
+  }
+
+  @Test("reloads there and back within five seconds: each vehicle has its floor")
+  func thereAndBack() throws {
+    for step in 1...4 {
+      let acts = stride(from: 100, to: 160, by: step).enumerated().map {
+        ($1, Scenario.Act.reload(vehicle: $0 % 2 == 0 ? "truck-2" : "truck-1"))
+      }
+      let world = try World.drive(Scenario(duration: 400, acts: acts))
+      for name in ["truck-1", "truck-2"] {
+        let times = world.server.applied.filter { $0.vehicle == name }.map(\.at)
+        #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= 4.9 }, "\(name), every \(step) s")
+      }
+    }
+  }
+
+  @Test("a provider and a network that fail in turns")
+  func providerAndNetwork() throws {
+    let faults = stride(from: 100, to: 1500, by: 60).flatMap {
+      [Fault(.providerDown, $0..<($0 + 40)), Fault(.silent, ($0 + 30)..<($0 + 60))]
+    }
+    let world = try World.drive(Scenario(duration: 3000, faults: faults, tokenLife: 120))
+    #expect(world.longestHole(10..<2980) <= 16)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Positioning
+import Reporting
+import Testing
+import Timekeeping
+
+@Suite struct PowerScenarios {
+  @Test("a power cut in the middle of an outage costs no position but those of the last five seconds")
+  func inOutage() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500, faults: [Fault(.unreachable, 200..<900)], acts: [(600, .powerCut(afterEffects: 0, seconds: 30))]
+      ))
+    #expect(world.longestHole(10..<598) <= 13)
+    #expect(world.longestHole(645..<1480) <= 13)
+    #expect(world.lostInCuts.count <= 1)
+    #expect(world.events(.backlogRestored).count == 1)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("a power cut on a good network costs no position that was sent")
+  func online() throws {
+    let world = try World.drive(Scenario(duration: 900, acts: [(400, .powerCut(afterEffects: 0, seconds: 20))]))
+    #expect(world.longestHole(10..<390) <= 13)
+    #expect(!world.applied(420..<426).isEmpty)
+    #expect(world.longestHole(425..<880) <= 13)
+  }
+
+  @Test("wherever in its work the power goes, nothing is lost but the last seconds", arguments: 0..<40)
+  func anyBoundary(effects: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 700, faults: [Fault(.unreachable, 100..<297), Fault(.loss(0.3), 300..<420)],
+        acts: [(298, .powerCut(afterEffects: effects, seconds: 10))]))
+    #expect(world.lostInCuts.count <= 1)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("a power cut every two minutes of an hour with a bad network: the track arrives")
+  func often() throws {
+    let acts = stride(from: 120, to: 3500, by: 120).enumerated().map {
+      ($1, Scenario.Act.powerCut(afterEffects: $0 % 9, seconds: 8))
+    }
+    let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.loss(0.5), 0..<3600)], acts: acts))
+    #expect(world.life == acts.count)
+    #expect(world.lostInCuts.count <= acts.count)
+    #expect(world.longestHole(10..<3480) <= 45)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("a power cut while a poisonous position is being looked for: it is found again, all others arrive")
+  func whileHalving() throws {
+    let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900)]))
+    let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
+    for cut in [908, 915, 931, 960] {
+      let world = try World.drive(
+        Scenario(
+          duration: 2500, faults: [Fault(.unreachable, 200..<900), Fault(.poison([past[31]]), 0..<2500)],
+          acts: [(cut, .powerCut(afterEffects: 1, seconds: 8))]))
+      #expect(world.removals.filter { $0.reason == .refused }.count == 1)
+      #expect(world.agent.delivery.waiting == 0)
+      #expect(past.filter { !world.arrivedSeconds.contains($0) } == [past[31]])
+    }
+  }
+
+  @Test("a machine without a clock of its own loses its power, and what waited keeps its times")
+  func withoutClock() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500, faults: [Fault(.unreachable, 200..<900)],
+        acts: [(600, .powerCut(afterEffects: 0, seconds: 30)), (610, .clockStep(-1_700_000_000))], wallError: nil))
+    #expect(world.longestHole(10..<598) <= 13)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("a full disk: on in memory, status and journal say so, nothing is lost, and it is written when there is room")
+  func diskFull() throws {
+    let world = try World.drive(
+      Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900), Fault(.diskFull, 300..<600)]))
+    #expect(world.events(.backlogInMemory).count == 1)
+    #expect(world.events(.backlogOnDisk).count == 1)
+    #expect(world.longestHole(10..<1480) <= 13)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("a power cut while the disk is full costs what was recorded since it was, and no more")
+  func diskFullAndCut() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500, faults: [Fault(.unreachable, 200..<900), Fault(.diskFull, 500..<900)],
+        acts: [(600, .powerCut(afterEffects: 0, seconds: 30))]))
+    #expect(world.longestHole(10..<490) <= 13)
+    #expect((8...12).contains(world.lostInCuts.count))
+  }
+
+  @Test("a power cut and another vehicle's name in the settings: each gets its own")
+  func cutAndReload() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500, faults: [Fault(.unreachable, 200..<500)],
+        acts: [
+          (300, .reload(vehicle: "truck-2")), (400, .powerCut(afterEffects: 0, seconds: 10)),
+          (700, .reload(vehicle: "truck-1")),
+        ]))
+    #expect(world.applied(500..<700).allSatisfy { $0.vehicle == "truck-2" })
+    #expect(world.applied(702..<1500).allSatisfy { $0.vehicle == "truck-1" })
+    #expect(world.applied(700..<1500).flatMap(\.past).count { (200..<300).contains(World.second(of: $0)) } >= 8)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("asleep for an hour: an update within two seconds of waking, with the network there")
+  func sleep() throws {
+    let world = try World.drive(Scenario(duration: 4500, acts: [(300, .suspend(3600))]))
+    #expect(world.applied(301..<3900).isEmpty)
+    #expect(world.applied(3900..<3903).count == 1)
+    #expect(world.longestHole(3904..<4480) <= 13)
+  }
+
+  @Test("asleep past the token's end: a new one is fetched on waking", arguments: [600, 3600])
+  func sleepPastToken(life: Int) throws {
+    let world = try World.drive(
+      Scenario(duration: 6000, acts: [(300, .suspend(4000))], tokenLife: life))
+    #expect(!world.applied(4300..<4304).isEmpty)
+    #expect(world.events(.offline).isEmpty)
+  }
+
+  @Test("asleep while a request is on its way, at any time of it: nothing is lost", arguments: 0..<10)
+  func sleepInFlight(tenth: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, faults: [Fault(.latency(700), 0..<900), Fault(.unreachable, 100..<250)],
+        acts: [(251 + tenth, .suspend(60))]))
+    #expect(world.longestHole(10..<250) <= 13)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("asleep, and the clock is another on waking: nothing depends on it")
+  func sleepAndStep() throws {
+    let world = try World.drive(
+      Scenario(duration: 1500, acts: [(300, .suspend(300)), (450, .clockStep(86_400 * 400))]))
+    #expect(world.applied(600..<603).count == 1)
+    #expect(world.longestHole(604..<1480) <= 13)
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// Makes a failing scenario smaller as long as it still fails, so that a person can see what it takes.
+struct Shrinker {
+  /// Runs that it may take: a minute or so.
+  private var budget = 600
+  private let fails: (Scenario) -> Bool
+
+  init(_ fails: @escaping (Scenario) -> Bool) {
+    self.fails = fails
+  }
+
+  /// The smallest scenario found that still fails; the given one must.
+  mutating func shrink(_ scenario: Scenario) -> Scenario {
+    var smallest = scenario
+    while let smaller = step(smallest) { smallest = smaller }
+    return smallest
+  }
+
+  private mutating func step(_ scenario: Scenario) -> Scenario? {
+    for candidate in Shrinker.candidates(scenario) {
+      guard budget > 0 else { return nil }
+      budget -= 1
+      if fails(candidate) { return candidate }
+    }
+    return nil
+  }
+
+  /// Everything that is one step simpler, what simplifies most first.
+  static func candidates(_ scenario: Scenario) -> [Scenario] {
+    var candidates: [Scenario] = []
+    func add(_ change: (inout Scenario) -> Void) {
+      var candidate = scenario
+      change(&candidate)
+      candidates.append(candidate)
+    }
+    for index in scenario.faults.indices { add { $0.faults.remove(at: index) } }
+    for index in scenario.acts.indices { add { $0.acts.remove(at: index) } }
+    for index in scenario.settings.indices { add { $0.settings.remove(at: index) } }
+    if scenario.wallError != 0 { add { $0.wallError = 0 } }
+    if scenario.tokenLife != 3600 { add { $0.tokenLife = 3600 } }
+    if scenario.noise != 0 { add { $0.noise = 0 } }
+    if case .steady = scenario.drive {} else { add { $0.drive = .steady(14) } }
+    for part in [2, 4, 10] where scenario.duration / part > 5 { add { $0.duration -= $0.duration / part } }
+    for (index, fault) in scenario.faults.enumerated() {
+      let length = fault.until - fault.from
+      for part in [2, 5] where length / part > 0 {
+        add { $0.faults[index].until -= length / part }
+        add { $0.faults[index].from += length / part }
+      }
+    }
+    for (index, entry) in scenario.acts.enumerated() {
+      switch entry.act {
+      case .powerCut(let effects, let seconds):
+        if effects > 0 { add { $0.acts[index].act = .powerCut(afterEffects: effects / 2, seconds: seconds) } }
+        if seconds > 6 {
+          add { $0.acts[index].act = .powerCut(afterEffects: effects, seconds: max(seconds / 2, 6)) }
+        }
+      case .suspend(let seconds) where seconds > 1: add { $0.acts[index].act = .suspend(seconds / 2) }
+      default: break
+      }
+    }
+    return candidates
+  }
+}
+
+extension Scenario {
+  /// Itself as Swift, to be pasted into a test.
+  var source: String {
+    var parts = ["seed: \(seed)", "duration: \(duration)", "drive: .\(drive)"]
+    if !faults.isEmpty {
+      parts.append("faults: [\(faults.map { "Fault(.\($0.kind), \($0.from)..<\($0.until))" }.joined(separator: ", "))]")
+    }
+    if !acts.isEmpty { parts.append("acts: [\(acts.map { "(\($0.second), .\($0.act))" }.joined(separator: ", "))]") }
+    if wallError != 0 { parts.append("wallError: \(wallError.map { "\($0)" } ?? "nil")") }
+    if tokenLife != 3600 { parts.append("tokenLife: \(tokenLife)") }
+    if noise != 1.5 { parts.append("noise: \(noise)") }
+    if !settings.isEmpty { parts.append("settings: [\(settings.map { ".\($0)" }.joined(separator: ", "))]") }
+    return "Scenario(\(parts.joined(separator: ", ")))"
+  }
+}

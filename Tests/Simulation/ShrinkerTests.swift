@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@Suite struct ShrinkerTests {
+  @Test("of many troubles the one that matters is left, and no longer than it takes")
+  func smallest() throws {
+    let whole = Scenario(random: 7)
+    var scenario = whole
+    scenario.duration = 600
+    scenario.faults += [Fault(.silent, 100..<400), Fault(.latency(900), 0..<600)]
+    scenario.acts += [(200, .powerCut(afterEffects: 5, seconds: 60))]
+    var shrinker = Shrinker { candidate in
+      candidate.faults.contains { fault in
+        if case .silent = fault.kind {
+          fault.from <= 150 && fault.until > 170 && candidate.duration >= 200
+        } else {
+          false
+        }
+      }
+    }
+    let small = shrinker.shrink(scenario)
+    #expect(small.faults.count == 1)
+    #expect(small.acts.isEmpty && small.settings.isEmpty)
+    #expect((200..<240).contains(small.duration))
+    #expect((small.faults.first.map { $0.until - $0.from } ?? 0) < 40)
+    #expect(small.source.hasPrefix("Scenario(seed: 7, duration: 2"))
+  }
+
+  @Test("a scenario is told as Swift that can be pasted")
+  func source() {
+    let scenario = Scenario(
+      seed: 3, duration: 60, drive: .city, faults: [Fault(.loss(0.5), 1..<9)],
+      acts: [(5, .powerCut(afterEffects: 2, seconds: 6))], wallError: nil, settings: [.batch(3)])
+    #expect(
+      scenario.source
+        == "Scenario(seed: 3, duration: 60, drive: .city, faults: [Fault(.loss(0.5), 1..<9)], "
+        + "acts: [(5, .powerCut(afterEffects: 2, seconds: 6))], wallError: nil, settings: [.batch(3)])")
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Positioning
+import Reporting
+import Timekeeping
+
+/// Where everything has gone that was worth reporting.
+extension World {
+  /// What was put on the backlog has arrived, waits, or is gone for a reason that has a name.
+  func checkAccounts() {
+    var accounted = lostInCuts
+    for applied in server.applied {
+      for position in applied.past + [applied.live] {
+        accounted.insert(StoreModel.Key(vehicle: applied.vehicle, id: position.time))
+      }
+    }
+    for (name, records) in store.held.merging([vehicle: copy], uniquingKeysWith: { $1 }) {
+      for id in records.keys { accounted.insert(StoreModel.Key(vehicle: name, id: id)) }
+    }
+    for removal in removals where removal.reason != .delivered {
+      for name in [vehicle, "truck-1"] { accounted.insert(StoreModel.Key(vehicle: name, id: removal.record.id)) }
+    }
+    for key in recorded.keys where !accounted.contains(key) {
+      violate("the position of \(key.id.rfc3339) of \(key.vehicle) is lost without a reason")
+    }
+  }
+
+  /// A past position is sent again only for an answer that was lost, or a removal that was not on disk.
+  func checkRepeats() {
+    let acknowledged = Set(attempts.filter(\.isAccepted).map(\.id))
+    var (sent, excused) = ([StoreModel.Key: Int](), [StoreModel.Key: Int]())
+    for applied in server.applied {
+      for position in applied.past + [applied.live] {
+        let key = StoreModel.Key(vehicle: applied.vehicle, id: position.time)
+        // The last position is repeated at heartbeats.
+        if position != applied.live { sent[key, default: 0] += 1 }
+        if !acknowledged.contains(applied.request) { excused[key, default: 0] += 1 }
+      }
+    }
+    for (key, count) in sent where count > 1 + excused[key, default: 0] + revived[key, default: 0] {
+      violate("the past position of \(key.id.rfc3339) arrived \(count) times")
+    }
+  }
+
+  /// With the network back, and some updates accepted since, nothing waits any more.
+  func checkDrain() {
+    let hard = scenario.faults.contains { fault in
+      switch fault.kind {
+      // A token that has been refused past positions, or stamps from another time.
+      case .deniesPast, .rejectsPast, .answers, .poison, .poisonLive, .ahead: true
+      default: false
+      }
+    }
+    guard !hard, finishedAt == nil, !isOff else { return }
+    let troubled = (scenario.faults.map(\.until) + scenario.acts.map { $0.second + $0.act.lasts }).max() ?? 0
+    let since = attempts.filter { $0.isAccepted && World.seconds($0.at) > Double(troubled) && $0.life == life }.count
+    let waiting = agent.delivery.waiting
+    if since > 8 + copy.count / 8, waiting > 1 { violate("\(waiting) positions wait after \(since) accepted updates") }
+  }
+
+  /// Whether the machine was off or asleep at some time of these seconds.
+  func isAway(_ seconds: Range<Double>) -> Bool {
+    scenario.acts.contains {
+      $0.act.lasts > 0 && Double($0.second) < seconds.upperBound
+        && Double($0.second + $0.act.lasts + 60) > seconds.lowerBound
+    }
+  }
+
+  func coordinate(of stamp: Timestamp) -> (latitude: Double, longitude: Double)? {
+    receiver.told[stamp.milliseconds]?.first.map { ($0.coordinate.latitude, $0.coordinate.longitude) }
+  }
+}
