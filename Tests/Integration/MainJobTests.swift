@@ -114,4 +114,19 @@ import Testing
         "\(position)")
     }
   }
+
+  @Test("a simulated drive is loud when its positions go to a server that is not this machine, and quiet on the loopback")
+  func simulationIsLoud() throws {
+    let bench = try TestBench()
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let quiet = try bench.start()
+    try bench.wait("an update") { bench.emulator?.accepted.isEmpty == false }
+    quiet.process.signal(SIGTERM)
+    #expect(try bench.exitCode() == 0)
+    #expect(!quiet.logs("Simulated positions"))
+    bench.settings["fleet_engine.endpoint"] = "\"https://fleetengine.invalid\""
+    bench.settings["reporting.interval"] = "\"5s\""
+    let loud = try bench.start()
+    try bench.wait("it says so") { loud.logs("Simulated positions are being sent to https://fleetengine.invalid") }
+  }
 }
