@@ -6,9 +6,9 @@ cd "$(dirname "$0")/.."
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-install -m 0755 /dev/null "$work/fleet-locationd"
+for program in fleet-locationd fleet-locationctl; do install -m 0755 /dev/null "$work/$program"; done
 judge() { # UNIT
-  sed -i "s|/usr/bin/fleet-locationd|$work/fleet-locationd|" "$1"
+  sed -i "s|/usr/bin/fleet-|$work/fleet-|" "$1"
   complaints=$(systemd-analyze verify "$1" 2>&1 | grep -v "^$" || true)
   if [ -n "$complaints" ]; then
     printf 'systemd-analyze verify complains:\n%s\n' "$complaints" >&2
