@@ -14,6 +14,25 @@ package enum EventCatalog {
 
       Fields begin with `FLEET_`. No event holds a token. Coordinates are told only with `log.positions = true`.
 
+      ## Questions
+
+      ```
+      journalctl -u fleet-locationd -p notice --since today                          # the day as a diary
+      journalctl -u fleet-locationd -p warning -b                                    # what went wrong since the box was switched on
+      journalctl -u fleet-locationd -x -n 20                                         # the last events, with what to do about each
+      journalctl -u fleet-locationd -b -1 -n 20                                      # the last words before the power went
+      journalctl -u fleet-locationd FLEET_EVENT=started -o short-iso                 # when it was started, how often
+      journalctl -u fleet-locationd FLEET_EVENT=offline FLEET_EVENT=online           # when it lost Fleet Engine, why, for how long
+      journalctl -u fleet-locationd FLEET_EVENT=networkLost FLEET_EVENT=networkBack  # when the box had no network
+      journalctl -u fleet-locationd FLEET_EVENT=fixLost FLEET_EVENT=fixRegained      # when it lost the sky, and for how long
+      journalctl -u fleet-locationd FLEET_EVENT=sourceLost                           # when the receiver was not to be had, and why
+      journalctl -u fleet-locationd FLEET_EVENT=tokenFailed FLEET_EVENT=tokenRefused # trouble with tokens
+      journalctl -u fleet-locationd FLEET_EVENT=positionsDropped                     # what was not delivered, and why
+      journalctl -u fleet-locationd -o json --output-fields=MESSAGE,FLEET_EVENT      # for a program
+      ```
+
+      ## Events
+
       | Event | Priority | MESSAGE_ID | Meaning |
       |---|---|---|---|
 
