@@ -19,11 +19,13 @@ BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev 
   libmicrohttpd-dev libsqlite3-dev
 TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools iproute2 heaptrack
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
+# A real systemd in a container.
+CONTAINER_PACKAGES := systemd-container mmdebstrap
 
 # A machine of its own: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
-.PHONY: build setup setup-build setup-test setup-deb deb demo test simulate crash-test check lint arrows unit interop badlink-test vm-test bench fuzz format install clean
+.PHONY: build setup setup-build setup-test setup-deb deb demo test simulate crash-test check lint arrows unit interop systemd-test badlink-test vm-test bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -58,7 +60,7 @@ sanitize: setup ## Runs the tests with the address sanitizer.
 check: setup lint arrows ## What CI runs.
 	$(MAKE) test SWIFT_FLAGS="-Xswiftc -warnings-as-errors"
 	$(MAKE) sanitize unit
-	$(MAKE) build interop
+	$(MAKE) build interop systemd-test
 	$(MAKE) fuzz SECONDS=10
 
 lint:
@@ -69,6 +71,10 @@ arrows: ## Which module may import which.
 
 unit: ## The systemd unit: no complaint, and an exposure of at most 1.5.
 	@scripts/check-unit.sh
+
+systemd-test: deb ## The packages under a real systemd: installed, run, watched, upgraded, purged.
+	@scripts/install-packages.sh $(CONTAINER_PACKAGES)
+	Tests/Systemd/run.sh build
 
 interop: build
 	Tests/Interop/run.sh $(BIN)

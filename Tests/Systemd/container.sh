@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A Debian with systemd as process 1 in a container that leaves nothing behind; as root.
+#
+#   container.sh create            the root file system, once; kept in $CONTAINER_CACHE (/var/cache/fleet-locationd-tests)
+#   container.sh boot [--offline]  starts it on a layer of its own; --offline: with a network of its own, which has none
+#   container.sh exec COMMAND...   runs a command in it
+#   container.sh push FILE PATH    copies a file into it
+#   container.sh crash             a power cut: everything is killed; the layer stays for the next boot
+#   container.sh down              orderly, and the layer goes
+#
+# CONTAINER_NAME (fleet-locationd) tells several apart.
+set -euo pipefail
+
+name=${CONTAINER_NAME:-fleet-locationd}
+cache=${CONTAINER_CACHE:-/var/cache/fleet-locationd-tests}
+packages=systemd,systemd-sysv,dbus,procps,man-db,libcurl4,libexpat1,libmicrohttpd12,libsqlite3-0,libstdc++6,libsystemd0
+base=$cache/bookworm-$(printf %s "$packages" | sha256sum | cut -c1-8)
+run=/run/fleet-locationd-tests/$name
+cgroup=/sys/fs/cgroup/$name
+
+die() {
+  echo "container.sh: $*" >&2
+  exit 1
+}
+
+leader() {
+  local pid
+  pid=$(cat "$run/leader" 2>/dev/null) && kill -0 "$pid" 2>/dev/null && echo "$pid"
+}
+
+create() {
+  [ ! -e "$base/.complete" ] || return 0
+  local mirror
+  mirror=$(apt-get indextargets --format '$(SITE)' | grep -E '/debian/?$' | head -n 1)
+  rm -rf "$base"
+  mkdir -p "$cache"
+  mmdebstrap --quiet --variant=minbase --include="$packages" --aptopt='Acquire::Languages "none"' \
+    --aptopt='APT::Install-Recommends "false"' bookworm "$base" "${mirror:-http://deb.debian.org/debian}"
+  local unit
+  for unit in console-getty.service getty.target apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer \
+    e2scrub_all.timer fstrim.timer man-db.timer systemd-modules-load.service; do
+    ln -sfn /dev/null "$base/etc/systemd/system/$unit"
+  done
+  mkdir -p "$base/var/log/journal"
+  : > "$base/etc/machine-id"
+  touch "$base/.complete"
+}
+
+boot() {
+  local arguments=()
+  [ "${1:-}" != --offline ] || arguments+=(--private-network)
+  ! leader >/dev/null || die "$name runs already"
+  create
+  mkdir -p "$run/root" /run/systemd/nspawn
+  if ! mountpoint -q "$run/layer"; then
+    mkdir -p "$run/layer"
+    mount -t tmpfs tmpfs "$run/layer"
+    mkdir "$run/layer/upper" "$run/layer/work"
+  fi
+  # In a mount namespace of its own: only version 2 control groups, and a place for nspawn that can be mounted over.
+  # The capabilities and the system call are for the unit's own rules on devices and addresses, which are ignored without.
+  setsid unshare --mount --propagation private bash -c '
+      set -e
+      run=$1 name=$2 base=$3 cgroup=$4
+      shift 4
+      umount -l -R /sys/fs/cgroup
+      mount -t cgroup2 cgroup2 /sys/fs/cgroup
+      mkdir -p "$cgroup"
+      echo $$ > "$cgroup/cgroup.procs"
+      mount -t tmpfs -o mode=755 tmpfs /run/systemd/nspawn
+      mount -t overlay overlay -o "lowerdir=$base,upperdir=$run/layer/upper,workdir=$run/layer/work" "$run/root"
+      exec systemd-nspawn -q -D "$run/root" -M "$name" --register=no --keep-unit --boot --console=pipe --timezone=off \
+        --capability=all --system-call-filter=bpf --resolv-conf=off "$@"
+    ' bash "$run" "$name" "$base" "$cgroup" "${arguments[@]}" </dev/null >"$run/console.log" 2>&1 &
+  local nspawn=$! pid
+  echo "$nspawn" > "$run/nspawn"
+  for _ in $(seq 600); do
+    kill -0 "$nspawn" 2>/dev/null || { cat "$run/console.log" >&2; die "systemd-nspawn has ended"; }
+    pid=$(awk '{ print $1 }' "/proc/$nspawn/task/$nspawn/children" 2>/dev/null) || true
+    if [ -n "$pid" ]; then
+      nsenter -t "$pid" -m -u -i -n -p -C systemctl is-system-running >"$run/state" 2>/dev/null || true
+      if grep -qE '^(running|degraded)$' "$run/state"; then
+        echo "$pid" > "$run/leader"
+        return 0
+      fi
+    fi
+    sleep 0.05
+  done
+  cat "$run/console.log" >&2
+  die "no boot within 30 s: $(cat "$run/state")"
+}
+
+enter() {
+  local pid
+  pid=$(leader) || die "$name does not run"
+  nsenter -t "$pid" -m -u -i -n -p -C env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    HOME=/root TERM=dumb LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive SYSTEMD_PAGER= SYSTEMD_COLORS=0 "$@"
+}
+
+push() {
+  local pid
+  pid=$(leader) || die "$name does not run"
+  mkdir -p "/proc/$pid/root$(dirname "$2")"
+  cp "$1" "/proc/$pid/root$2"
+}
+
+await_end() {
+  local nspawn
+  nspawn=$(cat "$run/nspawn")
+  for _ in $(seq 300); do
+    kill -0 "$nspawn" 2>/dev/null || break
+    sleep 0.05
+  done
+  kill -KILL "$nspawn" 2>/dev/null || true
+  rm -f "$run/leader" "$run/nspawn"
+}
+
+crash() {
+  kill -KILL "$(cat "$run/leader")"
+  await_end
+}
+
+down() {
+  if [ -e "$run/nspawn" ]; then
+    kill -TERM "$(cat "$run/nspawn")" 2>/dev/null || true
+    await_end
+  fi
+  ! mountpoint -q "$run/layer" || umount "$run/layer"
+  local group
+  for group in "/sys/fs/cgroup/unified/$name" "$cgroup"; do
+    [ ! -d "$group" ] || find "$group" -depth -type d -exec rmdir {} \; 2>/dev/null || true
+  done
+  rm -rf "$run"
+}
+
+command=${1:-}
+shift || true
+case $command in
+  create | boot | push | crash | down) "$command" "$@" ;;
+  exec) enter "$@" ;;
+  *)
+    sed -n 3,14p "$0"
+    exit 64
+    ;;
+esac

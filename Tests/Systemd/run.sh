@@ -1,0 +1,206 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The Debian packages under a real systemd: installed, run, watched, upgraded, purged. run.sh DIRECTORY-OF-PACKAGES
+set -euo pipefail
+
+[ "$(id -u)" -eq 0 ] || exec sudo "$0" "$@"
+packages=$1
+here=$(cd "$(dirname "$0")" && pwd)
+export CONTAINER_NAME=fleet-locationd-$$
+work=$(mktemp -d)
+container() { "$here/container.sh" "$@"; }
+finish() {
+  container down || true
+  rm -rf "$work"
+}
+trap finish EXIT
+
+step() { printf '== %s\n' "$1"; }
+fail() {
+  container exec journalctl -u 'fleet-locationd*' -n 40 --no-pager -o short-monotonic >&2 || true
+  echo "failed: $*" >&2
+  exit 1
+}
+inside() { container exec "$@"; }
+write() { # PATH [MODE], the text on standard input
+  cat > "$work/text"
+  chmod "${2:-644}" "$work/text"
+  container push "$work/text" "$1"
+}
+until_true() { # SECONDS COMMAND...
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    [ $SECONDS -lt $end ] || return 1
+    sleep 0.2
+  done
+}
+waiting() { inside fleet-locationctl status --json | sed 's/.*"backlog":{[^}]*"count":\([0-9]*\).*/\1/' || true; }
+property() { inside systemctl show -P "$1" "${2:-fleet-locationd}"; }
+status_says() { [[ $(property StatusText "${2:-fleet-locationd}") == *$1* ]]; }
+journal() { inside journalctl -u fleet-locationd -o cat "$@"; }
+
+package() { ls "$packages/$1"_[0-9]*.deb; }
+port=$((20000 + $$ % 20000))
+settings() { # VEHICLE
+  write "/etc/fleet-locationd/${2:-fleet-locationd}.toml" <<END
+[vehicle]
+provider_id = "test-project"
+vehicle_id = "$1"
+[source]
+type = "simulated"
+route = "/usr/share/doc/fleet-locationd/examples/demo.gpx"
+[token]
+url = "http://127.0.0.1:$port/token/delivery_driver/{vehicle_id}"
+expiration_key = "expiration_timestamp_ms"
+expiration_format = "epoch-ms"
+headers = { Authorization = { credential = "token-provider" } }
+[fleet_engine]
+endpoint = "http://127.0.0.1:$port"
+[reporting]
+interval = "1s"
+END
+}
+
+step "install: enabled, and waits for its settings"
+container boot
+inside ip link set lo up 2>/dev/null || true
+for name in fleet-locationd fleet-engine-emulator; do
+  container push "$(package $name)" "/root/$name.deb"
+done
+inside dpkg -i /root/fleet-locationd.deb /root/fleet-engine-emulator.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "dpkg -i"; }
+[ "$(property UnitFileState)" = enabled ] || fail "the unit is $(property UnitFileState)"
+[ "$(property ActiveState)/$(property ConditionResult)" = inactive/no ] || fail "it runs without settings"
+inside id -nG fleet-locationd | grep -qw dialout || fail "the user is not in the group dialout"
+
+step "start: READY with the source open, online with a credential of systemd's"
+inside systemd-run -q --unit=emulator fleet-engine-emulator --port "$port" --token-authorization "Bearer s3cret-of-the-box" \
+  --record /run/record.jsonl
+printf 'Bearer s3cret-of-the-box' | write /etc/fleet-locationd/token-provider 600
+printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n' |
+  write /etc/systemd/system/fleet-locationd.service.d/credential.conf
+settings truck-17
+inside systemctl daemon-reload
+inside systemctl start fleet-locationd || fail "systemctl start"
+[ "$(property SubState)" = running ] || fail "after start it is $(property SubState)"
+until_true 10 status_says Online || fail "STATUS: $(property StatusText)"
+inside grep -q '"truck-17"\|truck-17' /run/record.jsonl || fail "the emulator has seen no update of truck-17"
+echo "   $(property StatusText)"
+
+step "limits: head-room under each"
+pid=$(property MainPID)
+memory=$(inside awk '/^VmHWM/ { print $2 * 1024 }' "/proc/$pid/status") tasks=$(inside awk '/^Threads/ { print $2 }' "/proc/$pid/status")
+echo "   memory at most $memory of $(property MemoryMax) bytes, $tasks of $(property TasksMax) tasks, $(property IPEgressBytes) bytes sent"
+[ "$memory" -lt $(($(property MemoryMax) / 2)) ] || fail "less than half of MemoryMax is left"
+[ "$tasks" -lt $(($(property TasksMax) / 2)) ] || fail "less than half of TasksMax is left"
+[ "$(property IPEgressBytes)" -gt 500 ] || fail "IPAccounting counts nothing"
+
+step "journal: events by MESSAGE_ID, explained by journalctl -x"
+journal FLEET_EVENT=online | grep -q . || fail "no event online"
+journal -x -o short | grep -q 'Fleet Engine accepted an update, for the first time or again' || fail "no text of the catalog"
+! inside journalctl -o export | grep -aq 's3cret-of-the-box' || fail "the credential is in the journal"
+
+step "fleet-locationctl: root may ask, and the group; nobody may not"
+inside fleet-locationctl status >"$work/status" || fail "status as root: $(cat "$work/status")"
+code=0
+inside setpriv --reuid=65534 --regid=65534 --clear-groups fleet-locationctl status >/dev/null 2>&1 || code=$?
+[ "$code" -eq 77 ] || fail "status as nobody: exit $code"
+group=$(inside getent group fleet-locationd | cut -d: -f3)
+inside setpriv --reuid=65534 --regid="$group" --clear-groups fleet-locationctl status >/dev/null ||
+  fail "status as a member of the group"
+
+step "reload: good settings are taken, bad ones fail the reload and change nothing"
+settings truck-18
+inside systemctl reload fleet-locationd || fail "reload of good settings"
+until_true 10 inside grep -q truck-18 /run/record.jsonl || fail "no update of truck-18"
+pid=$(property MainPID)
+settings 'truck/18'
+! inside systemctl reload fleet-locationd 2>"$work/reload" || fail "reload of bad settings succeeds"
+[ "$(property SubState)/$(property MainPID)" = "running/$pid" ] || fail "a bad reload has stopped it"
+journal | grep -q 'vehicle.vehicle_id' || fail "the mistake is not named in the journal"
+settings truck-17
+inside systemctl reload fleet-locationd || fail "reload of mended settings"
+
+step "watchdog: a loop that stands still is ended, and the daemon comes back"
+printf '[Service]\nWatchdogSec=3s\nTimeoutAbortSec=2s\nRestartSec=500ms\n' |
+  write /etc/systemd/system/fleet-locationd.service.d/watchdog.conf
+inside systemctl daemon-reload
+inside systemctl restart fleet-locationd
+restarts=$(property NRestarts)
+inside kill -STOP "$(property MainPID)"
+until_true 15 eval '[ "$(property NRestarts)" -gt "$restarts" ] && status_says Online' || fail "it did not come back"
+inside journalctl -u fleet-locationd -o cat | grep -q 'Watchdog timeout' || fail "it was not the watchdog"
+inside rm /etc/systemd/system/fleet-locationd.service.d/watchdog.conf
+inside systemctl daemon-reload
+
+step "crash: restarted after five seconds"
+inside kill -SEGV "$(property MainPID)"
+until_true 15 eval '[ "$(property NRestarts)" -gt "$((restarts + 1))" ] && status_says Online' || fail "no restart after SIGSEGV"
+
+step "template: a second vehicle in its own daemon"
+settings van-2 van-2
+printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n' |
+  write /etc/systemd/system/fleet-locationd@.service.d/credential.conf
+inside systemctl daemon-reload
+inside systemctl start fleet-locationd@van-2 || fail "start of the template"
+until_true 10 status_says Online fleet-locationd@van-2 || fail "STATUS of van-2: $(property StatusText fleet-locationd@van-2)"
+inside fleet-locationctl status --socket /run/fleet-locationd-van-2/control.sock >/dev/null || fail "status of van-2"
+status_says Online || fail "the first vehicle: $(property StatusText)"
+inside systemctl stop fleet-locationd@van-2
+
+step "upgrade: settings and backlog stay, one restart"
+# Positions that wait: Fleet Engine is gone.
+inside systemctl stop emulator
+until_true 15 eval '! status_says "backlog 0" && ! status_says Online' || fail "STATUS offline: $(property StatusText)"
+dpkg-deb -R "$(package fleet-locationd)" "$work/next"
+sed -i 's/^Version: .*/&+next/' "$work/next/DEBIAN/control"
+dpkg-deb --root-owner-group -Zgzip -z1 -b "$work/next" "$work/next.deb" >/dev/null
+container push "$work/next.deb" /root/next.deb
+started=$(property ExecMainStartTimestampMonotonic)
+waiting=$(waiting)
+inside dpkg -i /root/next.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "upgrade"; }
+[ "$(property ExecMainStartTimestampMonotonic)" -gt "$started" ] || fail "the upgrade has not started the new program"
+until_true 10 status_says backlog || fail "after the upgrade: $(property StatusText)"
+left=$(waiting)
+[ "$waiting" -gt 0 ] && [ "$left" -ge "$waiting" ] || fail "of $waiting positions that waited $left are left"
+inside systemd-run -q --unit=emulator fleet-engine-emulator --port "$port" --token-authorization "Bearer s3cret-of-the-box" \
+  --record /run/record.jsonl
+until_true 30 status_says "backlog 0" || fail "the backlog does not drain: $(property StatusText)"
+inside grep -q pastLocations /run/record.jsonl || fail "no past position has arrived"
+
+step "stop: what is due is sent, and the end is told"
+inside systemctl stop fleet-locationd
+[ "$(property ExecMainStatus)" = 0 ] || fail "exit status $(property ExecMainStatus)"
+journal | tail -n 3 | grep -q Stopped || fail "no last word"
+
+step "boot after a power cut, without network and receiver: it runs and waits"
+write /etc/fleet-locationd/conf.d/receiver.toml <<'END'
+[source]
+type = "serial"
+device = "/dev/ttyUSB7"
+END
+inside sed -i '/^\[source\]/,/^\[token\]/{/^\[token\]/!d}' /etc/fleet-locationd/fleet-locationd.toml
+inside systemctl start fleet-locationd
+inside sync
+container crash
+container boot --offline
+until_true 10 eval '[ "$(property SubState)" = running ]' || fail "after the power cut it is $(property SubState)"
+until_true 10 status_says 'No source' || fail "STATUS: $(property StatusText)"
+echo "   $(property StatusText)"
+
+step "journal: the questions of docs/journal.md have answers"
+while read -r question; do
+  inside sh -c "$question --no-pager" >"$work/answer" || fail "$question"
+  # What has not happened here needs none.
+  case $question in *networkLost* | *fixLost* | *positionsDropped*) continue ;; esac
+  ! grep -qx -- '-- No entries --' "$work/answer" && [ -s "$work/answer" ] || fail "no answer to: $question"
+done < <(sed -n 's/^\(journalctl -u [^#]*[^# ]\) *#.*/\1/p' "$here/../../docs/journal.md" | tail -n 12)
+
+step "purge: nothing is left"
+inside dpkg --purge fleet-locationd fleet-engine-emulator >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "purge"; }
+left=$(inside find / -xdev -path /proc -prune -o -path /sys -prune -o -path /root -prune -o -path /var/log/journal -prune \
+  -o -path /var/lib/dpkg -prune -o -path /etc/systemd/system/fleet-locationd.service.d -prune \
+  -o -path /etc/systemd/system/fleet-locationd@.service.d -prune -o -name '*fleet-*' -print)
+[ -z "$left" ] || fail "left behind: $left"
+! inside systemctl cat fleet-locationd >/dev/null 2>&1 || fail "systemd still knows the unit"
+echo "== done in $SECONDS s"
