@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test("a simulated drive is loud when its positions go to a server that is not this machine, and quiet on the loopback")
+  @Test("a simulated drive is loud where its positions leave this machine, and quiet on the loopback")
   func simulationIsLoud() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
