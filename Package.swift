@@ -95,6 +95,7 @@ let package = Package(
     platform(
       "BacklogStore",
       ["Timekeeping", "Positioning", "FleetEngine", "Reporting", "SystemCalls", "CSQLite"]),
+    platform("TokenStore", ["HTTPMessages", "SystemCalls", "COpenSSL"]),
     platform("RouteFile", ["Timekeeping", "Positioning", "CExpat"]),
     platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
 
@@ -105,7 +106,7 @@ let package = Package(
       dependencies: [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting",
         "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "ControlSocket",
-        "BacklogStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration", "Release",
+        "BacklogStore", "TokenStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration", "Release",
       ], swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationd",
@@ -140,6 +141,7 @@ let package = Package(
     tests(
       "BacklogStoreTests",
       ["Timekeeping", "Positioning", "FleetEngine", "Reporting", "BacklogStore"]),
+    tests("TokenStoreTests", ["HTTPMessages", "TokenStore"]),
     tests("RouteFileTests", ["Timekeeping", "Positioning", "RouteFile"]),
     // Tests, and what only they use.
     .target(name: "CPseudoTerminal", path: "Tests/Support/CPseudoTerminal"),

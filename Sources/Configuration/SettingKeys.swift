@@ -123,6 +123,10 @@ enum SettingKeys {
   static let tokenDeadline = SettingKey(
     .token, "deadline", .duration(.seconds(1)...(.seconds(60))), .value(.string("15s")),
     "A request that takes longer is given up; a program that does is ended.")
+  static let tokenCache = SettingKey(
+    .token, "cache", .boolean, .value(.boolean(true)),
+    "Whether the token is kept over a restart, in memory that only the service can read (`$RUNTIME_DIRECTORY`), and never over a reboot: a fleet that is upgraded at once does not ask the provider at once. A token in a file of its own is not kept a second time."
+  )
   static let tokenProxy = SettingKey(
     .token, "proxy", .proxy, .none, of: .http, "A proxy on the way to the provider.")
   static let tokenCAFile = SettingKey(
@@ -221,7 +225,7 @@ enum SettingKeys {
     noise, seed,
     clockOffset, stops, tunnels, canyons, file, pace, time,
     provider, url, method, body, headers, command, tokenFile, response, tokenKey, expirationKey, expirationFormat,
-    creationKey, tokenDeadline, tokenCAFile, clientCertificate, clientKey, tokenProxy,
+    creationKey, tokenDeadline, tokenCache, tokenCAFile, clientCertificate, clientKey, tokenProxy,
     endpoint, positionField, deadline, caFile, proxy,
     interval, heartbeat, stopTimeout, drainTimeout, distance, heading,
     maxAccuracy, maxSpeed, minSatellites, maxHDOP, maxFixAge,

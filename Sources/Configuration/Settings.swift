@@ -172,6 +172,8 @@ package struct Settings: Equatable, Sendable {
     /// Key of the time of creation, in the same format, when the answer tells it.
     package var creationKey: String?
     package var deadline: Duration
+    /// Whether a restart goes on with the token in hand.
+    package var isCached: Bool
   }
 
   /// Where positions go.

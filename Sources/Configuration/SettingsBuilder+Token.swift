@@ -16,11 +16,12 @@ extension SettingsBuilder {
     let expirationKey = reader.read(SettingKeys.expirationKey)
     let (format, creationKey) = (reader.read(SettingKeys.expirationFormat), reader.read(SettingKeys.creationKey))
     let deadline = reader.read(SettingKeys.tokenDeadline)
+    let isCached = reader.read(SettingKeys.tokenCache)
     if let format { checkExpiration(format, preset) }
-    guard let provider, let tokenKey, let format, let deadline else { return nil }
+    guard let provider, let tokenKey, let format, let deadline, let isCached else { return nil }
     var token = Settings.Token(
       provider: provider, tokenKey: tokenKey, expirationKey: expirationKey, expirationFormat: format,
-      creationKey: creationKey, deadline: deadline)
+      creationKey: creationKey, deadline: deadline, isCached: isCached)
     if let preset { apply(preset, to: &token) }
     return token
   }

@@ -33,6 +33,7 @@ extension VehicleAgent.Configuration {
       drainLimit: settings.reporting.drainTimeout)
     needsNetwork = !settings.fleetEngine.isLoopback
     tellsPositions = settings.log.positions
+    if settings.token.isCached { tokenKey = KeptToken.Key(context, tokenProvider) }
   }
 }
 

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import FoundationEssentials
-import Glibc
 import Reporting
 
 /// The language of the control socket: a JSON object in, a JSON object out, a line each.
 enum ControlAnswers {
   /// In the directory that systemd makes for the service; nil when it runs without systemd.
-  static var socketPath: String? {
-    guard let directory = getenv("RUNTIME_DIRECTORY").map({ String(cString: $0) }), !directory.isEmpty else {
-      return nil
-    }
-    return "\(directory)/control.sock"
-  }
+  static var socketPath: String? { RuntimeDirectory.path.map { "\($0)/control.sock" } }
 
   private struct Question: Decodable {
     var command: String

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+import Authorization
 package import Configuration
 import ControlSocket
 package import EventLoop
 import Glibc
 import HTTPClient
+import HTTPMessages
 import NetworkWatch
 import Positioning
 import Release
 import Reporting
 package import ServiceManager
 import Timekeeping
+import TokenStore
 
 /// The shell around `VehicleAgent`: it hands over what happens, does what the agent decides, and keeps systemd informed.
 ///
@@ -27,6 +30,7 @@ package final class LocationDaemon {
   private var agent: VehicleAgent
   private var clients: HTTPClients
   private let tokens: TokenFetcher
+  private let tokenKeeper = TokenKeeper()
   private var sources: SourceSet?
   private var keeper: BacklogKeeper?
   private var timer: LoopTimer
@@ -104,6 +108,7 @@ package final class LocationDaemon {
       keeper = try makeKeeper()
       // What an earlier run left is there before the first fix.
       keeper?.start()
+      restoreToken()
       sources = try makeSources(settings)
       watchToken(try VehicleAgent.Configuration(settings))
       listen()
@@ -168,6 +173,8 @@ package final class LocationDaemon {
     case .fetchToken(let id, let request):
       tokens.start(id, request, certificateTime: certificateTime) { [unowned self] in feed(.tokenEnded(id: id, $0)) }
     case .cancelToken(let id): tokens.cancel(id)
+    case .keepToken(let text): keepToken(text)
+    case .forgetToken: tokenKeeper.forget()
     case .dropConnections:
       clients.updates.dropConnections()
       clients.tokens.dropConnections()
@@ -192,6 +199,28 @@ package final class LocationDaemon {
 
   private func watchToken(_ configuration: VehicleAgent.Configuration) {
     tokens.watch(configuration.tokenProvider) { [unowned self] in feed(.tokenRenewed) }
+  }
+
+  private func restoreToken() {
+    if settings.token.isCached, RuntimeDirectory.path != nil, KeptToken.Key.currentBoot == nil {
+      write(
+        .tokenNotKept(
+          "the name of this boot is not known; the unit has to tell it, as the one that comes with the program does: Environment=FLEET_BOOT_ID=%b"
+        ))
+    }
+    do {
+      if let text = try tokenKeeper.find() { feed(.tokenFound(text)) }
+    } catch {
+      write(.tokenNotRestored(error.message, reason: "file"))
+    }
+  }
+
+  private func keepToken(_ text: Secret) {
+    do {
+      try tokenKeeper.keep(text)
+    } catch {
+      write(.tokenNotKept(error.message))
+    }
   }
 
   // MARK: - Network and clocks

@@ -82,7 +82,7 @@ import Timekeeping
     let first = try #require(fetch(&agent, at: 0))
     _ = agent.handle(.answered(id: first, answer(1)), at: Fixture.moment(0))
     let token = try #require(agent.token(at: .boot))
-    #expect(agent.handle(.refused(token), at: Fixture.moment(10)).isEmpty)
+    #expect(agent.handle(.refused(token), at: Fixture.moment(10)) == [.forget])
     let second = try #require(fetch(&agent, at: 10))
     _ = agent.handle(.answered(id: second, answer(2)), at: Fixture.moment(10))
     #expect(agent.token(at: .boot + .seconds(10)) != nil)

@@ -148,7 +148,7 @@ import Timekeeping
   func refusals() throws {
     var agent = try supplied()
     let first = try #require(agent.token(at: .boot))
-    #expect(agent.handle(.refused(first), at: Fixture.moment(100)).isEmpty)
+    #expect(agent.handle(.refused(first), at: Fixture.moment(100)) == [.forget])
     #expect(agent.token(at: .boot + .seconds(100)) == nil)
     let id = try fetchID(agent.handle(.needed, at: Fixture.moment(100)))
     _ = agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(100))
@@ -165,7 +165,7 @@ import Timekeeping
     _ = agent.handle(.accepted, at: Fixture.moment(1101))
     let third = try #require(agent.token(at: .boot + .seconds(1101)))
     // All is forgotten: the next refusal is a first again.
-    #expect(agent.handle(.refused(third), at: Fixture.moment(1200)).isEmpty)
+    #expect(agent.handle(.refused(third), at: Fixture.moment(1200)) == [.forget])
     _ = try fetchID(agent.handle(.needed, at: Fixture.moment(1200)))
   }
 

@@ -100,6 +100,8 @@ extension [VehicleAgent.Effect] {
       case .backlog(.added(let record)): "keep \(AgentFixture.second(record.id))"
       case .backlog(.removed(let ids, let reason)): "drop \(ids.map(AgentFixture.second)) \(reason)"
       case .forgetOthers: "forget others"
+      case .keepToken: "keep token"
+      case .forgetToken: "forget token"
       case .dropConnections: "drop connections"
       case .event: nil
       case .finished(let undelivered): "finished \(undelivered)"

@@ -142,4 +142,49 @@ import Timekeeping
     #expect(world.applied(600..<603).count == 1)
     #expect(world.longestHole(604..<1480) <= 13)
   }
+
+  @Test("a program that is killed again and again goes on with the token it had, to its end, and asks for no other")
+  func killed() throws {
+    let acts = stride(from: 120, to: 3500, by: 120).enumerated().map {
+      ($1, Scenario.Act.kill(afterEffects: $0 % 9, seconds: 8))
+    }
+    let world = try World.drive(Scenario(duration: 3600, acts: acts, tokenLife: 3060))
+    #expect(world.life == acts.count)
+    #expect(world.boots == 0)
+    // One at the start, one in the last ten minutes of its life.
+    #expect(world.fetches.count == 2, "\(world.fetches)")
+    #expect(world.events(.tokenRestored).count == acts.count)
+    #expect(world.events(.tokenNotRestored).isEmpty)
+  }
+
+  @Test("a token of the boot before is not used, though it was found, and each boot asks once")
+  func otherBoot() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500,
+        acts: [(300, .powerCut(afterEffects: 0, seconds: 20)), (700, .powerCut(afterEffects: 3, seconds: 20))]))
+    #expect(world.fetches.count == 3)
+    #expect(world.events(.tokenRestored).isEmpty)
+    #expect(
+      world.events(.tokenNotRestored)
+        == Array(repeating: "The token that was kept is not used: it is of another boot of this machine", count: 2))
+  }
+
+  @Test("a token that expired while the program was away is not used")
+  func expiredMeanwhile() throws {
+    let world = try World.drive(
+      Scenario(duration: 900, acts: [(200, .kill(afterEffects: 0, seconds: 400))], tokenLife: 300))
+    #expect(world.events(.tokenNotRestored).map { $0.hasSuffix("it has expired") } == [true])
+    #expect(!world.applied(600..<620).isEmpty)
+  }
+
+  @Test("after a kill on a good network the first update needs no token provider, which is down")
+  func providerDownAfterKill() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, faults: [Fault(.providerDown, 150..<900)], acts: [(200, .kill(afterEffects: 0, seconds: 10))]))
+    #expect(!world.applied(210..<215).isEmpty)
+    #expect(world.longestHole(215..<890) <= 12)
+    #expect(world.fetches.count == 1)
+  }
 }

@@ -18,11 +18,13 @@ struct Scenario {
     case clockStep(Int64)
     /// After so many more effects the machine has no power for so many seconds.
     case powerCut(afterEffects: Int, seconds: Int)
+    /// After so many more effects the program is killed, and started again after so many seconds: no reboot.
+    case kill(afterEffects: Int, seconds: Int)
 
     /// Seconds for which nothing else can be asked of the program.
     var lasts: Int {
       switch self {
-      case .powerCut(_, let seconds), .suspend(let seconds): seconds
+      case .powerCut(_, let seconds), .kill(_, let seconds), .suspend(let seconds): seconds
       default: 0
       }
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Authorization
 import Reporting
 import Timekeeping
 
@@ -7,9 +8,10 @@ extension World {
   /// Everything in memory is gone, and what the store had not written yet.
   ///
   /// - Parameter undone: what the agent wanted done, and nobody did.
-  func cutPower(for seconds: Int, before undone: ArraySlice<VehicleAgent.Effect>) {
-    note("!power cut")
+  func cutPower(for seconds: Int, isOfPower: Bool, before undone: ArraySlice<VehicleAgent.Effect>) {
+    note(isOfPower ? "!power cut" : "!killed")
     cut = nil
+    if isOfPower { boots += 1 }
     loseUnwritten()
     for effect in undone {
       guard case .backlog(.removed(let ids, .delivered)) = effect else { continue }
@@ -42,14 +44,18 @@ extension World {
     note("!power returns")
     isOff = false
     life += 1
+    startedAt = now
+    let boot = "\(boots)"
     // The kernel has been up for a while when the program starts.
-    bootedAt = now - .seconds(12)
+    if configuration.tokenKey?.boot != boot { bootedAt = now - .seconds(12) }
+    configuration.tokenKey = KeptToken.Key(subject: vehicle, boot: boot)
     agent = VehicleAgent(configuration, seed: scenario.seed &+ life &* 1_000_003)
     copy = [:]
     tell(.source(.reading("/dev/gps0")))
     // A machine that can tell of its network does so at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }
     restore()
+    if let keptToken { tell(.tokenFound(keptToken)) }
   }
 
   /// Gives the agent what the store holds of its vehicle.

@@ -96,8 +96,13 @@ final class World {
   /// When the last sleep ended, and how long it was.
   var wakesAt = BootInstant.boot
   var sleepLasts = Duration.zero
-  /// Effects until the power is cut, and for how long.
-  var cut: (effects: Int, seconds: Int)?
+  /// Effects until the power is cut, or the program killed, and for how long.
+  var cut: (effects: Int, seconds: Int, isOfPower: Bool)?
+  /// How many times the machine has come up. What is kept for the next run lies here over reboots too: it has to be found out.
+  var boots = 0
+  var keptToken: Secret?
+  /// Of the program that runs.
+  var startedAt = BootInstant.boot
   /// Requests that were given up, and may arrive all the same.
   var ghosts: [UInt64: Flight] = [:]
   var ghostly: Set<UInt64> = []
@@ -110,6 +115,7 @@ final class World {
     self.scenario = scenario
     configuration = try World.configuration(vehicle: "truck-1")
     scenario.adjust(&configuration)
+    configuration.tokenKey = KeptToken.Key(subject: "truck-1", boot: "0")
     agent = VehicleAgent(configuration, seed: scenario.seed)
     receiver = try Receiver(scenario)
     random = SplitMix64(seed: scenario.seed &+ 999)
@@ -220,7 +226,8 @@ final class World {
     case .stop(let seconds): tell(.stop(within: .seconds(seconds)))
     case .sourceEnded: tell(.sourceEnded)
     case .clockStep(let seconds): wallError += seconds
-    case .powerCut(let effects, let seconds): cut = (max(effects, 0), seconds)
+    case .powerCut(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: true)
+    case .kill(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: false)
     case .reload(let other): reload(other)
     }
   }
@@ -271,6 +278,7 @@ final class World {
   func reload(_ other: String) {
     guard var new = try? World.configuration(vehicle: other) else { return }
     scenario.adjust(&new)
+    new.tokenKey = KeptToken.Key(subject: other, boot: "\(boots)")
     configuration = new
     guard other != vehicle else { return tell(.configure(new)) }
     commitStore()
@@ -291,9 +299,9 @@ final class World {
     let failed = agent.statistics.tokenFailures
     let effects = agent.handle(input, at: moment)
     for (index, effect) in effects.enumerated() {
-      if let (left, seconds) = cut {
-        guard left > 0 else { return cutPower(for: seconds, before: effects[index...]) }
-        cut = (left - 1, seconds)
+      if let (left, seconds, isOfPower) = cut {
+        guard left > 0 else { return cutPower(for: seconds, isOfPower: isOfPower, before: effects[index...]) }
+        cut = (left - 1, seconds, isOfPower)
       }
       if isTranscribing { note("  < \(World.brief(effect))") }
       switch effect {
@@ -301,6 +309,8 @@ final class World {
       case .cancelUpdate(let id): if update?.id == life << 32 | id { giveUpUpdate() }
       case .fetchToken(let id, .http(let request)): fetchToken(life << 32 | id, request)
       case .cancelToken(let id): if fetch?.id == life << 32 | id { fetch = nil }
+      case .keepToken(let text): keptToken = text
+      case .forgetToken: keptToken = nil
       case .fetchToken: violate("a token provider that is not there")
       case .dropConnections: drops.append(now)
       case .event(let event): events.append((now, event))
@@ -402,10 +412,10 @@ final class World {
 
   func fetchToken(_ id: UInt64, _ request: HTTPRequest) {
     if fetch != nil { violate("two token fetches at once") }
-    if let last = fetches.last, last >= bootedAt, now - last < .seconds(1) {
+    if let last = fetches.last, last >= startedAt, now - last < .seconds(1) {
       violate("two token fetches within a second")
     }
-    if fetches.count >= 12, fetches[fetches.count - 12] >= bootedAt, now - fetches[fetches.count - 12] < .seconds(60) {
+    if fetches.count >= 12, fetches[fetches.count - 12] >= startedAt, now - fetches[fetches.count - 12] < .seconds(60) {
       violate("more than twelve token fetches in a minute")
     }
     if request.url != "https://tokens.test/token/\(vehicle)" { violate("a token for another vehicle: \(request.url)") }

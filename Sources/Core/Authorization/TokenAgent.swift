@@ -22,6 +22,8 @@ package struct TokenAgent: Sendable {
     case networkUp
     /// Connections that were open are most likely dead: a fetch under way is given up, and made again when it is needed.
     case connectionsLost
+    /// A token that an earlier run of the program has kept.
+    case restored(AccessToken)
     /// What the provider keeps for us, a file, has changed: it is read again, whatever the wait.
     case renewed
   }
@@ -30,6 +32,10 @@ package struct TokenAgent: Sendable {
     case fetch(id: UInt64, TokenRequest)
     case cancelFetch(id: UInt64)
     case obtained(AccessToken)
+    /// A token of an earlier run serves on.
+    case restored(AccessToken)
+    /// Fleet Engine has refused the token that is in use: whoever keeps it is to forget it.
+    case forget
     /// No token came. `retry` is the wait before the next try.
     case failed(TokenFailure, retry: Duration)
     /// What the provider's program says beside its answer.
@@ -119,6 +125,11 @@ package struct TokenAgent: Sendable {
       return configure(context, provider, at: now)
     case .renewed:
       return renew(at: now)
+    case .restored(let token):
+      // What this run has got itself is newer.
+      guard cached == nil, token.context == context, token.isValid(at: now.boot) else { return [] }
+      cached = token
+      return [.restored(token)]
     case .networkUp:
       reset(at: now.boot)
       return []
@@ -233,11 +244,11 @@ package struct TokenAgent: Sendable {
     refusals += 1
     guard refusals >= 2 else {
       notBefore = now.boot
-      return []
+      return [.forget]
     }
     let wait = damping.next(base: .seconds(120), cap: .seconds(900), floor: .seconds(60), using: &random)
     notBefore = now.boot + wait
-    return [.keepsBeingRefused(token, retry: wait)]
+    return [.keepsBeingRefused(token, retry: wait), .forget]
   }
 
   private mutating func configure(

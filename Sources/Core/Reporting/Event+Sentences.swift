@@ -141,6 +141,22 @@ extension Event {
       [("FLEET_TOKEN_SECONDS", "\(life.wholeSeconds)"), ("FLEET_LIFETIME_SOURCE", token.lifetimeSource.rawValue)])
   }
 
+  static func tokenRestored(_ token: AccessToken, at now: BootInstant) -> Event {
+    let life = token.deadline - now
+    return Event(
+      .tokenRestored, "The token of the run before serves on, good for \(life.spoken)",
+      [("FLEET_TOKEN_SECONDS", "\(life.wholeSeconds)"), ("FLEET_LIFETIME_SOURCE", token.lifetimeSource.rawValue)])
+  }
+
+  /// - Parameter why: with nothing of what was kept in it.
+  package static func tokenNotRestored(_ why: String, reason: String) -> Event {
+    Event(.tokenNotRestored, "The token that was kept is not used: \(why)", [("FLEET_REASON", reason)])
+  }
+
+  package static func tokenNotKept(_ why: String) -> Event {
+    Event(.tokenNotKept, "The token is not kept for the next start: \(why)")
+  }
+
   static func tokenFailed(_ failure: TokenFailure, retry: Duration, suppressed: Int) -> Event {
     Event(
       .tokenFailed, "No token: \(failure.message)\(repeats(suppressed))", [("FLEET_REASON", failure.reason.name)])

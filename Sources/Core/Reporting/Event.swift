@@ -49,6 +49,7 @@ extension Event {
     case firstFix, fixLost, fixRegained, fixRejected
     case online, offline, stillOffline, updateAccepted
     case tokenObtained, tokenFailed, tokenRefused, tokenRemark
+    case tokenRestored, tokenNotRestored, tokenNotKept
     case backfilled, backfillRefused, positionsDropped
     case backlogRestored, backlogInMemory, backlogOnDisk, storeSetAside
     case clockUnset, clockStepped, clockWrong, clockRight
@@ -143,6 +144,21 @@ extension Event {
         (
           "1eb762b316b348d190c2a52720a083d4", .info,
           "What the token command wrote on standard error, a line at a time, without what looks like a secret."
+        )
+      case .tokenRestored:
+        (
+          "406605d8a4104e1cabf090095f85ae66", .info,
+          "The token of the run before is good, and serves on: the token provider need not be asked. See token.cache."
+        )
+      case .tokenNotRestored:
+        (
+          "3291b72cda6845ca8a24e1f58f008204", .notice,
+          "What the run before has kept of its token is of no use and is removed, and says why: it is of another boot, for another vehicle, has expired, is damaged, or somebody else could have read or written it. The token provider is asked."
+        )
+      case .tokenNotKept:
+        (
+          "10f9644cb53d44388482114f5d7c15f2", .warning,
+          "The token cannot be kept for a restart, and says why: the next start asks the token provider. Mend the runtime directory, or write token.cache = false."
         )
       case .backfilled:
         ("c7e9d51735ff46cfb284f2ac5bb3a0ae", .notice, "The positions that waited for the network have all arrived.")

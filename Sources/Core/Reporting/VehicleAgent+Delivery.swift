@@ -212,6 +212,9 @@ extension VehicleAgent {
         statistics.tokens += 1
         tokenFailures.end()
         effects.append(.event(.tokenObtained(token, at: now.boot)))
+        keep(token, &effects)
+      case .restored(let token): effects.append(.event(.tokenRestored(token, at: now.boot)))
+      case .forget: if configuration.tokenKey != nil { effects.append(.forgetToken) }
       case .failed(let failure, let retry):
         if case .transport = failure.reason { network.failed(at: now.boot) }
         statistics.tokenFailures[failure.reason.name, default: 0] += 1

@@ -14,6 +14,8 @@ package struct VehicleAgent: Sendable {
   package struct Configuration: Equatable, Sendable {
     package var context: AuthorizationContext?
     package var tokenProvider: TokenProvider
+    /// What a token is kept under for the next run of the program. Nil: none is kept.
+    package var tokenKey: KeptToken.Key?
     package var filter: FixFilter.Configuration
     package var reporting: ReportingPolicy.Configuration
     package var delivery: DeliveryAgent.Configuration
@@ -47,6 +49,8 @@ package struct VehicleAgent: Sendable {
     case tokenEnded(id: UInt64, TokenOutcome)
     /// The file that holds the token has changed.
     case tokenRenewed
+    /// What an earlier run has kept: at the start, if there is something.
+    case tokenFound(Secret)
     /// The network as it is now: at the start, and when it has changed. Never told where it cannot be watched.
     case network(NetworkState)
     /// The machine was suspended for this long, and has woken.
@@ -77,6 +81,10 @@ package struct VehicleAgent: Sendable {
     case cancelUpdate(id: UInt64)
     case fetchToken(id: UInt64, TokenRequest)
     case cancelToken(id: UInt64)
+    /// To be given as `tokenFound` to the next run, where nobody else can read it.
+    case keepToken(Secret)
+    /// What was kept is of no use any more.
+    case forgetToken
     /// Open connections are most likely dead: the next requests go through fresh ones.
     case dropConnections
     /// For a store that outlives the process. It belongs to the vehicle of the configuration in force.
@@ -163,6 +171,7 @@ package struct VehicleAgent: Sendable {
     case .updateEnded(let id, let outcome): updateEnded(id, outcome, at: now, &effects)
     case .tokenEnded(let id, let outcome): tokenEnded(id, outcome, at: now, &effects)
     case .tokenRenewed: apply(tokens.handle(.renewed, at: now), at: now, &effects)
+    case .tokenFound(let text): restore(text, at: now, &effects)
     case .network(let state): take(state, at: now, &effects)
     case .resumed(let time):
       effects.append(.event(.resumed(after: time)))
@@ -261,6 +270,7 @@ package struct VehicleAgent: Sendable {
 
   private mutating func configure(_ new: Configuration, at now: Moment, _ effects: inout [Effect]) {
     let isOtherVehicle = new.context != configuration.context
+    let before = configuration
     if !new.needsNetwork { network = NetworkGate() }
     configuration = new
     filter.configure(new.filter)
@@ -271,6 +281,7 @@ package struct VehicleAgent: Sendable {
       backfilling = 0
     }
     apply(tokens.handle(.configured(new.context, new.tokenProvider), at: now), at: now, &effects)
+    keepToken(from: before, at: now.boot, &effects)
     if let cancelled = delivery.configure(new.delivery, isOtherVehicle: isOtherVehicle, at: now.boot) {
       effects.append(.cancelUpdate(id: cancelled))
     }

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+
+/// The directory that systemd makes for the service, in memory; it is gone at the latest with the next boot.
+enum RuntimeDirectory {
+  /// Nil when the program runs without systemd.
+  static var path: String? {
+    guard let directory = getenv("RUNTIME_DIRECTORY").map({ String(cString: $0) }), !directory.isEmpty else {
+      return nil
+    }
+    return directory
+  }
+}

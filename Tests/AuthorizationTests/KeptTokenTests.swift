@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@testable import Authorization
+
+/// What a token is worth to the next run of the program.
+@Suite struct KeptTokenTests {
+  private static let key = KeptToken.Key(subject: "5ab1ec7", boot: "b007")
+
+  private func token(vehicle: String = "truck-17", at second: Int = 100, life: Int = 600) throws -> AccessToken {
+    AccessToken(
+      secret: Secret(Fixture.token(Fixture.claims(vehicle: vehicle))), context: try Fixture.context(),
+      receivedAt: .boot + .seconds(second), lifetime: .seconds(life), lifetimeSource: .responseDate)
+  }
+
+  private func text(_ change: (String) -> String = { $0 }) throws -> Secret {
+    Secret(change(KeptToken(try token(), key: KeptTokenTests.key).text.reveal()))
+  }
+
+  private func unfitness(
+    _ text: Secret, for context: AuthorizationContext? = nil, key: KeptToken.Key = key, at second: Int = 200
+  ) throws -> KeptToken.Unfitness? {
+    let context = try context ?? Fixture.context()
+    do throws(KeptToken.Unfitness) {
+      _ = try KeptToken(text, for: context, key: key, at: .boot + .seconds(second))
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test(
+    "in the same boot, for the same vehicle, it is the same token with the same end, so its successor is due as before")
+  func round() throws {
+    let token = try token()
+    let kept = try KeptToken(
+      KeptToken(token, key: KeptTokenTests.key).text, for: try Fixture.context(), key: KeptTokenTests.key,
+      at: .boot + .seconds(699))
+    #expect(kept.token == token)
+    #expect(kept.token.prefetchFrom == token.prefetchFrom)
+  }
+
+  @Test("at its end, and not a second before, it has expired")
+  func expired() throws {
+    #expect(try unfitness(text(), at: 699) == nil)
+    #expect(try unfitness(text(), at: 700) == .expired)
+  }
+
+  @Test("another boot voids it, by its name, and also by a receipt that is yet to come")
+  func otherBoot() throws {
+    #expect(try unfitness(text(), key: KeptToken.Key(subject: "5ab1ec7", boot: "b008")) == .otherBoot)
+    #expect(try unfitness(text(), at: 99) == .otherBoot)
+  }
+
+  @Test("other settings void it, and claims that are another vehicle's, and a vehicle that is not known")
+  func otherSettings() throws {
+    #expect(try unfitness(text(), key: KeptToken.Key(subject: "07he4", boot: "b007")) == .otherSettings)
+    #expect(try unfitness(text(), for: Fixture.context("truck-18")) == .otherSettings)
+    #expect(throws: KeptToken.Unfitness.otherSettings) {
+      try KeptToken(text(), for: nil, key: KeptTokenTests.key, at: .boot + .seconds(200))
+    }
+  }
+
+  @Test("whatever is cut off, it is damaged")
+  func truncated() throws {
+    let whole = try text().reveal()
+    for count in 0..<whole.count {
+      #expect(try unfitness(Secret(String(whole.prefix(count)))) == .damaged, "\(count)")
+    }
+  }
+
+  @Test(
+    "lines that are not as they were written are damage",
+    arguments: [
+      ("token 1\n", "token 2\n"), ("received 100", "received -100"), ("ends 700", "ends 50"),
+      ("ends 700000000000", "ends 99999999999999999999"), ("responseDate", "hearsay"), ("boot b007", "boot b007 b008"),
+      ("boot b007", "boot "), ("boot", "root"), ("token e30", "token not.a.token"), ("\n", "\n\n"), ("\n", "\r\n"),
+    ])
+  func damaged(old: String, new: String) throws {
+    let changed = try text { text in
+      // The first occurrence, or it would be a test of many damages.
+      var text = text
+      if let range = text.firstRange(of: old) { text.replaceSubrange(range, with: new) }
+      return text
+    }
+    #expect(try changed != text())
+    #expect(try unfitness(changed) == .damaged)
+  }
+
+  @Test("it is kept as a secret, which prints as nothing")
+  func secrecy() throws {
+    let kept = KeptToken(try token(), key: KeptTokenTests.key)
+    #expect("\(kept.text)" == "<redacted>")
+    #expect(!"\(kept)".contains("e30."))
+  }
+
+  // MARK: - What it belongs to
+
+  private func endpoint(_ change: (inout TokenEndpoint) -> Void = { _ in }) -> TokenProvider {
+    var endpoint = TokenEndpoint(
+      urlTemplate: "https://t.test/{vehicle_id}",
+      headers: [.init("Authorization", .secret(prefix: "", Secret("hush"))), .init("X-Fleet", .plain("north"))],
+      format: TokenResponseFormat(tokenKey: "token", expirationKey: "seconds", expiration: .relativeSeconds))
+    change(&endpoint)
+    return .http(endpoint)
+  }
+
+  @Test("whatever decides which token is given makes another subject")
+  func subjects() throws {
+    let context = try Fixture.context()
+    let command = TokenCommand(
+      arguments: ["/bin/get", "a", "b"],
+      format: TokenResponseFormat(tokenKey: "t", expirationKey: nil, expiration: .jwt))
+    var otherCommand = command
+    otherCommand.arguments = ["/bin/get", "a b"]
+    let subjects = [
+      KeptToken.subject(of: context, from: endpoint()),
+      KeptToken.subject(of: try Fixture.context("truck-18"), from: endpoint()),
+      KeptToken.subject(
+        of: AuthorizationContext(providerID: "my project", scope: .vehicle("truck-17")), from: endpoint()),
+      KeptToken.subject(of: context, from: endpoint { $0.urlTemplate = "https://u.test/{vehicle_id}" }),
+      KeptToken.subject(of: context, from: endpoint { $0.method = .post }),
+      KeptToken.subject(of: context, from: endpoint { $0.bodyTemplate = "{}" }),
+      KeptToken.subject(of: context, from: endpoint { $0.headers[1] = .init("X-Fleet", .plain("south")) }),
+      KeptToken.subject(of: context, from: endpoint { $0.headers.removeLast() }),
+      KeptToken.subject(of: context, from: endpoint { $0.format.expiration = .epochSeconds }),
+      KeptToken.subject(of: context, from: .command(command)),
+      KeptToken.subject(of: context, from: .command(otherCommand)),
+    ]
+    #expect(!subjects.contains(nil))
+    #expect(Set(subjects).count == subjects.count)
+  }
+
+  @Test("a secret has no part in it: it may be renewed, and nobody can try guesses against the digest")
+  func noSecrets() throws {
+    let context = try Fixture.context()
+    let subject = KeptToken.subject(of: context, from: endpoint())
+    #expect(subject?.contains("hush") == false)
+    let renewed = endpoint { $0.headers[0] = .init("Authorization", .secret(prefix: "", Secret("new"))) }
+    #expect(subject == KeptToken.subject(of: context, from: renewed))
+    // How long an answer may take does not change what it is.
+    #expect(subject == KeptToken.subject(of: context, from: endpoint { $0.deadline = .seconds(3) }))
+  }
+
+  @Test("a file that another program keeps is not kept again, and nothing is kept for nobody")
+  func nothing() throws {
+    let format = TokenResponseFormat(tokenKey: "t", expirationKey: nil, expiration: .jwt)
+    #expect(try KeptToken.subject(of: Fixture.context(), from: .file(TokenFile(path: "/t", format: format))) == nil)
+    #expect(KeptToken.subject(of: nil, from: endpoint()) == nil)
+  }
+
+  // MARK: - The agent
+
+  private func agent() throws -> TokenAgent {
+    TokenAgent(context: try Fixture.context(), provider: endpoint(), buildDate: Fixture.buildDate, seed: 1)
+  }
+
+  @Test("a token of the run before serves at once, and its successor is asked for in its own last fifth")
+  func restored() throws {
+    var agent = try agent()
+    let token = try token()
+    #expect(agent.handle(.restored(token), at: Fixture.moment(200)) == [.restored(token)])
+    #expect(agent.token(at: .boot + .seconds(200)) == token)
+    #expect(agent.handle(.needed, at: Fixture.moment(579)).isEmpty)
+    #expect(agent.handle(.needed, at: Fixture.moment(580)).count == 1)
+    #expect(agent.token(at: .boot + .seconds(699)) == token)
+    #expect(agent.token(at: .boot + .seconds(700)) == nil)
+  }
+
+  @Test("one that is another vehicle's, or over, or older than what this run has got, is not taken")
+  func notTaken() throws {
+    var agent = try agent()
+    let other = AccessToken(
+      secret: Secret("x"), context: try Fixture.context("truck-18"), receivedAt: .boot, lifetime: .seconds(900),
+      lifetimeSource: .claims)
+    #expect(agent.handle(.restored(other), at: Fixture.moment(200)).isEmpty)
+    #expect(agent.handle(.restored(try token()), at: Fixture.moment(700)).isEmpty)
+    #expect(agent.token(at: .boot + .seconds(700)) == nil)
+    let newer = try token(at: 700)
+    _ = agent.handle(.restored(newer), at: Fixture.moment(700))
+    #expect(agent.handle(.restored(try token(at: 699)), at: Fixture.moment(700)).isEmpty)
+    #expect(agent.token(at: .boot + .seconds(700)) == newer)
+  }
+
+  @Test("when Fleet Engine refuses it, it is forgotten, and a fresh one is fetched at once")
+  func refused() throws {
+    var agent = try agent()
+    let token = try token()
+    _ = agent.handle(.restored(token), at: Fixture.moment(200))
+    #expect(agent.handle(.refused(token), at: Fixture.moment(201)) == [.forget])
+    #expect(agent.token(at: .boot + .seconds(201)) == nil)
+    #expect(agent.handle(.needed, at: Fixture.moment(201)).count == 1)
+  }
+}
