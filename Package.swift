@@ -118,14 +118,14 @@ let package = Package(
     .target(
       name: "Diagnosis",
       dependencies: [
-        "Timekeeping", "Positioning", "EventLoop", "SerialPort", "StreamSocket", "RouteFile", "SystemCalls",
-        "Configuration", "LocationDaemon", "Release",
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "EventLoop", "SerialPort", "StreamSocket",
+        "RouteFile", "ServiceManager", "SystemCalls", "Configuration", "LocationDaemon", "Release",
       ], swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationctl",
       dependencies: [
-        "Timekeeping", "Positioning", "RouteFile", "Configuration", "EventLoop", "ControlSocket", "SystemCalls",
-        "CommandLineOptions", "Release", "Diagnosis",
+        "Timekeeping", "Positioning", "Authorization", "RouteFile", "Configuration", "EventLoop", "ControlSocket",
+        "SystemCalls", "CommandLineOptions", "Release", "LocationDaemon", "Diagnosis",
       ],
       swiftSettings: strict),
 
@@ -180,7 +180,11 @@ let package = Package(
     tests("FilterScore", coreModules),
     tests(
       "DiagnosisTests",
-      ["Timekeeping", "Positioning", "EventLoop", "SerialPort", "SystemCalls", "Diagnosis", "CPseudoTerminal"]),
+      [
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "Configuration", "EventLoop", "SerialPort",
+        "SystemCalls",
+        "LocationDaemon", "Diagnosis", "CPseudoTerminal",
+      ]),
   ],
   cxxLanguageStandard: .cxx17
 )

@@ -195,6 +195,25 @@ package struct Settings: Equatable, Sendable {
     package var isLoopback: Bool {
       (try? WebAddress.parse(endpoint, schemes: ["https", "http"]).isLoopback) ?? false
     }
+
+    /// A host to connect to, an IPv6 address without brackets, and its port.
+    package struct Hop: Equatable, Sendable {
+      package var host: String
+      package var port: Int
+    }
+
+    /// The first party on the way: the proxy if there is one, else the endpoint. Nil for settings that no file makes.
+    package var firstHop: Hop? {
+      guard let proxy else {
+        return (try? WebAddress.parse(endpoint, schemes: ["https", "http"])).map {
+          Hop(host: $0.host, port: $0.port ?? ($0.scheme == "https" ? 443 : 80))
+        }
+      }
+      // libcurl's port for every kind of proxy.
+      return (try? WebAddress.parse(proxy, schemes: ["http", "https", "socks5", "socks5h"])).map {
+        Hop(host: $0.host, port: $0.port ?? ($0.scheme == "https" ? 443 : 1080))
+      }
+    }
   }
 
   /// When a position is sent.

@@ -42,7 +42,8 @@ package enum ClockFindings {
     return "\(value / 10).\(value % 10)"
   }
 
-  private static func words(_ duration: Duration) -> String {
+  /// A length of time for a sentence, in the largest unit that still tells something.
+  static func words(_ duration: Duration) -> String {
     let seconds = duration.wholeSeconds
     return switch seconds {
     case ..<120: "\(seconds) s"

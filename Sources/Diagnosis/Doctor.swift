@@ -35,7 +35,7 @@ package struct Doctor {
   /// Everything that the settings give a reason to look at. A new check is one more here.
   package static func checks(for settings: Settings, in surroundings: Surroundings) -> [any Check] {
     let count = settings.sources.count
-    return settings.sources.enumerated().map { index, source in
+    let sources: [any Check] = settings.sources.enumerated().map { index, source in
       let name = count > 1 ? "Source \(index + 1) of \(count)" : "Source"
       switch source.kind {
       case .serial(let device, let baud):
@@ -45,6 +45,10 @@ package struct Doctor {
       case .replay(let replay): return RecordingCheck(name: name, file: replay.file)
       }
     }
+    return sources + [
+      TokenCheck(settings: settings, surroundings: surroundings),
+      FleetEngineCheck(settings: settings, surroundings: surroundings),
+    ]
   }
 
   /// Runs one check under its title.

@@ -3,7 +3,7 @@ package import Authorization
 package import Configuration
 package import EventLoop
 import HTTPClient
-import HTTPMessages
+package import HTTPMessages
 import Release
 package import Timekeeping
 
@@ -11,14 +11,46 @@ package import Timekeeping
 ///
 /// It belongs to the loop's thread. Nothing is kept, and nothing is asked twice.
 package final class TokenInquiry {
+  /// Who asks.
+  package enum Identity: Sendable {
+    /// This box, with its credentials and its certificate.
+    case own
+    /// Somebody with wrong credentials and no certificate.
+    case stranger
+  }
+
   /// What came of it.
   package struct Answer: Sendable {
     package var outcome: TokenOutcome
     /// The token that the daemon would use, or why it would not.
     package var verdict: Result<AccessToken, TokenFailure>
+    /// The token that came, whatever it is worth; nil when none did.
+    package var secret: Secret?
     /// What is wrong with the token that came; nil when none did.
     package var inspection: TokenInspection?
+    /// When the token ends by what the answer tells beside it; nil when it tells nothing that can be read.
+    package var toldExpiration: Timestamp?
     package var arrivedAt: Moment
+    /// From asking to the end of the answer.
+    package var took: Duration
+
+    /// Makes of an outcome what the daemon would.
+    package init(
+      _ outcome: TokenOutcome, from provider: TokenProvider, for context: AuthorizationContext, at now: Moment,
+      took: Duration, buildDate: Timestamp
+    ) {
+      let clock = now.wall < buildDate ? nil : now.wall
+      let time: Timestamp? = if case .http(let answer) = outcome { answer.date ?? clock } else { clock }
+      self.outcome = outcome
+      verdict = Result { () throws(TokenFailure) in
+        try provider.token(from: outcome, for: context, at: now, buildDate: buildDate)
+      }
+      secret = try? provider.secret(in: outcome)
+      inspection = secret.map { TokenInspection(of: $0, for: context, at: time) }
+      toldExpiration = provider.toldExpiration(in: outcome, at: now)
+      arrivedAt = now
+      self.took = took
+    }
   }
 
   private let loop: EventLoop
@@ -26,9 +58,30 @@ package final class TokenInquiry {
   private let fetcher: TokenFetcher
 
   /// - Throws: `DaemonError` when a credential or certificate file that the settings name cannot be used.
-  package init(_ settings: Settings, loop: EventLoop) throws(DaemonError) {
+  package convenience init(_ settings: Settings, loop: EventLoop) throws(DaemonError) {
+    try self.init(settings, provider: try TokenProvider(settings.token), loop: loop)
+  }
+
+  /// - Returns: nil for a stranger where nothing would tell one from this box.
+  /// - Throws: `DaemonError` when a credential or certificate file that the settings name cannot be used.
+  package static func make(
+    _ settings: Settings, as identity: Identity, loop: EventLoop
+  ) throws(DaemonError) -> TokenInquiry? {
+    guard identity == .stranger else { return try TokenInquiry(settings, loop: loop) }
+    guard case .http(var http) = settings.token.provider else { return nil }
+    let provider = try TokenProvider(settings.token)
+    let stranger = provider.withWrongCredentials
+    guard stranger != nil || http.clientCertificate != nil else { return nil }
+    var settings = settings
+    http.clientCertificate = nil
+    http.clientKey = nil
+    settings.token.provider = .http(http)
+    return try TokenInquiry(settings, provider: stranger ?? provider, loop: loop)
+  }
+
+  private init(_ settings: Settings, provider: TokenProvider, loop: EventLoop) throws(DaemonError) {
     self.loop = loop
-    provider = try TokenProvider(settings.token)
+    self.provider = provider
     fetcher = TokenFetcher(loop: loop, exchanges: try HTTPClients(settings, loop: loop).tokens)
   }
 
@@ -40,23 +93,13 @@ package final class TokenInquiry {
     for context: AuthorizationContext, completion: @escaping (Answer) -> Void
   ) throws(TokenFailure) {
     let request = try provider.request(for: context)
-    fetcher.start(1, request, certificateTime: loop.now.wall < Release.buildDate ? Release.buildDate : nil) {
+    let start = loop.now
+    fetcher.start(1, request, certificateTime: start.wall < Release.buildDate ? Release.buildDate : nil) {
       [loop, provider] outcome in
       let now = loop.now
-      let time: Timestamp?
-      if case .http(let answer) = outcome, let date = answer.date {
-        time = date
-      } else {
-        time = now.wall < Release.buildDate ? nil : now.wall
-      }
-      let verdict = Result { () throws(TokenFailure) in
-        try provider.token(from: outcome, for: context, at: now, buildDate: Release.buildDate)
-      }
-      let secret = try? provider.secret(in: outcome)
       completion(
         Answer(
-          outcome: outcome, verdict: verdict,
-          inspection: secret.map { TokenInspection(of: $0, for: context, at: time) }, arrivedAt: now))
+          outcome, from: provider, for: context, at: now, took: now.boot - start.boot, buildDate: Release.buildDate))
     }
   }
 

@@ -15,6 +15,7 @@ enum CommandLineTool {
       ExplainCommand.self,
       ReloadCommand.self,
       DoctorCommand.self,
+      TokenCommand.self,
     ]
   }
 

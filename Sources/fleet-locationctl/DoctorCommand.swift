@@ -10,17 +10,21 @@ import SystemCalls
 /// `fleet-locationctl doctor`: what is wrong with this machine, and what to do about it.
 enum DoctorCommand: Command {
   static let name = "doctor"
-  static let summary = "look at what the settings name, and say what is wrong"
+  static let summary = "look at what the settings name, a token and the network, and say what is wrong"
   static let options = [
     CommandLineOptions.Option("config", short: "c", takesValue: true),
     CommandLineOptions.Option("user", takesValue: true),
+    CommandLineOptions.Option("token"),
   ]
   static let usage = """
-    Usage: fleet-locationctl doctor [--config FILE] [--user NAME]
-    Looks at the settings and at each source that they name, and says how it stands and what to do. A receiver that
-    nobody reads is listened to for some seconds. As root it sees most: who has a device open, and what the service
-    may do. It prints no positions and changes nothing.
+    Usage: fleet-locationctl doctor [--token] [--config FILE] [--user NAME]
+    Looks at the settings, at each source that they name, at a token, and at the way to Fleet Engine, and says how it
+    stands and what to do. A receiver that nobody reads is listened to for some seconds; one token is asked for, as the
+    service would. As root it sees most: who has a device open, what the service may do, and its credentials. It prints
+    no positions and no secrets, and changes nothing.
 
+          --token        only the token provider, against all that is asked of one; it is asked for two tokens, and a
+                         third time with wrong credentials
       -c, --config FILE  settings (default \(standardSettings))
           --user NAME    whom the service runs as (default \(serviceUser))
 
@@ -28,11 +32,8 @@ enum DoctorCommand: Command {
 
     """
 
-  private static let standardSettings = "/etc/fleet-locationd/fleet-locationd.toml"
-  private static let serviceUser = "fleet-locationd"
-  /// Where systemd puts what the unit's LoadCredential= names, while the service runs.
-  private static let credentials = "/run/credentials/fleet-locationd.service"
-
+  static let standardSettings = "/etc/fleet-locationd/fleet-locationd.toml"
+  static let serviceUser = "fleet-locationd"
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     if let operand = options.operands.first {
       throw CommandError(.usage, "doctor: unexpected \"\(operand)\": settings are named with --config")
@@ -42,6 +43,9 @@ enum DoctorCommand: Command {
       throw CommandError(.usage, "doctor: there is no user \"\(name)\"; getent passwd lists them")
     }
     signal(SIGPIPE, SIG_IGN)
+    // Of a program that gives tokens.
+    EventLoop.blockChildSignal()
+    ServiceCredentials.adopt()
     let surroundings: Doctor.Surroundings
     do {
       surroundings = Doctor.Surroundings(
@@ -51,23 +55,15 @@ enum DoctorCommand: Command {
     }
     // Nobody may read any more; what is left to look at is looked at for the exit status.
     var doctor = Doctor { text in _ = try? StandardOutput.write(text) }
-    let settings = SettingsCheck(path: options.value("config") ?? standardSettings, environment: environment)
+    let settings = SettingsCheck(path: options.value("config") ?? standardSettings, environment: .system)
     doctor.run(settings)
     if let settings = settings.settings {
-      for check in Doctor.checks(for: settings, in: surroundings) { doctor.run(check) }
+      let checks =
+        options.has("token")
+        ? [TokenConformanceCheck(settings, in: surroundings)] : Doctor.checks(for: settings, in: surroundings)
+      for check in checks { doctor.run(check) }
     }
     _ = try StandardOutput.write(doctor.summary)
     return doctor.isContent ? 0 : 1
-  }
-
-  /// The machine as the service sees it, with the credentials of the running one.
-  private static var environment: ConfigurationEnvironment {
-    var environment = ConfigurationEnvironment.system
-    let variable = environment.variable
-    environment.variable = { name in
-      if let value = variable(name) { return value }
-      return name == "CREDENTIALS_DIRECTORY" && access(credentials, F_OK) == 0 ? credentials : nil
-    }
-    return environment
   }
 }

@@ -44,6 +44,29 @@ package enum TokenProvider: Equatable, Sendable {
   /// - Throws: `TokenFailure` when none came.
   package func secret(in outcome: TokenOutcome) throws(TokenFailure) -> Secret { try find(in: outcome).0 }
 
+  /// When the token ends by what the answer tells beside it, whatever the token's own `exp` says; nil when it tells nothing.
+  package func toldExpiration(in outcome: TokenOutcome, at now: Moment) -> Timestamp? {
+    guard case (_, let json?, let answer)? = try? find(in: outcome) else { return nil }
+    return format.toldExpiration(json, answer, wall: now.wall)
+  }
+
+  /// The same provider, asked by a stranger: with something else in place of each secret of its headers.
+  ///
+  /// - Returns: nil when there is no secret to replace.
+  package var withWrongCredentials: TokenProvider? {
+    guard case .http(var endpoint) = self else { return nil }
+    var isChanged = false
+    for index in endpoint.headers.indices {
+      guard case .secret(let prefix, let secret) = endpoint.headers[index].value else { continue }
+      // The scheme stays, as in `Bearer`: it is who asks that is to be refused, not how.
+      let words = secret.reveal().split(separator: " ", maxSplits: 1)
+      let scheme = words.count > 1 ? words.first.map { "\($0) " } ?? "" : ""
+      endpoint.headers[index].value = .secret(prefix: prefix + scheme, Secret("wrong-on-purpose"))
+      isChanged = true
+    }
+    return isChanged ? .http(endpoint) : nil
+  }
+
   private func find(
     in outcome: TokenOutcome
   ) throws(TokenFailure) -> (Secret, beside: JSONValue?, from: TokenResponseFormat.Answer) {

@@ -71,6 +71,18 @@ extension TokenResponseFormat {
     return byClock.0 >= byAge.0 ? byClock : byAge
   }
 
+  /// When the token ends by what stands beside it, on the clock of who answered; nil when nothing does that can be read.
+  ///
+  /// - Parameter wall: of this machine, for an answer without a date.
+  func toldExpiration(_ json: JSONValue, _ answer: Answer, wall: Timestamp) -> Timestamp? {
+    guard expiration != .jwt, let value = expirationKey.flatMap({ json.value(at: $0) }) else { return nil }
+    return switch TokenResponseFormat.end(value, as: expiration) {
+    case .at(let stamp)?: stamp
+    case .after(let duration)?: (answer.date ?? wall) - answer.age + duration
+    case nil: nil
+    }
+  }
+
   private func createdAt(_ json: JSONValue) -> Timestamp? {
     guard let key = creationKey, let value = json.value(at: key),
       case .at(let created)? = TokenResponseFormat.end(value, as: expiration)

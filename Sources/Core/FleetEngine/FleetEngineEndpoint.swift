@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import HTTPMessages
+package import HTTPMessages
 
 /// Where one vehicle's updates go.
 package struct FleetEngineEndpoint: Equatable, Sendable {
@@ -24,6 +24,12 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
 
   /// Whether updates to both are updates of one vehicle.
   package func isSameVehicle(as other: FleetEngineEndpoint) -> Bool { vehicleURL == other.vehicleURL }
+
+  /// Asks for the vehicle without a token: Fleet Engine refuses it in its own words, and that shows who answers.
+  package var greeting: HTTPRequest {
+    HTTPRequest(
+      method: .get, url: vehicleURL, headers: [.init("Accept", .plain("application/json"))], deadline: deadline)
+  }
 
   /// - Parameter updateMask: percent-encoded field paths in camelCase.
   func url(updateMask: String) -> String {

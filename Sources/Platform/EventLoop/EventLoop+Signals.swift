@@ -16,6 +16,14 @@ extension EventLoop {
     _ = signal(SIGPIPE, SIG_IGN)
   }
 
+  /// Blocks SIGCHLD alone, which the loop needs to wait for a child: for a program that a key press is to end at once.
+  package static func blockChildSignal() {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    unsafe sigaddset(&set, SIGCHLD)
+    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+  }
+
   /// Calls the handler in a turn of its own for each arrival of the signal, which must be blocked.
   ///
   /// - Throws: code `source`; the cause is EBUSY when the signal is not blocked or is watched already.

@@ -36,6 +36,13 @@ import Timekeeping
     if let lookup = unsafe lookup { unsafe fleet_lookup_end(lookup) }
   }
 
+  /// Sees whether there are addresses; the completion is called in a later turn with what is wrong, or nil.
+  package func probe(_ completion: @escaping (StreamSocketError?) -> Void) {
+    find { result in
+      if case .failure(let error) = result { completion(error) } else { completion(nil) }
+    }
+  }
+
   /// Finds the addresses; the completion is called in a later turn, and never after `forget`.
   func find(_ completion: @escaping (Result<[SocketAddress], StreamSocketError>) -> Void) {
     self.completion = completion

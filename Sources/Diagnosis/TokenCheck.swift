@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Configuration
+import EventLoop
+import LocationDaemon
+import SystemCalls
+import Timekeeping
+
+/// The token: asked for once, as the daemon would, and looked at.
+struct TokenCheck: Check {
+  let settings: Settings
+  let surroundings: Doctor.Surroundings
+
+  var title: String { "Token: \(TokenCheck.provider(settings))" }
+
+  func run(_ report: (Finding) -> Void) {
+    do {
+      guard let answer = try TokenCheck.ask(settings, as: .own, in: surroundings) else { return }
+      for finding in TokenFindings.findings(answer) { report(finding) }
+    } catch {
+      report(TokenCheck.finding(error, settings, surroundings, command: "fleet-locationctl doctor"))
+    }
+  }
+
+  /// Who gives tokens, without what may be secret in a URL.
+  static func provider(_ settings: Settings) -> String {
+    switch settings.token.provider {
+    case .http(let http):
+      let end = http.url.firstIndex { $0 == "?" } ?? http.url.endIndex
+      return "from \(http.url[..<end])" + (http.proxy.map { " through \($0)" } ?? "")
+    case .command(let arguments): return "from the program \(arguments.first ?? "")"
+    case .file(let path): return "from the file \(path)"
+    }
+  }
+
+  /// Asks once and waits for the answer.
+  ///
+  /// - Returns: nil for a stranger where nothing would tell one from this box.
+  /// - Throws: `DaemonError`, `TokenFailure` or `EventLoopError` when it cannot be asked.
+  static func ask(
+    _ settings: Settings, as identity: TokenInquiry.Identity, in surroundings: Doctor.Surroundings
+  ) throws -> TokenInquiry.Answer? {
+    let loop = surroundings.loop
+    guard let inquiry = try TokenInquiry.make(settings, as: identity, loop: loop),
+      let context = AuthorizationContext(
+        providerID: settings.vehicle.providerID, vehicleID: settings.vehicle.vehicleID)
+    else { return nil }
+    var answer: TokenInquiry.Answer?
+    try inquiry.ask(for: context) { answer = $0 }
+    // Requests have their own deadline, and programs a time to end in.
+    try loop.turn(until: loop.now.boot + settings.token.deadline + .seconds(5)) { answer != nil }
+    if answer == nil { inquiry.cancel() }
+    return answer
+  }
+
+  /// Why it could not be asked.
+  static func finding(
+    _ error: any Error, _ settings: Settings, _ surroundings: Doctor.Surroundings, command: String
+  ) -> Finding {
+    switch error {
+    case let error as DaemonError where ServiceCredentials.isOutOfReach(error, settings):
+      let advice = ServiceCredentials.advice(
+        settings, command: command, user: surroundings.serviceUser?.name ?? "fleet-locationd",
+        current: surroundings.currentUser)
+      return .warn("it is not asked for: \(error.message)", advice)
+    case let error as DaemonError: return .fail(error.message, "The service cannot start like this")
+    case let error as TokenFailure: return .fail(error.message, error.advice)
+    default: return .fail("\(error)", "Close other programs, and try again")
+    }
+  }
+}

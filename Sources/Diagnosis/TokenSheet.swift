@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import HTTPMessages
+package import LocationDaemon
+import Timekeeping
+
+/// A token as a person looks at it: header, claims, life, and every problem. Its signature and the token itself are secrets,
+/// and stand there only when they are asked for.
+package struct TokenSheet {
+  private let answer: TokenInquiry.Answer
+  private let reveals: Bool
+
+  /// - Parameter reveals: whether the signature and the token are shown.
+  package init(_ answer: TokenInquiry.Answer, reveals: Bool) {
+    self.answer = answer
+    self.reveals = reveals
+  }
+
+  /// Whether the daemon would use it and Fleet Engine would take it, as far as it shows.
+  package var isGood: Bool {
+    guard case .success = answer.verdict, let inspection = answer.inspection else { return false }
+    return inspection.refusal == nil
+  }
+
+  /// With the last line end.
+  package var text: String {
+    var lines: [String] = []
+    if let inspection = answer.inspection {
+      lines += section("Header", inspection.header)
+      lines += section("Claims", inspection.claims)
+      lines += ["Signature", "  \(signature)"]
+    }
+    lines += ["Life"] + life.map { "  \($0)" }
+    lines += ["Problems"] + problems.map { "  \($0)" }
+    if reveals, let secret = answer.secret {
+      lines += ["Token", "  \(JSONValue.string(secret.reveal()).text.dropFirst().dropLast())"]
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private func section(_ title: String, _ value: JSONValue?) -> [String] {
+    guard let members = value?.object else { return [title, "  cannot be read"] }
+    let rows = members.sorted { $0.key < $1.key }.map { key, value in
+      let name = shown(JSONValue.string(key).text.dropFirst().dropLast())
+      let padding = String(repeating: " ", count: max(14 - name.count, 1))
+      return "  \(name)\(padding)\(shown(value.text[...]))\(time(key, value))"
+    }
+    return [title] + (rows.isEmpty ? ["  none"] : rows)
+  }
+
+  /// A confused provider may have put a token into a claim.
+  private func shown(_ text: Substring) -> String {
+    !reveals && text.contains("eyJ") ? "<redacted>" : String(text)
+  }
+
+  private func time(_ key: String, _ value: JSONValue) -> String {
+    guard ["iat", "exp", "nbf"].contains(key), let seconds = value.integer else { return "" }
+    return "  (\(Timestamp(seconds: seconds).canonicalJSON))"
+  }
+
+  private var signature: String {
+    let part = answer.secret?.reveal().split(separator: ".", omittingEmptySubsequences: false).dropFirst(2).first ?? ""
+    if part.isEmpty { return "none" }
+    return reveals
+      ? String(JSONValue.string(String(part)).text.dropFirst().dropLast())
+      : "\(part.utf8.count * 3 / 4) bytes; whether it is right, only Google can tell; --reveal shows it"
+  }
+
+  private var life: [String] {
+    var lines: [String] = []
+    if let remaining = answer.inspection?.remaining {
+      lines.append(
+        remaining > .zero
+          ? "`exp` is in \(ClockFindings.words(remaining))" : "`exp` was \(ClockFindings.words(.zero - remaining)) ago")
+    }
+    switch answer.verdict {
+    case .success(let token): lines.append("the daemon would use it for \(TokenFindings.words(token))")
+    case .failure: lines.append("the daemon would not use it")
+    }
+    return lines
+  }
+
+  private var problems: [String] {
+    let inspection = answer.inspection
+    var lines = (inspection?.problems ?? []).map {
+      $0.isFatal ? $0.sentence : "\($0.sentence) (it is taken all the same)"
+    }
+    // The daemon's own check says the same of the same token in other words.
+    if case .failure(let failure) = answer.verdict, inspection?.refusal == nil { lines.append(failure.message) }
+    return lines.isEmpty ? ["none"] : lines
+  }
+}

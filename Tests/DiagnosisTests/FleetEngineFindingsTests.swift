@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@testable import Configuration
+@testable import Diagnosis
+
+@Suite struct FleetEngineFindingsTests {
+  private static let settings = Settings.FleetEngine(
+    endpoint: "https://fleetengine.googleapis.com", positionField: .supplemental, deadline: .seconds(15))
+  private static let refusal = #"{"error":{"code":401,"message":"…","status":"UNAUTHENTICATED"}}"#
+
+  private static func findings(
+    _ status: Int, _ body: String, date: String? = TokenFixture.date, settings: Settings.FleetEngine = settings
+  ) -> [Finding] {
+    let headers = date.map { [(name: "date", value: $0)] } ?? []
+    let response = HTTPResponse(status: status, headers: headers, body: [UInt8](body.utf8))
+    return FleetEngineFindings.findings(.response(response), settings: settings, at: TokenFixture.now)
+  }
+
+  @Test("Fleet Engine refuses a request without a token, and that is as it should be")
+  func good() {
+    #expect(
+      Self.findings(401, Self.refusal) == [
+        .pass("an encrypted connection, with a certificate that the issuers of this system stand for"),
+        .pass("it answers as Fleet Engine does to a request without a token: 401 UNAUTHENTICATED"),
+        .pass("this machine's clock and Fleet Engine's Date are less than 5 s apart"),
+      ])
+  }
+
+  @Test("proxy and private issuers are named")
+  func way() {
+    var settings = Self.settings
+    settings.proxy = "http://proxy.example.com:3128"
+    settings.caFile = "/etc/ca.pem"
+    #expect(
+      Self.findings(401, Self.refusal, settings: settings).first
+        == .pass(
+          "an encrypted connection through the proxy, with a certificate that the issuers in /etc/ca.pem stand for"))
+    settings.endpoint = "http://127.0.0.1:8700"
+    #expect(Self.findings(401, Self.refusal, settings: settings).first?.verdict == .warn)
+  }
+
+  @Test("whoever answers otherwise is not Fleet Engine")
+  func others() {
+    let page = Self.findings(200, "<html>log in</html>")[1]
+    #expect(page.verdict == .fail && page.sentence.contains("HTTP 200 with a web page"))
+    #expect(Self.findings(404, "")[1].verdict == .fail)
+    #expect(Self.findings(200, #"{"name":"x"}"#)[1].verdict == .fail)
+    #expect(Self.findings(404, #"{"error":{"status":"NOT_FOUND"}}"#)[1].verdict == .warn)
+  }
+
+  @Test("a clock that is wrong is told with its size and its direction")
+  func clock() {
+    let behind = Self.findings(401, Self.refusal, date: "Tue, 01 Dec 2026 03:00:00 GMT")[2]
+    #expect(behind.verdict == .warn)
+    #expect(behind.sentence == "this machine's clock is 3 h behind Fleet Engine's Date")
+    let ahead = Self.findings(401, Self.refusal, date: "Mon, 30 Nov 2026 23:59:00 GMT")[2]
+    #expect(ahead.sentence == "this machine's clock is 60 s ahead of Fleet Engine's Date")
+    #expect(Self.findings(401, Self.refusal, date: nil)[2].verdict == .warn)
+  }
+
+  @Test("each way not to get there fails with what to do", arguments: TransportFailure.Kind.allCases)
+  func failures(_ kind: TransportFailure.Kind) {
+    let findings = FleetEngineFindings.findings(
+      .failure(TransportFailure(kind, "host:443: words")), settings: Self.settings, at: TokenFixture.now)
+    #expect(findings.map(\.verdict) == [.fail])
+    #expect(findings.first?.advice?.isEmpty == false)
+  }
+
+  @Test("the first party on the way is the proxy, else the endpoint, with its usual port")
+  func firstHop() {
+    var settings = Self.settings
+    #expect(settings.firstHop == .init(host: "fleetengine.googleapis.com", port: 443))
+    settings.endpoint = "http://[::1]:8700"
+    #expect(settings.firstHop == .init(host: "::1", port: 8700))
+    settings.proxy = "http://proxy.example.com"
+    #expect(settings.firstHop == .init(host: "proxy.example.com", port: 1080))
+  }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Foundation
+import HTTPMessages
+import LocationDaemon
+import Testing
+import Timekeeping
+
+@testable import Configuration
+
+/// A token provider's answers, as they would have come at a time of the tests' own.
+enum TokenFixture {
+  static let buildDate = Timestamp(seconds: 1_795_219_200)
+  static let wall = Timestamp(seconds: 1_796_083_200)
+  static let now = Moment(boot: .boot + .seconds(100), wall: wall)
+  static let date = "Tue, 01 Dec 2026 00:00:00 GMT"
+
+  static let settings = Settings.Token(
+    provider: .http(.init(url: "https://tokens.example.com/{vehicle_id}", method: .get, headers: [])),
+    tokenKey: "token", expirationKey: "end", expirationFormat: .epochSeconds, deadline: .seconds(15))
+
+  static func context() throws -> AuthorizationContext {
+    try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-17"))
+  }
+
+  /// Signed by nobody; `parts` lays members over the claims, and nil takes one away.
+  static func token(
+    header: String = #"{"alg":"RS256","kid":"key-1"}"#, _ parts: [String: String?] = [:], signature: String = "c2ln"
+  ) -> String {
+    var claims: [String: String] = [
+      "aud": "\"https://fleetengine.googleapis.com/\"", "iss": "\"a@b\"", "sub": "\"a@b\"", "iat": "1796083200",
+      "exp": "1796086800", "authorization": #"{"deliveryvehicleid":"truck-17"}"#,
+    ]
+    for (key, value) in parts { claims[key] = value }
+    let payload = "{" + claims.map { "\"\($0.key)\":\($0.value)" }.sorted().joined(separator: ",") + "}"
+    let encoded = [header, payload].map {
+      Data($0.utf8).base64EncodedString().replacingOccurrences(of: "=", with: "")
+        .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+    }
+    return "\(encoded.joined(separator: ".")).\(signature)"
+  }
+
+  /// What the provider answers.
+  static func answer(
+    _ token: String = token(), end: Int64? = 1_796_086_800, status: Int = 200,
+    headers: [(name: String, value: String)] = [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
+    expiration: TokenResponseFormat.Expiration = .epochSeconds
+  ) throws -> TokenInquiry.Answer {
+    let end = end.map { ",\"end\":\($0)" } ?? ""
+    let body = "{\"token\":\"\(token)\"\(end)}"
+    let response = HTTPResponse(status: status, headers: headers + [("Date", date)], body: [UInt8](body.utf8))
+    return try answer(.http(.response(response)), expiration: expiration)
+  }
+
+  static func answer(
+    _ outcome: TokenOutcome, expiration: TokenResponseFormat.Expiration = .epochSeconds
+  ) throws -> TokenInquiry.Answer {
+    let format = TokenResponseFormat(tokenKey: "token", expirationKey: "end", expiration: expiration)
+    let endpoint = TokenEndpoint(urlTemplate: "https://tokens.example.com/{vehicle_id}", format: format)
+    return TokenInquiry.Answer(
+      outcome, from: .http(endpoint), for: try context(), at: now, took: .milliseconds(12), buildDate: buildDate)
+  }
+}

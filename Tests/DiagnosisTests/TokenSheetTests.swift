@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import HTTPMessages
+import LocationDaemon
+import Testing
+
+@testable import Diagnosis
+
+@Suite struct TokenSheetTests {
+  @Test("a good token: header, claims with their times, life, and no problem")
+  func good() throws {
+    let sheet = TokenSheet(try TokenFixture.answer(), reveals: false)
+    #expect(sheet.isGood)
+    #expect(
+      sheet.text == """
+        Header
+          alg           "RS256"
+          kid           "key-1"
+        Claims
+          aud           "https://fleetengine.googleapis.com/"
+          authorization {"deliveryvehicleid": "truck-17"}
+          exp           1796086800  (2026-12-01T01:00:00Z)
+          iat           1796083200  (2026-12-01T00:00:00Z)
+          iss           "a@b"
+          sub           "a@b"
+        Signature
+          3 bytes; whether it is right, only Google can tell; --reveal shows it
+        Life
+          `exp` is in 60 min
+          the daemon would use it for 60 min (its end less the answer's Date)
+        Problems
+          none
+
+        """)
+  }
+
+  @Test("the token and its signature stand there only when they are asked for, and what a terminal would obey never")
+  func secrets() throws {
+    let inner = TokenFixture.token()
+    let token = TokenFixture.token(["note": "\"\\u001b[2J\"", "inner": "\"\(inner)\""], signature: "c2lnbmF0dXJl")
+    let closed = TokenSheet(try TokenFixture.answer(token), reveals: false).text
+    #expect(!closed.contains("c2lnbmF0dXJl") && !closed.contains("eyJ"))
+    #expect(closed.contains("<redacted>"))
+    #expect(closed.contains(#""\u001b[2J""#) && !closed.contains("\u{1B}"))
+    let open = TokenSheet(try TokenFixture.answer(token), reveals: true).text
+    #expect(open.contains("Signature\n  c2lnbmF0dXJl\n"))
+    #expect(open.hasSuffix("Token\n  \(token)\n"))
+  }
+
+  @Test("every problem is told once, what Fleet Engine takes all the same is marked, and no token is a reason")
+  func problems() throws {
+    let token = TokenFixture.token(
+      header: #"{"alg":"none"}"#, ["authorization": #"{"deliveryvehicleid":"*"}"#], signature: "")
+    let sheet = TokenSheet(try TokenFixture.answer(token), reveals: false)
+    #expect(!sheet.isGood)
+    #expect(sheet.text.contains("  the algorithm is \"none\""))
+    #expect(sheet.text.contains("sign \"truck-17\" (it is taken all the same)"))
+    #expect(sheet.text.contains("Signature\n  none\n"))
+    let marked = TokenSheet(
+      try TokenFixture.answer(TokenFixture.token(header: #"{"alg":"RS256"}"#)), reveals: false)
+    #expect(marked.isGood)
+    let refused = TokenSheet(try TokenFixture.answer(.http(.response(HTTPResponse(status: 404)))), reveals: true)
+    #expect(!refused.isGood)
+    #expect(
+      refused.text.hasPrefix("Life\n  the daemon would not use it\nProblems\n  the token provider answered HTTP 404"))
+  }
+
+  @Test("what the daemon does not like about the answer is told where the token itself is good")
+  func answer() throws {
+    let sheet = TokenSheet(try TokenFixture.answer(end: nil), reveals: false)
+    #expect(!sheet.isGood)
+    #expect(sheet.text.contains("Problems\n  the token provider gave nothing at `end`"))
+  }
+}
