@@ -11,7 +11,7 @@ import Testing
 
   @Test("a receiver that nobody has is listened to, and its speed found")
   func listens() throws {
-    let bench = try TestBench(emulator: nil)
+    let bench = try TestBench()
     let receiver = try bench.receiver()
     bench.settings["source.baud"] = "\"auto\""
     let process = try doctor(bench)
@@ -49,7 +49,7 @@ import Testing
 
   @Test("a receiver that the service reads is as it should be")
   func service() throws {
-    let bench = try TestBench(emulator: nil)
+    let bench = try TestBench()
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
     let process = try doctor(bench)
@@ -60,7 +60,7 @@ import Testing
 
   @Test("what is not there fails, each with what to do, and the rest is looked at all the same")
   func missing() throws {
-    let bench = try TestBench(emulator: nil)
+    let bench = try TestBench()
     let gone = bench.directory("gps0")
     #expect(symlink("ttyUSB7", gone) == 0)
     bench.settings.sourceList = [
@@ -92,5 +92,52 @@ import Testing
     #expect(try process.finish() == 1)
     #expect(process.output.text.contains("may not open it"))
     #expect(process.output.text.contains("Run this as root"))
+  }
+
+  @Test("the token and the way to Fleet Engine are looked at, with a proxy that is not there told as such")
+  func way() throws {
+    let bench = try TestBench()
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let good = try doctor(bench)
+    #expect(try good.finish() == 0)
+    let port = try #require(bench.emulator?.port)
+    for line in [
+      "Token: from http://127.0.0.1:\(port)/token/delivery_driver/{vehicle_id}",
+      "Fleet Engine: http://127.0.0.1:\(port)",
+      "  pass  127.0.0.1:\(port) takes the connection",
+      "  pass  it answers as Fleet Engine does to a request without a token: 401 UNAUTHENTICATED",
+      "  pass  this machine's clock and Fleet Engine's Date are less than 5 s apart",
+    ] {
+      #expect(good.output.lines.contains(line))
+    }
+    let proxy = try Loopback.freePort()
+    bench.settings["fleet_engine.proxy"] = "\"http://127.0.0.1:\(proxy)\""
+    let bad = try doctor(bench)
+    #expect(try bad.finish() == 1)
+    #expect(bad.output.text.contains("  fail  the proxy 127.0.0.1:\(proxy): Connection refused"))
+  }
+
+  @Test("a certificate that nobody stands for, a web page in place of Fleet Engine, and a name that nobody knows fail")
+  func others() throws {
+    let bench = try TestBench()
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let front = try TLSFront(.good, before: try #require(bench.emulator?.port))
+    bench.settings["fleet_engine.endpoint"] = "\"https://127.0.0.1:\(front.port)\""
+    let untrusted = try doctor(bench)
+    #expect(try untrusted.finish() == 1)
+    #expect(untrusted.output.text.contains("  pass  127.0.0.1:\(front.port) takes the connection\n  fail  127.0.0.1:"))
+    #expect(untrusted.output.text.contains("fleet_engine.ca_file is wrong"))
+    bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\""
+    let trusted = try doctor(bench)
+    #expect(try trusted.finish() == 0)
+    #expect(trusted.output.text.contains("an encrypted connection, with a certificate that the issuers in"))
+
+    let portal = try CannedServer(answer: "<html>log in</html>")
+    bench.settings["fleet_engine.ca_file"] = nil
+    bench.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(portal.port)\""
+    let page = try doctor(bench)
+    try wait(for: "its end", within: .seconds(20), reading: page.sources + [portal]) { page.hasEnded }
+    #expect(page.output.text.contains("  fail  what answers is not Fleet Engine: HTTP 200 with a web page"))
+    #expect(page.exitCode == 1)
   }
 }

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import Testing
+
+/// `fleet-locationctl token` and `doctor --token` against the emulator's token endpoint.
+@Suite struct TokenCommandTests {
+  private static let credential = "Bearer box-4711-credential"
+
+  /// A provider that wants a credential, and settings that have it.
+  private func bench() throws -> TestBench {
+    let bench = try TestBench(emulator: ["--token-authorization", Self.credential])
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let file = try bench.directory.write(Self.credential, to: "credential")
+    bench.settings["token.headers"] = "{ Authorization = { file = \"\(file)\" } }"
+    return bench
+  }
+
+  private func run(_ words: [String], _ bench: TestBench, user: uid_t? = nil) throws -> ChildProcess {
+    let process = try ChildProcess(
+      "fleet-locationctl", words + ["--config", try bench.writeSettings()], user: user)
+    let sources = process.sources + bench.servers
+    try wait(for: "the end of \(words)", within: .seconds(20), reading: sources) { process.hasEnded }
+    try process.finish()
+    return process
+  }
+
+  @Test("a good token is shown without what is secret, and with it when that is asked for")
+  func good() throws {
+    let bench = try bench()
+    let shown = try run(["token"], bench)
+    #expect(shown.exitCode == 0)
+    #expect(shown.output.text.contains("authorization {\"deliveryvehicleid\": \"truck-17\"}"))
+    #expect(shown.output.text.hasSuffix("Problems\n  none\n"))
+    #expect(!shown.output.text.contains("eyJ") && !shown.output.text.contains("4711"))
+    #expect(shown.errors.text.isEmpty)
+    let revealed = try run(["token", "--reveal"], bench)
+    #expect(revealed.exitCode == 0)
+    let token = revealed.output.lines.last?.trimmingCharacters(in: .whitespaces) ?? ""
+    #expect(token.split(separator: ".").count == 3 && token.hasPrefix("eyJ"))
+  }
+
+  @Test(
+    "a flaw of the token is told by both, in the same words",
+    arguments: [
+      ("expired", "it expired "), ("wrong-vehicle", "it is for vehicle \"another-truck-17\""),
+      ("no-claim", "there is no `authorization` claim"), ("alg-none", "the algorithm is \"none\""),
+      ("wrong-audience", "the audience (`aud`) is \"https://example.com/\""),
+      ("long-life", "it lives for 7200 s"), ("not-yet-valid", "it is issued 1"), ("garbage", "the token is not a JWT"),
+    ])
+  func flaws(_ flaw: String, _ words: String) throws {
+    let bench = try bench()
+    try bench.emulator?.fault(#"{"target": "token", "token": "\#(flaw)", "for_ms": 60000}"#)
+    let token = try run(["token"], bench)
+    #expect(token.exitCode == 1)
+    #expect(token.output.lines.contains { $0.hasPrefix("  \(words)") })
+    let doctor = try run(["doctor", "--token"], bench)
+    #expect(doctor.exitCode == 1)
+    #expect(doctor.output.lines.contains { $0.hasPrefix("  fail  \(words)") })
+  }
+
+  @Test(
+    "an answer without a token is told by both",
+    arguments: [
+      (#""status": 503"#, "the token provider answered HTTP 503"), (#""body": "html""#, "gave a web page"),
+      (#""body": "empty""#, "gave an empty body"), (#""body": "truncated""#, "broke off"),
+      (#""body": "huge""#, "longer than the 65536 bytes"), (#""body": "not-json""#, "is not a JSON object"),
+      (#""reset": true"#, "broke off"), (#""status": 302"#, "it redirects, which is not followed"),
+    ])
+  func faults(_ fault: String, _ words: String) throws {
+    let bench = try bench()
+    try bench.emulator?.fault(#"{"target": "token", \#(fault), "for_ms": 60000}"#)
+    for command in [["token"], ["doctor", "--token"]] {
+      let process = try run(command, bench)
+      #expect(process.exitCode == 1)
+      #expect(process.output.text.contains(words))
+    }
+  }
+
+  @Test("a provider that does not answer costs the time limit of the settings")
+  func silent() throws {
+    let bench = try bench()
+    bench.settings["token.deadline"] = "\"1s\""
+    try bench.emulator?.fault(#"{"target": "token", "drop": true, "for_ms": 60000}"#)
+    let process = try run(["token"], bench)
+    #expect(process.exitCode == 1)
+    #expect(process.output.text.contains("did not answer within 1 s"))
+  }
+
+  @Test("a right provider passes, one that gives its tokens to strangers does not")
+  func conformance() throws {
+    let bench = try bench()
+    let right = try run(["doctor", "--token"], bench)
+    #expect(right.exitCode == 0)
+    #expect(right.output.lines.contains("  pass  it refuses wrong credentials: HTTP 401"))
+    #expect(right.output.lines.last == "14 passed, 0 to look at, 0 failed")
+    // Without --token-authorization the emulator asks nobody who he is.
+    let open = try TestBench()
+    open.settings.values.merge(bench.settings.values.filter { !$0.key.hasPrefix("token.url") }) { $1 }
+    open.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(try #require(open.emulator?.port))\""
+    let wrong = try run(["doctor", "--token"], open)
+    #expect(wrong.exitCode == 1)
+    #expect(wrong.output.lines.contains("  fail  it gives a token for wrong credentials too"))
+    #expect(!wrong.output.text.contains("4711"))
+  }
+
+  @Test("a program that gives tokens is run, its exit code and its remarks told")
+  func program() throws {
+    let bench = try bench()
+    for key in ["url", "headers", "expiration_key", "expiration_format"] { bench.settings["token.\(key)"] = nil }
+    bench.settings["token.provider"] = "\"command\""
+    bench.settings["token.command"] = #"["/bin/sh", "-c", "echo no key for $VEHICLE_ID >&2; exit 3"]"#
+    let process = try run(["token"], bench)
+    #expect(process.exitCode == 1)
+    #expect(process.output.text.contains("ended with exit code 3: no key for truck-17"))
+    #expect(process.errors.text == "fleet-locationctl: the program says: no key for truck-17\n")
+  }
+
+  @Test("settings that cannot be used, and a token for what the provider does not know, are 78; two scopes are 64")
+  func mistakes() throws {
+    let bench = try bench()
+    #expect(try run(["token", "--trip", "a", "--task", "b"], bench).exitCode == 64)
+    let trip = try run(["token", "--trip", "trip-9"], bench)
+    #expect(trip.exitCode == 78)
+    #expect(trip.errors.text.contains("a token for a trip has none"))
+    bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
+    let missing = try run(["token"], bench)
+    #expect(missing.exitCode == 78)
+    #expect(missing.errors.text.contains("outside the service"))
+    #expect(missing.errors.text.contains("-p LoadCredential=token-provider:/path/of/the/file"))
+    let doctor = try run(["doctor", "--token"], bench)
+    #expect(doctor.output.text.contains("  warn  it is not asked for: "))
+    bench.settings["token.token_kye"] = "\"x\""
+    #expect(try run(["token"], bench).exitCode == 78)
+  }
+
+  @Test("another user's secret file is told with the way to it", .enabled(if: geteuid() == 0))
+  func otherUser() throws {
+    let bench = try bench()
+    chmod(bench.directory.path, 0o755)
+    chmod(try bench.writeSettings(), 0o644)
+    let process = try ChildProcess(
+      "fleet-locationctl", ["token", "--config", bench.directory("fleet-locationd.toml")], user: 65_534)
+    #expect(try process.finish() == 78)
+    #expect(process.errors.text.contains("permission denied"))
+    #expect(process.errors.text.contains("systemd-run --pipe --wait -p User=fleet-locationd"))
+  }
+}
