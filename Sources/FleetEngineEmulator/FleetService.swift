@@ -119,8 +119,12 @@ package final class FleetService {
       faults.add(fault)
       say("\(RFC3339.timeOfDay(now.wall)) fault for \(fault.target.rawValue) requests: \(fault.summary)")
       return Reply(json: faultList)
-    case ("stats", _), ("faults", _): throw Self.methodNotAllowed(request)
-    default: throw APIError(.notFound, "There are /debug/stats and /debug/faults.", reason: "NO_SUCH_PATH")
+    case ("key", "GET"):
+      return Reply(
+        status: 200, headers: [("Content-Type", "application/x-pem-file")],
+        content: .bytes(Array(issuer.publicKey.utf8)))
+    case ("stats", _), ("faults", _), ("key", _): throw Self.methodNotAllowed(request)
+    default: throw APIError(.notFound, "There are /debug/stats, /debug/faults and /debug/key.", reason: "NO_SUCH_PATH")
     }
   }
 

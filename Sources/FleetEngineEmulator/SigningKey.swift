@@ -23,6 +23,16 @@ import COpenSSL
 
   deinit { unsafe EVP_PKEY_free(key) }
 
+  /// The half that verifies, in PEM, for other programs than this one; empty when OpenSSL has no memory.
+  package var publicKey: String {
+    let memory = unsafe BIO_new(BIO_s_mem())
+    defer { unsafe BIO_free(memory) }
+    guard unsafe PEM_write_bio_PUBKEY(memory, key) == 1 else { return "" }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe BIO_read(memory, &bytes, Int32(bytes.count))
+    return String(decoding: bytes.prefix(max(Int(count), 0)), as: UTF8.self)
+  }
+
   /// - Throws: `EmulatorError` when OpenSSL fails.
   package func sign(_ message: [UInt8]) throws(EmulatorError) -> [UInt8] {
     let context = unsafe EVP_MD_CTX_new()

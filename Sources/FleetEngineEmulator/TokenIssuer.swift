@@ -43,6 +43,9 @@ package struct TokenIssuer {
     self.lifetime = lifetime
   }
 
+  /// What verifies the tokens, in PEM.
+  package var publicKey: String { key.publicKey }
+
   /// - Throws: `EmulatorError` when OpenSSL fails.
   package func issue(
     vehicle: String, for service: Service, at now: ServerTime, flaw: Flaw? = nil

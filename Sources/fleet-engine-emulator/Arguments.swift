@@ -45,6 +45,7 @@ struct Arguments {
     GET  /token/delivery_driver/{vehicle}   a token as Google's last mile sample gives it
     GET  /token/driver/{vehicle}            a token as Google's rides sample gives it
     GET  /debug/stats                       what came, what was refused, what was wrong
+    GET  /debug/key                         the public key of its tokens, in PEM
     POST /debug/faults                      ask for trouble: {"target": "update", "status": 503, "times": 3,
                                             "retry_after": "10"}; DELETE ends it
 

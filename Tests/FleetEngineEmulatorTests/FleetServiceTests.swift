@@ -338,11 +338,18 @@ import Testing
       ("GET", "/", 404), ("GET", "/v2/x", 404), ("PUT", "/v1/providers/p/deliveryVehicles/t", 405),
       ("DELETE", "/v1/providers/p/deliveryVehicles/t", 501), ("GET", "/v1/providers/p/deliveryVehicles", 501),
       ("GET", "/v1/providers/p/tasks", 501), ("GET", "/v1/providers/p/deliveryVehicles/a/b", 404),
-      ("PUT", "/debug/stats", 405),
+      ("PUT", "/debug/stats", 405), ("POST", "/debug/key", 405),
       ("DELETE", "/token/driver/t", 405), ("GET", "/token/consumer/t", 404), ("GET", "", 404), ("GET", "//", 404),
     ])
   func paths(_ method: String, _ path: String, _ status: Int) throws {
     #expect(try Bench().send(method, path).status == status)
+  }
+
+  @Test("the key that verifies the tokens is given out, and no other")
+  func key() throws {
+    let text = try Bench().send("GET", "/debug/key").text
+    #expect(text.hasPrefix("-----BEGIN PUBLIC KEY-----\n") && text.hasSuffix("-----END PUBLIC KEY-----\n"))
+    #expect(!text.contains("PRIVATE"))
   }
 
   @Test("text of a client cannot move the cursor")
