@@ -1,0 +1,447 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Drives the daemon at a position a second while everything around it fails in turn, and looks for what is lost or leaks.
+
+  soak.py BINDIR [--minutes N | --short] [--seed N] [--json FILE] [--keep]
+
+The receiver is a pseudo terminal, Fleet Engine and the token provider are the emulator, all on this machine. Every position
+that the receiver tells is owed (interval = "0s"), so the account is exact: each must have arrived at the end, but for those
+that were told while the daemon could not read them. Memory and descriptors must be at the end what they were at the start.
+"""
+import argparse
+import collections
+import datetime
+import json
+import os
+import pty
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import tty
+import urllib.request
+
+# After the receiver's return: to be found and opened, and for the filter to believe it again.
+REGAIN = 6
+# kB that memory may grow from minute 2 on: what the allocator keeps of an outage's backlog.
+GROWTH = 1024
+
+
+class Failure(Exception):
+    pass
+
+
+class Receiver:
+    """Tells RMC and GGA each second, going north at 50 km/h; plugged in as `device`."""
+
+    def __init__(self, device):
+        self.device = device
+        self.master = None
+        self.told, self.unheard = [], set()
+        self.count, self.origin = 0, time.time()
+        self.begin = time.monotonic()
+        self.is_silent = False
+        self.quiet_until = 0.0
+        self.plug()
+
+    def plug(self):
+        self.master, slave = pty.openpty()
+        tty.setraw(slave)
+        os.set_blocking(self.master, False)
+        if os.path.lexists(self.device):
+            os.unlink(self.device)
+        os.symlink(os.ttyname(slave), self.device)
+        # The daemon's own descriptor keeps it alive from here on; until then this one does.
+        self.slave = slave
+        self.regain()
+
+    def unplug(self):
+        os.unlink(self.device)
+        os.close(self.slave)
+        os.close(self.master)
+        self.master = None
+
+    def regain(self):
+        self.quiet_until = time.monotonic() + REGAIN
+
+    def noise(self):
+        if self.master is not None:
+            self.write(random.randbytes(200) + b"\n")
+
+    def write(self, data):
+        try:
+            os.write(self.master, data)
+        except BlockingIOError:
+            # Nobody reads: a receiver does not wait either.
+            self.regain()
+
+    @staticmethod
+    def sentence(text):
+        check = 0
+        for byte in text.encode():
+            check ^= byte
+        return f"${text}*{check:02X}\r\n"
+
+    def pump(self):
+        """Tells what has become due."""
+        while time.monotonic() >= self.begin + self.count:
+            stamp = int(self.origin) + self.count
+            self.count += 1
+            if self.master is None or self.is_silent:
+                self.regain()
+                continue
+            latitude = 48 + (self.count * 13.9) / 111_200
+            clock = datetime.datetime.fromtimestamp(stamp, datetime.timezone.utc)
+            hours, day = clock.strftime("%H%M%S.00"), clock.strftime("%d%m%y")
+            north = f"{int(latitude):02d}{(latitude % 1) * 60:07.4f},N,01130.0000,E"
+            self.write(
+                (self.sentence(f"GPRMC,{hours},A,{north},27.0,0.0,{day},,,A")
+                 + self.sentence(f"GPGGA,{hours},{north},1,09,0.9,519.0,M,46.0,M,,")).encode())
+            self.told.append(stamp)
+            if time.monotonic() < self.quiet_until:
+                self.unheard.add(stamp)
+
+
+class Soak:
+    def __init__(self, binaries, work, seed, is_short):
+        self.binaries, self.work, self.is_short = binaries, work, is_short
+        self.random = random.Random(seed)
+        self.done = collections.Counter()
+        self.arrived = collections.Counter()
+        self.requests, self.read, self.partial = 0, 0, b""
+        self.samples = []
+        self.daemon = self.emulator = None
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.record = f"{work}/record.jsonl"
+
+    # -- Parts
+
+    def start_emulator(self):
+        ready = f"{self.work}/ready"
+        if os.path.exists(ready):
+            os.unlink(ready)
+        self.emulator = subprocess.Popen(
+            [f"{self.binaries}/fleet-engine-emulator", "--port", str(self.port), "--ready-file", ready, "--record",
+             self.record, "--quiet", "--token-lifetime", "40"],
+            stdout=subprocess.DEVNULL)
+        end = time.monotonic() + 20
+        while not os.path.exists(ready):
+            if time.monotonic() > end:
+                raise Failure("the emulator does not start")
+            time.sleep(0.02)
+
+    def settings(self, level="info", extra=""):
+        with open(f"{self.work}/daemon.toml", "w") as file:
+            file.write(f"""
+[vehicle]
+provider_id = "soak"
+vehicle_id = "truck-17"
+[source]
+type = "serial"
+device = "{self.work}/gps0"
+silence_timeout = "5s"
+[token]
+url = "http://127.0.0.1:{self.port}/token/delivery_driver/{{vehicle_id}}"
+expiration_key = "expiration_timestamp_ms"
+expiration_format = "epoch-ms"
+[fleet_engine]
+endpoint = "http://127.0.0.1:{self.port}"
+deadline = "5s"
+[reporting]
+interval = "0s"
+[backlog]
+directory = "{self.work}/state"
+[log]
+level = "{level}"
+{extra}
+""")
+
+    def start(self):
+        os.mkdir(f"{self.work}/state", 0o700)
+        self.start_emulator()
+        self.receiver = Receiver(f"{self.work}/gps0")
+        self.settings()
+        self.log = open(f"{self.work}/daemon.log", "w")
+        self.daemon = subprocess.Popen(
+            [f"{self.binaries}/fleet-locationd", "--config", f"{self.work}/daemon.toml"], stderr=self.log,
+            env={**os.environ, "RUNTIME_DIRECTORY": self.work})
+        self.run_until(lambda: self.requests > 2, 30, "the first updates")
+
+    def down(self):
+        for child in (self.daemon, self.emulator):
+            if child is not None and child.poll() is None:
+                child.send_signal(signal.SIGCONT)
+                child.kill()
+                child.wait(10)
+
+    # -- Time
+
+    def turn(self):
+        self.receiver.pump()
+        if self.daemon.poll() is not None:
+            raise Failure(f"the daemon has ended, with {self.daemon.returncode}")
+        time.sleep(0.02)
+
+    def run(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.turn()
+
+    def run_until(self, condition, limit, what):
+        end = time.monotonic() + limit
+        while not condition():
+            if time.monotonic() > end:
+                raise Failure(f"{what}: not within {limit} s")
+            self.turn()
+            self.collect()
+
+    # -- Troubles
+
+    def ask_for(self, **fault):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/debug/faults", json.dumps(fault).encode(), method="POST")
+        urllib.request.urlopen(request, timeout=5).read()
+
+    def time_of(self, name):
+        if self.is_short:
+            return 1.5
+        return {"outage": 90, "stopped": 12, "silent": 9}.get(name, self.random.choice([3, 6, 12, 20]))
+
+    def trouble(self, name):
+        seconds = self.time_of(name)
+        milliseconds = int(seconds * 1000)
+        update = dict(target="update", for_ms=milliseconds)
+        token = dict(target="token", for_ms=milliseconds)
+        match name:
+            case "503":
+                self.ask_for(**update, status=503)
+            case "500 and late":
+                self.ask_for(target="update", times=2, status=500, delay_ms=700)
+            case "429":
+                self.ask_for(target="update", times=2, status=429, retry_after="2")
+            case "reset" | "outage":
+                self.ask_for(**update, reset=True)
+            case "no answer":
+                self.ask_for(target="update", times=1, drop=True)
+            case "answer lost":
+                self.ask_for(target="update", times=2, reset=True, apply=True)
+            case "portal":
+                self.ask_for(**update, body="html")
+            case "cut off":
+                self.ask_for(target="update", times=2, body="truncated")
+            case "slow":
+                self.ask_for(target="update", times=3, delay_ms=1500)
+            case "no token":
+                self.ask_for(**token, status=503)
+                self.ask_for(target="update", times=1, status=401)
+            case "token portal":
+                self.ask_for(**token, body="html")
+            case "stopped":
+                self.emulator.send_signal(signal.SIGSTOP)
+                self.run(seconds)
+                self.emulator.send_signal(signal.SIGCONT)
+                return
+            case "restarted":
+                self.emulator.kill()
+                self.emulator.wait(10)
+                self.run(seconds)
+                # Its key is another: the token is void.
+                self.start_emulator()
+                return
+            case "unplugged":
+                self.receiver.unplug()
+                self.run(seconds)
+                self.receiver.plug()
+                return
+            case "silent":
+                self.receiver.is_silent = True
+                self.run(seconds)
+                self.receiver.is_silent = False
+                return
+            case "noise":
+                for _ in range(5):
+                    self.receiver.noise()
+                    self.run(seconds / 5)
+                    # A sentence that begins within noise is lost with it.
+                    self.receiver.regain()
+                return
+            case "reload":
+                self.settings("debug")
+                self.daemon.send_signal(signal.SIGHUP)
+                self.run(1)
+                self.settings()
+                self.daemon.send_signal(signal.SIGHUP)
+                return
+            case "bad reload":
+                self.settings(extra='interval = "never"')
+                self.daemon.send_signal(signal.SIGHUP)
+                self.run(1)
+                self.settings()
+                return
+        self.run(seconds)
+
+    TROUBLES = [
+        "503", "500 and late", "429", "reset", "no answer", "answer lost", "portal", "cut off", "slow", "no token",
+        "token portal", "stopped", "restarted", "unplugged", "noise", "reload", "bad reload",
+    ]
+
+    # -- What is seen
+
+    def collect(self):
+        with open(self.record, "rb") as file:
+            file.seek(self.read)
+            data = self.partial + file.read()
+            self.read = file.tell()
+        *lines, self.partial = data.split(b"\n")
+        for line in lines:
+            entry = json.loads(line)
+            if not entry["accepted"]:
+                continue
+            self.requests += 1
+            body = json.loads(entry["body"])
+            for position in [body["lastLocation"]] + body.get("pastLocations", []):
+                moment = datetime.datetime.fromisoformat(position["supplementalLocationTime"].replace("Z", "+00:00"))
+                self.arrived[int(moment.timestamp())] += 1
+
+    def status(self):
+        answer = subprocess.run(
+            [f"{self.binaries}/fleet-locationctl", "status", "--json", "--socket", f"{self.work}/control.sock"],
+            capture_output=True, timeout=10)
+        return json.loads(answer.stdout)
+
+    def measure(self):
+        pid = self.daemon.pid
+        with open(f"/proc/{pid}/status") as file:
+            memory = {line.split(":")[0]: line.split()[1] for line in file if line.startswith(("VmRSS", "RssAnon", "Threads"))}
+        with open(f"/proc/{pid}/stat") as file:
+            ticks = sum(int(word) for word in file.read().rsplit(")", 1)[1].split()[11:13])
+        return {
+            "second": round(time.monotonic() - self.begin), "rss": int(memory["VmRSS"]), "anonymous": int(memory["RssAnon"]),
+            "threads": int(memory["Threads"]), "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
+            "cpu": ticks / os.sysconf("SC_CLK_TCK"), "updates": self.requests, "troubles": sum(self.done.values()),
+        }
+
+    def calm(self):
+        """All is well again: nothing waits."""
+        self.run_until(lambda: self.status()["backlog"]["count"] <= 1, 120, "the backlog is worked off")
+        self.run(0.5 if self.is_short else 3)
+        sample = self.measure()
+        self.samples.append(sample)
+        if self.is_short:
+            return
+        if len(self.samples) < 2 or sample["second"] // 60 > self.samples[-2]["second"] // 60:
+            self.say(sample)
+
+    def say(self, sample):
+        print(
+            f"{sample['second'] / 60:5.1f} min: RSS {sample['rss']} kB, anonymous {sample['anonymous']} kB, "
+            f"{sample['descriptors']} descriptors, {sample['threads']} threads, {sample['cpu']:.1f} s of CPU, "
+            f"{sample['updates']} updates, {sample['troubles']} troubles", flush=True)
+
+    def soak(self, minutes):
+        self.begin = time.monotonic()
+        end = self.begin + minutes * 60
+        queue = []
+        self.calm()
+        while time.monotonic() < end or self.is_short and len(self.done) < len(self.TROUBLES):
+            if not queue:
+                queue = self.random.sample(self.TROUBLES, len(self.TROUBLES))
+                if not self.is_short:
+                    queue += ["outage", "silent"]
+            name = queue.pop()
+            self.trouble(name)
+            self.done[name] += 1
+            self.calm()
+
+    def judge(self):
+        complaints = []
+        self.run(REGAIN + 1)
+        self.calm()
+        status = self.status()
+        last = self.measure()
+        self.daemon.terminate()
+        code = self.daemon.wait(15)
+        self.collect()
+        if code != 0:
+            complaints.append(f"the daemon ended with {code}")
+        missing = [stamp for stamp in self.receiver.told if stamp not in self.arrived and stamp not in self.receiver.unheard]
+        # The one that is told in the moment of the end may not have been read.
+        missing = [stamp for stamp in missing if stamp < self.receiver.told[-1]]
+        if missing:
+            complaints.append(f"{len(missing)} positions are missing, the first of {missing[0]}")
+        unknown = set(self.arrived) - set(self.receiver.told)
+        if unknown:
+            complaints.append(f"{len(unknown)} positions arrived that the receiver never told")
+        if status["backlog"]["removed"]:
+            complaints.append(f"positions were given up: {status['backlog']['removed']}")
+        first = next((s for s in self.samples if s["second"] >= 120), self.samples[0])
+        for key in ("rss", "anonymous"):
+            limit = GROWTH if first["second"] >= 120 else 3 * GROWTH
+            if last[key] - first[key] > limit:
+                complaints.append(f"{key} grew from {first[key]} kB at {first['second']} s to {last[key]} kB")
+        # A connection may be open or not.
+        if last["descriptors"] > self.samples[0]["descriptors"] + 1:
+            complaints.append(f"{self.samples[0]['descriptors']} descriptors at first, {last['descriptors']} at the end")
+        if last["threads"] != 1:
+            complaints.append(f"{last['threads']} threads")
+        middle = min(self.samples, key=lambda s: abs(s["second"] - last["second"] / 2))
+        for sample in (first, middle, last):
+            self.say(sample)
+        heard = len(self.receiver.told) - len(self.receiver.unheard)
+        repeated = sum(count - 1 for count in self.arrived.values())
+        print(
+            f"{len(self.receiver.told)} positions told, {heard} of them while it could read; {len(self.arrived)} arrived, "
+            f"{len(missing)} missing, {repeated} times one arrived again; "
+            f"{sum(self.done.values())} troubles of {len(self.done)} kinds")
+        figures = {
+            "first": first, "middle": middle, "last": last, "told": len(self.receiver.told), "heard": heard,
+            "arrived": len(self.arrived), "missing": len(missing), "repeated": repeated, "troubles": dict(self.done),
+            "counters": status["counters"],
+        }
+        return complaints, figures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binaries")
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--short", action="store_true", help="each trouble once, in a minute or so")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", help="write the figures here")
+    parser.add_argument("--keep", action="store_true", help="keep log and record")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    work = tempfile.mkdtemp(prefix="soak-")
+    soak = Soak(os.path.abspath(arguments.binaries), work, arguments.seed, arguments.short)
+    complaints = ["it did not come to an end"]
+    try:
+        soak.start()
+        soak.soak(arguments.minutes if not arguments.short else 0)
+        complaints, figures = soak.judge()
+        if arguments.json:
+            with open(arguments.json, "w") as file:
+                json.dump(figures, file, indent=2)
+    except Failure as failure:
+        complaints = [str(failure)]
+    finally:
+        soak.down()
+        for complaint in complaints:
+            print(f"soak: {complaint}", file=sys.stderr)
+        if complaints and os.path.exists(f"{work}/daemon.log"):
+            with open(f"{work}/daemon.log") as file:
+                sys.stderr.write("".join(file.readlines()[-40:]))
+        if arguments.keep:
+            print(f"kept in {work}")
+        else:
+            shutil.rmtree(work, ignore_errors=True)
+    sys.exit(1 if complaints else 0)
+
+
+if __name__ == "__main__":
+    main()
