@@ -4,6 +4,8 @@
 package struct EmulatorError: Error, Sendable, CustomStringConvertible {
   package enum Code: Sendable {
     case key
+    /// The file of a service account.
+    case account
     case address
     case listening
     case recording

@@ -2,7 +2,7 @@
 import CMicrohttpd
 import Glibc
 
-/// HTTP/1.1 on the loopback interface, in one thread: libmicrohttpd's epoll set inside our own `poll`.
+/// HTTP/1.1, in one thread: libmicrohttpd's epoll set inside our own `poll`.
 @safe package final class HTTPServer {
   /// Bytes; a longer body is answered with 413.
   private static let maximumBody = 10_000_000
@@ -17,17 +17,19 @@ import Glibc
   package let port: UInt16
 
   /// - Parameters:
-  ///   - address: of the loopback interface.
+  ///   - address: of the loopback interface, unless `isPublic`.
   ///   - port: 0 takes any free one.
+  ///   - isPublic: whether it may be an address that other machines reach.
   ///   - clock: for the delays.
   ///   - answer: is called in `run`'s thread, once a request.
   /// - Throws: `EmulatorError` when the address or the port cannot be had.
   package init(
-    address: String, port: UInt16, clock: @escaping () -> ServerTime, answer: @escaping (Request) -> Reply
+    address: String, port: UInt16, isPublic: Bool = false, clock: @escaping () -> ServerTime,
+    answer: @escaping (Request) -> Reply
   ) throws(EmulatorError) {
     self.answer = answer
     self.clock = clock
-    let socket = try LoopbackSocket(address: address, port: port)
+    let socket = try ListeningSocket(address: address, port: port, isPublic: isPublic)
     self.port = socket.port
     unsafe daemon = fleet_mhd_start(
       socket.release(), 131_072,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// An RSA key of 2048 bits, made when it is created and never written down. RS256 is RSASSA-PKCS1-v1_5 with SHA-256.
+/// An RSA key: one of 2048 bits that is made here and never written down, or one that was read. RS256 is RSASSA-PKCS1-v1_5 with SHA-256.
 @safe package final class SigningKey {
   private let key: OpaquePointer
 
-  /// What `kid` says in the tokens it signs.
+  /// What `kid` says in the tokens that it signs.
   package let identifier: String
 
   /// - Throws: `EmulatorError` when OpenSSL has no randomness or no memory.
@@ -19,6 +19,27 @@ import COpenSSL
     else { throw EmulatorError(.key, "OpenSSL could not make an RSA key") }
     unsafe key = made
     identifier = String(UInt64.random(in: 1 << 60...UInt64.max), radix: 16)
+  }
+
+  /// A private key in PEM, as in `-----BEGIN PRIVATE KEY-----` (PKCS#8), without a passphrase.
+  ///
+  /// - Throws: `EmulatorError` that says what is wrong with it, and nothing of what is in it.
+  package init(pem: String, identifier: String) throws(EmulatorError) {
+    let bytes = Array(pem.utf8)
+    guard pem.contains("-----BEGIN PRIVATE KEY-----"), bytes.count <= Int(Int32.max) else {
+      throw EmulatorError(.key, "no PKCS#8 key in PEM: expected -----BEGIN PRIVATE KEY-----")
+    }
+    let memory = unsafe BIO_new_mem_buf(bytes, Int32(bytes.count))
+    defer { unsafe BIO_free(memory) }
+    // Without a function that knows no passphrase, OpenSSL would ask the terminal.
+    guard let key = unsafe PEM_read_bio_PrivateKey(memory, nil, { _, _, _, _ in 0 }, nil) else {
+      throw EmulatorError(.key, "no key that OpenSSL can read: it is cut off or damaged")
+    }
+    unsafe self.key = key
+    self.identifier = identifier
+    guard unsafe EVP_PKEY_is_a(key, "RSA") == 1, unsafe EVP_PKEY_get_bits(key) >= 2048 else {
+      throw EmulatorError(.key, "not an RSA key of 2048 bits or more, which RS256 needs")
+    }
   }
 
   deinit { unsafe EVP_PKEY_free(key) }

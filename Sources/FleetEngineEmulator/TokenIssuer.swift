@@ -32,19 +32,32 @@ package struct TokenIssuer {
   }
 
   static let audience = "https://fleetengine.googleapis.com/"
-  static let account = "driver@emulated-fleet.iam.gserviceaccount.com"
+  package static let account = "driver@emulated-fleet.iam.gserviceaccount.com"
 
   private let key: SigningKey
+  private let account: String
   /// Seconds.
   private let lifetime: Int64
 
-  package init(key: SigningKey, lifetime: Int64) {
+  /// - Parameters:
+  ///   - account: the e-mail address of the service account that the key belongs to.
+  ///   - lifetime: seconds.
+  package init(key: SigningKey, account: String = TokenIssuer.account, lifetime: Int64) {
     self.key = key
+    self.account = account
     self.lifetime = lifetime
   }
 
   /// What verifies the tokens, in PEM.
   package var publicKey: String { key.publicKey }
+
+  /// A token without a flaw.
+  ///
+  /// - Parameter rights: the `authorization` claim.
+  /// - Throws: `EmulatorError` when OpenSSL fails.
+  package func issue(_ rights: JSON, at now: ServerTime) throws(EmulatorError) -> Token {
+    try sign(rights, issued: now.seconds, expires: now.seconds + lifetime, flaw: nil)
+  }
 
   /// - Throws: `EmulatorError` when OpenSSL fails.
   package func issue(
@@ -58,18 +71,23 @@ package struct TokenIssuer {
     case .notYetValid: (issued, expires) = (issued + 1800, issued + 3600)
     default: break
     }
+    let subject = flaw == .wrongVehicle ? "another-\(vehicle)" : vehicle
+    return try sign(
+      .object([.init(service.claim, .string(subject))]), issued: issued, expires: expires, flaw: flaw)
+  }
+
+  private func sign(
+    _ rights: JSON, issued: Int64, expires: Int64, flaw: Flaw?
+  ) throws(EmulatorError) -> Token {
     let header: JSON = [
       "alg": flaw == .algorithmNone ? "none" : "RS256", "typ": "JWT", "kid": .string(key.identifier),
     ]
     var claims: JSON = [
-      "iss": .string(Self.account), "sub": .string(Self.account),
+      "iss": .string(account), "sub": .string(account),
       "aud": .string(flaw == .wrongAudience ? "https://example.com/" : Self.audience),
       "iat": JSON(issued), "exp": JSON(expires),
     ]
-    if flaw != .noClaim {
-      let subject = flaw == .wrongVehicle ? "another-\(vehicle)" : vehicle
-      claims["authorization"] = .object([.init(service.claim, .string(subject))])
-    }
+    if flaw != .noClaim { claims["authorization"] = rights }
     let content = [header, claims].map { Base64.encodeURL(Array($0.text.utf8)) }.joined(separator: ".")
     var signature = flaw == .algorithmNone ? [] : try key.sign(Array(content.utf8))
     if flaw == .badSignature { signature[0] ^= 1 }

@@ -20,13 +20,16 @@ struct Arguments {
   /// What to do at once instead of serving.
   enum Stop: Error {
     case help
+    case tokenServerHelp
     case version
     case mistake(String)
   }
 
   static let usage = """
     Usage: fleet-engine-emulator [OPTION]...
+           fleet-engine-emulator token-server --service-account FILE [OPTION]...
     A local Fleet Engine and token provider, for demos and tests. It listens on the loopback interface only.
+    token-server signs real tokens instead, with the key of a Google service account; see token-server --help.
 
       --port N                 listen on port N; 0 (the default) takes a free one
       --address ADDRESS        127.0.0.1 (the default) or ::1
@@ -75,24 +78,24 @@ struct Arguments {
 
   private mutating func apply(_ name: String, _ value: String) throws(Stop) {
     switch name {
-    case "port": port = UInt16(try number(name, value, 0...65_535))
+    case "port": port = UInt16(try Arguments.number(name, value, 0...65_535))
     case "address": address = value
     case "provider": service.provider = value
     case "no-create": service.createsVehicles = false
-    case "token-lifetime": service.tokenLifetime = try number(name, value, 1...86_400)
+    case "token-lifetime": service.tokenLifetime = try Arguments.number(name, value, 1...86_400)
     case "token-authorization": service.tokenAuthorization = value
-    case "clock-offset": clockOffset = try number(name, value, -4_000_000_000...4_000_000_000) * 1000
+    case "clock-offset": clockOffset = try Arguments.number(name, value, -4_000_000_000...4_000_000_000) * 1000
     case "record": recordFile = value
     case "ready-file": readyFile = value
     case "quiet": isQuiet = true
-    case "seconds": seconds = try number(name, value, 1...86_400_000)
-    case "require-updates": requiredUpdates = Int(try number(name, value, 0...1_000_000_000))
+    case "seconds": seconds = try Arguments.number(name, value, 1...86_400_000)
+    case "require-updates": requiredUpdates = Int(try Arguments.number(name, value, 0...1_000_000_000))
     case "version": throw .version
     default: throw .help
     }
   }
 
-  private func number(_ name: String, _ value: String, _ range: ClosedRange<Int64>) throws(Stop) -> Int64 {
+  static func number(_ name: String, _ value: String, _ range: ClosedRange<Int64>) throws(Stop) -> Int64 {
     guard let number = Int64(value), range.contains(number) else {
       throw .mistake("--\(name) \(value): expected a whole number from \(range.lowerBound) to \(range.upperBound)")
     }

@@ -3,10 +3,14 @@ import FleetEngineEmulator
 import Glibc
 import Release
 
-/// Says why on standard error and ends: 2 for a mistake on the command line, 1 for the rest.
-func fail(_ message: String, status: Int32) -> Never {
+func warn(_ message: String) {
   let line = "fleet-engine-emulator: \(message)\n"
   _ = write(STDERR_FILENO, line, line.utf8.count)
+}
+
+/// Says why on standard error and ends: 2 for a mistake on the command line, 1 for the rest.
+func fail(_ message: String, status: Int32) -> Never {
+  warn(message)
   exit(status)
 }
 
@@ -41,6 +45,33 @@ func serve(_ arguments: Arguments) throws(EmulatorError) -> Int32 {
   return 0
 }
 
+func serveTokens(_ arguments: TokenServerArguments) throws(EmulatorError) -> Int32 {
+  let interruption = Interruption()
+  let account = try ServiceAccount(file: arguments.accountFile)
+  let isQuiet = arguments.isQuiet
+  let clock = { SystemClock.now(offset: 0) }
+  let service = TokenServer(
+    account: account, options: arguments.service, log: { if !isQuiet { LineFile.standardOutput.add($0) } })
+  let server = try HTTPServer(
+    address: arguments.address, port: arguments.port, isPublic: arguments.isPublic, clock: clock
+  ) { request in
+    service.handle(request, at: clock())
+  }
+  let host = arguments.address.contains(":") ? "[\(arguments.address)]" : arguments.address
+  let url = "http://\(host):\(server.port)"
+  let whoever = arguments.service.authorization == nil ? "whoever asks" : "whoever has the Authorization"
+  let vehicles = arguments.service.vehicles.isEmpty ? "any vehicle" : arguments.service.vehicles.joined(separator: ", ")
+  warn(
+    "WARNING: for trials only. \(url) gives REAL tokens, signed by \(account.email), to \(whoever), for \(vehicles)"
+      + (arguments.isPublic ? ", in plain text over the network" : "")
+      + ". A fleet needs a backend that knows who asks; the key belongs there.")
+  LineFile.standardOutput.add("listening on \(url)")
+  if let path = arguments.readyFile { try LineFile(path: path, truncating: true).add(url) }
+  server.run(until: interruption, or: arguments.seconds.map { clock().steady + $0 * 1000 })
+  LineFile.standardOutput.add("\(service.tokens) tokens given")
+  return 0
+}
+
 /// Lets a closure hold a value that cannot be copied.
 final class Shared<Value: ~Copyable> {
   let value: Value
@@ -51,15 +82,23 @@ final class Shared<Value: ~Copyable> {
 }
 
 do throws(Arguments.Stop) {
-  let arguments = try Arguments(CommandLine.arguments)
+  let run: () throws(EmulatorError) -> Int32
+  if CommandLine.arguments.dropFirst().first == "token-server" {
+    let arguments = try TokenServerArguments(Array(CommandLine.arguments.dropFirst()))
+    run = { () throws(EmulatorError) in try serveTokens(arguments) }
+  } else {
+    let arguments = try Arguments(CommandLine.arguments)
+    run = { () throws(EmulatorError) in try serve(arguments) }
+  }
   do throws(EmulatorError) {
-    exit(try serve(arguments))
+    exit(try run())
   } catch {
     fail(error.message, status: 1)
   }
 } catch {
   switch error {
   case .help: print(Arguments.usage, terminator: "")
+  case .tokenServerHelp: print(TokenServerArguments.usage, terminator: "")
   case .version: print(Release.banner("fleet-engine-emulator"), terminator: "")
   case .mistake(let message): fail(message, status: 2)
   }

@@ -142,4 +142,55 @@ import Testing
   func mistakes(_ arguments: [String]) throws {
     #expect(try Self.run(try #require(Self.emulator), arguments).status == 2)
   }
+
+  @Test("token-server warns aloud, listens, and gives tokens of the service account until its time is over")
+  func tokenServer() throws {
+    let program = try #require(Self.emulator)
+    let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try Data(KeyFixture.file()).write(to: file)
+    let open = try Self.run(program, ["token-server", "--service-account", file.path(), "--seconds", "1"])
+    #expect(open.status == 1 && open.errors.contains("chmod 600 \(file.path())"))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path())
+    let result = try withEmulator(["token-server", "--service-account", file.path()]) { url in
+      #expect(url.hasPrefix("http://127.0.0.1:"))
+      let token = try token(url)
+      let payload = try #require(Base64.decode(String(token.split(separator: ".")[1]), alphabet: .url))
+      #expect(try JSONParser.parse(payload)["iss"]?.string == KeyFixture.email)
+    }
+    #expect(result.status == 0)
+    #expect(result.errors.contains("WARNING: for trials only.") && result.errors.contains(KeyFixture.email))
+    #expect(result.output.contains("1 tokens given"))
+  }
+
+  @Test(
+    "token-server leaves the loopback only when that is asked for, and then wants an Authorization",
+    arguments: [
+      ([], "needs --service-account"), (["--service-account", "k", "--allow-network"], "needs --authorization"),
+      (["--service-account", "k", "--token-lifetime", "3601"], "from 1 to 3600"),
+      (["--service-account", "k", "--vehicle-scope", "a,,b"], "expected vehicle IDs"),
+      (["--service-account", "k", "--vehicle-scope", "*a"], "expected vehicle IDs"),
+      (["--service-account", "k", "--authorization", ""], "expected what requests must hold"),
+      (["--service-account", "k", "more"], "unexpected \"more\""),
+    ])
+  func tokenServerMistakes(_ arguments: [String], says: String) throws {
+    let result = try Self.run(try #require(Self.emulator), ["token-server"] + arguments)
+    #expect(result.status == 2 && result.errors.contains(says), "\(result)")
+  }
+
+  @Test("token-server on another address than the loopback's is refused unless the network is allowed")
+  func tokenServerAddress() throws {
+    let program = try #require(Self.emulator)
+    let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try Data(KeyFixture.file()).write(to: file)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path())
+    let options = ["token-server", "--service-account", file.path(), "--seconds", "1", "--address"]
+    let closed = try Self.run(program, options + ["0.0.0.0"])
+    #expect(closed.status == 1 && closed.errors.contains("127.0.0.1 or ::1 only"))
+    // An address that no machine has: allowed, and not to be had.
+    let allowed = try Self.run(
+      program, options + ["192.0.2.1", "--allow-network", "--authorization", "Bearer trial"])
+    #expect(allowed.status == 1 && allowed.errors.contains("cannot listen on 192.0.2.1 port 0: "))
+  }
 }

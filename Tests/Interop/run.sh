@@ -12,6 +12,8 @@ step "Google's client library can refuse"
 "$python" "$here/google_client_judge.py" --self-test
 step "Google's client drives the emulator"
 "$python" "$here/emulator_by_google_client.py" "$bin/fleet-engine-emulator"
+step "Google's auth library verifies the tokens of token-server"
+"$python" "$here/token_server_by_google_auth.py" "$bin/fleet-engine-emulator"
 step "Google's client library reads what the daemon sends"
 "$here/daemon-by-google-client.sh" "$bin"
 step "Tokens of other people's libraries, and ours under theirs"

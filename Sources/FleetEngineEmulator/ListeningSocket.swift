@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// A listening TCP socket on the loopback interface, and nowhere else.
-struct LoopbackSocket: ~Copyable {
+/// A listening TCP socket, on the loopback interface unless more is asked for.
+struct ListeningSocket: ~Copyable {
   private let descriptor: Int32
   /// The port that was asked for, or the free one that was found.
   let port: UInt16
@@ -10,17 +10,20 @@ struct LoopbackSocket: ~Copyable {
   /// - Parameters:
   ///   - address: `127.0.0.1`, another address of 127.0.0.0/8, or `::1`.
   ///   - port: 0 takes any free one.
+  ///   - isPublic: whether an address that other machines reach will do.
   /// - Throws: `EmulatorError` when the address is not of this machine alone, or the port is taken.
-  init(address: String, port: UInt16) throws(EmulatorError) {
+  init(address: String, port: UInt16, isPublic: Bool = false) throws(EmulatorError) {
     var storage = sockaddr_storage()
     var (four, six) = (in_addr(), in6_addr())
     let size: Int
-    if unsafe inet_pton(AF_INET, address, &four) == 1, UInt32(bigEndian: four.s_addr) >> 24 == 127 {
+    if unsafe inet_pton(AF_INET, address, &four) == 1,
+      isPublic || UInt32(bigEndian: four.s_addr) >> 24 == 127
+    {
       size = MemoryLayout<sockaddr_in>.size
       let name = sockaddr_in(
         sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian, sin_addr: four, sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
       unsafe withUnsafeMutableBytes(of: &storage) { unsafe $0.storeBytes(of: name, as: sockaddr_in.self) }
-    } else if unsafe inet_pton(AF_INET6, address, &six) == 1, address == "::1" {
+    } else if unsafe inet_pton(AF_INET6, address, &six) == 1, isPublic || address == "::1" {
       size = MemoryLayout<sockaddr_in6>.size
       let name = sockaddr_in6(
         sin6_family: sa_family_t(AF_INET6), sin6_port: port.bigEndian, sin6_flowinfo: 0, sin6_addr: six,
@@ -29,7 +32,9 @@ struct LoopbackSocket: ~Copyable {
     } else {
       throw EmulatorError(
         .address,
-        "cannot listen on \(address): the emulator gives tokens to anyone, so it listens on 127.0.0.1 or ::1 only")
+        isPublic
+          ? "cannot listen on \(address): expected an IPv4 or IPv6 address of this machine"
+          : "cannot listen on \(address): the emulator gives tokens to anyone, so it listens on 127.0.0.1 or ::1 only")
     }
     let descriptor = socket(Int32(storage.ss_family), Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw Self.failure(address, port) }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+
+/// A Google service account with its private key, as the Google Cloud console exports it: a JSON file.
+package struct ServiceAccount {
+  /// Bytes; an exported file has about 2400.
+  private static let maximumSize = 65_536
+
+  package let email: String
+  package let key: SigningKey
+
+  /// Reads the file.
+  ///
+  /// - Throws: `EmulatorError` that names the file and what is wrong with it; also when others than its owner have access.
+  package init(file path: String) throws(EmulatorError) {
+    try self.init(try Self.content(of: path), file: path)
+  }
+
+  /// Reads what such a file holds.
+  ///
+  /// - Throws: `EmulatorError` that names the file and the key in it, and tells nothing that is secret.
+  package init(_ content: [UInt8], file path: String) throws(EmulatorError) {
+    let json: JSON
+    do throws(JSONError) {
+      json = try JSONParser.parse(content)
+    } catch {
+      throw EmulatorError(.account, "\(path): not JSON, at byte \(error.offset); \(Self.expectation)")
+    }
+    guard case .object = json else { throw EmulatorError(.account, "\(path): not a JSON object; \(Self.expectation)") }
+    func text(_ name: String) throws(EmulatorError) -> String {
+      guard let text = json[name]?.string, !text.isEmpty else {
+        throw EmulatorError(.account, "\(path): `\(name)` is missing or no text; \(Self.expectation)")
+      }
+      return text
+    }
+    let kind = try text("type")
+    guard kind == "service_account" else {
+      throw EmulatorError(.account, "\(path): `type` is not \"service_account\"; \(Self.expectation)")
+    }
+    email = try text("client_email")
+    guard email.contains("@"), !email.contains(where: \.isWhitespace) else {
+      throw EmulatorError(.account, "\(path): `client_email` is no e-mail address; \(Self.expectation)")
+    }
+    let (identifier, pem) = (try text("private_key_id"), try text("private_key"))
+    do throws(EmulatorError) {
+      key = try SigningKey(pem: pem, identifier: identifier)
+    } catch {
+      throw EmulatorError(.account, "\(path): `private_key`: \(error.message); \(Self.expectation)")
+    }
+  }
+
+  private static let expectation = "expected the JSON key of a service account as the Google Cloud console gives it"
+
+  private static func content(of path: String) throws(EmulatorError) -> [UInt8] {
+    // O_NONBLOCK: a FIFO must not hold it up.
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      throw EmulatorError(.account, "\(path): cannot be read: \(unsafe String(cString: strerror(errno)))")
+    }
+    defer { _ = close(descriptor) }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw EmulatorError(.account, "\(path): not a regular file; \(expectation)")
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      let mode = String(status.st_mode & 0o777, radix: 8)
+      throw EmulatorError(
+        .account,
+        "\(path): others than its owner have access (mode 0\(mode)), and who has this key is the service account; "
+          + "mend it with: chmod 600 \(path)")
+    }
+    var content: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while content.count <= maximumSize {
+      let count = unsafe read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else {
+        throw EmulatorError(.account, "\(path): cannot be read: \(unsafe String(cString: strerror(errno)))")
+      }
+      if count == 0 { return content }
+      content += buffer.prefix(count)
+    }
+    throw EmulatorError(.account, "\(path): longer than \(maximumSize) bytes; \(expectation)")
+  }
+}

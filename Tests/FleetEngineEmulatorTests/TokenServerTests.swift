@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import FleetEngineEmulator
+
+@Suite struct TokenServerTests {
+  private final class Bench {
+    let server: TokenServer
+    let account: ServiceAccount
+    var lines: [String] { output.lines }
+    private let output = Output()
+
+    private final class Output { var lines: [String] = [] }
+
+    init(_ configure: (inout TokenServer.Options) -> Void = { _ in }) throws {
+      var options = TokenServer.Options()
+      configure(&options)
+      account = try ServiceAccount(KeyFixture.file(), file: "key.json")
+      server = TokenServer(account: account, options: options, log: { [output] in output.lines.append($0) })
+    }
+
+    static let now = ServerTime(wall: 1_795_251_600_000, steady: 5_000_000)
+
+    func ask(_ path: String, method: String = "GET", authorization: String? = nil) -> Reply {
+      server.handle(
+        Request(method, path, headers: authorization.map { [("Authorization", $0)] } ?? []), at: Bench.now)
+    }
+
+    /// The claims of the token at this key of the answer, whose signature holds.
+    func claims(_ reply: Reply, _ key: String) throws -> JSON {
+      let text = try #require(try JSONParser.parse(Array(reply.text.utf8))[key]?.string)
+      let parts = text.split(separator: ".").map(String.init)
+      try #require(parts.count == 3)
+      let signature = try #require(Base64.decode(parts[2], alphabet: .url))
+      #expect(account.key.isSignature(signature, of: Array("\(parts[0]).\(parts[1])".utf8)))
+      let header = try JSONParser.parse(try #require(Base64.decode(parts[0], alphabet: .url)))
+      #expect(header == ["alg": "RS256", "typ": "JWT", "kid": "0123abcd"])
+      return try JSONParser.parse(try #require(Base64.decode(parts[1], alphabet: .url)))
+    }
+  }
+
+  @Test(
+    "each path of Google's samples gives a token of this service account with the claim of its own, for an hour",
+    arguments: [
+      ("delivery_driver", "token", "deliveryvehicleid"), ("driver", "jwt", "vehicleid"),
+      ("delivery_consumer", "token", "trackingid"), ("consumer", "jwt", "tripid"),
+    ])
+  func paths(kind: String, key: String, claim: String) throws {
+    let bench = try Bench()
+    let reply = bench.ask("/token/\(kind)/truck%2017")
+    #expect(reply.status == 200)
+    #expect(reply.header("Cache-Control") == "no-store")
+    #expect(
+      try bench.claims(reply, key) == [
+        "iss": .string(KeyFixture.email), "sub": .string(KeyFixture.email),
+        "aud": "https://fleetengine.googleapis.com/", "iat": 1_795_251_600, "exp": 1_795_255_200,
+        "authorization": .object([.init(claim, "truck 17")]),
+      ])
+    let answer = try JSONParser.parse(Array(reply.text.utf8))
+    let end = answer[kind.hasPrefix("delivery") ? "expiration_timestamp_ms" : "expirationTimestamp"]
+    #expect(end == 1_795_255_200_000)
+    #expect(bench.server.tokens == 1)
+    #expect(bench.lines.count == 1 && bench.lines[0].contains("truck 17  token given (\(kind))"))
+  }
+
+  @Test("no line tells a token")
+  func secrecy() throws {
+    let bench = try Bench()
+    let token = try #require(
+      try JSONParser.parse(Array(bench.ask("/token/driver/a").text.utf8))["jwt"]?.string)
+    _ = bench.ask("/token/\(token)/x")
+    _ = bench.ask("/\(token)")
+    for part in token.split(separator: ".") { #expect(!bench.lines.joined().contains(part)) }
+  }
+
+  @Test("vehicles out of scope get none: names, and beginnings with a star")
+  func scope() throws {
+    let bench = try Bench { $0.vehicles = ["truck-*", "van-1"] }
+    for (id, status) in [("truck-17", 200), ("van-1", 200), ("van-12", 403), ("truck", 403), ("*", 400)] {
+      #expect(bench.ask("/token/delivery_driver/\(id)").status == status, "\(id)")
+      #expect(bench.ask("/token/driver/\(id)").status == status, "\(id)")
+    }
+  }
+
+  @Test("without the Authorization that is wanted nobody gets one")
+  func authorization() throws {
+    let bench = try Bench { $0.authorization = "Bearer trial" }
+    for wrong in [nil, "", "Bearer", "Bearer triaL", "Bearer trial "] {
+      #expect(bench.ask("/token/driver/a", authorization: wrong).status == 401)
+    }
+    #expect(bench.ask("/token/driver/a", authorization: "Bearer trial").status == 200)
+    #expect(bench.server.tokens == 1)
+  }
+
+  @Test("a token for the whole fleet is given only when that was asked for")
+  func readers() throws {
+    #expect(try Bench().ask("/token/fleet_reader/truck-17").status == 403)
+    let bench = try Bench { $0.servesReaders = true }
+    let claims = try bench.claims(bench.ask("/token/fleet_reader/truck-17"), "token")
+    #expect(claims["authorization"] == ["deliveryvehicleid": "*", "taskids": ["*"]])
+  }
+
+  @Test(
+    "what is no request for a token is refused",
+    arguments: [
+      ("/", 404), ("/token", 404), ("/token/driver", 404), ("/token/driver/a/b", 404), ("/token/nobody/a", 404),
+      ("/v1/providers/p/deliveryVehicles/a", 404), ("/token/driver/", 400), ("/token/driver/a%2Fb", 400),
+      ("/token/driver/%zz", 400), ("/token/consumer/*", 400),
+    ])
+  func refused(path: String, status: Int) throws {
+    let bench = try Bench()
+    #expect(bench.ask(path).status == status)
+    #expect(bench.server.tokens == 0)
+    #expect(bench.ask("/token/driver/a", method: "DELETE").status == 405)
+  }
+}
