@@ -173,7 +173,7 @@ package struct Settings: Equatable, Sendable {
     package var creationKey: String?
     package var deadline: Duration
     /// Whether a restart goes on with the token in hand.
-    package var isCached: Bool
+    package var isCached = true
   }
 
   /// Where positions go.
