@@ -121,6 +121,14 @@ journal | grep -q 'vehicle.vehicle_id' || fail "the mistake is not named in the 
 settings truck-17
 inside systemctl reload fleet-locationd || fail "reload of mended settings"
 
+step "restart: the token in hand serves on, where nobody else can read it"
+inside systemctl restart fleet-locationd
+until_true 10 status_says Online || fail "STATUS after a restart: $(property StatusText)"
+journal FLEET_EVENT=tokenRestored | grep -q . || fail "the restart has asked for another token"
+! journal FLEET_EVENT=tokenNotKept | grep -q . || fail "$(journal FLEET_EVENT=tokenNotKept | tail -n 1)"
+[ "$(inside stat -c '%a %U' /run/fleet-locationd/token)" = "600 fleet-locationd" ] ||
+  fail "the token: $(inside stat -c '%a %U' /run/fleet-locationd/token)"
+
 step "watchdog: a loop that stands still is ended, and the daemon comes back"
 printf '[Service]\nWatchdogSec=3s\nTimeoutAbortSec=2s\nRestartSec=500ms\n' |
   write /etc/systemd/system/fleet-locationd.service.d/watchdog.conf
@@ -172,6 +180,7 @@ step "stop: what is due is sent, and the end is told"
 inside systemctl stop fleet-locationd
 [ "$(property ExecMainStatus)" = 0 ] || fail "exit status $(property ExecMainStatus)"
 journal | tail -n 3 | grep -q Stopped || fail "no last word"
+! inside test -e /run/fleet-locationd || fail "the token outlives a stop"
 
 step "boot after a power cut, without network and receiver: it runs and waits"
 write /etc/fleet-locationd/conf.d/receiver.toml <<'END'
