@@ -38,11 +38,15 @@ extension Scenario {
     }
     if Int.random(in: 0..<3, using: &random) == 0 {
       for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let second = Int.random(in: 1..<duration, using: &random)
+        let effects = Int.random(in: 0...12, using: &random)
+        let seconds = Int.random(in: 6...90, using: &random)
+        // Every third time only the program dies.
         acts.append(
           (
-            Int.random(in: 1..<duration, using: &random),
-            .powerCut(
-              afterEffects: Int.random(in: 0...12, using: &random), seconds: Int.random(in: 6...90, using: &random))
+            second,
+            seconds % 3 == 0
+              ? .kill(afterEffects: effects, seconds: seconds) : .powerCut(afterEffects: effects, seconds: seconds)
           ))
       }
     }

@@ -57,6 +57,9 @@ struct Shrinker {
         if seconds > 6 {
           add { $0.acts[index].act = .powerCut(afterEffects: effects, seconds: max(seconds / 2, 6)) }
         }
+      case .kill(let effects, let seconds):
+        if effects > 0 { add { $0.acts[index].act = .kill(afterEffects: effects / 2, seconds: seconds) } }
+        if seconds > 6 { add { $0.acts[index].act = .kill(afterEffects: effects, seconds: max(seconds / 2, 6)) } }
       case .suspend(let seconds) where seconds > 1: add { $0.acts[index].act = .suspend(seconds / 2) }
       default: break
       }
