@@ -17,7 +17,8 @@ enum TokenFixture {
 
   static let settings = Settings.Token(
     provider: .http(.init(url: "https://tokens.example.com/{vehicle_id}", method: .get, headers: [])),
-    tokenKey: "token", expirationKey: "end", expirationFormat: .epochSeconds, deadline: .seconds(15))
+    tokenKey: "token", expirationKey: "end", expirationFormat: .epochSeconds, deadline: .seconds(15),
+    isCached: false)
 
   static func context() throws -> AuthorizationContext {
     try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-17"))
