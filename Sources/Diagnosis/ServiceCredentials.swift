@@ -7,15 +7,23 @@ package import SystemCalls
 
 /// The service's credentials, for a program that stands in for it.
 package enum ServiceCredentials {
-  /// Where systemd puts what the unit's LoadCredential= names, while the service runs.
-  private static let directory = "/run/credentials/fleet-locationd.service"
   private static let variable = "CREDENTIALS_DIRECTORY"
 
   /// Takes those of the running service for this process and the programs that it runs, unless it has its own. Whether
   /// this user may read them shows when they are read.
-  package static func adopt() {
+  ///
+  /// - Parameter settings: path of the main file, by whose name the daemons of one box are told apart.
+  package static func adopt(for settings: String) {
+    let directory = "/run/credentials/\(unit(for: settings))"
     guard getenv(variable) == nil, access(directory, F_OK) == 0 else { return }
     setenv(variable, directory, 1)
+  }
+
+  /// The unit that reads these settings: `fleet-locationd@NAME.service` those in `NAME.toml`.
+  static func unit(for settings: String) -> String {
+    let file = settings.split(separator: "/").last ?? ""
+    let name = file.hasSuffix(".toml") ? file.dropLast(5) : ""
+    return ["", "fleet-locationd"].contains(name) ? "fleet-locationd.service" : "fleet-locationd@\(name).service"
   }
 
   /// Whether a credential or secret file is missing here, or closed to this user, and the service might have it all the same.

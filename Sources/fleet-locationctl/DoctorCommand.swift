@@ -45,7 +45,8 @@ enum DoctorCommand: Command {
     signal(SIGPIPE, SIG_IGN)
     // Of a program that gives tokens.
     EventLoop.blockChildSignal()
-    ServiceCredentials.adopt()
+    let path = options.value("config") ?? standardSettings
+    ServiceCredentials.adopt(for: path)
     let surroundings: Doctor.Surroundings
     do {
       surroundings = Doctor.Surroundings(
@@ -55,7 +56,7 @@ enum DoctorCommand: Command {
     }
     // Nobody may read any more; what is left to look at is looked at for the exit status.
     var doctor = Doctor { text in _ = try? StandardOutput.write(text) }
-    let settings = SettingsCheck(path: options.value("config") ?? standardSettings, environment: .system)
+    let settings = SettingsCheck(path: path, environment: .system)
     doctor.run(settings)
     if let settings = settings.settings {
       let checks =

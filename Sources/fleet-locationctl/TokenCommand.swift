@@ -55,8 +55,8 @@ enum TokenCommand: Command {
     }
     signal(SIGPIPE, SIG_IGN)
     EventLoop.blockChildSignal()
-    ServiceCredentials.adopt()
     let path = options.value("config") ?? DoctorCommand.standardSettings
+    ServiceCredentials.adopt(for: path)
     let settings = try settings(path)
     let scope = named.first.flatMap { name in options.value(name.option).map(name.scope) }
     guard

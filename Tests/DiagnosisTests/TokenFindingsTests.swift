@@ -43,4 +43,11 @@ import Testing
       + TransportFailure.Kind.allCases.map { .transport($0) }
     for reason in reasons { #expect(!TokenFailure(reason, "").advice.isEmpty) }
   }
+
+  @Test("the credentials of the daemon that reads these settings are used, of several in one box too")
+  func unit() {
+    #expect(ServiceCredentials.unit(for: "/etc/fleet-locationd/fleet-locationd.toml") == "fleet-locationd.service")
+    #expect(ServiceCredentials.unit(for: "/etc/fleet-locationd/van-2.toml") == "fleet-locationd@van-2.service")
+    #expect(ServiceCredentials.unit(for: "") == "fleet-locationd.service")
+  }
 }
