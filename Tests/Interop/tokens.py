@@ -8,6 +8,8 @@ as Google's console gives it, is read by `fleet-locationctl token` and `doctor -
 import http.server
 import json
 import os
+import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -63,6 +65,7 @@ class Provider(http.server.BaseHTTPRequestHandler):
 
 class Trial:
     def __init__(self, binaries, directory, port):
+        self.binaries = binaries
         self.program = os.path.join(binaries, "fleet-locationctl")
         self.settings = os.path.join(directory, "settings.toml")
         credential = os.path.join(directory, "credential")
@@ -76,7 +79,7 @@ vehicle_id = "{VEHICLE}"
 [source]
 type = "gpsd"
 [token]
-url = "http://127.0.0.1:{port}/token/{{vehicle_id}}"
+url = "http://127.0.0.1:{port}/token/delivery_driver/{{vehicle_id}}"
 response = "lmfs"
 headers = {{ Authorization = {{ file = "{credential}" }} }}
 """)
@@ -154,6 +157,38 @@ def verify(binaries, directory):
         emulator.wait()
 
 
+def backend_of_the_guide(trial, account, directory):
+    """The backend in docs/token-provider.md does what the page says."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, "../../docs/token-provider.md")) as page:
+        blocks = re.findall(r"^```python\n(.*?)^```$", page.read(), re.S | re.M)
+    program = next(block for block in blocks if "class Backend" in block)
+    work = os.path.join(directory, "backend")
+    os.mkdir(work)
+    for name, value in [("service-account.json", account), ("boxes.json", {VEHICLE: CREDENTIAL})]:
+        with open(os.path.join(work, name), "w") as file:
+            json.dump(value, file)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert "8701" in program
+    backend = subprocess.Popen(
+        [sys.executable, "-c", program.replace("8701", str(port))], cwd=work, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(100):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        doctor = Trial(trial.binaries, work, port).run("doctor", "--token")
+        assert doctor.returncode == 0 and " 0 to look at, 0 failed" in doctor.stdout, doctor.stdout
+        assert "it refuses wrong credentials: HTTP 401" in doctor.stdout, doctor.stdout
+    finally:
+        backend.terminate()
+        backend.wait()
+    print("the backend of docs/token-provider.md is as it should be")
+
+
 def main(binaries):
     account = service_account()
     now = int(time.time())
@@ -200,6 +235,7 @@ def main(binaries):
             "more than an hour", "it lives for 3601 s", sign({"exp": now + 3601}), now + 3601)
         trial.refuses("no iat", "there is no time of issue", sign(without=["iat"]), now + 3600)
         server.shutdown()
+        backend_of_the_guide(trial, account, directory)
 
 
 if __name__ == "__main__":

@@ -87,6 +87,14 @@ until_true 10 status_says Online || fail "STATUS: $(property StatusText)"
 inside grep -q '"truck-17"\|truck-17' /run/record.jsonl || fail "the emulator has seen no update of truck-17"
 echo "   $(property StatusText)"
 
+step "token: asked for with the credential of the running service, by root and by nobody else"
+inside fleet-locationctl token >"$work/token" || fail "fleet-locationctl token: $(cat "$work/token")"
+grep -q '"truck-17"' "$work/token" || fail "the token is not for truck-17: $(cat "$work/token")"
+! grep -q 's3cret\|eyJ' "$work/token" || fail "a secret is shown"
+inside fleet-locationctl doctor --token >"$work/token" || fail "doctor --token: $(cat "$work/token")"
+! inside setpriv --reuid=65534 --clear-groups fleet-locationctl token >"$work/token" 2>&1 || fail "a token for anybody"
+grep -q 'permission denied' "$work/token" || fail "what nobody is told: $(cat "$work/token")"
+
 step "limits: head-room under each"
 pid=$(property MainPID)
 memory=$(inside awk '/^VmHWM/ { print $2 * 1024 }' "/proc/$pid/status") tasks=$(inside awk '/^Threads/ { print $2 }' "/proc/$pid/status")
