@@ -117,7 +117,7 @@ import Testing
     #expect(bad.output.text.contains("  fail  the proxy 127.0.0.1:\(proxy): Connection refused"))
   }
 
-  @Test("a certificate that nobody stands for, a web page in place of Fleet Engine, and a name that nobody knows fail")
+  @Test("a certificate that nobody stands for and a web page in place of Fleet Engine fail")
   func others() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -139,5 +139,24 @@ import Testing
     try wait(for: "its end", within: .seconds(20), reading: page.sources + [portal]) { page.hasEnded }
     #expect(page.output.text.contains("  fail  what answers is not Fleet Engine: HTTP 200 with a web page"))
     #expect(page.exitCode == 1)
+  }
+
+  @Test("without a network the name is what fails, and nothing after it is tried", .enabled(if: ChildProcess.canMount))
+  func noNetwork() throws {
+    let bench = try TestBench(emulator: nil)
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    bench.settings["fleet_engine.endpoint"] = nil
+    bench.settings["reporting.interval"] = nil
+    let process = try ChildProcess(
+      "/usr/bin/unshare",
+      [
+        "--net", "\(ChildProcess.products)/fleet-locationctl", "doctor", "--config", try bench.writeSettings(),
+      ])
+    #expect(try process.finish(within: .seconds(40)) == 1)
+    let lines = process.output.lines
+    let title = try #require(lines.firstIndex(of: "Fleet Engine: https://fleetengine.googleapis.com"))
+    #expect(lines[title + 1].hasPrefix("  fail  fleetengine.googleapis.com"))
+    #expect(lines[title + 2].contains("Check the name servers"))
+    #expect(lines.count == title + 4)
   }
 }

@@ -104,6 +104,31 @@ import Testing
     #expect(!wrong.output.text.contains("4711"))
   }
 
+  @Test("a provider that asks for the box's certificate passes, and is asked by a stranger without one")
+  func clientCertificate() throws {
+    let bench = try TestBench()
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let (certificate, key) = (bench.directory("box.pem"), bench.directory("box.key"))
+    let openssl = try ChildProcess(
+      "/usr/bin/openssl",
+      [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2", "-subj",
+        "/CN=box", "-keyout", key, "-out", certificate,
+      ])
+    #expect(try openssl.finish() == 0)
+    let front = try TLSFront(
+      .good, before: try #require(bench.emulator).port,
+      options: "--verify-client --verify-client-cacert=\(certificate)")
+    bench.settings["token.url"] = "\"https://localhost:\(front.port)/token/delivery_driver/{vehicle_id}\""
+    bench.settings["token.ca_file"] = "\"\(front.authority)\""
+    bench.settings["token.client_certificate"] = "\"\(certificate)\""
+    bench.settings["token.client_key"] = "\"\(key)\""
+    let doctor = try run(["doctor", "--token"], bench)
+    #expect(doctor.output.lines.contains("  pass  it takes no connection without the box's certificate"))
+    #expect(doctor.exitCode == 0)
+    #expect(try run(["token"], bench).exitCode == 0)
+  }
+
   @Test("a program that gives tokens is run, its exit code and its remarks told")
   func program() throws {
     let bench = try bench()
