@@ -2,6 +2,7 @@
 import Authorization
 import HTTPMessages
 import Testing
+import Timekeeping
 
 @Suite struct TokenEndpointTests {
   private let format = TokenResponseFormat(tokenKey: "token", expirationKey: nil, expiration: .jwt)
@@ -36,5 +37,47 @@ import Testing
     #expect(failure?.reason.name == "missingAuthorizationContext")
     #expect(AuthorizationContext(providerID: "", vehicleID: "v") == nil)
     #expect(AuthorizationContext(providerID: "p", vehicleID: "") == nil)
+  }
+
+  @Test("a stranger asks with something else in place of each secret, in the same scheme, and with all else alike")
+  func wrongCredentials() throws {
+    let endpoint = TokenEndpoint(
+      urlTemplate: "https://t.test/",
+      headers: [
+        .init("Authorization", .secret(prefix: "", Secret("Bearer box-4711"))), .init("X-Fleet", .plain("north")),
+        .init("X-Key", .secret(prefix: "", Secret("k-4711"))),
+      ], format: format)
+    guard case .http(let changed)? = TokenProvider.http(endpoint).withWrongCredentials else {
+      Issue.record("no stranger")
+      return
+    }
+    #expect(
+      changed.headers == [
+        .init("Authorization", .secret(prefix: "Bearer ", Secret("wrong-on-purpose"))),
+        .init("X-Fleet", .plain("north")), .init("X-Key", .secret(prefix: "", Secret("wrong-on-purpose"))),
+      ])
+    #expect(changed.urlTemplate == endpoint.urlTemplate)
+    let open = TokenEndpoint(
+      urlTemplate: "https://t.test/", headers: [.init("X-Fleet", .plain("north"))], format: format)
+    #expect(TokenProvider.http(open).withWrongCredentials == nil)
+    #expect(TokenProvider.file(TokenFile(path: "/t", format: format)).withWrongCredentials == nil)
+  }
+
+  @Test(
+    "the end that stands beside the token is told whatever the token says, and none where there is none",
+    arguments: [
+      (
+        #""end":1796086800"#, TokenResponseFormat.Expiration.epochSeconds,
+        Timestamp?.some(Timestamp(seconds: 1_796_086_800))
+      ),
+      (#""end":600"#, .relativeSeconds, Fixture.wall + .seconds(600)),
+      (#""end":"2026-12-01T01:00:00Z""#, .rfc3339, Timestamp(seconds: 1_796_086_800)),
+      (#""end":"soon""#, .rfc3339, nil), (#""other":1"#, .epochSeconds, nil), (#""end":1796086800"#, .jwt, nil),
+    ])
+  func told(_ member: String, _ expiration: TokenResponseFormat.Expiration, _ expected: Timestamp?) throws {
+    let format = TokenResponseFormat(tokenKey: "token", expirationKey: "end", expiration: expiration)
+    let provider = TokenProvider.http(TokenEndpoint(urlTemplate: "https://t.test/", format: format))
+    let response = Fixture.response(#"{"token":"not-even-a-token",\#(member)}"#, headers: [("Date", Fixture.date)])
+    #expect(provider.toldExpiration(in: .http(.response(response)), at: Fixture.moment(1)) == expected)
   }
 }

@@ -59,4 +59,14 @@ import Testing
     #expect("LKW 1/ä?#%".percentEncoded == "LKW%201%2F%C3%A4%3F%23%25")
     #expect("".percentEncoded == "")
   }
+
+  @Test("a value is shown on one line, its keys in order, and nothing in it moves a cursor or turns the text around")
+  func text() throws {
+    let source = #"{"b":[1,-2.5,null,true],"a":"x\"y\\","c":{"é":"\u001b[2J\u202e\u2028\n"}}"#
+    let value = try JSONValue(parsing: [UInt8](source.utf8))
+    #expect(
+      value.text == #"{"a": "x\"y\\", "b": [1, -2.5, null, true], "c": {"é": "\u001b[2J\u202e\u2028\u000a"}}"#)
+    #expect(try JSONValue(parsing: [UInt8](value.text.utf8)) == value)
+    #expect(JSONValue.string("\u{E0001}").text == #""\udb40\udc01""#)
+  }
 }
