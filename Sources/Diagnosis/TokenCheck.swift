@@ -54,15 +54,19 @@ struct TokenCheck: Check {
   }
 
   /// Why it could not be asked.
+  ///
+  /// - Parameter isRequired: whether nothing was looked at when it could not; else it may work for the service all the same.
   static func finding(
-    _ error: any Error, _ settings: Settings, _ surroundings: Doctor.Surroundings, command: String
+    _ error: any Error, _ settings: Settings, _ surroundings: Doctor.Surroundings, command: String,
+    isRequired: Bool = false
   ) -> Finding {
     switch error {
     case let error as DaemonError where ServiceCredentials.isOutOfReach(error, settings):
       let advice = ServiceCredentials.advice(
         settings, command: command, user: surroundings.serviceUser?.name ?? "fleet-locationd",
         current: surroundings.currentUser)
-      return .warn("it is not asked for: \(error.message)", advice)
+      let sentence = "it is not asked for: \(error.message)"
+      return isRequired ? .fail(sentence, advice) : .warn(sentence, advice)
     case let error as DaemonError: return .fail(error.message, "The service cannot start like this")
     case let error as TokenFailure: return .fail(error.message, error.advice)
     default: return .fail("\(error)", "Close other programs, and try again")

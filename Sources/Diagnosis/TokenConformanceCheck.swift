@@ -30,7 +30,9 @@ package struct TokenConformanceCheck: Check {
       }
       for finding in conformance.findings { report(finding) }
     } catch {
-      report(TokenCheck.finding(error, settings, surroundings, command: "fleet-locationctl doctor --token"))
+      report(
+        TokenCheck.finding(
+          error, settings, surroundings, command: "fleet-locationctl doctor --token", isRequired: true))
     }
   }
 }

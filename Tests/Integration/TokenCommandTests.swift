@@ -153,8 +153,13 @@ import Testing
     #expect(missing.exitCode == 78)
     #expect(missing.errors.text.contains("outside the service"))
     #expect(missing.errors.text.contains("-p LoadCredential=token-provider:/path/of/the/file"))
-    let doctor = try run(["doctor", "--token"], bench)
+    // Of all that the doctor looks at, it is one thing; of the token alone, it is all.
+    let doctor = try run(["doctor"], bench)
+    #expect(doctor.exitCode == 0)
     #expect(doctor.output.text.contains("  warn  it is not asked for: "))
+    let conformance = try run(["doctor", "--token"], bench)
+    #expect(conformance.exitCode == 1)
+    #expect(conformance.output.text.contains("  fail  it is not asked for: "))
     bench.settings["token.token_kye"] = "\"x\""
     #expect(try run(["token"], bench).exitCode == 78)
   }

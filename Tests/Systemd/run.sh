@@ -93,7 +93,7 @@ grep -q '"truck-17"' "$work/token" || fail "the token is not for truck-17: $(cat
 ! grep -q 's3cret\|eyJ' "$work/token" || fail "a secret is shown"
 inside fleet-locationctl doctor --token >"$work/token" || fail "doctor --token: $(cat "$work/token")"
 ! inside setpriv --reuid=65534 --clear-groups fleet-locationctl token >"$work/token" 2>&1 || fail "a token for anybody"
-grep -q 'permission denied' "$work/token" || fail "what nobody is told: $(cat "$work/token")"
+grep -qi 'permission denied' "$work/token" || fail "what nobody is told: $(cat "$work/token")"
 
 step "limits: head-room under each"
 pid=$(property MainPID)
