@@ -106,7 +106,8 @@ let package = Package(
       dependencies: [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting",
         "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "ControlSocket",
-        "BacklogStore", "TokenStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration", "Release",
+        "SystemCalls", "BacklogStore", "TokenStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration",
+        "Release",
       ], swiftSettings: strict),
     .executableTarget(
       name: "fleet-locationd",
@@ -174,6 +175,8 @@ let package = Package(
         "Timekeeping", "Positioning", "FleetEngine", "Reporting", "EventLoop", "Configuration",
         "BacklogStore", "LocationDaemon", "LoopTesting",
       ]),
+    tests(
+      "PauseFileTests", ["Timekeeping", "Reporting", "SystemCalls", "LocationDaemon"]),
     tests(
       "SerialSourceTests",
       ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting", "CPseudoTerminal"]),

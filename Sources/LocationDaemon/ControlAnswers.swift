@@ -17,19 +17,41 @@ enum ControlAnswers {
 
   private struct Done: Encodable {
     var done = true
+    /// What whoever asked should know.
+    var remark: String?
+  }
+
+  /// What became of an order.
+  enum Steered {
+    case done(remark: String?)
+    case refused(String)
   }
 
   /// - Parameters:
   ///   - report: makes the status, when it is asked for.
   ///   - reload: reads the settings again, and says what is wrong with them.
-  static func answer(_ question: [UInt8], report: () -> StatusReport, reload: () -> String?) -> [UInt8] {
+  ///   - steer: pauses or resumes.
+  static func answer(
+    _ question: [UInt8], report: () -> StatusReport, reload: () -> String?, steer: (VehicleAgent.Input) -> Steered
+  ) -> [UInt8] {
     guard let question = try? JSONDecoder().decode(Question.self, from: Data(question)) else {
       return encode(Refusal(error: "expected {\"command\": \"…\"}"))
     }
     switch question.command {
     case "status": return encode(report())
     case "reload": return reload().map { encode(Refusal(error: $0)) } ?? encode(Done())
-    default: return encode(Refusal(error: "unknown command; expected \"status\" or \"reload\""))
+    case "pause": return encode(steer(.pause(nil)))
+    case "resume": return encode(steer(.resume))
+    default:
+      return encode(
+        Refusal(error: "unknown command; expected \"status\", \"reload\", \"pause\" or \"resume\""))
+    }
+  }
+
+  private static func encode(_ steered: Steered) -> [UInt8] {
+    switch steered {
+    case .done(let remark): encode(Done(remark: remark))
+    case .refused(let why): encode(Refusal(error: why))
     }
   }
 

@@ -41,6 +41,9 @@ package final class LocationDaemon {
   private var control: ControlServer?
   private var signals: [EventSource<Void>] = []
   private var status: StatusLine
+  private let pauseFile = PauseFile.ofService
+  /// Why the pause, or its end, could not be kept.
+  private var pauseTrouble: String?
   private var hasWarnedOfSimulation = false
   private var isStopping = false
   private var isAskedToStop = false
@@ -105,6 +108,7 @@ package final class LocationDaemon {
       if loop.now.wall < Release.buildDate { write(.clockUnset()) }
       warn()
       watchSurroundings()
+      restorePause()
       keeper = try makeKeeper()
       // What an earlier run left is there before the first fix.
       keeper?.start()
@@ -181,6 +185,9 @@ package final class LocationDaemon {
     case .backlog(let change): keeper?.follow(change)
     case .forgetOthers(let time): keeper?.forgetOthers(before: time)
     case .event(let event): write(event)
+    case .keepPause(let note):
+      pauseTrouble = pauseFile.keep(note)
+      if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
     case .finished(let undelivered): finish(undelivered)
     }
   }
@@ -221,6 +228,22 @@ package final class LocationDaemon {
     } catch {
       write(.tokenNotKept(error.message))
     }
+  }
+
+  // MARK: - Pauses
+
+  /// Before the first position: what was asked for before a restart is still meant.
+  private func restorePause() {
+    let (note, trouble) = pauseFile.read()
+    if let note { feed(.pause(note)) }
+    if let trouble { write(.pauseNotKept(trouble)) }
+  }
+
+  /// - Returns: what the daemon has to say to it.
+  private func steer(_ input: VehicleAgent.Input) -> ControlAnswers.Steered {
+    guard !isStopping else { return .refused("the daemon is stopping") }
+    feed(input)
+    return .done(remark: pauseTrouble)
   }
 
   // MARK: - Network and clocks
@@ -312,7 +335,7 @@ package final class LocationDaemon {
           report: {
             let now = loop.now
             return agent.report(at: now.boot, wall: now.wall, storeBytes: keeper?.bytes)
-          }, reload: { reload() })
+          }, reload: { reload() }, steer: { steer($0) })
       }
     } catch {
       write(.settingsWarning(error.message))

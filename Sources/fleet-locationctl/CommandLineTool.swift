@@ -13,6 +13,8 @@ enum CommandLineTool {
       SimulateCommand.self,
       StatusCommand.self,
       ExplainCommand.self,
+      PauseCommand.self,
+      ResumeCommand.self,
       ReloadCommand.self,
       DoctorCommand.self,
       TokenCommand.self,

@@ -48,6 +48,8 @@ enum DaemonQuestion {
     }
 
     var isOnline: Bool
+    var isPaused: Bool
+    var pausedSince: String?
     var source: String?
     var sourceTrouble: String?
     /// Only of several.
@@ -91,16 +93,34 @@ enum DaemonQuestion {
   private struct Acknowledgement: Decodable {
     /// What went wrong.
     var error: String?
+    /// What to know although it is done.
+    var remark: String?
   }
 
   /// Has the daemon do something.
   ///
   /// - Returns: why it did not; nil when it is done.
   static func order(_ command: String, _ options: CommandLineOptions) throws(CommandError) -> String? {
+    try acknowledgement(of: command, options).error
+  }
+
+  /// Has the daemon pause or resume, and passes on what it says to that.
+  static func steer(_ command: String, _ options: CommandLineOptions) throws(CommandError) {
+    if let operand = options.operands.first {
+      throw CommandError(.usage, "\(command): unexpected \"\(operand)\"")
+    }
+    let answer = try acknowledgement(of: command, options)
+    if let error = answer.error { throw CommandError(.unavailable, error) }
+    if let remark = answer.remark { StandardError.write("\(CommandLineTool.name): \(remark)\n") }
+  }
+
+  private static func acknowledgement(
+    of command: String, _ options: CommandLineOptions
+  ) throws(CommandError) -> Acknowledgement {
     let path = path(options)
     guard let answer = try? JSONDecoder().decode(Acknowledgement.self, from: Data(try ask(command, at: path))) else {
       throw CommandError(.unavailable, "\(path): the daemon's answer cannot be read; is it of the same release?")
     }
-    return answer.error
+    return answer
   }
 }

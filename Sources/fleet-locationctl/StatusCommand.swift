@@ -10,7 +10,8 @@ enum StatusCommand: Command {
     Usage: fleet-locationctl status [--json] [--socket PATH]
     Asks the running daemon. --json prints its answer as one line of JSON, with every counter.
 
-    Exit status: 0 when the last update was accepted, 1 when it was not or none has been sent, 69 when no daemon
+    Exit status: 0 when the last update was accepted, 1 when it was not, none has been sent or the
+    driver is off duty, 69 when no daemon
     answers, 77 when this user may not ask.
 
     """
@@ -46,6 +47,9 @@ enum StatusCommand: Command {
   }
 
   private static func engine(_ status: DaemonQuestion.Status) -> String {
+    if status.isPaused {
+      return "paused\(status.pausedSince.map { " since \($0)" } ?? ""): no position leaves this machine until resume"
+    }
     guard let failure = status.failure else { return status.isOnline ? "online" : "not reached yet" }
     return
       "offline for \(time(failure.since)) (\(failure.category)): \(failure.message); next try in \(time(failure.retryIn))"

@@ -65,6 +65,50 @@ import Testing
     try bench.wait("the new vehicle") { bench.emulator?.accepted.contains { $0.path.contains("truck-18") } == true }
   }
 
+  @Test("paused, nothing leaves, not even after a SIGKILL and a restart; resumed, the first update goes at once")
+  func pause() throws {
+    let bench = try TestBench()
+    let state = bench.directory("state")
+    try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+    let environment = ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": state]
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    bench.settings["reporting.interval"] = "\"1s\""
+    var daemon = try bench.start(environment: environment)
+    try bench.wait("an update") { daemon.shows("Online") }
+    let paused = try ask(bench, "pause")
+    #expect(paused.exitCode == 0)
+    #expect(paused.errors.text.isEmpty)
+    let before = bench.emulator?.accepted.count
+    #expect(try ask(bench, "explain").output.text.contains("The driver is off duty since 20"))
+    let status = try ask(bench, "status")
+    #expect(status.exitCode == 1)
+    #expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.contains("paused since 20") })
+    daemon.process.signal(SIGKILL)
+    #expect(try bench.exitCode() == 128 + SIGKILL)
+    daemon = try bench.start(environment: environment)
+    try bench.wait("it is paused again") { daemon.shows("Paused since 20") }
+    try bench.wait("a fix") { daemon.logs("First fix") }
+    let end = ContinuousClock.now + .seconds(3)
+    try bench.wait("three seconds", within: .seconds(20)) { ContinuousClock.now >= end }
+    #expect(bench.emulator?.accepted.count == before)
+    #expect(daemon.logs("Still paused since"))
+    #expect(try ask(bench, "resume").exitCode == 0)
+    try bench.wait("an update", within: .seconds(5)) { bench.emulator?.accepted.count ?? 0 > before ?? 0 }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: state).contains("paused") == false)
+  }
+
+  @Test("a pause without a directory to keep it in says that it will not survive")
+  func pauseInMemory() throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("it is ready") { daemon.notifications.states.contains("READY") }
+    let paused = try ask(bench, "pause")
+    #expect(paused.exitCode == 0)
+    #expect(paused.errors.text.contains("will not survive a restart"))
+    #expect(try ask(bench, "resume").errors.text.isEmpty)
+  }
+
   @Test("without a daemon the tool says so, and how to look for it")
   func absent() throws {
     let bench = try TestBench(emulator: nil)

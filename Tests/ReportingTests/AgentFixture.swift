@@ -103,6 +103,7 @@ extension [VehicleAgent.Effect] {
       case .keepToken: "keep token"
       case .forgetToken: "forget token"
       case .dropConnections: "drop connections"
+      case .keepPause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
       case .event: nil
       case .finished(let undelivered): "finished \(undelivered)"
       }

@@ -64,6 +64,14 @@ extension Scenario {
     case 5: settings = [.distance(100), .heading(30), .batch(3)]
     default: break
     }
+    // The driver of every fifth has a rest, and some forget to end it.
+    if seed % 5 == 2 {
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let from = Int.random(in: 1..<duration, using: &random)
+        acts.append((from, .pause))
+        acts.append((from + Int.random(in: 1...200, using: &random), .resume))
+      }
+    }
     // Every fourth machine can tell whether it has a network, and sleeps now and then.
     if seed % 4 == 1 { addConnectivity(using: &random) }
   }

@@ -14,6 +14,9 @@ struct Scenario {
     case reload(vehicle: String)
     case stop(within: Int)
     case sourceEnded
+    /// The driver goes off duty.
+    case pause
+    case resume
     /// The wall clock jumps by so many seconds.
     case clockStep(Int64)
     /// After so many more effects the machine has no power for so many seconds.

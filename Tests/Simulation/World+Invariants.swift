@@ -17,6 +17,25 @@ extension World {
     checkRepeats()
     checkDrain()
     checkReturn()
+    checkPauses()
+  }
+
+  /// No position of a pause leaves, not even afterwards.
+  private func checkPauses() {
+    let open = pausedAt.map { [$0...max(now, $0)] } ?? []
+    let times = (offDuty + open).map {
+      Scenario.boot + .nanoseconds($0.lowerBound.nanoseconds)...Scenario.boot + .nanoseconds($0.upperBound.nanoseconds)
+    }
+    for applied in server.applied {
+      for position in applied.past + [applied.live] {
+        // A receiver tells a position some 100 ms after its time.
+        guard let told = receiver.told[position.time.milliseconds]?.first, !told.isFaulty else { continue }
+        let arrived = Scenario.boot + .milliseconds(told.second * 1000 + 100)
+        if times.contains(where: { $0.lowerBound < arrived && arrived < $0.upperBound }) {
+          violate("the position of \(position.time.rfc3339) is from a pause, and has left")
+        }
+      }
+    }
   }
 
   /// Every position is one that the receiver told, and the live one never goes back in time, but for a stamp that was
@@ -69,10 +88,17 @@ extension World {
     }
   }
 
-  /// Whether the machine slept in between, or knew that it had no network.
+  /// Whether the machine slept in between, or knew that it had no network, or the driver was off duty.
   private func hasPaused(from start: Double, to end: Double) -> Bool {
-    let open = absentSince.map { [$0...max(now, $0)] } ?? []
-    return (pauses + open).contains { start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end }
+    let open = [absentSince, pausedAt].compactMap { $0.map { $0...max(now, $0) } }
+    return (pauses + offDuty + open).contains {
+      start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end
+    }
+  }
+
+  private func isOffDuty(from start: Double, to end: Double) -> Bool {
+    let open = pausedAt.map { [$0...max(now, $0)] } ?? []
+    return (offDuty + open).contains { start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end }
   }
 
   /// Between two positions that are kept or have arrived there is never more time than the policy allows.
@@ -96,6 +122,7 @@ extension World {
     for stamp in stamps.sorted() + [end] {
       defer { before = stamp }
       guard stamp - before > 13, before < end else { continue }
+      guard !isOffDuty(from: Double(before), to: Double(stamp)) else { continue }
       let seconds = receiver.track.enumerated().dropFirst(before - 1).prefix(stamp - before + 1)
       let isSlow = receiver.track.dropFirst(max(before - 15, 0)).prefix(stamp - before + 17).contains { $0.speed < 2 }
       let holes = seconds.count { !$0.element.hasFix }
@@ -171,7 +198,7 @@ extension World {
       let isUndisturbed = !scenario.acts.contains {
         Double($0.second + $0.act.lasts) > from - 60 && Double($0.second) < limit
       }
-      guard isCalm, isUndisturbed, limit + 2 < second else { continue }
+      guard isCalm, isUndisturbed, limit + 2 < second, !isOffDuty(from: from - 60, to: limit) else { continue }
       if !server.applied.contains(where: { $0.at >= from && $0.at <= limit }) {
         violate("nothing arrived within \(limit - from) s of the network's return at \(from) s")
       }

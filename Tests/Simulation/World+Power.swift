@@ -51,6 +51,7 @@ extension World {
     configuration.tokenKey = KeptToken.Key(subject: vehicle, boot: boot)
     agent = VehicleAgent(configuration, seed: scenario.seed &+ life &* 1_000_003)
     copy = [:]
+    if let pauseNote { tell(.pause(pauseNote)) }
     tell(.source(.reading("/dev/gps0")))
     // A machine that can tell of its network does so at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }

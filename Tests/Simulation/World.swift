@@ -109,6 +109,11 @@ final class World {
   /// How many addresses the machine has had.
   var addresses: UInt8 = 0
   var asleepUntil: BootInstant?
+  /// What is on disk of a pause, and since when it is in force.
+  var pauseNote: PauseNote?
+  var pausedAt: BootInstant?
+  /// Pauses that have ended.
+  var offDuty: [ClosedRange<BootInstant>] = []
   var absentSince: BootInstant?
 
   init(_ scenario: Scenario) throws {
@@ -229,6 +234,8 @@ final class World {
     case .powerCut(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: true)
     case .kill(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: false)
     case .reload(let other): reload(other)
+    case .pause: tell(.pause(nil))
+    case .resume: tell(.resume)
     }
   }
 
@@ -314,6 +321,7 @@ final class World {
       case .fetchToken: violate("a token provider that is not there")
       case .dropConnections: drops.append(now)
       case .event(let event): events.append((now, event))
+      case .keepPause(let note): keepPause(note)
       case .forgetOthers(let time): store.forget(before: time, but: vehicle)
       case .backlog(let change):
         hasBacklogChanged = true
@@ -341,6 +349,7 @@ final class World {
     store.note(at: now) { queue.schedule(.storeCommits, at: $0) }
     switch change {
     case .added(let record):
+      if let pausedAt, pausedAt < now { violate("a position is recorded during a pause") }
       recorded[StoreModel.Key(vehicle: vehicle, id: record.id)] = now
       if copy.updateValue(record, forKey: record.id) != nil { violate("a record was added twice") }
     case .removed(let ids, let reason):
@@ -358,6 +367,7 @@ final class World {
 
   func sendUpdate(_ id: UInt64, _ request: HTTPRequest) {
     if update != nil { violate("two updates in flight") }
+    if pausedAt != nil { violate("an update during a pause") }
     if let last = attempts.last, last.life == life, now - last.at < .seconds(1) {
       violate("two attempts within a second")
     }
@@ -412,6 +422,7 @@ final class World {
 
   func fetchToken(_ id: UInt64, _ request: HTTPRequest) {
     if fetch != nil { violate("two token fetches at once") }
+    if pausedAt != nil { violate("a token fetch during a pause") }
     if let last = fetches.last, last >= startedAt, now - last < .seconds(1) {
       violate("two token fetches within a second")
     }

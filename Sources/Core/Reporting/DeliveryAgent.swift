@@ -245,6 +245,11 @@ package struct DeliveryAgent: Sendable {
 
   // MARK: - Being told
 
+  /// A pause begins: what comes after it is no part of the outage before.
+  package mutating func forgetOutage() {
+    failingSince = nil
+  }
+
   /// The network came up, or the machine woke: what waits for a network waits no longer. At most once in 30 s, and never
   /// against the wish of a server that was reached.
   package mutating func networkUp(at now: BootInstant) {

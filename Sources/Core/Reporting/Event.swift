@@ -54,6 +54,7 @@ extension Event {
     case backlogRestored, backlogInMemory, backlogOnDisk, storeSetAside
     case clockUnset, clockStepped, clockWrong, clockRight
     case networkLost, networkBack, networkUnwatched, resumed
+    case paused, pauseEnded, pauseNotKept
 
     /// 128 bits in hexadecimal that never change: `journalctl MESSAGE_ID=…` finds the event in every release.
     package var messageID: String { row.id }
@@ -218,6 +219,18 @@ extension Event {
         (
           "cde95dc5f44948e5a960ba1375cf73b4", .notice,
           "The machine was suspended and is awake again. Old connections are dropped and an update is tried at once."
+        )
+      case .paused:
+        (
+          "b493003d44914333831c7db86d645c41", .notice,
+          "The driver is off duty: no position leaves the machine and none is kept until fleet-locationctl resume, also across a restart. What waited before goes on afterwards."
+        )
+      case .pauseEnded:
+        ("7044313741b94d9dacd8a7688a66bb36", .notice, "The driver is on duty again: the next fix is sent at once.")
+      case .pauseNotKept:
+        (
+          "920a74709c6a4d21a69acc3ea32b45e0", .warning,
+          "The pause, or its end, is in force but could not be put on disk: a restart would not know of it. The unit must have a StateDirectory, with room on the disk; then pause or resume once more."
         )
       case .clockWrong:
         (

@@ -53,6 +53,10 @@ package struct StatusReport: Equatable, Sendable, Encodable {
   /// The same line as in `systemctl status`.
   package var summary: String
   package var isOnline: Bool
+  /// The driver is off duty.
+  package var isPaused: Bool
+  /// When the pause began, RFC 3339; nil when there is none, or nobody knew the time then.
+  package var pausedSince: String?
   /// What is being read; nil when there is none.
   package var source: String?
   /// Why there is none.
@@ -84,17 +88,18 @@ extension VehicleAgent {
   ///   - storeBytes: size of the store's files; nil where there are none.
   package func report(at now: BootInstant, wall: Timestamp? = nil, storeBytes: Int64? = nil) -> StatusReport {
     var report = StatusReport(
-      summary: status(at: now, wall: wall), isOnline: isOnline && !network.isAbsent, backlog: backlogReport(storeBytes),
+      summary: status(at: now, wall: wall), isOnline: isOnline && !network.isAbsent,
+      isPaused: isPaused, pausedSince: pause?.since?.canonicalJSON, backlog: backlogReport(storeBytes),
       explanation: explanation(at: now), counters: statistics.counters)
     switch source {
     case .reading(let name): report.source = name
     case .lost(let why): report.sourceTrouble = why
     }
     report.sources = sourceReports
-    if let lastFix, policy.newest != nil {
+    if let lastFix {
       report.fix = StatusReport.Fix(
         mode: lastFix.mode.rawValue, quality: lastFix.quality.rawValue, satellites: lastFix.satellites,
-        horizontalAccuracy: lastFix.horizontalAccuracy, age: (now - policy.newestAt).wholeSeconds,
+        horizontalAccuracy: lastFix.horizontalAccuracy, age: (now - lastFixAt).wholeSeconds,
         isParked: policy.isParked)
     }
     report.lastUpdate = delivery.lastAcceptedAt.map { (now - $0).wholeSeconds }

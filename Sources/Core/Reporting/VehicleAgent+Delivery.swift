@@ -17,9 +17,9 @@ extension VehicleAgent {
       return isWaiting ? min(until, delivery.earliestLast) : until
     case .draining(let until): deadlines.append(until)
     case .running:
-      if policy.newest != nil, !isFixLost { deadlines.append(policy.newestAt + VehicleAgent.fixLostAfter) }
+      if lastFix != nil, !isFixLost { deadlines.append(lastFixAt + VehicleAgent.fixLostAfter) }
     }
-    guard let newest = policy.newest else { return deadlines.min() }
+    guard let newest = policy.newest, !isPaused else { return deadlines.min() }
     if let due = policy.nextDeadline {
       // While all is well a report that is due waits for its turn; else it goes to the backlog when it is due.
       deadlines.append(delivery.isIdle && !keepsWhatIsDue ? max(due, earliest) : due)
@@ -43,6 +43,10 @@ extension VehicleAgent {
 
   /// Does what can be done now.
   mutating func proceed(at now: Moment, _ effects: inout [Effect]) {
+    guard !isPaused else {
+      // Nothing more can be delivered: who wants to end, ends.
+      return phase == .running || phase == .finished ? () : finish(at: now, &effects)
+    }
     switch phase {
     case .finished: return
     case .stopping(let until, let attempted): stop(until, attempted: attempted, at: now, &effects)
@@ -128,7 +132,7 @@ extension VehicleAgent {
     if let cancelled { effects.append(.cancelUpdate(id: cancelled)) }
     follow(changes, at: now.boot, &effects)
     var missing = 0
-    if let newest = policy.newest, newest.time != delivery.delivered?.time {
+    if !isPaused, let newest = policy.newest, newest.time != delivery.delivered?.time {
       follow(delivery.record(newest), at: now.boot, &effects)
       if !delivery.backlog.holds(newest.time) { missing = 1 }
     }

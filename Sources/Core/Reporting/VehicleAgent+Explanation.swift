@@ -7,6 +7,12 @@ package import Timekeeping
 extension VehicleAgent {
   /// What became of the last fix.
   package func explanation(at now: BootInstant) -> Explanation {
+    if let pause {
+      return Explanation(
+        "paused",
+        "The driver is off duty\(pause.words): no position leaves this machine and none is kept, until "
+          + "fleet-locationctl resume.")
+    }
     if let lastRejection {
       return Explanation(
         lastRejection.rawValue,

@@ -15,8 +15,8 @@ extension VehicleAgent {
       let troubles = sources.troubles(before: used)
       parts.append("source \(used + 1) of \(sources.sources.count)\(troubles.isEmpty ? "" : " (\(troubles))")")
     }
-    if let fix = lastFix, policy.newest != nil {
-      parts.append("fix \(fix.summary), \((now - policy.newestAt).spoken) old\(policy.isParked ? ", parked" : "")")
+    if let fix = lastFix {
+      parts.append("fix \(fix.summary), \((now - lastFixAt).spoken) old\(policy.isParked ? ", parked" : "")")
     }
     if let acceptedAt = delivery.lastAcceptedAt {
       parts.append("last update \((now - acceptedAt).spoken) ago")
@@ -48,6 +48,7 @@ extension VehicleAgent {
   }
 
   private func headline(at now: BootInstant) -> String {
+    if let pause { return "Paused\(pause.words), fleet-locationctl resume ends it" }
     if case .lost(let why) = source, phase == .running { return "No source: \(why)" }
     if let since = network.absentSince { return "No network for \((now - since).spoken)" }
     if tokens.token(at: now) == nil, let failure = tokens.lastFailure {

@@ -74,6 +74,10 @@ package struct VehicleAgent: Sendable {
     case sourceEnded
     /// Finish within this time.
     case stop(within: Duration)
+    /// The driver is off duty. What an earlier run has kept of the pause comes before the first fix; nil begins one now.
+    case pause(PauseNote?)
+    /// The driver is on duty again.
+    case resume
   }
 
   package enum Effect: Equatable, Sendable {
@@ -92,6 +96,8 @@ package struct VehicleAgent: Sendable {
     /// Positions of other vehicles from before this time have had their day; the store may let them go.
     case forgetOthers(before: Timestamp)
     case event(Event)
+    /// Keep this for the next start, at once; nil: there is no pause any more.
+    case keepPause(PauseNote?)
     /// All is done. `undelivered` is the number of positions that did not reach Fleet Engine.
     case finished(undelivered: Int)
   }
@@ -132,6 +138,8 @@ package struct VehicleAgent: Sendable {
   var isOnline = false
   var lastRejection: FixRejection?
   var lastFix: Fix?
+  /// When it came.
+  var lastFixAt = BootInstant.boot
   var failures = RepeatLimiter()
   var tokenFailures = RepeatLimiter()
   var rejections = RepeatLimiter()
@@ -150,6 +158,12 @@ package struct VehicleAgent: Sendable {
   var clockStepToldAt: BootInstant?
   var clockStepsUntold = 0
   var clocks = WallClockJudge()
+  /// Nil while on duty.
+  var pause: PauseNote?
+  /// The time of the newest fix before a pause, or of it: a clock, and no place.
+  var forgottenTime: Timestamp?
+  /// The token's file has changed during a pause.
+  var isTokenRenewed = false
 
   /// - Parameter seed: of every jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
@@ -170,7 +184,7 @@ package struct VehicleAgent: Sendable {
     case .deadline: break
     case .updateEnded(let id, let outcome): updateEnded(id, outcome, at: now, &effects)
     case .tokenEnded(let id, let outcome): tokenEnded(id, outcome, at: now, &effects)
-    case .tokenRenewed: apply(tokens.handle(.renewed, at: now), at: now, &effects)
+    case .tokenRenewed: renewToken(at: now, &effects)
     case .tokenFound(let text): restore(text, at: now, &effects)
     case .network(let state): take(state, at: now, &effects)
     case .resumed(let time):
@@ -189,6 +203,8 @@ package struct VehicleAgent: Sendable {
     case .stop(let time):
       if case .stopping = phase { break }
       phase = .stopping(until: now.boot + time, attempted: false)
+    case .pause(let note): pause(note, at: now, &effects)
+    case .resume: resume(at: now, &effects)
     }
     tidy(at: now.boot, &effects)
     loseFix(at: now.boot, &effects)
@@ -198,11 +214,13 @@ package struct VehicleAgent: Sendable {
   }
 
   /// The time of the newest believed fix: the better clock while the machine's own is not set.
-  package var newestTime: Timestamp? { policy.newest?.time }
+  package var newestTime: Timestamp? { policy.newest?.time ?? forgottenTime }
 
   /// Whether the newest fix has run its course, so that a source which waits may give the next.
   package func isSettled(at now: BootInstant) -> Bool {
-    delivery.isIdle && !delivery.isOwing && policy.reason(at: now) == nil
+    // During a pause a recording waits; after it the next fix is what there is to wait for.
+    if isPaused { return false }
+    return delivery.isIdle && (policy.newest == nil || !delivery.isOwing && policy.reason(at: now) == nil)
   }
 
   // MARK: - Fixes
@@ -213,16 +231,17 @@ package struct VehicleAgent: Sendable {
     statistics.fixes += 1
     switch filter.judge(fix, at: now) {
     case .success(let accepted):
-      if policy.newest == nil {
+      if lastFix == nil {
         effects.append(.event(.firstFix(fix)))
       } else if isFixLost {
-        effects.append(.event(.fixRegained(after: now.boot - policy.newestAt)))
+        effects.append(.event(.fixRegained(after: now.boot - lastFixAt)))
       }
       isFixLost = false
       lastRejection = nil
       wokeAt = nil
       rejections.end()
       lastFix = fix
+      lastFixAt = now.boot
       if let before = policy.newest, accepted.time < before.time {
         follow(delivery.overrule(after: accepted.time), at: now.boot, &effects)
       }
@@ -250,7 +269,7 @@ package struct VehicleAgent: Sendable {
   }
 
   private mutating func loseFix(at now: BootInstant, _ effects: inout [Effect]) {
-    guard policy.newest != nil, !isFixLost, phase == .running, now - policy.newestAt >= VehicleAgent.fixLostAfter else {
+    guard lastFix != nil, !isFixLost, phase == .running, now - lastFixAt >= VehicleAgent.fixLostAfter else {
       return
     }
     isFixLost = true

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Glibc
+
+/// A small file that is replaced as a whole: who reads it sees the old text or the new, never half of one.
+package enum AtomicFile {
+  /// Writes a file beside `path` and gives it that name.
+  ///
+  /// - Parameters:
+  ///   - mode: the permissions, whatever the umask.
+  ///   - isDurable: whether file and name are on disk when the call returns.
+  ///   - isNameEnough: whether a file that came out empty, for want of room, is better than none.
+  package static func write(
+    _ bytes: [UInt8], to path: String, mode: mode_t, isDurable: Bool, isNameEnough: Bool = false
+  ) throws(Errno) {
+    let temporary = path + ".new"
+    // What a crash has left there may be anything, and not ours.
+    _ = unsafe unlink(temporary)
+    do throws(Errno) {
+      let file = Descriptor(
+        owning: try Errno.retrying {
+          unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+        })
+      _ = try Errno.retrying { fchmod(file.rawValue, mode) }
+      do throws(Errno) {
+        try Descriptor.write(bytes, to: file.rawValue)
+        if isDurable { _ = try Errno.retrying { fsync(file.rawValue) } }
+      } catch {
+        guard isNameEnough, error.code == ENOSPC || error.code == EDQUOT else { throw error }
+      }
+      _ = try Errno.retrying { unsafe rename(temporary, path) }
+    } catch {
+      _ = unsafe unlink(temporary)
+      throw error
+    }
+    if isDurable { try syncDirectory(of: path) }
+  }
+
+  /// Takes a name away for good; one that is not there does no harm.
+  package static func remove(_ path: String) throws(Errno) {
+    do throws(Errno) {
+      _ = try Errno.retrying { unsafe unlink(path) }
+    } catch {
+      guard error.code == ENOENT else { throw error }
+      return
+    }
+    try syncDirectory(of: path)
+  }
+
+  /// At most `limit` bytes from the start of a regular file; empty when it cannot be read.
+  ///
+  /// - Returns: nil when there is no such name.
+  /// - Throws: what lstat(2) says, when it cannot tell whether there is.
+  package static func read(_ path: String, limit: Int) throws(Errno) -> [UInt8]? {
+    do throws(Errno) {
+      var status = stat()
+      _ = try Errno.retrying { unsafe lstat(path, &status) }
+    } catch {
+      guard error.code == ENOENT || error.code == ENOTDIR else { throw error }
+      return nil
+    }
+    var buffer = [UInt8](repeating: 0, count: limit)
+    guard let file = try? Descriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+      case .bytes(let count)? = try? file.read(into: &buffer)
+    else { return [] }
+    return Array(buffer.prefix(count))
+  }
+
+  /// A name that has changed survives a power cut only when its directory was written.
+  private static func syncDirectory(of path: String) throws(Errno) {
+    let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let directory = try Descriptor.open(parent, O_RDONLY | O_DIRECTORY)
+    _ = try Errno.retrying { fsync(directory.rawValue) }
+  }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@testable import Reporting
+
+@Suite struct VehicleAgentPauseTests {
+  private static let since = "2026-12-01T00:00:05Z"
+
+  @Test("a pause is kept before all else, and gives up the request that is on its way")
+  func inFlight() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
+    let effects = fixture.tell(.pause(nil), at: 11.2)
+    #expect(
+      effects.brief == [
+        "keep pause 2026-12-01T00:00:11.200Z", "cancel update 2", "drop connections",
+      ])
+    #expect(effects.events == [.paused])
+    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 11.3).brief.isEmpty)
+    #expect(fixture.agent.delivery.backlog.count == 1)
+  }
+
+  @Test("off duty no fix makes an effect, and none of them is sent later; the first after it goes at once")
+  func fixes() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = fixture.tell(.pause(nil), at: 5)
+    for second in 6...100 { #expect(try fixture.drive(to: Double(second)).isEmpty) }
+    #expect(fixture.tell(.resume, at: 100.5).brief == ["keep pause no more"])
+    let first = try fixture.drive(to: 101)
+    #expect(first.brief == ["keep 101.0", "send 2"])
+    #expect(first.events.isEmpty)
+  }
+
+  @Test("a pause that an earlier run has kept is in force before the first fix, and is not written again")
+  func restored() throws {
+    var fixture = try AgentFixture()
+    let effects = fixture.tell(.pause(PauseNote(text: "2026-12-01T00:00:05Z\n")), at: 0)
+    #expect(effects.brief == ["drop connections"])
+    #expect(try fixture.drive(to: 1).brief.isEmpty)
+    #expect(fixture.agent.status(at: fixture.moment.boot).hasPrefix("Paused since \(Self.since)"))
+    #expect(fixture.agent.report(at: fixture.moment.boot).pausedSince == Self.since)
+  }
+
+  @Test("twice paused is kept twice and told once; resumed on duty does no harm")
+  func twice() throws {
+    var fixture = try AgentFixture()
+    #expect(fixture.tell(.resume, at: 0).brief == ["keep pause no more"])
+    _ = fixture.tell(.pause(nil), at: 5)
+    let again = fixture.tell(.pause(nil), at: 6)
+    #expect(again.brief == ["keep pause \(Self.since)"])
+    #expect(again.events.isEmpty)
+  }
+
+  @Test("a machine that does not know the time pauses all the same")
+  func noClock() throws {
+    var fixture = try AgentFixture()
+    let effects = fixture.agent.handle(
+      .pause(nil), at: Moment(boot: .boot + .seconds(5), wall: Timestamp(seconds: 100)))
+    #expect(effects.brief.first == "keep pause unknown")
+    #expect(fixture.agent.status(at: .boot + .seconds(6)).hasPrefix("Paused, "))
+  }
+
+  @Test(
+    "a file that is there is a pause, whatever it holds",
+    arguments: ["", "\n", "unknown\n", "\0\0\0", "2026-13-41", String(repeating: "x", count: 5000)])
+  func note(text: String) {
+    #expect(PauseNote(text: text).since == nil)
+  }
+
+  @Test("a token file that changes during a pause is read after it")
+  func tokenFile() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = fixture.tell(.pause(nil), at: 5)
+    #expect(fixture.tell(.tokenRenewed, at: 6).brief.isEmpty)
+    #expect(fixture.tell(.resume, at: 7).brief.contains { $0.hasPrefix("fetch 2") })
+  }
+}

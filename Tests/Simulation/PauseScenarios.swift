@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Reporting
+import Testing
+import Timekeeping
+
+/// That nothing leaves, is recorded or fetched during a pause, and that no position of it leaves later, is watched by the
+/// world in every scenario.
+@Suite struct PauseScenarios {
+  @Test("a pause on a good network: nothing leaves, and the first update after it goes within two seconds")
+  func plain() throws {
+    let world = try World.drive(Scenario(duration: 900, acts: [(300, .pause), (600, .resume)]))
+    #expect(world.applied(301..<600).isEmpty)
+    #expect(world.attempts(300..<600) == 0)
+    #expect(!world.applied(600..<602).isEmpty)
+    #expect(world.longestHole(10..<298) <= 13)
+    #expect(world.longestHole(602..<880) <= 13)
+    #expect(world.events(.paused).count == 1)
+    #expect(world.events(.pauseEnded) == ["The pause has ended, after 5 min"])
+  }
+
+  @Test("what waited before a pause goes on after it, and nothing of the pause with it")
+  func backlog() throws {
+    let world = try World.drive(
+      Scenario(duration: 1200, faults: [Fault(.unreachable, 100..<350)], acts: [(300, .pause), (600, .resume)]))
+    #expect(world.attempts(300..<600) == 0)
+    #expect(world.longestHole(10..<298) <= 13)
+    #expect(!world.arrivedSeconds.contains { (301..<599).contains($0) })
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("a power cut during a pause, wherever in its work: it is paused again", arguments: 0..<3)
+  func powerCut(effects: Int) throws {
+    // A pause has no effects of its own; another address has one each time.
+    let world = try World.drive(
+      Scenario(
+        duration: 1200, faults: [Fault(.unreachable, 100..<350)],
+        acts: [
+          (300, .pause), (400, .powerCut(afterEffects: effects, seconds: 20)), (401, .networkUp), (402, .networkUp),
+          (403, .networkUp), (404, .networkUp), (800, .resume),
+        ]))
+    #expect(world.life == 1)
+    #expect(world.attempts(301..<800) == 0)
+    #expect(world.events(.paused).last?.hasPrefix("Still paused since ") == true)
+    #expect(!world.applied(800..<803).isEmpty)
+    #expect(world.longestHole(10..<298) <= 13)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test(
+    "the power goes in the middle of pausing: it is paused from when it was on disk, or not at all", arguments: 0..<3)
+  func cutWhilePausing(effects: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900,
+        acts: [(299, .powerCut(afterEffects: effects, seconds: 10)), (299, .pause), (600, .resume)]))
+    #expect(!world.applied(600..<880).isEmpty)
+    #expect(world.agent.isPaused == false)
+    #expect(world.life == 1)
+  }
+
+  @Test(
+    "the power goes in the middle of resuming: paused still or not any more, and resumed when asked again",
+    arguments: 0..<4)
+  func cutWhileResuming(effects: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900,
+        acts: [(300, .pause), (599, .powerCut(afterEffects: effects, seconds: 10)), (600, .resume), (700, .resume)]))
+    #expect(world.life == 1)
+    #expect(world.attempts(300..<600) == 0)
+    #expect(!world.applied(700..<710).isEmpty)
+    #expect(world.applied(610..<650).isEmpty == (effects == 0))
+  }
+
+  @Test("a reload, another network, a suspend, a stepped clock during a pause: it stays one")
+  func disturbed() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500,
+        acts: [
+          (300, .pause), (350, .reload(vehicle: "truck-1")), (400, .networkUp), (420, .network(false)),
+          (450, .network(true)), (500, .suspend(100)), (650, .clockStep(-900_000_000)),
+          (700, .reload(vehicle: "truck-2")), (1000, .resume),
+        ]))
+    #expect(world.attempts(300..<1000) == 0)
+    #expect(world.fetches.allSatisfy { $0 < World.time(300) || $0 >= World.time(1000) })
+    #expect(world.applied(1000..<1003).map(\.vehicle) == ["truck-2"])
+  }
+
+  @Test("stopped during a pause, the daemon ends at once and tries nothing")
+  func stop() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, faults: [Fault(.unreachable, 200..<290)],
+        acts: [(280, .pause), (400, .stop(within: 5))]))
+    #expect(world.finishedAt == World.time(400))
+    #expect(world.attempts(280..<600) == 0)
+    #expect(world.undelivered == world.copy.count)
+    #expect(world.copy.count >= 7)
+  }
+
+  @Test("a recording that ends during a pause ends the daemon, with its positions undelivered")
+  func sourceEnds() throws {
+    let world = try World.drive(Scenario(duration: 600, acts: [(300, .pause), (400, .sourceEnded)]))
+    #expect(world.finishedAt == World.time(400))
+    #expect(world.attempts(300..<600) == 0)
+  }
+
+  @Test("pauses a second apart break no rule of Fleet Engine, nor when a request is on its way", arguments: 0..<10)
+  func flapping(tenth: Int) throws {
+    var acts = [(second: Int, act: Scenario.Act)]()
+    for second in stride(from: 300 + tenth, to: 360, by: 2) { acts += [(second, .pause), (second + 1, .resume)] }
+    let world = try World.drive(Scenario(duration: 600, faults: [Fault(.latency(700), 0..<600)], acts: acts))
+    #expect(!world.applied(365..<380).isEmpty)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("without a fix when the pause ends, the place of the pause is not told: the next fix is the first")
+  func noFixAfterwards() throws {
+    let world = try World.drive(
+      Scenario(duration: 900, faults: [Fault(.noFix, 500..<700)], acts: [(300, .pause), (600, .resume)]))
+    #expect(world.attempts(300..<700) == 0)
+    #expect(!world.applied(700..<703).isEmpty)
+  }
+
+  @Test("the watchdog is fed all through a pause, parked, without a fix and without a network")
+  func watchdog() throws {
+    let world = try World(
+      Scenario(
+        duration: 900, drive: .steady(0), faults: [Fault(.noFix, 400..<900), Fault(.silent, 250..<900)],
+        acts: [(300, .pause)]))
+    world.run()
+    #expect(world.violations.isEmpty)
+    #expect(world.agent.isPaused)
+    #expect(world.agent.isProgressing(at: world.moment.boot))
+    #expect(world.agent.status(at: world.moment.boot).hasPrefix("Paused since 2026-12-01T00:0"))
+    #expect(world.agent.explanation(at: world.moment.boot).reason == "paused")
+  }
+}
