@@ -16,6 +16,7 @@ enum CommandLineTool {
       PauseCommand.self,
       ResumeCommand.self,
       ReloadCommand.self,
+      CheckCommand.self,
       DoctorCommand.self,
       TokenCommand.self,
     ]

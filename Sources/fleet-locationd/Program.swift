@@ -23,14 +23,10 @@ enum Program {
   }
 
   private static func check(_ path: String) -> Int32 {
-    do {
-      let file = try LocationDaemon.check { () throws(ConfigurationError) in try load(path) }
-      for warning in file.warnings { complain("\(warning)\n") }
-      return say("\(file.files.joined(separator: ", ")): good\n")
-    } catch {
-      complain(error.message + "\n")
-      return error.code
-    }
+    let verdict = SettingsVerdict(of: path)
+    complain(verdict.complaints)
+    write(verdict.praise, to: STDOUT_FILENO)
+    return verdict.exitCode
   }
 
   private static func serve(_ path: String) -> Int32 {

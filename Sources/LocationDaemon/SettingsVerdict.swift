@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Configuration
+
+/// What `fleet-locationd --check` and `fleet-locationctl check` say of a settings file: one answer, whoever is asked.
+package struct SettingsVerdict: Sendable {
+  package let exitCode: Int32
+  /// For standard output; empty when there is a mistake.
+  package let praise: String
+  /// For standard error: every mistake, or every warning, on a line of its own.
+  package let complaints: String
+
+  /// Reads the settings, and the credentials that they name.
+  package init(of path: String, environment: ConfigurationEnvironment = .system) {
+    do {
+      let file = try LocationDaemon.check { () throws(ConfigurationError) in
+        try SettingsFile.load(path: path, environment: environment)
+      }
+      exitCode = ExitCode.done
+      praise = "\(file.files.joined(separator: ", ")): good\n"
+      complaints = file.warnings.map { "\($0)\n" }.joined()
+    } catch {
+      exitCode = error.code
+      praise = ""
+      complaints = error.message + "\n"
+    }
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import CommandLineOptions
+import LocationDaemon
+
+/// `fleet-locationctl check`: what is wrong with the settings.
+enum CheckCommand: Command {
+  static let name = "check"
+  static let summary = "read the settings and name every mistake"
+  static let options = [CommandLineOptions.Option("config", short: "c", takesValue: true)]
+  static let usage = """
+    Usage: fleet-locationctl check [--config FILE]
+    Reads the settings as the daemon would, with conf.d/*.toml beside them and the credentials that they name, and names
+    every mistake with its place. The same as "fleet-locationd --check". No daemon has to run, and none is disturbed.
+
+      -c, --config FILE  settings (default \(DoctorCommand.standardSettings))
+
+    Exit status: 0 when they are good, 78 when they are not.
+
+    """
+
+  static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
+    if let operand = options.operands.first {
+      throw CommandError(.usage, "check: unexpected \"\(operand)\": settings are named with --config")
+    }
+    let verdict = SettingsVerdict(of: options.value("config") ?? DoctorCommand.standardSettings)
+    StandardError.write(verdict.complaints)
+    _ = try StandardOutput.write(verdict.praise)
+    return verdict.exitCode
+  }
+}
