@@ -10,6 +10,7 @@ enum SettingSection: String, CaseIterable, Sendable {
   case filter
   case backlog
   case log
+  case metrics
 
   /// What the section is about.
   var summary: String {
@@ -26,6 +27,7 @@ enum SettingSection: String, CaseIterable, Sendable {
     case .filter: "Which fixes are believed."
     case .backlog: "What is kept while there is no network, to be sent later."
     case .log: "What the journal gets."
+    case .metrics: "What a monitoring system gets; see [metrics.md](metrics.md)."
     }
   }
 }

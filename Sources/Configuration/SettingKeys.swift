@@ -218,6 +218,11 @@ enum SettingKeys {
     .log, "positions", .boolean, .value(.boolean(false)),
     "Whether coordinates are written, at level `debug` with each accepted update. They are personal data.")
 
+  static let metricsTextfile = SettingKey(
+    .metrics, "textfile", .path, .none,
+    "A file for the textfile collector of Prometheus' node exporter, whose name has to end in `.prom`; best under `/run/fleet-locationd/`. Written at most once a minute, and never by waking the machine. Without it none is."
+  )
+
   /// In the order in which the reference lists them.
   static let all: [any DescribedSetting] = [
     providerID, vehicleID,
@@ -231,6 +236,7 @@ enum SettingKeys {
     maxAccuracy, maxSpeed, minSatellites, maxHDOP, maxFixAge,
     maxLocations, maxBacklogAge, batch, backlogDirectory, maxSize, commitInterval,
     level, positions,
+    metricsTextfile,
   ]
 }
 

@@ -13,6 +13,7 @@ package struct Settings: Equatable, Sendable {
   package var filter: Filter
   package var backlog: Backlog
   package var log: Log
+  package var metrics: Metrics
 
   /// Which vehicle this is.
   package struct Vehicle: Equatable, Sendable {
@@ -252,6 +253,12 @@ package struct Settings: Equatable, Sendable {
     package var maxSize: Int64
     /// How long a change may wait before it is written.
     package var commitInterval: Duration
+  }
+
+  /// What a monitoring system gets.
+  package struct Metrics: Equatable, Sendable {
+    /// Path of a file for Prometheus' node exporter; nil writes none.
+    package var textfile: String?
   }
 
   /// What the journal gets.

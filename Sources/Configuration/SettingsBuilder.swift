@@ -25,6 +25,7 @@ struct SettingsBuilder {
     let filter = filter()
     let backlog = backlog()
     let log = log()
+    let metrics = metrics()
     reader.sort()
     guard reader.problems.isEmpty, let vehicle, let sources, let token, let fleetEngine, let reporting, let filter,
       let backlog, let log
@@ -33,7 +34,7 @@ struct SettingsBuilder {
     }
     let settings = Settings(
       vehicle: vehicle, sources: sources, token: token, fleetEngine: fleetEngine, reporting: reporting, filter: filter,
-      backlog: backlog, log: log)
+      backlog: backlog, log: log, metrics: metrics)
     return (settings, reader.warnings)
   }
 
@@ -125,6 +126,16 @@ struct SettingsBuilder {
     let (level, positions) = (reader.read(SettingKeys.level), reader.read(SettingKeys.positions))
     guard let level, let positions else { return nil }
     return Settings.Log(level: level, positions: positions)
+  }
+
+  private mutating func metrics() -> Settings.Metrics {
+    let textfile = path(SettingKeys.metricsTextfile)
+    if let textfile, !textfile.hasSuffix(".prom") {
+      reader.problem(
+        with: SettingKeys.metricsTextfile,
+        "\(textfile.printable) does not end in .prom; the collector reads no other file")
+    }
+    return Settings.Metrics(textfile: textfile)
   }
 
   mutating func path(_ key: SettingKey<String>) -> String? {

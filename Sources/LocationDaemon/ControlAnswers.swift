@@ -15,6 +15,11 @@ enum ControlAnswers {
     var error: String
   }
 
+  private struct Metrics: Encodable {
+    /// Prometheus' text format.
+    var metrics: String
+  }
+
   private struct Done: Encodable {
     var done = true
     /// What whoever asked should know.
@@ -31,8 +36,10 @@ enum ControlAnswers {
   ///   - report: makes the status, when it is asked for.
   ///   - reload: reads the settings again, and says what is wrong with them.
   ///   - steer: pauses or resumes.
+  ///   - metrics: makes them, when they are asked for.
   static func answer(
-    _ question: [UInt8], report: () -> StatusReport, reload: () -> String?, steer: (VehicleAgent.Input) -> Steered
+    _ question: [UInt8], report: () -> StatusReport, reload: () -> String?, steer: (VehicleAgent.Input) -> Steered,
+    metrics: () -> String
   ) -> [UInt8] {
     guard let question = try? JSONDecoder().decode(Question.self, from: Data(question)) else {
       return encode(Refusal(error: "expected {\"command\": \"…\"}"))
@@ -42,9 +49,10 @@ enum ControlAnswers {
     case "reload": return reload().map { encode(Refusal(error: $0)) } ?? encode(Done())
     case "pause": return encode(steer(.pause(nil)))
     case "resume": return encode(steer(.resume))
+    case "metrics": return encode(Metrics(metrics: metrics()))
     default:
       return encode(
-        Refusal(error: "unknown command; expected \"status\", \"reload\", \"pause\" or \"resume\""))
+        Refusal(error: "unknown command; expected \"status\", \"metrics\", \"reload\", \"pause\" or \"resume\""))
     }
   }
 

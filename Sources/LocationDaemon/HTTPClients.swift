@@ -4,6 +4,7 @@ import EventLoop
 import HTTPClient
 import HTTPMessages
 import Release
+import Reporting
 import Timekeeping
 
 /// The two parties that the daemon talks to, each with its own certificates.
@@ -34,10 +35,20 @@ struct HTTPClients {
   }
 }
 
+extension MetricReading.Traffic {
+  init(peer: String, _ counters: TrafficCounters) {
+    self.init(
+      peer: peer, connections: counters.connections, bytesSent: counters.bytesSent,
+      bytesReceived: counters.bytesReceived)
+  }
+}
+
 /// Requests under way to one party, by the core's numbers.
 final class ExchangeTable {
   private var client: HTTPClient
   private var configuration: HTTPClientConfiguration
+  /// Of clients that were replaced before, as far as they had come by then.
+  private var before = TrafficCounters()
   /// The client stays for as long as its request, also when another has taken its place.
   private var running: [UInt64: (client: HTTPClient, exchange: HTTPExchange)] = [:]
 
@@ -60,6 +71,9 @@ final class ExchangeTable {
     )
   }
 
+  /// Of all clients since the start.
+  var traffic: TrafficCounters { before + client.counters }
+
   func cancel(_ id: UInt64) {
     running.removeValue(forKey: id)?.exchange.cancel()
   }
@@ -72,6 +86,7 @@ final class ExchangeTable {
   /// Later requests go through the other table's client, unless it is the same again: a connection is worth keeping.
   func replaceClient(by other: ExchangeTable) {
     guard other.configuration != configuration else { return }
+    before = traffic
     client = other.client
     configuration = other.configuration
   }

@@ -44,9 +44,11 @@ package final class LocationDaemon {
   private let pauseFile = PauseFile.ofService
   /// Why the pause, or its end, could not be kept.
   private var pauseTrouble: String?
+  private var metricsFile: MetricsFile
   private var hasWarnedOfSimulation = false
   private var isStopping = false
   private var isAskedToStop = false
+  private var isEnded = false
 
   /// - Parameters:
   ///   - load: is called now, and again at SIGHUP.
@@ -69,6 +71,7 @@ package final class LocationDaemon {
     clients = try HTTPClients(file.settings, loop: loop)
     tokens = TokenFetcher(loop: loop, exchanges: clients.tokens)
     status = StatusLine(notifier)
+    metricsFile = MetricsFile(path: file.settings.metrics.textfile)
     clocks = ClockComparison(loop.now, awake: loop.awake)
     let relay = Relay()
     do {
@@ -103,7 +106,10 @@ package final class LocationDaemon {
         try loop.addSignal(SIGINT) { [unowned self] in stop("asked to, by SIGINT") },
         try loop.addSignal(SIGHUP) { [unowned self] in _ = reload() },
       ]
-      watchdog = try Watchdog(loop: loop, notifier: notifier) { [unowned self] in isProgressing }
+      watchdog = try Watchdog(loop: loop, notifier: notifier) { [unowned self] in
+        writeMetrics(at: loop.now)
+        return isProgressing
+      }
       write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
       if loop.now.wall < Release.buildDate { write(.clockUnset()) }
       warn()
@@ -147,6 +153,7 @@ package final class LocationDaemon {
     // A network that comes and goes is told in the journal once in a while, and here each time.
     let isOfNetwork = if case .network = input { true } else { false }
     if isOfNetwork || status.isDue(after: effects, at: now.boot) { show(at: now) }
+    writeMetrics(at: now)
     guard isSettled, sources?.awaitsSettling == true else { return }
     // A fix that went nowhere has settled within its own report: the next one gets a turn of its own, or a recording of such
     // fixes would be one deep call. And what is new of the sources is told before the fix that brought it.
@@ -228,6 +235,26 @@ package final class LocationDaemon {
     } catch {
       write(.tokenNotKept(error.message))
     }
+  }
+
+  // MARK: - Metrics
+
+  private func metrics(at now: Moment) -> String {
+    var reading = agent.metrics(at: now)
+    reading.traffic = [
+      MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic),
+      MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic),
+    ]
+    reading.storeBytes = keeper?.bytes
+    reading.version = Release.version
+    if isEnded { reading.isOnline = false }
+    return MetricsText.exposition(of: reading)
+  }
+
+  /// Whoever has woken the machine, it is awake.
+  private func writeMetrics(at now: Moment, isLast: Bool = false) {
+    guard isLast || metricsFile.isDue(at: now.boot) else { return }
+    if let trouble = metricsFile.write(metrics(at: now), at: now.boot) { write(.settingsWarning(trouble)) }
   }
 
   // MARK: - Pauses
@@ -335,7 +362,8 @@ package final class LocationDaemon {
           report: {
             let now = loop.now
             return agent.report(at: now.boot, wall: now.wall, storeBytes: keeper?.bytes)
-          }, reload: { reload() }, steer: { steer($0) })
+          }, reload: { reload() }, steer: { steer($0) },
+          metrics: { metrics(at: loop.now) })
       }
     } catch {
       write(.settingsWarning(error.message))
@@ -357,6 +385,8 @@ package final class LocationDaemon {
   private func finish(_ undelivered: Int) {
     tokens.endPrograms()
     keeper?.close()
+    isEnded = true
+    writeMetrics(at: loop.now, isLast: true)
     write(.stopped(undelivered: undelivered))
     // Who asks for the end has had what could be done; a recording that was not delivered has failed.
     loop.exit(undelivered == 0 || isAskedToStop ? ExitCode.done : ExitCode.undelivered)
@@ -388,6 +418,7 @@ package final class LocationDaemon {
     journal.level = JournalEntry.Priority(file.settings.log.level)
     clients.updates.replaceClient(by: newClients.updates)
     clients.tokens.replaceClient(by: newClients.tokens)
+    if !metricsFile.isAt(settings.metrics.textfile) { metricsFile = MetricsFile(path: settings.metrics.textfile) }
     keeper?.configure(settings.backlog, vehicle: settings.vehicle.owner)
     feed(.configure(configuration))
     keeper?.start()

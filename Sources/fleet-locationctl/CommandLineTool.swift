@@ -15,6 +15,7 @@ enum CommandLineTool {
       ExplainCommand.self,
       PauseCommand.self,
       ResumeCommand.self,
+      MetricsCommand.self,
       ReloadCommand.self,
       CheckCommand.self,
       DoctorCommand.self,

@@ -90,6 +90,19 @@ enum DaemonQuestion {
     return (text, status)
   }
 
+  private struct Metrics: Decodable {
+    var metrics: String
+  }
+
+  /// - Returns: the metrics in Prometheus' text format.
+  static func metrics(_ options: CommandLineOptions) throws(CommandError) -> String {
+    let path = path(options)
+    guard let answer = try? JSONDecoder().decode(Metrics.self, from: Data(try ask("metrics", at: path))) else {
+      throw CommandError(.unavailable, "\(path): the daemon's answer cannot be read; is it of the same release?")
+    }
+    return answer.metrics
+  }
+
   private struct Acknowledgement: Decodable {
     /// What went wrong.
     var error: String?

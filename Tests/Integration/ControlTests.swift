@@ -83,6 +83,7 @@ import Testing
     let status = try ask(bench, "status")
     #expect(status.exitCode == 1)
     #expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.contains("paused since 20") })
+    #expect(try ask(bench, "metrics").output.lines.contains("fleet_locationd_paused 1"))
     daemon.process.signal(SIGKILL)
     #expect(try bench.exitCode() == 128 + SIGKILL)
     daemon = try bench.start(environment: environment)
@@ -107,6 +108,43 @@ import Testing
     #expect(paused.exitCode == 0)
     #expect(paused.errors.text.contains("will not survive a restart"))
     #expect(try ask(bench, "resume").errors.text.isEmpty)
+  }
+
+  @Test("the file for the node exporter is there from the start, for others to read, and is written at the end")
+  func textfile() throws {
+    let bench = try TestBench()
+    let path = bench.directory("fleet_locationd.prom")
+    bench.settings["metrics.textfile"] = "\"\(path)\""
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let daemon = try bench.start()
+    try bench.wait("an update") { daemon.shows("Online") }
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(text.contains("fleet_locationd_build_info{version="))
+    #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o644)
+    daemon.process.signal(SIGTERM)
+    #expect(try bench.exitCode() == 0)
+    let last = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(last.contains("\nfleet_locationd_online 0\n"))
+    #expect(!last.contains("\nfleet_locationd_updates_accepted_total 0\n"))
+    #expect(!last.contains("fleet_locationd_sent_bytes_total{peer=\"fleet_engine\"} 0\n"))
+  }
+
+  @Test(
+    "check says of good and bad settings what the daemon's own --check says, to the letter",
+    arguments: ["\"truck-1\"", "\"truck/1\"", "7"])
+  func check(vehicle: String) throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    bench.settings["vehicle.vehicle_id"] = vehicle
+    let path = try bench.writeSettings()
+    let own = try ChildProcess("fleet-locationd", ["--check", "--config", path])
+    _ = try own.finish()
+    let tool = try ChildProcess("fleet-locationctl", ["check", "--config", path])
+    _ = try tool.finish()
+    #expect(tool.exitCode == own.exitCode)
+    #expect(tool.exitCode == (vehicle == "\"truck-1\"" ? 0 : 78))
+    #expect(tool.output.text == own.output.text)
+    #expect(tool.errors.text == own.errors.text)
   }
 
   @Test("without a daemon the tool says so, and how to look for it")

@@ -11,4 +11,15 @@ package struct TrafficCounters: Equatable, Sendable {
   package var bytesSent: UInt64 = 0
   /// Status lines, headers and bodies.
   package var bytesReceived: UInt64 = 0
+
+  package init() {}
+
+  package static func + (left: TrafficCounters, right: TrafficCounters) -> TrafficCounters {
+    var sum = left
+    sum.requests &+= right.requests
+    sum.connections &+= right.connections
+    sum.bytesSent &+= right.bytesSent
+    sum.bytesReceived &+= right.bytesReceived
+    return sum
+  }
 }

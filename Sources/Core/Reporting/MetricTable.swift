@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Positioning
+import Timekeeping
+
+/// Every metric there is. What Prometheus reads, `docs/metrics.md` and the tests are made from this one table.
+package enum MetricTable {
+  package static let all: [Metric] = service + updates + fixes + tokens + backlog + traffic
+
+  private static let service: [Metric] = [
+    .labelled("build_info", .gauge, by: "version", "Always 1; the label tells the release.") {
+      [($0.version, 1)]
+    },
+    .single("online", .gauge, "Whether Fleet Engine accepted the last update.") { $0.isOnline ? 1 : 0 },
+    .single("paused", .gauge, "Whether the driver is off duty, so that no position leaves.") { $0.isPaused ? 1 : 0 },
+    .single(
+      "clock_offset_seconds", .gauge,
+      "By how much the machine's clock is ahead; 0 when it is within half a minute. Absent while nobody can tell."
+    ) { $0.clockOffset.map(seconds) },
+  ]
+
+  private static let updates: [Metric] = [
+    .single("updates_attempted_total", .counter, "Requests to Fleet Engine.") { Double($0.statistics.attempts) },
+    .single("updates_accepted_total", .counter, "Requests that Fleet Engine accepted.") {
+      Double($0.statistics.accepted)
+    },
+    .single(
+      "updates_abandoned_total", .counter, "Requests given up because the network changed, or a pause began."
+    ) { Double($0.statistics.abandoned) },
+    .labelled("updates_failed_total", .counter, by: "category", "Requests that were not accepted.") { reading in
+      UpdateFailure.Category.allCases.map {
+        ($0.rawValue, Double(reading.statistics.failed[$0, default: 0]))
+      }
+    },
+    .single(
+      "last_update_timestamp_seconds", .gauge,
+      "When Fleet Engine last accepted an update. Absent before the first, and while nobody knows the time."
+    ) { $0.lastUpdate.map(seconds) },
+  ]
+
+  private static let fixes: [Metric] = [
+    .single("fixes_total", .counter, "Fixes that the sources gave.") { Double($0.statistics.fixes) },
+    .labelled("fixes_rejected_total", .counter, by: "reason", "Fixes that the filter did not believe.") { reading in
+      FixRejection.allCases.map { ($0.rawValue, Double(reading.statistics.rejected[$0, default: 0])) }
+    },
+    .single(
+      "last_fix_timestamp_seconds", .gauge,
+      "When the last believed fix came. Absent before the first, and while nobody knows the time."
+    ) { $0.lastFix.map(seconds) },
+    .single("fix_age_seconds", .gauge, "Age of the last believed fix when this was written.") {
+      $0.fixAge.map(seconds)
+    },
+    .single("fix_horizontal_accuracy_meters", .gauge, "Accuracy of the last believed fix, one sigma.") {
+      $0.horizontalAccuracy
+    },
+  ]
+
+  private static let tokens: [Metric] = [
+    .single("token_fetches_total", .counter, "Requests to the token provider.") {
+      Double($0.statistics.tokenFetches)
+    },
+    .single("tokens_obtained_total", .counter, "New tokens.") { Double($0.statistics.tokens) },
+    .labelled("token_failures_total", .counter, by: "reason", "Requests that gave no token.") { reading in
+      reading.statistics.tokenFailures.sorted { $0.key < $1.key }.map { ($0.key, Double($0.value)) }
+    },
+    .single("token_failing", .gauge, "Whether the last request to the token provider gave no token.") {
+      $0.isTokenFailing ? 1 : 0
+    },
+    .single("token_remaining_seconds", .gauge, "What is left of the token's life; 0 without a token.") {
+      $0.tokenLife.map(seconds) ?? 0
+    },
+  ]
+
+  private static let backlog: [Metric] = [
+    .single("backlog_positions", .gauge, "Positions that wait.") { Double($0.waiting) },
+    .single("backlog_store_bytes", .gauge, "Size of the backlog's files. Absent without any.") {
+      $0.storeBytes.map(Double.init)
+    },
+    .single(
+      "backlog_oldest_age_seconds", .gauge,
+      "How far the oldest that waits lies behind the newest fix; 0 when none does."
+    ) { $0.oldestAge.map(seconds) ?? 0 },
+    .single(
+      "backlog_thinned_within_meters", .gauge,
+      "Greatest error of a position that was thinned, against the way that the others tell."
+    ) { $0.thinnedWithin },
+    .labelled("backlog_removed_total", .counter, by: "reason", "Positions that left the backlog.") { reading in
+      Backlog.Removal.allCases.map { ($0.rawValue, Double(reading.statistics.removed[$0, default: 0])) }
+    },
+    .single("positions_backfilled_total", .counter, "Positions that arrived as past locations.") {
+      Double($0.statistics.backfilled)
+    },
+  ]
+
+  private static let traffic: [Metric] = [
+    .labelled(
+      "sent_bytes_total", .counter, by: "peer", "Requests as HTTP/1.1 would write them, without TLS and TCP."
+    ) { $0.traffic.map { ($0.peer, Double($0.bytesSent)) } },
+    .labelled(
+      "received_bytes_total", .counter, by: "peer", "Answers as HTTP/1.1 would write them, without TLS and TCP."
+    ) { $0.traffic.map { ($0.peer, Double($0.bytesReceived)) } },
+    .labelled("connections_opened_total", .counter, by: "peer", "Connections opened.") {
+      $0.traffic.map { ($0.peer, Double($0.connections)) }
+    },
+  ]
+
+  private static func seconds(_ duration: Duration) -> Double { Double(duration.nanoseconds / 1_000_000) / 1000 }
+
+  private static func seconds(_ time: Timestamp) -> Double { Double(time.milliseconds) / 1000 }
+}

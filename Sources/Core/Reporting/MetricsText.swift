@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The metrics as text: for Prometheus, and as a document.
+package enum MetricsText {
+  /// Prometheus' text format, version 0.0.4.
+  package static func exposition(of reading: MetricReading) -> String {
+    var text = ""
+    for metric in MetricTable.all {
+      let samples = metric.samples(reading)
+      guard !samples.isEmpty else { continue }
+      text += "# HELP \(metric.name) \(escaped(metric.help, quotes: false))\n"
+      text += "# TYPE \(metric.name) \(metric.kind.rawValue)\n"
+      for sample in samples {
+        text += metric.name
+        if let name = metric.label, let value = sample.label {
+          text += "{\(name)=\"\(escaped(value, quotes: true))\"}"
+        }
+        text += " \(number(sample.value))\n"
+      }
+    }
+    return text
+  }
+
+  /// `docs/metrics.md` is this text.
+  package static var markdown: String {
+    var text = """
+      # Metrics
+
+      What `fleet-locationctl metrics` prints, and what is written to the file of `metrics.textfile` for the textfile
+      collector of Prometheus' node exporter. Counters begin at 0 with each start of the daemon. No metric holds a
+      coordinate or a token.
+
+      | Metric | Type | Label | Meaning |
+      |---|---|---|---|
+
+      """
+    for metric in MetricTable.all {
+      let label = metric.label.map { "`\($0)`" } ?? ""
+      text += "| `\(metric.name)` | \(metric.kind.rawValue) | \(label) | \(metric.help) |\n"
+    }
+    text += """
+
+      `category` is one of the table in [architecture.md](architecture.md#what-the-categories-mean), `reason` of a rejected
+      fix one of [filter.md](filter.md), of a backlog's removal one of [guarantees.md](guarantees.md). `peer` is
+      `fleet_engine` or `token_provider`.
+
+      ## With the node exporter
+
+      The service may write only to its own directories; the collector follows a link:
+
+      ```
+      # /etc/fleet-locationd/conf.d/metrics.toml
+      [metrics]
+      textfile = "/run/fleet-locationd/fleet_locationd.prom"
+      ```
+
+      ```
+      systemctl restart fleet-locationd
+      ln -s /run/fleet-locationd/fleet_locationd.prom /var/lib/prometheus/node-exporter/
+      ```
+
+      The file is replaced as a whole, at most once a minute, when the daemon is awake anyway: no metric wakes an idle
+      machine. `fix_age_seconds` and `backlog_oldest_age_seconds` are as old as the file (`node_textfile_mtime_seconds`);
+      what is told as a `_timestamp_seconds` is not. When the daemon stops it writes the file once more, with `online` 0; if
+      the file is in `/run/fleet-locationd`, systemd then takes it away with the directory, and the collector says
+      `node_textfile_scrape_error 1` for the link until the service is back.
+
+      `packaging/prometheus/fleet-locationd.rules.yml` has alerts for a silent vehicle, a token provider that gives none, a
+      backlog that grows, and fixes that are not believed; the package installs it as
+      `/usr/share/doc/fleet-locationd/examples/fleet-locationd.rules.yml`.
+
+      """
+    return text
+  }
+
+  private static func number(_ value: Double) -> String {
+    Int64(exactly: value).map { "\($0)" } ?? "\(value)"
+  }
+
+  /// A backslash, a line end and, in a label, a quote are written with a backslash.
+  private static func escaped(_ text: String, quotes: Bool) -> String {
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\\": escaped += "\\\\"
+      case "\n": escaped += "\\n"
+      case "\"" where quotes: escaped += "\\\""
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+}

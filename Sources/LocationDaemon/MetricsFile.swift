@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import SystemCalls
+import Timekeeping
+
+/// Keeps the file of `metrics.textfile` up to date, at most once in a minute and only when somebody is awake anyway.
+struct MetricsFile {
+  private static let interval = Duration.seconds(60)
+
+  private let path: String?
+  private var writtenAt: BootInstant?
+  /// What the system said the last time, so that it is told once.
+  private var trouble: String?
+
+  /// - Parameter path: nil writes nothing.
+  init(path: String?) {
+    self.path = path
+  }
+
+  /// Whether the same file is meant.
+  func isAt(_ path: String?) -> Bool { self.path == path }
+
+  func isDue(at now: BootInstant) -> Bool {
+    guard path != nil else { return false }
+    return writtenAt.map { now - $0 >= MetricsFile.interval } ?? true
+  }
+
+  /// Replaces the file; others than the service's user read it.
+  ///
+  /// - Returns: what went wrong and what to do, when it is not the same as the last time.
+  mutating func write(_ text: String, at now: BootInstant) -> String? {
+    guard let path else { return nil }
+    writtenAt = now
+    var new: String?
+    do throws(Errno) {
+      try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644, isDurable: false)
+    } catch {
+      new =
+        "metrics.textfile: \(path) cannot be written (\(error)); the service may write to /run/fleet-locationd, and its "
+        + "directory must be there"
+    }
+    defer { trouble = new }
+    return new == trouble ? nil : new
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+import FoundationEssentials
+import Glibc
+import Testing
+import Timekeeping
+
+@testable import Reporting
+
+@Suite struct MetricsTests {
+  @Test(
+    "names follow Prometheus' rules: prefix, base units, counters and only they end in _total",
+    arguments: 0..<MetricTable.all.count)
+  func names(index: Int) {
+    let metric = MetricTable.all[index]
+    #expect(metric.name.hasPrefix("fleet_locationd_"))
+    #expect(metric.name.allSatisfy { $0.isASCII && ($0.isLowercase || $0 == "_") })
+    #expect(metric.name.hasSuffix("_total") == (metric.kind == .counter))
+    for unit in ["_ms", "_milliseconds", "_kb", "_kilobytes", "_km", "_minutes", "_percent"] {
+      #expect(!metric.name.contains(unit))
+    }
+    #expect(metric.help.hasSuffix("."))
+    #expect(MetricTable.all.count { $0.name == metric.name } == 1)
+  }
+
+  @Test("docs/metrics.md is what the table says; UPDATE_GOLDENS=1 writes it anew")
+  func document() throws {
+    let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    let path = "/\(root)/docs/metrics.md"
+    if getenv("UPDATE_GOLDENS") != nil {
+      try MetricsText.markdown.write(toFile: path, atomically: true, encoding: .utf8)
+    }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == MetricsText.markdown)
+  }
+
+  private func lines(_ fixture: AgentFixture) -> [String] {
+    MetricsText.exposition(of: fixture.agent.metrics(at: fixture.moment)).split(separator: "\n").map(String.init)
+  }
+
+  @Test("what happened is counted, and times are those of the best clock")
+  func drive() throws {
+    var fixture = try AgentFixture()
+    #expect(lines(fixture).contains("fleet_locationd_online 0"))
+    #expect(!lines(fixture).contains { $0.hasPrefix("fleet_locationd_last_update") })
+    try fixture.comeOnline()
+    for second in 1...10 { _ = try fixture.drive(to: Double(second)) }
+    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.error(503, "UNAVAILABLE")), at: 10.5)
+    let text = lines(fixture)
+    for line in [
+      "fleet_locationd_online 0", "fleet_locationd_paused 0", "fleet_locationd_updates_attempted_total 2",
+      "fleet_locationd_updates_accepted_total 1", #"fleet_locationd_updates_failed_total{category="unavailable"} 1"#,
+      #"fleet_locationd_updates_failed_total{category="network"} 0"#, "fleet_locationd_fixes_total 11",
+      "fleet_locationd_fix_age_seconds 0.5", "fleet_locationd_tokens_obtained_total 1",
+      "fleet_locationd_token_remaining_seconds 3589.6", "fleet_locationd_backlog_positions 1",
+      "fleet_locationd_last_update_timestamp_seconds 1796083200.2", "fleet_locationd_clock_offset_seconds 0",
+      "# TYPE fleet_locationd_updates_accepted_total counter", "# TYPE fleet_locationd_online gauge",
+    ] { #expect(text.contains(line), "\(line)") }
+  }
+
+  @Test("a machine whose clock is in 1970 tells times by who knows better, and none before that")
+  func noClock() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    let lost = Moment(boot: fixture.moment.boot, wall: Timestamp(seconds: 1000))
+    #expect(fixture.agent.metrics(at: lost).lastUpdate == AgentFixture.start + .milliseconds(200))
+    let fresh = try AgentFixture()
+    #expect(fresh.agent.metrics(at: lost).clockOffset == nil)
+    #expect(fresh.agent.metrics(at: lost).lastFix == nil)
+  }
+
+  @Test("what a label says is escaped, whatever a token program calls its failure")
+  func escaping() {
+    var reading = MetricReading()
+    reading.statistics.tokenFailures = ["a \"b\" \\ c\nd": 3, "ü": 1]
+    let text = MetricsText.exposition(of: reading)
+    #expect(text.contains(#"fleet_locationd_token_failures_total{reason="a \"b\" \\ c\nd"} 3"# + "\n"))
+    #expect(text.contains(#"{reason="ü"} 1"#))
+  }
+
+  @Test("no metric tells where the vehicle is")
+  func noCoordinates() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(!lines(fixture).contains { $0.contains("latitude") || $0.contains(" 48") || $0.contains(" 11.") })
+  }
+}
