@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Prometheus' own programs as the judge of metrics and alerts: metrics.sh BINDIR. Debian's packages are unpacked and not
+# installed: that would start servers on this machine.
+set -euo pipefail
+bin=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+work=$(mktemp -d)
+pids=()
+cleanup() {
+  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+  rm -rf "$work"
+}
+trap cleanup EXIT
+
+tools=$root/.build/prometheus-tools
+if [ ! -x "$tools/usr/bin/promtool" ] || [ ! -x "$tools/usr/bin/prometheus-node-exporter" ]; then
+  mkdir -p "$tools"
+  (cd "$tools" && apt-get download -q prometheus prometheus-node-exporter >/dev/null 2>&1 &&
+    for package in ./*.deb; do dpkg -x "$package" .; done && rm -f ./*.deb) ||
+    { echo "NOT RUN: Debian's prometheus cannot be had (apt-get update?)" >&2; exit 1; }
+fi
+promtool=$tools/usr/bin/promtool
+
+"$promtool" check rules "$root/packaging/prometheus/fleet-locationd.rules.yml"
+(cd "$root/packaging/prometheus" && "$promtool" test rules fleet-locationd.rules.test.yml)
+
+# A daemon that drives.
+"$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" >"$work/emulator.log" 2>&1 &
+pids+=($!)
+for _ in $(seq 100); do [ -s "$work/url" ] && break; sleep 0.1; done
+url=$(cat "$work/url")
+mkdir "$work/textfiles"
+cat >"$work/settings.toml" <<SETTINGS
+[vehicle]
+provider_id = "demo"
+vehicle_id = "truck-17"
+[source]
+type = "simulated"
+route = "$root/config/examples/demo.gpx"
+[token]
+url = "${url%/}/token/delivery_driver/{vehicle_id}"
+[fleet_engine]
+endpoint = "${url%/}"
+[metrics]
+textfile = "$work/textfiles/fleet_locationd.prom"
+SETTINGS
+RUNTIME_DIRECTORY=$work "$bin/fleet-locationd" --config "$work/settings.toml" >"$work/daemon.log" 2>&1 &
+daemon=$!
+pids+=("$daemon")
+ctl() { "$bin/fleet-locationctl" "$@" --socket "$work/control.sock"; }
+for _ in $(seq 100); do ctl status >/dev/null 2>&1 && break; sleep 0.1; done
+ctl status >/dev/null || { cat "$work/daemon.log" >&2; exit 1; }
+
+ctl metrics >"$work/metrics"
+"$promtool" check metrics <"$work/metrics"
+# The judge is awake.
+if sed 's/^\(# TYPE fleet_locationd_online\) gauge/\1 nonsense/' "$work/metrics" | "$promtool" check metrics >/dev/null 2>&1; then
+  echo "promtool takes nonsense" >&2
+  exit 1
+fi
+grep -qx 'fleet_locationd_online 1' "$work/metrics"
+
+# The real node exporter reads the file; through a link, as docs/metrics.md says.
+mkdir "$work/collector"
+ln -s "$work/textfiles/fleet_locationd.prom" "$work/collector/"
+port=$((20000 + RANDOM % 20000))
+"$tools/usr/bin/prometheus-node-exporter" --web.listen-address="127.0.0.1:$port" --collector.disable-defaults \
+  --collector.textfile --collector.textfile.directory="$work/collector" >"$work/exporter.log" 2>&1 &
+pids+=($!)
+for _ in $(seq 100); do curl -sf "http://127.0.0.1:$port/metrics" >"$work/scraped" && break; sleep 0.1; done
+# Stopped, the daemon writes the file once more: what the exporter has then is what it told last.
+kill "$daemon"
+wait "$daemon"
+curl -sf "http://127.0.0.1:$port/metrics" >"$work/scraped"
+grep -qx 'node_textfile_scrape_error 0' "$work/scraped"
+grep -qx 'fleet_locationd_online 0' "$work/scraped"
+wanted=$(grep -v '^#' "$work/textfiles/fleet_locationd.prom" | sed -E 's/ [^ ]+$//' | sort)
+found=$(grep '^fleet_locationd_' "$work/scraped" | sed -E 's/ [^ ]+$//' | sort)
+[ "$wanted" = "$found" ] || { diff <(echo "$wanted") <(echo "$found") >&2; exit 1; }
+echo "prometheus: promtool accepts metrics and alerts, the node exporter tells all $(wc -l <<<"$wanted") series"
