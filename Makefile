@@ -108,6 +108,8 @@ install: ## Installs programs, unit and sample settings, once they are built.
 	install -D -m 0644 systemd/fleet-locationd.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/fleet-locationd.conf
 	scripts/template-unit.sh > $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd@.service
 	install -D -m 0644 systemd/fleet-locationd.catalog $(DESTDIR)$(PREFIX)/lib/systemd/catalog/fleet-locationd.catalog
+	install -D -m 0644 packaging/completion/fleet-locationctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fleet-locationctl
+	ln -sf fleet-locationctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fleet-locationd
 	install -D -m 0644 packaging/prometheus/fleet-locationd.rules.yml $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/examples/fleet-locationd.rules.yml
 	install -D -m 0644 config/fleet-locationd.toml $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/examples/fleet-locationd.toml
 	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/README.md

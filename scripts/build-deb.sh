@@ -12,7 +12,7 @@ grep -q "version = \"$version\"" Sources/Platform/Release/Release.swift ||
 stage=build/fleet-locationd-$version
 rm -rf "$stage"
 mkdir -p "$stage/bin" "$stage/docs"
-cp -r packaging/debian packaging/prometheus README.md config "$stage/"
+cp -r packaging/debian packaging/completion packaging/prometheus README.md config "$stage/"
 cp -r docs/*.md docs/man "$stage/docs/"
 for program in fleet-locationd fleet-locationctl fleet-engine-emulator; do cp "$bin/$program" "$stage/bin/"; done
 cp systemd/fleet-locationd.catalog "$stage/"
