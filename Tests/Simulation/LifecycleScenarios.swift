@@ -86,7 +86,8 @@ import Timekeeping
         duration: 4000, faults: [Fault(.unreachable, 100..<3700)], noise: 3, settings: [.maxLocations(100)]))
     #expect(world.removals.contains { $0.reason == .thinned })
     #expect(!world.removals.contains { $0.reason == .full })
-    #expect(world.events(.positionsDropped).contains { $0.contains("the others tell the way") })
+    let sentence = " thinned out: the backlog is full, and what is left tells the way within "
+    #expect(world.events(.positionsDropped).contains { $0.contains(sentence) })
     #expect(world.agent.delivery.backlog.isEmpty)
     #expect(world.agent.delivery.backlog.thinnedWithin < 100)
     #expect(world.agent.status(at: world.now).contains("thinned within"))

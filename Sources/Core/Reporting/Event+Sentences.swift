@@ -189,19 +189,36 @@ extension Event {
       "Update with past positions refused, going on without: \(failure.message)\(repeats(suppressed))", fields(failure))
   }
 
-  static func positionsDropped(_ count: Int, _ reason: Backlog.Removal, suppressed: Int) -> Event {
+  /// - Parameter within: metres of the thinned positions from what is left of the way, of all that were thinned.
+  static func positionsDropped(
+    _ count: Int, _ reason: Backlog.Removal, within: Double = 0, suppressed: Int
+  ) -> Event {
+    let positions = "\(count) \(count == 1 ? "position" : "positions")"
+    let fields = [("FLEET_REASON", reason.rawValue), ("FLEET_COUNT", "\(count)")]
+    guard reason != .thinned else {
+      let metres = "\(Int(min(within, 99_999).rounded(.up)))"
+      return Event(
+        .positionsDropped,
+        "\(positions) thinned out: the backlog is full, and what is left tells the way within \(metres) m"
+          + repeats(suppressed), fields + [("FLEET_METRES", metres)])
+    }
     let why =
       switch reason {
-      case .delivered: "delivered"
-      case .thinned: "the backlog is full, and the others tell the way without them"
+      case .delivered, .thinned: reason.rawValue
       case .full: "the backlog is full"
       case .expired: "they are older than backlog.max_age"
       case .refused: "the server refuses them"
       case .misdated: "the receiver gave them a wrong time"
       }
-    return Event(
-      .positionsDropped, "\(count) \(count == 1 ? "position" : "positions") dropped: \(why)\(repeats(suppressed))",
-      [("FLEET_REASON", reason.rawValue), ("FLEET_COUNT", "\(count)")])
+    return Event(.positionsDropped, "\(positions) dropped: \(why)\(repeats(suppressed))", fields)
+  }
+
+  /// Positions of vehicles that the settings do not name had to make room.
+  static func othersDropped(_ count: Int) -> Event {
+    Event(
+      .positionsDropped,
+      "\(count) \(count == 1 ? "position" : "positions") of other vehicles dropped: the backlog's file is full, and this vehicle's need the room",
+      [("FLEET_REASON", Backlog.Removal.full.rawValue), ("FLEET_COUNT", "\(count)")])
   }
 
   static func backlogRestored(_ count: Int) -> Event {

@@ -10,7 +10,8 @@ extension VehicleAgent {
       guard case .removed(let ids, let reason) = change else { continue }
       statistics.removed[reason, default: 0] += ids.count
       if reason != .delivered, let (_, suppressed) = losses.admit(reason.rawValue, at: now) {
-        effects.append(.event(.positionsDropped(ids.count, reason, suppressed: suppressed)))
+        let within = delivery.backlog.thinnedWithin
+        effects.append(.event(.positionsDropped(ids.count, reason, within: within, suppressed: suppressed)))
       }
     }
   }
