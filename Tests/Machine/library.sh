@@ -29,7 +29,7 @@ install_programs() {
   make -s -C "$top" install DESTDIR="$stage" BIN="$MACHINE_BIN"
   install -m 0755 "$MACHINE_BIN/fleet-engine-emulator" "$stage/usr/bin/"
   strip "$stage"/usr/bin/fleet-*
-  tar -C "$stage" -cf - . | guest 'tar -C / -xf - --no-same-owner'
+  tar -C "$stage" -cf - . | guest 'tar -C / -xmf - --no-same-owner'
   rm -rf "$stage"
   guest 'systemd-sysusers 2>/dev/null && systemctl daemon-reload &&
     systemd-run --quiet --unit=emulator fleet-engine-emulator --port 8080

@@ -46,11 +46,13 @@ guest "systemctl stop emulator"
 # A position a second, as nothing but a test on the loopback may ask for.
 guest "sed -i 's/^interval = .*/interval = \"1s\"/' /etc/fleet-locationd/fleet-locationd.toml"
 
+count=0
 for number in $(seq "$cuts"); do
   step "cut $number of $cuts"
   guest "systemctl start fleet-locationd"
-  wait_for 60 "positions wait on disk" "fleet-locationctl status --json | grep -q '\"store\":\"disk\"' &&
-    [ \$(fleet-locationctl status --json | sed -n 's/.*\"backlog\":{[^}]*\"count\":\\([0-9]*\\).*/\\1/p') -gt 8 ]"
+  # More than commit_interval's worth of this run: so the newest that is owed is one that must be on disk.
+  wait_for 90 "positions of this run wait" "fleet-locationctl status --json | grep -q '\"store\":\"disk\"' &&
+    [ \$(fleet-locationctl status --json | sed -n 's/.*\"backlog\":{[^}]*\"count\":\\([0-9]*\\).*/\\1/p') -gt $((count + 2 * commit_interval)) ]"
   pause=$((RANDOM % 12000))
   sleep "$((pause / 1000)).$(printf %03d $((pause % 1000)))"
   # The receiver's time is the host's, which cuts the power.
