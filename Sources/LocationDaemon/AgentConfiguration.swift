@@ -29,7 +29,8 @@ extension VehicleAgent.Configuration {
           positionField: settings.fleetEngine.positionField == .location ? .location : .supplemental,
           deadline: settings.fleetEngine.deadline),
         floor: reporting.floor, interval: reporting.interval, batch: settings.backlog.batch,
-        maxLocations: settings.backlog.capacity, maxAge: settings.backlog.maxAge),
+        maxLocations: settings.backlog.maxLocations, maxBytes: settings.backlog.maxBytes,
+        maxAge: settings.backlog.maxAge),
       drainLimit: settings.reporting.drainTimeout)
     needsNetwork = !settings.fleetEngine.isLoopback
     tellsPositions = settings.log.positions
@@ -43,11 +44,8 @@ extension Settings.Vehicle {
 }
 
 extension Settings.Backlog {
-  /// Positions that fit into `max_size` however thinly deletions have left the file's pages.
-  fileprivate var capacity: Int {
-    guard directory != nil else { return maxLocations }
-    return min(maxLocations, Int(clamping: (maxSize - 1_048_576) / 256))
-  }
+  /// What of `max_size` is for positions, whether there is a file or not; the rest is its log's.
+  fileprivate var maxBytes: Int { Int(clamping: max(maxSize - 1_048_576, 0)) }
 }
 
 extension FixFilter.Configuration {

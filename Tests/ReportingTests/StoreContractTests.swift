@@ -45,6 +45,35 @@ import Timekeeping
     #expect(fixture.agent.isSettled(at: fixture.moment.boot))
   }
 
+  @Test("a live position that is refused alone gives way to the newest that waits, until a fix comes")
+  func refusedLive() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    let refusal = AgentFixture.error(400, "INVALID_ARGUMENT")
+    func live(_ effects: [VehicleAgent.Effect], isAt second: Int) -> Bool {
+      effects.contains {
+        guard case .sendUpdate(_, let request) = $0 else { return false }
+        let body = String(decoding: request.body, as: UTF8.self)
+        let stamp = (AgentFixture.start + .seconds(second)).rfc3339.prefix(19)
+        return body.prefix { $0 != "[" }.contains(stamp) || !body.contains("pastLocations") && body.contains(stamp)
+      }
+    }
+    _ = fixture.tell(.restored(try records([-40])), at: 1)
+    #expect(live(try fixture.drive(to: 10), isAt: 10))
+    #expect(fixture.tell(.updateEnded(id: 2, refusal), at: 11).brief == [])
+    #expect(live(fixture.tell(.deadline, at: 12.1), isAt: 10))
+    #expect(fixture.tell(.updateEnded(id: 3, refusal), at: 13).events.contains(.offline))
+    // Fleet Engine has the one of second 0, which is newer than what waits.
+    let again = fixture.tell(.deadline, at: 55)
+    #expect(again.brief == ["send 4 with past"])
+    #expect(live(again, isAt: 0))
+    #expect(fixture.tell(.updateEnded(id: 4, AgentFixture.accepted), at: 56).brief == ["drop [-40.0] delivered"])
+    for second in 57...100 { #expect(fixture.tell(.deadline, at: Double(second)).brief == []) }
+    let next = try fixture.drive(to: 101)
+    #expect(next.brief == ["keep 101.0", "send 5 with past"])
+    #expect(live(next, isAt: 101))
+  }
+
   @Test("a position that is known to have arrived is not taken back from the store")
   func knownDelivered() throws {
     var fixture = try AgentFixture()
@@ -55,9 +84,12 @@ import Timekeeping
     #expect(fixture.agent.delivery.backlog.count == 1)
   }
 
-  @Test("more than may be kept is not kept: it is thinned")
-  func tooMuch() throws {
-    var fixture = try AgentFixture { $0.delivery.maxLocations = 2 }
+  @Test("more than may be kept, by number or by bytes, is not kept: it is thinned", arguments: [true, false])
+  func tooMuch(isByBytes: Bool) throws {
+    var fixture = try AgentFixture {
+      if isByBytes { $0.delivery.maxBytes = 2 * Backlog.recordSize + 255 } else { $0.delivery.maxLocations = 2 }
+    }
+    #expect(MemoryLayout<Backlog.Record>.stride <= Backlog.recordSize)
     #expect(fixture.tell(.restored(try records([-5, -6, -7])), at: 1).brief == ["drop [-6.0] thinned"])
   }
 

@@ -121,6 +121,25 @@ import Timekeeping
     #expect(world.longestHole(10..<1780) <= 26)
   }
 
+  @Test("a live position that the server refuses does not hold the backlog back when no fix comes after it")
+  func poisonLiveAndNoFix() throws {
+    // Into a tunnel in the last seconds of an outage: the newest position is one that the server refuses.
+    let world = try World.drive(
+      Scenario(
+        duration: 1800,
+        faults: [
+          Fault(.unreachable, 200..<500), Fault(.noFix, 490..<1400), Fault(.poisonLive([488, 489, 490]), 0..<1800),
+        ]))
+    let inTime = world.server.applied.filter { $0.at < 700 }.flatMap { $0.past + [$0.live] }.map(World.second)
+    for second in stride(from: 210, to: 470, by: 20) {
+      #expect(inTime.contains { abs($0 - second) <= 10 }, "the position of second \(second)")
+    }
+    // And it costs no more requests than the heartbeat asks for.
+    #expect(world.server.applied.count { $0.at > 700 && $0.at < 1400 } <= 15)
+    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.removals.contains { $0.reason == .refused })
+  }
+
   @Test("past locations that are denied until the role is mended arrive with the next token")
   func deniedUntilMended() throws {
     let world = try World.drive(

@@ -16,7 +16,7 @@ package struct DeliveryAgent: Sendable {
     /// Positions of the backlog in one request.
     package var batch: Int
     package var maxLocations: Int
-    /// Bytes that the backlog may take in memory, at ``Backlog/recordSize`` each.
+    /// Bytes that the backlog's positions may take, at ``Backlog/recordSize`` each.
     package var maxBytes: Int
     package var maxAge: Duration
 
@@ -49,6 +49,8 @@ package struct DeliveryAgent: Sendable {
     var sentAt: BootInstant
     /// Whether the position counts as taken by the policy, and must not be lost.
     var isOwed: Bool
+    /// Whether another position goes in the place of the newest, which was refused.
+    var isSubstitute: Bool
     var deadline: BootInstant
   }
 
@@ -74,6 +76,8 @@ package struct DeliveryAgent: Sendable {
 
   /// The newest position that was due in this run, as long as its time stands.
   private var newestOwed: Timestamp?
+  /// The time of a live position that the server refused with nothing else in the request.
+  private var refusedLive: Timestamp?
   private var attempt: Attempt?
   private var lastID: UInt64 = 0
   private var random: SplitMix64
@@ -130,12 +134,27 @@ package struct DeliveryAgent: Sendable {
 
   // MARK: - Doing
 
+  /// What goes as the live position: the newest, unless it was refused. Then it is the newest of what Fleet Engine has
+  /// and what waits, so that the rest of the backlog goes on without it; the refused one goes as a past position of the
+  /// next fix, and is found to be the culprit there.
+  private func live(for newest: VehicleLocation) -> VehicleLocation {
+    guard refusedLive == newest.time else { return newest }
+    let waiting = backlog.sendable(before: newest.time, age: configuration.maxAge).last?.location
+    let known = delivered.flatMap { $0.time < newest.time ? $0 : nil }
+    guard let waiting, let known else { return waiting ?? known ?? newest }
+    return waiting.time > known.time ? waiting : known
+  }
+
+  /// Whether a position may go as the live one: it has not been refused alone.
+  package func mayBeLive(_ location: VehicleLocation) -> Bool { refusedLive != location.time }
+
   /// Starts an attempt; the caller has seen that there is none and that it may.
   ///
-  /// - Parameter isOwed: whether `live` must reach the server sooner or later.
+  /// - Parameter isOwed: whether `newest` must reach the server sooner or later.
   package mutating func begin(
-    _ live: VehicleLocation, isOwed: Bool, token: AccessToken, at now: BootInstant
+    _ newest: VehicleLocation, isOwed: Bool, token: AccessToken, at now: BootInstant
   ) -> (id: UInt64, request: HTTPRequest)? {
+    let live = live(for: newest)
     let records = backfill.select(
       from: backlog.sendable(before: live.time, age: configuration.maxAge), with: token)
     var sinceUpdate: Int?
@@ -150,7 +169,7 @@ package struct DeliveryAgent: Sendable {
     limiter.attempted(at: now)
     attempt = Attempt(
       id: lastID, update: update, records: records.map(\.id), token: token, sentAt: now, isOwed: isOwed,
-      deadline: now + configuration.endpoint.deadline)
+      isSubstitute: live.time != newest.time, deadline: now + configuration.endpoint.deadline)
     return (lastID, request)
   }
 
@@ -224,7 +243,7 @@ package struct DeliveryAgent: Sendable {
     let arrived = attempt.records + backlog.records.filter { $0.location.time == live.time }.map(\.id)
     changes.append(contentsOf: [backlog.remove(arrived, .delivered)].compactMap { $0 })
     // What became due while this was on its way follows as soon as it may, and does not wait for the next fix.
-    isOwing = newestOwed.map { $0 > live.time } ?? false
+    isOwing = newestOwed.map { $0 > live.time && $0 != refusedLive } ?? false
     return (.accepted(live: live, sentAt: attempt.sentAt, delivered: attempt.records.count), changes)
   }
 
@@ -232,6 +251,10 @@ package struct DeliveryAgent: Sendable {
     isOwing = true
     self.failure = failure
     failingSince = failingSince ?? now
+    if failure.category == .rejected, attempt.records.isEmpty {
+      // Where another is refused as well, it is not this position's fault.
+      refusedLive = attempt.isSubstitute ? nil : attempt.update.live.time
+    }
     if backfill.failed(attempt.records, failure.category, with: attempt.token) {
       notBefore = now + AttemptLimiter.spacing
       return .suspectsBacklog(failure)
@@ -283,6 +306,7 @@ package struct DeliveryAgent: Sendable {
     place = nil
     isOwing = false
     newestOwed = nil
+    refusedLive = nil
     backlog.forget()
     return cancelled
   }

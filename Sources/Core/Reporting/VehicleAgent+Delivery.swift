@@ -38,7 +38,7 @@ extension VehicleAgent {
 
   private func isDraining(_ newest: VehicleLocation) -> Bool {
     guard case .draining = phase else { return false }
-    return newest.time != delivery.delivered?.time
+    return newest.time != delivery.delivered?.time && delivery.mayBeLive(newest)
   }
 
   /// Does what can be done now.
@@ -150,7 +150,12 @@ extension VehicleAgent {
     follow(changes, at: now.boot, &effects)
     switch conclusion {
     case .accepted(let live, let sentAt, let delivered):
-      policy.take(live, at: sentAt)
+      // One that went in the place of a refused one changes nothing: what is known is told again at the heartbeat.
+      if let newest = policy.newest, !delivery.mayBeLive(newest) {
+        policy.take(at: sentAt)
+      } else {
+        policy.take(live, at: sentAt)
+      }
       statistics.accepted += 1
       network.reached()
       statistics.backfilled += delivered
