@@ -61,6 +61,8 @@ package final class SimulatedSource: FixSource {
       started = begin
       report(.reading("the simulated route \(name)"))
     }
+    // After a sleep it goes on from where a receiver would find the vehicle; nobody was there for what lies between.
+    steps = max(steps, Int(clamping: (loop.now.boot - begin.boot).wholeSeconds))
     let elapsed = SimulatedSource.period * steps
     steps += 1
     let observation = simulator.observation(at: elapsed, startingAt: begin.wall)

@@ -24,6 +24,23 @@ import Testing
     #expect(try bench.exitCode() == 0)
   }
 
+  @Test("a simulated drive that was asleep goes on from where it would be by now, and tells nothing of the time between")
+  func simulationAfterSleep() throws {
+    let bench = try TestBench()
+    let route = try bench.directory.write(MainJobTests.route, to: "route.gpx")
+    bench.settings.source("simulated", ["route": "\"\(route)\"", "noise": "\"0 m\""])
+    let daemon = try bench.start()
+    try bench.wait("an update") { bench.emulator?.accepted.isEmpty == false }
+    daemon.process.signal(SIGSTOP)
+    let before = bench.emulator?.accepted.count ?? 0
+    let wakes = ContinuousClock.now + .seconds(4)
+    try bench.wait("it sleeps") { ContinuousClock.now >= wakes }
+    daemon.process.signal(SIGCONT)
+    try bench.wait("two more updates") { bench.emulator?.accepted.count ?? 0 >= before + 2 }
+    let times = (bench.emulator?.accepted ?? []).flatMap { [$0.live].compactMap { $0 } + $0.past }.map(\.time).sorted()
+    #expect(zip(times, times.dropFirst()).contains { $1.timeIntervalSince($0) > 2.9 })
+  }
+
   @Test("a recording with pace 0 and interval 0s arrives fix by fix, and the program exits 0")
   func replay() throws {
     let bench = try TestBench()
