@@ -52,7 +52,7 @@ import Timekeeping
   }
 
   private func remove(_ seconds: [Int64], from keeper: BacklogKeeper) {
-    if let change = memory.remove(seconds.map(Timestamp.init(seconds:)), .delivered) { keeper.follow(change) }
+    for change in memory.remove(seconds.map(Timestamp.init(seconds:)), .delivered) { keeper.follow(change) }
   }
 
   /// In words, without numbers that differ each time.

@@ -156,6 +156,33 @@ import Timekeeping
     #expect(try fixture.seconds(store).isEmpty)
   }
 
+  @Test("a file of the first version keeps its positions, of which nothing was spent")
+  func firstVersion() throws {
+    let fixture = try StoreFixture()
+    var first = BacklogSchema.current
+    first.steps.removeLast(first.steps.count - 1)
+    do {
+      _ = try? BacklogStore.open(directory: fixture.directory, maxSize: 1_000_000, schema: first)
+      #expect(
+        try fixture.shell(
+          """
+          INSERT INTO vehicles VALUES (1, 'p', 'truck-1');
+          INSERT INTO positions (vehicle, time, latitude, longitude) VALUES (1, 7000, 48, 11), (1, 8000, 48.1, 11);
+          PRAGMA user_version
+          """) == "1")
+    }
+    let store = try fixture.open()
+    #expect(try fixture.seconds(store) == [7, 8])
+    #expect(try store.positions(of: fixture.truck).allSatisfy { $0.spent == 0 })
+    try store.commit([
+      (
+        StoreAgent.Key(vehicle: fixture.truck, id: Timestamp(seconds: 8)),
+        Backlog.Record(try store.positions(of: fixture.truck)[1].location, spent: .infinity)
+      )
+    ])
+    #expect(try store.positions(of: fixture.truck).map(\.spent) == [0, .infinity])
+  }
+
   @Test("a step that fails leaves the file as it was")
   func migrationFails() throws {
     let fixture = try StoreFixture()

@@ -44,7 +44,7 @@ final class StoreFixture {
       location.speedAccuracy = 0.25
       location.headingAccuracy = 1.5
     }
-    return Backlog.Record(location)
+    return Backlog.Record(location, spent: isFull ? 17.25 : 0)
   }
 
   func puts(

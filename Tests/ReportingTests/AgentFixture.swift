@@ -98,6 +98,7 @@ extension [VehicleAgent.Effect] {
       case .fetchToken(let id, _): "fetch \(id)"
       case .cancelToken(let id): "cancel fetch \(id)"
       case .backlog(.added(let record)): "keep \(AgentFixture.second(record.id))"
+      case .backlog(.changed): nil
       case .backlog(.removed(let ids, let reason)): "drop \(ids.map(AgentFixture.second)) \(reason)"
       case .forgetOthers: "forget others"
       case .keepToken: "keep token"

@@ -47,35 +47,35 @@ import Timekeeping
     var backlog = try backlog([10, 20, 30], limit: 3)
     let changes = backlog.append(try location(40), limit: 3)
     #expect(seconds(backlog.records) == [10, 40])
-    #expect(changes.last == .removed([stamp(20), stamp(30)], .thinned))
+    #expect(changes.contains(.removed([stamp(20), stamp(30)], .thinned)))
     #expect(backlog.append(try location(50), limit: 0).isEmpty)
     // A smaller limit makes room at the next: two are ends, and the older of them goes.
     let last = backlog.append(try location(60), limit: 1)
     #expect(seconds(backlog.records) == [60])
-    #expect(last.last == .removed([stamp(10)], .full))
+    #expect(last.contains { $0.isRemoval(.full) })
   }
 
   @Test("what has waited too long goes, and only that")
   func expire() throws {
     var backlog = try backlog([10, 20, 30])
-    #expect(backlog.expire(before: stamp(10)) == nil)
-    #expect(backlog.expire(before: stamp(30)) == .removed([stamp(10), stamp(20)], .expired))
+    #expect(backlog.expire(before: stamp(10)).isEmpty)
+    #expect(backlog.expire(before: stamp(30)).first == .removed([stamp(10), stamp(20)], .expired))
     #expect(backlog.count == 1)
   }
 
   @Test("a removal tells what was there, and no more")
   func remove() throws {
     var backlog = try backlog([10, 20])
-    #expect(backlog.remove([stamp(20), stamp(70)], .delivered) == .removed([stamp(20)], .delivered))
-    #expect(backlog.remove([stamp(20), stamp(70)], .delivered) == nil)
-    #expect(backlog.remove([], .delivered) == nil)
+    #expect(backlog.remove([stamp(20), stamp(70)], .delivered) == [.removed([stamp(20)], .delivered)])
+    #expect(backlog.remove([stamp(20), stamp(70)], .delivered).isEmpty)
+    #expect(backlog.remove([], .delivered).isEmpty)
   }
 
   @Test("stamps that the filter has overruled go")
   func overrule() throws {
     var backlog = try backlog([10, 20, 9000])
-    #expect(backlog.overrule(after: Timestamp(seconds: 30)) == .removed([stamp(9000)], .misdated))
-    #expect(backlog.overrule(after: Timestamp(seconds: 30)) == nil)
+    #expect(backlog.overrule(after: Timestamp(seconds: 30)) == [.removed([stamp(9000)], .misdated)])
+    #expect(backlog.overrule(after: Timestamp(seconds: 30)).isEmpty)
   }
 
   @Test("what a store held takes its place, once, and is thinned if it is too much")
@@ -86,7 +86,7 @@ import Timekeeping
     #expect(seconds(some.records) == [5, 10, 15, 20, 30, 90])
     #expect(some.restore(stored, limit: 5).contains { $0.isRemoval(.thinned) })
     #expect(some.count == 4)
-    #expect(some.restore([], limit: 0).last?.isRemoval(.full) == true)
+    #expect(some.restore([], limit: 0).contains { $0.isRemoval(.full) })
     #expect(some.isEmpty)
     _ = some.restore(stored, limit: 5)
     some.forget()

@@ -50,6 +50,20 @@ import Timekeeping
     #expect(batch(agent) == ["-1", "-2"])
   }
 
+  @Test("what changes is written anew, and deleted when it goes; unless it was never written")
+  func changes() throws {
+    var agent = StoreAgent(interval: .seconds(5))
+    agent.follow(.changed([try record(1)]), of: truck, at: .boot)
+    #expect(batch(agent) == ["+1"])
+    agent.follow(removed(1), of: truck, at: .boot)
+    #expect(batch(agent) == ["-1"])
+    agent.written()
+    agent.follow(try added(2), of: truck, at: .boot)
+    agent.follow(.changed([try record(2)]), of: truck, at: .boot)
+    agent.follow(removed(2), of: truck, at: .boot)
+    #expect(agent.isEmpty)
+  }
+
   @Test("a time that goes and comes again is written anew, and goes for good as often as it does")
   func comesAgain() throws {
     var agent = StoreAgent(interval: .seconds(5))

@@ -110,6 +110,37 @@ import Timekeeping
     #expect(backlog.thinnedWithin <= TrackThinning.largestError)
   }
 
+  @Test(
+    "the bound holds across restarts: what a store has followed knows what was spent",
+    arguments: 1...12 as ClosedRange<UInt64>)
+  func restarts(seed: UInt64) throws {
+    var road = try Road(seed: seed)
+    var (backlog, all, stored, told) = (Backlog(), [VehicleLocation](), [Backlog.ID: Backlog.Record](), 0.0)
+    func follow(_ changes: [Backlog.Change]) {
+      for change in changes {
+        switch change {
+        case .added(let record): stored[record.id] = record
+        case .changed(let records): for record in records { stored[record.id] = record }
+        case .removed(let ids, _): for id in ids { stored[id] = nil }
+        }
+      }
+    }
+    for number in 1...3000 {
+      let location = road.next()
+      all.append(location)
+      follow(backlog.append(location, limit: 400))
+      guard number % 350 == 0 else { continue }
+      #expect(backlog.records.allSatisfy { stored[$0.id] == $0 } && stored.count == backlog.count)
+      told = max(told, backlog.thinnedWithin)
+      backlog = Backlog()
+      follow(backlog.restore(Array(stored.values), limit: 400))
+    }
+    #expect(backlog.records.allSatisfy { stored[$0.id] == $0 } && stored.count == backlog.count)
+    let worst = try #require(TrackThinningTests.worst(of: all, to: backlog.records.map(\.location)))
+    #expect(worst <= max(told, backlog.thinnedWithin) + 1e-6)
+    #expect(backlog.thinnedWithin <= TrackThinning.largestError)
+  }
+
   @Test("the error grows only as far as it must: a longer backlog of the same drive is nearer to it")
   func growth() throws {
     var errors = [Double]()

@@ -158,8 +158,8 @@ extension World {
     for location in copy.values.map(\.location) + removals.filter({ $0.reason != .thinned }).map(\.record.location) {
       known[location.time] = (location.coordinate.latitude, location.coordinate.longitude)
     }
-    // In each life the count begins anew.
-    let told = thinnedWithin + agent.delivery.backlog.thinnedWithin
+    // Each life knows what the lives before have spent on what still waits.
+    let told = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
     for key in lostInCuts where key.vehicle == vehicle { known[key.id] = known[key.id] ?? coordinate(of: key.id) }
     let track = known.sorted { $0.key < $1.key }
     for location in thinned {

@@ -17,7 +17,7 @@ extension World {
       guard case .backlog(.removed(let ids, .delivered)) = effect else { continue }
       for id in ids { revived[StoreModel.Key(vehicle: vehicle, id: id), default: 0] += 1 }
     }
-    thinnedWithin += agent.delivery.backlog.thinnedWithin
+    thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
     store.crash()
     giveUpUpdate()
     (fetch, deadline) = (nil, nil)

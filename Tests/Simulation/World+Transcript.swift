@@ -24,6 +24,7 @@ extension World {
     case .fetchToken(let id, _): "fetch token \(id)"
     case .event(let event): "event \(event.kind): \(event.sentence)"
     case .backlog(.added(let record)): "backlog + \(record.id.rfc3339)"
+    case .backlog(.changed(let records)): "backlog ~ \(records.count)"
     case .backlog(.removed(let ids, let reason)): "backlog - \(ids.count) \(reason)"
     default: "\(effect)"
     }

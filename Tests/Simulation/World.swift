@@ -352,6 +352,10 @@ final class World {
       if let pausedAt, pausedAt < now { violate("a position is recorded during a pause") }
       recorded[StoreModel.Key(vehicle: vehicle, id: record.id)] = now
       if copy.updateValue(record, forKey: record.id) != nil { violate("a record was added twice") }
+    case .changed(let records):
+      for record in records where copy.updateValue(record, forKey: record.id) == nil {
+        violate("a record was changed that is not there")
+      }
     case .removed(let ids, let reason):
       for id in ids {
         guard let record = copy.removeValue(forKey: id) else {

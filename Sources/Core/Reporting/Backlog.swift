@@ -14,9 +14,13 @@ package struct Backlog: Equatable, Sendable {
 
   package struct Record: Equatable, Sendable {
     package let location: VehicleLocation
+    /// What thinning has spent on the way to it from the record before it: metres, 0 or more. `infinity`: those two are not
+    /// the ends of one way, and nothing is thinned between them and their neighbours.
+    package var spent: Double
 
-    package init(_ location: VehicleLocation) {
+    package init(_ location: VehicleLocation, spent: Double = 0) {
       self.location = location
+      self.spent = spent
     }
 
     package var id: ID { location.time }
@@ -25,6 +29,8 @@ package struct Backlog: Equatable, Sendable {
   /// What a store has to follow.
   package enum Change: Equatable, Sendable {
     case added(Record)
+    /// What was spent on the way to these is another now; oldest first.
+    case changed([Record])
     case removed([ID], Removal)
   }
 
@@ -45,11 +51,9 @@ package struct Backlog: Equatable, Sendable {
   }
 
   package private(set) var records: [Record] = []
-  /// The largest error of all that was thinned in this run: metres between a position that is gone and where its neighbours
-  /// put it at its time. 0 as long as nothing was.
+  /// The largest error of all that was thinned in this run, and before it of the track that waits: metres between a position
+  /// that is gone and where its neighbours put it at its time. 0 as long as nothing was.
   package private(set) var thinnedWithin = 0.0
-  /// By record: what thinning has spent on the way to it from the record before it, as in ``TrackThinning/spent``.
-  private var spent: [ID: Double] = [:]
   /// Records to come before thinning is tried again, after it has found little to take.
   private var patience = 0
   /// Whether a position after the last record is known elsewhere, so that the way to the next record is not this track's.
@@ -84,32 +88,52 @@ package struct Backlog: Equatable, Sendable {
   ///
   /// - Parameter limit: the most records to keep, 0 or more.
   package mutating func append(_ location: VehicleLocation, limit: Int) -> [Change] {
-    guard limit > 0 else { return [] }
-    let record = Record(location)
-    guard insert(record) else { return [] }
-    return [.added(record)] + makeRoom(limit: limit)
+    guard limit > 0, let place = insert(Record(location)) else { return [] }
+    let (record, parted) = (records[place], partAfter(place))
+    return [.added(record)] + parted + makeRoom(limit: limit)
   }
 
   /// Takes what a store has held, and makes room. What is held already stays as it is.
   ///
   /// - Parameter limit: the most records to keep, 0 or more.
   package mutating func restore(_ stored: [Record], limit: Int) -> [Change] {
-    for record in stored.sorted(by: { $0.id < $1.id }) { _ = insert(record) }
-    return makeRoom(limit: limit)
+    var (changes, before, isLast) = ([Change](), ID?.none, false)
+    for record in stored.sorted(by: { $0.id < $1.id }) {
+      defer { before = record.id }
+      guard let place = insert(record) else { continue }
+      // The way that was thinned began elsewhere.
+      if place > 0, records[place - 1].id != before, record.spent != 0 { records[place].spent = .infinity }
+      if records[place] != record { changes.append(.changed([records[place]])) }
+      changes += partAfter(place)
+      if record.spent < .infinity { thinnedWithin = max(thinnedWithin, record.spent) }
+      isLast = place + 1 == records.count
+    }
+    // What has arrived after the last of them nobody knows.
+    if isLast { isParted = true }
+    return changes + makeRoom(limit: limit)
   }
 
-  private mutating func insert(_ record: Record) -> Bool {
+  /// - Returns: its index; nil where its time is held.
+  private mutating func insert(_ record: Record) -> Int? {
     let place = records.lastIndex { $0.id <= record.id }.map { $0 + 1 } ?? 0
-    guard place == 0 || records[place - 1].id != record.id else { return false }
+    guard place == 0 || records[place - 1].id != record.id else { return nil }
     records.insert(record, at: place)
-    if place + 1 < records.count {
-      // The way that was thinned led past this one.
-      if spent[records[place + 1].id] != nil { part(at: place, place + 1) }
-    } else if isParted {
-      part(at: place)
+    if place + 1 == records.count {
+      if isParted { records[place].spent = .infinity }
       isParted = false
+    } else if records[place + 1].spent != 0 {
+      // The way that was thinned led past this one.
+      records[place].spent = .infinity
     }
-    return true
+    return place
+  }
+
+  /// The record after one that was inserted: a way to it that was thinned led past that one.
+  private mutating func partAfter(_ place: Int) -> [Change] {
+    let next = place + 1
+    guard next < records.count, records[next].spent != 0, records[next].spent < .infinity else { return [] }
+    records[next].spent = .infinity
+    return [.changed([records[next]])]
   }
 
   /// Thins to four fifths of the limit at once, so that the work for each record stays small.
@@ -119,81 +143,80 @@ package struct Backlog: Equatable, Sendable {
     if patience > 0 {
       patience -= 1
     } else {
-      if let change = thin(to: max(limit / 5 * 4, 2)) { changes.append(change) }
+      changes += thin(to: max(limit / 5 * 4, 2))
       // Where it finds little it is not tried for each record again.
       if records.count > limit - limit / 20 { patience = limit / 20 }
     }
-    if let change = remove(records.prefix(max(records.count - limit, 0)).map(\.id), .full) { changes.append(change) }
-    return changes
+    return changes + remove(records.prefix(max(records.count - limit, 0)).map(\.id), .full)
   }
 
-  private mutating func thin(to goal: Int) -> Change? {
-    var thinning = TrackThinning(records.map(\.location), spent: records.map { spent[$0.id] ?? 0 })
+  private mutating func thin(to goal: Int) -> [Change] {
+    var thinning = TrackThinning(records.map(\.location), spent: records.map(\.spent))
     thinning.thin(to: goal)
-    guard thinning.count < records.count else { return nil }
-    var (kept, removed) = ([Record](), [ID]())
+    guard thinning.count < records.count else { return [] }
+    var (kept, changed, removed) = ([Record](), [Record](), [ID]())
     kept.reserveCapacity(thinning.count)
-    spent.removeAll(keepingCapacity: true)
-    for (index, record) in records.enumerated() {
-      if thinning.isRemoved[index] {
+    for (index, var record) in records.enumerated() {
+      guard !thinning.isRemoved[index] else {
         removed.append(record.id)
-      } else {
-        if thinning.spent[index] > 0 { spent[record.id] = thinning.spent[index] }
-        kept.append(record)
+        continue
       }
+      if record.spent != thinning.spent[index] {
+        record.spent = thinning.spent[index]
+        changed.append(record)
+      }
+      kept.append(record)
     }
     records = kept
     thinnedWithin = max(thinnedWithin, thinning.error)
-    return .removed(removed, .thinned)
-  }
-
-  /// The ways to these records cannot be interpolated, and are not thinned.
-  private mutating func part(at indices: Int...) {
-    for index in indices { spent[records[index].id] = .infinity }
+    return [.removed(removed, .thinned)] + (changed.isEmpty ? [] : [.changed(changed)])
   }
 
   /// A position that is newer than all of these has been delivered: the track goes on from there.
   package mutating func part() { isParted = true }
 
   /// Takes records out; those that are not there do no harm.
-  package mutating func remove(_ ids: [ID], _ reason: Removal) -> Change? {
-    guard !ids.isEmpty else { return nil }
+  package mutating func remove(_ ids: [ID], _ reason: Removal) -> [Change] {
+    guard !ids.isEmpty else { return [] }
     let leaving = Set(ids)
-    var there = [ID]()
+    var (kept, there, changed) = ([Record](), [ID](), [Record]())
+    kept.reserveCapacity(records.count)
     var isAfterHole = false
-    for record in records {
-      if leaving.contains(record.id) {
+    for var record in records {
+      guard !leaving.contains(record.id) else {
         there.append(record.id)
-        spent[record.id] = nil
         isAfterHole = true
-      } else {
-        // What stood before it is elsewhere now: the way to it is no longer this track's to thin.
-        if isAfterHole { spent[record.id] = .infinity }
-        isAfterHole = false
+        continue
       }
+      // What stood before it is elsewhere now: the way to it is no longer this track's to thin.
+      if isAfterHole, record.spent < .infinity {
+        record.spent = .infinity
+        changed.append(record)
+      }
+      isAfterHole = false
+      kept.append(record)
     }
-    guard !there.isEmpty else { return nil }
+    guard !there.isEmpty else { return [] }
     if isAfterHole { isParted = true }
-    records.removeAll { leaving.contains($0.id) }
-    return .removed(there, reason)
+    records = kept
+    return [.removed(there, reason)] + (changed.isEmpty ? [] : [.changed(changed)])
   }
 
   /// Takes out what bears a time after `newest`: a receiver's wrong stamp, which the filter has overruled since.
-  package mutating func overrule(after newest: Timestamp) -> Change? {
-    guard let last = records.last, last.id > newest else { return nil }
+  package mutating func overrule(after newest: Timestamp) -> [Change] {
+    guard let last = records.last, last.id > newest else { return [] }
     return remove(records.filter { $0.id > newest }.map(\.id), .misdated)
   }
 
   /// Takes out what is from before `time`.
-  package mutating func expire(before time: Timestamp) -> Change? {
-    guard let first = records.first, first.id < time else { return nil }
+  package mutating func expire(before time: Timestamp) -> [Change] {
+    guard let first = records.first, first.id < time else { return [] }
     return remove(records.prefix { $0.id < time }.map(\.id), .expired)
   }
 
   /// Forgets all without a change to follow: the store keeps it for the vehicle's return.
   package mutating func forget() {
     records = []
-    spent = [:]
     patience = 0
     isParted = false
   }

@@ -185,8 +185,7 @@ package struct DeliveryAgent: Sendable {
   package mutating func restore(_ records: [Backlog.Record]) -> [Backlog.Change] {
     let changes = backlog.restore(records, limit: configuration.capacity)
     // Its removal was not stored in time.
-    guard let delivered, let change = backlog.remove([delivered.time], .delivered) else { return changes }
-    return changes + [change]
+    return changes + (delivered.map { backlog.remove([$0.time], .delivered) } ?? [])
   }
 
   /// Gives up the attempt under way, before the end of everything; what it carried is kept if it must not be lost.
@@ -201,7 +200,7 @@ package struct DeliveryAgent: Sendable {
   /// The filter has overruled stamps after `newest`.
   package mutating func overrule(after newest: Timestamp) -> [Backlog.Change] {
     if let owed = newestOwed, owed > newest { newestOwed = nil }
-    return [backlog.overrule(after: newest)].compactMap { $0 }
+    return backlog.overrule(after: newest)
   }
 
   /// Reads the outcome of an attempt.
@@ -239,9 +238,9 @@ package struct DeliveryAgent: Sendable {
       attempt.records.isEmpty
       ? backfill.acceptedAlone(backlog.sendable(before: live.time, age: configuration.maxAge))
       : backfill.accepted(attempt.records)
-    if let refused { changes += [backlog.remove([refused], .refused)].compactMap { $0 } }
+    if let refused { changes += backlog.remove([refused], .refused) }
     let arrived = attempt.records + backlog.records.filter { $0.location.time == live.time }.map(\.id)
-    changes.append(contentsOf: [backlog.remove(arrived, .delivered)].compactMap { $0 })
+    changes += backlog.remove(arrived, .delivered)
     // What became due while this was on its way follows as soon as it may, and does not wait for the next fix.
     isOwing = newestOwed.map { $0 > live.time && $0 != refusedLive } ?? false
     return (.accepted(live: live, sentAt: attempt.sentAt, delivered: attempt.records.count), changes)
@@ -323,7 +322,7 @@ package struct DeliveryAgent: Sendable {
   ///
   /// - Parameter newest: the time now, by positions that can be trusted with it.
   package mutating func tidy(at newest: Timestamp) -> [Backlog.Change] {
-    [backlog.expire(before: newest - configuration.maxAge), backlog.overrule(after: newest)].compactMap { $0 }
+    backlog.expire(before: newest - configuration.maxAge) + backlog.overrule(after: newest)
   }
 
   /// Positions of the backlog that are not on their way as the live one.

@@ -57,6 +57,9 @@ package struct StoreAgent: Sendable {
   package mutating func follow(_ change: Backlog.Change, of vehicle: Vehicle, at now: BootInstant) {
     switch change {
     case .added(let record): put(record, of: vehicle)
+    case .changed(let records):
+      // What is not waiting to be written for the first time is in the store.
+      for record in records { put(record, of: vehicle, isKnown: true) }
     case .removed(let ids, _):
       for id in ids {
         let key = Key(vehicle: vehicle, id: id)
@@ -70,9 +73,9 @@ package struct StoreAgent: Sendable {
     dueAt = entries.isEmpty ? nil : dueAt ?? now + interval
   }
 
-  private mutating func put(_ record: Backlog.Record, of vehicle: Vehicle) {
+  private mutating func put(_ record: Backlog.Record, of vehicle: Vehicle, isKnown: Bool = false) {
     let key = Key(vehicle: vehicle, id: record.id)
-    entries[key] = Entry(record: record, isKnown: entries[key]?.isKnown ?? false)
+    entries[key] = Entry(record: record, isKnown: entries[key]?.isKnown ?? isKnown)
   }
 
   /// The store begins empty, while these records are in memory.

@@ -30,7 +30,9 @@ struct BacklogSchema {
       heading_accuracy REAL,
       PRIMARY KEY (vehicle, time)
     ) STRICT, WITHOUT ROWID;
-    """
+    """,
+    // Metres that thinning has spent on the way to a position from the one before it.
+    "ALTER TABLE positions ADD COLUMN spent REAL NOT NULL DEFAULT 0",
   ])
 
   /// Sees that a file is ours and whole, and brings it up to date.

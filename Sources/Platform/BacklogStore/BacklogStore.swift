@@ -91,13 +91,13 @@ package final class BacklogStore {
       PRAGMA max_page_count = \(pages);
       """)
     try schema.prepare(database)
-    put = try database.prepare("INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    put = try database.prepare("INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     delete = try database.prepare("DELETE FROM positions WHERE vehicle = ? AND time = ?")
     // All of them now: a damaged schema is found here.
     select = try database.prepare(
       """
       SELECT time, latitude, longitude, altitude, speed, heading, horizontal_accuracy, vertical_accuracy, speed_accuracy,
-        heading_accuracy
+        heading_accuracy, spent
       FROM positions JOIN vehicles ON vehicle = key WHERE provider_id = ? AND vehicle_id = ? ORDER BY time
       """)
     addVehicle = try database.prepare("INSERT OR IGNORE INTO vehicles (provider_id, vehicle_id) VALUES (?, ?)")
@@ -126,7 +126,7 @@ package final class BacklogStore {
       location.verticalAccuracy = rows.real(7)
       location.speedAccuracy = rows.real(8)
       location.headingAccuracy = rows.real(9)
-      records.append(Backlog.Record(location))
+      records.append(Backlog.Record(location, spent: max(rows.real(10) ?? .infinity, 0)))
     }
     return records
   }
@@ -147,14 +147,14 @@ package final class BacklogStore {
 
   private func write(_ record: Backlog.Record?, under key: StoreAgent.Key) throws(BacklogStoreError) {
     let vehicle = try number(of: key.vehicle)
-    guard let location = record?.location else {
+    guard let record, case let location = record.location else {
       return try delete.run(.integer(vehicle), .integer(key.id.milliseconds))
     }
     try put.run(
       .integer(vehicle), .integer(key.id.milliseconds), .real(location.coordinate.latitude),
       .real(location.coordinate.longitude), .real(location.altitude), .real(location.speed), .real(location.heading),
       .real(location.horizontalAccuracy), .real(location.verticalAccuracy), .real(location.speedAccuracy),
-      .real(location.headingAccuracy))
+      .real(location.headingAccuracy), .real(record.spent))
   }
 
   private func number(of vehicle: StoreAgent.Vehicle) throws(BacklogStoreError) -> Int64 {
