@@ -135,11 +135,35 @@ final class BacklogKeeper {
   }
 
   private func write() throws(BacklogStoreError) {
-    try store?.commit(agent.batch)
+    let batch = agent.batch
+    do throws(BacklogStoreError) {
+      try store?.commit(batch)
+    } catch {
+      guard error.code == .full, let store else { throw error }
+      try makeRoom(for: batch, in: store, after: error)
+    }
     agent.written()
     if owesRestoring, let records = try store?.positions(of: vehicle) {
       owesRestoring = false
       tell(.restored(records))
+    }
+  }
+
+  /// What other vehicles left gives way to what this one needs.
+  private func makeRoom(
+    for batch: [(key: StoreAgent.Key, record: Backlog.Record?)], in store: BacklogStore, after full: BacklogStoreError
+  ) throws(BacklogStoreError) {
+    var deleted = 0
+    defer { if deleted > 0 { tell(.othersDropped(deleted)) } }
+    while true {
+      let more = try store.makeRoom(for: batch.count, than: vehicle)
+      guard more > 0 else { throw full }
+      deleted += more
+      do throws(BacklogStoreError) {
+        return try store.commit(batch)
+      } catch {
+        guard error.code == .full else { throw error }
+      }
     }
   }
 

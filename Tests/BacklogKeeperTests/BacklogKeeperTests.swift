@@ -64,6 +64,7 @@ import Timekeeping
       case .store(.off): "off"
       case .store(.memoryOnly): "memory only"
       case .storeSetAside(let name, _): "set aside \(name)"
+      case .othersDropped: "others dropped"
       default: "?"
       }
     }
@@ -105,6 +106,37 @@ import Timekeeping
     try add([1], to: keeper)
     #expect(try #require(keeper.bytes) > before)
     keeper.close()
+  }
+
+  @Test("what other vehicles left gives way, the oldest first, when the file has reached its largest size")
+  func othersMakeRoom() throws {
+    var small = settings()
+    small.maxSize = 2_000_000
+    var count: Int64 = 0
+    do {
+      let (store, _) = try BacklogStore.open(directory: directory, maxSize: small.maxSize)
+      let error = #expect(throws: BacklogStoreError.self) {
+        for start in stride(from: Int64(0), to: 100_000, by: 500) {
+          let records = try (start..<start + 500).map { second in
+            let place = try #require(Coordinate(latitude: 48, longitude: 11))
+            return Backlog.Record(VehicleLocation(coordinate: place, time: Timestamp(seconds: second)))
+          }
+          try store.commit(records.map { (StoreAgent.Key(vehicle: other, id: $0.id), $0) })
+          count = start + 500
+        }
+      }
+      #expect(error?.code == .full)
+    }
+    let keeper = try keeper(small)
+    keeper.start()
+    try add(1...1500, to: keeper)
+    #expect(try loop.turns { self.told.count > 2 })
+    #expect(news == ["restored []", "healthy", "others dropped"])
+    keeper.close()
+    #expect(try held() == Array(1...1500))
+    let left = try held(by: other)
+    #expect(left.last == count - 1)
+    #expect(left.count < Int(count) && left.count > Int(count) - 4500)
   }
 
   @Test("what cannot be written waits in memory, and is on disk once there is a directory")

@@ -107,6 +107,9 @@ import Timekeeping
     #expect(last > 2000)
     #expect(try fixture.seconds(store).count == Int(last))
     #expect(store.size <= 1_500_000 + 300_000)
+    // There is no other vehicle that could make room; and where there is room, none has to.
+    #expect(try store.makeRoom(for: 500, than: fixture.truck) == 0)
+    #expect(try fixture.seconds(store).count == Int(last))
     try store.commit(try fixture.deletes(0..<1000))
     try store.commit(try fixture.puts(last..<last + 500))
     #expect(try fixture.seconds(store).count == Int(last) - 500)

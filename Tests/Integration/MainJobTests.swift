@@ -24,7 +24,7 @@ import Testing
     #expect(try bench.exitCode() == 0)
   }
 
-  @Test("a simulated drive that was asleep goes on from where it would be by now, and tells nothing of the time between")
+  @Test("a simulated drive that was asleep goes on from where it would be by now")
   func simulationAfterSleep() throws {
     let bench = try TestBench()
     let route = try bench.directory.write(MainJobTests.route, to: "route.gpx")

@@ -70,6 +70,8 @@ package struct VehicleAgent: Sendable {
     case store(BacklogStoreState)
     /// The store's file could not be used; it was set aside under this name, and an empty one made.
     case storeSetAside(name: String, why: String)
+    /// So many positions of other vehicles had to make room in the store's file for this vehicle's.
+    case othersDropped(Int)
     /// The recording or route has no more to give: deliver what is owed, then finish.
     case sourceEnded
     /// Finish within this time.
@@ -198,6 +200,7 @@ package struct VehicleAgent: Sendable {
     case .restored(let records): restore(records, at: now.boot, &effects)
     case .store(let state): take(state, at: now.boot, &effects)
     case .storeSetAside(let name, let why): effects.append(.event(.storeSetAside(name: name, why: why)))
+    case .othersDropped(let count): effects.append(.event(.othersDropped(count)))
     case .sourceEnded:
       if phase == .running { phase = .draining(until: now.boot + configuration.drainLimit) }
     case .stop(let time):

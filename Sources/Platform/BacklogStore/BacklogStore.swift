@@ -29,6 +29,8 @@ package final class BacklogStore {
   /// Pages of the log before they are moved into the file. It is written over then, not made anew, so that it keeps its
   /// blocks; and a page that has changed a dozen times is moved once.
   private static let logPages: Int64 = 1024
+  /// Positions that are deleted to make room, beside as many as there are to write: so that it is seldom done.
+  private static let leastRoom = 500
 
   /// Opens the file, or makes it. One that is damaged or another program's is set aside, with a new name.
   ///
@@ -143,6 +145,27 @@ package final class BacklogStore {
       keys = [:]
       throw error
     }
+  }
+
+  /// Deletes positions of other vehicles, the oldest first, so that changes find room which `max_size` denies them.
+  ///
+  /// - Parameter changes: how many there are to be written.
+  /// - Returns: how many were deleted: 0 when there are none, or when it is not `max_size` that denies the room.
+  package func makeRoom(
+    for changes: Int, than vehicle: StoreAgent.Vehicle
+  ) throws(BacklogStoreError) -> Int {
+    let needed = Int64(changes * Backlog.recordSize) / BacklogStore.pageSize + 16
+    let used = try database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")
+    guard used + needed > (try database.number("PRAGMA max_page_count")) else { return 0 }
+    let delete = try database.prepare(
+      """
+      DELETE FROM positions WHERE (vehicle, time) IN (
+        SELECT vehicle, time FROM positions JOIN vehicles ON vehicle = key
+        WHERE NOT (provider_id = ? AND vehicle_id = ?) ORDER BY time LIMIT ?)
+      """)
+    let most = Int64(changes + BacklogStore.leastRoom)
+    try delete.run(.text(vehicle.providerID), .text(vehicle.vehicleID), .integer(most))
+    return Int(clamping: try database.number("SELECT changes()"))
   }
 
   private func write(_ record: Backlog.Record?, under key: StoreAgent.Key) throws(BacklogStoreError) {
