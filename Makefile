@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The one entry: make setup demo test simulate crash-test check bench fuzz format install deb
+# The one entry: make setup demo test simulate crash-test soak check bench fuzz format install deb
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
@@ -25,7 +25,7 @@ CONTAINER_PACKAGES := systemd-container mmdebstrap
 # A machine of its own: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
-.PHONY: build setup setup-build setup-test setup-deb deb demo test simulate crash-test check lint arrows unit interop systemd-test badlink-test vm-test bench fuzz format install clean
+.PHONY: build setup setup-build setup-test setup-deb deb demo test simulate crash-test check lint arrows unit interop systemd-test badlink-test soak vm-test bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -81,6 +81,9 @@ interop: build
 
 badlink-test: setup build ## Twenty minutes over a mobile link as bad as the road; needs root.
 	Tests/Interop/badlink/badlink.py $(BIN)
+
+soak: setup build ## Half an hour (MINUTES) at a position a second, with everything failing in turn: memory, descriptors, losses.
+	Tests/Interop/soak.py $(BIN) --minutes $(or $(MINUTES),30)
 
 vm-test: setup-build build ## The installed service in a machine of its own, receiver unplugged and all; minutes, and not in check.
 	@scripts/install-packages.sh $(MACHINE_PACKAGES)

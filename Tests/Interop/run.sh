@@ -30,6 +30,8 @@ step "Recorded receivers against gpsd's answers"
 "$here/nmea-corpus.sh" "$bin/fleet-locationctl"
 step "The same drive through gpsd, and gpsd killed on the way"
 "$here/gpsd.sh" "$bin"
+step "A soak, in brief: each trouble once"
+python3 "$here/soak.py" "$bin" --short
 step "A bad mobile link, in brief"
 if [ "$(id -u)" -eq 0 ] && [ -c /dev/net/tun ]; then
   python3 "$here/badlink/badlink.py" "$bin" --short
