@@ -49,6 +49,19 @@ import Timekeeping
     #expect(world.agent.delivery.waiting == 0)
   }
 
+  @Test("power cuts while a full backlog is thinned again and again: the way is told within one error all the same")
+  func whileThinned() throws {
+    let acts = [900, 1502, 2111, 2803, 3404].enumerated().map {
+      ($1, Scenario.Act.powerCut(afterEffects: $0 % 3, seconds: 8))
+    }
+    let world = try World.drive(
+      Scenario(
+        duration: 4500, faults: [Fault(.unreachable, 100..<4000)], acts: acts, noise: 3, settings: [.maxLocations(60)]))
+    #expect(world.life == acts.count)
+    #expect(world.removals.contains { $0.reason == .thinned })
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
   @Test("a power cut while a poisonous position is being looked for: it is found again, all others arrive")
   func whileHalving() throws {
     let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900)]))
