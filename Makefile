@@ -118,4 +118,4 @@ install: ## Installs programs, unit and sample settings, once they are built.
 	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/README.md
 
 clean:
-	rm -rf .build
+	rm -rf .build build
