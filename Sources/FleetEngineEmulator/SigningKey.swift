@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// An RSA key: one of 2048 bits that is made here and never written down, or one that was read. RS256 is RSASSA-PKCS1-v1_5 with SHA-256.
+/// An RSA key: one of 2048 bits that is made here and never written down, or one that was read. RS256 is RSASSA-PKCS1-v1_5
+/// with SHA-256.
 @safe package final class SigningKey {
   private let key: OpaquePointer
 
@@ -29,10 +30,14 @@ import COpenSSL
     guard pem.contains("-----BEGIN PRIVATE KEY-----"), bytes.count <= Int(Int32.max) else {
       throw EmulatorError(.key, "no PKCS#8 key in PEM: expected -----BEGIN PRIVATE KEY-----")
     }
-    let memory = unsafe BIO_new_mem_buf(bytes, Int32(bytes.count))
-    defer { unsafe BIO_free(memory) }
-    // Without a function that knows no passphrase, OpenSSL would ask the terminal.
-    guard let key = unsafe PEM_read_bio_PrivateKey(memory, nil, { _, _, _, _ in 0 }, nil) else {
+    // OpenSSL reads from this memory until the BIO is freed, so it must stay where it is for as long. Without a function that
+    // knows no passphrase, OpenSSL would ask the terminal.
+    let read = unsafe bytes.withUnsafeBytes { buffer -> OpaquePointer? in
+      let memory = unsafe BIO_new_mem_buf(buffer.baseAddress, Int32(buffer.count))
+      defer { unsafe BIO_free(memory) }
+      return unsafe PEM_read_bio_PrivateKey(memory, nil, { _, _, _, _ in 0 }, nil)
+    }
+    guard let key = unsafe read else {
       throw EmulatorError(.key, "no key that OpenSSL can read: it is cut off or damaged")
     }
     unsafe self.key = key
