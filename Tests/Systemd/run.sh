@@ -130,6 +130,7 @@ settings truck-17
 inside systemctl reload fleet-locationd || fail "reload of mended settings"
 
 step "restart: the token in hand serves on, where nobody else can read it"
+until_true 10 inside test -e /run/fleet-locationd/token || fail "no token is kept"
 inside systemctl restart fleet-locationd
 until_true 10 status_says Online || fail "STATUS after a restart: $(property StatusText)"
 journal FLEET_EVENT=tokenRestored | grep -q . || fail "the restart has asked for another token"
