@@ -111,6 +111,7 @@ import Testing
     "What cannot be a receiver is refused with its path and what to do",
     arguments: [
       ("/no/such/device", SerialPortError.Code.missing, "/dev/serial/by-id"), ("/tmp", .wrongKind, "directory"),
+      ("/dev/null", .wrongKind, "/dev/serial/by-id"),
       ("/proc/self/status", .denied, "dialout"), ("/etc/hostname", .wrongKind, "replay"),
     ])
   func refused(path: String, code: SerialPortError.Code, word: String) throws {
