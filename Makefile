@@ -106,7 +106,7 @@ deb: setup-build setup-deb build ## Makes the Debian packages, in build/.
 install: ## Installs programs, unit and sample settings, once they are built.
 	@test -x $(BIN)/fleet-locationd || { echo "Nothing is built yet: make build" >&2; exit 1; }
 	install -D -m 0755 $(BIN)/fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationd
-	install -D -m 0755 $(BIN)/fleet-locationctl $(DESTDIR)$(PREFIX)/bin/fleet-locationctl
+	ln -sf fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationctl
 	install -D -m 0644 systemd/fleet-locationd.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd.service
 	install -D -m 0644 systemd/fleet-locationd.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/fleet-locationd.conf
 	scripts/template-unit.sh > $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd@.service

@@ -113,7 +113,7 @@ let package = Package(
       name: "fleet-locationd",
       dependencies: [
         "LocationDaemon", "Configuration", "ServiceManager", "EventLoop", "SystemCalls", "CommandLineOptions",
-        "Release",
+        "Release", "ControlTool",
       ],
       swiftSettings: strict),
     .target(
@@ -122,13 +122,14 @@ let package = Package(
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "EventLoop", "SerialPort", "StreamSocket",
         "RouteFile", "ServiceManager", "SystemCalls", "Configuration", "LocationDaemon", "Release",
       ], swiftSettings: strict),
-    .executableTarget(
-      name: "fleet-locationctl",
+    .target(
+      name: "ControlTool",
       dependencies: [
         "Timekeeping", "Positioning", "Authorization", "RouteFile", "Configuration", "EventLoop", "ControlSocket",
         "SystemCalls", "CommandLineOptions", "Release", "LocationDaemon", "Diagnosis",
       ],
       swiftSettings: strict),
+    .executableTarget(name: "fleet-locationctl", dependencies: ["ControlTool"], swiftSettings: strict),
 
     // The local Fleet Engine for demos and tests; nothing that is shipped to a vehicle depends on it.
     .target(

@@ -3,8 +3,9 @@ import CommandLineOptions
 import Release
 
 /// `fleet-locationctl`: finds the command that the arguments name and runs it.
-enum CommandLineTool {
-  static let name = "fleet-locationctl"
+package enum CommandLineTool {
+  /// What the program is called.
+  package static let name = "fleet-locationctl"
 
   /// Every command, in the order of `--help`. A new one is one more line here.
   private static var commands: [any Command.Type] {
@@ -27,7 +28,7 @@ enum CommandLineTool {
   ///
   /// - Parameter arguments: the program's name first, as `main` gets them.
   /// - Returns: the exit status.
-  static func run(_ arguments: [String]) -> Int32 {
+  package static func run(_ arguments: [String]) -> Int32 {
     do throws(CommandError) {
       let options = try parse(arguments, [], stopsAtOperand: true)
       if options.has("help") { return try StandardOutput.write(usage) }
