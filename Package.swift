@@ -119,8 +119,8 @@ let package = Package(
     .target(
       name: "Diagnosis",
       dependencies: [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "EventLoop", "SerialPort", "StreamSocket",
-        "RouteFile", "ServiceManager", "SystemCalls", "Configuration", "LocationDaemon", "Release",
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "EventLoop", "SerialPort",
+        "StreamSocket", "RouteFile", "ServiceManager", "SystemCalls", "Configuration", "LocationDaemon", "Release",
       ], swiftSettings: strict),
     .target(
       name: "ControlTool",
@@ -185,9 +185,8 @@ let package = Package(
     tests(
       "DiagnosisTests",
       [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "Configuration", "EventLoop", "SerialPort",
-        "SystemCalls",
-        "LocationDaemon", "Diagnosis", "CPseudoTerminal",
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Configuration", "EventLoop",
+        "SerialPort", "SystemCalls", "LocationDaemon", "Diagnosis", "CPseudoTerminal",
       ]),
   ],
   cxxLanguageStandard: .cxx17

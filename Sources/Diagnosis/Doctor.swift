@@ -45,9 +45,10 @@ package struct Doctor {
       case .replay(let replay): return RecordingCheck(name: name, file: replay.file)
       }
     }
+    let token = TokenInHand()
     return sources + [
-      TokenCheck(settings: settings, surroundings: surroundings),
-      FleetEngineCheck(settings: settings, surroundings: surroundings),
+      TokenCheck(settings: settings, surroundings: surroundings, token: token),
+      FleetEngineCheck(settings: settings, surroundings: surroundings, token: token),
     ]
   }
 

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import EventLoop
+import FleetEngine
 import HTTPMessages
 import LocationDaemon
 import StreamSocket
 import Timekeeping
 
-/// The way to Fleet Engine, step by step: the name, the connection, encryption, who answers, and its clock.
+/// The way to Fleet Engine, step by step: the name, the connection, encryption, who answers, its clock, and whether it takes
+/// the token.
 struct FleetEngineCheck: Check {
   private static let patience = Duration.seconds(10)
 
   let settings: Settings
   let surroundings: Doctor.Surroundings
+  let token: TokenInHand
 
   var title: String {
     "Fleet Engine: \(settings.fleetEngine.endpoint)" + (settings.fleetEngine.proxy.map { " through \($0)" } ?? "")
@@ -23,11 +26,17 @@ struct FleetEngineCheck: Check {
       let loop = surroundings.loop
       let inquiry = try FleetEngineInquiry(settings, loop: loop)
       var outcome: HTTPOutcome?
-      inquiry.ask { outcome = $0 }
+      inquiry.greet { outcome = $0 }
       // The request has its own deadline; this one is for a loop that does not keep it.
       try loop.turn(until: loop.now.boot + settings.fleetEngine.deadline + .seconds(2)) { outcome != nil }
       let end = outcome ?? .failure(TransportFailure(.timedOut, "no answer"))
-      for finding in FleetEngineFindings.findings(end, settings: settings.fleetEngine, at: loop.now) { report(finding) }
+      let findings = FleetEngineFindings.findings(end, settings: settings.fleetEngine, at: loop.now)
+      for finding in findings { report(finding) }
+      guard let secret = token.secret, !findings.contains(where: { $0.verdict == .fail }) else { return }
+      var update: UpdateOutcome?
+      inquiry.tryUpdate(with: secret) { update = $0 }
+      try loop.turn(until: loop.now.boot + settings.fleetEngine.deadline + .seconds(2)) { update != nil }
+      report(FleetEngineFindings.finding(update ?? .failed(UpdateFailure(.network, "no answer")), settings.vehicle))
     } catch let error as DaemonError {
       report(.fail(error.message, "Check fleet_engine.ca_file and fleet_engine.proxy"))
     } catch {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
+package import FleetEngine
 package import HTTPMessages
 package import Timekeeping
 
@@ -25,6 +26,29 @@ package enum FleetEngineFindings {
       }
       return findings + [finding(response), clock(outcome.date, now)]
     }
+  }
+
+  /// What to make of the answer to an update of nothing, with a token: it is refused for its empty mask, or for the token.
+  package static func finding(_ outcome: UpdateOutcome, _ vehicle: Settings.Vehicle) -> Finding {
+    guard case .failed(let failure) = outcome, failure.status != "INVALID_ARGUMENT" else {
+      return .pass(
+        "it takes the token for \(vehicle.vehicleID): a dry run of an update is refused only for being empty")
+    }
+    let sentence = "a dry run of an update: \(failure.message)"
+    if failure.refusesToken {
+      let advice =
+        failure.cause?.advice
+        ?? "see who signs it and for what, with fleet-locationctl token; its service account needs the role "
+        + "roles/fleetengine.deliveryUntrustedDriver in the project \(vehicle.providerID)"
+      return .fail("\(sentence) (\(failure.category.rawValue))", "Fleet Engine does not take the token: \(advice)")
+    }
+    if failure.category == .missing {
+      return .fail(
+        sentence,
+        "The backend creates the vehicle (CreateDeliveryVehicle); check vehicle.provider_id and vehicle.vehicle_id")
+    }
+    return .warn(
+      sentence, "Try again later; if it stays, journalctl -u fleet-locationd tells what became of real updates")
   }
 
   /// Fleet Engine refuses a request without a token in a JSON object with `error`.

@@ -2,14 +2,22 @@
 import Authorization
 import Configuration
 import EventLoop
+import HTTPMessages
 import LocationDaemon
 import SystemCalls
 import Timekeeping
+
+/// A token that one check has got and a later one uses.
+final class TokenInHand {
+  /// Nil until one came that the daemon would use.
+  var secret: Secret?
+}
 
 /// The token: asked for once, as the daemon would, and looked at.
 struct TokenCheck: Check {
   let settings: Settings
   let surroundings: Doctor.Surroundings
+  let token: TokenInHand
 
   var title: String { "Token: \(TokenCheck.provider(settings))" }
 
@@ -17,6 +25,7 @@ struct TokenCheck: Check {
     do {
       guard let answer = try TokenCheck.ask(settings, as: .own, in: surroundings) else { return }
       for finding in TokenFindings.findings(answer) { report(finding) }
+      if case .success = answer.verdict { token.secret = answer.secret }
     } catch {
       report(TokenCheck.finding(error, settings, surroundings, command: "fleet-locationctl doctor"))
     }

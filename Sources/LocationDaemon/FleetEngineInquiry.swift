@@ -1,36 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
 package import EventLoop
-import FleetEngine
+package import FleetEngine
 package import HTTPMessages
 import Release
 import Timekeeping
 
-/// Asks the Fleet Engine of some settings for the vehicle, through the proxy and with the issuers that the daemon uses, but
-/// without a token: to see who answers.
+/// Asks the Fleet Engine of some settings, through the proxy and with the issuers that the daemon uses: for the vehicle and
+/// without a token, to see who answers; then with a token for an update of nothing, to see whether it is taken.
 ///
 /// It belongs to the loop's thread.
 package final class FleetEngineInquiry {
   private let loop: EventLoop
   private let exchanges: ExchangeTable
-  private let request: HTTPRequest
+  private let endpoint: FleetEngineEndpoint
+  private var asked: UInt64 = 0
 
   /// - Throws: `DaemonError` when libcurl refuses a certificate file or proxy that the settings name.
   package init(_ settings: Settings, loop: EventLoop) throws(DaemonError) {
     self.loop = loop
     exchanges = try HTTPClients(settings, loop: loop).updates
-    request =
-      FleetEngineEndpoint(
-        origin: settings.fleetEngine.endpoint, providerID: settings.vehicle.providerID,
-        vehicleID: settings.vehicle.vehicleID, deadline: settings.fleetEngine.deadline
-      ).greeting
+    endpoint = FleetEngineEndpoint(
+      origin: settings.fleetEngine.endpoint, providerID: settings.vehicle.providerID,
+      vehicleID: settings.vehicle.vehicleID, deadline: settings.fleetEngine.deadline)
   }
 
-  /// Asks once.
+  /// Asks without a token who answers.
   ///
   /// - Parameter completion: called once, in a later turn.
-  package func ask(completion: @escaping (HTTPOutcome) -> Void) {
+  package func greet(completion: @escaping (HTTPOutcome) -> Void) {
+    ask(endpoint.greeting, completion)
+  }
+
+  /// Asks for an update that changes nothing.
+  ///
+  /// - Parameter completion: called once, in a later turn.
+  package func tryUpdate(with token: Secret, completion: @escaping (UpdateOutcome) -> Void) {
+    ask(endpoint.dryRun(token: token)) { completion(UpdateOutcome($0)) }
+  }
+
+  private func ask(_ request: HTTPRequest, _ completion: @escaping (HTTPOutcome) -> Void) {
+    asked += 1
     exchanges.start(
-      1, request, certificateTime: loop.now.wall < Release.buildDate ? Release.buildDate : nil, completion: completion)
+      asked, request, certificateTime: loop.now.wall < Release.buildDate ? Release.buildDate : nil,
+      completion: completion)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FleetEngine
 import HTTPMessages
 import Testing
 import Timekeeping
@@ -67,6 +68,33 @@ import Timekeeping
       .failure(TransportFailure(kind, "host:443: words")), settings: Self.settings, at: TokenFixture.now)
     #expect(findings.map(\.verdict) == [.fail])
     #expect(findings.first?.advice?.isEmpty == false)
+  }
+
+  private static func dryRun(_ status: Int, _ code: String, _ message: String) -> Finding {
+    let body = #"{"error":{"code":\#(status),"message":"\#(message)","status":"\#(code)"}}"#
+    let response = HTTPResponse(status: status, headers: [], body: [UInt8](body.utf8))
+    return FleetEngineFindings.finding(
+      UpdateOutcome(.response(response)), .init(providerID: "my-project", vehicleID: "truck-17"))
+  }
+
+  @Test("a dry run that is refused for its empty mask shows that the token is taken")
+  func dryRunTaken() {
+    #expect(
+      Self.dryRun(400, "INVALID_ARGUMENT", "update_mask cannot be empty")
+        == .pass("it takes the token for truck-17: a dry run of an update is refused only for being empty"))
+  }
+
+  @Test("a dry run that is refused for its token fails with whose fault it is")
+  func dryRunRefused() {
+    let role = Self.dryRun(
+      403, "PERMISSION_DENIED", "Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource")
+    #expect(role.verdict == .fail && role.advice?.contains("roles/fleetengine.deliveryUntrustedDriver") == true)
+    let expired = Self.dryRun(401, "UNAUTHENTICATED", "JWT is expired")
+    #expect(expired.verdict == .fail && expired.advice?.contains("clock") == true)
+    let unknown = Self.dryRun(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.")
+    #expect(unknown.verdict == .fail && unknown.advice?.contains("fleet-locationctl token") == true)
+    #expect(Self.dryRun(404, "NOT_FOUND", "Vehicle not found").verdict == .fail)
+    #expect(Self.dryRun(503, "UNAVAILABLE", "The service is currently unavailable").verdict == .warn)
   }
 
   @Test("the first party on the way is the proxy, else the endpoint, with its usual port")

@@ -31,6 +31,17 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
       method: .get, url: vehicleURL, headers: [.init("Accept", .plain("application/json"))], deadline: deadline)
   }
 
+  /// An update of nothing, for its mask is empty: it changes nothing whoever answers, and Fleet Engine refuses it with
+  /// INVALID_ARGUMENT once it has taken the token.
+  package func dryRun(token: Secret) -> HTTPRequest {
+    HTTPRequest(
+      method: .patch, url: vehicleURL,
+      headers: [
+        .init("Authorization", .secret(prefix: "Bearer ", token)), .init("Content-Type", .plain("application/json")),
+        .init("X-Goog-FieldMask", .plain("name")),
+      ], body: Array("{}".utf8), deadline: deadline, maximumResponseSize: UpdateDeliveryVehicle.maximumResponseSize)
+  }
+
   /// - Parameter updateMask: percent-encoded field paths in camelCase.
   func url(updateMask: String) -> String {
     "\(vehicleURL)?updateMask=\(updateMask)"
