@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import EventLoop
 
 /// Why the daemon cannot begin, or cannot take new settings.
 package struct DaemonError: Error, Sendable {
@@ -12,5 +13,14 @@ package struct DaemonError: Error, Sendable {
     self.code = code
     self.message = message
     self.cause = cause
+  }
+
+  /// Whatever ended a run; what is not the daemon's own word for it is the system's doing.
+  init(stoppedBy error: any Error) {
+    switch error {
+    case let error as DaemonError: self = error
+    case let error as EventLoopError: self.init(ExitCode.system, error.message, cause: error)
+    default: self.init(ExitCode.system, "\(error)", cause: error)
+    }
   }
 }

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import Authorization
 package import Configuration
 import ControlSocket
 package import EventLoop
 import Glibc
-import HTTPClient
-import HTTPMessages
-import NetworkWatch
 import Positioning
 import Release
 import Reporting
 package import ServiceManager
 import Timekeeping
-import TokenStore
 
 /// The shell around `VehicleAgent`: it hands over what happens, does what the agent decides, and keeps systemd informed.
 ///
@@ -22,30 +17,20 @@ package final class LocationDaemon {
   package typealias Loader = () throws(ConfigurationError) -> SettingsFile
 
   private let loop: EventLoop
-  private var journal: Journal
   private let notifier: ServiceNotifier
   private let load: Loader
   private var settings: Settings
   private var warnings: [Diagnostic]
   private var agent: VehicleAgent
-  private var clients: HTTPClients
-  private let tokens: TokenFetcher
-  private let tokenKeeper = TokenKeeper()
+  private let performer: EffectPerformer
+  private let surroundings: Surroundings
   private var sources: SourceSet?
-  private var keeper: BacklogKeeper?
   private var timer: LoopTimer
   private var watchdog: Watchdog?
-  private var networkWatch: NetworkWatch?
-  private var clockWatch: ClockWatch?
-  private var clocks: ClockComparison
   private var control: ControlServer?
   private var signals: [EventSource<Void>] = []
-  private var status: StatusLine
-  private let pauseFile = PauseFile.ofService
-  /// Why the pause, or its end, could not be kept.
-  private var pauseTrouble: String?
-  private var metricsFile: MetricsFile
-  private var hasWarnedOfSimulation = false
+  private var selfReport: SelfReport
+  private var simulationAlarm: SimulationAlarm
   private var isStopping = false
   private var isAskedToStop = false
   private var isEnded = false
@@ -58,21 +43,17 @@ package final class LocationDaemon {
     loop: EventLoop, journal: Journal, notifier: ServiceNotifier, load: @escaping Loader
   ) throws(DaemonError) {
     let file = try LocationDaemon.check(load)
-    var journal = journal
-    journal.level = JournalEntry.Priority(file.settings.log.level)
     self.loop = loop
-    self.journal = journal
     self.notifier = notifier
     self.load = load
     settings = file.settings
     warnings = file.warnings
     var seed = SystemRandomNumberGenerator()
     agent = VehicleAgent(try VehicleAgent.Configuration(file.settings), seed: seed.next())
-    clients = try HTTPClients(file.settings, loop: loop)
-    tokens = TokenFetcher(loop: loop, exchanges: clients.tokens)
-    status = StatusLine(notifier)
-    metricsFile = MetricsFile(path: file.settings.metrics.textfile)
-    clocks = ClockComparison(loop.now, awake: loop.awake)
+    performer = try EffectPerformer(file.settings, loop: loop, journal: journal)
+    surroundings = Surroundings(loop: loop)
+    selfReport = SelfReport(file.settings.metrics, notifier: notifier)
+    simulationAlarm = SimulationAlarm(file.settings.fleetEngine)
     let relay = Relay()
     do {
       timer = try loop.makeTimer { relay.action?() }
@@ -80,20 +61,10 @@ package final class LocationDaemon {
       throw DaemonError(ExitCode.system, error.message, cause: error)
     }
     relay.action = { [unowned self] in feed(.deadline) }
-  }
-
-  /// Reads the settings, and the credentials that they name.
-  ///
-  /// - Throws: exit code `configuration`, with every mistake on a line of its own.
-  package static func check(_ load: Loader) throws(DaemonError) -> SettingsFile {
-    let file: SettingsFile
-    do {
-      file = try load()
-    } catch {
-      throw DaemonError(ExitCode.configuration, error.message, cause: error)
-    }
-    _ = try VehicleAgent.Configuration(file.settings)
-    return file
+    performer.use(
+      EffectPerformer.Handlers(
+        tell: { [unowned self] in feed($0) }, newestTime: { [unowned self] in agent.newestTime },
+        records: { [unowned self] in agent.delivery.backlog.records }, finished: { [unowned self] in finish($0) }))
   }
 
   /// Runs until it is asked to stop, or its recording has been delivered.
@@ -113,23 +84,21 @@ package final class LocationDaemon {
       write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
       if loop.now.wall < Release.buildDate { write(.clockUnset()) }
       warn()
-      watchSurroundings()
-      restorePause()
-      keeper = try makeKeeper()
+      // The wake of the machine is told when its clocks are compared; what else is due comes of it.
+      let trouble = surroundings.watch(
+        onNetwork: { [unowned self] in feed(.network($0)) }, onWake: { [unowned self] in feed(.deadline) })
+      if let trouble { write(.networkUnwatched(trouble)) }
       // What an earlier run left is there before the first fix.
-      keeper?.start()
-      restoreToken()
+      performer.restorePause()
+      try performer.openBacklog(settings)
+      performer.restoreToken(settings.token)
       sources = try makeSources(settings)
-      watchToken(try VehicleAgent.Configuration(settings))
+      performer.watchToken(try VehicleAgent.Configuration(settings).tokenProvider)
       listen()
       loop.defer { [notifier] in _ = notifier.ready() }
       return try loop.run()
-    } catch let error as DaemonError {
-      throw error
-    } catch let error as EventLoopError {
-      throw DaemonError(ExitCode.system, error.message, cause: error)
     } catch {
-      throw DaemonError(ExitCode.system, "\(error)", cause: error)
+      throw DaemonError(stoppedBy: error)
     }
   }
 
@@ -142,17 +111,15 @@ package final class LocationDaemon {
 
   private func feed(_ input: VehicleAgent.Input) {
     let now = loop.now
-    compareClocks(now)
+    for change in surroundings.changes(at: now) { step(change, at: now) }
     step(input, at: now)
   }
 
   private func step(_ input: VehicleAgent.Input, at now: Moment) {
     let (effects, deadline, isSettled) = agent.step(input, at: now)
-    for effect in effects { perform(effect) }
+    for effect in effects { performer.perform(effect) }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
-    // A network that comes and goes is told in the journal once in a while, and here each time.
-    let isOfNetwork = if case .network = input { true } else { false }
-    if isOfNetwork || status.isDue(after: effects, at: now.boot) { show(at: now) }
+    selfReport.follow(input, effects, at: now, text: agent.status(at: now.boot, wall: now.wall))
     writeMetrics(at: now)
     guard isSettled, sources?.awaitsSettling == true else { return }
     // A fix that went nowhere has settled within its own report: the next one gets a turn of its own, or a recording of such
@@ -168,140 +135,23 @@ package final class LocationDaemon {
     if agent.isSettled(at: loop.now.boot) { sources?.settled() }
   }
 
-  private func show(at now: Moment) {
-    let text = agent.status(at: now.boot, wall: now.wall)
-    let isUnset = now.wall < Release.buildDate && !text.contains("this machine's clock is")
-    status.show(text + (isUnset ? "; this machine's clock is not set" : ""), at: now.boot)
-  }
-
-  private func perform(_ effect: VehicleAgent.Effect) {
-    switch effect {
-    case .sendUpdate(let id, let request):
-      clients.updates.start(id, request, certificateTime: certificateTime) { [unowned self] in
-        feed(.updateEnded(id: id, $0))
-      }
-    case .cancelUpdate(let id): clients.updates.cancel(id)
-    case .fetchToken(let id, let request):
-      tokens.start(id, request, certificateTime: certificateTime) { [unowned self] in feed(.tokenEnded(id: id, $0)) }
-    case .cancelToken(let id): tokens.cancel(id)
-    case .keepToken(let text): keepToken(text)
-    case .forgetToken: tokenKeeper.forget()
-    case .dropConnections:
-      clients.updates.dropConnections()
-      clients.tokens.dropConnections()
-    case .backlog(let change): keeper?.follow(change)
-    case .forgetOthers(let time): keeper?.forgetOthers(before: time)
-    case .event(let event): write(event)
-    case .keepPause(let note):
-      pauseTrouble = pauseFile.keep(note)
-      if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
-    case .finished(let undelivered): finish(undelivered)
-    }
-  }
-
-  /// When certificates are judged while this machine's clock cannot be right: by GNSS, if it told a time, and not before
-  /// the build. Nil: by the clock.
-  private var certificateTime: Timestamp? {
-    guard loop.now.wall < Release.buildDate else { return nil }
-    return max(agent.newestTime ?? Release.buildDate, Release.buildDate)
-  }
-
   private func write(_ event: Event) {
-    guard journal.takes(JournalEntry.Priority(event.kind.priority)) else { return }
-    journal.log(JournalEntry(event))
-  }
-
-  private func watchToken(_ configuration: VehicleAgent.Configuration) {
-    tokens.watch(configuration.tokenProvider) { [unowned self] in feed(.tokenRenewed) }
-  }
-
-  private func restoreToken() {
-    if settings.token.isCached, RuntimeDirectory.path != nil, KeptToken.Key.currentBoot == nil {
-      write(
-        .tokenNotKept(
-          "the name of this boot is not known; the unit has to tell it, as the one that comes with the program does: Environment=FLEET_BOOT_ID=%b"
-        ))
-    }
-    do {
-      if let text = try tokenKeeper.find() { feed(.tokenFound(text)) }
-    } catch {
-      write(.tokenNotRestored(error.message, reason: "file"))
-    }
-  }
-
-  private func keepToken(_ text: Secret) {
-    do {
-      try tokenKeeper.keep(text)
-    } catch {
-      write(.tokenNotKept(error.message))
-    }
+    performer.write(event)
   }
 
   // MARK: - Metrics
 
   private func metrics(at now: Moment) -> String {
     var reading = agent.metrics(at: now)
-    reading.traffic = [
-      MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic),
-      MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic),
-    ]
-    reading.storeBytes = keeper?.bytes
+    reading.traffic = performer.traffic
+    reading.storeBytes = performer.storeBytes
     reading.version = Release.version
     if isEnded { reading.isOnline = false }
     return MetricsText.exposition(of: reading)
   }
 
-  /// Whoever has woken the machine, it is awake.
   private func writeMetrics(at now: Moment, isLast: Bool = false) {
-    guard isLast || metricsFile.isDue(at: now.boot) else { return }
-    if let trouble = metricsFile.write(metrics(at: now), at: now.boot) { write(.settingsWarning(trouble)) }
-  }
-
-  // MARK: - Pauses
-
-  /// Before the first position: what was asked for before a restart is still meant.
-  private func restorePause() {
-    let (note, trouble) = pauseFile.read()
-    if let note { feed(.pause(note)) }
-    if let trouble { write(.pauseNotKept(trouble)) }
-  }
-
-  /// - Returns: what the daemon has to say to it.
-  private func steer(_ input: VehicleAgent.Input) -> ControlAnswers.Steered {
-    guard !isStopping else { return .refused("the daemon is stopping") }
-    feed(input)
-    return .done(remark: pauseTrouble)
-  }
-
-  // MARK: - Network and clocks
-
-  /// Neither is needed: without them the daemon finds out by trying, and by the next fix.
-  private func watchSurroundings() {
-    do {
-      networkWatch = try NetworkWatch(loop: loop) { [unowned self] in feed(.network($0)) }
-    } catch {
-      write(.networkUnwatched(error.message))
-    }
-    clockWatch = try? ClockWatch(loop: loop) { [unowned self] in
-      // The wake of the machine is told here; what else is due comes of it.
-      feed(.deadline)
-    }
-  }
-
-  /// Before all else: what follows is to know that the machine has slept.
-  private func compareClocks(_ now: Moment) {
-    for change in clocks.read(now, awake: loop.awake) {
-      switch change {
-      case .slept(let time): step(.resumed(after: time), at: now)
-      case .stepped(let step): self.step(.clockStepped(step), at: now)
-      }
-    }
-  }
-
-  private func makeKeeper() throws(EventLoopError) -> BacklogKeeper {
-    let handlers = BacklogKeeper.Handlers(
-      tell: { [unowned self] in feed($0) }, records: { [unowned self] in agent.delivery.backlog.records })
-    return try BacklogKeeper(settings.backlog, vehicle: settings.vehicle.owner, loop: loop, handlers: handlers)
+    if let trouble = selfReport.writeMetrics(at: now, isLast: isLast, text: metrics(at: now)) { write(trouble) }
   }
 
   // MARK: - The sources
@@ -310,7 +160,7 @@ package final class LocationDaemon {
   private func makeSources(_ settings: Settings) throws(DaemonError) -> SourceSet {
     let handlers = SourceSet.Handlers(
       use: { [unowned self] fix in
-        warnOfSimulation(fix)
+        if let alarm = simulationAlarm.event(for: fix) { write(alarm) }
         feed(.fix(fix))
       },
       changed: { [unowned self] in tellSources() },
@@ -339,15 +189,7 @@ package final class LocationDaemon {
   /// What a person should know of settings that are in force.
   private func warn() {
     for warning in warnings { write(.settingsWarning("\(warning)")) }
-    hasWarnedOfSimulation = false
-  }
-
-  /// A route that is driven here, or a receiver that is itself a simulator (NMEA quality 8): loud, once, where dispatchers
-  /// would see a vehicle that is not there.
-  private func warnOfSimulation(_ fix: Fix) {
-    guard fix.quality == .simulated, !hasWarnedOfSimulation, !settings.fleetEngine.isLoopback else { return }
-    hasWarnedOfSimulation = true
-    write(.simulatedSource(endpoint: settings.fleetEngine.endpoint))
+    simulationAlarm = SimulationAlarm(settings.fleetEngine)
   }
 
   // MARK: - Questions
@@ -361,13 +203,20 @@ package final class LocationDaemon {
           question,
           report: {
             let now = loop.now
-            return agent.report(at: now.boot, wall: now.wall, storeBytes: keeper?.bytes)
+            return agent.report(at: now.boot, wall: now.wall, storeBytes: performer.storeBytes)
           }, reload: { reload() }, steer: { steer($0) },
           metrics: { metrics(at: loop.now) })
       }
     } catch {
       write(.settingsWarning(error.message))
     }
+  }
+
+  /// - Returns: what the daemon has to say to it.
+  private func steer(_ input: VehicleAgent.Input) -> ControlAnswers.Steered {
+    guard !isStopping else { return .refused("the daemon is stopping") }
+    feed(input)
+    return .done(remark: performer.pauseTrouble)
   }
 
   // MARK: - The service
@@ -383,8 +232,6 @@ package final class LocationDaemon {
   }
 
   private func finish(_ undelivered: Int) {
-    tokens.endPrograms()
-    keeper?.close()
     isEnded = true
     writeMetrics(at: loop.now, isLast: true)
     write(.stopped(undelivered: undelivered))
@@ -415,30 +262,16 @@ package final class LocationDaemon {
     let newSources = try sources?.prepare(file.settings.sources)
     settings = file.settings
     warnings = file.warnings
-    journal.level = JournalEntry.Priority(file.settings.log.level)
-    clients.updates.replaceClient(by: newClients.updates)
-    clients.tokens.replaceClient(by: newClients.tokens)
-    if !metricsFile.isAt(settings.metrics.textfile) { metricsFile = MetricsFile(path: settings.metrics.textfile) }
-    keeper?.configure(settings.backlog, vehicle: settings.vehicle.owner)
+    performer.configure(settings, clients: newClients)
+    selfReport.configure(settings.metrics)
     feed(.configure(configuration))
-    keeper?.start()
-    watchToken(configuration)
-    if let state = networkWatch?.state { feed(.network(state)) }
+    performer.resumeBacklog()
+    performer.watchToken(configuration.tokenProvider)
+    if let state = surroundings.networkState { feed(.network(state)) }
     if let newSources {
       sources?.replace(by: newSources, filter: configuration.filter)
       tellSources()
     }
-  }
-}
-
-extension VehicleAgent {
-  /// Handles an input, and answers what is asked after each. In one access: a question to an agent that an object holds
-  /// copies all of the agent first.
-  fileprivate mutating func step(
-    _ input: Input, at now: Moment
-  ) -> (effects: [Effect], deadline: BootInstant?, isSettled: Bool) {
-    let effects = handle(input, at: now)
-    return (effects, nextDeadline(at: now.boot), isSettled(at: now.boot))
   }
 }
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Configuration
+import EventLoop
+import HTTPMessages
+import Release
+import Reporting
+import ServiceManager
+import Timekeeping
+import TokenStore
+
+/// Does what `VehicleAgent` decides, and tells it how that went: requests, tokens, the backlog's file, the pause, the journal.
+///
+/// It belongs to the loop's thread.
+final class EffectPerformer {
+  /// Whom it tells and asks. They are set once the agent can be reached, before anything is performed.
+  struct Handlers {
+    /// What the vehicle's agent should know.
+    var tell: (VehicleAgent.Input) -> Void
+    /// GNSS time of the newest position, where there is one.
+    var newestTime: () -> Timestamp?
+    /// All of the backlog that is in memory.
+    var records: () -> [Backlog.Record]
+    /// The agent is done: so many positions were not delivered, and no program or file is open any more.
+    var finished: (Int) -> Void
+  }
+
+  private let loop: EventLoop
+  private var journal: Journal
+  private let clients: HTTPClients
+  private let tokens: TokenFetcher
+  private let tokenKeeper = TokenKeeper()
+  private let pauseFile = PauseFile.ofService
+  private var keeper: BacklogKeeper?
+  private var handlers: Handlers?
+  /// Why the pause, or its end, could not be kept.
+  private(set) var pauseTrouble: String?
+
+  /// - Throws: `DaemonError` with the exit code, when a certificate file cannot be used.
+  init(_ settings: Settings, loop: EventLoop, journal: Journal) throws(DaemonError) {
+    self.loop = loop
+    self.journal = journal
+    self.journal.level = JournalEntry.Priority(settings.log.level)
+    clients = try HTTPClients(settings, loop: loop)
+    tokens = TokenFetcher(loop: loop, exchanges: clients.tokens)
+  }
+
+  func use(_ handlers: Handlers) {
+    self.handlers = handlers
+  }
+
+  func perform(_ effect: VehicleAgent.Effect) {
+    switch effect {
+    case .sendUpdate(let id, let request):
+      clients.updates.start(id, request, certificateTime: certificateTime) { [unowned self] in
+        tell(.updateEnded(id: id, $0))
+      }
+    case .cancelUpdate(let id): clients.updates.cancel(id)
+    case .fetchToken(let id, let request):
+      tokens.start(id, request, certificateTime: certificateTime) { [unowned self] in tell(.tokenEnded(id: id, $0)) }
+    case .cancelToken(let id): tokens.cancel(id)
+    case .keepToken(let text): keepToken(text)
+    case .forgetToken: tokenKeeper.forget()
+    case .dropConnections:
+      clients.updates.dropConnections()
+      clients.tokens.dropConnections()
+    case .backlog(let change): keeper?.follow(change)
+    case .forgetOthers(let time): keeper?.forgetOthers(before: time)
+    case .event(let event): write(event)
+    case .keepPause(let note):
+      pauseTrouble = pauseFile.keep(note)
+      if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
+    case .finished(let undelivered):
+      tokens.endPrograms()
+      keeper?.close()
+      handlers?.finished(undelivered)
+    }
+  }
+
+  func write(_ event: Event) {
+    guard journal.takes(JournalEntry.Priority(event.kind.priority)) else { return }
+    journal.log(JournalEntry(event))
+  }
+
+  private func tell(_ input: VehicleAgent.Input) {
+    handlers?.tell(input)
+  }
+
+  /// When certificates are judged while this machine's clock cannot be right: by GNSS, if it told a time, and not before
+  /// the build. Nil: by the clock.
+  private var certificateTime: Timestamp? {
+    guard loop.now.wall < Release.buildDate else { return nil }
+    return max(handlers?.newestTime() ?? Release.buildDate, Release.buildDate)
+  }
+
+  private func keepToken(_ text: Secret) {
+    do {
+      try tokenKeeper.keep(text)
+    } catch {
+      write(.tokenNotKept(error.message))
+    }
+  }
+
+  // MARK: - What an earlier run has left
+
+  /// Before the first position: what was asked for before a restart is still meant.
+  func restorePause() {
+    let (note, trouble) = pauseFile.read()
+    if let note { tell(.pause(note)) }
+    if let trouble { write(.pauseNotKept(trouble)) }
+  }
+
+  /// Opens the backlog's file, whose positions are there before the first fix.
+  ///
+  /// - Throws: the system denies a timer.
+  func openBacklog(_ settings: Settings) throws(EventLoopError) {
+    let handlers = BacklogKeeper.Handlers(
+      tell: { [unowned self] in tell($0) }, records: { [unowned self] in self.handlers?.records() ?? [] })
+    keeper = try BacklogKeeper(settings.backlog, vehicle: settings.vehicle.owner, loop: loop, handlers: handlers)
+    keeper?.start()
+  }
+
+  func restoreToken(_ settings: Settings.Token) {
+    if settings.isCached, RuntimeDirectory.path != nil, KeptToken.Key.currentBoot == nil {
+      write(
+        .tokenNotKept(
+          "the name of this boot is not known; the unit has to tell it, as the one that comes with the program does: Environment=FLEET_BOOT_ID=%b"
+        ))
+    }
+    do {
+      if let text = try tokenKeeper.find() { tell(.tokenFound(text)) }
+    } catch {
+      write(.tokenNotRestored(error.message, reason: "file"))
+    }
+  }
+
+  /// Watches the file of the provider, if it is one.
+  func watchToken(_ provider: TokenProvider) {
+    tokens.watch(provider) { [unowned self] in tell(.tokenRenewed) }
+  }
+
+  // MARK: - New settings, and what is counted
+
+  /// Takes new settings, before the agent does; `resumeBacklog` is to follow after that.
+  ///
+  /// - Parameter newClients: made of the same settings.
+  func configure(_ settings: Settings, clients newClients: HTTPClients) {
+    journal.level = JournalEntry.Priority(settings.log.level)
+    clients.updates.replaceClient(by: newClients.updates)
+    clients.tokens.replaceClient(by: newClients.tokens)
+    keeper?.configure(settings.backlog, vehicle: settings.vehicle.owner)
+  }
+
+  func resumeBacklog() {
+    keeper?.start()
+  }
+
+  /// Bytes of the backlog on disk; nil without a file.
+  var storeBytes: Int64? { keeper?.bytes }
+
+  /// What has gone over each connection since the start.
+  var traffic: [MetricReading.Traffic] {
+    [
+      MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic),
+      MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic),
+    ]
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import Configuration
+import Release
+import Reporting
+import ServiceManager
+import Timekeeping
+
+/// What the daemon tells of itself without being asked: the line of `systemctl status`, and the file of metrics.
+struct SelfReport {
+  private var status: StatusLine
+  private var metricsFile: MetricsFile
+
+  init(_ settings: Settings.Metrics, notifier: ServiceNotifier) {
+    status = StatusLine(notifier)
+    metricsFile = MetricsFile(path: settings.textfile)
+  }
+
+  mutating func configure(_ settings: Settings.Metrics) {
+    if !metricsFile.isAt(settings.textfile) { metricsFile = MetricsFile(path: settings.textfile) }
+  }
+
+  /// Shows what an input has changed, when that is worth systemd's attention.
+  ///
+  /// - Parameter text: the agent's line; asked for only when it is shown.
+  mutating func follow(
+    _ input: VehicleAgent.Input, _ effects: [VehicleAgent.Effect], at now: Moment, text: @autoclosure () -> String
+  ) {
+    // A network that comes and goes is told in the journal once in a while, and here each time.
+    let isOfNetwork = if case .network = input { true } else { false }
+    guard isOfNetwork || status.isDue(after: effects, at: now.boot) else { return }
+    var text = text()
+    if now.wall < Release.buildDate, !text.contains("this machine's clock is") {
+      text += "; this machine's clock is not set"
+    }
+    status.show(text, at: now.boot)
+  }
+
+  /// Writes the file of metrics, when it is due or for the last time. Whoever has woken the machine, it is awake.
+  ///
+  /// - Parameter text: what is in it; asked for only when it is written.
+  /// - Returns: what went wrong, when it was not told before.
+  mutating func writeMetrics(at now: Moment, isLast: Bool = false, text: @autoclosure () -> String) -> Event? {
+    guard isLast || metricsFile.isDue(at: now.boot) else { return nil }
+    return metricsFile.write(text(), at: now.boot).map { .settingsWarning($0) }
+  }
+}

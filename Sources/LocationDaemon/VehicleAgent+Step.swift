@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+import Reporting
+import Timekeeping
+
+extension VehicleAgent {
+  /// Handles an input, and answers what is asked after each. In one access: a question to an agent that an object holds
+  /// copies all of the agent first.
+  mutating func step(
+    _ input: Input, at now: Moment
+  ) -> (effects: [Effect], deadline: BootInstant?, isSettled: Bool) {
+    let effects = handle(input, at: now)
+    return (effects, nextDeadline(at: now.boot), isSettled(at: now.boot))
+  }
+}
