@@ -10,8 +10,11 @@ struct InputFile: ~Copyable {
 
   /// - Parameter path: `-` is standard input.
   init(path: String) throws(CommandError) {
-    name = path == "-" ? "standard input" : path
-    descriptor = try InputFile.open(path, name)
+    let name = path == "-" ? "standard input" : path
+    // Before any property is set: Swift 6.2 cannot throw out of a half-made value that is not copyable.
+    let descriptor = try InputFile.open(path, name)
+    self.name = name
+    self.descriptor = descriptor
   }
 
   private static func open(_ path: String, _ name: String) throws(CommandError) -> Descriptor {
