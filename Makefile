@@ -15,10 +15,18 @@ export SWIFT_BACKTRACE ?= enable=no
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
+# The architecture of the packages.
+MACHINE := $(shell dpkg --print-architecture 2>/dev/null)
+ARCH ?= $(MACHINE)
+ARM64 := scripts/arm64/toolchain.sh
+ARM64_BIN := .build/arm64/aarch64-unknown-linux-gnu/release
+
 BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev \
   libmicrohttpd-dev libsqlite3-dev
 TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools iproute2 heaptrack
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
+# What makes a compiler for arm64 out of Debian's packages.
+ARM64_PACKAGES := mmdebstrap bubblewrap
 # A real systemd in a container.
 CONTAINER_PACKAGES := systemd-container mmdebstrap
 
@@ -98,9 +106,18 @@ bench: setup build ## Measures beside a yardstick in C.
 format:
 	swift format --in-place --recursive Package.swift Sources Tests Benchmarks Fuzz
 
-deb: setup-build setup-deb build ## Makes the Debian packages, in build/.
+ifeq ($(ARCH),$(MACHINE))
+deb: setup-build setup-deb build ## Makes the Debian packages, in build/; ARCH=arm64 for that architecture, on amd64.
 	@scripts/build-deb.sh $(BIN)
-	lintian --fail-on error,warning --info build/*.changes
+	lintian --fail-on error,warning --info build/*_$(ARCH).changes
+else
+deb:
+	@[ $(MACHINE)-$(ARCH) = amd64-arm64 ] || { echo "ARCH=$(ARCH): from $(MACHINE) only arm64 can be made, and that on amd64" >&2; exit 1; }
+	@scripts/install-packages.sh $(ARM64_PACKAGES)
+	$(ARM64) build $(RELEASE)
+	@$(ARM64) packaging scripts/build-deb.sh $(ARM64_BIN) arm64
+	$(ARM64) packaging lintian --fail-on error,warning --info build/*_arm64.changes
+endif
 
 # Not after `build`: root has no Swift in its path, and need not have it.
 install: ## Installs programs, unit and sample settings, once they are built.

@@ -9,7 +9,8 @@ architecture=${2:-$(dpkg --print-architecture)}
 version=$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)
 grep -q "version = \"$version\"" Sources/Platform/Release/Release.swift ||
   { echo "packaging/debian/changelog says version $version, and Sources/Platform/Release/Release.swift another" >&2; exit 1; }
-stage=build/fleet-locationd-$version
+stage=build/fleet-locationd-$version-$architecture
+log=build/deb-$architecture.log
 rm -rf "$stage"
 mkdir -p "$stage/bin" "$stage/docs"
 cp -r packaging/debian packaging/completion packaging/prometheus README.md config "$stage/"
@@ -22,7 +23,7 @@ scripts/template-unit.sh > "$stage/debian/fleet-locationd@.service"
 # The same commit gives the same bytes: no time of today, whatever the user's umask is.
 umask 022
 chmod -R u=rwX,go=rX "$stage"
-(cd "$stage" && dpkg-buildpackage --build=binary --no-sign --host-arch="$architecture" --no-check-builddeps >../deb.log 2>&1) ||
-  { tail -n 40 build/deb.log >&2; exit 1; }
+(cd "$stage" && dpkg-buildpackage --build=binary --no-sign --host-arch="$architecture" --no-check-builddeps >"../../$log" 2>&1) ||
+  { tail -n 40 "$log" >&2; exit 1; }
 rm -rf "$stage"
-ls build/*.deb
+ls build/*_"$architecture".deb

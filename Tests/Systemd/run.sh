@@ -42,7 +42,7 @@ property() { inside systemctl show -P "$1" "${2:-fleet-locationd}"; }
 status_says() { [[ $(property StatusText "${2:-fleet-locationd}") == *$1* ]]; }
 journal() { inside journalctl -u fleet-locationd -o cat "$@"; }
 
-package() { ls "$packages/$1"_[0-9]*.deb; }
+package() { ls "$packages/$1"_[0-9]*_"$(dpkg --print-architecture)".deb; }
 port=$((20000 + $$ % 20000))
 settings() { # VEHICLE
   write "/etc/fleet-locationd/${2:-fleet-locationd}.toml" <<END
