@@ -133,7 +133,9 @@ let package = Package(
 
     // The local Fleet Engine for demos and tests; nothing that is shipped to a vehicle depends on it.
     .target(
-      name: "FleetEngineEmulator", dependencies: ["COpenSSL", "CMicrohttpd"], swiftSettings: wrapper),
+      name: "FleetEngineEmulator", dependencies: ["COpenSSL", "CMicrohttpd"],
+      // The live map's page: the emulator stays one file.
+      resources: [.embedInCode("LiveMap")], swiftSettings: wrapper),
     .executableTarget(
       name: "fleet-engine-emulator", dependencies: ["FleetEngineEmulator", "CommandLineOptions", "Release"],
       swiftSettings: strict),

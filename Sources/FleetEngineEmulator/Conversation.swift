@@ -9,6 +9,8 @@ import Glibc
   private(set) var hasBegun = false
   /// Set once the request has been answered, though the answer may have to wait.
   var reply: Reply?
+  /// Set while the answer is a stream of events.
+  private(set) var stream: EventStream?
   /// Steady milliseconds when a suspended answer is due; nil when never.
   var deadline: Int64?
 
@@ -60,19 +62,24 @@ import Glibc
       unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
       return .NO
     }
-    guard let response = unsafe Self.response(reply.content) else { return .NO }
+    guard let response = unsafe response(reply.content) else { return .NO }
     defer { unsafe MHD_destroy_response(response) }
     for header in reply.headers { unsafe MHD_add_response_header(response, header.name, header.value) }
     return unsafe MHD_queue_response(connection, UInt32(reply.status), response)
   }
 
-  private static func response(_ content: Reply.Content) -> OpaquePointer? {
+  private func response(_ content: Reply.Content) -> OpaquePointer? {
     let source: ContentSource
     switch content {
     case .bytes(var bytes):
       return unsafe MHD_create_response_from_buffer(bytes.count, &bytes, .RESPMEM_MUST_COPY)
     case .truncated(let bytes):
       source = ContentSource(size: UInt64(bytes.count), bytes: Array(bytes.prefix(bytes.count / 2)))
+    case .events(let opening):
+      guard let connection = unsafe connection else { return nil }
+      let stream = unsafe EventStream(connection, opening: opening)
+      self.stream = stream
+      return unsafe stream.response
     case .endless(let size): source = ContentSource(size: size, bytes: Array("{\"name\":\"".utf8), filler: 0x78)
     }
     return unsafe MHD_create_response_from_callback(

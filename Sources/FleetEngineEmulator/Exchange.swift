@@ -79,6 +79,8 @@ package struct Reply: Sendable {
     case truncated([UInt8])
     /// That many bytes of something that begins like JSON.
     case endless(UInt64)
+    /// A stream of server-sent events without an end, which begins with these bytes.
+    case events([UInt8])
   }
 
   package var status: Int
@@ -112,7 +114,7 @@ package struct Reply: Sendable {
   /// The body, as far as it is finite.
   package var text: String {
     switch content {
-    case .bytes(let bytes), .truncated(let bytes): String(decoding: bytes, as: UTF8.self)
+    case .bytes(let bytes), .truncated(let bytes), .events(let bytes): String(decoding: bytes, as: UTF8.self)
     case .endless: ""
     }
   }

@@ -27,6 +27,12 @@ package struct Fault: Equatable, Sendable {
     case drop
   }
 
+  /// Counts up from 1, once it is in the plan.
+  package internal(set) var id = 0
+  /// The act that it is part of; empty when it was asked for by itself.
+  package internal(set) var name = ""
+  /// Whom it befalls; nil means every vehicle.
+  package var vehicle: String?
   package var target: Target
   /// For how many requests more; nil when it ends by time.
   package var times: Int?

@@ -10,37 +10,44 @@ extension FleetService {
     default: throw APIError(.notFound, "There are /token/delivery_driver and /token/driver.", reason: "NO_SUCH_PATH")
     }
     guard request.method == "GET" || request.method == "POST" else { throw Self.methodNotAllowed(request) }
-    tokenRequests += 1
-    let fault = faults.take(.token, at: now)
-    if let fault, fault.flaw == nil, let reply = fault.reply(at: now, otherwise: nil) {
-      say(UpdateLine.event(vehicle, "token request met a fault: \(fault.summary)", at: now))
-      return reply
-    }
-    var reply = Reply(json: try answer(request, vehicle, service, fault?.flaw, at: now))
-    reply.headers.append(("Cache-Control", "no-store"))
-    reply.delay = fault?.delay ?? 0
-    ledgers[vehicle, default: .init()].giveToken()
-    say(UpdateLine.event(vehicle, "token given" + (fault.map { ", with a fault: \($0.summary)" } ?? ""), at: now))
-    return reply
-  }
-
-  private func answer(
-    _ request: Request, _ vehicle: String, _ service: TokenIssuer.Service, _ flaw: TokenIssuer.Flaw?,
-    at now: ServerTime
-  ) throws(APIError) -> JSON {
-    if let expected = options.tokenAuthorization, request.header("authorization") != expected {
-      say(UpdateLine.event(vehicle, "token refused: the request is not authorized", at: now))
-      throw APIError(.unauthenticated, "The token endpoint wants another Authorization.", reason: "CREDENTIALS_MISSING")
-    }
     if vehicle == "*" { throw .invalid("A token for every vehicle (\"*\") is not given to a driver.") }
     try ResourceName.check(vehicle)
+    tokenRequests += 1
+    ledgers[vehicle, default: .init()].askForToken()
+    let fault = takeFault(.token, at: now)
+    if let fault, fault.flaw == nil, let reply = fault.reply(at: now, otherwise: nil) {
+      tell(
+        .tokenRefused(.init(fault, reply)), vehicle,
+        UpdateLine.event(vehicle, "token request met a fault: \(fault.summary)"),
+        at: now)
+      return reply
+    }
+    if let expected = options.tokenAuthorization, request.header("authorization") != expected {
+      let error = APIError(
+        .unauthenticated, "The token endpoint wants another Authorization.", reason: "CREDENTIALS_MISSING")
+      tell(
+        .tokenRefused(.init(error)), vehicle, UpdateLine.event(vehicle, "token refused: the request is not authorized"),
+        at: now)
+      throw error
+    }
     let token: TokenIssuer.Token
     do throws(EmulatorError) {
-      token = try issuer.issue(vehicle: vehicle, for: service, at: now, flaw: flaw)
+      token = try issuer.issue(vehicle: vehicle, for: service, at: now, flaw: fault?.flaw)
     } catch {
       throw APIError(.internal, error.message, reason: "SIGNING_FAILED")
     }
-    return switch service {
+    ledgers[vehicle, default: .init()].giveToken()
+    tell(
+      .token(issued: token.creation, expires: token.expiration), vehicle,
+      UpdateLine.event(vehicle, "token given" + (fault.map { ", with a fault: \($0.summary)" } ?? "")), at: now)
+    var reply = Reply(json: Self.json(token, for: service))
+    reply.headers.append(("Cache-Control", "no-store"))
+    reply.delay = fault?.delay ?? 0
+    return reply
+  }
+
+  private static func json(_ token: TokenIssuer.Token, for service: TokenIssuer.Service) -> JSON {
+    switch service {
     case .delivery:
       [
         "token": .string(token.text), "creation_timestamp_ms": JSON(token.creation),
@@ -57,11 +64,14 @@ extension FleetService {
 
 /// The identifiers in a resource name, by Google's rules.
 enum ResourceName {
+  static func isValid(_ identifier: String) -> Bool {
+    (1...64).contains(identifier.unicodeScalars.count)
+      && !identifier.unicodeScalars.contains { "/:?,#".unicodeScalars.contains($0) }
+  }
+
   /// - Throws: `APIError`, INVALID_ARGUMENT.
   static func check(_ identifier: String) throws(APIError) {
-    let count = identifier.unicodeScalars.count
-    guard (1...64).contains(count), !identifier.unicodeScalars.contains(where: { "/:?,#".unicodeScalars.contains($0) })
-    else {
+    guard isValid(identifier) else {
       throw .invalid("Invalid resource ID: 1 to 64 characters without / : ? , # are allowed.", reason: "INVALID_NAME")
     }
   }

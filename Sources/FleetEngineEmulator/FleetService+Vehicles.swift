@@ -3,11 +3,11 @@
 extension FleetService {
   /// UpdateDeliveryVehicle. Every request is counted and recorded, whatever becomes of it.
   func update(_ request: Request, provider: String, vehicle: String, at now: ServerTime) -> Reply {
-    let fault = faults.take(.update, at: now)
+    let fault = takeFault(.update, at: now)
     if let fault, !fault.applies, let reply = fault.reply(at: now, otherwise: nil) {
       let status = reply.silence == nil ? reply.status : 0
       ledgers[vehicle, default: .init()].refuse(status: status, bytes: request.body.count)
-      say(UpdateLine.event(vehicle, "fault: \(fault.summary)", at: now))
+      tell(.refused(.init(fault, reply)), vehicle, UpdateLine.event(vehicle, "fault: \(fault.summary)"), at: now)
       recordUpdate(request, accepted: false, status: status, at: now)
       return reply
     }
@@ -19,10 +19,10 @@ extension FleetService {
       reply = Reply(error)
       accepted = false
       ledgers[vehicle, default: .init()].refuse(status: error.httpStatus, bytes: request.body.count)
-      say(UpdateLine.refused(vehicle: vehicle, error: error, at: now))
+      tell(.refused(.init(error)), vehicle, UpdateLine.refused(vehicle: vehicle, error: error), at: now)
     }
     if let fault {
-      say(UpdateLine.event(vehicle, "the answer meets a fault: \(fault.summary)", at: now))
+      tell(.info, vehicle, UpdateLine.event(vehicle, "the answer meets a fault: \(fault.summary)"), at: now)
       reply = fault.reply(at: now, otherwise: reply) ?? reply
     }
     recordUpdate(request, accepted: accepted, status: reply.silence == nil ? reply.status : 0, at: now)
@@ -50,8 +50,15 @@ extension FleetService {
     let before = ledgers[vehicle]?.lastUpdate
     let warnings = ledgers[vehicle, default: .init()].accept(update, mask: mask, bytes: request.body.count, at: now)
     let gap = before.map { now.steady - $0.steady }
-    say(
-      UpdateLine.accepted(vehicle: vehicle, update: update, mask: mask, warnings: warnings, gap: gap, at: now))
+    let named = mask.topLevel
+    let position = named.contains("lastLocation") ? update["lastLocation"] : nil
+    let past = named.contains("pastLocations") ? update["pastLocations"]?.array : nil
+    tell(
+      .accepted(
+        position.flatMap { ReportedPosition($0, at: now.wall) },
+        past: (past ?? []).compactMap { ReportedPosition($0, at: now.wall) }),
+      vehicle,
+      UpdateLine.accepted(vehicle: vehicle, update: update, mask: mask, warnings: warnings, gap: gap, at: now), at: now)
     return Reply(json: answer)
   }
 
@@ -81,7 +88,7 @@ extension FleetService {
     let stored = MessageValidator.answer(created, as: DeliverySchema.vehicle)
     let answer = try call.answer(stored)
     vehicles[call.name] = stored
-    say(UpdateLine.event(identifier, "created", at: now))
+    tell(.info, identifier, UpdateLine.event(identifier, "created"), at: now)
     return Reply(json: answer)
   }
 

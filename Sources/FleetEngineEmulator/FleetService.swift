@@ -25,17 +25,21 @@ package final class FleetService {
   var ledgers: [String: VehicleLedger] = [:]
   var tokenRequests = 0
   private let log: (String) -> Void
+  private let observe: ((FleetEvent) -> Void)?
   private let record: ((JSON) -> Void)?
   private var start: ServerTime?
 
   /// - Parameters:
   ///   - log: takes each readable line.
+  ///   - observe: takes each event, before its line is logged.
   ///   - record: takes each update request as it is to be recorded.
   package init(
-    options: Options, key: SigningKey, log: @escaping (String) -> Void, record: ((JSON) -> Void)? = nil
+    options: Options, key: SigningKey, log: @escaping (String) -> Void, observe: ((FleetEvent) -> Void)? = nil,
+    record: ((JSON) -> Void)? = nil
   ) {
     self.options = options
     self.log = log
+    self.observe = observe
     self.record = record
     issuer = TokenIssuer(key: key, lifetime: options.tokenLifetime)
     verifier = TokenVerifier(key: key)
@@ -45,10 +49,10 @@ package final class FleetService {
   package var accepted: Int { ledgers.values.reduce(0) { $0 + $1.accepted } }
 
   /// Updates refused, or not answered, since the start.
-  package var refused: Int { ledgers.values.reduce(0) { $0 + $1.refused.values.reduce(0, +) } }
+  package var refused: Int { ledgers.values.reduce(0) { $0 + $1.refusals } }
 
   /// Breaches of rules that bring no error.
-  package var warnings: Int { ledgers.values.reduce(0) { $0 + $1.warnings.values.reduce(0, +) } }
+  package var warnings: Int { ledgers.values.reduce(0) { $0 + $1.warningCount } }
 
   package var tokens: Int { ledgers.values.reduce(0) { $0 + $1.tokens } }
 
@@ -64,8 +68,22 @@ package final class FleetService {
     return reply
   }
 
-  func say(_ line: String) {
-    log(line)
+  /// Tells everyone who watches what happened.
+  ///
+  /// - Parameters:
+  ///   - vehicle: empty when it concerns none or all.
+  ///   - text: for the terminal; empty when there is nothing to say.
+  func tell(_ kind: FleetEvent.Kind, _ vehicle: String, _ text: String, at now: ServerTime) {
+    let event = FleetEvent(at: now, vehicle: vehicle, kind: kind, ledger: ledgers[vehicle] ?? .init(), text: text)
+    observe?(event)
+    if !text.isEmpty { log(event.line) }
+  }
+
+  /// The fault that befalls a request, counted as used.
+  func takeFault(_ target: Fault.Target, at now: ServerTime) -> Fault? {
+    guard let fault = faults.take(target, at: now) else { return nil }
+    if fault.times != nil { tell(.faults(faults.faults), "", "", at: now) }
+    return fault
   }
 
   private func route(_ request: Request, at now: ServerTime) throws(APIError) -> Reply {
@@ -112,12 +130,13 @@ package final class FleetService {
     case ("faults", "GET"): return Reply(json: faultList)
     case ("faults", "DELETE"):
       faults.clear()
-      say("\(RFC3339.timeOfDay(now.wall)) faults cleared")
+      tell(.faults([]), "", "faults cleared", at: now)
       return Reply(json: faultList)
     case ("faults", "POST"):
       let fault = try Fault(try Self.parse(request), at: now)
       faults.add(fault)
-      say("\(RFC3339.timeOfDay(now.wall)) fault for \(fault.target.rawValue) requests: \(fault.summary)")
+      tell(
+        .faults(faults.faults), "", "fault for \(fault.target.rawValue) requests: \(fault.summary)", at: now)
       return Reply(json: faultList)
     case ("key", "GET"):
       return Reply(

@@ -7,11 +7,29 @@ import Glibc
   /// Bytes; a longer body is answered with 413.
   private static let maximumBody = 10_000_000
 
+  /// More at once are answered with 503.
+  private static let maximumStreams = 32
+  /// Milliseconds; proxies and browsers give up what is silent for a minute.
+  private static let streamBeat: Int64 = 15_000
+
+  /// What the owner of the server wants to be done between requests.
+  package struct Business {
+    /// For every event stream.
+    package var events: [[UInt8]] = []
+    /// Steady milliseconds when it wants to be asked again at the latest.
+    package var deadline: Int64?
+
+    package init() {}
+  }
+
   private let answer: (Request) -> Reply
+  private let attend: (ServerTime) -> Business
   private let clock: () -> ServerTime
   private var daemon: OpaquePointer?
   /// Suspended connections: a delay or a silence that was asked for.
   private var held: [Conversation] = []
+  private var streams: [EventStream] = []
+  private var nextBeat: Int64 = 0
 
   /// Where it listens.
   package let port: UInt16
@@ -21,13 +39,16 @@ import Glibc
   ///   - port: 0 takes any free one.
   ///   - isPublic: whether it may be an address that other machines reach.
   ///   - clock: for the delays.
+  ///   - attend: is called in `run`'s thread after each round of requests, and when its deadline comes.
   ///   - answer: is called in `run`'s thread, once a request.
   /// - Throws: `EmulatorError` when the address or the port cannot be had.
   package init(
     address: String, port: UInt16, isPublic: Bool = false, clock: @escaping () -> ServerTime,
+    attend: @escaping (ServerTime) -> Business = { _ in Business() },
     answer: @escaping (Request) -> Reply
   ) throws(EmulatorError) {
     self.answer = answer
+    self.attend = attend
     self.clock = clock
     let socket = try ListeningSocket(address: address, port: port, isPublic: isPublic)
     self.port = socket.port
@@ -56,9 +77,10 @@ import Glibc
         guard let target = unsafe target, unsafe connection != nil else { return nil }
         return unsafe Unmanaged.passRetained(Conversation(target: String(cString: target))).toOpaque()
       },
-      { _, _, conversation, _ in
-        guard let raw = unsafe conversation?.pointee else { return }
-        unsafe Unmanaged<Conversation>.fromOpaque(raw).release()
+      { context, _, conversation, _ in
+        guard let context = unsafe context, let raw = unsafe conversation?.pointee else { return }
+        let server = unsafe Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
+        server.end(unsafe Unmanaged<Conversation>.fromOpaque(raw).takeRetainedValue())
       }, Unmanaged.passUnretained(self).toOpaque())
     guard unsafe daemon != nil else { throw EmulatorError(.listening, "libmicrohttpd could not start") }
   }
@@ -66,6 +88,7 @@ import Glibc
   deinit {
     // A suspended connection must be running when the daemon stops.
     for conversation in held { conversation.resume() }
+    for stream in streams { stream.end() }
     unsafe MHD_run(daemon)
     unsafe MHD_stop_daemon(daemon)
   }
@@ -76,24 +99,51 @@ import Glibc
   package func run(until interruption: borrowing Interruption, or end: Int64? = nil) {
     while true {
       unsafe MHD_run(daemon)
-      let now = clock().steady
-      if let end, now >= end { return }
-      var timeout = end.map { $0 - now }
+      let now = clock()
+      if let end, now.steady >= end { return }
+      let deadlines = [end, serveStreams(at: now)] + held.map(\.deadline)
+      var timeout = deadlines.compactMap { $0 }.min().map { max(0, $0 - now.steady) }
       var wait: UInt64 = 0
       if unsafe MHD_get_timeout(daemon, &wait) == .YES { timeout = min(timeout ?? .max, Int64(clamping: wait)) }
-      for conversation in held {
-        if let deadline = conversation.deadline { timeout = min(timeout ?? .max, max(0, deadline - now)) }
-      }
+      let idle = streams.filter(\.isSuspended)
       var polls = [
         pollfd(fd: interruption.descriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: unsafe fleet_mhd_epoll_fd(daemon), events: Int16(POLLIN), revents: 0),
       ]
       // POLLRDHUP: the client of a suspended connection has given up.
-      polls += held.map { pollfd(fd: $0.descriptor, events: 0x2000, revents: 0) }
+      polls += (held.map(\.descriptor) + idle.map(\.descriptor)).map { pollfd(fd: $0, events: 0x2000, revents: 0) }
       _ = unsafe poll(&polls, nfds_t(polls.count), Int32(clamping: timeout ?? -1))
       if polls[0].revents != 0 { return }
-      release(hungUp: Set(polls.dropFirst(2).filter { $0.revents != 0 }.map(\.fd)))
+      let hungUp = Set(polls.dropFirst(2).filter { $0.revents != 0 }.map(\.fd))
+      release(hungUp: hungUp)
+      for stream in idle where hungUp.contains(stream.descriptor) { stream.end() }
     }
+  }
+
+  /// Hands the owner's events to every stream, and keeps the silent ones in use.
+  ///
+  /// - Returns: steady milliseconds when there is something to do again.
+  private func serveStreams(at now: ServerTime) -> Int64? {
+    let deadline = tellStreams(at: now)
+    guard !streams.isEmpty else { return deadline }
+    if now.steady >= nextBeat {
+      nextBeat = now.steady + Self.streamBeat
+      for stream in streams { stream.add(EventStream.comment) }
+    }
+    return min(deadline ?? .max, nextBeat)
+  }
+
+  private func tellStreams(at now: ServerTime) -> Int64? {
+    let business = attend(now)
+    for event in business.events {
+      for stream in streams { stream.add(event) }
+    }
+    return business.deadline
+  }
+
+  private func end(_ conversation: Conversation) {
+    guard let stream = conversation.stream else { return }
+    streams.removeAll { $0 === stream }
   }
 
   /// Lets those suspended connections go on whose time has come or whose client is gone.
@@ -111,8 +161,19 @@ import Glibc
   /// The request is whole, or its delay is over.
   private func proceed(_ conversation: Conversation) -> MHD_Result {
     if let reply = conversation.reply { return conversation.finish(reply) }
-    let reply = answer(conversation.request)
+    // What happened before is in the beginning of a new stream already.
+    _ = tellStreams(at: clock())
+    var reply = answer(conversation.request)
+    if case .events = reply.content, streams.count >= Self.maximumStreams {
+      reply = Reply(
+        APIError(.unavailable, "\(streams.count) pages watch already; close one.", reason: "TOO_MANY_STREAMS"))
+    }
     conversation.reply = reply
+    if case .events = reply.content {
+      let result = conversation.finish(reply)
+      if let stream = conversation.stream { streams.append(stream) }
+      return result
+    }
     if reply.silence != .drop && reply.delay == 0 { return conversation.finish(reply) }
     conversation.deadline = reply.silence == .drop ? nil : clock().steady + reply.delay
     conversation.suspend()

@@ -41,12 +41,16 @@ package final class TokenServer {
     do throws(APIError) {
       reply = Reply(json: try answer(request, at: now))
     } catch {
-      log(UpdateLine.event("-", "refused \(error.httpStatus): \(error.message)", at: now))
+      say("-", "refused \(error.httpStatus): \(error.message)", at: now)
       reply = Reply(error)
     }
     reply.headers.append(("Cache-Control", "no-store"))
     reply.headers.append(("Date", RFC3339.httpDate(now.wall)))
     return reply
+  }
+
+  private func say(_ who: String, _ text: String, at now: ServerTime) {
+    log("\(RFC3339.timeOfDay(now.wall)) \(UpdateLine.event(who, text))")
   }
 
   private func answer(_ request: Request, at now: ServerTime) throws(APIError) -> JSON {
@@ -69,7 +73,7 @@ package final class TokenServer {
       throw APIError(.internal, error.message, reason: "SIGNING_FAILED")
     }
     tokens += 1
-    log(UpdateLine.event(id, "token given (\(kind))", at: now))
+    say(id, "token given (\(kind))", at: now)
     return switch dialect {
     case .lastMile:
       [

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The lines that a person watches.
+/// The lines that a person watches, without the time that stands before each.
 enum UpdateLine {
-  /// `12:00:05.120 truck-17  48.1173000,11.5166700   12.3 m/s   87°  ±4 m  fix 0.2 s old  +3 past`
+  /// `truck-17  48.1173000,11.5166700   12.3 m/s   87°  ±4 m  fix 0.2 s old  +3 past`
   static func accepted(
     vehicle: String, update: JSON, mask: UpdateMask, warnings: [VehicleLedger.Warning], gap: Int64?, at now: ServerTime
   ) -> String {
-    var parts = ["\(RFC3339.timeOfDay(now.wall)) \(plain(vehicle))"]
+    var parts = [plain(vehicle)]
     if mask.topLevel.contains("lastLocation"), let location = update["lastLocation"] {
       let reported = ReportedLocation(location)
       if let (latitude, longitude) = reported.coordinate {
@@ -26,12 +26,12 @@ enum UpdateLine {
     return parts.joined(separator: "  ")
   }
 
-  static func refused(vehicle: String, error: APIError, at now: ServerTime) -> String {
-    event(vehicle, "refused \(error.httpStatus) \(error.code.rawValue): \(error.message)", at: now)
+  static func refused(vehicle: String, error: APIError) -> String {
+    event(vehicle, "refused \(error.httpStatus) \(error.code.rawValue): \(error.message)")
   }
 
-  static func event(_ vehicle: String, _ text: String, at now: ServerTime) -> String {
-    "\(RFC3339.timeOfDay(now.wall)) \(plain(vehicle))  \(plain(text))"
+  static func event(_ vehicle: String, _ text: String) -> String {
+    "\(plain(vehicle))  \(plain(text))"
   }
 
   private static func explain(_ warning: VehicleLedger.Warning, gap: Int64?) -> String {

@@ -26,7 +26,10 @@ package struct VehicleLedger: Sendable {
   package private(set) var accepted = 0
   package private(set) var refused: [Int: Int] = [:]
   package private(set) var tokens = 0
+  package private(set) var tokenRequests = 0
   package private(set) var bytes = 0
+  /// Of the updates that passed.
+  package private(set) var acceptedBytes = 0
   package private(set) var pastLocations = 0
   package private(set) var warnings: [Warning: Int] = [:]
   package private(set) var lastUpdate: ServerTime?
@@ -35,6 +38,17 @@ package struct VehicleLedger: Sendable {
   package private(set) var lastFix: Int64?
 
   package init() {}
+
+  /// All of them, whatever their status.
+  package var refusals: Int { refused.values.reduce(0, +) }
+
+  /// All of them, whatever the rule.
+  package var warningCount: Int { warnings.values.reduce(0, +) }
+
+  /// Counts a request for a token, which may yet be refused.
+  package mutating func askForToken() {
+    tokenRequests += 1
+  }
 
   package mutating func giveToken() {
     tokens += 1
@@ -53,6 +67,7 @@ package struct VehicleLedger: Sendable {
     var found: [Warning] = []
     accepted += 1
     self.bytes += bytes
+    acceptedBytes += bytes
     if let lastUpdate {
       let gap = now.steady - lastUpdate.steady
       if gap < Self.leastGap { found.append(.tooSoon) }
@@ -88,7 +103,8 @@ package struct VehicleLedger: Sendable {
     var result: JSON = [
       "accepted": JSON(accepted),
       "refused": .object(refused.sorted { $0.key < $1.key }.map { .init(String($0.key), JSON($0.value)) }),
-      "tokens": JSON(tokens), "bytes_in": JSON(bytes), "past_locations": JSON(pastLocations),
+      "tokens": JSON(tokens), "token_requests": JSON(tokenRequests), "bytes_in": JSON(bytes),
+      "past_locations": JSON(pastLocations),
       "warnings": .object(Warning.allCases.map { .init($0.rawValue, JSON(warnings[$0] ?? 0)) }),
     ]
     if let lastUpdate { result["last_update"] = .string(RFC3339.text(milliseconds: lastUpdate.wall)) }

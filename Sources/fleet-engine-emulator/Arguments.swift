@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import FleetEngineEmulator
+import Release
 
 /// What the command line asks for.
 struct Arguments {
   var service = FleetService.Options()
+  var map = LiveMap.Options()
+  var mapFolder: String?
+  var leafletFolder: String?
   var address = "127.0.0.1"
   var port: UInt16 = 0
   /// Milliseconds.
@@ -40,6 +44,8 @@ struct Arguments {
       --clock-offset N         seconds that this server's clock is ahead, may be negative
       --record FILE            add each update request to FILE, one JSON line each
       --ready-file FILE        write the URL to FILE once it is listening
+      --map-files DIR          serve the map's page from DIR instead of from within, for working on it
+      --leaflet DIR            where Leaflet is (default /usr/share/javascript/leaflet, of libjs-leaflet)
       --quiet                  print neither updates nor tokens
       --seconds N              stop after N seconds
       --require-updates N      exit 1 unless N updates were accepted by the end
@@ -59,7 +65,8 @@ struct Arguments {
     .init("no-create"), .init("token-lifetime", takesValue: true), .init("token-authorization", takesValue: true),
     .init("clock-offset", takesValue: true), .init("record", takesValue: true), .init("ready-file", takesValue: true),
     .init("quiet"), .init("seconds", takesValue: true), .init("require-updates", takesValue: true),
-    .init("help", short: "h"), .init("version"),
+    .init("map-files", takesValue: true), .init("leaflet", takesValue: true), .init("help", short: "h"),
+    .init("version"),
   ]
 
   /// - Parameter arguments: with the program's name first.
@@ -70,6 +77,7 @@ struct Arguments {
     } catch {
       throw .mistake("\(error.message); try --help")
     }
+    map.version = Release.version
     for (name, value) in options.given { try apply(name, value) }
     if let operand = options.operands.first {
       throw .mistake("unexpected \"\(operand)\": it takes no argument but options; try --help")
@@ -87,12 +95,19 @@ struct Arguments {
     case "clock-offset": clockOffset = try Arguments.number(name, value, -4_000_000_000...4_000_000_000) * 1000
     case "record": recordFile = value
     case "ready-file": readyFile = value
+    case "map-files": mapFolder = value
+    case "leaflet": leafletFolder = value
     case "quiet": isQuiet = true
     case "seconds": seconds = try Arguments.number(name, value, 1...86_400_000)
     case "require-updates": requiredUpdates = Int(try Arguments.number(name, value, 0...1_000_000_000))
     case "version": throw .version
     default: throw .help
     }
+  }
+
+  var pageFiles: PageFiles {
+    guard let leafletFolder else { return PageFiles(folder: mapFolder) }
+    return PageFiles(folder: mapFolder, leaflet: leafletFolder)
   }
 
   static func number(_ name: String, _ value: String, _ range: ClosedRange<Int64>) throws(Stop) -> Int64 {

@@ -25,15 +25,25 @@ func serve(_ arguments: Arguments) throws(EmulatorError) -> Int32 {
   }
   let isQuiet = arguments.isQuiet
   let clock = { [offset = arguments.clockOffset] in SystemClock.now(offset: offset) }
+  let map = LiveMap(options: arguments.map, files: arguments.pageFiles)
   let service = FleetService(
     options: arguments.service, key: try SigningKey(), log: { if !isQuiet { LineFile.standardOutput.add($0) } },
-    record: record)
-  let server = try HTTPServer(address: arguments.address, port: arguments.port, clock: clock) { request in
-    service.handle(request, at: clock())
-  }
+    observe: map.listen, record: record)
+  let server = try HTTPServer(
+    address: arguments.address, port: arguments.port, clock: clock,
+    attend: { _ in
+      var business = HTTPServer.Business()
+      business.events = map.takeEvents()
+      return business
+    },
+    answer: { request in
+      let now = clock()
+      return map.handle(request, at: now) ?? service.handle(request, at: now)
+    })
   let host = arguments.address == "::1" ? "[::1]" : arguments.address
   let url = "http://\(host):\(server.port)"
   LineFile.standardOutput.add("listening on \(url)")
+  LineFile.standardOutput.add("map: \(url)/")
   if let path = arguments.readyFile { try LineFile(path: path, truncating: true).add(url) }
   server.run(until: interruption, or: arguments.seconds.map { clock().steady + $0 * 1000 })
   LineFile.standardOutput.add(

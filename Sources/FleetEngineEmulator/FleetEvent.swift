@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Something that happened at the emulator, told to whoever watches: the terminal, the live map.
+package struct FleetEvent: Sendable {
+  package enum Kind: Sendable {
+    /// An update was stored: the position that it brought, and those of the past.
+    case accepted(ReportedPosition?, past: [ReportedPosition])
+    /// An update was not stored.
+    case refused(Refusal)
+    /// A token was given; milliseconds since 1970.
+    case token(issued: Int64, expires: Int64)
+    /// A token was asked for and not given.
+    case tokenRefused(Refusal)
+    /// These faults are left.
+    case faults([Fault])
+    case info
+  }
+
+  /// Why a request did not get what it asked for.
+  package struct Refusal: Equatable, Sendable {
+    /// Of the answer; 0 when there was none.
+    package var status: Int
+    /// `ErrorInfo.reason`, or what became of the answer: `reset`, `drop`, `body html`.
+    package var reason: String
+    /// For a person.
+    package var message: String
+
+    init(_ error: APIError) {
+      (status, reason, message) = (error.httpStatus, error.reason, error.message)
+    }
+
+    init(_ fault: Fault, _ reply: Reply) {
+      status = reply.silence == nil ? reply.status : 0
+      if let silence = fault.silence {
+        reason = silence.rawValue
+        message = silence == .reset ? "The connection breaks off." : "No answer comes."
+      } else if let body = fault.body {
+        (reason, message) = ("body \(body.rawValue)", "The body is none of Fleet Engine's.")
+      } else {
+        reason = fault.reason ?? APIError.Code(httpStatus: reply.status).rawValue
+        message = fault.message ?? "A fault that was asked for."
+      }
+    }
+  }
+
+  package var at: ServerTime
+  /// Its ID; empty when it concerns none or all.
+  package var vehicle: String
+  package var kind: Kind
+  /// Of the vehicle, with the event counted.
+  package var ledger: VehicleLedger
+  /// What is said about it on the terminal, without the time; empty when nothing is.
+  package var text: String
+
+  /// The line for a terminal.
+  package var line: String { "\(RFC3339.timeOfDay(at.wall)) \(text)" }
+}
+
+/// Where a vehicle was, by its own account.
+package struct ReportedPosition: Equatable, Sendable {
+  /// Milliseconds since 1970.
+  package var time: Int64
+  /// Degrees, WGS 84.
+  package var latitude: Double
+  /// Degrees, WGS 84.
+  package var longitude: Double
+  /// Metres per second.
+  package var speed: Double?
+  /// Degrees from north, clockwise.
+  package var heading: Double?
+  /// Radius, metres.
+  package var accuracy: Double?
+
+  /// Nil when the location does not say where, or not on this planet.
+  ///
+  /// - Parameters:
+  ///   - location: a `DeliveryVehicleLocation`.
+  ///   - now: stands for a time that is not given; milliseconds since 1970.
+  init?(_ location: JSON, at now: Int64) {
+    let reported = ReportedLocation(location)
+    guard let (latitude, longitude) = reported.coordinate, (-90...90).contains(latitude),
+      (-180...180).contains(longitude)
+    else { return nil }
+    (self.latitude, self.longitude) = (latitude, longitude)
+    time = reported.time ?? now
+    accuracy = reported.accuracy
+    speed = location["speed"]?.double
+    heading = location["heading"]?.double
+  }
+}

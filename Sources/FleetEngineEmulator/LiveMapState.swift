@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the live map shows: events in, messages for the pages out.
+package struct LiveMapState: Sendable {
+  /// One event of the stream: its name and its data.
+  package struct Message: Equatable, Sendable {
+    package var name: String
+    package var data: JSON
+  }
+
+  /// Of the log.
+  private static let keptLines = 50
+  /// So many at once: the one that was silent for longest gives way.
+  private static let keptVehicles = 200
+
+  private var vehicles: [String: MappedVehicle] = [:]
+  private var log: [JSON] = []
+  private var faults: [Fault] = []
+
+  package init() {}
+
+  /// - Returns: what every page is to be told.
+  package mutating func handle(_ event: FleetEvent) -> [Message] {
+    var messages: [Message] = []
+    if case .faults(let faults) = event.kind {
+      self.faults = faults
+      messages.append(Message(name: "faults", data: ["faults": Self.json(faults, at: event.at)]))
+    } else if let message = vehicleMessage(event) {
+      messages.append(message)
+    }
+    if !event.text.isEmpty {
+      let line: JSON = [
+        "at": JSON(event.at.wall), "vehicle": .string(event.vehicle), "kind": .string(event.kind.name),
+        "text": .string(event.text),
+      ]
+      log.append(line)
+      if log.count > Self.keptLines { log.removeFirst() }
+      messages.append(Message(name: "log", data: line))
+    }
+    return messages
+  }
+
+  /// All that a page needs to begin.
+  package func state(at now: ServerTime) -> Message {
+    // A page with two hundred vehicles is not to wait for a million positions.
+    let share = max(MappedVehicle.keptPositions / max(1, vehicles.count / 4), 100)
+    let totals = vehicles.values.map(\.ledger)
+    return Message(
+      name: "state",
+      data: [
+        "now": JSON(now.wall),
+        "vehicles": .object(
+          vehicles.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json(track: share, at: now)) }),
+        "faults": Self.json(faults, at: now),
+        "stats": [
+          "accepted": JSON(totals.reduce(0) { $0 + $1.accepted }),
+          "refused": JSON(totals.reduce(0) { $0 + $1.refusals }),
+          "warnings": JSON(totals.reduce(0) { $0 + $1.warningCount }),
+          "tokens": JSON(totals.reduce(0) { $0 + $1.tokens }),
+        ],
+        "log": .array(log),
+      ])
+  }
+
+  /// - Parameter now: the steady ends of the faults are told as wall time.
+  package static func json(_ faults: [Fault], at now: ServerTime) -> JSON {
+    .array(
+      faults.map { fault in
+        [
+          "id": JSON(fault.id), "name": .string(fault.name), "target": .string(fault.target.rawValue),
+          "vehicle": .string(fault.vehicle ?? ""), "effect": .string(fault.summary),
+          "ends": fault.end.map { JSON(now.wall + $0 - now.steady) } ?? .null,
+          "times": fault.times.map { JSON($0) } ?? .null,
+        ]
+      })
+  }
+
+  private mutating func vehicleMessage(_ event: FleetEvent) -> Message? {
+    guard ResourceName.isValid(event.vehicle) else { return nil }
+    makeRoom(for: event.vehicle)
+    var vehicle = vehicles[event.vehicle] ?? MappedVehicle(event.vehicle)
+    defer { vehicles[event.vehicle] = vehicle }
+    vehicle.ledger = event.ledger
+    vehicle.lastHeard = event.at.steady
+    var message = Message(name: "", data: ["vehicle": .string(event.vehicle)])
+    switch event.kind {
+    case .accepted(let position, let past):
+      let (live, added) = vehicle.accept(position, past: past, at: event.at)
+      message.name = "update"
+      message.data["position"] = live?.json ?? .null
+      message.data["past"] = .array(added.map(\.json))
+    case .refused(let refusal):
+      vehicle.refuse(refusal, at: event.at)
+      message.name = "refused"
+      message.data.add(refusal)
+    case .token(let issued, let expires):
+      (vehicle.tokenIssued, vehicle.tokenExpires) = (issued, expires)
+      message.name = "token"
+      message.data["expires"] = JSON(expires)
+    case .tokenRefused(let refusal):
+      message.name = "token"
+      message.data["expires"] = .null
+      message.data.add(refusal)
+    case .faults, .info: return nil
+    }
+    message.data["stats"] = vehicle.stats(at: event.at)
+    return message
+  }
+
+  private mutating func makeRoom(for vehicle: String) {
+    guard vehicles[vehicle] == nil, vehicles.count >= Self.keptVehicles,
+      let silent = vehicles.min(by: { $0.value.lastHeard < $1.value.lastHeard })
+    else { return }
+    vehicles[silent.key] = nil
+  }
+}
+
+extension FleetEvent.Kind {
+  fileprivate var name: String {
+    switch self {
+    case .accepted: "accepted"
+    case .refused: "refused"
+    case .token, .tokenRefused: "token"
+    case .faults: "fault"
+    case .info: "info"
+    }
+  }
+}
+
+extension JSON {
+  fileprivate mutating func add(_ refusal: FleetEvent.Refusal) {
+    self["status"] = JSON(refusal.status)
+    self["reason"] = .string(refusal.reason)
+    self["message"] = .string(refusal.message)
+  }
+}

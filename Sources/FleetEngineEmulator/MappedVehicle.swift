@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One vehicle on the live map: its track and its figures.
+struct MappedVehicle: Sendable {
+  /// A position and how it came.
+  struct Mark: Equatable, Sendable {
+    var position: ReportedPosition
+    /// It came through `pastLocations`.
+    var isPast: Bool
+    /// Milliseconds since 1970.
+    var received: Int64
+
+    var json: JSON {
+      [
+        "t": JSON(position.time), "lat": JSON(position.latitude), "lon": JSON(position.longitude),
+        "speed": JSON(position.speed), "heading": JSON(position.heading), "accuracy": JSON(position.accuracy),
+        "past": .bool(isPast), "received": JSON(received),
+      ]
+    }
+  }
+
+  /// Of the track; the oldest go.
+  static let keptPositions = 5000
+  private static let keptDelays = 60
+  private static let keptReasons = 50
+
+  private let id: String
+  var ledger = VehicleLedger()
+  /// Steady milliseconds.
+  var lastHeard: Int64 = 0
+  /// Milliseconds since 1970.
+  var tokenIssued: Int64?
+  /// Milliseconds since 1970.
+  var tokenExpires: Int64?
+  /// By the time of the position.
+  private var track: [Mark] = []
+  private var position: Mark?
+  /// Milliseconds from the fix to the server, of the last live positions.
+  private var delays: [Int64] = []
+  /// Steady milliseconds, of the last minute.
+  private var recent: [Int64] = []
+  private var refusals: [String: Int] = [:]
+  private var lastRefusal: (refusal: FleetEvent.Refusal, at: Int64)?
+
+  init(_ id: String) {
+    self.id = id
+  }
+
+  /// - Returns: the position as it is now, and which ones of the past are new.
+  mutating func accept(
+    _ live: ReportedPosition?, past: [ReportedPosition], at now: ServerTime
+  ) -> (live: Mark?, past: [Mark]) {
+    recent.removeAll { now.steady - $0 >= 60_000 }
+    recent.append(now.steady)
+    let added = past.map { Mark(position: $0, isPast: true, received: now.wall) }.filter { add($0) }
+    guard let live else { return (nil, added) }
+    let mark = Mark(position: live, isPast: false, received: now.wall)
+    add(mark)
+    position = mark
+    delays.append(now.wall - live.time)
+    if delays.count > Self.keptDelays { delays.removeFirst() }
+    return (mark, added)
+  }
+
+  mutating func refuse(_ refusal: FleetEvent.Refusal, at now: ServerTime) {
+    lastRefusal = (refusal, now.wall)
+    if refusals[refusal.reason] != nil || refusals.count < Self.keptReasons {
+      refusals[refusal.reason, default: 0] += 1
+    }
+  }
+
+  /// - Returns: false when the track has a position of that time: it was sent twice.
+  @discardableResult
+  private mutating func add(_ mark: Mark) -> Bool {
+    // Nearly always the last place.
+    let index = track.lastIndex { $0.position.time <= mark.position.time }.map { $0 + 1 } ?? 0
+    if index > 0, track[index - 1].position.time == mark.position.time { return false }
+    track.insert(mark, at: index)
+    if track.count > Self.keptPositions { track.removeFirst() }
+    return true
+  }
+
+  /// - Parameter limit: of positions; the newest are given.
+  func json(track limit: Int, at now: ServerTime) -> JSON {
+    [
+      "id": .string(id), "stats": stats(at: now), "position": position?.json ?? .null,
+      "track": .array(track.suffix(limit).map(\.json)),
+    ]
+  }
+
+  /// The figures of the panel; times in milliseconds.
+  func stats(at now: ServerTime) -> JSON {
+    [
+      "accepted": JSON(ledger.accepted), "refused": JSON(ledger.refusals), "warnings": JSON(ledger.warningCount),
+      "past": JSON(ledger.pastLocations), "tokens": JSON(ledger.tokens), "tokenFetches": JSON(ledger.tokenRequests),
+      "bytes": JSON(ledger.bytes),
+      "bytesPerUpdate": JSON(ledger.accepted == 0 ? 0 : ledger.acceptedBytes / ledger.accepted),
+      "updatesPerMinute": JSON(recent.count { now.steady - $0 < 60_000 }),
+      "lastUpdate": JSON(ledger.lastUpdate?.wall), "delay": JSON(delays.last),
+      "delays": .array(delays.map { JSON($0) }),
+      "tokenIssued": JSON(tokenIssued), "tokenExpires": JSON(tokenExpires),
+      "refusals": .object(refusals.sorted { $0.key < $1.key }.map { .init($0.key, JSON($0.value)) }),
+      "lastRefusal": lastRefusal.map { last in
+        [
+          "at": JSON(last.at), "status": JSON(last.refusal.status), "reason": .string(last.refusal.reason),
+          "message": .string(last.refusal.message),
+        ]
+      } ?? .null,
+    ]
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+
+/// The files of the live map's page: its own are in the program, Leaflet's are where Debian's libjs-leaflet puts them.
+package struct PageFiles {
+  /// Every file of the folder LiveMap; a test compares.
+  static let embedded: [String: [UInt8]] = [
+    "map.css": PackageResources.map_css,
+    "map.html": PackageResources.map_html,
+    "map.js": PackageResources.map_js,
+  ]
+
+  /// By the name that the page knows, in order of preference.
+  private static let leaflet: [String: [String]] = [
+    "leaflet.js": ["leaflet.min.js", "leaflet.js"], "leaflet.css": ["leaflet.css"],
+    "images/layers.png": ["images/layers.png"], "images/layers-2x.png": ["images/layers-2x.png"],
+    "images/marker-icon.png": ["images/marker-icon.png"], "images/marker-icon-2x.png": ["images/marker-icon-2x.png"],
+    "images/marker-shadow.png": ["images/marker-shadow.png"],
+  ]
+  /// Bytes; the largest file of Leaflet has half a million.
+  private static let maximumSize = 4_000_000
+
+  private let folder: String?
+  private let leafletFolder: String
+
+  /// - Parameters:
+  ///   - folder: the page's own files are read from there instead, each time, for working on them.
+  ///   - leaflet: the folder of Leaflet's files.
+  package init(folder: String? = nil, leaflet: String = "/usr/share/javascript/leaflet") {
+    self.folder = folder
+    leafletFolder = leaflet
+  }
+
+  /// Whether Leaflet is there.
+  var hasLeaflet: Bool { (content("leaflet.js") ?? []).isEmpty == false }
+
+  /// - Parameter name: as the page asks for it, such as `map.css`; only names that are known are looked for.
+  func content(_ name: String) -> [UInt8]? {
+    if let bytes = Self.embedded[name] {
+      return folder.map { Self.read("\($0)/\(name)") } ?? bytes
+    }
+    for file in Self.leaflet[name] ?? [] {
+      if let bytes = Self.read("\(leafletFolder)/\(file)") { return bytes }
+    }
+    return nil
+  }
+
+  static func type(_ name: String) -> String {
+    switch name.split(separator: ".").last {
+    case "html": "text/html; charset=utf-8"
+    case "css": "text/css; charset=utf-8"
+    case "js": "text/javascript; charset=utf-8"
+    default: "image/png"
+    }
+  }
+
+  private static func read(_ path: String) -> [UInt8]? {
+    guard let file = unsafe fopen(path, "re") else { return nil }
+    defer { unsafe fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: maximumSize)
+    let count = unsafe bytes.withUnsafeMutableBytes { unsafe fread($0.baseAddress, 1, $0.count, file) }
+    guard unsafe ferror(file) == 0 else { return nil }
+    return Array(bytes.prefix(count))
+  }
+}
