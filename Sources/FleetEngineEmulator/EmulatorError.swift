@@ -9,6 +9,8 @@ package struct EmulatorError: Error, Sendable, CustomStringConvertible {
     case address
     case listening
     case recording
+    /// The pictures behind the map.
+    case tiles
   }
 
   package let code: Code

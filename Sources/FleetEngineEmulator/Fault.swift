@@ -5,6 +5,10 @@ package struct Fault: Equatable, Sendable {
   package enum Target: String, Sendable, CaseIterable {
     case update
     case token
+    /// Both: the road itself is bad.
+    case any
+
+    func covers(_ target: Target) -> Bool { self == target || self == .any }
   }
 
   /// What stands in the answer instead of what belongs there.
@@ -52,15 +56,38 @@ package struct Fault: Equatable, Sendable {
   /// The update is applied, and only its answer suffers.
   package var applies: Bool
 
+  /// What an act of the live map does: for a while, and without a flaw of a token.
+  ///
+  /// - Parameters:
+  ///   - end: steady milliseconds.
+  ///   - delay: milliseconds.
+  init(
+    act: Act.Name, _ target: Target, vehicle: String?, end: Int64, status: Int? = nil, silence: Silence? = nil,
+    delay: Int64 = 0, retryAfter: String? = nil, reason: String? = nil, message: String? = nil
+  ) {
+    name = act.rawValue
+    self.target = target
+    self.vehicle = vehicle
+    self.end = end
+    self.status = status
+    self.silence = silence
+    self.delay = delay
+    self.retryAfter = retryAfter
+    self.reason = reason
+    self.message = message
+    applies = false
+  }
+
   /// Reads what was posted.
   ///
   /// - Throws: `APIError`, INVALID_ARGUMENT, which names the key and what it may be.
   package init(_ json: JSON, at now: ServerTime) throws(APIError) {
-    var reader = FaultReader(json)
+    var reader = MemberReader(json, of: "a fault")
     guard let target = try reader.choice("target", Target.self) else {
-      throw .invalid("\"target\" is missing: expected \"update\" or \"token\".", field: "target")
+      throw .invalid("\"target\" is missing: expected \"update\", \"token\" or \"any\".", field: "target")
     }
     self.target = target
+    vehicle = try reader.text("vehicle")
     let limit = try reader.whole("times", 1...1_000_000_000)
     let duration = try reader.whole("for_ms", 1...86_400_000)
     end = duration.map { now.steady + $0 }
@@ -89,6 +116,9 @@ package struct Fault: Equatable, Sendable {
     }
   }
 
+  /// How a line about a request that it befell begins.
+  var label: String { name.isEmpty ? "fault" : name }
+
   /// One line for the log and for `/debug/stats`.
   package var summary: String {
     var words: [String] = []
@@ -98,89 +128,5 @@ package struct Fault: Equatable, Sendable {
     if let flaw { words.append("token \(flaw.rawValue)") }
     if delay > 0 { words.append("delay \(delay) ms") }
     return words.joined(separator: ", ")
-  }
-}
-
-/// Takes the keys of a fault one by one, so that what is left over is unknown.
-private struct FaultReader {
-  private let json: JSON
-  private var known: [String] = []
-
-  init(_ json: JSON) {
-    self.json = json
-  }
-
-  private mutating func value(_ key: String) -> JSON? {
-    known.append(key)
-    return json[key]
-  }
-
-  mutating func choice<T>(_ key: String, _: T.Type) throws(APIError) -> T?
-  where T: RawRepresentable<String> & CaseIterable {
-    guard let value = value(key) else { return nil }
-    guard let choice = value.string.flatMap(T.init(rawValue:)) else {
-      let allowed = T.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-      throw .invalid("\"\(key)\" is one of \(allowed).", field: key)
-    }
-    return choice
-  }
-
-  mutating func whole(_ key: String, _ range: ClosedRange<Int64>) throws(APIError) -> Int64? {
-    guard let value = value(key) else { return nil }
-    guard let number = value.integer, range.contains(number) else {
-      throw .invalid("\"\(key)\" is a whole number from \(range.lowerBound) to \(range.upperBound).", field: key)
-    }
-    return number
-  }
-
-  /// Text that may stand in a header; a number counts as its text.
-  mutating func text(_ key: String) throws(APIError) -> String? {
-    guard let value = value(key) else { return nil }
-    let text = value.string ?? value.integer.map(String.init)
-    guard let text, text.utf8.count <= 200, text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
-      throw .invalid("\"\(key)\" is at most 200 printable ASCII characters.", field: key)
-    }
-    return text
-  }
-
-  mutating func flag(_ key: String) throws(APIError) -> Bool {
-    guard let value = value(key) else { return false }
-    guard let flag = value.bool else { throw .invalid("\"\(key)\" is true or false.", field: key) }
-    return flag
-  }
-
-  func finish() throws(APIError) {
-    guard case .object(let members) = json else { throw .invalid("A fault is a JSON object.") }
-    if let unknown = members.first(where: { !known.contains($0.name) }) {
-      throw .invalid(
-        "\"\(unknown.name)\" is no key of a fault; known are \(known.joined(separator: ", ")).", field: unknown.name)
-    }
-  }
-}
-
-/// The faults in the order in which they were asked for; the first that matches is served.
-package struct FaultPlan: Sendable {
-  private(set) var faults: [Fault] = []
-
-  package init() {}
-
-  package mutating func add(_ fault: Fault) {
-    faults.append(fault)
-  }
-
-  package mutating func clear() {
-    faults.removeAll()
-  }
-
-  /// The fault for a request, counted as used.
-  package mutating func take(_ target: Fault.Target, at now: ServerTime) -> Fault? {
-    faults.removeAll { fault in fault.end.map { $0 <= now.steady } ?? false }
-    guard let index = faults.firstIndex(where: { $0.target == target }) else { return nil }
-    let fault = faults[index]
-    if let times = fault.times {
-      faults[index].times = times - 1
-      if times <= 1 { faults.remove(at: index) }
-    }
-    return fault
   }
 }

@@ -13,6 +13,8 @@ package struct FleetEvent: Sendable {
     case tokenRefused(Refusal)
     /// These faults are left.
     case faults([Fault])
+    /// Trouble that is over in a moment.
+    case fault
     case info
   }
 

@@ -14,11 +14,11 @@ extension FleetService {
     try ResourceName.check(vehicle)
     tokenRequests += 1
     ledgers[vehicle, default: .init()].askForToken()
-    let fault = takeFault(.token, at: now)
+    let fault = takeFault(.token, vehicle: vehicle, at: now)
     if let fault, fault.flaw == nil, let reply = fault.reply(at: now, otherwise: nil) {
       tell(
         .tokenRefused(.init(fault, reply)), vehicle,
-        UpdateLine.event(vehicle, "token request met a fault: \(fault.summary)"),
+        UpdateLine.event(vehicle, "token request met a \(fault.label): \(fault.summary)"),
         at: now)
       return reply
     }
@@ -39,7 +39,7 @@ extension FleetService {
     ledgers[vehicle, default: .init()].giveToken()
     tell(
       .token(issued: token.creation, expires: token.expiration), vehicle,
-      UpdateLine.event(vehicle, "token given" + (fault.map { ", with a fault: \($0.summary)" } ?? "")), at: now)
+      UpdateLine.event(vehicle, "token given" + (fault.map { ", with a \($0.label): \($0.summary)" } ?? "")), at: now)
     var reply = Reply(json: Self.json(token, for: service))
     reply.headers.append(("Cache-Control", "no-store"))
     reply.delay = fault?.delay ?? 0

@@ -3,11 +3,12 @@
 extension FleetService {
   /// UpdateDeliveryVehicle. Every request is counted and recorded, whatever becomes of it.
   func update(_ request: Request, provider: String, vehicle: String, at now: ServerTime) -> Reply {
-    let fault = takeFault(.update, at: now)
+    let fault = takeFault(.update, vehicle: vehicle, at: now)
     if let fault, !fault.applies, let reply = fault.reply(at: now, otherwise: nil) {
       let status = reply.silence == nil ? reply.status : 0
       ledgers[vehicle, default: .init()].refuse(status: status, bytes: request.body.count)
-      tell(.refused(.init(fault, reply)), vehicle, UpdateLine.event(vehicle, "fault: \(fault.summary)"), at: now)
+      tell(
+        .refused(.init(fault, reply)), vehicle, UpdateLine.event(vehicle, "\(fault.label): \(fault.summary)"), at: now)
       recordUpdate(request, accepted: false, status: status, at: now)
       return reply
     }
@@ -22,7 +23,7 @@ extension FleetService {
       tell(.refused(.init(error)), vehicle, UpdateLine.refused(vehicle: vehicle, error: error), at: now)
     }
     if let fault {
-      tell(.info, vehicle, UpdateLine.event(vehicle, "the answer meets a fault: \(fault.summary)"), at: now)
+      tell(.info, vehicle, UpdateLine.event(vehicle, "the answer meets a \(fault.label): \(fault.summary)"), at: now)
       reply = fault.reply(at: now, otherwise: reply) ?? reply
     }
     recordUpdate(request, accepted: accepted, status: reply.silence == nil ? reply.status : 0, at: now)

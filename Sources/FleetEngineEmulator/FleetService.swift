@@ -16,8 +16,8 @@ package final class FleetService {
   }
 
   let options: Options
-  let issuer: TokenIssuer
-  let verifier: TokenVerifier
+  var issuer: TokenIssuer
+  var verifier: TokenVerifier
   var faults = FaultPlan()
   /// By resource name.
   var vehicles: [String: JSON] = [:]
@@ -58,6 +58,7 @@ package final class FleetService {
 
   package func handle(_ request: Request, at now: ServerTime) -> Reply {
     start = start ?? now
+    _ = endFaults(at: now)
     var reply: Reply
     do throws(APIError) {
       reply = try route(request, at: now)
@@ -77,13 +78,6 @@ package final class FleetService {
     let event = FleetEvent(at: now, vehicle: vehicle, kind: kind, ledger: ledgers[vehicle] ?? .init(), text: text)
     observe?(event)
     if !text.isEmpty { log(event.line) }
-  }
-
-  /// The fault that befalls a request, counted as used.
-  func takeFault(_ target: Fault.Target, at now: ServerTime) -> Fault? {
-    guard let fault = faults.take(target, at: now) else { return nil }
-    if fault.times != nil { tell(.faults(faults.faults), "", "", at: now) }
-    return fault
   }
 
   private func route(_ request: Request, at now: ServerTime) throws(APIError) -> Reply {
@@ -129,14 +123,10 @@ package final class FleetService {
     case ("stats", "GET"): return Reply(json: stats(at: now))
     case ("faults", "GET"): return Reply(json: faultList)
     case ("faults", "DELETE"):
-      faults.clear()
-      tell(.faults([]), "", "faults cleared", at: now)
+      clearFaults(at: now)
       return Reply(json: faultList)
     case ("faults", "POST"):
-      let fault = try Fault(try Self.parse(request), at: now)
-      faults.add(fault)
-      tell(
-        .faults(faults.faults), "", "fault for \(fault.target.rawValue) requests: \(fault.summary)", at: now)
+      add(try Fault(try Self.parse(request), at: now), at: now)
       return Reply(json: faultList)
     case ("key", "GET"):
       return Reply(
@@ -152,6 +142,7 @@ package final class FleetService {
       "faults": .array(
         faults.faults.map { fault in
           var json: JSON = ["target": .string(fault.target.rawValue), "effect": .string(fault.summary)]
+          if let vehicle = fault.vehicle { json["vehicle"] = .string(vehicle) }
           if let times = fault.times { json["times"] = JSON(times) }
           return json
         })

@@ -5,9 +5,14 @@ package final class LiveMap {
   package struct Options: Sendable {
     /// Semantic version of the program.
     package var version = ""
+    /// Nil means a plain ground.
+    package var tiles: TileSource?
 
     package init() {}
   }
+
+  /// Bytes.
+  private static let maximumAct = 10_000
 
   private let options: Options
   private let files: PageFiles
@@ -34,12 +39,16 @@ package final class LiveMap {
     return outbox
   }
 
-  /// - Returns: nil when the request is for something else.
-  package func handle(_ request: Request, at now: ServerTime) -> Reply? {
-    guard request.path == "/" || request.path.hasPrefix("/map/") else { return nil }
+  /// Whether the request is for the map at all.
+  static func serves(_ request: Request) -> Bool {
+    request.path == "/" || request.path.hasPrefix("/map/")
+  }
+
+  /// - Parameter service: what the buttons act on.
+  func handle(_ request: Request, acting service: FleetService, at now: ServerTime) -> Reply {
     var reply: Reply
     do throws(APIError) {
-      reply = try answer(request, at: now)
+      reply = try answer(request, acting: service, at: now)
     } catch {
       reply = Reply(error)
     }
@@ -48,12 +57,15 @@ package final class LiveMap {
     return reply
   }
 
-  private func answer(_ request: Request, at now: ServerTime) throws(APIError) -> Reply {
+  private func answer(_ request: Request, acting service: FleetService, at now: ServerTime) throws(APIError) -> Reply {
+    if request.path == "/map/act" { return try act(request, on: service, at: now) }
     guard request.method == "GET" || request.method == "HEAD" else { throw FleetService.methodNotAllowed(request) }
     switch request.path {
     case "/": return try file("map.html")
     case "/map/config":
-      return Reply(json: ["tiles": .null, "leaflet": .bool(files.hasLeaflet), "version": .string(options.version)])
+      return Reply(json: [
+        "tiles": options.tiles?.json ?? .null, "leaflet": .bool(files.hasLeaflet), "version": .string(options.version),
+      ])
     case "/map/events":
       let opening = "retry: 2000\n" + Self.text(state.state(at: now), id: lastID)
       return Reply(
@@ -61,6 +73,21 @@ package final class LiveMap {
         content: .events(Array(opening.utf8)))
     default: return try file(String(request.path.dropFirst("/map/".count)))
     }
+  }
+
+  private func act(_ request: Request, on service: FleetService, at now: ServerTime) throws(APIError) -> Reply {
+    guard request.method == "POST" else { throw FleetService.methodNotAllowed(request) }
+    // A form of another site cannot send this type without asking first.
+    let type = request.header("content-type")?.split(separator: ";").first?.lowercased()
+    guard type == "application/json" else {
+      throw APIError(
+        .invalidArgument, "The Content-Type must be application/json.", reason: "INVALID_CONTENT_TYPE", httpStatus: 415)
+    }
+    guard !request.isTooLarge, request.body.count <= Self.maximumAct else {
+      throw APIError(.invalidArgument, "An act is shorter.", reason: "REQUEST_TOO_LARGE", httpStatus: 413)
+    }
+    try service.perform(try Act(try FleetService.parse(request)), at: now)
+    return Reply(json: ["faults": LiveMapState.json(service.faults.faults, at: now)])
   }
 
   private func file(_ name: String) throws(APIError) -> Reply {
@@ -71,10 +98,11 @@ package final class LiveMap {
   }
 
   private var securityHeaders: [(name: String, value: String)] {
-    [
+    let images = ["'self'", "data:"] + [options.tiles?.origin].compactMap { $0 }
+    return [
       (
         "Content-Security-Policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src \(images.joined(separator: " ")); connect-src 'self'; "
           + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
       ),
       ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"), ("Cache-Control", "no-cache"),

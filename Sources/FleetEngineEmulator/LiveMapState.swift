@@ -76,6 +76,10 @@ package struct LiveMapState: Sendable {
   }
 
   private mutating func vehicleMessage(_ event: FleetEvent) -> Message? {
+    switch event.kind {
+    case .faults, .fault, .info: return nil
+    default: break
+    }
     guard ResourceName.isValid(event.vehicle) else { return nil }
     makeRoom(for: event.vehicle)
     var vehicle = vehicles[event.vehicle] ?? MappedVehicle(event.vehicle)
@@ -101,7 +105,7 @@ package struct LiveMapState: Sendable {
       message.name = "token"
       message.data["expires"] = .null
       message.data.add(refusal)
-    case .faults, .info: return nil
+    case .faults, .fault, .info: return nil
     }
     message.data["stats"] = vehicle.stats(at: event.at)
     return message
@@ -121,7 +125,7 @@ extension FleetEvent.Kind {
     case .accepted: "accepted"
     case .refused: "refused"
     case .token, .tokenRefused: "token"
-    case .faults: "fault"
+    case .faults, .fault: "fault"
     case .info: "info"
     }
   }

@@ -38,6 +38,8 @@ package struct TokenIssuer {
   private let account: String
   /// Seconds.
   private let lifetime: Int64
+  /// Of the last token for a vehicle. `iat` has whole seconds only, too coarse to tell which came first.
+  private(set) var lastSerial = 0
 
   /// - Parameters:
   ///   - account: the e-mail address of the service account that the key belongs to.
@@ -60,7 +62,7 @@ package struct TokenIssuer {
   }
 
   /// - Throws: `EmulatorError` when OpenSSL fails.
-  package func issue(
+  package mutating func issue(
     vehicle: String, for service: Service, at now: ServerTime, flaw: Flaw? = nil
   ) throws(EmulatorError) -> Token {
     var issued = now.seconds
@@ -72,12 +74,14 @@ package struct TokenIssuer {
     default: break
     }
     let subject = flaw == .wrongVehicle ? "another-\(vehicle)" : vehicle
+    lastSerial += 1
     return try sign(
-      .object([.init(service.claim, .string(subject))]), issued: issued, expires: expires, flaw: flaw)
+      .object([.init(service.claim, .string(subject))]), issued: issued, expires: expires, serial: lastSerial,
+      flaw: flaw)
   }
 
   private func sign(
-    _ rights: JSON, issued: Int64, expires: Int64, flaw: Flaw?
+    _ rights: JSON, issued: Int64, expires: Int64, serial: Int? = nil, flaw: Flaw?
   ) throws(EmulatorError) -> Token {
     let header: JSON = [
       "alg": flaw == .algorithmNone ? "none" : "RS256", "typ": "JWT", "kid": .string(key.identifier),
@@ -87,6 +91,7 @@ package struct TokenIssuer {
       "aud": .string(flaw == .wrongAudience ? "https://example.com/" : Self.audience),
       "iat": JSON(issued), "exp": JSON(expires),
     ]
+    if let serial { claims["jti"] = .string(String(serial)) }
     if flaw != .noClaim { claims["authorization"] = rights }
     let content = [header, claims].map { Base64.encodeURL(Array($0.text.utf8)) }.joined(separator: ".")
     var signature = flaw == .algorithmNone ? [] : try key.sign(Array(content.utf8))

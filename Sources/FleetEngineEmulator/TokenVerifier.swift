@@ -7,10 +7,28 @@ package struct TokenVerifier {
   /// Seconds that a token may live.
   private static let maximumLife: Int64 = 3600
 
+  /// What tokens are taken for, though their times are right.
+  package enum Fate: Sendable {
+    case revoked
+    case expired
+  }
+
   private let key: SigningKey
+  /// By vehicle ID, empty for all: up to which serial.
+  private var fates: [String: (fate: Fate, serial: Int)] = [:]
 
   package init(key: SigningKey) {
     self.key = key
+  }
+
+  /// Refuses from now on what was issued until now.
+  ///
+  /// - Parameters:
+  ///   - serial: of the last token that is refused.
+  ///   - vehicle: nil means every vehicle.
+  package mutating func revoke(_ fate: Fate, until serial: Int, vehicle: String?) {
+    if vehicle == nil { fates = [:] }
+    fates[vehicle ?? ""] = (fate, serial)
   }
 
   /// Passes when the token lets its bearer act for the delivery vehicle.
@@ -19,6 +37,7 @@ package struct TokenVerifier {
   package func check(_ authorization: String?, vehicle: String, at now: ServerTime) throws(APIError) {
     let claims = try signedClaims(authorization)
     try checkTimes(claims, at: now)
+    try checkFate(claims, vehicle: vehicle)
     guard claims["aud"]?.string == TokenIssuer.audience else {
       throw denied("The token is not for the audience \(TokenIssuer.audience).", "AUDIENCE_MISMATCH")
     }
@@ -73,6 +92,17 @@ package struct TokenVerifier {
     }
     if expires - issued > Self.maximumLife || expires > now.seconds + Self.maximumLife {
       throw unauthenticated("The token lives longer than an hour.", "ACCESS_TOKEN_LIFETIME_TOO_LONG")
+    }
+  }
+
+  private func checkFate(_ claims: JSON, vehicle: String) throws(APIError) {
+    let serial = claims["jti"]?.string.flatMap { Int($0) } ?? 0
+    for name in [vehicle, ""] {
+      guard let (fate, last) = fates[name], serial <= last else { continue }
+      switch fate {
+      case .revoked: throw unauthenticated("The token has been revoked.", "ACCESS_TOKEN_REVOKED")
+      case .expired: throw unauthenticated("The token has expired.", "ACCESS_TOKEN_EXPIRED")
+      }
     }
   }
 

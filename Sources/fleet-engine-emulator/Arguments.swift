@@ -9,6 +9,8 @@ struct Arguments {
   var map = LiveMap.Options()
   var mapFolder: String?
   var leafletFolder: String?
+  private var tiles: String?
+  private var attribution: String?
   var address = "127.0.0.1"
   var port: UInt16 = 0
   /// Milliseconds.
@@ -44,6 +46,9 @@ struct Arguments {
       --clock-offset N         seconds that this server's clock is ahead, may be negative
       --record FILE            add each update request to FILE, one JSON line each
       --ready-file FILE        write the URL to FILE once it is listening
+      --tiles URL              put pictures behind the map, such as https://tiles.example.org/{z}/{x}/{y}.png: the
+                               one thing that the page fetches from outside
+      --attribution TEXT       who made them; needed with --tiles
       --map-files DIR          serve the map's page from DIR instead of from within, for working on it
       --leaflet DIR            where Leaflet is (default /usr/share/javascript/leaflet, of libjs-leaflet)
       --quiet                  print neither updates nor tokens
@@ -51,6 +56,7 @@ struct Arguments {
       --require-updates N      exit 1 unless N updates were accepted by the end
       --help, --version
 
+    GET  /                                  the live map: open it in a browser
     GET  /token/delivery_driver/{vehicle}   a token as Google's last mile sample gives it
     GET  /token/driver/{vehicle}            a token as Google's rides sample gives it
     GET  /debug/stats                       what came, what was refused, what was wrong
@@ -65,7 +71,8 @@ struct Arguments {
     .init("no-create"), .init("token-lifetime", takesValue: true), .init("token-authorization", takesValue: true),
     .init("clock-offset", takesValue: true), .init("record", takesValue: true), .init("ready-file", takesValue: true),
     .init("quiet"), .init("seconds", takesValue: true), .init("require-updates", takesValue: true),
-    .init("map-files", takesValue: true), .init("leaflet", takesValue: true), .init("help", short: "h"),
+    .init("tiles", takesValue: true), .init("attribution", takesValue: true), .init("map-files", takesValue: true),
+    .init("leaflet", takesValue: true), .init("help", short: "h"),
     .init("version"),
   ]
 
@@ -82,6 +89,16 @@ struct Arguments {
     if let operand = options.operands.first {
       throw .mistake("unexpected \"\(operand)\": it takes no argument but options; try --help")
     }
+    guard (tiles == nil) == (attribution == nil) else {
+      throw .mistake("--tiles and --attribution go together: those who make maps want to be named")
+    }
+    if let tiles, let attribution {
+      do throws(EmulatorError) {
+        map.tiles = try TileSource(url: tiles, attribution: attribution)
+      } catch {
+        throw .mistake("--tiles \(error.message)")
+      }
+    }
   }
 
   private mutating func apply(_ name: String, _ value: String) throws(Stop) {
@@ -95,6 +112,8 @@ struct Arguments {
     case "clock-offset": clockOffset = try Arguments.number(name, value, -4_000_000_000...4_000_000_000) * 1000
     case "record": recordFile = value
     case "ready-file": readyFile = value
+    case "tiles": tiles = value
+    case "attribution": attribution = value
     case "map-files": mapFolder = value
     case "leaflet": leafletFolder = value
     case "quiet": isQuiet = true

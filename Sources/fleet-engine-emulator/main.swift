@@ -25,21 +25,13 @@ func serve(_ arguments: Arguments) throws(EmulatorError) -> Int32 {
   }
   let isQuiet = arguments.isQuiet
   let clock = { [offset = arguments.clockOffset] in SystemClock.now(offset: offset) }
-  let map = LiveMap(options: arguments.map, files: arguments.pageFiles)
-  let service = FleetService(
-    options: arguments.service, key: try SigningKey(), log: { if !isQuiet { LineFile.standardOutput.add($0) } },
-    observe: map.listen, record: record)
+  let emulator = Emulator(
+    arguments.service, map: LiveMap(options: arguments.map, files: arguments.pageFiles), key: try SigningKey(),
+    log: { if !isQuiet { LineFile.standardOutput.add($0) } }, record: record)
+  let service = emulator.service
   let server = try HTTPServer(
-    address: arguments.address, port: arguments.port, clock: clock,
-    attend: { _ in
-      var business = HTTPServer.Business()
-      business.events = map.takeEvents()
-      return business
-    },
-    answer: { request in
-      let now = clock()
-      return map.handle(request, at: now) ?? service.handle(request, at: now)
-    })
+    address: arguments.address, port: arguments.port, clock: clock, attend: { emulator.attend(at: $0) },
+    answer: { emulator.handle($0, at: clock()) })
   let host = arguments.address == "::1" ? "[::1]" : arguments.address
   let url = "http://\(host):\(server.port)"
   LineFile.standardOutput.add("listening on \(url)")

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Keeps the pages of other sites, open in a browser of this machine, from looking at the emulator or acting on it.
+enum BrowserGuard {
+  /// Passes what our own page or a program asks for.
+  ///
+  /// - Throws: `APIError`, PERMISSION_DENIED, for a host name that is not of this machine (DNS rebinding), and for an
+  ///   `Origin` that is not the page's.
+  static func check(_ request: Request) throws(APIError) {
+    let host = request.header("host")
+    if let host, !isLoopback(host) {
+      throw APIError(
+        .permissionDenied, "This is served as 127.0.0.1, [::1] or localhost only, not as \(UpdateLine.plain(host)).",
+        reason: "FOREIGN_HOST")
+    }
+    if let origin = request.header("origin"), origin.lowercased() != "http://\(host ?? "")".lowercased() {
+      throw APIError(
+        .permissionDenied, "A page of \(UpdateLine.plain(origin)) may not ask for this.", reason: "FOREIGN_ORIGIN")
+    }
+  }
+
+  /// - Parameter host: with or without a port, which a tunnel of ssh may have changed.
+  static func isLoopback(_ host: String) -> Bool {
+    let parts = host.split(separator: ":", omittingEmptySubsequences: false)
+    if host.hasPrefix("[") {
+      return host.hasPrefix("[::1]") && isPort(host.dropFirst("[::1]".count))
+    }
+    guard let name = parts.first, isPort(host.dropFirst(name.count)) else { return false }
+    if name.lowercased() == "localhost" { return true }
+    let numbers = name.split(separator: ".", omittingEmptySubsequences: false)
+    return numbers.count == 4 && numbers[0] == "127"
+      && numbers.allSatisfy { UInt8($0) != nil && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+  }
+
+  private static func isPort(_ text: Substring) -> Bool {
+    text.isEmpty || text.hasPrefix(":") && UInt16(text.dropFirst()) != nil
+  }
+}

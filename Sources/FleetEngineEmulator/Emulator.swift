@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// All that one port of the emulator serves: Fleet Engine, tokens, what tests ask for, and the live map.
+package final class Emulator {
+  /// Keeps the figures.
+  package let service: FleetService
+  private let map: LiveMap
+
+  /// - Parameters:
+  ///   - log: takes each readable line.
+  ///   - record: takes each update request as it is to be recorded.
+  package init(
+    _ options: FleetService.Options, map: LiveMap, key: SigningKey, log: @escaping (String) -> Void,
+    record: ((JSON) -> Void)? = nil
+  ) {
+    self.map = map
+    service = FleetService(options: options, key: key, log: log, observe: map.listen, record: record)
+  }
+
+  /// Answers a request.
+  package func handle(_ request: Request, at now: ServerTime) -> Reply {
+    // Fleet Engine and the token provider have any name; what shows and does more has not.
+    let isForBrowsers = LiveMap.serves(request) || request.path.hasPrefix("/debug/")
+    do throws(APIError) {
+      if isForBrowsers { try BrowserGuard.check(request) }
+    } catch {
+      return Reply(error)
+    }
+    return LiveMap.serves(request) ? map.handle(request, acting: service, at: now) : service.handle(request, at: now)
+  }
+
+  /// Does what time brings.
+  package func attend(at now: ServerTime) -> HTTPServer.Business {
+    var business = HTTPServer.Business()
+    business.deadline = service.endFaults(at: now)
+    business.events = map.takeEvents()
+    return business
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The faults that are to come; the first that matches is served.
+package struct FaultPlan: Sendable {
+  private(set) var faults: [Fault] = []
+  private var lastID = 0
+
+  package init() {}
+
+  /// Steady milliseconds when one of them ends by time.
+  var nextEnd: Int64? { faults.compactMap(\.end).min() }
+
+  /// An act goes before what was asked for earlier, and begins anew when it is there already; other faults queue.
+  package mutating func add(_ fault: Fault) {
+    lastID += 1
+    var fault = fault
+    fault.id = lastID
+    if fault.name.isEmpty {
+      faults.append(fault)
+    } else {
+      faults.removeAll { $0.name == fault.name && $0.vehicle == fault.vehicle }
+      faults.insert(fault, at: 0)
+    }
+  }
+
+  package mutating func clear() {
+    faults.removeAll()
+  }
+
+  /// - Returns: those whose time is over; they are not in the plan any more.
+  mutating func removeOver(at now: ServerTime) -> [Fault] {
+    let over = faults.filter { fault in fault.end.map { $0 <= now.steady } ?? false }
+    faults.removeAll { fault in over.contains { $0.id == fault.id } }
+    return over
+  }
+
+  /// The fault for a request, counted as used.
+  package mutating func take(_ target: Fault.Target, vehicle: String, at now: ServerTime) -> Fault? {
+    let index = faults.firstIndex { fault in
+      fault.target.covers(target) && (fault.vehicle ?? vehicle) == vehicle
+        && fault.end.map { $0 > now.steady } ?? true
+    }
+    guard let index else { return nil }
+    let fault = faults[index]
+    if let times = fault.times {
+      faults[index].times = times - 1
+      if times <= 1 { faults.remove(at: index) }
+    }
+    return fault
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Where the pictures behind the live map come from, when they are wanted: the one thing that is fetched from outside.
+package struct TileSource: Equatable, Sendable {
+  /// With `{z}`, `{x}` and `{y}` in it.
+  package let url: String
+  /// Plain text; those who make maps want to be named.
+  package let attribution: String
+  /// Scheme, host and port, as a content security policy names them.
+  package let origin: String
+
+  /// - Throws: `EmulatorError`, which says what was expected.
+  package init(url: String, attribution: String) throws(EmulatorError) {
+    let expected = EmulatorError(
+      .tiles, "\(UpdateLine.plain(url)): expected a URL such as https://tiles.example.org/{z}/{x}/{y}.png")
+    guard let scheme = ["https://", "http://"].first(where: url.hasPrefix), url.utf8.count <= 500 else {
+      throw expected
+    }
+    let rest = url.dropFirst(scheme.count)
+    let authority = rest.prefix { $0 != "/" }
+    // What may stand in a policy without becoming part of it.
+    guard !authority.isEmpty, authority.utf8.allSatisfy({ Self.isHostByte($0) }) else { throw expected }
+    var path = String(rest.dropFirst(authority.count))
+    for name in ["{z}", "{x}", "{y}"] {
+      let parts = path.split(separator: name, omittingEmptySubsequences: false)
+      guard parts.count == 2 else { throw expected }
+      path = parts.joined()
+    }
+    guard path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !Array("{}\"'<>\\#".utf8).contains($0) }) else {
+      throw expected
+    }
+    guard !attribution.isEmpty, attribution.utf8.count <= 500, UpdateLine.plain(attribution) == attribution else {
+      throw EmulatorError(.tiles, "the attribution is a line of text, such as \"© OpenStreetMap contributors\"")
+    }
+    self.url = url
+    self.attribution = attribution
+    origin = scheme + authority
+  }
+
+  private static func isHostByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: ":"):
+      true
+    default: false
+    }
+  }
+
+  var json: JSON { ["url": .string(url), "attribution": .string(attribution)] }
+}
