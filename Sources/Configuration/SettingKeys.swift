@@ -46,6 +46,13 @@ enum SettingKeys {
   static let cornering = SettingKey(
     .source, "cornering", .acceleration(0.1...20), .value(.string("2 m/s²")), for: .simulated,
     "How much it is pushed sideways in a corner, which limits the speed there.")
+  static let drivePace = SettingKey(
+    .source, "pace", .number(0.1...20), .value(.integer(1)), for: .simulated,
+    "How many seconds of the drive pass in one: with 4 the vehicle gets on four times as fast, and says so; `filter.max_speed` has to allow for that."
+  )
+  static let headStart = SettingKey(
+    .source, "head_start", .duration(.zero...(.seconds(7 * 86_400))), .value(.string("0s")), for: .simulated,
+    "How long the vehicle has been under way at the start, so that several do not drive in one place.")
   static let loop = SettingKey(
     .source, "loop", .boolean, .value(.boolean(true)), for: .simulated,
     "Whether to drive on from the end straight back to the start, again and again; else the program ends at the end.")
@@ -226,9 +233,8 @@ enum SettingKeys {
   /// In the order in which the reference lists them.
   static let all: [any DescribedSetting] = [
     providerID, vehicleID,
-    sourceType, silenceTimeout, device, baud, address, gpsdDevice, route, speed, acceleration, braking, cornering, loop,
-    noise, seed,
-    clockOffset, stops, tunnels, canyons, file, pace, time,
+    sourceType, silenceTimeout, device, baud, address, gpsdDevice, route, speed, acceleration, braking, cornering,
+    drivePace, headStart, loop, noise, seed, clockOffset, stops, tunnels, canyons, file, pace, time,
     provider, url, method, body, headers, command, tokenFile, response, tokenKey, expirationKey, expirationFormat,
     creationKey, tokenDeadline, tokenCache, tokenCAFile, clientCertificate, clientKey, tokenProxy,
     endpoint, positionField, deadline, caFile, proxy,

@@ -79,6 +79,10 @@ package struct Settings: Equatable, Sendable {
       package var acceleration: Double
       package var braking: Double
       package var cornering: Double
+      /// Seconds of the drive in one second, more than 0.
+      package var pace: Double
+      /// How long it has been under way at the start, in seconds of the drive.
+      package var headStart: Duration
       package var loop: Bool
       /// Metres, one sigma.
       package var noise: Double

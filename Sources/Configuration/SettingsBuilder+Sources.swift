@@ -87,12 +87,14 @@ extension SettingsBuilder {
     let (gain, loss) = (reader.read(SettingKeys.acceleration), reader.read(SettingKeys.braking))
     let (cornering, stops) = (reader.read(SettingKeys.cornering), reader.read(SettingKeys.stops))
     let (tunnels, canyons) = (reader.read(SettingKeys.tunnels), reader.read(SettingKeys.canyons))
+    let (pace, headStart) = (reader.read(SettingKeys.drivePace), reader.read(SettingKeys.headStart))
     guard let route, let loop, let noise, let seed, let offset, let gain, let loss, let cornering else { return nil }
+    guard let pace, let headStart else { return nil }
     return .simulated(
       Settings.Source.Simulated(
-        route: route, speed: speed, acceleration: gain, braking: loss, cornering: cornering, loop: loop, noise: noise,
-        seed: UInt64(clamping: seed), clockOffset: offset, stops: stops ?? [], tunnels: tunnels ?? [],
-        canyons: canyons ?? []))
+        route: route, speed: speed, acceleration: gain, braking: loss, cornering: cornering, pace: pace,
+        headStart: headStart, loop: loop, noise: noise, seed: UInt64(clamping: seed), clockOffset: offset,
+        stops: stops ?? [], tunnels: tunnels ?? [], canyons: canyons ?? []))
   }
 
   private mutating func replay() -> Settings.Source.Kind? {

@@ -3,10 +3,8 @@ package import EventLoop
 package import Positioning
 package import Timekeeping
 
-/// Drives along a route, one fix a second but in tunnels.
+/// Drives along a route, a fix each period of the simulator but in tunnels.
 package final class SimulatedSource: FixSource {
-  private static let period = Duration.seconds(1)
-
   private let loop: EventLoop
   private let name: String
   private let buildDate: Timestamp
@@ -48,7 +46,7 @@ package final class SimulatedSource: FixSource {
 
   package func isProgressing(at now: BootInstant) -> Bool {
     guard let started else { return true }
-    return now - (started.boot + SimulatedSource.period * steps) < .seconds(30)
+    return now - (started.boot + simulator.period * steps) < .seconds(30)
   }
 
   private func step() {
@@ -62,8 +60,8 @@ package final class SimulatedSource: FixSource {
       report(.reading("the simulated route \(name)"))
     }
     // After a sleep it goes on from where a receiver would find the vehicle; nobody was there for what lies between.
-    steps = max(steps, Int(clamping: (loop.now.boot - begin.boot).wholeSeconds))
-    let elapsed = SimulatedSource.period * steps
+    steps = max(steps, Int(clamping: (loop.now.boot - begin.boot).nanoseconds / simulator.period.nanoseconds))
+    let elapsed = simulator.period * steps
     steps += 1
     let observation = simulator.observation(at: elapsed, startingAt: begin.wall)
     guard observation != .ended else {
@@ -71,7 +69,7 @@ package final class SimulatedSource: FixSource {
       report(.ended)
       return
     }
-    timer?.arm(at: begin.boot + SimulatedSource.period * steps)
+    timer?.arm(at: begin.boot + simulator.period * steps)
     // In a tunnel a receiver says nothing that would help.
     if case .fix(let fix) = observation { report(.fix(fix)) }
   }

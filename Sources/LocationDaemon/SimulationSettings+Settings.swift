@@ -10,6 +10,8 @@ extension SimulationSettings {
     acceleration = settings.acceleration
     braking = settings.braking
     lateral = settings.cornering
+    pace = settings.pace
+    headStart = settings.headStart
     loops = settings.loop
     noise = settings.noise
     seed = settings.seed

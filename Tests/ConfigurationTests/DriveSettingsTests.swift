@@ -21,6 +21,8 @@ import Testing
       braking = "0.5 g"
       cornering = "3 m/s²"
       clock_offset = "-1min 30s"
+      pace = 2.5
+      head_start = "3min"
       stops = [{ at = "1.2 km", dwell = "90s" }, { waypoint = "Depot", dwell = "5min" }]
       tunnels = [{ from = "2 km", length = "400 m" }]
       canyons = [{ from = "3 km", length = "500 m", noise = "20 m" }, { from = "4 km", length = "1 km" }]
@@ -28,6 +30,7 @@ import Testing
     #expect(drive.speed.map { abs($0 - 10) < 1e-9 } == true)
     #expect(drive.acceleration == 1.2 && abs(drive.braking - 4.903325) < 1e-9 && drive.cornering == 3)
     #expect(drive.clockOffset == .seconds(-90))
+    #expect(drive.pace == 2.5 && drive.headStart == .seconds(180))
     #expect(
       drive.stops == [
         .init(place: .distance(1200), dwell: .seconds(90)), .init(place: .waypoint("Depot"), dwell: .seconds(300)),
@@ -59,6 +62,8 @@ import Testing
       ("clock_offset = \"--1s\"", "is not a duration"), ("clock_offset = \"-2 m\"", "write min for minutes"),
       ("acceleration = \"0 m/s²\"", "out of range; allowed: 0.1 m/s² to 20 m/s²"),
       ("acceleration = \"1 m/s3\"", "is not a unit of acceleration; the units are m/s² or g"),
+      ("pace = 0", "0 is out of range; allowed: 0.1 to 20"), ("pace = \"4\"", "is a string"),
+      ("head_start = \"-1s\"", "is not a duration"), ("head_start = 3", "has no unit"),
       ("acceleration = 2", "has no unit; write a acceleration"),
     ])
   func problems(_ line: String, _ message: String) {

@@ -197,6 +197,76 @@ import Timekeeping
     #expect(simulator.fix(at: .seconds(10), startingAt: start)?.timestamp == start - .seconds(80))
   }
 
+  @Test(
+    "at a pace the vehicle gets on so much faster and says so, a fix in each second of the drive",
+    arguments: [2, 2.5, 4])
+  func pace(_ pace: Double) throws {
+    let plain = try RouteSimulator(route: wandering(3), settings: settings(3, loop: true))
+    var changed = settings(3, loop: true)
+    changed.pace = pace
+    let quick = try RouteSimulator(route: wandering(3), settings: changed)
+    #expect(quick.period == .seconds(1) / pace)
+    for index in stride(from: 0, through: 1000, by: 20) {
+      let elapsed = quick.period * index
+      let fix = try #require(quick.fix(at: elapsed, startingAt: start))
+      let same = try #require(plain.fix(at: .seconds(index), startingAt: start))
+      #expect(fix.coordinate == same.coordinate && fix.heading == same.heading)
+      #expect(fix.speed == same.speed.map { $0 * pace })
+      #expect(fix.timestamp == start + elapsed)
+    }
+  }
+
+  @Test("slower than it is driven there is still a fix a second")
+  func slowPace() throws {
+    let plain = try RouteSimulator(route: wandering(3), settings: settings(3, loop: true))
+    var changed = settings(3, loop: true)
+    changed.pace = 0.5
+    let slow = try RouteSimulator(route: wandering(3), settings: changed)
+    for second in 0..<500 {
+      let fix = try #require(slow.fix(at: .seconds(2 * second), startingAt: start))
+      #expect(fix.coordinate == plain.fix(at: .seconds(second), startingAt: start)?.coordinate)
+      #expect(slow.fix(at: .seconds(2 * second + 1), startingAt: start)?.timestamp == start + .seconds(2 * second + 1))
+    }
+  }
+
+  @Test("the filter believes every fix of a drive at a pace", arguments: [3.0, 8, 20])
+  func believablePace(_ pace: Double) throws {
+    var changed = settings(3, loop: true)
+    changed.speed = 50 / 3.6
+    changed.noise = 2
+    changed.pace = pace
+    let simulator = try RouteSimulator(route: wandering(3), settings: changed)
+    var filter = FixFilter(FixFilter.Configuration(maxSpeed: 2000 / 3.6, buildDate: start))
+    for index in 0..<3000 {
+      let elapsed = simulator.period * index
+      let fix = try #require(simulator.fix(at: elapsed, startingAt: start))
+      let verdict = filter.judge(fix, at: Moment(boot: .boot + elapsed, wall: start + elapsed))
+      if case .failure(let rejection) = verdict { Issue.record("\(rejection) at \(index)") }
+    }
+  }
+
+  @Test("a head start is a drive that began before, and at a pace it is over sooner")
+  func headStart() throws {
+    let plain = try RouteSimulator(route: wandering(3), settings: settings(3, loop: false))
+    var changed = settings(3, loop: false)
+    changed.headStart = .seconds(50)
+    let late = try RouteSimulator(route: wandering(3), settings: changed)
+    for second in 0..<50 {
+      #expect(
+        late.fix(at: .seconds(second), startingAt: start)?.coordinate
+          == plain.fix(at: .seconds(second + 50), startingAt: start)?.coordinate)
+    }
+    let whole = try #require(plain.duration)
+    #expect(late.duration == whole - .seconds(50))
+    changed.pace = 4
+    let rest = try #require(try RouteSimulator(route: wandering(3), settings: changed).duration)
+    #expect(abs(rest.inSeconds - (whole.inSeconds - 50) / 4) < 0.002)
+    // A loop has no end that could come before.
+    changed.loops = true
+    changed.headStart = .seconds(1_000_000)
+    #expect(try RouteSimulator(route: wandering(3), settings: changed).fix(at: .zero, startingAt: start) != nil)
+  }
+
   @Test("what is not on the route is an error that says what is")
   func places() throws {
     let route = try wandering(1)
@@ -215,5 +285,6 @@ import Timekeeping
     #expect(message { $0.tunnels = [.init(from: 1e6, length: 5)] }.contains("the tunnel from 1000 km on for 5 m"))
     #expect(message { $0.canyons = [.init(.init(from: 0, length: .nan))] }.contains("the urban canyon"))
     #expect(message { $0.stops = [.init(.distance(.nan), dwell: .seconds(1))] }.contains("past the end"))
+    #expect(message { $0.headStart = .seconds(100_000) }.contains("a head start of 100000 s is asked for"))
   }
 }

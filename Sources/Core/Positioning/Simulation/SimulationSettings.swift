@@ -54,6 +54,10 @@ package struct SimulationSettings: Equatable, Sendable {
   package var braking = 2.0
   /// Sideways: it is what limits the speed in corners.
   package var lateral = 2.0
+  /// How many seconds of the drive pass in one. Speeds are what a receiver would measure then: so much higher.
+  package var pace = 1.0
+  /// How long the vehicle has been under way when the simulation starts, in seconds of the drive.
+  package var headStart = Duration.zero
   /// Whether to drive on from the end straight back to the start, again and again.
   package var loops = false
   /// Metres, one sigma to the east and to the north each.
@@ -76,19 +80,23 @@ package struct SimulationSettings: Equatable, Sendable {
     copy.acceleration = rate(acceleration)
     copy.braking = rate(braking)
     copy.lateral = rate(lateral)
+    copy.pace = pace.isFinite ? min(max(pace, 0.01), 100) : 1
+    copy.headStart = max(headStart, .zero)
     copy.noise = min(metres(noise), 1e6)
     for index in copy.canyons.indices { copy.canyons[index].noise = min(metres(canyons[index].noise), 1e6) }
     return copy
   }
 }
 
-/// Why a route cannot be driven as it is asked for: a stop or a stretch is not on it.
+/// Why a route cannot be driven as it is asked for: a stop or a stretch is not on it, or it is over too soon.
 package struct SimulationError: Error, Equatable, Sendable, CustomStringConvertible {
   package struct Code: Hashable, Sendable {
     private let name: String
 
     /// A place lies past the end of the way, or is not a distance.
     package static let outside = Code(name: "outside")
+    /// The drive is over before the simulation starts.
+    package static let over = Code(name: "over")
     /// No waypoint has that name, or it is too far from the way.
     package static let waypoint = Code(name: "waypoint")
   }
