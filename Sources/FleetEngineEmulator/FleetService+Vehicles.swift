@@ -49,7 +49,8 @@ extension FleetService {
     let answer = try call.answer(stored)
     vehicles[call.name] = stored
     let before = ledgers[vehicle]?.lastUpdate
-    let warnings = ledgers[vehicle, default: .init()].accept(update, mask: mask, bytes: request.body.count, at: now)
+    let warnings = ledgers[vehicle, default: .init()].accept(
+      update, mask: mask, bytes: request.body.count, at: now, leastGap: options.leastGap)
     let gap = before.map { now.steady - $0.steady }
     let named = mask.topLevel
     let position = named.contains("lastLocation") ? update["lastLocation"] : nil

@@ -11,6 +11,8 @@ package final class FleetService {
     package var tokenAuthorization: String?
     /// A vehicle springs into being with its first update, as if a backend had created it.
     package var createsVehicles = true
+    /// Milliseconds after an update, within which another one is remarked on; 0 for a drive that goes faster than time.
+    package var leastGap = VehicleLedger.leastGap
 
     package init() {}
   }

@@ -19,8 +19,10 @@ package struct VehicleLedger: Sendable {
     case ignoredField
   }
 
-  /// Milliseconds; 50 of them are allowed for the road of the request.
-  private static let leastGap: Int64 = 5000 - 50
+  /// What Fleet Engine asks for. Milliseconds.
+  package static let leastGap: Int64 = 5000
+  /// Of the least gap, for the road of the request. Milliseconds.
+  private static let allowance: Int64 = 50
   private static let greatestGap: Int64 = 60_000
 
   package private(set) var accepted = 0
@@ -62,15 +64,18 @@ package struct VehicleLedger: Sendable {
 
   /// Counts an update that passed.
   ///
+  /// - Parameter leastGap: milliseconds after the update before, under which it is too soon.
   /// - Returns: what was wrong with it all the same.
-  package mutating func accept(_ vehicle: JSON, mask: UpdateMask, bytes: Int, at now: ServerTime) -> [Warning] {
+  package mutating func accept(
+    _ vehicle: JSON, mask: UpdateMask, bytes: Int, at now: ServerTime, leastGap: Int64 = VehicleLedger.leastGap
+  ) -> [Warning] {
     var found: [Warning] = []
     accepted += 1
     self.bytes += bytes
     acceptedBytes += bytes
     if let lastUpdate {
       let gap = now.steady - lastUpdate.steady
-      if gap < Self.leastGap { found.append(.tooSoon) }
+      if gap < leastGap - Self.allowance { found.append(.tooSoon) }
       if gap > Self.greatestGap { found.append(.tooLate) }
       minimumGap = min(minimumGap ?? gap, gap)
       maximumGap = max(maximumGap ?? gap, gap)

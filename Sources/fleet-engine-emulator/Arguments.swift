@@ -40,6 +40,7 @@ struct Arguments {
       --port N                 listen on port N; 0 (the default) takes a free one
       --address ADDRESS        127.0.0.1 (the default) or ::1
       --provider ID            refuse every other provider
+      --any-interval           remark on no update that comes within 5 s of the last
       --no-create              refuse vehicles that were not created by POST
       --token-lifetime N       seconds that a token lives, 1 to 86400 (default 3600; Fleet Engine takes no more)
       --token-authorization V  the token endpoints want `Authorization: V`
@@ -68,6 +69,7 @@ struct Arguments {
 
   private static let options: [CommandLineOptions.Option] = [
     .init("port", takesValue: true), .init("address", takesValue: true), .init("provider", takesValue: true),
+    .init("any-interval"),
     .init("no-create"), .init("token-lifetime", takesValue: true), .init("token-authorization", takesValue: true),
     .init("clock-offset", takesValue: true), .init("record", takesValue: true), .init("ready-file", takesValue: true),
     .init("quiet"), .init("seconds", takesValue: true), .init("require-updates", takesValue: true),
@@ -106,6 +108,7 @@ struct Arguments {
     case "port": port = UInt16(try Arguments.number(name, value, 0...65_535))
     case "address": address = value
     case "provider": service.provider = value
+    case "any-interval": service.leastGap = 0
     case "no-create": service.createsVehicles = false
     case "token-lifetime": service.tokenLifetime = try Arguments.number(name, value, 1...86_400)
     case "token-authorization": service.tokenAuthorization = value

@@ -237,6 +237,16 @@ import Testing
     #expect(vehicle?["accepted"]?.integer == 3 && vehicle?["past_locations"]?.integer == 1)
   }
 
+  @Test("where any interval is right, haste is not remarked on")
+  func anyInterval() throws {
+    let bench = try Bench { $0.leastGap = 0 }
+    let token = try bench.token()
+    _ = bench.update(token: token)
+    bench.now = bench.now.advanced(by: 1)
+    #expect(bench.update(token: token, seconds: 1).status == 200)
+    #expect(bench.lines.last?.contains("truck-17") == true && bench.lines.last?.contains("!") == false)
+  }
+
   @Test("updates 5 s apart bring no warning")
   func cadence() throws {
     let bench = try Bench()
