@@ -50,8 +50,14 @@ setup-test:
 setup-deb:
 	@scripts/install-packages.sh $(DEB_PACKAGES)
 
-demo: setup-build build ## Drives a simulated vehicle against the local Fleet Engine; SECONDS=20 ends by itself.
-	@scripts/demo.sh $(BIN) $(SECONDS)
+demo: export DEMO_ROUTE = $(ROUTE)
+demo: export DEMO_VEHICLES = $(VEHICLES)
+demo: export DEMO_SPEEDUP = $(SPEEDUP)
+demo: export DEMO_SECONDS = $(SECONDS)
+demo: ## Drives simulated vehicles against the local Fleet Engine: ROUTE=file.gpx, VEHICLES=20, SPEEDUP=4; SECONDS=20 ends by itself.
+	@scripts/demo.sh --check
+	@$(MAKE) --no-print-directory setup-build build
+	@scripts/demo.sh $(BIN)
 
 test: setup ## Runs the tests.
 	swift test $(SWIFT_FLAGS)

@@ -1,26 +1,84 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Drives a simulated vehicle against the local Fleet Engine and shows what arrives: demo.sh BINDIR [SECONDS]
-# Until Ctrl-C, or for so many seconds; exits 0 only if updates were accepted.
+# Drives simulated vehicles against the local Fleet Engine and shows what arrives: demo.sh --check | demo.sh BINDIR
+# The environment says what is wanted, and --check whether that can be:
+#   DEMO_ROUTE     a GPX or GeoJSON file (config/examples/town.gpx)
+#   DEMO_VEHICLES  how many drive it, spread along it (1)
+#   DEMO_SPEEDUP   how many seconds of the drive pass in one (1)
+#   DEMO_SECONDS   until when; without it until Ctrl-C
+# Exits 0 only if updates were accepted and every daemon ran to the end.
 set -euo pipefail
 
-bin=$(cd "$1" && pwd)
-seconds=${2:-}
 top=$(cd "$(dirname "$0")/.." && pwd)
-work=$(mktemp -d)
+route=${DEMO_ROUTE:-$top/config/examples/town.gpx}
+vehicles=${DEMO_VEHICLES:-1}
+speedup=${DEMO_SPEEDUP:-1}
+duration=${DEMO_SECONDS:-}
+
+mistake() {
+  echo "demo: $1" >&2
+  exit 2
+}
+
+# A whole number without a leading zero, and not so long that arithmetic fails.
+is_number() { [[ $1 =~ ^[1-9][0-9]{0,6}$ ]] && [ "$1" -le "$2" ]; }
+
+is_number "$vehicles" 100 || mistake "VEHICLES=$vehicles: a whole number from 1 to 100 is expected"
+[ -z "$duration" ] || is_number "$duration" 864000 || mistake "SECONDS=$duration: a whole number from 1 to 864000 is expected"
+[[ $speedup =~ ^[0-9]{1,2}(\.[0-9]{1,3})?$ ]] && awk -v n="$speedup" 'BEGIN { exit !(n >= 0.1 && n <= 20) }' ||
+  mistake "SPEEDUP=$speedup: a number from 0.1 to 20 is expected, as in SPEEDUP=4"
+[ -f "$route" ] || mistake "ROUTE=$route: there is no such file; a GPX or GeoJSON file is expected, as config/examples/town.gpx"
+[ -r "$route" ] || mistake "ROUTE=$route: the file may not be read"
+[ "${1:-}" != --check ] || exit 0
+
+bin=$(cd "$1" && pwd)
+route=$(realpath "$route")
+if [ "$vehicles" -eq 1 ]; then
+  "$bin/fleet-locationctl" simulate "$route" --duration 1s >/dev/null
+else
+  # A sentence a second: so long is the drive. One that ends nowhere is long enough after a day.
+  length=$("$bin/fleet-locationctl" simulate "$route" --format nmea --duration 24h | grep -c RMC)
+fi
+
+work=$(mktemp -d -t fleet-demo.XXXXXX)
 emulator=''
-daemon=''
 clock=''
+daemons=()
+names=()
+failed=''
+
+# What all daemons together cost, from /proc.
+cost() {
+  local pid ticks=0 own=0 count=0 stat
+  for pid in "${daemons[@]}"; do
+    stat=$(cat "/proc/$pid/stat" 2>/dev/null) || continue
+    # After the name in brackets; user and system time are fields 14 and 15.
+    read -r -a stat <<<"${stat##*) }"
+    ticks=$((ticks + stat[11] + stat[12]))
+    own=$((own + $(awk '/^RssAnon/ { print $2 }' "/proc/$pid/status" 2>/dev/null || echo 0)))
+    count=$((count + 1))
+  done
+  [ "$count" -gt 1 ] || return 0
+  awk -v n="$count" -v cpu="$ticks" -v hz="$(getconf CLK_TCK)" -v kb="$own" -v s="$(($(date +%s) - begun))" 'BEGIN {
+    printf "%d daemons in %d s: %.1f s of CPU and %.0f MB of memory of their own, together\n", n, s, cpu / hz, kb * 1.024 / 1000 }'
+}
 
 finish() {
+  local code=$?
   trap '' INT TERM
-  # The daemon first: it sends what is due before it goes.
-  if [ -n "$daemon" ]; then kill "$daemon" 2>/dev/null || true; wait "$daemon" 2>/dev/null || true; daemon=''; fi
+  [ "${#daemons[@]}" -lt 2 ] || [ -n "$failed" ] || cost
+  # The daemons first: they send what is due before they go.
+  [ "${#daemons[@]}" -eq 0 ] || kill "${daemons[@]}" 2>/dev/null || true
+  for pid in ${daemons[@]+"${daemons[@]}"}; do wait "$pid" 2>/dev/null || true; done
   [ -z "$clock" ] || kill "$clock" 2>/dev/null || true
-  local code=0
   if [ -n "$emulator" ]; then
     kill "$emulator" 2>/dev/null || true
     wait "$emulator" 2>/dev/null || code=$?
+  fi
+  if [ -n "$failed" ]; then
+    echo "demo: the daemon of $failed has ended by itself" >&2
+    [ ! -f "$work/$failed/log" ] || tail -n 5 "$work/$failed/log" >&2
+    code=1
   fi
   rm -rf "$work"
   exit "$code"
@@ -28,8 +86,14 @@ finish() {
 trap finish EXIT
 trap 'exit 0' INT TERM
 
-# In their own sessions, so that Ctrl-C reaches this script alone and the order of ending is its own.
-setsid "$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --require-updates 1 &
+# Fleet Engine itself wants 5 s between updates; a drive that goes faster is shown in the same detail, down to an update a
+# second.
+interval=$(awk -v n="$speedup" 'BEGIN { ms = 5000 / n; printf "%dms", (ms > 5000 ? 5000 : ms < 1000 ? 1000 : ms) }')
+if [ "$interval" = 5000ms ]; then remarks=''; else remarks=--any-interval; fi
+
+# All in their own sessions, so that Ctrl-C reaches this script alone and the order of ending is its own.
+# shellcheck disable=SC2086
+setsid "$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --require-updates 1 $remarks &
 emulator=$!
 for _ in $(seq 100); do
   [ -s "$work/url" ] && break
@@ -38,15 +102,24 @@ for _ in $(seq 100); do
 done
 url=$(cat "$work/url")
 
-cat > "$work/demo.toml" <<END
+quoted=$(sed 's/[\\"]/\\&/g' <<<"$route")
+
+drive() {
+  local name=$1 number=$2 head_start=0
+  # Spread over the drive's time, not its length: then some stand at a stop, as in a fleet.
+  [ "$vehicles" -eq 1 ] || head_start=$((length * (number - 1) / vehicles))
+  mkdir "$work/$name" "$work/$name/state"
+  cat > "$work/$name/settings.toml" <<END
 [vehicle]
 provider_id = "demo-project"
-vehicle_id = "truck-17"
+vehicle_id = "$name"
 
 [source]
 type = "simulated"
-route = "$top/config/examples/demo.gpx"
-speed = "50 km/h"
+route = "$quoted"
+pace = $speedup
+head_start = "${head_start}s"
+seed = $number
 
 [token]
 url = "$url/token/delivery_driver/{vehicle_id}"
@@ -58,14 +131,52 @@ expiration_format = "epoch-ms"
 endpoint = "$url"
 
 [reporting]
-interval = "5s"
+interval = "$interval"
+stop_timeout = "1s"
+
+[filter]
+# A van at twenty times its speed.
+max_speed = "2000 km/h"
+END
+  local -x RUNTIME_DIRECTORY=$work/$name STATE_DIRECTORY=$work/$name/state
+  if [ "$vehicles" -eq 1 ]; then
+    setsid "$bin/fleet-locationd" --config "$work/$name/settings.toml" &
+  else
+    setsid "$bin/fleet-locationd" --config "$work/$name/settings.toml" 2>"$work/$name/log" &
+  fi
+  daemons+=($!)
+  names+=("$name")
+}
+
+if [ "$vehicles" -eq 1 ]; then
+  first=truck-17
+  subject="a vehicle drives"
+else
+  first=$(printf 'truck-%0*d' "${#vehicles}" 1)
+  subject="$vehicles vehicles drive"
+fi
+[ "$speedup" = 1 ] || subject+=" at $speedup times the speed"
+if [ -n "$duration" ]; then until="For $duration s"; else until="Until Ctrl-C"; fi
+control=$bin/fleet-locationctl
+cat <<END
+
+  Live map      $url/
+  Live status   ${control#"$PWD"/} status --watch --socket $work/$first/control.sock
+
+$until $subject, and the local Fleet Engine shows each position that it accepts:
 END
 
-setsid "$bin/fleet-locationd" --config "$work/demo.toml" &
-daemon=$!
-if [ -n "$seconds" ]; then until="For $seconds s"; else until="Until Ctrl-C"; fi
-echo "$until a vehicle drives, and the local Fleet Engine shows each position that it accepts:"
-sleep "${seconds:-infinity}" &
+begun=$(date +%s)
+if [ "$vehicles" -eq 1 ]; then
+  drive "$first" 1
+else
+  for number in $(seq "$vehicles"); do drive "$(printf 'truck-%0*d' "${#vehicles}" "$number")" "$number"; done
+fi
+sleep "${duration:-infinity}" &
 clock=$!
-# Ends early when the daemon does.
-wait -n "$daemon" "$clock"
+# Ends early when a daemon does, or the emulator.
+ended=''
+wait -n -p ended "$clock" "$emulator" "${daemons[@]}" || true
+for index in "${!daemons[@]}"; do
+  [ "${daemons[$index]}" != "$ended" ] || failed=${names[$index]}
+done

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `make demo` starts, as somebody at a terminal has it: demo.py BINDIR
+
+Three vehicles at five times the speed until the time is up, one until Ctrl-C on a terminal, and what cannot be.
+"""
+import glob
+import math
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DEMO = os.path.join(HERE, "..", "..", "scripts", "demo.sh")
+UPDATE = re.compile(r"(\d+):(\d+):([\d.]+) (\S+) +(-?[\d.]+),(-?[\d.]+) +([\d.]+) m/s")
+
+
+def check(is_so, what, output=""):
+    if not is_so:
+        sys.exit(f"demo: {what}\n{output}")
+
+
+def environment(directory, **variables):
+    return {**os.environ, "TMPDIR": directory, **{f"DEMO_{key}": value for key, value in variables.items()}}
+
+
+def updates(output):
+    """Of each vehicle: seconds of the day, degrees and metres per second."""
+    found = {}
+    for hour, minute, second, name, *numbers in UPDATE.findall(output):
+        at = int(hour) * 3600 + int(minute) * 60 + float(second)
+        found.setdefault(name, []).append((at, *map(float, numbers)))
+    return found
+
+
+def metres(one, other):
+    north = (other[1] - one[1]) * 111_200
+    east = (other[2] - one[2]) * 111_200 * math.cos(math.radians(one[1]))
+    return math.hypot(north, east)
+
+
+def several(programs, directory):
+    begun = time.monotonic()
+    done = subprocess.run(
+        [DEMO, programs], env=environment(directory, VEHICLES="3", SPEEDUP="5", SECONDS="8"), capture_output=True,
+        text=True, timeout=60)
+    output = done.stdout + done.stderr
+    check(done.returncode == 0, f"exit status {done.returncode}", output)
+    check(time.monotonic() - begun < 14, "eight seconds took longer than fourteen", output)
+    check(re.search(r"Live map +http://127\.0\.0\.1:\d+/\n", output), "no address of a map", output)
+    check("3 daemons in " in output and " of CPU and " in output, "what they cost is not told", output)
+    found = updates(output)
+    check(sorted(found) == ["truck-1", "truck-2", "truck-3"], f"updates of {sorted(found)}", output)
+    quick = 0
+    for name, track in found.items():
+        check(len(track) >= 6, f"{name} has {len(track)} updates", output)
+        # A town is driven at 14 m/s at most, corners and stops much slower.
+        way = sum(metres(*step) for step in zip(track, track[1:]))
+        quick += way / (track[-1][0] - track[0][0]) > 25 and max(update[3] for update in track) > 50
+    check(quick >= 2, "they do not get on five times as fast", output)
+    starts = [track[0] for track in found.values()]
+    apart = min(metres(starts[a], starts[b]) for a, b in ((0, 1), (0, 2), (1, 2)))
+    check(apart > 100, f"two of them start {apart:.0f} m apart", output)
+
+
+def until_interrupted(programs, directory):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(DEMO, [DEMO, programs], environment(directory))
+    output, pressed, end = "", None, time.monotonic() + 30
+    while time.monotonic() < end:
+        if not select.select([terminal], [], [], 0.2)[0]:
+            continue
+        try:
+            output += os.read(terminal, 65536).decode()
+        except OSError:
+            break
+        if pressed is None and updates(output):
+            socket = re.search(r"status --watch --socket (\S+)", output)
+            check(socket, "no command for the status", output)
+            status = subprocess.run(
+                [os.path.join(programs, "fleet-locationctl"), "status", "--socket", socket[1]], capture_output=True,
+                text=True)
+            check(status.returncode == 0 and "town.gpx" in status.stdout, f"the status: {status}", output)
+            pressed = time.monotonic()
+            os.write(terminal, b"\x03")
+    check(pressed, "no update", output)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    took = time.monotonic() - pressed
+    check(code == 0 and took < 4, f"after Ctrl-C: exit status {code} in {took:.1f} s", output)
+    check(re.search(r"accepted \d+ updates, refused 0", output), "the last line is missing", output)
+
+
+def mistakes(directory):
+    for variable, value in (
+        ("ROUTE", "nowhere.gpx"), ("ROUTE", "/"), ("VEHICLES", "0"), ("VEHICLES", "2;3"), ("VEHICLES", "101"),
+        ("SPEEDUP", "x"), ("SPEEDUP", "0"), ("SPEEDUP", "1e1"), ("SECONDS", "-1"), ("SECONDS", "1.5"),
+    ):
+        done = subprocess.run(
+            [DEMO, "--check"], env=environment(directory, **{variable: value}), capture_output=True, text=True)
+        told = done.stderr.startswith(f"demo: {variable}={value}: ") and done.stderr.count("\n") == 1
+        check(done.returncode == 2 and told, f"{variable}={value}: {done}")
+    done = subprocess.run([DEMO, "--check"], env=environment(directory), capture_output=True, text=True)
+    check(done.returncode == 0, f"without any variable: {done}")
+
+
+def not_a_route(programs, directory):
+    path = os.path.join(directory, "empty.gpx")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("<gpx></gpx>\n")
+    done = subprocess.run(
+        [DEMO, programs], env=environment(directory, ROUTE=path), capture_output=True, text=True, timeout=20)
+    check(done.returncode != 0 and path in done.stderr and "listening" not in done.stdout, f"an empty route: {done}")
+
+
+def main():
+    programs = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory(prefix="demo-test-") as directory:
+        mistakes(directory)
+        not_a_route(programs, directory)
+        several(programs, directory)
+        until_interrupted(programs, directory)
+        left = glob.glob(os.path.join(directory, "fleet-demo.*"))
+        check(not left, f"left behind: {left}")
+    left = subprocess.run(["pgrep", "-f", directory], capture_output=True, text=True).stdout
+    check(not left, f"still running: {left}")
+    print("demo: all passed")
+
+
+main()
