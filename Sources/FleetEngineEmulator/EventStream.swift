@@ -8,6 +8,8 @@ import Glibc
   static let comment = Array(": \n\n".utf8)
   /// Bytes that may wait behind the opening. A client that leaves more unread is dropped.
   private static let maximumBacklog = 1_000_000
+  /// Bytes that the kernel keeps of them; it doubles what it is told, and would take megabytes by itself.
+  private static let socketBuffer: Int32 = 131_072
 
   private var connection: OpaquePointer
   private var pending: [[UInt8]]
@@ -22,6 +24,8 @@ import Glibc
   @unsafe init(_ connection: OpaquePointer, opening: [UInt8]) {
     unsafe self.connection = connection
     pending = [opening]
+    var size = Self.socketBuffer
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
   }
 
   /// The socket, to watch it while libmicrohttpd does not.

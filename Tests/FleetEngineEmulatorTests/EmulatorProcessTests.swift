@@ -6,75 +6,13 @@ import Testing
 
 /// The program itself, over real HTTP.
 @Suite struct EmulatorProcessTests {
-  private struct Result {
-    var status: Int32
-    var output: String
-    var errors: String
-  }
-
-  private static var directory: URL {
-    URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-  }
-
-  private static func start(_ program: String, _ arguments: [String]) throws -> (
-    process: Process, output: Pipe, errors: Pipe
-  ) {
-    let process = Process()
-    process.executableURL = URL(filePath: program)
-    process.arguments = arguments
-    let (output, errors) = (Pipe(), Pipe())
-    process.standardOutput = output
-    process.standardError = errors
-    try process.run()
-    return (process, output, errors)
-  }
-
-  private static func run(_ program: String, _ arguments: [String]) throws -> Result {
-    let (process, output, errors) = try start(program, arguments)
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return Result(status: process.terminationStatus, output: text, errors: complaint)
-  }
-
-  private static func curl(_ arguments: String...) throws -> Result {
-    try run("/usr/bin/curl", ["--silent", "--show-error", "--max-time", "5"] + arguments)
-  }
-
-  private static let emulator: String? = {
-    // The tests run in the runner's process or in a bundle; the product lies beside one of them.
-    let arguments = CommandLine.arguments.prefix(3).map { URL(filePath: $0).deletingLastPathComponent() }
-    return ([directory] + arguments).map { $0.appending(path: "fleet-engine-emulator").path() }
-      .first { FileManager.default.isExecutableFile(atPath: $0) }
-  }()
-
-  /// Runs the emulator around a body, which gets its URL.
-  private func withEmulator(_ options: [String] = [], _ body: (String) throws -> Void) throws -> Result {
-    let program = try #require(Self.emulator)
-    let (process, output, errors) = try Self.start(program, options)
-    var text = Data()
-    while !text.contains(0x0A) {
-      let more = output.fileHandleForReading.availableData
-      if more.isEmpty { break }
-      text.append(more)
-    }
-    let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first ?? ""
-    defer { process.terminate() }
-    try body(try #require(line.split(separator: " ").last.map(String.init), "\(line)"))
-    process.terminate()
-    text.append(output.fileHandleForReading.readDataToEndOfFile())
-    let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return Result(status: process.terminationStatus, output: String(decoding: text, as: UTF8.self), errors: complaint)
-  }
-
   private func token(_ url: String) throws -> String {
-    let answer = try Self.curl("\(url)/token/delivery_driver/truck-17").output
+    let answer = try EmulatorProcess.curl("\(url)/token/delivery_driver/truck-17").output
     return try #require(try JSONParser.parse(Array(answer.utf8))["token"]?.string)
   }
 
-  private func update(_ url: String, _ token: String, _ more: String...) throws -> Result {
-    try Self.run(
+  private func update(_ url: String, _ token: String, _ more: String...) throws -> EmulatorProcess.Result {
+    try EmulatorProcess.run(
       "/usr/bin/curl",
       [
         "--silent", "--show-error", "--max-time", "5", "--request", "PATCH", "--header",
@@ -89,7 +27,7 @@ import Testing
   func day() throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "emulator-\(UUID().uuidString).jsonl")
     defer { try? FileManager.default.removeItem(at: file) }
-    let result = try withEmulator(["--record", file.path(), "--require-updates", "1"]) { url in
+    let result = try EmulatorProcess.with(["--record", file.path(), "--require-updates", "1"]) { url in
       let token = try token(url)
       #expect(try update(url, token).output == "{\"name\":\"providers/p/deliveryVehicles/truck-17\"}\n 200\n")
       #expect(try update(url, "nonsense").output.hasSuffix(" 401\n"))
@@ -102,10 +40,10 @@ import Testing
 
   @Test("faults of the connection reach the client")
   func connection() throws {
-    let result = try withEmulator(["--quiet"]) { url in
+    let result = try EmulatorProcess.with(["--quiet"]) { url in
       let token = try token(url)
       func fault(_ body: String) throws {
-        _ = try Self.curl("--data", "{\"target\":\"update\",\(body)}", "\(url)/debug/faults")
+        _ = try EmulatorProcess.curl("--data", "{\"target\":\"update\",\(body)}", "\(url)/debug/faults")
       }
       try fault(#""reset":true"#)
       #expect([52, 56].contains(try update(url, token).status), "an empty reply, or a reset")
@@ -124,15 +62,15 @@ import Testing
 
   @Test("it ends by itself, with a status that tells whether updates came")
   func seconds() throws {
-    let program = try #require(Self.emulator)
-    #expect(try Self.run(program, ["--seconds", "1"]).status == 0)
-    let missed = try Self.run(program, ["--seconds", "1", "--require-updates", "1"])
+    let program = try #require(EmulatorProcess.emulator)
+    #expect(try EmulatorProcess.run(program, ["--seconds", "1"]).status == 0)
+    let missed = try EmulatorProcess.run(program, ["--seconds", "1", "--require-updates", "1"])
     #expect(missed.status == 1 && missed.errors.contains("1 accepted updates were required"))
   }
 
   @Test("it listens on the loopback interface only", arguments: ["0.0.0.0", "::", "192.0.2.1", "localhost"])
   func loopback(_ address: String) throws {
-    let result = try Self.run(try #require(Self.emulator), ["--address", address])
+    let result = try EmulatorProcess.run(try #require(EmulatorProcess.emulator), ["--address", address])
     #expect(result.status == 1 && result.errors.contains("127.0.0.1 or ::1 only"))
   }
 
@@ -140,19 +78,19 @@ import Testing
     "a mistake on the command line is status 2",
     arguments: [["--port", "70000"], ["--colour"], ["more"], ["--seconds", "0"]])
   func mistakes(_ arguments: [String]) throws {
-    #expect(try Self.run(try #require(Self.emulator), arguments).status == 2)
+    #expect(try EmulatorProcess.run(try #require(EmulatorProcess.emulator), arguments).status == 2)
   }
 
   @Test("token-server warns aloud, listens, and gives tokens of the service account until its time is over")
   func tokenServer() throws {
-    let program = try #require(Self.emulator)
+    let program = try #require(EmulatorProcess.emulator)
     let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json")
     defer { try? FileManager.default.removeItem(at: file) }
     try Data(KeyFixture.file()).write(to: file)
-    let open = try Self.run(program, ["token-server", "--service-account", file.path(), "--seconds", "1"])
+    let open = try EmulatorProcess.run(program, ["token-server", "--service-account", file.path(), "--seconds", "1"])
     #expect(open.status == 1 && open.errors.contains("chmod 600 \(file.path())"))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path())
-    let result = try withEmulator(["token-server", "--service-account", file.path()]) { url in
+    let result = try EmulatorProcess.with(["token-server", "--service-account", file.path()]) { url in
       #expect(url.hasPrefix("http://127.0.0.1:"))
       let token = try token(url)
       let payload = try #require(Base64.decode(String(token.split(separator: ".")[1]), alphabet: .url))
@@ -174,22 +112,22 @@ import Testing
       (["--service-account", "k", "more"], "unexpected \"more\""),
     ])
   func tokenServerMistakes(_ arguments: [String], says: String) throws {
-    let result = try Self.run(try #require(Self.emulator), ["token-server"] + arguments)
+    let result = try EmulatorProcess.run(try #require(EmulatorProcess.emulator), ["token-server"] + arguments)
     #expect(result.status == 2 && result.errors.contains(says), "\(result)")
   }
 
   @Test("token-server on another address than the loopback's is refused unless the network is allowed")
   func tokenServerAddress() throws {
-    let program = try #require(Self.emulator)
+    let program = try #require(EmulatorProcess.emulator)
     let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json")
     defer { try? FileManager.default.removeItem(at: file) }
     try Data(KeyFixture.file()).write(to: file)
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path())
     let options = ["token-server", "--service-account", file.path(), "--seconds", "1", "--address"]
-    let closed = try Self.run(program, options + ["0.0.0.0"])
+    let closed = try EmulatorProcess.run(program, options + ["0.0.0.0"])
     #expect(closed.status == 1 && closed.errors.contains("127.0.0.1 or ::1 only"))
     // An address that no machine has: allowed, and not to be had.
-    let allowed = try Self.run(
+    let allowed = try EmulatorProcess.run(
       program, options + ["192.0.2.1", "--allow-network", "--authorization", "Bearer trial"])
     #expect(allowed.status == 1 && allowed.errors.contains("cannot listen on 192.0.2.1 port 0: "))
   }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// Runs the program itself, and curl as its client.
+enum EmulatorProcess {
+  struct Result {
+    var status: Int32
+    var output: String
+    var errors: String
+  }
+
+  private static var directory: URL {
+    URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+  }
+
+  static func start(_ program: String, _ arguments: [String]) throws -> (
+    process: Process, output: Pipe, errors: Pipe
+  ) {
+    let process = Process()
+    process.executableURL = URL(filePath: program)
+    process.arguments = arguments
+    let (output, errors) = (Pipe(), Pipe())
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+    return (process, output, errors)
+  }
+
+  static func run(_ program: String, _ arguments: [String]) throws -> Result {
+    let (process, output, errors) = try start(program, arguments)
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return Result(status: process.terminationStatus, output: text, errors: complaint)
+  }
+
+  static func curl(_ arguments: String...) throws -> Result {
+    try run("/usr/bin/curl", ["--silent", "--show-error", "--max-time", "5"] + arguments)
+  }
+
+  static let emulator: String? = {
+    // The tests run in the runner's process or in a bundle; the product lies beside one of them.
+    let arguments = CommandLine.arguments.prefix(3).map { URL(filePath: $0).deletingLastPathComponent() }
+    return ([directory] + arguments).map { $0.appending(path: "fleet-engine-emulator").path() }
+      .first { FileManager.default.isExecutableFile(atPath: $0) }
+  }()
+
+  /// Runs the emulator around a body, which gets its URL.
+  static func with(_ options: [String] = [], _ body: (String) throws -> Void) throws -> Result {
+    let program = try #require(emulator)
+    let (process, output, errors) = try Self.start(program, options)
+    var text = Data()
+    while !text.contains(0x0A) {
+      let more = output.fileHandleForReading.availableData
+      if more.isEmpty { break }
+      text.append(more)
+    }
+    let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first ?? ""
+    defer { process.terminate() }
+    try body(try #require(line.split(separator: " ").last.map(String.init), "\(line)"))
+    process.terminate()
+    text.append(output.fileHandleForReading.readDataToEndOfFile())
+    let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return Result(status: process.terminationStatus, output: String(decoding: text, as: UTF8.self), errors: complaint)
+  }
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import FleetEngineEmulator
+
+/// The page, its files and its buttons, without a socket.
+@Suite struct LiveMapTests {
+  private final class Bench {
+    // One key for all tests: making one takes time.
+    nonisolated(unsafe) private static let key = try? SigningKey()
+
+    let emulator: Emulator
+    var now = ServerTime(wall: 1_795_251_600_900, steady: 5_000_000)
+    private let output: Output
+
+    private final class Output {
+      var lines: [String] = []
+    }
+
+    var lines: [String] { output.lines.map { String($0.dropFirst("09:00:00.900 ".count)) } }
+
+    init(_ files: PageFiles = PageFiles(), tiles: TileSource? = nil) throws {
+      var options = LiveMap.Options()
+      options.version = "1.2.3"
+      options.tiles = tiles
+      let output = Output()
+      self.output = output
+      emulator = Emulator(
+        .init(), map: LiveMap(options: options, files: files), key: try #require(Self.key),
+        log: { output.lines.append($0) })
+    }
+
+    func send(
+      _ method: String, _ target: String, headers: [(name: String, value: String)] = [], body: String = ""
+    ) -> Reply {
+      emulator.handle(Request(method, target, headers: headers, body: Array(body.utf8)), at: now)
+    }
+
+    func act(_ body: String) -> Reply {
+      send("POST", "/map/act", headers: [("Content-Type", "application/json")], body: body)
+    }
+
+    func json(_ reply: Reply) throws -> JSON { try JSONParser.parse(Array(reply.text.utf8)) }
+
+    func token(_ vehicle: String = "truck-17") throws -> String {
+      try #require(try json(send("GET", "/token/delivery_driver/\(vehicle)"))["token"]?.string)
+    }
+
+    func update(_ token: String, _ vehicle: String = "truck-17") -> Reply {
+      send(
+        "PATCH", "/v1/providers/p/deliveryVehicles/\(vehicle)?updateMask=lastLocation",
+        headers: [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")],
+        body: #"{"lastLocation":{"location":{"latitude":1,"longitude":2}}}"#)
+    }
+
+    /// The events since it was last asked, as they go over the wire.
+    func events() -> [String] { emulator.attend(at: now).events.map { String(decoding: $0, as: UTF8.self) } }
+  }
+
+  @Test(
+    "the page and each of its files come with a type, and with headers that keep everything else out",
+    arguments: [
+      ("/", "text/html; charset=utf-8"), ("/map/map.css", "text/css; charset=utf-8"),
+      ("/map/map.js", "text/javascript; charset=utf-8"), ("/map/config", "application/json; charset=UTF-8"),
+      ("/map/events", "text/event-stream; charset=utf-8"), ("/map/none.js", "application/json; charset=UTF-8"),
+    ])
+  func headers(_ target: String, _ type: String) throws {
+    let reply = try Bench().send("GET", target)
+    #expect(reply.status == (target == "/map/none.js" ? 404 : 200) && reply.header("content-type") == type)
+    #expect(
+      reply.header("content-security-policy")
+        == "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+    #expect(reply.header("x-content-type-options") == "nosniff" && reply.header("cache-control") == "no-cache")
+    #expect(reply.header("referrer-policy") == "no-referrer" && !reply.text.isEmpty)
+  }
+
+  @Test("every file of the page is embedded as it is in the source")
+  func embedded() throws {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
+      path: "../../Sources/FleetEngineEmulator/LiveMap")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path())
+    #expect(names.sorted() == PageFiles.embedded.keys.sorted())
+    for name in names {
+      #expect(try Data(contentsOf: folder.appending(path: name)) == Data(PageFiles.embedded[name] ?? []), "\(name)")
+    }
+  }
+
+  @Test("files are served from a folder when that is asked for, those that the page knows and no others")
+  func folder() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "map-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder.appending(path: "images"), withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    for (name, text) in [
+      ("map.css", "body{}"), ("secret.txt", "secret"), ("leaflet.js", "big"), ("leaflet.min.js", "small"),
+      ("images/layers.png", "PNG"),
+    ] { try Data(text.utf8).write(to: folder.appending(path: name)) }
+    let bench = try Bench(PageFiles(folder: folder.path(), leaflet: folder.path()))
+    #expect(bench.send("GET", "/map/map.css").text == "body{}")
+    #expect(bench.send("GET", "/map/leaflet.js").text == "small")
+    let image = bench.send("GET", "/map/images/layers.png")
+    #expect(image.text == "PNG" && image.header("content-type") == "image/png")
+    for name in ["secret.txt", "../secret.txt", "%2e%2e/secret.txt", "map.js", "leaflet.min.js", ""] {
+      #expect(bench.send("GET", "/map/\(name)").status == 404, "\(name)")
+    }
+    #expect(
+      try bench.json(bench.send("GET", "/map/config")).text == #"{"tiles":null,"leaflet":true,"version":"1.2.3"}"#)
+    let bare = try Bench(PageFiles(leaflet: folder.appending(path: "none").path()))
+    #expect(try bare.json(bare.send("GET", "/map/config"))["leaflet"]?.bool == false)
+    #expect(bare.send("GET", "/map/leaflet.js").status == 404 && bare.send("GET", "/").status == 200)
+  }
+
+  @Test("tiles are told to the page, and their origin to the browser")
+  func tiles() throws {
+    let tiles = try TileSource(url: "https://a.example.org:8443/t/{z}/{x}/{y}.png?k=1", attribution: "© A & B")
+    let bench = try Bench(tiles: tiles)
+    let config = try bench.json(bench.send("GET", "/map/config"))["tiles"]
+    #expect(config?["url"]?.string == "https://a.example.org:8443/t/{z}/{x}/{y}.png?k=1")
+    #expect(config?["attribution"]?.string == "© A & B")
+    #expect(
+      bench.send("GET", "/").header("content-security-policy")?.contains(
+        "img-src 'self' data: https://a.example.org:8443; ") == true)
+  }
+
+  @Test(
+    "an address of tiles that could become part of the policy, or is none, is refused",
+    arguments: [
+      "", "tiles", "ftp://a/{z}/{x}/{y}", "https:///{z}/{x}/{y}", "https://a;script-src *//{z}/{x}/{y}",
+      "https://a b/{z}/{x}/{y}", "https://*/{z}/{x}/{y}", "https://a/{z}/{x}", "https://a/{z}/{x}/{y}/{y}",
+      "https://{s}.a/{z}/{x}/{y}", "https://a/{z}/{x}/{y}{r}", "https://a/{z}/{x}/{y}\n", "https://a/'{z}/{x}/{y}",
+      "javascript:alert(1)//{z}/{x}/{y}", "https://u:p@a/{z}/{x}/{y}",
+    ])
+  func badTiles(_ url: String) {
+    #expect(throws: EmulatorError.self) { try TileSource(url: url, attribution: "A") }
+  }
+
+  @Test("tiles without a word of who made them are refused", arguments: ["", "a\nb"])
+  func attribution(_ text: String) {
+    #expect(throws: EmulatorError.self) { try TileSource(url: "https://a/{z}/{x}/{y}", attribution: text) }
+  }
+
+  @Test("a tunnel breaks updates and tokens of its vehicle, and its end is told when it comes")
+  func tunnel() throws {
+    let bench = try Bench()
+    let (token, other) = (try bench.token(), try bench.token("truck-18"))
+    let reply = bench.act(#"{"act":"tunnel","seconds":10,"vehicle":"truck-17"}"#)
+    #expect(reply.status == 200)
+    #expect(try bench.json(reply)["faults"]?.array?.first?["ends"]?.integer == bench.now.wall + 10_000)
+    #expect(bench.update(token).silence == .reset)
+    #expect(bench.send("GET", "/token/delivery_driver/truck-17").silence == .reset)
+    #expect(bench.update(other, "truck-18").status == 200)
+    #expect(bench.emulator.attend(at: bench.now).deadline == bench.now.steady + 10_000)
+    bench.now = bench.now.advanced(by: 10_000)
+    let events = bench.events()
+    #expect(events.contains { $0.contains("event: faults\ndata: {\"faults\":[]}\n\n") })
+    #expect(bench.lines.last == "truck-17  tunnel, over")
+    #expect(bench.emulator.attend(at: bench.now).deadline == nil)
+    #expect(bench.update(token).status == 200)
+  }
+
+  @Test("each button does what its name says")
+  func buttons() throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    func press(_ name: String) { #expect(bench.act("{\"act\":\"\(name)\"}").status == 200) }
+    press("slow")
+    #expect(bench.update(token).delay == 3000 && bench.send("GET", "/token/driver/t").delay == 3000)
+    press("unavailable")
+    #expect(bench.update(token).status == 503, "the newest goes first")
+    press("throttled")
+    let throttled = bench.update(token)
+    #expect(throttled.status == 429 && throttled.header("retry-after") == "10")
+    press("tokens-down")
+    #expect(bench.send("GET", "/token/driver/t").status == 503)
+    press("unavailable")
+    #expect(bench.update(token).status == 503)
+    #expect(
+      try bench.json(bench.send("GET", "/debug/faults"))["faults"]?.array?.count == 4, "pressed again is the same")
+    press("clear")
+    #expect(bench.update(token).status == 200 && bench.send("GET", "/token/driver/t").delay == 0)
+    #expect(
+      bench.lines.filter { !$0.hasPrefix("truck-17") && !$0.hasPrefix("t ") } == [
+        "slow for 30 s: delay 3000 ms", "unavailable for 30 s: status 503", "throttled for 20 s: status 429",
+        "tokens-down for 60 s: status 503", "unavailable for 30 s: status 503", "faults cleared",
+      ])
+  }
+
+  @Test(
+    "revoked or expired tokens are refused and the next one is not, though it is of the same second",
+    arguments: [("revoke", "ACCESS_TOKEN_REVOKED"), ("expire", "ACCESS_TOKEN_EXPIRED")])
+  func revoked(_ name: String, _ reason: String) throws {
+    let bench = try Bench()
+    let (token, other) = (try bench.token(), try bench.token("truck-18"))
+    #expect(bench.act(#"{"act":"\#(name)","vehicle":"truck-17"}"#).status == 200)
+    let refused = bench.update(token)
+    #expect(refused.status == 401 && refused.text.contains(reason))
+    #expect(bench.update(other, "truck-18").status == 200)
+    let fresh = try bench.token()
+    #expect(bench.update(fresh).status == 200)
+    #expect(bench.act("{\"act\":\"\(name)\"}").status == 200)
+    #expect(bench.update(fresh).status == 401 && bench.update(other, "truck-18").status == 401)
+    #expect(bench.update(try bench.token()).status == 200)
+    #expect(bench.events().contains { $0.contains("\"reason\":\"\(reason)\"") })
+  }
+
+  @Test(
+    "an act that makes no sense is explained, and does nothing",
+    arguments: [
+      ("{}", 400), ("[]", 400), ("{", 400), (#"{"act":"dance"}"#, 400), (#"{"act":"tunnel","seconds":0}"#, 400),
+      (#"{"act":"tunnel","seconds":3601}"#, 400), (#"{"act":"tunnel","seconds":"9"}"#, 400),
+      (#"{"act":"revoke","seconds":9}"#, 400), (#"{"act":"clear","vehicle":"truck-17"}"#, 400),
+      (#"{"act":"tunnel","colour":"red"}"#, 400), (#"{"act":"tunnel","vehicle":"nobody"}"#, 404),
+      (#"{"act":"tunnel","vehicle":7}"#, 404), (String(repeating: " ", count: 10_001), 413),
+    ])
+  func senseless(_ body: String, _ status: Int) throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    #expect(bench.act(body).status == status)
+    #expect(bench.update(token).status == 200 && bench.events().allSatisfy { !$0.contains("event: faults") })
+  }
+
+  @Test(
+    "an act comes as JSON by POST, and in no other way",
+    arguments: [
+      ("POST", "text/plain", 415), ("POST", "application/x-www-form-urlencoded", 415), ("POST", nil, 415),
+      ("GET", "application/json", 405), ("PUT", "application/json", 405),
+      ("POST", "Application/JSON; charset=utf-8", 200),
+    ] as [(String, String?, Int)])
+  func type(_ method: String, _ type: String?, _ status: Int) throws {
+    let bench = try Bench()
+    let headers = type.map { [(name: "Content-Type", value: $0)] } ?? []
+    #expect(bench.send(method, "/map/act", headers: headers, body: #"{"act":"clear"}"#).status == status)
+  }
+
+  @Test(
+    "another site's page reaches neither the map nor what tests use, under whatever name",
+    arguments: [
+      ("127.0.0.1:80", nil, true), ("127.0.0.1", "http://127.0.0.1", true), ("127.4.5.6:1", nil, true),
+      ("localhost:8000", "http://localhost:8000", true), ("LocalHost", "http://localhost", true),
+      ("[::1]:8000", "http://[::1]:8000", true), ("[::1]", nil, true),
+      ("evil.example:80", nil, false), ("127.0.0.1.evil.example", nil, false),
+      ("localhost.evil.example:80", nil, false),
+      ("127.0.0.1@evil.example", nil, false), ("127.0.1", nil, false), ("127.0.0.256", nil, false),
+      ("192.0.2.1", nil, false), ("127.0.0.1:x", nil, false), ("127.0.0.1:", nil, false), ("[::2]", nil, false),
+      ("[::1]x", nil, false), ("", nil, false), ("127.+1.0.1", nil, false),
+      ("127.0.0.1:80", "http://evil.example", false), ("127.0.0.1:80", "http://127.0.0.1:81", false),
+      ("127.0.0.1:80", "https://127.0.0.1:80", false), ("127.0.0.1:80", "null", false),
+    ] as [(String, String?, Bool)])
+  func foreign(_ host: String, _ origin: String?, _ isServed: Bool) throws {
+    let bench = try Bench()
+    let headers = [("Host", host)] + (origin.map { [("Origin", $0)] } ?? [])
+    for target in ["/", "/map/events", "/debug/stats"] {
+      #expect(bench.send("GET", target, headers: headers).status == (isServed ? 200 : 403), "\(target)")
+    }
+    let json = headers + [("Content-Type", "application/json")]
+    #expect(
+      bench.send("POST", "/map/act", headers: json, body: #"{"act":"clear"}"#).status == (isServed ? 200 : 403))
+    #expect(bench.send("GET", "/token/driver/t", headers: headers).status == 200, "these have names of their own")
+  }
+}
