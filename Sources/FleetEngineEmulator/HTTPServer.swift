@@ -30,6 +30,8 @@ import Glibc
   private var held: [Conversation] = []
   private var streams: [EventStream] = []
   private var nextBeat: Int64 = 0
+  /// A stream has something to send, and its connection slept.
+  private var hasWoken = false
 
   /// Where it listens.
   package let port: UInt16
@@ -101,7 +103,13 @@ import Glibc
       unsafe MHD_run(daemon)
       let now = clock()
       if let end, now.steady >= end { return }
-      let deadlines = [end, serveStreams(at: now)] + held.map(\.deadline)
+      let due = serveStreams(at: now)
+      if hasWoken {
+        // libmicrohttpd takes a connection up again in its next run, and nothing else tells it to.
+        hasWoken = false
+        continue
+      }
+      let deadlines = [end, due] + held.map(\.deadline)
       var timeout = deadlines.compactMap { $0 }.min().map { max(0, $0 - now.steady) }
       var wait: UInt64 = 0
       if unsafe MHD_get_timeout(daemon, &wait) == .YES { timeout = min(timeout ?? .max, Int64(clamping: wait)) }
@@ -128,17 +136,22 @@ import Glibc
     guard !streams.isEmpty else { return deadline }
     if now.steady >= nextBeat {
       nextBeat = now.steady + Self.streamBeat
-      for stream in streams { stream.add(EventStream.comment) }
+      tell(EventStream.comment)
     }
     return min(deadline ?? .max, nextBeat)
   }
 
   private func tellStreams(at now: ServerTime) -> Int64? {
     let business = attend(now)
-    for event in business.events {
-      for stream in streams { stream.add(event) }
-    }
+    for event in business.events { tell(event) }
     return business.deadline
+  }
+
+  private func tell(_ event: [UInt8]) {
+    for stream in streams {
+      hasWoken = hasWoken || stream.isSuspended
+      stream.add(event)
+    }
   }
 
   private func end(_ conversation: Conversation) {

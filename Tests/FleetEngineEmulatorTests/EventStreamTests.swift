@@ -77,6 +77,7 @@ import Testing
       #expect(first.reads("event: update\n"))
       let second = try Watcher(url)
       #expect(second.reads("\"track\":[{\"t\":"), "what was before is in the beginning")
+      let pressed = ContinuousClock.now
       let act = try post("\(url)/map/act", #"{"act":"unavailable","seconds":2}"#).output
       #expect(act.contains("\"name\":\"unavailable\""))
       _ = try EmulatorProcess.run("/usr/bin/curl", update)
@@ -86,6 +87,7 @@ import Testing
         #expect(try page.data("faults").map { $0["faults"]?.array?.count } == [1, 0])
         #expect(try page.data("update").count == (page === first ? 1 : 0))
       }
+      #expect(pressed.duration(to: .now) < .seconds(12), "told when it happens, and not with the next sign of life")
       let numbers = first.text.split(separator: "\n").filter { $0.hasPrefix("id: ") }.compactMap {
         Int($0.dropFirst(4))
       }
