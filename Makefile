@@ -25,6 +25,8 @@ BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev 
   libmicrohttpd-dev libsqlite3-dev
 TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy systemd gpsd gpsd-clients gpsd-tools iproute2 heaptrack
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
+# The live map's page.
+DEMO_PACKAGES := libjs-leaflet
 # What makes a compiler for arm64 out of Debian's packages.
 ARM64_PACKAGES := mmdebstrap bubblewrap
 # A real systemd in a container.
@@ -56,6 +58,7 @@ demo: export DEMO_SPEEDUP = $(SPEEDUP)
 demo: export DEMO_SECONDS = $(SECONDS)
 demo: ## Drives simulated vehicles against the local Fleet Engine: ROUTE=file.gpx, VEHICLES=20, SPEEDUP=4; SECONDS=20 ends by itself.
 	@scripts/demo.sh --check
+	@scripts/install-packages.sh $(DEMO_PACKAGES)
 	@$(MAKE) --no-print-directory setup-build build
 	@scripts/demo.sh $(BIN)
 

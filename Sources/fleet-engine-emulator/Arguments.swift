@@ -63,7 +63,7 @@ struct Arguments {
     GET  /debug/stats                       what came, what was refused, what was wrong
     GET  /debug/key                         the public key of its tokens, in PEM
     POST /debug/faults                      ask for trouble: {"target": "update", "status": 503, "times": 3,
-                                            "retry_after": "10"}; DELETE ends it
+                                            "retry_after": "10", "vehicle": "truck-17"}; DELETE ends it
 
     """
 

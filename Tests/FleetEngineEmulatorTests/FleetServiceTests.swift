@@ -304,6 +304,19 @@ import Testing
     #expect(bench.send("GET", "/token/driver/t").status == 200)
   }
 
+  @Test("a fault may befall one vehicle, and updates and tokens alike")
+  func faultOfOne() throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    try bench.fault(#"{"target":"any","vehicle":"truck-17","status":503,"times":2}"#)
+    #expect(bench.send("GET", "/token/driver/truck-18").status == 200)
+    #expect(bench.update(token: token).status == 503)
+    #expect(bench.send("GET", "/token/driver/truck-17").status == 503)
+    #expect(bench.update(token: token).status == 200)
+    let vehicle = try bench.json(bench.send("GET", "/debug/stats"))["vehicles"]?["truck-17"]
+    #expect(vehicle?["tokens"]?.integer == 1 && vehicle?["token_requests"]?.integer == 2)
+  }
+
   @Test("an update may be applied though its answer is lost")
   func lostAnswer() throws {
     let bench = try Bench()
