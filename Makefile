@@ -35,7 +35,7 @@ CONTAINER_PACKAGES := systemd-container mmdebstrap
 # A machine of its own: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
-.PHONY: build setup setup-build setup-test setup-deb deb demo test simulate crash-test check lint arrows unit interop systemd-test badlink-test soak vm-test bench fuzz format install clean
+.PHONY: build setup setup-build setup-test setup-deb deb demo test simulate crash-test check lint arrows unit interop systemd-test badlink-test delays soak vm-test bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -68,8 +68,11 @@ test: setup ## Runs the tests.
 crash-test: setup ## Kills the daemon at 200 random moments (CRASH_ROUNDS) and looks for what is missing.
 	CRASH_ROUNDS=$(or $(CRASH_ROUNDS),200) swift test --filter DurableBacklogTests.crashes
 
-simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on; RUNS sets another number.
-	SIMULATION_RUNS=$(or $(RUNS),10000) SIMULATION_SEED=$(or $(SEED),1) swift test --filter RandomRunTests
+simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on; RUNS sets another number. Draws an outage.
+	@mkdir -p build
+	SIMULATION_RUNS=$(or $(RUNS),10000) SIMULATION_SEED=$(or $(SEED),1) OUTAGE_TRACE=$(CURDIR)/build/outage.json \
+	  swift test --filter 'RandomRunTests|OutageTraceTests'
+	Benchmarks/Pictures/outage.py build/outage.json docs/images/outage.svg
 
 sanitize: setup ## Runs the tests with the address sanitizer.
 	@scripts/sanitize.sh
@@ -99,6 +102,11 @@ interop: build
 badlink-test: setup build ## Twenty minutes over a mobile link as bad as the road; needs root.
 	Tests/Interop/badlink/badlink.py $(BIN)
 
+delays: setup build ## From the fix to Fleet Engine over five mobile links, MINUTES (5) each, and a picture of it; needs root.
+	@mkdir -p build
+	Tests/Interop/badlink/delays.py $(BIN) build/delays.json --minutes $(or $(MINUTES),5)
+	Benchmarks/Pictures/delay.py build/delays.json docs/images/delay.svg
+
 soak: setup build ## Half an hour (MINUTES) at a position a second, with everything failing in turn: memory, descriptors, losses.
 	Tests/Interop/soak.py $(BIN) --minutes $(or $(MINUTES),30)
 
@@ -109,8 +117,9 @@ vm-test: setup-build build ## The installed service in a machine of its own, rec
 fuzz: setup-build ## Feeds the parsers with made-up input for SECONDS each (60).
 	@scripts/fuzz.sh $(or $(SECONDS),60)
 
-bench: setup build ## Measures beside a yardstick in C.
+bench: setup build ## Measures beside a yardstick in C, and draws it.
 	Benchmarks/run.sh $(BIN)
+	Benchmarks/Pictures/bench.py build/bench.json docs/images/bench.svg
 
 format:
 	swift format --in-place --recursive Package.swift Sources Tests Benchmarks Fuzz

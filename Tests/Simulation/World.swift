@@ -40,6 +40,8 @@ final class World {
     var vehicle: String
     var endedAt: BootInstant?
     var isAccepted = false
+    /// What came back; nil while nothing has.
+    var status: Int?
     /// How many power cuts there were before.
     var life: UInt64
   }
@@ -77,6 +79,8 @@ final class World {
   var thinnedWithin = 0.0
   var transcript: [String] = []
   var vehicle = "truck-1"
+  /// How many positions waited at each second in which the machine did not sleep.
+  var waiting: [Int] = []
   /// How many times the agent was called.
   var calls = 0
   var isTranscribing = false
@@ -183,6 +187,7 @@ final class World {
   func happen(_ happening: Happening) {
     switch happening {
     case .tick(let second):
+      waiting.append(copy.count)
       let fixes = receiver.fixes(second: second, isRead: !isOff)
       for (index, fix) in fixes.enumerated() {
         queue.schedule(.fix(fix), at: now + .milliseconds(100 + index))
@@ -201,6 +206,7 @@ final class World {
       update = nil
       if let index = attempts.lastIndex(where: { $0.id == id }) {
         attempts[index].endedAt = now
+        if case .response(let response) = outcome { attempts[index].status = response.status }
         if case .response(let response) = outcome, response.status == 200, response.body.first == UInt8(ascii: "{") {
           attempts[index].isAccepted = true
         }

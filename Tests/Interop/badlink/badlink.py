@@ -57,8 +57,8 @@ class NameServer(threading.Thread):
 
 
 class Bench:
-    def __init__(self, binaries, work):
-        self.binaries, self.work = binaries, work
+    def __init__(self, binaries, work, interval=INTERVAL):
+        self.binaries, self.work, self.interval = binaries, work, interval
         number = os.getpid() % 200 + 20
         self.subnet = f"10.98.{number}"
         self.car, self.net = f"flbl-car-{os.getpid()}", f"flbl-net-{os.getpid()}"
@@ -130,7 +130,7 @@ ca_file = "{self.work}/tls/ca.crt"
 endpoint = "https://{HOST}:{PORT}"
 ca_file = "{self.work}/tls/ca.crt"
 [reporting]
-interval = "{INTERVAL}s"
+interval = "{self.interval}s"
 """)
         self.log = f"{self.work}/daemon.log"
         self.daemon = self.start(

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Testing
+
+/// The drive that `docs/images/outage.svg` shows.
+@Suite struct OutageTraceTests {
+  /// Four minutes without coverage, with a tunnel in them, and later two minutes in which Fleet Engine is down.
+  private static let scenario = Scenario(
+    duration: 900,
+    faults: [
+      Fault(.silent, 180..<420), Fault(.noFix, 270..<330), Fault(.answers(503, "UNAVAILABLE"), 600..<720),
+    ])
+
+  @Test("after no coverage, a tunnel and a server that is down, the track is whole but for the tunnel")
+  func outage() throws {
+    let world = try World.drive(OutageTraceTests.scenario)
+    #expect(world.applied(181..<420).isEmpty && world.applied(600..<720).isEmpty)
+    #expect(world.longestHole(5..<269) <= 13 && world.longestHole(331..<890) <= 13)
+    #expect(world.waiting.count == 900)
+    #expect(world.waiting[410] >= 15 && world.waiting[899] == 0)
+    #expect(Set(world.attempts.map { $0.status ?? 0 }) == [0, 200, 503])
+    #expect(StrictJSON([UInt8](world.trace.utf8))?.object?["applied"]?.array?.count == world.server.applied.count)
+    try OutageTraceTests.write(world.trace)
+  }
+
+  /// Only where `OUTAGE_TRACE` says.
+  private static func write(_ text: String) throws {
+    guard let path = getenv("OUTAGE_TRACE") else { return }
+    let file = try #require(fopen(path, "w"), "OUTAGE_TRACE names a file that cannot be written")
+    let isWritten = fputs(text, file) >= 0
+    #expect(fclose(file) == 0 && isWritten)
+  }
+}
