@@ -69,7 +69,7 @@ class Picture:
 
     def dots(self, places, css):
         """Many small circles as one path."""
-        self.add("path", f"dots {css}", d="".join(f"M{number(x)} {number(y)}h0" for x, y in places))
+        self.add("path", f"dots {css}", d="".join(f"M{number(x)} {number(y)}h.01" for x, y in places))
 
     @property
     def source(self):

@@ -45,6 +45,13 @@ for left, right in zip(sent, back):
     assert set(left) - set(right) <= {"speedAccuracy", "headingAccuracy"} and set(right) <= set(left), (left, right)
 PYTHON
 
+# The town of the demo: half a minute and more without satellites, three stops, and less than ten minutes.
+"$ctl" simulate "$root/config/examples/town.gpx" --format nmea | grep RMC >"$dir/town"
+seconds=$(wc -l <"$dir/town")
+[ "$seconds" -gt 360 ] && [ "$seconds" -lt 600 ] || fail "the town takes $seconds s"
+[ "$(grep -c ',V,' "$dir/town")" -gt 30 ] || fail "the town has no tunnel"
+[ "$(awk -F, '$3 == "A" && $8 == 0' "$dir/town" | wc -l)" -ge 55 ] || fail "the town has no stops"
+
 # Five seconds at twice the pace: the first at once, and two more and a bit until the end shows.
 start=$(date +%s%N)
 "$ctl" simulate "$root/config/examples/demo.gpx" --pace 2 --duration 5s --format nmea >"$dir/paced"
