@@ -66,6 +66,31 @@ import Timekeeping
     #expect(road.report(9.5) == .interval)
   }
 
+  @Test("a first report that was late does not make every position late: the next waits for its fix")
+  func patience() throws {
+    var road = Road()
+    try road.observe(0)
+    // It had to wait for the token.
+    #expect(road.report(0.6) == .first)
+    #expect(try road.drive(1...10) == [])
+    #expect(road.policy.nextDeadline == Road.time(11.1))
+    #expect(road.report(10.6) == nil)
+    var silent = road
+    #expect(try road.drive(11...41) == ["11 interval", "21 interval", "31 interval", "41 interval"])
+    // The fix does not come.
+    #expect(silent.report(11.09) == nil)
+    #expect(silent.report(11.1) == .interval)
+  }
+
+  @Test("nothing is waited for where a minute would pass", arguments: [58, 60])
+  func noPatience(interval: Int) throws {
+    var road = Road(.init(interval: .seconds(interval), heartbeat: .seconds(interval)))
+    try road.observe(0)
+    #expect(road.report(0.6) == .first)
+    #expect(try road.drive(1...interval) == [])
+    #expect(road.policy.nextDeadline == Road.time(Double(interval) + (interval == 58 ? 1.1 : 0.6)))
+  }
+
   @Test("without a fix in time, what is known goes when the interval is over")
   func deadline() throws {
     var road = Road()

@@ -43,6 +43,8 @@ package struct ReportingPolicy: Sendable {
   package private(set) var newestAt = BootInstant.boot
   private var configuration: Configuration
   private var motion = MotionDetector()
+  /// From the fix before the newest to it.
+  private var period: Duration?
   private var edge: Reason?
   private var taken: (location: VehicleLocation, at: BootInstant)?
 
@@ -50,6 +52,14 @@ package struct ReportingPolicy: Sendable {
   private static let headingSpeed = 2.0
   /// A fix that comes this little before its time is sent with it, instead of one that is a second late.
   private static let earliness = Duration.milliseconds(500)
+  /// So long after its time a report waits for the next fix, when the receiver's rhythm says that it comes by then.
+  private static let patience = Duration.milliseconds(500)
+  /// A rhythm is that of a receiver which gives a fix at least so often.
+  private static let longestPeriod = Duration.seconds(2)
+  /// By so much a fix may be late in its rhythm.
+  private static let unevenness = Duration.milliseconds(100)
+  /// Waiting must not make the gap between two updates longer than Fleet Engine wants.
+  private static let longestGap = Duration.seconds(59)
 
   package init(_ configuration: Configuration) {
     self.configuration = configuration
@@ -79,6 +89,7 @@ package struct ReportingPolicy: Sendable {
       location.heading = heading
       location.speed = location.speed.map { _ in 0 }
     }
+    period = newest == nil ? nil : now - newestAt
     newest = location
     newestAt = now
   }
@@ -96,9 +107,13 @@ package struct ReportingPolicy: Sendable {
     if configuration.interval == .zero { return .interval }
     if let edge, elapsed >= configuration.floor { return edge }
     if isParked { return elapsed >= configuration.heartbeat ? .heartbeat : nil }
-    let isFresh = now - newestAt < ReportingPolicy.earliness
-    let early = isFresh ? min(ReportingPolicy.earliness, configuration.interval / 10) : .zero
-    if elapsed >= configuration.interval - early { return .interval }
+    if now - newestAt < ReportingPolicy.earliness {
+      if elapsed >= configuration.interval - min(ReportingPolicy.earliness, configuration.interval / 10) {
+        return .interval
+      }
+    } else if now >= due(after: taken.at) {
+      return .interval
+    }
     guard elapsed >= configuration.floor else { return nil }
     if configuration.distance > 0,
       taken.location.coordinate.distance(to: newest.coordinate) >= configuration.distance
@@ -134,7 +149,18 @@ package struct ReportingPolicy: Sendable {
     guard let newest, let taken else { return newest == nil ? nil : .boot }
     let isNew = newest.time != taken.location.time
     if isNew, edge != nil { return taken.at + configuration.floor }
-    return taken.at + (isNew && !isParked ? configuration.interval : configuration.heartbeat)
+    return isNew && !isParked ? due(after: taken.at) : taken.at + configuration.heartbeat
+  }
+
+  /// When the interval's report goes if no fix comes before: without waiting for one, the position would be as old in every
+  /// report as the first one was late.
+  private func due(after takenAt: BootInstant) -> BootInstant {
+    let due = takenAt + configuration.interval
+    guard let period, period <= ReportingPolicy.longestPeriod,
+      configuration.interval + ReportingPolicy.patience <= ReportingPolicy.longestGap
+    else { return due }
+    let next = newestAt + period
+    return next > due && next - due <= ReportingPolicy.patience ? next + ReportingPolicy.unevenness : due
   }
 
   /// Degrees between two headings, 0 to 180, across north as well.
