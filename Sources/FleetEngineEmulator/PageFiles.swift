@@ -5,9 +5,19 @@ import Glibc
 package struct PageFiles {
   /// Every file of the folder LiveMap; a test compares.
   static let embedded: [String: [UInt8]] = [
+    "canvas.js": PackageResources.canvas_js,
+    "controls.js": PackageResources.controls_js,
+    "format.js": PackageResources.format_js,
+    "live.js": PackageResources.live_js,
     "map.css": PackageResources.map_css,
     "map.html": PackageResources.map_html,
     "map.js": PackageResources.map_js,
+    "markers.js": PackageResources.markers_js,
+    "model.js": PackageResources.model_js,
+    "panel.js": PackageResources.panel_js,
+    "road.js": PackageResources.road_js,
+    "story.js": PackageResources.story_js,
+    "tracks.js": PackageResources.tracks_js,
   ]
 
   /// By the name that the page knows, in order of preference.

@@ -1,8 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-const events = document.getElementById("events");
-const source = new EventSource("/map/events");
-for (const name of ["state", "update", "refused", "token", "faults", "log"]) {
-  source.addEventListener(name, (event) => {
-    events.prepend(`${name} ${event.data}\n`);
-  });
+// The live map begins here. The rest needs Leaflet, and is loaded only if that is there.
+import { byID, make } from "./format.js";
+
+function chosenTheme() {
+  try {
+    return localStorage.getItem("theme");
+  } catch {
+    return null;
+  }
 }
+
+async function start() {
+  const theme = chosenTheme();
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+  if (!window.L) {
+    byID("map").replaceChildren(
+      make("p", "", "The map needs Leaflet. On Debian: apt install libjs-leaflet, then load this page again."));
+    return;
+  }
+  const config = await fetch("/map/config").then((answer) => (answer.ok ? answer.json() : {})).catch(() => ({}));
+  const { LiveMap } = await import("./live.js");
+  new LiveMap(config ?? {});
+}
+
+start();

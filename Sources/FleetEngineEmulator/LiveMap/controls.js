@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buttons that are about the view, keys, and the sheet on a phone.
+import { byID } from "./format.js";
+
+export class Controls {
+  constructor(page) {
+    this.page = page;
+    this.listen();
+    this.dragSheet();
+    page.setTheme(this.theme);
+  }
+
+  get theme() {
+    const chosen = document.documentElement.dataset.theme;
+    return chosen ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  }
+
+  switchTheme() {
+    document.documentElement.dataset.theme = this.theme === "dark" ? "light" : "dark";
+    remember(document.documentElement.dataset.theme);
+    this.page.setTheme(this.theme);
+  }
+
+  showLines(isShown) {
+    byID("every-line").checked = isShown;
+    this.page.story.showLines(isShown);
+  }
+
+  listen() {
+    const page = this.page;
+    const press = {
+      "zoom-in": () => page.map.zoomIn(), "zoom-out": () => page.map.zoomOut(),
+      fit: () => {
+        page.setFollow(false);
+        page.fit();
+      },
+      follow: () => page.setFollow(!page.follows),
+      theme: () => this.switchTheme(),
+      help: () => byID("shortcuts").showModal(),
+      grip: () => this.setSheet(!document.body.classList.contains("tall")),
+    };
+    for (const id in press) byID(id).addEventListener("click", press[id]);
+    byID("every-line").addEventListener("change", (event) => this.showLines(event.target.checked));
+    byID("shortcuts").addEventListener("click", (event) => {
+      if (event.target === event.currentTarget) event.target.close();
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.page.setTheme(this.theme));
+    document.addEventListener("visibilitychange", () => page.drawSoon());
+    const keys = {
+      f: press.follow, a: press.fit, d: press.theme, "?": press.help, j: () => page.step(1), k: () => page.step(-1),
+      l: () => this.showLines(!byID("every-line").checked), "+": press["zoom-in"], "-": press["zoom-out"],
+    };
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || byID("shortcuts").open) return;
+      // Leaflet has these two itself while the map is in focus.
+      if ("+-".includes(event.key) && byID("map").contains(document.activeElement)) return;
+      const name = event.key.toLowerCase();
+      if (/^[0-7]$/.test(name)) page.road.press(name);
+      else if (keys[name]) keys[name]();
+      else return;
+      event.preventDefault();
+    });
+  }
+
+  setSheet(isTall) {
+    document.body.classList.toggle("tall", isTall);
+    byID("grip").setAttribute("aria-expanded", String(isTall));
+  }
+
+  /** On a phone the sheet follows the finger, and then stays small or tall. */
+  dragSheet() {
+    const grip = byID("grip");
+    let start = null;
+    grip.addEventListener("pointerdown", (event) => {
+      start = event.clientY;
+      grip.setPointerCapture(event.pointerId);
+    });
+    grip.addEventListener("pointerup", (event) => {
+      const way = start === null ? 0 : event.clientY - start;
+      start = null;
+      if (Math.abs(way) < 24) return;
+      this.setSheet(way < 0);
+      // The click that follows would undo it.
+      grip.addEventListener("click", (click) => click.stopImmediatePropagation(), { capture: true, once: true });
+    });
+  }
+}
+
+/** The choice outlives the page, where the browser allows it. */
+function remember(theme) {
+  try {
+    localStorage.setItem("theme", theme);
+  } catch {
+    // Storage is off: the choice lasts as long as the page.
+  }
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page as a whole: what the emulator tells by server-sent events goes to whom it concerns.
+import { GridLayer } from "./canvas.js";
+import { Controls } from "./controls.js";
+import { byID, prefersStillness, setText } from "./format.js";
+import { Markers } from "./markers.js";
+import { Fleet } from "./model.js";
+import { Panel, STATES } from "./panel.js";
+import { Road } from "./road.js";
+import { Story } from "./story.js";
+import { TrackLayer } from "./tracks.js";
+
+const L = window.L;
+/** How often what counts up is shown anew, and the tracks at most while data pours in: milliseconds. */
+const TICK = 250;
+/** The same for the tracks of the vehicles that are not selected, and for what lights up on them. */
+const SLOW_TICK = 1000;
+const GLOW_TICK = 100;
+/** Until a connection that was refused is tried again: milliseconds. */
+const RETRY = 2000;
+
+export class LiveMap {
+  constructor(config) {
+    this.fleet = new Fleet();
+    this.isTouched = false;
+    this.follows = false;
+    this.lastDraw = 0;
+    this.lastDrawOfOthers = 0;
+    this.isStale = true;
+    this.areOthersStale = true;
+    const select = (id) => this.select(id);
+    this.panel = new Panel(this.fleet, select);
+    this.road = new Road(this.fleet, (message) => this.notice(message, 6000));
+    this.story = new Story(this.fleet);
+    const hasTiles = typeof config.tiles?.url === "string";
+    this.map = L.map("map", {
+      zoomControl: false, attributionControl: false, zoomSnap: hasTiles ? 1 : 0.25, zoomDelta: hasTiles ? 1 : 0.75,
+      maxZoom: 20, minZoom: 2, fadeAnimation: !prefersStillness(), zoomAnimation: !prefersStillness(),
+      center: [20, 0], zoom: 2,
+    });
+    for (const [name, height] of [["ground", 150], ["others", 370], ["tracks", 380]]) this.map.createPane(name).style.zIndex = height;
+    if (hasTiles) {
+      L.tileLayer(config.tiles.url, { maxZoom: 20, maxNativeZoom: 19 }).addTo(this.map);
+      byID("tile-credit").hidden = false;
+      setText(byID("tile-credit"), String(config.tiles.attribution ?? ""));
+    } else {
+      this.grid = new GridLayer({ pane: "ground" }).addTo(this.map);
+    }
+    this.others = new TrackLayer(this.fleet, { pane: "others", isSelected: false }).addTo(this.map);
+    this.tracks = new TrackLayer(this.fleet, { pane: "tracks" }).addTo(this.map);
+    this.markers = new Markers(this.map, this.fleet, select);
+    L.control.scale({ imperial: false, maxWidth: 140 }).addTo(this.map);
+    this.map.on("dragstart", () => {
+      this.isTouched = true;
+      this.setFollow(false);
+    });
+    this.map.on("zoomend moveend", () => this.markers.declutter());
+    byID("map").addEventListener("wheel", () => { this.isTouched = true; }, { passive: true });
+    new ResizeObserver(() => this.map.invalidateSize({ animate: false })).observe(byID("map"));
+    this.controls = new Controls(this);
+    this.connect();
+    setInterval(() => this.tick(), TICK);
+  }
+
+  // What comes from the emulator
+
+  connect() {
+    const source = new EventSource("/map/events");
+    source.addEventListener("open", () => this.setLink("live"));
+    source.addEventListener("error", () => {
+      this.setLink("lost");
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => this.connect(), RETRY);
+    });
+    for (const name of ["state", "update", "refused", "token", "faults", "log"]) {
+      source.addEventListener(name, (event) => {
+        let data;
+        try {
+          data = JSON.parse(event.data);
+        } catch {
+          return;
+        }
+        if (data && typeof data === "object") this[`on_${name}`](data);
+      });
+    }
+  }
+
+  on_state(state) {
+    const isFirst = this.fleet.vehicles.size === 0;
+    this.fleet.load(state);
+    this.markers.clear();
+    this.panel.clear();
+    this.story.load(state);
+    for (const vehicle of this.fleet.vehicles.values()) this.markers.move(vehicle, performance.now());
+    if (isFirst) this.begin();
+    this.drawSoon();
+  }
+
+  on_update(data) {
+    if (typeof data.vehicle !== "string") return;
+    const isNew = this.fleet.vehicles.get(data.vehicle)?.latest == null;
+    const vehicle = this.fleet.vehicle(data.vehicle);
+    const now = performance.now();
+    const filled = vehicle.update(data, now, !prefersStillness());
+    this.fleet.fastest = Math.max(this.fleet.fastest, vehicle.latest?.speed ?? 0);
+    this.story.updated(vehicle.id, filled);
+    this.markers.move(vehicle, now);
+    if (isNew && vehicle.latest) {
+      this.describe();
+      if (!this.isTouched) this.begin();
+    }
+    if (vehicle === this.fleet.selected) {
+      this.isStale = true;
+      this.keepInView();
+    } else {
+      this.areOthersStale = true;
+    }
+    this.animate();
+  }
+
+  on_refused(data) {
+    this.takeStats(data);
+    this.story.refused(data);
+  }
+
+  on_token(data) {
+    this.takeStats(data);
+    this.story.token(data);
+  }
+
+  on_faults(data) {
+    this.fleet.setFaults(data.faults);
+    this.road.refresh(this.fleet.now);
+  }
+
+  on_log(line) {
+    this.story.line(line);
+  }
+
+  takeStats(data) {
+    if (typeof data.vehicle === "string" && data.stats) this.fleet.vehicle(data.vehicle).stats = data.stats;
+  }
+
+  // What is shown
+
+  tick() {
+    const now = this.fleet.now;
+    this.panel.refresh(now, (vehicle) => vehicle.state(now, this.fleet.faults));
+    this.road.refresh(now);
+    this.describe();
+    setText(byID("ramp-middle"), String(Math.round(this.fleet.topSpeed / 2)));
+    setText(byID("ramp-top"), `${this.fleet.topSpeed} km/h`);
+    byID("follow").setAttribute("aria-pressed", String(this.follows));
+    this.animate();
+  }
+
+  describe() {
+    const now = this.fleet.now;
+    for (const vehicle of this.fleet.vehicles.values()) {
+      const state = vehicle.state(now, this.fleet.faults);
+      this.markers.describe(vehicle.id, state, STATES[state]);
+    }
+    this.markers.declutter();
+  }
+
+  drawSoon() {
+    this.isStale = true;
+    this.areOthersStale = true;
+    this.lastDrawOfOthers = 0;
+    this.tick();
+  }
+
+  /** Draws frames for as long as something moves, and not one more. */
+  animate() {
+    if (this.isRunning || document.hidden) return;
+    this.isRunning = true;
+    const frame = () => {
+      const now = performance.now();
+      const isGliding = this.markers.step(now);
+      const selected = this.fleet.selected;
+      const lit = [...this.fleet.vehicles.values()].filter((vehicle) => vehicle.lit > now);
+      const areOthersLit = lit.some((vehicle) => vehicle !== selected);
+      if (lit.includes(selected) || (this.isStale && now - this.lastDraw >= TICK)) {
+        this.isStale = false;
+        this.lastDraw = now;
+        this.tracks.draw();
+      }
+      if ((this.areOthersStale || areOthersLit) && now - this.lastDrawOfOthers >= (areOthersLit ? GLOW_TICK : SLOW_TICK)) {
+        this.areOthersStale = false;
+        this.lastDrawOfOthers = now;
+        this.others.draw();
+      }
+      // One frame after the last light, so that it is out.
+      if (lit.length > 0) this.isStale = this.areOthersStale = true;
+      this.isRunning = isGliding || this.isStale || this.areOthersStale;
+      if (this.isRunning) requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  /** The first view: a single vehicle is followed, of several all are shown. */
+  begin() {
+    this.fit(false);
+    if (this.fleet.vehicles.size === 1) this.setFollow(true);
+    else this.follows = false;
+  }
+
+  fit(isAnimated = true) {
+    const places = [...this.fleet.vehicles.values()].flatMap((vehicle) => vehicle.track.map((each) => [each.lat, each.lon]));
+    if (places.length === 0) return;
+    this.map.fitBounds(L.latLngBounds(places), {
+      paddingTopLeft: [44, 44], paddingBottomRight: [72, 84], maxZoom: 16.5, animate: isAnimated && !prefersStillness(),
+    });
+  }
+
+  setFollow(follows) {
+    this.follows = follows;
+    byID("follow").setAttribute("aria-pressed", String(follows));
+    if (follows) this.keepInView();
+  }
+
+  /** Moves the map only when the vehicle leaves the middle of it: that is calmer than a map that never rests. */
+  keepInView() {
+    const latest = this.fleet.selected?.latest;
+    if (!this.follows || !latest) return;
+    const size = this.map.getSize();
+    const place = this.map.latLngToContainerPoint([latest.lat, latest.lon]);
+    if (Math.abs(place.x / size.x - 0.5) < 0.3 && Math.abs(place.y / size.y - 0.5) < 0.3) return;
+    this.map.panTo([latest.lat, latest.lon], { animate: !prefersStillness(), duration: 0.8 });
+  }
+
+  select(id) {
+    this.fleet.selectedID = id;
+    this.drawSoon();
+    const latest = this.fleet.selected?.latest;
+    if (!latest) return;
+    if (this.follows) this.keepInView();
+    else if (!this.map.getBounds().contains([latest.lat, latest.lon])) this.map.panTo([latest.lat, latest.lon]);
+  }
+
+  step(by) {
+    const ids = [...this.fleet.vehicles.keys()];
+    if (ids.length > 0) this.select(ids[(ids.indexOf(this.fleet.selectedID) + by + ids.length) % ids.length]);
+  }
+
+  setLink(state) {
+    byID("link").dataset.state = state;
+    setText(byID("link-text"), state === "live" ? "Live" : "Reconnecting");
+    document.body.classList.toggle("lost", state === "lost");
+    if (state === "lost") this.notice("The emulator does not answer. Trying again.", 0);
+    else this.notice("", 0);
+  }
+
+  notice(text, length) {
+    clearTimeout(this.noticeTimer);
+    setText(byID("notice"), text);
+    byID("notice").hidden = text === "";
+    if (length > 0) this.noticeTimer = setTimeout(() => this.notice("", 0), length);
+  }
+
+  setTheme(theme) {
+    this.grid?.setTheme(theme);
+    this.others.setTheme(theme);
+    this.tracks.setTheme(theme);
+  }
+}

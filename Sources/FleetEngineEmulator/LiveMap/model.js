@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the vehicles. Nothing here touches the page.
+import { isNumber } from "./format.js";
+
+/** Most points of one track; beyond, the older half is thinned. */
+const MOST_POINTS = 4000;
+/** A stretch counts as unknown if it is that much longer, in time, than between updates usually. */
+const GAP_FACTOR = 2.5;
+const SHORTEST_GAP = 12000;
+/** Metres: who stands still may be silent without a gap. */
+const GAP_DISTANCE = 40;
+/** How long back-filled points light up, and within what time they appear one after another: milliseconds. */
+export const GLOW = 6000;
+const REVEAL = 2600;
+
+const HUES = ["#2f6fed", "#e2622a", "#0d9b76", "#9a5bdc", "#c9930a", "#d8447f", "#1796b8", "#7c8a1e", "#a8643a", "#5b6abf"];
+
+const RADIUS = 6378137;
+
+/** The Mercator plane at zoom 0: 256 pixels wide, so that a redraw only has to scale. */
+function project(latitude, longitude) {
+  const sine = Math.sin((latitude * Math.PI) / 180);
+  return [
+    ((longitude + 180) / 360) * 256,
+    128 - (Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)) * 256,
+  ];
+}
+
+function distance(a, b) {
+  const north = ((b.lat - a.lat) * Math.PI) / 180;
+  const east = (((b.lon - a.lon) * Math.PI) / 180) * Math.cos((a.lat * Math.PI) / 180);
+  return RADIUS * Math.hypot(north, east);
+}
+
+/** A point of a track, or null for what is no place on the map. */
+function point(position) {
+  if (!position || !isNumber(position.lat) || !isNumber(position.lon) || !isNumber(position.t)) return null;
+  if (Math.abs(position.lat) > 85 || Math.abs(position.lon) > 180) return null;
+  const [x, y] = project(position.lat, position.lon);
+  const optional = (value) => (isNumber(value) ? value : null);
+  return {
+    t: position.t, lat: position.lat, lon: position.lon, x, y,
+    speed: optional(position.speed), heading: optional(position.heading), accuracy: optional(position.accuracy),
+    past: position.past === true, gap: false, shown: 0,
+  };
+}
+
+export class Vehicle {
+  constructor(id, index) {
+    this.id = id;
+    // Beyond the palette the golden angle keeps neighbours apart.
+    this.colour = HUES[index] ?? `hsl(${Math.round(index * 137.5) % 360} 55% 46%)`;
+    this.track = [];
+    this.stats = {};
+    this.interval = 5000;
+    this.lit = 0;
+  }
+
+  get latest() {
+    return this.track[this.track.length - 1] ?? null;
+  }
+
+  load(data) {
+    this.stats = data.stats ?? {};
+    this.track = (Array.isArray(data.track) ? data.track : []).map(point).filter(Boolean).sort((a, b) => a.t - b.t);
+    const last = point(data.position);
+    if (last) this.insert(last);
+    this.learnInterval();
+    this.track.forEach((_, index) => this.markGap(index));
+    this.prune();
+  }
+
+  /** Takes an update; `now` is of performance.now(). Returns how many points came through pastLocations. */
+  update(data, now, animated) {
+    this.stats = data.stats ?? this.stats;
+    const past = (Array.isArray(data.past) ? data.past : []).map(point).filter(Boolean);
+    past.forEach((each, index) => {
+      each.past = true;
+      if (animated) each.shown = now + (REVEAL * (index + 1)) / past.length;
+      this.lit = Math.max(this.lit, (each.shown || now) + GLOW);
+      this.insert(each);
+    });
+    const live = point(data.position);
+    if (live) this.insert(live);
+    this.learnInterval();
+    this.prune();
+    return past.length;
+  }
+
+  insert(added) {
+    let index = this.track.length;
+    while (index > 0 && this.track[index - 1].t > added.t) index -= 1;
+    // The same moment once more: the newer word counts.
+    if (index > 0 && this.track[index - 1].t === added.t) {
+      const known = this.track[index - 1];
+      added.past = added.past && known.past;
+      this.track[index - 1] = added;
+      index -= 1;
+    } else {
+      this.track.splice(index, 0, added);
+    }
+    this.markGap(index);
+    this.markGap(index + 1);
+  }
+
+  markGap(index) {
+    const here = this.track[index];
+    const before = this.track[index - 1];
+    if (!here) return;
+    here.gap = before !== undefined
+      && here.t - before.t > Math.max(SHORTEST_GAP, GAP_FACTOR * this.interval) && distance(before, here) > GAP_DISTANCE;
+  }
+
+  learnInterval() {
+    const recent = this.track.slice(-20).filter((each) => !each.past);
+    const steps = [];
+    for (let i = 1; i < recent.length; i += 1) steps.push(recent[i].t - recent[i - 1].t);
+    steps.sort((a, b) => a - b);
+    if (steps.length > 2) this.interval = Math.min(120000, Math.max(1000, steps[steps.length >> 1]));
+  }
+
+  prune() {
+    if (this.track.length <= MOST_POINTS) return;
+    const half = this.track.length >> 1;
+    let lostGap = false;
+    this.track = this.track.filter((each, index) => {
+      if (index > 0 && index < half && index % 2 === 1) {
+        lostGap ||= each.gap;
+        return false;
+      }
+      each.gap ||= lostGap;
+      lostGap = false;
+      return true;
+    });
+  }
+
+  /** One of wait, drive, park, silent, refused, tunnel; `now` by the server's clock. */
+  state(now, faults) {
+    const { lastUpdate, lastRefusal } = this.stats;
+    if (!isNumber(lastUpdate)) return lastRefusal ? "refused" : "wait";
+    const silence = now - lastUpdate;
+    if (lastRefusal && lastRefusal.at > lastUpdate) return lastRefusal.status > 0 ? "refused" : "tunnel";
+    if (faults.some((fault) => fault.name === "tunnel" && (!fault.vehicle || fault.vehicle === this.id))) return "tunnel";
+    if (silence > Math.max(75000, 3 * this.interval)) return "silent";
+    return this.isParked() ? "park" : silence > Math.max(16000, 3.2 * this.interval) ? "silent" : "drive";
+  }
+
+  /** Still for the last 20 s. */
+  isParked() {
+    const last = this.latest;
+    if (!last || (last.speed ?? 0) > 0.7) return false;
+    for (let i = this.track.length - 1; i >= 0; i -= 1) {
+      const each = this.track[i];
+      if (distance(each, last) > 25 || (each.speed ?? 0) > 0.7) return last.t - each.t > 20000;
+    }
+    return true;
+  }
+}
+
+export class Fleet {
+  constructor() {
+    this.vehicles = new Map();
+    this.faults = [];
+    this.selectedID = null;
+    /** Milliseconds that the server's clock is ahead of this one. */
+    this.skew = 0;
+    this.fastest = 0;
+  }
+
+  get now() {
+    return Date.now() + this.skew;
+  }
+
+  get selected() {
+    return this.vehicles.get(this.selectedID) ?? null;
+  }
+
+  load(state) {
+    if (isNumber(state.now)) this.skew = state.now - Date.now();
+    this.vehicles.clear();
+    this.fastest = 0;
+    for (const id of Object.keys(state.vehicles ?? {}).sort(inNaturalOrder)) {
+      const vehicle = this.vehicle(id);
+      vehicle.load(state.vehicles[id] ?? {});
+      for (const each of vehicle.track) this.fastest = Math.max(this.fastest, each.speed ?? 0);
+    }
+    this.setFaults(state.faults);
+    if (!this.selected) this.selectedID = this.vehicles.keys().next().value ?? null;
+  }
+
+  setFaults(faults) {
+    this.faults = (Array.isArray(faults) ? faults : []).filter((fault) => fault && typeof fault === "object");
+  }
+
+  /** The vehicle of that name, made on its first mention. */
+  vehicle(id) {
+    let vehicle = this.vehicles.get(id);
+    if (!vehicle) {
+      vehicle = new Vehicle(id, this.vehicles.size);
+      this.vehicles.set(id, vehicle);
+      this.selectedID ??= id;
+    }
+    return vehicle;
+  }
+
+  /** The top of the colour scale in km/h: town, or road. */
+  get topSpeed() {
+    return this.fastest * 3.6 > 66 ? 130 : 60;
+  }
+}
+
+export const inNaturalOrder = (a, b) => a.localeCompare(b, "en", { numeric: true });

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures of the selected vehicle, and the list of all.
+import { age, byID, compass, count, isNumber, kmh, make, metres, rest, setText, several, span } from "./format.js";
+import { inNaturalOrder } from "./model.js";
+
+export const STATES = {
+  wait: "Waiting", drive: "Driving", park: "Parked", silent: "Silent", refused: "Refused", tunnel: "No network",
+};
+
+export class Panel {
+  constructor(fleet, onSelect) {
+    this.fleet = fleet;
+    this.onSelect = onSelect;
+    this.rows = new Map();
+    this.spark = byID("spark").querySelectorAll("path");
+  }
+
+  clear() {
+    this.rows.clear();
+    byID("fleet-list").replaceChildren();
+  }
+
+  /** Everything that depends on the time or came anew; several times a second is fine. */
+  refresh(now, stateOf) {
+    this.list(now, stateOf);
+    const vehicle = this.fleet.selected;
+    if (!vehicle) {
+      setText(byID("vehicle-id"), "No vehicle yet");
+      return;
+    }
+    const { stats, latest } = vehicle;
+    setText(byID("vehicle-id"), vehicle.id);
+    byID("vehicle-colour").style.background = vehicle.colour;
+    const state = stateOf(vehicle);
+    byID("vehicle-state").dataset.state = state;
+    setText(byID("vehicle-state"), state === "drive" && (latest?.speed ?? 1) < 0.7 ? "Standing" : STATES[state]);
+    setText(byID("speed"), kmh(latest?.speed));
+    setText(byID("fix-age"), age(latest ? now - latest.t : null));
+    setText(byID("accuracy"), metres(latest?.accuracy));
+    setText(byID("heading"), compass(latest?.heading));
+    setText(byID("delay"), span(stats.delay));
+    // It came with the last update, and none since means none.
+    setText(byID("rate"), count(now - stats.lastUpdate < 60000 ? stats.updatesPerMinute : 0));
+    setText(byID("bytes"), count(stats.bytesPerUpdate));
+    setText(byID("past"), count(stats.past));
+    this.delays(Array.isArray(stats.delays) ? stats.delays.filter(isNumber) : []);
+    this.token(stats, now);
+    this.refusals(stats, now);
+  }
+
+  delays(delays) {
+    setText(byID("delay-most"), delays.length > 1 ? `up to ${span(Math.max(...delays))}` : "");
+    const key = delays.join();
+    if (key === this.delayKey) return;
+    this.delayKey = key;
+    if (delays.length < 2) {
+      for (const path of this.spark) path.removeAttribute("d");
+      return;
+    }
+    const most = Math.max(500, ...delays);
+    const places = delays.map((delay, index) => {
+      const x = (index / (delays.length - 1)) * 120;
+      return `${x.toFixed(1)} ${(30 - (Math.max(0, delay) / most) * 28).toFixed(1)}`;
+    });
+    const line = `M${places.join("L")}`;
+    this.spark[0].setAttribute("d", `${line}L120 32L0 32Z`);
+    this.spark[1].setAttribute("d", line);
+  }
+
+  token(stats, now) {
+    const { tokenExpires: end, tokenIssued: start } = stats;
+    const left = isNumber(end) ? end - now : null;
+    setText(byID("token-left"), left === null ? "none yet" : left > 0 ? rest(left) : "expired");
+    setText(byID("token-fetches"), isNumber(stats.tokenFetches) ? several(stats.tokenFetches, "fetch", "fetches") : "");
+    const part = left !== null && isNumber(start) && end > start ? Math.min(1, Math.max(0, left / (end - start))) : 0;
+    const bar = byID("token-bar");
+    const width = `${(part * 100).toFixed(1)}%`;
+    if (bar.style.width !== width) bar.style.width = width;
+    bar.dataset.state = part > 0.2 ? "good" : "low";
+  }
+
+  refusals(stats, now) {
+    setText(byID("refused"), count(stats.refused));
+    const last = stats.lastRefusal;
+    setText(byID("refused-last"), last && isNumber(last.at) ? age(now - last.at) : "");
+    const reasons = Object.entries(stats.refusals ?? {}).sort((a, b) => b[1] - a[1]);
+    const key = JSON.stringify(reasons);
+    if (key === this.refusalKey) return;
+    this.refusalKey = key;
+    byID("refusals").replaceChildren(...reasons.slice(0, 8).map(([reason, number]) => {
+      const item = make("li", "", reason);
+      item.append(make("b", "", `×${number}`));
+      return item;
+    }));
+  }
+
+  list(now, stateOf) {
+    const { vehicles, selectedID } = this.fleet;
+    byID("fleet").hidden = vehicles.size < 2;
+    setText(byID("fleet-count"), String(vehicles.size));
+    if (vehicles.size < 2) return;
+    if (this.rows.size !== vehicles.size) this.addRows();
+    for (const [id, row] of this.rows) {
+      const vehicle = vehicles.get(id);
+      const state = stateOf(vehicle);
+      row.dot.dataset.state = state;
+      row.dot.title = STATES[state];
+      setText(row.state, state === "drive" ? `${kmh(vehicle.latest?.speed)} km/h` : STATES[state]);
+      setText(row.age, vehicle.latest ? age(now - vehicle.latest.t).replace(/ (s|min|h) .*/, " $1") : "–");
+      const isCurrent = id === selectedID;
+      if (row.button.getAttribute("aria-pressed") !== String(isCurrent)) {
+        row.button.setAttribute("aria-pressed", String(isCurrent));
+        if (isCurrent) row.button.scrollIntoView({ block: "nearest" });
+      }
+    }
+  }
+
+  addRows() {
+    this.rows.clear();
+    const items = [...this.fleet.vehicles.values()].sort((a, b) => inNaturalOrder(a.id, b.id)).map((vehicle) => {
+      const button = make("button", "row");
+      button.type = "button";
+      const swatch = make("i", "swatch");
+      swatch.style.background = vehicle.colour;
+      const row = {
+        button, dot: make("i", "dot"), state: make("span", "what"), age: make("span", "age"),
+      };
+      button.append(swatch, make("span", "id", vehicle.id), row.state, row.age, row.dot);
+      button.addEventListener("click", () => this.onSelect(vehicle.id));
+      this.rows.set(vehicle.id, row);
+      const item = make("li");
+      item.append(button);
+      return item;
+    });
+    byID("fleet-list").replaceChildren(...items);
+  }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens, told so that the daemon's answer to each trouble is seen; beside it every line as the terminal shows it.
+import { byID, clockTime, isNumber, make, rest, setText, several, span } from "./format.js";
+import { titleOf } from "./road.js";
+
+/** Most entries of either list. */
+const MOST = 120;
+const ASKING = "Asked for a token: ";
+
+export class Story {
+  constructor(fleet) {
+    this.fleet = fleet;
+    this.list = byID("story-list");
+    this.lines = byID("line-list");
+    this.troubles = new Map();
+    this.lastInfo = null;
+  }
+
+  load(state) {
+    this.troubles.clear();
+    this.list.replaceChildren();
+    this.lines.replaceChildren();
+    for (const line of Array.isArray(state.log) ? state.log : []) {
+      if (!line) continue;
+      this.add(this.lines, line.kind, "", String(line.text ?? ""), line.at);
+      if (line.kind !== "accepted") this.tell(line.kind, line.vehicle, this.bare(line), line.at);
+    }
+  }
+
+  /** The line without the vehicle, which stands before it anyway. */
+  bare(line) {
+    const text = String(line.text ?? "");
+    const own = line.vehicle && text.startsWith(line.vehicle) ? text.slice(line.vehicle.length).trim() : text;
+    const [, name, what] = line.kind === "fault" ? own.match(/^([a-z-]+)(, over| for \d+ s)/) ?? [] : [];
+    return name ? titleOf(name) + what.replace(",", " is") : own;
+  }
+
+  line(line) {
+    if (!line) return;
+    this.add(this.lines, line.kind, "", String(line.text ?? ""), line.at);
+    if (line.kind === "fault") this.tell("fault", line.vehicle, this.bare(line), line.at);
+    if (line.kind === "info") this.info(line);
+  }
+
+  add(list, kind, vehicle, text, at) {
+    const item = make("li");
+    item.dataset.kind = kind;
+    const words = make("span", "text", text);
+    item.append(make("time", "", clockTime(at)), make("i"));
+    if (vehicle && this.fleet.vehicles.size > 1) item.append(make("b", "", vehicle));
+    item.append(words);
+    list.prepend(item);
+    while (list.childElementCount > MOST) list.lastElementChild.remove();
+    return words;
+  }
+
+  /** The same over and over is one entry. */
+  info(line) {
+    const text = this.bare(line);
+    const last = this.lastInfo;
+    if (last?.vehicle === line.vehicle && last.text === text && this.list.firstElementChild?.contains(last.words)) {
+      last.number += 1;
+      setText(last.words, `${text} ×${last.number}`);
+    } else {
+      this.lastInfo = { vehicle: line.vehicle, text, number: 1, words: this.tell("info", line.vehicle, text, line.at) };
+    }
+  }
+
+  tell(kind, vehicle, text, at = this.fleet.now) {
+    return this.add(this.list, kind, vehicle, text, at);
+  }
+
+  /** Refusals in a row are one entry, which says how long the daemon waited between them. */
+  refused({ vehicle, status, reason, message }, subject = "") {
+    const now = this.fleet.now;
+    const what = subject + (status > 0 ? `${status} ${reason}` : "No answer");
+    const key = subject + vehicle;
+    const trouble = this.troubles.get(key) ?? { since: now };
+    this.troubles.set(key, trouble);
+    if (trouble.what !== what) {
+      trouble.what = what;
+      trouble.same = 0;
+      trouble.pauses = [];
+      const why = status > 0 ? message : reason === "reset" ? "the connection broke" : "the request came to nothing";
+      trouble.text = why ? `${what}: ${why}` : what;
+      trouble.words = this.tell("refused", vehicle, trouble.text);
+    } else {
+      trouble.pauses.push(span(now - trouble.last));
+      const pauses = trouble.pauses.slice(-6).join(", ");
+      const more = trouble.pauses.length > 6 ? "… " : "";
+      setText(trouble.words, `${trouble.text} ×${trouble.same + 1}, tried again after ${more}${pauses}`);
+    }
+    trouble.same += 1;
+    trouble.last = now;
+  }
+
+  /** An accepted update; only one that ends a trouble or fills a gap is worth a word. */
+  updated(id, filled) {
+    const trouble = this.troubles.get(id);
+    this.troubles.delete(id);
+    const positions = filled > 0 ? `${several(filled, "position", "positions")} handed in afterwards` : "";
+    if (trouble) {
+      const back = `Accepted again after ${span(this.fleet.now - trouble.since)}`;
+      this.tell("accepted", id, positions ? `${back}, ${positions}` : back);
+    } else if (positions) {
+      this.tell("accepted", id, positions[0].toUpperCase() + positions.slice(1));
+    }
+  }
+
+  token(data) {
+    const { vehicle, expires } = data;
+    if (expires === null) {
+      this.refused(data, ASKING);
+      return;
+    }
+    this.troubles.delete(ASKING + vehicle);
+    const left = isNumber(expires) ? `, good for ${rest(expires - this.fleet.now)}` : "";
+    this.tell("token", vehicle, `New token${left}`);
+  }
+
+  showLines(isShown) {
+    this.lines.hidden = !isShown;
+    this.list.hidden = isShown;
+  }
+}
