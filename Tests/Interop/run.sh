@@ -34,6 +34,8 @@ step "Recorded receivers against gpsd's answers"
 "$here/nmea-corpus.sh" "$bin/fleet-locationctl"
 step "The same drive through gpsd, and gpsd killed on the way"
 "$here/gpsd.sh" "$bin"
+step "The live map in a browser, with four vehicles and every button"
+python3 "$here/browser/live_map.py" "$bin" --screenshots "$here/../../build/screenshots"
 step "A soak, in brief: each trouble once"
 python3 "$here/soak.py" "$bin" --short
 step "A bad mobile link, in brief"

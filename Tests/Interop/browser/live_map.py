@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Debian's Chromium looks at the live map while real daemons drive: live_map.py BINDIR [--screenshots DIR]
+
+With --picture FILE it makes the picture of the README instead: one vehicle, and a tunnel that fills in.
+"""
+
+import argparse
+import base64
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+from chromium import BrowserError, Chromium
+from town import Town
+
+PAST = {"light": "#c2187f", "dark": "#ff6ab8"}
+WIDE = (1440, 900)
+NARROW = (360, 740)
+LOOK = (pathlib.Path(__file__).parent / "page.js").read_text()
+ACTS = ["tunnel", "slow", "unavailable", "throttled", "tokens-down", "revoke", "expire", "clear"]
+
+
+class Failure(Exception):
+    pass
+
+
+def check(condition, what):
+    if not condition:
+        raise Failure(what)
+
+
+def watch(browser, town, **how):
+    browser.open(town.url, **how)
+    browser.run(LOOK)
+
+
+def choose(browser, vehicle):
+    browser.run(f"[...document.querySelectorAll('.row')].find((each) => each.querySelector('.id').textContent === '{vehicle}').click()")
+    browser.until(f"document.querySelector('#vehicle-id').textContent === '{vehicle}'", f"{vehicle} is selected")
+
+
+def press(browser, act, vehicle=None):
+    """Presses a button, for one vehicle only or for all."""
+    if vehicle:
+        choose(browser, vehicle)
+    if browser.run("document.querySelector('#only-box').checked") != bool(vehicle):
+        browser.click("#only-box")
+    browser.click(f"[data-act='{act}']")
+
+
+def told(pattern):
+    return f"seen.story().find((line) => {pattern}.test(line))"
+
+
+def figures_agree(browser, town, vehicle):
+    """The panel's figures against /debug/stats: both are read until nothing came in between."""
+    choose(browser, vehicle)
+    for _ in range(30):
+        before = town.stats()["vehicles"][vehicle]
+        browser.pause(0.35)
+        shown = {key: browser.text(f"#{key}") for key in ("past", "refused", "token-fetches", "bytes")}
+        chips = browser.run("[...document.querySelectorAll('#refusals b')].map((each) => Number(each.textContent.slice(1)))")
+        after = town.stats()["vehicles"][vehicle]
+        if before == after:
+            break
+    else:
+        raise Failure(f"{vehicle} never rests for a third of a second")
+    refused = sum(after["refused"].values())
+    check(shown["past"] == str(after["past_locations"]), f"{vehicle}: filled in {shown['past']}, not {after['past_locations']}")
+    check(shown["refused"] == str(refused), f"{vehicle}: refused {shown['refused']}, not {refused}")
+    check(sum(chips) == refused, f"{vehicle}: reasons {chips} do not make {refused}")
+    check(shown["token-fetches"].split()[0] == str(after["token_requests"]),
+          f"{vehicle}: {shown['token-fetches']}, not {after['token_requests']}")
+    check(50 < int(shown["bytes"]) < 20000, f"{vehicle}: {shown['bytes']} bytes an update")
+
+
+def names(browser):
+    """Every control has a name, as a screen reader would say it."""
+    nodes = browser.send("Accessibility.getFullAXTree")["nodes"]
+    controls = [node for node in nodes if not node.get("ignored") and node.get("role", {}).get("value") in
+                ("button", "checkbox", "link", "log", "list", "dialog", "complementary", "region")]
+    nameless = [node["role"]["value"] for node in controls
+                if node["role"]["value"] not in ("list", "complementary") and not node.get("name", {}).get("value")]
+    check(not nameless, f"without a name: {nameless}")
+    return len([node for node in controls if node["role"]["value"] in ("button", "checkbox", "link")])
+
+
+def walk_by_keyboard(browser):
+    browser.run("document.activeElement.blur(); window.getSelection().removeAllRanges(); document.querySelector('.skip').focus()")
+    reached = []
+    for _ in range(60):
+        focus = browser.run("seen.focus()")
+        if focus is None or (reached and focus["name"] == reached[0]):
+            break
+        check(focus["isSeen"], f"no focus ring around {focus['name']}")
+        reached.append(focus["name"])
+        browser.key("Tab")
+    wanted = ["theme", "help", "map", "zoom-in", "zoom-out", "fit", "follow", "only-box", "every-line", *ACTS]
+    check(not (missing := [name for name in wanted if name not in reached]), f"Tab never reaches {missing}; it reached {reached}")
+    browser.run("document.querySelector('#follow').focus()")
+    before = browser.run("document.querySelector('#follow').getAttribute('aria-pressed')")
+    browser.key("Enter")
+    check(browser.run("document.querySelector('#follow').getAttribute('aria-pressed')") != before, "Enter does nothing to Follow")
+    browser.key("f")
+    check(browser.run("document.querySelector('#follow').getAttribute('aria-pressed')") == before, "F does nothing to Follow")
+    browser.key("?", shift=True)
+    browser.until("document.querySelector('#shortcuts').open", "? shows the shortcuts", 3)
+    browser.key("Escape")
+    browser.until("!document.querySelector('#shortcuts').open", "Escape closes them", 3)
+    first = browser.text("#vehicle-id")
+    browser.key("j")
+    check(browser.text("#vehicle-id") != first, "J does not go to the next vehicle")
+    browser.key("k")
+    check(browser.text("#vehicle-id") == first, "K does not go back")
+    return len(reached)
+
+
+def contrast(browser, theme):
+    browser.pause(0.3)
+    result = browser.run("seen.pale()")
+    check(result["checked"] > 40, f"only {result['checked']} texts were looked at")
+    check(not result["found"], f"too pale in {theme}: {result['found']}")
+    return result["checked"]
+
+
+def pictures(browser, town, folder):
+    """Narrow and wide, light and dark; each is measured as well."""
+    for width, height in (WIDE, NARROW):
+        for theme in ("light", "dark"):
+            name = f"{'wide' if (width, height) == WIDE else 'narrow'}-{theme}"
+            watch(browser, town, width=width, height=height, dark=theme == "dark", touch=width < 500)
+            browser.until("document.querySelectorAll('.vehicle').length === 4", f"{name}: the vehicles")
+            browser.until("seen.anyPaint() > 500", f"{name}: the tracks")
+            check(not (wide := browser.run("seen.overflow()")), f"{name}: wider than the screen: {wide}")
+            contrast(browser, name)
+            check(browser.run(f"seen.painted('{PAST[theme]}')") > 20, f"{name}: nothing is marked as filled in")
+            browser.picture(f"{folder}/live-map-{name}.png")
+
+
+def nonsense(browser, town):
+    """A stream of nonsense, with markup for names: shown as text or not at all, and nothing breaks."""
+    odd = "<img src=/evil onerror=alert(1)>"
+    state = {"now": None, "vehicles": {
+        odd: {"id": odd, "stats": {"refusals": {odd: 2}, "delays": [None, "x"]}, "position": {"lat": None, "lon": 5, "t": 1}, "track": [
+            None, {}, {"t": 1, "lat": 91e9, "lon": 0}, {"t": 2, "lat": 10, "lon": 20, "speed": "fast", "heading": None}]},
+        "empty": {}}, "faults": [None, {"name": odd, "ends": "soon"}], "stats": None, "log": [None, {"text": odd, "kind": odd}]}
+    events = [("state", state), ("update", {"vehicle": odd, "position": None, "past": [None, {"t": None}], "stats": None}),
+              ("update", {"vehicle": 5}), ("refused", {"vehicle": odd, "status": 400, "reason": odd, "message": odd}),
+              ("token", {"vehicle": odd, "expires": "never"}), ("faults", {}), ("log", {"text": odd, "kind": "info", "vehicle": odd})]
+    body = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events) + "event: update\ndata: {broken\n\n"
+    browser.send("Fetch.enable", patterns=[{"urlPattern": "*/map/events"}])
+    browser.answers["/map/events"] = base64.b64encode(body.encode()).decode()
+    watch(browser, town, width=WIDE[0], height=WIDE[1])
+    browser.until(f"document.querySelector('#story-list').textContent.includes({json.dumps(odd)})", "nonsense is told as text", 10)
+    check(browser.run("document.querySelectorAll('img').length") == 0, "a name became markup")
+    check(browser.text("#fleet-count") == "2", f"{browser.text('#fleet-count')} vehicles out of the nonsense")
+    browser.answers.clear()
+    browser.send("Fetch.disable")
+
+
+def without_leaflet(browser, town):
+    browser.send("Fetch.enable", patterns=[{"urlPattern": "*/map/leaflet.js"}])
+    browser.answers["/map/leaflet.js"] = ""
+    watch(browser, town)
+    browser.until("document.querySelector('#map').textContent.includes('apt install libjs-leaflet')", "the page says what is missing", 5)
+    browser.answers.clear()
+    browser.send("Fetch.disable")
+
+
+def tracks(browser):
+    """The page's own track over a long run: it stays small, and a gap is one until it is filled."""
+    result = browser.run("""import('/map/model.js').then(({ Vehicle }) => {
+      const vehicle = new Vehicle('long', 0);
+      const position = (second) => ({ t: second * 1000, lat: 50 + second * 1e-4, lon: 10, speed: 11, past: false });
+      let most = 0;
+      for (let second = 0; second < 20000; second += 1) {
+        vehicle.update({ position: position(second), past: [] }, 0, false);
+        most = Math.max(most, vehicle.track.length);
+      }
+      const gaps = () => vehicle.track.filter((each) => each.gap).length;
+      const result = { most, first: vehicle.track[0].t, driven: gaps() };
+      vehicle.update({ position: position(20060), past: [] }, 0, false);
+      result.tunnel = gaps();
+      vehicle.update({ position: position(20061), past: Array.from({ length: 60 }, (_, i) => position(20000 + i)) }, 0, false);
+      result.filled = gaps();
+      result.past = vehicle.track.filter((each) => each.past).length;
+      result.sorted = vehicle.track.every((each, index) => index === 0 || vehicle.track[index - 1].t < each.t);
+      for (let second = 20062; second < 40000; second += 1) vehicle.update({ position: position(second), past: [] }, 0, false);
+      vehicle.update({ position: position(40100), past: [] }, 0, false);
+      for (let second = 40101; second < 60000; second += 1) vehicle.update({ position: position(second), past: [] }, 0, false);
+      result.kept = gaps();
+      return result;
+    })""")
+    wanted = {"first": 0, "driven": 0, "tunnel": 1, "filled": 0, "past": 60, "sorted": True, "kept": 1}
+    check(result["most"] <= 4001, f"a track grows to {result['most']} points")
+    check({key: result[key] for key in wanted} == wanted, f"tracks: {result}, not {wanted}")
+
+
+def test(browser, town, folder):
+    began = time.monotonic()
+
+    def done(what):
+        print(f"  {time.monotonic() - began:5.1f} s  {what}", flush=True)
+
+    watch(browser, town, width=WIDE[0], height=WIDE[1])
+    browser.until("document.querySelector('#link-text').textContent === 'Live'", "the page is live")
+    browser.until("document.querySelectorAll('.vehicle').length === 4", "four vehicles are on the map")
+    place = browser.run("seen.place('truck-1')")
+    browser.until(f"(() => {{ const p = seen.place('truck-1'); return Math.hypot(p[0] - {place[0]}, p[1] - {place[1]}) > 3; }})()",
+                  "truck-1 moves on the map")
+    browser.until("seen.anyPaint() > 100", "its track is drawn")
+    done("four vehicles drive on the map")
+
+    press(browser, "tunnel", "truck-1")
+    browser.until("/\\d+ s left/.test(seen.tile('tunnel'))", "the tunnel counts down", 5)
+    at_first = int(browser.run("seen.tile('tunnel')").split()[0])
+    check(25 <= at_first <= 30, f"the tunnel begins with {at_first} s")
+    tunnel_began = time.monotonic()
+    browser.until("document.querySelector('#vehicle-state').textContent === 'No network'", "truck-1 has no network")
+    filled_before = town.stats()["vehicles"]["truck-1"]["past_locations"]
+    done("a tunnel for truck-1: its countdown runs, and it has no network")
+
+    fetched = town.stats()["vehicles"]["truck-4"]["token_requests"]
+    for number, act in enumerate(("revoke", "expire"), 1):
+        press(browser, act, "truck-4")
+        browser.until("seen.tile('%s') === 'done'" % act, f"{act} says that it was done", 3)
+        browser.until(f"parseInt(document.querySelector('#token-fetches').textContent) >= {fetched + number}", f"a new token after {act}")
+        accepted = town.stats()["vehicles"]["truck-4"]["accepted"]
+        for _ in range(100):
+            if town.stats()["vehicles"]["truck-4"]["accepted"] > accepted + 1:
+                break
+            browser.pause(0.1)
+        else:
+            raise Failure(f"no update after {act}")
+        browser.pause(1)
+    browser.until(told("/truck-4.*401/"), "the refusals are told")
+    browser.until(told("/truck-4.*New token/"), "the new tokens are told")
+    done("revoked and expired tokens of truck-4: refused once, fetched anew, accepted again")
+
+    press(browser, "unavailable", "truck-2")
+    press(browser, "throttled", "truck-3")
+    browser.until("/s left/.test(seen.tile('unavailable')) && /s left/.test(seen.tile('throttled'))", "503 and 429 count down", 5)
+    browser.until(told("/truck-2.*503/"), "truck-2 is refused with 503")
+    browser.until(told("/truck-3.*429/"), "truck-3 is refused with 429")
+    choose(browser, "truck-2")
+    browser.until("document.querySelector('#vehicle-state').textContent === 'Refused'", "truck-2 is shown as refused")
+    done("503 for truck-2, 429 for truck-3")
+
+    press(browser, "slow", "truck-4")
+    browser.until("/s left/.test(seen.tile('slow'))", "slow counts down", 5)
+    browser.until(told("/truck-4.*slow: delay 3000 ms/"), "a late answer is told", 10)
+    done("slow answers for truck-4")
+
+    # What nobody has to wait for while the tunnel lasts.
+    controls = names(browser)
+    reached = walk_by_keyboard(browser)
+    texts = contrast(browser, "light")
+    tracks(browser)
+    done(f"{controls} controls have names, {reached} are reached by Tab, {texts} texts are not too pale")
+
+    waited = browser.until(told("/truck-3.*(429.*×2, tried again after|Accepted again after) \\d+ s/"), "what 429 did is told", 20)
+    pause = int(re.search(r"after (\d+) s", waited).group(1))
+    check(pause >= 10, f"Retry-After: 10 was not kept: {waited}")
+    done(f"429: truck-3 left the server alone for {pause} s")
+
+    # Late in the tunnel: each refusal makes the pause longer that truck-4 has to wait after all is clear again.
+    asked = town.stats()["vehicles"]["truck-4"]["token_requests"]
+    press(browser, "tokens-down", "truck-4")
+    press(browser, "revoke", "truck-4")
+    browser.until(told("/truck-4.*Asked for a token: 503/"), "truck-4 asks for a token in vain", 25)
+    check(town.stats()["vehicles"]["truck-4"]["token_requests"] > asked, "truck-4 did not ask for a token")
+    done("no token for truck-4")
+
+    choose(browser, "truck-1")
+    browser.click("#fit")
+    browser.pause(0.6)
+    marked = browser.run(f"seen.painted('{PAST['light']}')")
+    browser.until("seen.tile('tunnel') === '30 s'", "the tunnel is over", 35)
+    lasted = time.monotonic() - tunnel_began
+    check(27 <= lasted <= 33, f"the tunnel lasted {lasted:.0f} s")
+    browser.until(f"Number(document.querySelector('#past').textContent) > {filled_before + 20}", "the tunnel's positions are handed in", 20)
+    line = browser.until(told("/truck-1.*Accepted again after .* handed in afterwards/"), "and that is told")
+    browser.until(f"seen.painted('{PAST['light']}') > {marked} + 100", "and they are marked on the map", 5)
+    done(line[line.index("Accepted"):] + ", marked on the map")
+
+    press(browser, "clear")
+    browser.until("seen.tile('slow') === '30 s' && seen.tile('tokens-down') === '60 s'", "all clear ends everything", 5)
+    check(town.stats()["faults"] == [], "the emulator has faults left")
+    accepted = town.stats()["vehicles"]["truck-4"]["accepted"]
+    for vehicle in ("truck-1", "truck-3"):
+        figures_agree(browser, town, vehicle)
+    done("all clear; the panel's figures are those of /debug/stats")
+
+    pictures(browser, town, folder)
+    done(f"screenshots in {folder}, and no text too pale")
+    watch(browser, town, width=WIDE[0], height=WIDE[1], still=True)
+    browser.until("document.querySelectorAll('.vehicle').length === 4", "the vehicles without motion")
+    check(browser.run("document.getAnimations().length") == 0, "something moves although the reader wants stillness")
+    for _ in range(400):
+        if town.stats()["vehicles"]["truck-4"]["accepted"] > accepted:
+            break
+        browser.pause(0.1)
+    else:
+        raise Failure("truck-4 does not come back after all clear")
+    without_leaflet(browser, town)
+    nonsense(browser, town)
+    done("nonsense from the server is text, and truck-4 is back")
+
+    foreign = [url for url in browser.requests if not url.startswith((town.url + "/", "data:", "about:"))]
+    check(not foreign, f"the page asked somebody else: {foreign}")
+    check(not browser.complaints, "the browser complains: " + "; ".join(browser.complaints))
+    done(f"{len(browser.requests)} requests, all to the emulator; no complaint of the browser, its content security policy included")
+
+    watch(browser, town, width=WIDE[0], height=WIDE[1])
+    browser.until("document.querySelector('#link-text').textContent === 'Live'", "the page is live again")
+    town.stop_emulator()
+    browser.until("document.querySelector('#link-text').textContent === 'Reconnecting'", "a lost emulator is seen", 5)
+    check(browser.run("!document.querySelector('#notice').hidden"), "and said")
+    town.start_emulator()
+    browser.until("document.querySelector('#link-text').textContent === 'Live' && document.querySelector('#notice').hidden",
+                  "the emulator is back", 10)
+    done("the emulator lost and found again")
+
+
+def picture(browser, town, file):
+    watch(browser, town, width=WIDE[0], height=WIDE[1], dark=True)
+    browser.until("document.querySelectorAll('.vehicle').length === 1", "the vehicle")
+    # By then it has been at the bakery, and drives on.
+    browser.pause(80)
+    browser.click("[data-act='tunnel']")
+    browser.until("Number(document.querySelector('#past').textContent) > 15", "the tunnel fills in", 60)
+    browser.click("#fit")
+    browser.pause(3.4)
+    browser.picture(file)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binaries", metavar="BINDIR")
+    parser.add_argument("--screenshots", metavar="DIR", default="build/screenshots")
+    parser.add_argument("--picture", metavar="FILE")
+    parser.add_argument("--map-files", metavar="DIR", help="the page as it is there, instead of the one in the emulator")
+    options = parser.parse_args()
+    town = Town(options.binaries, [60] if options.picture else [60, 45, 50, 35], options.map_files)
+    browser = None
+    try:
+        browser = Chromium()
+        if options.picture:
+            picture(browser, town, options.picture)
+        else:
+            test(browser, town, options.screenshots)
+    except (Failure, BrowserError) as error:
+        print(f"FAILED: {error}", file=sys.stderr)
+        if browser:
+            for complaint in browser.complaints:
+                print(f"  the browser: {complaint}", file=sys.stderr)
+            try:
+                print(json.dumps(browser.run("seen.story()"), indent=1, ensure_ascii=False), file=sys.stderr)
+                browser.picture(f"{options.screenshots}/live-map-failed.png")
+            except BrowserError:
+                pass
+        return 1
+    finally:
+        if browser:
+            browser.close()
+        town.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

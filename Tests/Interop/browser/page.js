@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What live_map.py asks of the page; it looks at what is shown, and knows nothing of the page's own code.
+(() => {
+  const pixels = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  pixels.canvas.width = pixels.canvas.height = 1;
+
+  /** Any CSS colour as [r, g, b, alpha]. */
+  function parse(colour) {
+    pixels.clearRect(0, 0, 1, 1);
+    pixels.fillStyle = colour;
+    pixels.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = pixels.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  }
+
+  const over = (top, bottom) => top.slice(0, 3).map((value, index) => value * top[3] + bottom[index] * (1 - top[3]));
+
+  function luminance(colour) {
+    const [r, g, b] = colour.map((value) => {
+      const part = value / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  }
+
+  function backdrop(element) {
+    const layers = [];
+    for (let each = element; each; each = each.parentElement) {
+      const layer = parse(getComputedStyle(each).backgroundColor);
+      if (layer[3] > 0) layers.push(layer);
+      if (layer[3] === 1) break;
+    }
+    return layers.reduceRight((below, layer) => over(layer, below), [255, 255, 255]);
+  }
+
+  /** A copy of the tracks, so that reading them changes nothing about how they are drawn. */
+  function tracks() {
+    const canvas = document.querySelector(".leaflet-tracks-pane canvas");
+    const copy = document.createElement("canvas");
+    copy.width = canvas.width;
+    copy.height = canvas.height;
+    const context = copy.getContext("2d", { willReadFrequently: true });
+    context.drawImage(canvas, 0, 0);
+    return context.getImageData(0, 0, copy.width, copy.height).data;
+  }
+
+  const isShown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+
+  window.seen = {
+    /** Text with less contrast than WCAG 2.2 AA wants. */
+    pale() {
+      const found = [];
+      const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      let checked = 0;
+      while (walk.nextNode()) {
+        const element = walk.currentNode.parentElement;
+        if (!walk.currentNode.data.trim() || element.closest("script, style, noscript, svg, .skip") || !isShown(element)) continue;
+        const style = getComputedStyle(element);
+        const behind = backdrop(element);
+        const [a, b] = [luminance(over(parse(style.color), behind)), luminance(behind)].sort((x, y) => y - x);
+        const ratio = (a + 0.05) / (b + 0.05);
+        const size = parseFloat(style.fontSize);
+        const least = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5;
+        checked += 1;
+        if (ratio < least) found.push(`${walk.currentNode.data.trim().slice(0, 30)}: ${ratio.toFixed(2)}`);
+      }
+      return { checked, found };
+    },
+
+    /** Pixels of the tracks in that colour. */
+    painted(colour) {
+      const wanted = parse(colour);
+      const data = tracks();
+      let number = 0;
+      for (let i = 0; i < data.length; i += 4) {
+        if (data[i + 3] > 200 && Math.abs(data[i] - wanted[0]) + Math.abs(data[i + 1] - wanted[1]) + Math.abs(data[i + 2] - wanted[2]) < 24) number += 1;
+      }
+      return number;
+    },
+
+    /** How many pixels of the tracks are painted at all. */
+    anyPaint() {
+      const data = tracks();
+      let number = 0;
+      for (let i = 3; i < data.length; i += 4) if (data[i] > 0) number += 1;
+      return number;
+    },
+
+    /** Where the named vehicle is on the screen. */
+    place(vehicle) {
+      const marker = [...document.querySelectorAll(".vehicle")].find((each) => each.getAttribute("aria-label").startsWith(`${vehicle}:`));
+      if (!marker) return null;
+      const { x, y } = marker.getBoundingClientRect();
+      return [x, y];
+    },
+
+    /** What has the focus, and whether that is seen. */
+    focus() {
+      const element = document.activeElement;
+      if (!element || element === document.body) return null;
+      const ring = (each) => each && getComputedStyle(each).outlineStyle !== "none" && parseFloat(getComputedStyle(each).outlineWidth) > 0;
+      return {
+        name: element.dataset.act ?? (element.id || element.getAttribute("aria-label") || element.textContent.slice(0, 40)),
+        isSeen: Boolean(ring(element) || ring(element.querySelector(".body")) || element.matches(".skip")),
+      };
+    },
+
+    /** Whatever is wider than the screen. */
+    overflow() {
+      return [...document.querySelectorAll("body *")].filter((each) => {
+        if (each.closest("#map, #icons, .hidden, .skip") || !isShown(each)) return false;
+        const { left, right, width } = each.getBoundingClientRect();
+        return width > 0 && (left < -1 || right > innerWidth + 1);
+      }).map((each) => each.id || each.className || each.tagName);
+    },
+
+    /** Every line of what happens. */
+    story: () => [...document.querySelectorAll("#story-list li")].map((each) => each.textContent),
+
+    tile: (name) => document.querySelector(`[data-act="${name}"] small`).textContent,
+  };
+})();

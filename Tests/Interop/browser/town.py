@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The emulator and some daemons that drive through a small town, all on this machine."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+SETTINGS = """
+[vehicle]
+provider_id = "live-map"
+vehicle_id = "{vehicle}"
+
+[source]
+type = "simulated"
+route = "{route}"
+speed = "{speed} km/h"
+seed = {seed}
+
+[token]
+url = "{url}/token/delivery_driver/{{vehicle_id}}"
+token_key = "token"
+expiration_key = "expiration_timestamp_ms"
+expiration_format = "epoch-ms"
+
+[fleet_engine]
+endpoint = "{url}"
+
+[reporting]
+interval = "{interval}"
+"""
+
+
+class Town:
+    def __init__(self, binaries, speeds, page=None, interval="1s"):
+        self._bin = pathlib.Path(binaries).resolve()
+        self._top = pathlib.Path(__file__).resolve().parents[3]
+        self._work = pathlib.Path(tempfile.mkdtemp(prefix="live-map-"))
+        self._interval = interval
+        self._page = ["--map-files", page] if page else []
+        self._processes = {}
+        self.url = self._emulate(0)
+        for number, speed in enumerate(speeds, 1):
+            self._drive(f"truck-{number}", speed, number)
+
+    def close(self):
+        for process in reversed(list(self._processes.values())):
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(8)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        shutil.rmtree(self._work, ignore_errors=True)
+
+    def stop_emulator(self):
+        process = self._processes.pop("emulator")
+        process.terminate()
+        process.wait(10)
+
+    def start_emulator(self):
+        """Again, where it was."""
+        self._emulate(int(self.url.rsplit(":", 1)[1]))
+
+    def stats(self):
+        with urllib.request.urlopen(f"{self.url}/debug/stats", timeout=5) as answer:
+            return json.load(answer)
+
+    def _start(self, name, *arguments):
+        # The vehicles are told to their own files: what failed is read there.
+        with open(self._work / f"{name}.log", "ab") as log:
+            self._processes[name] = subprocess.Popen(
+                arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+                env={**os.environ, "SWIFT_BACKTRACE": "enable=no"})
+
+    def log(self, name):
+        return (self._work / f"{name}.log").read_text(errors="replace")
+
+    def _emulate(self, port):
+        ready = self._work / "url"
+        ready.unlink(missing_ok=True)
+        self._start("emulator", self._bin / "fleet-engine-emulator", "--port", str(port), "--ready-file", ready,
+                    *self._page)
+        for _ in range(200):
+            if ready.exists() and (url := ready.read_text().strip()):
+                return url
+            if self._processes["emulator"].poll() is not None:
+                break
+            time.sleep(0.05)
+        raise RuntimeError(f"the emulator does not start: {self.log('emulator')}")
+
+    def _drive(self, vehicle, speed, seed):
+        settings = self._work / f"{vehicle}.toml"
+        settings.write_text(SETTINGS.format(
+            vehicle=vehicle, route=self._top / "config/examples/demo.gpx", speed=speed, seed=seed, url=self.url,
+            interval=self._interval))
+        self._start(vehicle, self._bin / "fleet-locationd", "--config", settings)
