@@ -16,7 +16,7 @@ mkdir -p "$stage/bin" "$stage/docs"
 cp -r packaging/debian packaging/completion packaging/prometheus README.md config "$stage/"
 cp -r docs/*.md docs/man "$stage/docs/"
 for program in fleet-locationd fleet-engine-emulator; do cp "$bin/$program" "$stage/bin/"; done
-cp systemd/fleet-locationd.catalog "$stage/"
+cp systemd/fleet-locationd.catalog scripts/crash-names.sh "$stage/"
 for file in service sysusers; do cp "systemd/fleet-locationd.$file" "$stage/debian/"; done
 scripts/template-unit.sh > "$stage/debian/fleet-locationd@.service"
 

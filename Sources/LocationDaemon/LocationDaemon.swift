@@ -82,6 +82,7 @@ package final class LocationDaemon {
         return isProgressing
       }
       write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
+      if let report = LocationDaemon.crashOfRunBefore() { write(.crashed(report)) }
       if loop.now.wall < Release.buildDate { write(.clockUnset()) }
       warn()
       // The wake of the machine is told when its clocks are compared; what else is due comes of it.

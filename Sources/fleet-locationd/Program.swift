@@ -30,6 +30,7 @@ enum Program {
   }
 
   private static func serve(_ path: String) -> Int32 {
+    LocationDaemon.reportCrashes()
     let journal = Journal(level: .notice)
     do {
       let loop = try EventLoop()

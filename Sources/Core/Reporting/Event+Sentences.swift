@@ -10,6 +10,13 @@ extension Event {
     Event(.started, "Started \(version) for vehicle \(vehicle)", [("FLEET_VEHICLE_ID", vehicle)])
   }
 
+  /// - Parameter report: as the crash has told it: the signal, the place and the version; then, after a semicolon, the callers.
+  package static func crashed(_ report: String) -> Event {
+    let parts = report.split(separator: "; ", maxSplits: 1)
+    return Event(
+      .crashed, "The run before this one crashed: \(parts.first ?? "")", [("FLEET_BACKTRACE", report)])
+  }
+
   package static func stopping(_ why: String) -> Event { Event(.stopping, "Stopping: \(why)") }
 
   package static func stopped(undelivered: Int) -> Event {

@@ -44,7 +44,7 @@ package struct Event: Equatable, Sendable {
 extension Event {
   /// Every event there is. The journal, `docs/journal.md` and the tests read this one table.
   package enum Kind: String, Sendable, CaseIterable {
-    case started, stopping, stopped, reloaded, reloadRefused, settingsWarning
+    case started, crashed, stopping, stopped, reloaded, reloadRefused, settingsWarning
     case sourceOpened, sourceLost, sourceChosen, noSourceGood, simulatedSource
     case firstFix, fixLost, fixRegained, fixRejected
     case online, offline, stillOffline, updateAccepted
@@ -66,6 +66,11 @@ extension Event {
       switch self {
       case .started:
         ("b9311e720c6141fe92162d14248f1c64", .notice, "The daemon has read its settings and begins.")
+      case .crashed:
+        (
+          "884f51fcbb224e0199b92b9e1c1df07f", .error,
+          "The run before this one ended in a crash, or the watchdog ended it because its loop stood still: a mistake in the program, or a disk that does not answer. Nothing that was on the backlog's file is lost. Report the sentence and the field FLEET_BACKTRACE; docs/crashes.md says how the addresses become names."
+        )
       case .stopping:
         (
           "12a667f05a0145caa7c9afd983c35cbe", .notice,

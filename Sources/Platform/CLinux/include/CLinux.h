@@ -58,3 +58,8 @@ ssize_t fleet_netlink_receive(int descriptor, void *buffer, size_t size, bool *i
 int fleet_clock_watch_open(void);
 /// Starts it, for the first time or again.
 int fleet_clock_watch_arm(int descriptor);
+
+/// From now on a crash is told on standard error in one line, and in the file `note_path` (NULL: in none): the signal, and where in
+/// which file the program was. `tells_priority`: with the journal's mark of a critical line.
+void fleet_crash_report_install(
+  const char *program_name, const char *program_version, const char *note_path, bool tells_priority);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+import CrashReports
+import Foundation
+import Glibc
+import Testing
+
+/// Each crash is a real one, of a process of its own.
+@Suite struct CrashReporterTests {
+  @Test("a trap of Swift says which signal, which release, and where in the program")
+  func trap() async throws {
+    let result = await #expect(processExitsWith: .signal(SIGILL), observing: [\.standardErrorContent]) {
+      CrashReporterTests.install()
+      let numbers = [1, 2, 3]
+      print(numbers[CommandLine.arguments.count + 1000])
+    }
+    let report = try #require(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
+    #expect(report.hasPrefix("Crashed: SIGILL (a check in the program failed) at "))
+    #expect(report.contains(" of version 1.2.3, build ID "))
+    let callers = try #require(report.components(separatedBy: "; called from ").dropFirst().first)
+    // The test, its runner, and main.
+    #expect(callers.components(separatedBy: ", ").count > 5)
+    #expect(callers.components(separatedBy: ", ").allSatisfy { $0.wholeMatch(of: /\S+\+0x[0-9a-f]+/) != nil })
+  }
+
+  @Test("a stack that has run full is told from another one")
+  func recursion() async throws {
+    let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]) {
+      CrashReporterTests.install()
+      print(CrashReporterTests.depth(1))
+    }
+    let report = try #require(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
+    #expect(report.hasPrefix("Crashed: SIGSEGV (memory that is not there) at "))
+    #expect(report.contains("; called from "))
+  }
+
+  @Test("code that is not there is told as well, and the end is the same")
+  func nowhere() async throws {
+    let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]) {
+      CrashReporterTests.install()
+      let code = unsafeBitCast(0x10, to: (@convention(c) () -> Void).self)
+      code()
+    }
+    let report = try #require(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
+    #expect(report.hasPrefix("Crashed: SIGSEGV (memory that is not there) at code that is in no file of version"))
+  }
+
+  @Test("who has sent the signal is told, and the report is left for the next run, once")
+  func note() async throws {
+    let path = "/tmp/crash-note-\(getpid())"
+    unlink(path)
+    setenv("CRASH_NOTE", path, 1)
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      CrashReporterTests.install(note: ProcessInfo.processInfo.environment["CRASH_NOTE"])
+      let parent = getpid()
+      let child = Process()
+      child.executableURL = URL(fileURLWithPath: "/bin/sh")
+      child.arguments = ["-c", "kill -ABRT \(parent)"]
+      try child.run()
+      while true { pause() }
+    }
+    let report = try #require(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
+    #expect(report.hasPrefix("Crashed: SIGABRT (sent by process "))
+    let note = try #require(CrashReporter.takeNote(path))
+    #expect("Crashed: " + note == report)
+    #expect(CrashReporter.takeNote(path) == nil)
+  }
+
+  @Test("a signal that somebody takes already is left alone")
+  func otherHandler() async throws {
+    let result = await #expect(processExitsWith: .exitCode(42), observing: [\.standardErrorContent]) {
+      signal(SIGSEGV) { _ in _exit(42) }
+      CrashReporter.install(program: "test", version: "1.2.3", note: nil)
+      raise(SIGSEGV)
+    }
+    #expect(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) } == nil)
+  }
+
+  @Test("no report, no note")
+  func noNote() {
+    #expect(CrashReporter.takeNote("/nonexistent/crash") == nil)
+  }
+
+  /// Swift's own reporter, where the toolchain is, would be first.
+  private static func install(note: String? = nil) {
+    for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT] { signal(number, SIG_DFL) }
+    unsetenv("JOURNAL_STREAM")
+    CrashReporter.install(program: "test", version: "1.2.3", note: note)
+  }
+
+  /// Endless, and no compiler sees it.
+  @inline(never) private static func depth(_ number: Int) -> Int {
+    number == 0 ? 0 : depth(number &+ 1) &+ depth(number &+ 2)
+  }
+
+  private static func report(in bytes: [UInt8]) -> String? {
+    String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init).last { $0.hasPrefix("Crashed: ") }
+  }
+}
