@@ -168,7 +168,7 @@ let package = Package(
     tests("AuthorizationTests", ["Timekeeping", "HTTPMessages", "Authorization"]),
     tests("FleetEngineTests", ["Timekeeping", "HTTPMessages", "Positioning", "FleetEngine"]),
     tests("ReportingTests", coreModules),
-    tests("Simulation", coreModules),
+    tests("Simulation", coreModules, exclude: ["diary.txt"]),
     tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator"]),
     // On the executables, so that they are built.
     tests(

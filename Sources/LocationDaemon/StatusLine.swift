@@ -19,7 +19,7 @@ struct StatusLine {
     var hasOutcome = false
     for case .event(let event) in effects {
       if event.kind.priority <= .notice { return true }
-      hasOutcome = hasOutcome || event.kind == .updateAccepted
+      hasOutcome = hasOutcome || event.kind == .updateAccepted || event.kind == .interrupted
     }
     return hasOutcome && now - shownAt >= .seconds(1)
   }

@@ -236,7 +236,9 @@ final class World {
     case .suspend(let seconds): asleepUntil = min(now + .seconds(seconds), World.time(scenario.duration))
     case .stop(let seconds): tell(.stop(within: .seconds(seconds)))
     case .sourceEnded: tell(.sourceEnded)
-    case .clockStep(let seconds): wallError += seconds
+    case .clockStep(let seconds):
+      wallError += seconds
+      tell(.clockStepped(.seconds(seconds)))
     case .powerCut(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: true)
     case .kill(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: false)
     case .reload(let other): reload(other)

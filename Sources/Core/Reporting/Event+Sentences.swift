@@ -110,22 +110,45 @@ extension Event {
       [("FLEET_REASON", rejection.rawValue)])
   }
 
-  static func online(after: Duration?, backlog: Int) -> Event {
-    Event(
-      .online,
-      "Online: Fleet Engine accepts updates\(after.map { ", after \($0.spoken)" } ?? "")"
-        + (backlog == 0 ? "" : "; \(backlog) \(backlog == 1 ? "position" : "positions") still to come"),
-      [("FLEET_BACKLOG", "\(backlog)")])
+  /// - Parameters:
+  ///   - after: how long it was offline; nil: it is the first time.
+  ///   - delivered: past positions that came with the update.
+  ///   - waiting: past positions that come later.
+  static func online(after: Duration?, delivered: Int, waiting: Int) -> Event {
+    var sentence = "Online: Fleet Engine accepts updates\(after.map { ", after \($0.spoken)" } ?? "")"
+    if waiting > 0 {
+      sentence += "; \(delivered > 0 ? "\(waiting) of " : "")\(positions(delivered + waiting, "past")) still to come"
+    } else if delivered > 0 {
+      sentence += "; \(positions(delivered, "past")) delivered"
+    }
+    return Event(
+      .online, sentence,
+      [("FLEET_BACKLOG", "\(waiting)"), ("FLEET_PAST_LOCATIONS", "\(delivered)")]
+        + (after.map { [("FLEET_SECONDS", "\($0.wholeSeconds)")] } ?? []))
   }
 
-  static func offline(_ failure: UpdateFailure, retry: Duration) -> Event {
-    Event(.offline, "Offline (\(failure.category.rawValue)): \(failure.advice)", fields(failure))
+  /// - Parameters:
+  ///   - after: how long it has been so, when it was not told at once.
+  ///   - untold: short interruptions that were not told.
+  static func offline(_ failure: UpdateFailure, after: Duration, untold: Int) -> Event {
+    let since = after < .seconds(1) ? "" : " for \(after.spoken)"
+    let before =
+      untold == 0 ? "" : " (and \(untold) short \(untold == 1 ? "interruption" : "interruptions") before that)"
+    return Event(
+      .offline, "Offline\(since) (\(failure.category.rawValue)): \(failure.advice)\(before)", fields(failure))
   }
 
-  static func stillOffline(_ failure: UpdateFailure, suppressed: Int) -> Event {
+  static func interrupted(_ failure: UpdateFailure) -> Event {
+    Event(.interrupted, "Interrupted (\(failure.category.rawValue)): \(failure.advice)", fields(failure))
+  }
+
+  /// - Parameter tries: since it was told last.
+  static func stillOffline(_ failure: UpdateFailure, after: Duration, tries: Int) -> Event {
     Event(
-      .stillOffline, "Still offline (\(failure.category.rawValue)): \(failure.advice)\(repeats(suppressed))",
-      fields(failure))
+      .stillOffline,
+      "Still offline after \(after.spoken) (\(failure.category.rawValue)): \(failure.advice); "
+        + "\(tries) \(tries == 1 ? "try" : "tries") since this was last told",
+      fields(failure) + [("FLEET_SECONDS", "\(after.wholeSeconds)")])
   }
 
   /// - Parameter location: nil where coordinates are not to be told.
@@ -141,10 +164,11 @@ extension Event {
     return event
   }
 
-  static func tokenObtained(_ token: AccessToken, at now: BootInstant) -> Event {
+  /// - Parameter after: how long the provider had given none.
+  static func tokenObtained(_ token: AccessToken, after: Duration?, at now: BootInstant) -> Event {
     let life = token.deadline - now
     return Event(
-      .tokenObtained, "Token obtained, good for \(life.spoken)",
+      .tokenObtained, "Token obtained, good for \(life.spoken)\(after.map { ", after \($0.spoken) of asking" } ?? "")",
       [("FLEET_TOKEN_SECONDS", "\(life.wholeSeconds)"), ("FLEET_LIFETIME_SOURCE", token.lifetimeSource.rawValue)])
   }
 
@@ -164,9 +188,12 @@ extension Event {
     Event(.tokenNotKept, "The token is not kept for the next start: \(why)")
   }
 
-  static func tokenFailed(_ failure: TokenFailure, retry: Duration, suppressed: Int) -> Event {
-    Event(
-      .tokenFailed, "No token: \(failure.message)\(repeats(suppressed))", [("FLEET_REASON", failure.reason.name)])
+  /// - Parameter left: how long the token before still serves; nil: there is none.
+  static func tokenFailed(_ failure: TokenFailure, left: Duration?, suppressed: Int) -> Event {
+    let outlook = left.map { "the one before is good for \($0.spoken)" } ?? "updates wait for one"
+    return Event(
+      .tokenFailed, "No token: \(failure.message)\(repeats(suppressed)); \(outlook)",
+      [("FLEET_REASON", failure.reason.name)])
   }
 
   /// - Parameter line: without secrets.
@@ -186,7 +213,7 @@ extension Event {
 
   static func backfilled(_ count: Int) -> Event {
     Event(
-      .backfilled, "\(count) past \(count == 1 ? "position" : "positions") delivered",
+      .backfilled, "\(positions(count, "past")) delivered",
       [("FLEET_PAST_LOCATIONS", "\(count)")])
   }
 
@@ -246,6 +273,10 @@ extension Event {
     Event(
       .storeSetAside, "The backlog's file cannot be used (\(why)); it is now \(name), and an empty one is in its place",
       [("FLEET_FILE", name)])
+  }
+
+  private static func positions(_ count: Int, _ kind: String = "") -> String {
+    "\(count) \(kind.isEmpty ? "" : kind + " ")\(count == 1 ? "position" : "positions")"
   }
 
   private static func repeats(_ suppressed: Int) -> String {

@@ -47,7 +47,7 @@ extension Event {
     case started, crashed, stopping, stopped, reloaded, reloadRefused, settingsWarning
     case sourceOpened, sourceLost, sourceChosen, noSourceGood, simulatedSource
     case firstFix, fixLost, fixRegained, fixRejected
-    case online, offline, stillOffline, updateAccepted
+    case online, offline, stillOffline, interrupted, updateAccepted
     case tokenObtained, tokenFailed, tokenRefused, tokenRemark
     case tokenRestored, tokenNotRestored, tokenNotKept
     case backfilled, backfillRefused, positionsDropped
@@ -131,11 +131,19 @@ extension Event {
           "An update was not accepted. The reason decides how often it is tried; positions wait in the backlog."
         )
       case .stillOffline:
-        ("6bf9797803b74e8d8061c39d0e735e2b", .warning, "Ten more minutes of the same.")
+        (
+          "6bf9797803b74e8d8061c39d0e735e2b", .warning,
+          "The same after 10, 20 and 40 minutes, then every hour; counts the tries in between."
+        )
+      case .interrupted:
+        (
+          "439303c4395449648132ab2711d16e86", .info,
+          "An update was not accepted, within ten minutes of an outage that was told. If it lasts a minute it is told as one; else the next outage that is told counts it."
+        )
       case .updateAccepted:
         ("2ddccd9036264de79f95b1f42948cb9c", .debug, "Fleet Engine accepted an update.")
       case .tokenObtained:
-        ("9ba59c46d7c94a719f5235f1341f1113", .info, "The token provider gave a token.")
+        ("9ba59c46d7c94a719f5235f1341f1113", .notice, "The token provider gave a token.")
       case .tokenFailed:
         (
           "8015697d99c14605b7c14714956970d1", .warning,

@@ -28,7 +28,37 @@ package enum EventCatalog {
       journalctl -u fleet-locationd FLEET_EVENT=sourceLost                           # when the receiver was not to be had, and why
       journalctl -u fleet-locationd FLEET_EVENT=tokenFailed FLEET_EVENT=tokenRefused # trouble with tokens
       journalctl -u fleet-locationd FLEET_EVENT=positionsDropped                     # what was not delivered, and why
+      journalctl -u fleet-locationd FLEET_EVENT=crashed                              # when it crashed or hung, and where: crashes.md
       journalctl -u fleet-locationd -o json --output-fields=MESSAGE,FLEET_EVENT      # for a program
+      ```
+
+      ## A day
+
+      What `-p notice` shows of a shift, shortened; `Tests/Simulation/DiaryTests.swift` drives it, and `diary.txt` beside it has all of it.
+      A short outage soon after another is not told, and counted by the next that is.
+
+      ```
+      05:58:00  Started 1.0.0 for vehicle truck-17
+      05:59:35  First fix: 3D, ±4 m, 11 satellites
+      05:59:35  The clock of this machine is 74 s behind, by the receiver
+      05:59:35  Token obtained, good for 60 min
+      05:59:35  Online: Fleet Engine accepts updates
+      06:05:00  The clock of this machine was set forward by 75.0 s
+      06:05:00  The clock of this machine is right again
+      07:08:18  Offline (network): no answer
+      07:08:29  No fix for 30 s
+      07:12:01  Fix is back after 4 min
+      07:12:13  Online: Fleet Engine accepts updates, after 3 min; 3 past positions delivered
+      09:22:51  No token: the token provider cannot be reached: refused; the one before is good for 9 min
+      09:42:04  Token obtained, good for 60 min, after 19 min of asking
+      09:58:00  Paused: no position leaves this machine until fleet-locationctl resume
+      10:28:00  The pause has ended, after 30 min
+      10:58:00  Offline (unavailable): UNAVAILABLE: as told
+      11:08:01  Still offline after 10 min (unavailable): UNAVAILABLE: as told; 44 tries since this was last told
+      11:58:08  Online: Fleet Engine accepts updates, after 60 min; 261 of 361 past positions still to come
+      11:58:38  361 past positions delivered
+      14:00:00  Stopping: asked to, by SIGTERM
+      14:00:00  Stopped, everything delivered
       ```
 
       ## Events

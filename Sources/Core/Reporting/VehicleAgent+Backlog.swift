@@ -20,7 +20,10 @@ extension VehicleAgent {
     let before = delivery.backlog.count
     let changes = delivery.restore(records)
     let more = delivery.backlog.count - before
-    if more > 0 { effects.append(.event(.backlogRestored(more))) }
+    if more > 0 {
+      effects.append(.event(.backlogRestored(more)))
+      outages.announceBacklog()
+    }
     follow(changes, at: now, &effects)
   }
 

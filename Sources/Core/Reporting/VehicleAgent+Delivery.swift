@@ -143,7 +143,6 @@ extension VehicleAgent {
   // MARK: - Outcomes
 
   mutating func updateEnded(_ id: UInt64, _ outcome: HTTPOutcome, at now: Moment, _ effects: inout [Effect]) {
-    let failingSince = delivery.failingSince
     let result = UpdateOutcome(outcome)
     guard let (conclusion, changes, token) = delivery.finish(id, result, at: now.boot) else { return }
     if result.isFromFleetEngine, let time = outcome.date { clocks.observe(.fleetEngine, time, at: now.boot) }
@@ -160,25 +159,18 @@ extension VehicleAgent {
       network.reached()
       statistics.backfilled += delivered
       apply(tokens.handle(.accepted, at: now), at: now, &effects)
-      if !isOnline {
-        isOnline = true
-        failures.end()
-        effects.append(
-          .event(.online(after: failingSince.map { now.boot - $0 }, backlog: delivery.backlog.count)))
-      }
+      let notices = outages.accepted(
+        wasOnline: isOnline, delivered: delivered, waiting: delivery.backlog.count, at: now.boot)
+      isOnline = true
+      effects += notices.map { .event($0) }
       effects.append(
         .event(.updateAccepted(past: delivered, at: configuration.tellsPositions ? delivery.delivered : nil)))
-      backfilling += delivered
-      if backfilling > 0, delivery.backlog.isEmpty {
-        effects.append(.event(.backfilled(backfilling)))
-        backfilling = 0
-      }
     case .suspectsBacklog(let failure):
       statistics.failed[failure.category, default: 0] += 1
       if let (_, suppressed) = backfillRefusals.admit(failure.category.rawValue, at: now.boot) {
         effects.append(.event(.backfillRefused(failure, suppressed: suppressed)))
       }
-    case .failed(let failure, let retry):
+    case .failed(let failure, _):
       statistics.failed[failure.category, default: 0] += 1
       isOnline = false
       if failure.category == .network {
@@ -189,10 +181,7 @@ extension VehicleAgent {
       if failure.refusesToken {
         apply(tokens.handle(.refused(token), at: now), at: now, &effects)
       }
-      if let (isFirst, suppressed) = failures.admit(failure.category.rawValue, at: now.boot) {
-        effects.append(
-          .event(isFirst ? .offline(failure, retry: retry) : .stillOffline(failure, suppressed: suppressed)))
-      }
+      if let notice = outages.failed(failure, at: now.boot) { effects.append(.event(notice)) }
     }
   }
 
@@ -220,15 +209,18 @@ extension VehicleAgent {
       case .obtained(let token):
         statistics.tokens += 1
         tokenFailures.end()
-        effects.append(.event(.tokenObtained(token, at: now.boot)))
+        effects.append(.event(.tokenObtained(token, after: tokenlessSince.map { now.boot - $0 }, at: now.boot)))
+        tokenlessSince = nil
         keep(token, &effects)
       case .restored(let token): effects.append(.event(.tokenRestored(token, at: now.boot)))
       case .forget: if configuration.tokenKey != nil { effects.append(.forgetToken) }
-      case .failed(let failure, let retry):
+      case .failed(let failure, _):
         if case .transport = failure.reason { network.failed(at: now.boot) }
         statistics.tokenFailures[failure.reason.name, default: 0] += 1
+        tokenlessSince = tokenlessSince ?? now.boot
         if let (_, suppressed) = tokenFailures.admit(failure.reason.name, at: now.boot) {
-          effects.append(.event(.tokenFailed(failure, retry: retry, suppressed: suppressed)))
+          let left = tokens.token(at: now.boot).map { $0.deadline - now.boot }
+          effects.append(.event(.tokenFailed(failure, left: left, suppressed: suppressed)))
         }
       case .remarked(let lines):
         for line in lines { effects.append(.event(.tokenRemark(line))) }

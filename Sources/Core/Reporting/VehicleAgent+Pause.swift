@@ -53,6 +53,7 @@ extension VehicleAgent {
     follow(changes, at: now.boot, &effects)
     effects.append(.dropConnections)
     delivery.forgetOutage()
+    outages.forgetOutage()
     forgetPositions()
     isOnline = false
   }

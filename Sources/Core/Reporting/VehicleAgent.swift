@@ -142,12 +142,13 @@ package struct VehicleAgent: Sendable {
   var lastFix: Fix?
   /// When it came.
   var lastFixAt = BootInstant.boot
-  var failures = RepeatLimiter()
+  var outages = OutageNotices()
   var tokenFailures = RepeatLimiter()
   var rejections = RepeatLimiter()
   var losses = RepeatLimiter()
   var backfillRefusals = RepeatLimiter()
-  var backfilling = 0
+  /// When the token provider first gave none, until it gives one.
+  var tokenlessSince: BootInstant?
   var steadyTime = SteadyTime()
   var forgotAt: BootInstant?
   var store = BacklogStoreState.off
@@ -300,14 +301,14 @@ package struct VehicleAgent: Sendable {
     if isOtherVehicle {
       policy.restart()
       isOnline = false
-      backfilling = 0
+      outages = OutageNotices()
     }
     apply(tokens.handle(.configured(new.context, new.tokenProvider), at: now), at: now, &effects)
     keepToken(from: before, at: now.boot, &effects)
     if let cancelled = delivery.configure(new.delivery, isOtherVehicle: isOtherVehicle, at: now.boot) {
       effects.append(.cancelUpdate(id: cancelled))
     }
-    failures.end()
+    outages.beginAfresh()
     tokenFailures.end()
   }
 }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Reporting
+import Testing
+import Timekeeping
+
+/// What `journalctl -u fleet-locationd -p notice` tells of a day.
+@Suite struct DiaryTests {
+  /// Seconds since the box was switched on, two minutes before six.
+  private static let day = Scenario(
+    duration: 36_000,
+    drive: .stretches([
+      (720, 0), (3000, 14), (300, 0), (3180, 22), (2100, 0), (3300, 14), (1800, 0), (7200, 18), (600, 0), (9000, 14),
+      (600, 0),
+    ]),
+    faults: [
+      // In the hall.
+      Fault(.noFix, 0..<95),
+      // A tunnel.
+      Fault(.noFix, 4200..<4440), Fault(.silent, 4200..<4440),
+      // Below a shopping centre.
+      Fault(.noFix, 7200..<9300), Fault(.unreachable, 7230..<9290),
+      Fault(.providerDown, 12_240..<13_440),
+      Fault(.answers(503, "UNAVAILABLE"), 18_000..<21_600),
+      // A road along the edge of the net.
+      Fault(.loss(0.7), 24_000..<25_200),
+    ],
+    acts: [(420, .clockStep(75)), (7230, .network(false)), (9290, .network(true)), (14_400, .pause), (16_200, .resume)]
+      + stride(from: 24_000, to: 25_200, by: 50).flatMap {
+        [(second: $0, act: Scenario.Act.network(false)), (second: $0 + 20, act: .network(true))]
+      } + [(28_920, .stop(within: 3))],
+    wallError: -75)
+
+  @Test("the notices of a day read as a diary")
+  func diary() throws {
+    let world = try World.drive(DiaryTests.day)
+    var events = [(BootInstant.boot, Event.started(vehicle: "truck-17", version: "1.0.0"))]
+    events += world.events.map { ($0.at, $0.event) }
+    let end = try #require(world.finishedAt)
+    let stop = events.firstIndex { $0.0 >= World.time(28_920) } ?? events.endIndex
+    events.insert((World.time(28_920), .stopping("asked to, by SIGTERM")), at: stop)
+    events.append((end, .stopped(undelivered: world.undelivered ?? -1)))
+    let diary = events.filter { $0.1.kind.priority <= .notice }
+      .map { "\(DiaryTests.timeOfDay($0.0))  \($0.1.sentence)\n" }.joined()
+
+    let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("diary.txt")
+    if ProcessInfo.processInfo.environment["UPDATE_GOLDENS"] != nil {
+      try diary.write(to: golden, atomically: true, encoding: .utf8)
+    }
+    #expect(try diary == String(contentsOf: golden, encoding: .utf8))
+
+    let root = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+    let journal = try String(contentsOf: root.appendingPathComponent("docs/journal.md"), encoding: .utf8)
+    let told = journal.split(separator: "\n").filter { $0.wholeMatch(of: /\d\d:\d\d:\d\d  .*/) != nil }
+    #expect(told.count > 10)
+    for line in told { #expect(diary.contains("\(line)\n"), "docs/journal.md: \(line)") }
+  }
+
+  private static func timeOfDay(_ instant: BootInstant) -> String {
+    let seconds = 5 * 3600 + 58 * 60 + Int(World.seconds(instant))
+    return [seconds / 3600, seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+  }
+}
