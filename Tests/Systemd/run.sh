@@ -64,6 +64,11 @@ interval = "1s"
 END
 }
 
+emulate() {
+  inside systemd-run -q --unit=emulator fleet-engine-emulator --port "$port" --token-authorization "Bearer s3cret-of-the-box" \
+    --record /run/record.jsonl
+}
+
 step "install: enabled, and waits for its settings"
 container boot
 inside ip link set lo up 2>/dev/null || true
@@ -76,8 +81,7 @@ inside dpkg -i /root/fleet-locationd.deb /root/fleet-engine-emulator.deb >"$work
 inside id -nG fleet-locationd | has -w dialout || fail "the user is not in the group dialout"
 
 step "start: READY with the source open, online with a credential of systemd's"
-inside systemd-run -q --unit=emulator fleet-engine-emulator --port "$port" --token-authorization "Bearer s3cret-of-the-box" \
-  --record /run/record.jsonl
+emulate
 printf 'Bearer s3cret-of-the-box' | write /etc/fleet-locationd/token-provider 600
 printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n' |
   write /etc/systemd/system/fleet-locationd.service.d/credential.conf
@@ -141,21 +145,70 @@ journal FLEET_EVENT=tokenRestored | has . || fail "the restart has asked for ano
 [ "$(inside stat -c '%a %U' /run/fleet-locationd/token)" = "600 fleet-locationd" ] ||
   fail "the token: $(inside stat -c '%a %U' /run/fleet-locationd/token)"
 
-step "watchdog: a loop that stands still is ended, and the daemon comes back"
-printf '[Service]\nWatchdogSec=3s\nTimeoutAbortSec=2s\nRestartSec=500ms\n' |
+step "metrics: the unit lets the daemon write them where the node exporter reads"
+write /etc/fleet-locationd/conf.d/metrics.toml <<'END'
+[metrics]
+textfile = "/run/fleet-locationd/metrics.prom"
+END
+inside systemctl reload fleet-locationd || fail "reload with metrics"
+until_true 5 inside setpriv --reuid=65534 --regid=65534 --clear-groups grep -q '^fleet_locationd_online 1' /run/fleet-locationd/metrics.prom ||
+  fail "metrics for everybody: $(inside ls -l /run/fleet-locationd)"
+
+step "pause: across a restart and a power cut no position leaves"
+# Answers of the emulator to updates.
+updates() { inside grep -c updateMask /run/record.jsonl || true; }
+inside fleet-locationctl pause >/dev/null
+paused=$(updates)
+inside systemctl restart fleet-locationd
+until_true 5 status_says Paused || fail "STATUS after a restart in a pause: $(property StatusText)"
+sleep 2
+[ "$(updates)" = "$paused" ] && [ "$paused" -gt 0 ] || fail "updates in a pause: $paused, then $(updates)"
+container crash
+container boot
+inside ip link set lo up 2>/dev/null || true
+emulate
+until_true 10 status_says Paused || fail "STATUS after a power cut in a pause: $(property StatusText)"
+sleep 2
+[ "$(updates)" = 0 ] || fail "$(updates) updates in a pause, after a power cut"
+inside fleet-locationctl resume >/dev/null
+until_true 10 status_says Online || fail "STATUS after the pause: $(property StatusText)"
+[ "$(updates)" -gt 0 ] || fail "no update after the pause"
+
+step "watchdog: a loop that stands still is ended, says where it stood, and the daemon comes back"
+cc -shared -fPIC -O1 -o "$work/stuck-disk.so" "$here/stuck-disk.c"
+container push "$work/stuck-disk.so" /usr/lib/stuck-disk.so
+printf '[Service]\nWatchdogSec=3s\nRestartSec=500ms\nEnvironment=LD_PRELOAD=/usr/lib/stuck-disk.so\n' |
   write /etc/systemd/system/fleet-locationd.service.d/watchdog.conf
 inside systemctl daemon-reload
 inside systemctl restart fleet-locationd
+until_true 10 status_says Online || fail "STATUS before the watchdog: $(property StatusText)"
 restarts=$(property NRestarts)
-inside kill -STOP "$(property MainPID)"
-until_true 15 eval '[ "$(property NRestarts)" -gt "$restarts" ] && status_says Online' || fail "it did not come back"
-inside journalctl -u fleet-locationd -o cat | has 'Watchdog timeout' || fail "it was not the watchdog"
+inside touch /run/stuck-disk
+# A pause is on disk before it is answered.
+! inside timeout 1 fleet-locationctl pause >/dev/null 2>&1 || fail "the disk is not stuck"
+until_true 15 eval '[ "$(property NRestarts)" -gt "$restarts" ]' || fail "it did not end"
+inside rm /run/stuck-disk
+until_true 15 status_says Online || fail "it did not come back"
+journal | has 'Watchdog timeout' || fail "it was not the watchdog"
+crash() { journal FLEET_EVENT=crashed -n 1 --output-fields=FLEET_BACKTRACE; }
+crash | has '^SIGABRT (sent by process 1, as systemd does when the watchdog was not fed) at .*stuck-disk.so' ||
+  fail "what the crash said: $(crash)"
 inside rm /etc/systemd/system/fleet-locationd.service.d/watchdog.conf
 inside systemctl daemon-reload
+dpkg-deb -x "$(package fleet-locationd-dbgsym)" "$work/symbols"
+crash | "$here/../../scripts/crash-names.sh" "$(find "$work/symbols" -name '*.debug')" >"$work/names"
+grep -E 'BacklogStore|AtomicFile|TokenStore' "$work/names" | head -n 2 | sed 's/^/   /'
+grep -q 'BacklogStore\|AtomicFile\|TokenStore' "$work/names" && grep -q 'LocationDaemon.*LocationDaemon.swift' "$work/names" ||
+  fail "the names: $(cat "$work/names")"
 
-step "crash: restarted after five seconds"
+step "crash: told in one line, restarted after five seconds, told again"
+inside systemctl restart fleet-locationd
+restarts=$(property NRestarts)
 inside kill -SEGV "$(property MainPID)"
-until_true 15 eval '[ "$(property NRestarts)" -gt "$((restarts + 1))" ] && status_says Online' || fail "no restart after SIGSEGV"
+until_true 15 eval '[ "$(property NRestarts)" -gt "$restarts" ] && status_says Online' || fail "no restart after SIGSEGV"
+[ "$(property NRestarts)" -eq $((restarts + 1)) ] || fail "more than one restart after SIGSEGV"
+journal -p crit -n 1 | has '^Crashed: SIGSEGV (sent by process' || fail "no last word: $(journal -p crit -n 1)"
+journal -n 6 | has 'The run before this one crashed: SIGSEGV' || fail "the next run does not tell"
 
 step "template: a second vehicle in its own daemon"
 settings van-2 van-2
@@ -168,7 +221,7 @@ inside fleet-locationctl status --socket /run/fleet-locationd-van-2/control.sock
 status_says Online || fail "the first vehicle: $(property StatusText)"
 inside systemctl stop fleet-locationd@van-2
 
-step "upgrade: settings and backlog stay, one restart"
+step "upgrade: settings, backlog and token stay, one restart"
 # Positions that wait: Fleet Engine is gone.
 inside systemctl stop emulator
 until_true 15 eval '! status_says "backlog 0" && ! status_says Online' || fail "STATUS offline: $(property StatusText)"
@@ -180,11 +233,11 @@ started=$(property ExecMainStartTimestampMonotonic)
 waiting=$(waiting)
 inside dpkg -i /root/next.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "upgrade"; }
 [ "$(property ExecMainStartTimestampMonotonic)" -gt "$started" ] || fail "the upgrade has not started the new program"
+inside journalctl _PID="$(property MainPID)" FLEET_EVENT=tokenRestored -o cat | has . || fail "the upgrade has cost the token"
 until_true 10 status_says backlog || fail "after the upgrade: $(property StatusText)"
 left=$(waiting)
 [ "$waiting" -gt 0 ] && [ "$left" -ge "$waiting" ] || fail "of $waiting positions that waited $left are left"
-inside systemd-run -q --unit=emulator fleet-engine-emulator --port "$port" --token-authorization "Bearer s3cret-of-the-box" \
-  --record /run/record.jsonl
+emulate
 until_true 30 status_says "backlog 0" || fail "the backlog does not drain: $(property StatusText)"
 inside grep -q pastLocations /run/record.jsonl || fail "no past position has arrived"
 
