@@ -32,6 +32,7 @@ DEMO_PACKAGES := libjs-leaflet
 ARM64_PACKAGES := mmdebstrap bubblewrap
 # A real systemd in a container.
 CONTAINER_PACKAGES := systemd-container mmdebstrap
+SUITE ?= bookworm
 
 # A machine of its own: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
@@ -93,9 +94,9 @@ arrows: ## Which module may import which.
 unit: ## The systemd unit: no complaint, and an exposure of at most 1.5.
 	@scripts/check-unit.sh
 
-systemd-test: deb ## The packages under a real systemd: installed, run, watched, upgraded, purged.
+systemd-test: deb ## The packages under a real systemd: installed, run, watched, upgraded, purged; SUITE=trixie for Debian 13's.
 	@scripts/install-packages.sh $(CONTAINER_PACKAGES)
-	Tests/Systemd/run.sh build
+	SUITE=$(SUITE) Tests/Systemd/run.sh build
 
 interop: build
 	Tests/Interop/run.sh $(BIN)

@@ -9,13 +9,15 @@
 #   container.sh crash             a power cut: everything is killed; the layer stays for the next boot
 #   container.sh down              orderly, and the layer goes
 #
-# CONTAINER_NAME (fleet-locationd) tells several apart.
+# CONTAINER_NAME (fleet-locationd) tells several apart. SUITE (bookworm) is the Debian release.
 set -euo pipefail
 
 name=${CONTAINER_NAME:-fleet-locationd}
 cache=${CONTAINER_CACHE:-/var/cache/fleet-locationd-tests}
+suite=${SUITE:-bookworm}
+# Later releases have some of them by other names and provide these, as for the dependencies of our packages.
 packages=systemd,systemd-sysv,dbus,procps,man-db,libcurl4,libexpat1,libmicrohttpd12,libsqlite3-0,libstdc++6,libsystemd0
-base=$cache/bookworm-$(printf %s "$packages" | sha256sum | cut -c1-8)
+base=$cache/$suite-$(printf %s "$packages" | sha256sum | cut -c1-8)
 run=/run/fleet-locationd-tests/$name
 cgroup=/sys/fs/cgroup/$name
 
@@ -36,7 +38,7 @@ create() {
   rm -rf "$base"
   mkdir -p "$cache"
   mmdebstrap --quiet --variant=minbase --include="$packages" --aptopt='Acquire::Languages "none"' \
-    --aptopt='APT::Install-Recommends "false"' bookworm "$base" "${mirror:-http://deb.debian.org/debian}"
+    --aptopt='APT::Install-Recommends "false"' "$suite" "$base" "${mirror:-http://deb.debian.org/debian}"
   local unit
   for unit in console-getty.service getty.target apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer \
     e2scrub_all.timer fstrim.timer man-db.timer systemd-modules-load.service; do
@@ -140,7 +142,7 @@ case $command in
   create | boot | push | crash | down) "$command" "$@" ;;
   exec) enter "$@" ;;
   *)
-    sed -n 3,14p "$0"
+    sed -n 3,12p "$0"
     exit 64
     ;;
 esac

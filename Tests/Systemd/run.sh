@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The Debian packages under a real systemd: installed, run, watched, upgraded, purged. run.sh DIRECTORY-OF-PACKAGES
+# SUITE (bookworm) is the Debian release.
 set -euo pipefail
 
 [ "$(id -u)" -eq 0 ] || exec sudo "$0" "$@"
@@ -79,6 +80,12 @@ inside dpkg -i /root/fleet-locationd.deb /root/fleet-engine-emulator.deb >"$work
 [ "$(property UnitFileState)" = enabled ] || fail "the unit is $(property UnitFileState)"
 [ "$(property ActiveState)/$(property ConditionResult)" = inactive/no ] || fail "it runs without settings"
 inside id -nG fleet-locationd | has -w dialout || fail "the user is not in the group dialout"
+
+echo "   $(inside systemctl --version | head -n 1), Debian $(inside cat /etc/debian_version)"
+complaints=$(inside systemd-analyze verify fleet-locationd.service fleet-locationd@van-2.service 2>&1) || true
+[ -z "$complaints" ] || fail "systemd-analyze verify: $complaints"
+inside systemd-analyze security --offline=true --threshold=15 --no-pager fleet-locationd.service >"$work/exposure" ||
+  fail "$(tail -n 1 "$work/exposure")"
 
 step "start: READY with the source open, online with a credential of systemd's"
 emulate
