@@ -30,6 +30,8 @@ DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
 DEMO_PACKAGES := libjs-leaflet
 # What makes a compiler for arm64 out of Debian's packages.
 ARM64_PACKAGES := mmdebstrap bubblewrap
+# What runs its programs, and what they need to be tried.
+ARM64_TEST_PACKAGES := mmdebstrap arch-test qemu-user-static binfmt-support iproute2 nghttp2-proxy openssl python3 socat
 # A real systemd in a container.
 CONTAINER_PACKAGES := systemd-container mmdebstrap
 SUITE ?= bookworm
@@ -37,7 +39,7 @@ SUITE ?= bookworm
 # A machine of its own: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
-.PHONY: build setup setup-build setup-test setup-deb deb demo test simulate crash-test check lint arrows unit interop systemd-test badlink-test delays soak vm-test bench fuzz format install clean
+.PHONY: build setup setup-build setup-test setup-deb deb demo test simulate crash-test check lint arrows unit interop systemd-test arm64-test badlink-test delays soak vm-test bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -97,6 +99,11 @@ unit: ## The systemd unit: no complaint, and an exposure of at most 1.5.
 systemd-test: deb ## The packages under a real systemd: installed, run, watched, upgraded, purged; SUITE=trixie for Debian 13's.
 	@scripts/install-packages.sh $(CONTAINER_PACKAGES)
 	SUITE=$(SUITE) Tests/Systemd/run.sh build
+
+arm64-test: ## The arm64 packages in an emulated Debian 12: installed by apt, and the main job; minutes, and not in check.
+	$(MAKE) deb ARCH=arm64
+	@scripts/install-packages.sh $(ARM64_TEST_PACKAGES)
+	Tests/Arm64/run.sh build
 
 interop: build
 	Tests/Interop/run.sh $(BIN)
