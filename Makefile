@@ -39,7 +39,7 @@ SUITE ?= bookworm
 # A machine of its own: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
-.PHONY: build setup setup-build setup-test setup-deb deb demo test simulate crash-test check lint arrows unit interop systemd-test arm64-test badlink-test delays soak vm-test bench fuzz format install clean
+.PHONY: build setup setup-build setup-test setup-deb deb demo test simulate crash-test check lint arrows unit interop systemd-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -107,6 +107,11 @@ arm64-test: ## The arm64 packages in an emulated Debian 12: installed by apt, an
 
 interop: build
 	Tests/Interop/run.sh $(BIN)
+
+arm64-vm-test: setup-build build ## The arm64 service in an emulated machine with systemd, udev and a USB receiver; half an hour, and not in check.
+	$(MAKE) deb ARCH=arm64
+	@scripts/install-packages.sh $(MACHINE_PACKAGES) $(ARM64_TEST_PACKAGES) qemu-system-arm
+	MACHINE_ARCH=arm64 Tests/Machine/run.sh $(BIN) Tests/Machine/tests/receiver.sh
 
 badlink-test: setup build ## Twenty minutes over a mobile link as bad as the road; needs root.
 	Tests/Interop/badlink/badlink.py $(BIN)

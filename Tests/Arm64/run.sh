@@ -23,8 +23,7 @@ fail() {
 # -- The root, once, and what the packages want in it
 
 if [ -z "${ARM64_PREPARED:-}" ]; then
-  mountpoint -q /proc/sys/fs/binfmt_misc || mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
-  [ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] || update-binfmts --enable qemu-aarch64
+  "$here/../../scripts/arm64/emulate.sh"
   if [ ! -e "$cache/complete" ]; then
     echo "Making a Debian 12 for arm64 in $cache: once, some minutes"
     mirror=$(apt-get indextargets --format '$(SITE)' | grep -E '/debian/?$' | head -n 1)

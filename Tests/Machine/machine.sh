@@ -10,7 +10,8 @@
 #   machine.sh cut                    a power cut: what was not on the disk is lost; boot with MACHINE_DISK set finds it so
 #   machine.sh down                   shuts it down
 # `boot -rtc base=1970-01-01` is a box without a clock; `run 'date -s …'` steps it. sch_netem is there for bad networks.
-# MACHINE_CACHE   directory of the image (build/machine in the project)
+# MACHINE_ARCH    amd64 (the default) or arm64, which is emulated and slow
+# MACHINE_CACHE   directory of the image (build/machine or build/machine-arm64 in the project)
 # MACHINE_RUN     directory of the running machine (/run/fleet-machine or, without root, in the cache)
 # MACHINE_DISK    a disk to keep: made at the first boot, found again at the next
 # MACHINE_BIN     directory of the built programs, for the receiver (.build/release)
@@ -19,14 +20,25 @@
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-cache=${MACHINE_CACHE:-$top/build/machine}
+arch=${MACHINE_ARCH:-amd64}
+case $arch in
+  amd64) cache=build/machine console=ttyS0 qemu=(qemu-system-x86_64 -machine q35) ;;
+  arm64) cache=build/machine-arm64 console=ttyAMA0 qemu=(qemu-system-aarch64 -machine virt) ;;
+  *)
+    echo "machine.sh: MACHINE_ARCH=$arch: expected amd64 or arm64" >&2
+    exit 64
+    ;;
+esac
+cache=${MACHINE_CACHE:-$top/$cache}
 run=${MACHINE_RUN:-$([ -w /run ] && echo /run/fleet-machine || echo "$cache/run")}
 bin=${MACHINE_BIN:-$top/.build/release}
 route=${MACHINE_ROUTE:-$top/config/examples/demo.gpx}
 port=${MACHINE_SSH_PORT:-22731}
 # What the daemon, its tests and the people who look at a failure need.
 packages=systemd,systemd-sysv,dbus,udev,openssh-server,iproute2,procps,psmisc,kmod,ca-certificates,curl,less
-packages+=,libcurl4,libexpat1,libmicrohttpd12,libssl3,libstdc++6,libsqlite3-0,gpsd,gpsd-clients,systemd-timesyncd
+packages+=,libcurl4,libexpat1,libmicrohttpd12,libssl3,libstdc++6,libsqlite3-0,systemd-timesyncd,busybox-static
+# gpsd's clients bring two hundred packages along, and their installation is emulated.
+[ "$arch" != amd64 ] || packages+=,gpsd,gpsd-clients
 modules="virtio_pci virtio_blk virtio_net virtio_rng ext4 xhci_pci ftdi_sio cdc_acm usbserial softdog i6300esb rtc_cmos
   sch_netem sch_tbf dummy veth nf_tables nft_reject_inet nft_counter"
 
@@ -35,26 +47,27 @@ die() {
   exit 1
 }
 
-kernel_package() {
-  apt-cache depends linux-image-amd64 | awk '/Depends: linux-image/ { print $2; exit }'
-}
-
 create() {
   [ -e "$cache/complete" ] && return
   [ "$(id -u)" = 0 ] || die "the image is made once, as root: sudo MACHINE_CACHE=$cache $0 create"
+  [ "$arch" = amd64 ] || "$top/scripts/arm64/emulate.sh"
   rm -rf "$cache/base.ext4" "$cache/root" "$cache/kernel" "$cache/initrd.d"
   mkdir -p "$cache/kernel"
   cd "$cache"
-  (cd kernel && apt-get download -q "$(kernel_package)" >/dev/null && dpkg-deb -x ./*.deb . && rm ./*.deb)
   local version module file
-  version=$(ls kernel/lib/modules)
-  cp kernel/boot/vmlinuz-* vmlinuz
-  depmod -b kernel "$version"
+  # The kernel is unpacked, not installed.
   # shellcheck disable=SC2016
-  mmdebstrap --quiet --variant=minbase --include="$packages" --aptopt='Acquire::Languages "none"' \
+  mmdebstrap --quiet --variant=minbase --arch="$arch" --include="$packages" \
+    --customize-hook='chroot "$1" sh -c "cd /root && apt-get download -qq -o APT::Sandbox::User=root \
+      \$(apt-cache depends linux-image-'"$arch"' | sed -n \"s/.*Depends: \(linux-image-.*\)/\1/p\")" >/dev/null' \
+    --customize-hook='for file in "$1"/root/linux-image-*.deb; do dpkg-deb -x "$file" kernel; rm "$file"; done' \
+    --aptopt='Acquire::Languages "none"' \
     --aptopt='APT::Install-Recommends "false"' --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' bookworm root \
     "$(apt-get indextargets --format '$(SITE)' | grep -E '/debian/?$' | head -1)"
+  version=$(ls kernel/lib/modules)
+  cp kernel/boot/vmlinuz-* vmlinuz
+  depmod -b kernel "$version"
   # Of the modules those that a test needs: a few MB out of 400.
   for module in $modules; do
     { modprobe -d kernel -S "$version" --show-depends "$module" 2>/dev/null || true; } | awk '/^insmod/ { print $2 }'
@@ -75,7 +88,7 @@ create() {
 
 make_initrd() { # kernel version: busybox and what reaches the disk
   mkdir -p initrd.d/{bin,dev,proc,new,modules}
-  cp /bin/busybox initrd.d/bin/
+  cp root/bin/busybox initrd.d/bin/
   local module file names=()
   for module in virtio_pci virtio_blk ext4; do
     while read -r file; do
@@ -128,13 +141,14 @@ boot() {
   rm -rf "$run"
   mkdir -p "$run"
   local disk=${MACHINE_DISK:-$run/disk.qcow2} accelerator=tcg cpu=max
+  [ "$arch" = amd64 ] || cpu=cortex-a72
   # A /dev/kvm without its flag in the processor cannot run a stock kernel.
-  [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo && accelerator=kvm cpu=host
+  [ "$arch" = amd64 ] && [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo && accelerator=kvm cpu=host
   [ -e "$disk" ] || qemu-img create -q -f qcow2 -b "$cache/base.ext4" -F raw "$disk"
   # In a session of its own nothing that is typed at the test's terminal reaches it.
-  setsid qemu-system-x86_64 -name fleet-machine -machine "q35,accel=$accelerator" -cpu "$cpu" -m 1024 -smp 2 \
+  setsid "${qemu[@]}" -accel "$accelerator" -name fleet-machine -cpu "$cpu" -m 1024 -smp 2 \
     -display none -kernel "$cache/vmlinuz" -initrd "$cache/initrd" \
-    -append "console=ttyS0 root=/dev/vda rw quiet systemd.show_status=0 random.trust_cpu=on" \
+    -append "console=$console root=/dev/vda rw quiet systemd.show_status=0 random.trust_cpu=on" \
     -drive "file=$disk,if=virtio,format=qcow2" -device virtio-rng-pci \
     -netdev "user,id=net,hostfwd=tcp:127.0.0.1:$port-:22" -device virtio-net-pci,netdev=net \
     -device qemu-xhci,id=usb -chardev "socket,id=gps,path=$run/gps.sock,server=on,wait=off" \
@@ -142,11 +156,12 @@ boot() {
     </dev/null >"$run/qemu.log" 2>&1 &
   echo $! >"$run/pid"
   [ "${MACHINE_RECEIVER:-yes}" = no ] || plug
-  local tries=0
+  local tries=0 answers=300
+  [ "$arch" = amd64 ] || answers=1500
   until guest true 2>/dev/null; do
     is_up || { cat "$run/qemu.log" "$run/console.log" >&2; die "qemu has ended"; }
     tries=$((tries + 1))
-    [ $tries -lt 300 ] || { tail -20 "$run/console.log" >&2; die "it does not answer"; }
+    [ $tries -lt $answers ] || { tail -20 "$run/console.log" >&2; die "it does not answer"; }
     sleep 0.3
   done
   guest systemctl is-system-running --wait >/dev/null || guest systemctl --failed >&2
@@ -221,7 +236,7 @@ case $command in
   run) guest "$@" ;;
   copy) guest "cat >$(printf %q "$2")" <"$1" ;;
   *)
-    sed -n '3,19s/^# \{0,1\}//p' "$0"
+    sed -n '3,20s/^# \{0,1\}//p' "$0"
     exit 64
     ;;
 esac

@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Lets this machine's kernel run arm64 programs, by qemu-user; as root, until the next boot.
+set -euo pipefail
+
+registered=/proc/sys/fs/binfmt_misc
+mountpoint -q "$registered" || mount -t binfmt_misc binfmt_misc "$registered"
+[ -e "$registered/qemu-aarch64" ] || update-binfmts --enable qemu-aarch64
