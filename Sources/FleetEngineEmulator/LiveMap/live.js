@@ -40,7 +40,7 @@ export class LiveMap {
     });
     for (const [name, height] of [["ground", 150], ["others", 370], ["tracks", 380]]) this.map.createPane(name).style.zIndex = height;
     if (hasTiles) {
-      L.tileLayer(config.tiles.url, { maxZoom: 20, maxNativeZoom: 19 }).addTo(this.map);
+      this.tiles = L.tileLayer(config.tiles.url, { maxZoom: 20, maxNativeZoom: 19 });
       byID("tile-credit").hidden = false;
       setText(byID("tile-credit"), String(config.tiles.attribution ?? ""));
     } else {
@@ -200,6 +200,8 @@ export class LiveMap {
   /** The first view: a single vehicle is followed, of several all are shown. */
   begin() {
     this.fit(false);
+    // Not before there is something to see: the whole world is nobody's business.
+    if (this.tiles && [...this.fleet.vehicles.values()].some((vehicle) => vehicle.latest)) this.tiles.addTo(this.map);
     if (this.fleet.vehicles.size === 1) this.setFollow(true);
     else this.follows = false;
   }
@@ -258,6 +260,7 @@ export class LiveMap {
   }
 
   setTheme(theme) {
+    document.body.classList.toggle("dark", theme === "dark");
     this.grid?.setTheme(theme);
     this.others.setTheme(theme);
     this.tracks.setTheme(theme);
