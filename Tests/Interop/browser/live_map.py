@@ -3,6 +3,7 @@
 """Debian's Chromium looks at the live map while real daemons drive: live_map.py BINDIR [--screenshots DIR]
 
 With --picture FILE it makes the picture of the README instead: one vehicle, and a tunnel that fills in.
+With --frames N it tells how smoothly the page shows N vehicles, each with an update a second.
 """
 
 import argparse
@@ -333,10 +334,31 @@ def picture(browser, town, file):
     # By then it has been at the bakery, and drives on.
     browser.pause(80)
     browser.click("[data-act='tunnel']")
-    browser.until("Number(document.querySelector('#past').textContent) > 15", "the tunnel fills in", 60)
+    browser.until("Number(document.querySelector('#past').textContent) > 10", "the tunnel fills in", 60)
     browser.click("#fit")
     browser.pause(3.4)
     browser.picture(file)
+
+
+def frames(browser, town, vehicles):
+    """How smooth it is with so many vehicles, for twenty seconds."""
+    watch(browser, town, width=WIDE[0], height=WIDE[1])
+    browser.until(f"document.querySelectorAll('.vehicle').length === {vehicles}", "all vehicles", 60)
+    browser.send("Performance.enable")
+    browser.run("window.frames_seen = 0; (function frame() { window.frames_seen += 1; requestAnimationFrame(frame); })()")
+
+    def measure():
+        browser.send("HeapProfiler.collectGarbage")
+        metrics = {each["name"]: each["value"] for each in browser.send("Performance.getMetrics")["metrics"]}
+        return time.monotonic(), browser.run("frames_seen"), metrics
+
+    browser.pause(3)
+    began, first, before = measure()
+    browser.pause(20)
+    ended, last, after = measure()
+    print(f"{vehicles} vehicles: {(last - first) / (ended - began):.0f} frames a second, script "
+          f"{100 * (after['ScriptDuration'] - before['ScriptDuration']) / (ended - began):.1f} % of the time, "
+          f"heap {after['JSHeapUsedSize'] / 1e6:.1f} MB")
 
 
 def main():
@@ -344,14 +366,18 @@ def main():
     parser.add_argument("binaries", metavar="BINDIR")
     parser.add_argument("--screenshots", metavar="DIR", default="build/screenshots")
     parser.add_argument("--picture", metavar="FILE")
+    parser.add_argument("--frames", metavar="N", type=int)
     parser.add_argument("--map-files", metavar="DIR", help="the page as it is there, instead of the one in the emulator")
     options = parser.parse_args()
-    town = Town(options.binaries, [60] if options.picture else [60, 45, 50, 35], options.map_files)
+    speeds = [60] if options.picture else [25 + 2 * n for n in range(options.frames)] if options.frames else [60, 45, 50, 35]
+    town = Town(options.binaries, speeds, options.map_files, interval="2s" if options.picture else "1s")
     browser = None
     try:
         browser = Chromium()
         if options.picture:
             picture(browser, town, options.picture)
+        elif options.frames:
+            frames(browser, town, options.frames)
         else:
             test(browser, town, options.screenshots)
     except (Failure, BrowserError) as error:
