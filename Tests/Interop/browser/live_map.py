@@ -331,8 +331,8 @@ def test(browser, town, folder):
 def picture(browser, town, file):
     watch(browser, town, width=WIDE[0], height=WIDE[1], dark=True)
     browser.until("document.querySelectorAll('.vehicle').length === 1", "the vehicle")
-    # By then it has been at the bakery, and drives on.
-    browser.pause(80)
+    # By then it has been through the town, and through a tunnel without a view of the sky.
+    browser.pause(362)
     browser.click("[data-act='tunnel']")
     browser.until("Number(document.querySelector('#past').textContent) > 10", "the tunnel fills in", 60)
     browser.click("#fit")
@@ -369,8 +369,10 @@ def main():
     parser.add_argument("--frames", metavar="N", type=int)
     parser.add_argument("--map-files", metavar="DIR", help="the page as it is there, instead of the one in the emulator")
     options = parser.parse_args()
-    speeds = [60] if options.picture else [25 + 2 * n for n in range(options.frames)] if options.frames else [60, 45, 50, 35]
-    town = Town(options.binaries, speeds, options.map_files, interval="2s" if options.picture else "1s")
+    if options.picture:
+        town = Town(options.binaries, [50], options.map_files, interval="2s", route="town.gpx")
+    else:
+        town = Town(options.binaries, [25 + 2 * n for n in range(options.frames)] if options.frames else [60, 45, 50, 35], options.map_files)
     browser = None
     try:
         browser = Chromium()

@@ -37,11 +37,12 @@ interval = "{interval}"
 
 
 class Town:
-    def __init__(self, binaries, speeds, page=None, interval="1s"):
+    def __init__(self, binaries, speeds, page=None, interval="1s", route="demo.gpx"):
         self._bin = pathlib.Path(binaries).resolve()
         self._top = pathlib.Path(__file__).resolve().parents[3]
         self._work = pathlib.Path(tempfile.mkdtemp(prefix="live-map-"))
         self._interval = interval
+        self._route = self._top / "config/examples" / route
         self._page = ["--map-files", page] if page else []
         self._processes = {}
         self.url = self._emulate(0)
@@ -97,6 +98,6 @@ class Town:
     def _drive(self, vehicle, speed, seed):
         settings = self._work / f"{vehicle}.toml"
         settings.write_text(SETTINGS.format(
-            vehicle=vehicle, route=self._top / "config/examples/demo.gpx", speed=speed, seed=seed, url=self.url,
+            vehicle=vehicle, route=self._route, speed=speed, seed=seed, url=self.url,
             interval=self._interval))
         self._start(vehicle, self._bin / "fleet-locationd", "--config", settings)
