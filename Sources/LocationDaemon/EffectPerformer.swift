@@ -35,6 +35,8 @@ final class EffectPerformer {
   private var handlers: Handlers?
   /// Why the pause, or its end, could not be kept.
   private(set) var pauseTrouble: String?
+  /// The last that was written, also what the journal's level leaves out.
+  private(set) var recentEvents = RecentEvents()
 
   /// - Throws: `DaemonError` with the exit code, when a certificate file cannot be used.
   init(_ settings: Settings, loop: EventLoop, journal: Journal) throws(DaemonError) {
@@ -78,6 +80,7 @@ final class EffectPerformer {
   }
 
   func write(_ event: Event) {
+    recentEvents.note(event, at: loop.now.boot)
     guard journal.takes(JournalEntry.Priority(event.kind.priority)) else { return }
     journal.log(JournalEntry(event))
   }

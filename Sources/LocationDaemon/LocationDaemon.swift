@@ -31,6 +31,7 @@ package final class LocationDaemon {
   private var signals: [EventSource<Void>] = []
   private var selfReport: SelfReport
   private var simulationAlarm: SimulationAlarm
+  private let startedAt: BootInstant
   private var isStopping = false
   private var isAskedToStop = false
   private var isEnded = false
@@ -52,6 +53,7 @@ package final class LocationDaemon {
     agent = VehicleAgent(try VehicleAgent.Configuration(file.settings), seed: seed.next())
     performer = try EffectPerformer(file.settings, loop: loop, journal: journal)
     surroundings = Surroundings(loop: loop)
+    startedAt = loop.now.boot
     selfReport = SelfReport(file.settings.metrics, notifier: notifier)
     simulationAlarm = SimulationAlarm(file.settings.fleetEngine)
     let relay = Relay()
@@ -202,10 +204,7 @@ package final class LocationDaemon {
       control = try ControlServer(loop: loop, path: path) { [unowned self] question in
         ControlAnswers.answer(
           question,
-          report: {
-            let now = loop.now
-            return agent.report(at: now.boot, wall: now.wall, storeBytes: performer.storeBytes)
-          }, reload: { reload() }, steer: { steer($0) },
+          report: { report(at: loop.now) }, reload: { reload() }, steer: { steer($0) },
           metrics: { metrics(at: loop.now) })
       }
     } catch {
@@ -218,6 +217,14 @@ package final class LocationDaemon {
     guard !isStopping else { return .refused("the daemon is stopping") }
     feed(input)
     return .done(remark: performer.pauseTrouble)
+  }
+
+  private func report(at now: Moment) -> StatusReport {
+    var report = agent.report(at: now.boot, wall: now.wall, storeBytes: performer.storeBytes)
+    report.version = Release.version
+    report.uptime = (now.boot - startedAt).wholeSeconds
+    report.events = performer.recentEvents.report(at: now.boot)
+    return report
   }
 
   // MARK: - The service

@@ -163,6 +163,15 @@ package struct ReportingPolicy: Sendable {
     return next > due && next - due <= ReportingPolicy.patience ? next + ReportingPolicy.unevenness : due
   }
 
+  /// When the next report is to be expected, with the fixes that will come until then: a time to tell a person.
+  ///
+  /// - Parameter hasFixes: whether they do come; what is known is repeated at the heartbeat if not.
+  package func expected(hasFixes: Bool) -> BootInstant? {
+    guard let taken else { return nextDeadline }
+    let regular = taken.at + (hasFixes && !isParked ? configuration.interval : configuration.heartbeat)
+    return nextDeadline.map { min($0, regular) }
+  }
+
   /// Degrees between two headings, 0 to 180, across north as well.
   static func turn(from before: Double, to after: Double) -> Double {
     let difference = abs(before - after).truncatingRemainder(dividingBy: 360)

@@ -4,7 +4,8 @@ import FleetEngine
 import Positioning
 package import Timekeeping
 
-/// What a person or a script may ask of a running daemon. Ages and lifetimes are in seconds; no coordinates.
+/// What a person or a script may ask of a running daemon. Ages and lifetimes are in seconds; no coordinates, only the
+/// shape of the way of the last minutes.
 package struct StatusReport: Equatable, Sendable, Encodable {
   package struct Fix: Equatable, Sendable, Encodable {
     package var mode: Int
@@ -33,6 +34,44 @@ package struct StatusReport: Equatable, Sendable, Encodable {
     package var explanation: String
   }
 
+  /// When the next update goes, if nothing happens before.
+  package struct NextUpdate: Equatable, Sendable, Encodable {
+    /// Seconds from now; 0 is at once.
+    package var due: Int64
+    /// `report`, `heartbeat`, `retry` after a failure, or `token` when one has to come first.
+    package var kind: String
+  }
+
+  /// How the last request to Fleet Engine ended.
+  package struct Outcome: Equatable, Sendable, Encodable {
+    /// `accepted`, or the category of the failure.
+    package var result: String
+    package var age: Int64
+    /// From the request to its end.
+    package var milliseconds: Int64
+    /// Past positions that went with it and were accepted.
+    package var past: Int
+  }
+
+  package struct Event: Equatable, Sendable, Encodable {
+    /// As in docs/journal.md.
+    package var name: String
+    /// `error`, `warning`, `notice` or `info`.
+    package var level: String
+    package var sentence: String
+    package var age: Int64
+    /// How often it was told in a row.
+    package var times: Int
+  }
+
+  /// The shape of the way: no coordinates.
+  package struct Track: Equatable, Sendable, Encodable {
+    /// Age of its beginning.
+    package var seconds: Int64
+    /// Metres east and north of the newest position, oldest first; the last one is 0, 0.
+    package var points: [[Int]]
+  }
+
   package struct Backlog: Equatable, Sendable, Encodable {
     /// Positions that wait.
     package var count: Int
@@ -52,6 +91,12 @@ package struct StatusReport: Equatable, Sendable, Encodable {
 
   /// The same line as in `systemctl status`.
   package var summary: String
+  /// The vehicle's ID.
+  package var vehicle: String?
+  /// Of the daemon; nil when whoever made the report did not say.
+  package var version: String?
+  /// For how long the daemon has run; nil as above.
+  package var uptime: Int64?
   package var isOnline: Bool
   /// The driver is off duty.
   package var isPaused: Bool
@@ -66,6 +111,18 @@ package struct StatusReport: Equatable, Sendable, Encodable {
   package var fix: Fix?
   /// Age of the last accepted update.
   package var lastUpdate: Int64?
+  /// A request is under way.
+  package var isUpdating = false
+  /// Nil during a pause, before the first fix, and when the daemon is about to stop.
+  package var nextUpdate: NextUpdate?
+  package var lastOutcome: Outcome?
+  /// Updates accepted and failed in each of the last minutes, oldest first, the last one not over yet; nil when none has
+  /// ended in the last half hour.
+  package var lastMinutes: [[Int]]?
+  /// Nil when the vehicle has not moved, and during a pause.
+  package var track: Track?
+  /// Newest first; nil when whoever made the report keeps none.
+  package var events: [Event]?
   /// What is left of the token's life.
   package var token: Int64?
   package var tokenTrouble: String?
@@ -95,6 +152,7 @@ extension VehicleAgent {
     case .reading(let name): report.source = name
     case .lost(let why): report.sourceTrouble = why
     }
+    report.vehicle = configuration.context?.scope.id
     report.sources = sourceReports
     if let lastFix {
       report.fix = StatusReport.Fix(
@@ -103,6 +161,11 @@ extension VehicleAgent {
         isParked: policy.isParked)
     }
     report.lastUpdate = delivery.lastAcceptedAt.map { (now - $0).wholeSeconds }
+    report.isUpdating = !delivery.isIdle
+    report.nextUpdate = nextUpdate(at: now)
+    report.lastOutcome = outcomes.lastReport(at: now)
+    report.lastMinutes = outcomes.report(at: now)
+    report.track = policy.newest.flatMap { isPaused ? nil : track.shape(endingAt: $0.coordinate, at: now) }
     report.token = tokens.token(at: now).map { ($0.deadline - now).wholeSeconds }
     report.tokenTrouble = tokens.lastFailure?.message
     report.tokenTroubleSince = tokens.failingSince.map { (now - $0).wholeSeconds }
@@ -115,6 +178,25 @@ extension VehicleAgent {
     }
     report.withoutNetwork = network.absentSince.map { (now - $0).wholeSeconds }
     return report
+  }
+
+  private func nextUpdate(at now: BootInstant) -> StatusReport.NextUpdate? {
+    guard phase == .running, !isPaused, policy.newest != nil, delivery.isIdle else { return nil }
+    let due: (at: BootInstant, kind: String) =
+      if tokens.token(at: now) == nil, let retry = tokens.nextDeadline(at: now) {
+        (max(retry, earliest), "token")
+      } else if delivery.failure != nil, delivery.isOwing {
+        (earliest, "retry")
+      } else if delivery.isOwing || policy.reason(at: now) != nil {
+        (earliest, "report")
+      } else {
+        (
+          max(policy.expected(hasFixes: !isFixLost) ?? earliest, earliest),
+          policy.isParked || isFixLost ? "heartbeat" : "report"
+        )
+      }
+    // What is left of a second is still to be waited for.
+    return StatusReport.NextUpdate(due: max((due.at - now + .milliseconds(999)).wholeSeconds, 0), kind: due.kind)
   }
 
   private func backlogReport(_ bytes: Int64?) -> StatusReport.Backlog {

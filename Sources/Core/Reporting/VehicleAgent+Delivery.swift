@@ -87,6 +87,7 @@ extension VehicleAgent {
       let (id, request) = delivery.begin(newest, isOwed: isOwed, token: token, at: now.boot)
     else { return false }
     statistics.attempts += 1
+    outcomes.begin(at: now.boot)
     // Until it has arrived it is on the backlog: a power cut costs no more than the store's delay.
     if isOwed { follow(delivery.record(newest), at: now.boot, &effects) }
     // An attempt that nobody asked for counts when it arrives: a row of failed ones must not put off what is due.
@@ -156,6 +157,7 @@ extension VehicleAgent {
         policy.take(live, at: sentAt)
       }
       statistics.accepted += 1
+      outcomes.accepted(past: delivered, at: now.boot)
       network.reached()
       statistics.backfilled += delivered
       apply(tokens.handle(.accepted, at: now), at: now, &effects)
@@ -167,11 +169,13 @@ extension VehicleAgent {
         .event(.updateAccepted(past: delivered, at: configuration.tellsPositions ? delivery.delivered : nil)))
     case .suspectsBacklog(let failure):
       statistics.failed[failure.category, default: 0] += 1
+      outcomes.failed(failure.category, at: now.boot)
       if let (_, suppressed) = backfillRefusals.admit(failure.category.rawValue, at: now.boot) {
         effects.append(.event(.backfillRefused(failure, suppressed: suppressed)))
       }
     case .failed(let failure, _):
       statistics.failed[failure.category, default: 0] += 1
+      outcomes.failed(failure.category, at: now.boot)
       isOnline = false
       if failure.category == .network {
         network.failed(at: now.boot)

@@ -84,6 +84,7 @@ extension VehicleAgent {
   private mutating func forgetPositions() {
     forgottenTime = newestTime
     policy = ReportingPolicy(configuration.reporting)
+    track.forget()
   }
 
   /// What time it is by whoever knows best; nil when nobody can know.

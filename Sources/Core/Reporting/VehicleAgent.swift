@@ -151,6 +151,8 @@ package struct VehicleAgent: Sendable {
   var tokenlessSince: BootInstant?
   var steadyTime = SteadyTime()
   var forgotAt: BootInstant?
+  var track = RecentTrack()
+  var outcomes = RecentOutcomes()
   var store = BacklogStoreState.off
   var storeTroubles = RepeatLimiter()
   var network = NetworkGate()
@@ -250,6 +252,7 @@ package struct VehicleAgent: Sendable {
         follow(delivery.overrule(after: accepted.time), at: now.boot, &effects)
       }
       policy.observe(accepted, at: now.boot)
+      if let newest = policy.newest, !isPaused { track.observe(newest.coordinate, at: now.boot) }
       steadyTime.observe(accepted.time, at: now.boot)
       // A recording's times and a simulator's are nobody's clock.
       if !configuration.filter.keepsTimes, fix.quality != .simulated {
@@ -302,6 +305,8 @@ package struct VehicleAgent: Sendable {
       policy.restart()
       isOnline = false
       outages = OutageNotices()
+      track.forget()
+      outcomes = RecentOutcomes()
     }
     apply(tokens.handle(.configured(new.context, new.tokenProvider), at: now), at: now, &effects)
     keepToken(from: before, at: now.boot, &effects)

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Timekeeping
+
+/// What became of the updates of the last half hour, minute by minute, and of the last one.
+struct RecentOutcomes: Sendable {
+  /// Minutes that are kept, the one that is not over yet among them.
+  static let most = 30
+
+  private struct Minute {
+    /// Since boot.
+    var index: Int64
+    var accepted = 0
+    var failed = 0
+  }
+
+  private struct Last {
+    /// Nil: it was accepted.
+    var failure: UpdateFailure.Category?
+    var past: Int
+    var at: BootInstant
+    var took: Duration
+  }
+
+  /// Those in which an update ended, oldest first.
+  private var minutes: [Minute] = []
+  private var last: Last?
+  private var beganAt = BootInstant.boot
+
+  /// An update goes out.
+  mutating func begin(at now: BootInstant) { beganAt = now }
+
+  /// It has been accepted, with so many past positions in it.
+  mutating func accepted(past: Int, at now: BootInstant) {
+    last = Last(failure: nil, past: past, at: now, took: now - beganAt)
+    minutes[minute(at: now)].accepted += 1
+  }
+
+  mutating func failed(_ category: UpdateFailure.Category, at now: BootInstant) {
+    last = Last(failure: category, past: 0, at: now, took: now - beganAt)
+    minutes[minute(at: now)].failed += 1
+  }
+
+  private mutating func minute(at now: BootInstant) -> Int {
+    let index = now.nanoseconds / 60_000_000_000
+    if let last = minutes.last, last.index == index { return minutes.count - 1 }
+    if minutes.count == RecentOutcomes.most { minutes.removeFirst() }
+    minutes.append(Minute(index: index))
+    return minutes.count - 1
+  }
+
+  /// Accepted and failed ones of each minute, oldest first, from the first one of the last half hour on; empty ones too.
+  func report(at now: BootInstant) -> [[Int]]? {
+    let current = now.nanoseconds / 60_000_000_000
+    let recent = minutes.filter { $0.index > current - Int64(RecentOutcomes.most) && $0.index <= current }
+    guard let first = recent.first else { return nil }
+    var rows = [[Int]](repeating: [0, 0], count: Int(current - first.index) + 1)
+    for minute in recent { rows[Int(minute.index - first.index)] = [minute.accepted, minute.failed] }
+    return rows
+  }
+
+  func lastReport(at now: BootInstant) -> StatusReport.Outcome? {
+    last.map { last in
+      StatusReport.Outcome(
+        result: last.failure?.rawValue ?? "accepted", age: (now - last.at).wholeSeconds,
+        milliseconds: last.took.nanoseconds / 1_000_000, past: last.past)
+    }
+  }
+}

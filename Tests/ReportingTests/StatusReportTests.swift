@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Foundation
+import HTTPMessages
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import Reporting
+
+@Suite struct StatusReportTests {
+  private func report(_ fixture: AgentFixture) -> StatusReport { fixture.agent.report(at: fixture.moment.boot) }
+
+  private func id(_ effects: [VehicleAgent.Effect]) throws -> UInt64 {
+    try #require(effects.compactMap { if case .sendUpdate(let id, _) = $0 { id } else { nil } }.first)
+  }
+
+  /// Drives from second to second; each update is answered half a second later.
+  private func drive(
+    _ fixture: inout AgentFixture, _ seconds: ClosedRange<Int>, speed: Double = 14,
+    answer: HTTPOutcomeOfSecond = { _ in AgentFixture.accepted }
+  ) throws {
+    for second in seconds {
+      var effects = try fixture.drive(to: Double(second), speed: speed)
+      while let effect = effects.popLast() {
+        switch effect {
+        case .fetchToken(let id, _):
+          effects += fixture.tell(.tokenEnded(id: id, fixture.token()), at: Double(second) + 0.1)
+        case .sendUpdate(let id, _):
+          effects += fixture.tell(.updateEnded(id: id, answer(second)), at: fixture.now + 0.5)
+        default: break
+        }
+      }
+    }
+  }
+
+  private typealias HTTPOutcomeOfSecond = (Int) -> HTTPOutcome
+
+  @Test("it names the vehicle, the last outcome, and when the next update is due")
+  func updates() throws {
+    var fixture = try AgentFixture()
+    #expect(report(fixture).nextUpdate == nil)
+    try drive(&fixture, 0...25)
+    let report = report(fixture)
+    #expect(report.vehicle == "truck-1")
+    #expect(!report.isUpdating)
+    #expect(report.lastOutcome?.result == "accepted")
+    #expect(report.lastOutcome?.milliseconds == 500)
+    #expect(report.nextUpdate?.kind == "report")
+    let due = try #require(report.nextUpdate?.due)
+    #expect((1...10).contains(due))
+    #expect(report.lastMinutes?.last?[1] == 0)
+    #expect((report.lastMinutes ?? []).reduce(0) { $0 + $1[0] } == fixture.agent.statistics.accepted)
+  }
+
+  @Test("right after an update, before a newer fix, the next is due an interval later; parked, at the heartbeat")
+  func expected() throws {
+    var fixture = try AgentFixture()
+    try drive(&fixture, 0...10)
+    #expect(fixture.agent.policy.newest?.time == fixture.agent.delivery.delivered?.time)
+    #expect(report(fixture).nextUpdate == StatusReport.NextUpdate(due: 10, kind: "report"))
+    var parked = try AgentFixture()
+    try drive(&parked, 0...70, speed: 0)
+    let next = try #require(report(parked).nextUpdate)
+    #expect(next.kind == "heartbeat")
+    #expect((11...50).contains(next.due))
+  }
+
+  @Test("a failure is told with its category, and the next update is the try again")
+  func failure() throws {
+    var fixture = try AgentFixture()
+    try drive(&fixture, 0...12, answer: { _ in AgentFixture.error(503, "UNAVAILABLE") })
+    let report = report(fixture)
+    #expect(report.lastOutcome?.result == "unavailable")
+    #expect(report.nextUpdate?.kind == "retry")
+    #expect((report.lastMinutes ?? []).allSatisfy { $0[0] == 0 && $0[1] > 0 })
+  }
+
+  @Test("while a request is under way there is no next one yet")
+  func underWay() throws {
+    var fixture = try AgentFixture()
+    let effects = try fixture.drive(to: 0)
+    let fetch = effects.compactMap { if case .fetchToken(let id, _) = $0 { id } else { nil } }.first
+    _ = fixture.tell(.tokenEnded(id: try #require(fetch), fixture.token()), at: 0.1)
+    #expect(report(fixture).isUpdating)
+    #expect(report(fixture).nextUpdate == nil)
+  }
+
+  @Test("the track is metres from the newest position, a point in five seconds, of ten minutes at most")
+  func track() throws {
+    var fixture = try AgentFixture()
+    try drive(&fixture, 0...60)
+    let track = try #require(report(fixture).track)
+    // Northward at 14 m/s.
+    #expect(track.points.last == [0, 0])
+    #expect(track.points.allSatisfy { $0[0] == 0 && $0[1] <= 0 })
+    #expect(abs(track.points[0][1] + 14 * 60) <= 2)
+    #expect(track.points.count == 13)
+    #expect(track.seconds == 60)
+    try drive(&fixture, 61...1500)
+    let long = try #require(report(fixture).track)
+    #expect(long.points.count <= RecentTrack.most + 1)
+    #expect(long.seconds <= 600)
+  }
+
+  @Test("the answer holds no coordinates")
+  func noCoordinates() throws {
+    var fixture = try AgentFixture()
+    try drive(&fixture, 0...100)
+    let text = String(decoding: try JSONEncoder().encode(report(fixture)), as: UTF8.self)
+    #expect(text.contains("\"track\""))
+    #expect(!text.contains("48."))
+    #expect(!text.contains("11."))
+  }
+
+  @Test("a pause forgets the track, and draws none until it is over")
+  func pause() throws {
+    var fixture = try AgentFixture()
+    try drive(&fixture, 0...60)
+    _ = fixture.tell(.pause(nil), at: 61)
+    for second in 62...120 { _ = try fixture.drive(to: Double(second)) }
+    #expect(report(fixture).track == nil)
+    #expect(report(fixture).nextUpdate == nil)
+    _ = fixture.tell(.resume, at: 121)
+    try drive(&fixture, 122...140)
+    let track = try #require(report(fixture).track)
+    #expect(track.seconds <= 18)
+  }
+
+  @Test("another vehicle begins with nothing of the one before")
+  func otherVehicle() throws {
+    var fixture = try AgentFixture()
+    try drive(&fixture, 0...60)
+    _ = fixture.tell(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 61)
+    #expect(report(fixture).track == nil)
+    #expect(report(fixture).lastOutcome == nil)
+    #expect(report(fixture).lastMinutes == nil)
+  }
+
+  @Test("minutes without an update are told as such, and those past half an hour are not")
+  func minutes() {
+    var outcomes = RecentOutcomes()
+    func at(_ minute: Int64) -> BootInstant { .boot + .seconds(minute * 60 + 5) }
+    #expect(outcomes.report(at: at(1)) == nil)
+    outcomes.accepted(past: 0, at: at(1))
+    outcomes.accepted(past: 0, at: at(1))
+    outcomes.failed(.network, at: at(4))
+    #expect(outcomes.report(at: at(5)) == [[2, 0], [0, 0], [0, 0], [0, 1], [0, 0]])
+    #expect(outcomes.report(at: at(31))?.count == 28)
+    #expect(outcomes.report(at: at(40)) == nil)
+    for minute in 50...200 { outcomes.accepted(past: 0, at: at(Int64(minute))) }
+    #expect(outcomes.report(at: at(200)) == [[Int]](repeating: [1, 0], count: 30))
+  }
+
+  @Test("the last ten events are kept, newest first; repeats are counted, and what is for debugging is left out")
+  func events() {
+    var events = RecentEvents()
+    for index in 1...12 {
+      events.note(.stopping("reason \(index)"), at: .boot + .seconds(Int64(index)))
+      events.note(Event(.updateAccepted, "at 48.1, 11.5"), at: .boot + .seconds(Int64(index)))
+    }
+    events.note(.stopping("reason 12"), at: .boot + .seconds(20))
+    events.note(.settingsWarning(String(repeating: "x", count: 5000)), at: .boot + .seconds(21))
+    let report = events.report(at: .boot + .seconds(30))
+    #expect(report.count == RecentEvents.most)
+    #expect(report[0].sentence.count == RecentEvents.longest)
+    #expect(report[0].level == "warning")
+    #expect(
+      report[1]
+        == StatusReport.Event(
+          name: "stopping", level: "notice", sentence: "Stopping: reason 12", age: 10, times: 2))
+    #expect(report.last?.sentence == "Stopping: reason 4")
+  }
+}
