@@ -90,6 +90,7 @@ let package = Package(
     platform("HTTPClient", ["Timekeeping", "HTTPMessages", "EventLoop", "CCurl"]),
     platform("SerialPort", ["SystemCalls", "EventLoop"]),
     platform("ControlSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
+    platform("Terminal", ["SystemCalls", "CLinux"]),
     platform("HelperProgram", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
     platform("StreamSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
     platform("NetworkWatch", ["Timekeeping", "Connectivity", "SystemCalls", "EventLoop", "CLinux"]),
@@ -127,7 +128,7 @@ let package = Package(
       name: "ControlTool",
       dependencies: [
         "Timekeeping", "Positioning", "Authorization", "RouteFile", "Configuration", "EventLoop", "ControlSocket",
-        "SystemCalls", "CommandLineOptions", "Release", "LocationDaemon", "Diagnosis",
+        "SystemCalls", "CommandLineOptions", "Release", "LocationDaemon", "Diagnosis", "Terminal",
       ],
       swiftSettings: strict),
     .executableTarget(name: "fleet-locationctl", dependencies: ["ControlTool"], swiftSettings: strict),
@@ -186,6 +187,7 @@ let package = Package(
       "SerialSourceTests",
       ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting", "CPseudoTerminal"]),
     tests("FilterScore", coreModules),
+    tests("ControlToolTests", ["ControlTool", "Terminal", "Reporting"]),
     tests(
       "DiagnosisTests",
       [

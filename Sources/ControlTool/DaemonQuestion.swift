@@ -47,6 +47,34 @@ enum DaemonQuestion {
       var removed: [String: Int]
     }
 
+    struct NextUpdate: Decodable {
+      var due: Int
+      var kind: String
+    }
+
+    struct Outcome: Decodable {
+      var result: String
+      var age: Int
+      var milliseconds: Int
+      var past: Int
+    }
+
+    struct Event: Decodable {
+      var level: String
+      var sentence: String
+      var age: Int
+      var times: Int
+    }
+
+    struct Track: Decodable {
+      var seconds: Int
+      /// Metres east and north of the newest position.
+      var points: [[Int]]
+    }
+
+    var vehicle: String?
+    var version: String?
+    var uptime: Int?
     var isOnline: Bool
     var isPaused: Bool
     var pausedSince: String?
@@ -56,6 +84,15 @@ enum DaemonQuestion {
     var sources: [Source]?
     var fix: Fix?
     var lastUpdate: Int?
+    var isUpdating: Bool?
+    var nextUpdate: NextUpdate?
+    var lastOutcome: Outcome?
+    /// Accepted and failed, minute by minute.
+    var lastMinutes: [[Int]]?
+    var track: Track?
+    /// Newest first.
+    var events: [Event]?
+    var withoutNetwork: Int?
     var token: Int?
     var tokenTrouble: String?
     var tokenTroubleSince: Int?
@@ -72,18 +109,23 @@ enum DaemonQuestion {
     return ProcessInfo.processInfo.environment["RUNTIME_DIRECTORY"].map { "\($0)/control.sock" } ?? standardSocket
   }
 
-  private static func ask(_ command: String, at path: String) throws(CommandError) -> [UInt8] {
+  private static func ask(
+    _ command: String, at path: String, patience: Duration = .seconds(5)
+  ) throws(CommandError) -> [UInt8] {
     do throws(ControlSocketError) {
-      return try ControlClient.ask(Array(#"{"command":"\#(command)"}"#.utf8), at: path)
+      return try ControlClient.ask(Array(#"{"command":"\#(command)"}"#.utf8), at: path, patience: patience)
     } catch {
       throw CommandError(error.code == .denied ? .permission : .unavailable, error.message)
     }
   }
 
+  /// - Parameter patience: for a daemon that does not answer; whole seconds.
   /// - Returns: the daemon's answer as it came, and read.
-  static func status(_ options: CommandLineOptions) throws(CommandError) -> (text: [UInt8], status: Status) {
+  static func status(
+    _ options: CommandLineOptions, patience: Duration = .seconds(5)
+  ) throws(CommandError) -> (text: [UInt8], status: Status) {
     let path = path(options)
-    let text = try ask("status", at: path)
+    let text = try ask("status", at: path, patience: patience)
     guard let status = try? JSONDecoder().decode(Status.self, from: Data(text)) else {
       throw CommandError(.unavailable, "\(path): the daemon's answer cannot be read; is it of the same release?")
     }

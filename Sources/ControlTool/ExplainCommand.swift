@@ -17,6 +17,6 @@ enum ExplainCommand: Command {
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     let explanation = try DaemonQuestion.status(options).status.explanation
-    return try StandardOutput.write("\(explanation.sentence)\n")
+    return try StandardOutput.write("\(StyledText.harmless(explanation.sentence))\n")
   }
 }

@@ -1,117 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
+import EventLoop
+import FoundationEssentials
+import Glibc
+import Terminal
+import Timekeeping
 
 /// `fleet-locationctl status`: what the daemon does and how well.
 enum StatusCommand: Command {
   static let name = "status"
   static let summary = "what the daemon does, and what is wrong"
-  static let options = [CommandLineOptions.Option("json"), DaemonQuestion.socketOption]
+  static let options = [
+    CommandLineOptions.Option("json"), CommandLineOptions.Option("watch", short: "w"), DaemonQuestion.socketOption,
+  ]
   static let usage = """
-    Usage: fleet-locationctl status [--json] [--socket PATH]
-    Asks the running daemon. --json prints its answer as one line of JSON, with every counter.
+    Usage: fleet-locationctl status [--json] [--watch [SECONDS]] [--socket PATH]
+    Asks the running daemon.
 
-    Exit status: 0 when the last update was accepted, 1 when it was not, none has been sent or the
-    driver is off duty, 69 when no daemon
-    answers, 77 when this user may not ask.
+          --json       its answer as one line of JSON, with every counter
+      -w, --watch      again and again, every SECONDS (1): on a terminal in place, with the track of the last ten minutes,
+                       until q or Ctrl-C; elsewhere, and with --json, one after the other
+    On a terminal what is well is green and what is not is red, unless the environment has NO_COLOR or TERM=dumb.
+
+    Exit status: 0 when the last update was accepted; 1 when it was not, none has been sent or the driver is off duty; 69
+    when no daemon answers; 77 when this user may not ask. With --watch no daemon is no reason to end.
 
     """
 
+  private static let longestInterval = 3600.0
+
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
+    if options.has("watch") { return try watch(options) }
+    if let operand = options.operands.first { throw CommandError(.usage, "status: unexpected \"\(operand)\"") }
     let (text, status) = try DaemonQuestion.status(options)
     if options.has("json") {
       _ = try StandardOutput.write(text + [UInt8(ascii: "\n")])
     } else {
-      _ = try StandardOutput.write(lines(of: status).map { "\($0)\n" }.joined())
+      _ = try StandardOutput.write(self.text(of: status))
     }
     return status.isOnline ? 0 : 1
   }
 
-  static func lines(of status: DaemonQuestion.Status) -> [String] {
-    let refused = status.counters.filter { $0.key.hasPrefix("rejected.") }.values.reduce(0, +)
-    let head = [
-      row("Fleet Engine", engine(status)),
-      row("Last update", status.lastUpdate.map { "\(time($0)) ago" } ?? "none yet"),
-    ]
-    let rest = [
-      row("Fix", status.fix.map(fix) ?? "none yet"),
-      row("Token", token(status)),
-      row("Backlog", backlog(status.backlog)),
-      row(
-        "Since start",
-        "\(status.counters["accepted", default: 0]) updates accepted of \(status.counters["attempts", default: 0]), "
-          + "\(status.counters["backfilled", default: 0]) past positions delivered, "
-          + "\(refused) of \(status.counters["fixes", default: 0]) fixes refused"),
-      row("Last fix", status.explanation.sentence),
-    ]
-    return head + sources(status) + rest + clock(status)
+  /// As this standard output can show it.
+  private static func text(of status: DaemonQuestion.Status) -> String {
+    let isTerminal = Terminal.isOutput
+    let capabilities =
+      isTerminal ? TerminalCapabilities(environment: ProcessInfo.processInfo.environment) : .plain
+    let width = isTerminal ? Terminal.size?.columns ?? 80 : nil
+    return StatusScreen.lines(of: StatusSheet(status), width: width, capabilities: capabilities)
+      .map { "\($0.encoded(capabilities))\n" }.joined()
   }
 
-  private static func engine(_ status: DaemonQuestion.Status) -> String {
-    if status.isPaused {
-      return "paused\(status.pausedSince.map { " since \($0)" } ?? ""): no position leaves this machine until resume"
+  // MARK: - Again and again
+
+  private static func watch(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
+    let interval = try interval(options.operands)
+    let environment = ProcessInfo.processInfo.environment
+    guard Terminal.isOutput, !TerminalCapabilities.isDumb(environment), !options.has("json") else {
+      return try stream(options, every: interval)
     }
-    guard let failure = status.failure else { return status.isOnline ? "online" : "not reached yet" }
-    return
-      "offline for \(time(failure.since)) (\(failure.category)): \(failure.message); next try in \(time(failure.retryIn))"
+    // Who may not ask is told so, and not shown a screen.
+    do {
+      _ = try DaemonQuestion.status(options, patience: StatusWatch.patience)
+    } catch  where error.code == .unavailable {
+      // It may come.
+    }
+    let watch = try StatusWatch(every: interval, capabilities: TerminalCapabilities(environment: environment)) {
+      Result { () throws(CommandError) in try DaemonQuestion.status(options, patience: StatusWatch.patience).status }
+    }
+    return try watch.run()
   }
 
-  /// Of several sources a line each: which is used, and why the others are not.
-  private static func sources(_ status: DaemonQuestion.Status) -> [String] {
-    guard let sources = status.sources else {
-      return [row("Source", status.source ?? "none: \(status.sourceTrouble ?? "not opened yet")")]
+  private static func interval(_ operands: [String]) throws(CommandError) -> Duration {
+    if operands.count > 1 { throw CommandError(.usage, "status: unexpected \"\(operands[1])\"") }
+    guard let operand = operands.first else { return .seconds(1) }
+    // Double takes more than numbers as people write them.
+    guard operand.utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || $0 == UInt8(ascii: ".") }),
+      let seconds = Double(operand), seconds >= 0.1, seconds <= longestInterval
+    else {
+      throw CommandError(.usage, "status: --watch \"\(operand)\" is no number of seconds from 0.1 to 3600")
     }
-    let used = sources.first(where: \.isUsed)?.name ?? "none of \(sources.count) is good"
-    return [row("Source", used)]
-      + sources.enumerated().map { index, source in
-        row("  \(index + 1)", "\(source.isUsed ? "used: " : "")\(source.explanation)")
+    return .milliseconds(Int64(seconds * 1000))
+  }
+
+  /// For pipes and files: a block for each answer, with the time and an empty line, or a line of JSON. Ends when nobody
+  /// reads any more.
+  private static func stream(_ options: CommandLineOptions, every interval: Duration) throws(CommandError) -> Int32 {
+    signal(SIGPIPE, SIG_IGN)
+    var failure: CommandError?
+    do {
+      let loop = try EventLoop()
+      var timer: LoopTimer?
+      var due = loop.now.boot
+      timer = try loop.makeTimer {
+        do throws(CommandError) {
+          guard try tell(options, at: loop.now.wall) else { return loop.exit(0) }
+        } catch {
+          failure = error
+          return loop.exit(0)
+        }
+        due = max(due + interval, loop.now.boot)
+        timer?.arm(at: due)
       }
-  }
-
-  private static func fix(_ fix: DaemonQuestion.Status.Fix) -> String {
-    var words = ["\(fix.mode)D", fix.quality]
-    if let accuracy = fix.horizontalAccuracy { words.append("±\(Int(min(accuracy, 9999).rounded(.up))) m") }
-    if let satellites = fix.satellites { words.append("\(satellites) satellites") }
-    words.append("\(time(fix.age)) old")
-    if fix.isParked { words.append("parked") }
-    return words.joined(separator: ", ")
-  }
-
-  private static func token(_ status: DaemonQuestion.Status) -> String {
-    let since = status.tokenTroubleSince.map { " for \(time($0))" } ?? ""
-    guard let life = status.token else { return "none\(status.tokenTrouble.map { "\(since): \($0)" } ?? " yet")" }
-    return "good for \(time(life))\(status.tokenTrouble.map { "; no successor\(since): \($0)" } ?? "")"
-  }
-
-  /// Only where it is wrong.
-  private static func clock(_ status: DaemonQuestion.Status) -> [String] {
-    guard let offset = status.clockOffset else { return [] }
-    let size = time(Int(clamping: offset.magnitude))
-    return [row("Clock", "this machine's clock is \(size) \(offset < 0 ? "behind" : "ahead")")]
-  }
-
-  private static func backlog(_ backlog: DaemonQuestion.Status.Backlog) -> String {
-    var words = ["\(backlog.count) \(backlog.count == 1 ? "position" : "positions")"]
-    if let age = backlog.oldestAge { words[0] += ", the oldest \(time(age)) old" }
-    switch backlog.store {
-    case "disk": words.append("on disk\(backlog.bytes.map { " (\(($0 + 1023) / 1024) kB)" } ?? "")")
-    case "memory": words.append("in memory only: \(backlog.storeTrouble ?? "")")
-    default: words.append("in memory: backlog.directory is not set")
+      timer?.arm(at: due)
+      _ = try loop.run()
+      timer?.close()
+    } catch {
+      throw CommandError(.io, "\(error)")
     }
-    let lost = backlog.removed.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
-    if !lost.isEmpty { words.append("let go: \(lost.joined(separator: ", "))") }
-    return words.joined(separator: "; ")
+    if let failure { throw failure }
+    return 0
   }
 
-  private static func row(_ name: String, _ text: String) -> String {
-    name + String(repeating: " ", count: max(14 - name.count, 1)) + text
-  }
-
-  private static func time(_ seconds: Int) -> String {
-    switch seconds {
-    case ..<120: "\(seconds) s"
-    case ..<7200: "\(seconds / 60) min"
-    case ..<172_800: "\(seconds / 3600) h"
-    default: "\(seconds / 86_400) days"
+  /// - Returns: whether anybody still reads.
+  private static func tell(_ options: CommandLineOptions, at time: Timestamp) throws(CommandError) -> Bool {
+    do throws(CommandError) {
+      let (text, status) = try DaemonQuestion.status(options)
+      if options.has("json") { return try StandardOutput.write(text + [UInt8(ascii: "\n")]) }
+      return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(self.text(of: status))\n".utf8))
+    } catch {
+      guard error.code == .unavailable else { throw error }
+      // Where the answers go, so that whoever reads them knows since when they are missing.
+      let message = StyledText.harmless(error.message)
+      guard options.has("json") else {
+        return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(message)\n\n".utf8))
+      }
+      let quoted = (try? JSONEncoder().encode(["error": message])).map { [UInt8]($0) } ?? Array("{}".utf8)
+      return try StandardOutput.write(quoted + [UInt8(ascii: "\n")])
     }
   }
 }

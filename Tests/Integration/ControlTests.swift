@@ -31,7 +31,32 @@ import Testing
     #expect(status.output.lines.contains { $0.contains("2 updates accepted of 2") })
     #expect(try ask(bench, "explain").output.text.contains("was accepted by Fleet Engine"))
     let json = try JSONSerialization.jsonObject(with: Data(try ask(bench, "status", "--json").output.text.utf8))
-    #expect((json as? [String: Any])?["isOnline"] as? Bool == true)
+    let answer = try #require(json as? [String: Any])
+    #expect(answer["isOnline"] as? Bool == true)
+    #expect(answer["vehicle"] as? String == TestBench.vehicle)
+    #expect((answer["lastOutcome"] as? [String: Any])?["result"] as? String == "accepted")
+    #expect((answer["events"] as? [[String: Any]])?.contains { $0["name"] as? String == "firstFix" } == true)
+    #expect(status.output.lines.contains { $0.hasPrefix("Vehicle") && $0.contains("\(TestBench.vehicle), ") })
+  }
+
+  @Test("status --watch prints one answer after the other where there is no terminal, until nobody reads")
+  func stream() throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("it is ready") { daemon.notifications.states.contains("READY") }
+    let watch = try ChildProcess(
+      "fleet-locationctl", ["status", "--watch", "0.1", "--json", "--socket", bench.directory("control.sock")])
+    bench.servers += watch.sources
+    try bench.wait("three answers") { watch.output.lines.count >= 3 }
+    // Its end is no reason to end: the tool goes on, and says what is missing.
+    daemon.process.signal(SIGTERM)
+    try bench.wait("no answer any more") { watch.output.lines.contains { $0.contains("the daemon does not run") } }
+    #expect(!watch.hasEnded)
+    watch.signal(SIGTERM)
+    try bench.wait("it ends") { watch.hasEnded }
+    #expect(try ask(bench, "status", "--watch", "soon").exitCode == 64)
+    #expect(try ask(bench, "status", "5").exitCode == 64)
   }
 
   @Test("a fix that the filter refuses is explained with its reason")

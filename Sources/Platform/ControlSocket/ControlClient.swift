@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 import SystemCalls
+import Timekeeping
 
 /// Asks the daemon one question and waits for its answer: for command line tools, which have nothing else to do.
 package enum ControlClient {
-  private static let patience = 5
   private static let longestAnswer = 1 << 20
 
   /// - Parameters:
   ///   - path: of the daemon's socket.
   ///   - question: one line, without its end.
+  ///   - patience: how long each step may take, whole seconds.
   /// - Returns: the answer, without its line end.
-  /// - Throws: code `absent` when no daemon runs, `denied`, `silent` after five seconds.
-  package static func ask(_ question: [UInt8], at path: String) throws(ControlSocketError) -> [UInt8] {
+  /// - Throws: code `absent` when no daemon runs, `denied`, `silent` when that is over.
+  package static func ask(
+    _ question: [UInt8], at path: String, patience: Duration = .seconds(5)
+  ) throws(ControlSocketError) -> [UInt8] {
     do throws(Errno) {
-      return try exchange(question + [UInt8(ascii: "\n")], at: path)
+      return try exchange(question + [UInt8(ascii: "\n")], at: path, patience: Int(clamping: patience.wholeSeconds))
     } catch {
       switch error.code {
       case ENOENT, ECONNREFUSED:
@@ -32,7 +35,9 @@ package enum ControlClient {
     }
   }
 
-  private static func exchange(_ question: [UInt8], at path: String) throws(Errno) -> [UInt8] {
+  private static func exchange(
+    _ question: [UInt8], at path: String, patience: Int
+  ) throws(Errno) -> [UInt8] {
     let descriptor = try UnixSocket.make(0)
     let rawValue = descriptor.rawValue
     var limit = timeval(tv_sec: patience, tv_usec: 0)

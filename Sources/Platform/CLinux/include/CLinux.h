@@ -63,3 +63,6 @@ int fleet_clock_watch_arm(int descriptor);
 /// which file the program was. `tells_priority`: with the journal's mark of a critical line.
 void fleet_crash_report_install(
   const char *program_name, const char *program_version, const char *note_path, bool tells_priority);
+
+/// Columns that a character takes on a terminal: 0, 1 or 2; -1 for a control character, or one that is none (wcwidth(3)).
+int fleet_display_width(uint32_t character);

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+import Terminal
+
+/// Lays a status out: as many lines as somebody reads who has all the room, or one screen of whatever size.
+///
+/// Nothing here knows a terminal: a status, a size and what can be shown go in, lines come out.
+enum StatusScreen {
+  /// The narrowest screen that has room for a sketch beside the events, and what it leaves to them.
+  private static let sketchFrom = 72
+  /// Rows of a sketch that tell a shape, with its caption.
+  private static let leastSketch = 4
+  private static let eventIndent = 8
+
+  // MARK: - All of it
+
+  /// For who reads it once.
+  ///
+  /// - Parameter width: nil breaks no lines, and draws nothing: for other programs.
+  static func lines(
+    of sheet: StatusSheet, width: Int?, capabilities: TerminalCapabilities
+  ) -> [StyledText] {
+    var rows = [sheet.title] + sheet.groups.joined()
+    if width != nil { rows = rows.map { drawn($0, sheet, capabilities) } }
+    var lines = rows.flatMap { self.lines(of: $0, width: width, most: .max, capabilities) }
+    // What fits on a small screen under the prompt; the journal has more.
+    for (index, event) in sheet.events.prefix(width == nil ? .max : 5).enumerated() {
+      let name = index == 0 ? "Events" : ""
+      let row = StatusSheet.Row(
+        name: name, text: StyledText("\(event.age) ago: ", .faint) + event.text, weight: 0)
+      lines += self.lines(of: row, width: width, most: 2, capabilities)
+    }
+    return lines
+  }
+
+  /// With the bars in front, where they can be drawn.
+  private static func drawn(
+    _ row: StatusSheet.Row, _ sheet: StatusSheet, _ capabilities: TerminalCapabilities
+  ) -> StatusSheet.Row {
+    guard let minutes = sheet.minutes, row.text.text == minutes.words else { return row }
+    var row = row
+    row.text = minutes.bars(isUnicode: capabilities.isUnicode) + StyledText("  ") + row.text
+    return row
+  }
+
+  private static func lines(
+    of row: StatusSheet.Row, width: Int?, most: Int, _ capabilities: TerminalCapabilities
+  ) -> [StyledText] {
+    let name = StyledText(row.name).padded(to: StatusSheet.nameWidth)
+    guard let width else { return [name + row.text] }
+    let indent = StyledText(String(repeating: " ", count: StatusSheet.nameWidth))
+    let text = fit(row.text, to: max(width - StatusSheet.nameWidth, 1), most: most, capabilities)
+    return text.enumerated().map { ($0 == 0 ? name : indent) + $1 }
+  }
+
+  private static func fit(
+    _ text: StyledText, to width: Int, most: Int, _ capabilities: TerminalCapabilities
+  ) -> [StyledText] {
+    let text = capabilities.isUnicode ? text : text.inASCII
+    return text.wrapped(to: width, most: most, mark: capabilities.isUnicode ? "…" : "...")
+  }
+
+  // MARK: - One screen
+
+  /// For who keeps looking.
+  ///
+  /// - Parameters:
+  ///   - sheet: nil as long as no daemon has answered.
+  ///   - silence: what is wrong when none answers now; what was last known is shown faintly then.
+  /// - Returns: at most `size.rows` lines, none wider than `size.columns`.
+  static func frame(
+    of sheet: StatusSheet?, silence: StyledText? = nil, size: Terminal.Size, capabilities: TerminalCapabilities
+  ) -> [StyledText] {
+    let columns = max(size.columns, 1)
+    var lines = [top(sheet, silence, columns, capabilities)]
+    if let silence {
+      lines += fit(silence.styled(.bad), to: columns, most: max(size.rows / 3, 1), capabilities)
+    }
+    if let sheet {
+      let room = Terminal.Size(columns: columns, rows: max(size.rows - lines.count, 0))
+      var rest = body(of: sheet, room, capabilities)
+      if silence != nil { rest = rest.map { $0.styled(.faint) } }
+      lines += rest
+    }
+    let mark = capabilities.isUnicode ? "…" : "..."
+    return lines.prefix(max(size.rows, 0)).map { $0.cut(to: columns, mark: mark) }
+  }
+
+  private static func top(
+    _ sheet: StatusSheet?, _ silence: StyledText?, _ columns: Int, _ capabilities: TerminalCapabilities
+  ) -> StyledText {
+    var left = StyledText(sheet?.vehicle ?? "fleet-locationd", .strong)
+    left.append("  ")
+    left.append(silence == nil ? sheet?.state ?? StyledText() : StyledText("no daemon answers", .bad))
+    if !capabilities.isUnicode { left = left.inASCII }
+    for right in [
+      [sheet?.daemon, "q ends"].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: "; "), "q ends",
+    ]
+    where left.width + 2 + DisplayWidth.of(right) <= columns {
+      return left.padded(to: columns - DisplayWidth.of(right)) + StyledText(right, .faint)
+    }
+    return left
+  }
+
+  private static func body(
+    of sheet: StatusSheet, _ size: Terminal.Size, _ capabilities: TerminalCapabilities
+  ) -> [StyledText] {
+    // Room for some events, and a gap before them.
+    let wish = sheet.events.isEmpty ? 0 : min(sheet.events.count, max(size.rows / 4, 1)) + 1
+    var shape = Shape(groups: sheet.groups.map { $0.map { drawn($0, sheet, capabilities) } })
+    func lines(_ shape: Shape) -> [StyledText] { self.lines(of: shape, size.columns, capabilities) }
+    while lines(shape).count + wish > size.rows, shape.shrink() {}
+    // What is left of the room goes to the sentences that matter most.
+    for weight in shape.weights.reversed() {
+      for most in [3, 2] where most > shape.most {
+        var larger = shape
+        larger.exceptions[weight] = most
+        if lines(larger).count + wish <= size.rows {
+          shape = larger
+          break
+        }
+      }
+    }
+    let rows = lines(shape)
+    let room = size.rows - rows.count
+    guard room > 0 else { return Array(rows.prefix(max(size.rows, 0))) }
+    let gap = shape.hasGaps && room > 1 ? [StyledText()] : []
+    let foot = Terminal.Size(columns: size.columns, rows: room - gap.count)
+    return rows + gap + self.foot(of: sheet, foot, capabilities)
+  }
+
+  /// How much of the rows is shown.
+  private struct Shape {
+    var groups: [[StatusSheet.Row]]
+    var hasGaps = true
+    /// Lines that a row may take, and rows of certain weights.
+    var most = 3
+    var exceptions: [Int: Int] = [:]
+
+    /// Lightest first.
+    var weights: [Int] { Set(groups.joined().map(\.weight)).sorted() }
+
+    /// Long sentences are cut shorter, then the least weighty rows go, with the gaps between groups in between.
+    ///
+    /// - Returns: false when nothing more can go.
+    mutating func shrink() -> Bool {
+      guard let least = weights.first else { return false }
+      if most > 2 {
+        most = 2
+      } else if hasGaps, least > 1 {
+        hasGaps = false
+      } else if most > 1, least > 4 {
+        most = 1
+      } else if weights.count > 1 {
+        for index in groups.indices { groups[index].removeAll { $0.weight == least } }
+      } else {
+        return false
+      }
+      return true
+    }
+  }
+
+  private static func lines(
+    of shape: Shape, _ columns: Int, _ capabilities: TerminalCapabilities
+  ) -> [StyledText] {
+    shape.groups.filter { !$0.isEmpty }.flatMap { group in
+      (shape.hasGaps ? [StyledText()] : [])
+        + group.flatMap {
+          lines(of: $0, width: columns, most: shape.exceptions[$0.weight] ?? shape.most, capabilities)
+        }
+    }
+  }
+
+  /// Events, and beside or under them the sketch.
+  private static func foot(
+    of sheet: StatusSheet, _ size: Terminal.Size, _ capabilities: TerminalCapabilities
+  ) -> [StyledText] {
+    guard let sketch = sheet.sketch, size.columns >= sketchFrom, size.rows >= leastSketch else {
+      return events(of: sheet, size, capabilities)
+    }
+    let width = min(size.columns * 3 / 10, 2 * size.rows + 8)
+    let left = size.columns - width - 2
+    let events = events(of: sheet, Terminal.Size(columns: left, rows: size.rows), capabilities)
+    let drawing =
+      [StyledText(sketch.caption, .faint).cut(to: width)]
+      + sketch.lines(columns: width, rows: min(size.rows - 1, width / 2), isUnicode: capabilities.isUnicode)
+    return (0..<max(events.count, drawing.count)).map { row in
+      let event = row < events.count ? events[row] : StyledText()
+      guard row < drawing.count else { return event }
+      return event.padded(to: left + 2) + drawing[row]
+    }
+  }
+
+  private static func events(
+    of sheet: StatusSheet, _ size: Terminal.Size, _ capabilities: TerminalCapabilities
+  ) -> [StyledText] {
+    var lines: [StyledText] = []
+    let indent = StyledText(String(repeating: " ", count: eventIndent))
+    for event in sheet.events where lines.count < size.rows {
+      let age = StyledText(event.age, .faint).padded(to: eventIndent)
+      let room = size.rows - lines.count
+      // All of the newest, of the others what fits on a line.
+      let text = fit(
+        event.text, to: max(size.columns - eventIndent, 1), most: min(room, lines.isEmpty ? 3 : 1), capabilities)
+      lines += text.enumerated().map { ($0 == 0 ? age : indent) + $1 }
+    }
+    return lines
+  }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What there is to say of a status, row by row, before anybody knows how much room there is.
+struct StatusSheet {
+  /// A name and what is to be said under it.
+  struct Row: Equatable {
+    var name: String
+    var text: StyledText
+    /// Rows of less weight go first where there is no room for all.
+    var weight: Int
+  }
+
+  static let nameWidth = 14
+
+  /// Whose it is, and how it stands, for the top of a screen.
+  var vehicle: String
+  var state: StyledText
+  /// The daemon's release and how long it has run; empty when it does not tell.
+  var daemon: String
+  /// Rows that belong together.
+  var groups: [[Row]]
+  /// Newest first: how long ago, and what.
+  var events: [(age: String, text: StyledText)]
+  var sketch: TrackSketch?
+  /// Rows may hold bars; ASCII has digits for them.
+  var minutes: UpdateBars?
+
+  init(_ status: DaemonQuestion.Status) {
+    vehicle = status.vehicle ?? "vehicle"
+    state = StatusSheet.state(status)
+    daemon = [status.version, status.uptime.map { "up \(StatusSheet.time($0))" }].compactMap(\.self).joined(
+      separator: ", ")
+    minutes = UpdateBars(status.lastMinutes)
+    groups = [
+      StatusSheet.updates(status, minutes), StatusSheet.positions(status), StatusSheet.stores(status),
+    ]
+    events = (status.events ?? []).map { event in
+      let (prefix, style): (String, TextStyle) =
+        switch event.level {
+        case "error": ("error: ", .bad)
+        case "warning": ("warning: ", .warning)
+        default: ("", .plain)
+        }
+      var text = StyledText(prefix, style)
+      text.append(event.sentence)
+      if event.times > 1 { text.append(" (\(event.times) times)", .faint) }
+      return (StatusSheet.time(event.age), text)
+    }
+    sketch = TrackSketch(status.track)
+  }
+
+  /// The first row where there is no screen with a top.
+  var title: Row {
+    Row(
+      name: "Vehicle", text: StyledText(vehicle, .strong) + StyledText(daemon.isEmpty ? "" : ", \(daemon)"), weight: 9)
+  }
+
+  // MARK: - Fleet Engine
+
+  private static func state(_ status: DaemonQuestion.Status) -> StyledText {
+    if status.isPaused { return StyledText("paused", .warning) }
+    if status.withoutNetwork != nil { return StyledText("no network", .bad) }
+    if status.failure != nil { return StyledText("offline", .bad) }
+    if status.token == nil, status.tokenTrouble != nil { return StyledText("no token", .bad) }
+    return status.isOnline ? StyledText("online", .good) : StyledText("not reached yet", .warning)
+  }
+
+  private static func updates(_ status: DaemonQuestion.Status, _ minutes: UpdateBars?) -> [Row] {
+    var rows = [
+      Row(name: "Fleet Engine", text: engine(status), weight: 10),
+      Row(name: "Last update", text: StyledText(lastUpdate(status)), weight: 9),
+    ]
+    if let outcome = status.lastOutcome, outcome.result != "accepted" {
+      rows.append(
+        Row(
+          name: "Last try", text: StyledText("\(outcome.result), \(time(outcome.age)) ago, after \(took(outcome))"),
+          weight: 3))
+    }
+    rows.append(Row(name: "Next update", text: StyledText(nextUpdate(status)), weight: 7))
+    if let minutes { rows.append(Row(name: "Last \(minutes.count) min", text: StyledText(minutes.words), weight: 2)) }
+    return rows
+  }
+
+  private static func engine(_ status: DaemonQuestion.Status) -> StyledText {
+    if status.isPaused {
+      return StyledText("paused", .warning)
+        + StyledText("\(status.pausedSince.map { " since \($0)" } ?? ""): no position leaves this machine until resume")
+    }
+    if let time = status.withoutNetwork {
+      return StyledText("offline", .bad) + StyledText(" for want of a network for \(StatusSheet.time(time))")
+    }
+    guard let failure = status.failure else {
+      return status.isOnline ? StyledText("online", .good) : StyledText("not reached yet", .warning)
+    }
+    return StyledText("offline", .bad)
+      + StyledText(
+        " for \(time(failure.since)) (\(failure.category)): \(failure.message); next try in \(time(failure.retryIn))")
+  }
+
+  private static func lastUpdate(_ status: DaemonQuestion.Status) -> String {
+    guard let age = status.lastUpdate else { return "none yet" }
+    guard let outcome = status.lastOutcome, outcome.result == "accepted" else { return "\(time(age)) ago" }
+    let past = outcome.past > 0 ? ", with \(outcome.past) past \(outcome.past == 1 ? "position" : "positions")" : ""
+    return "\(time(age)) ago\(past), answered in \(took(outcome))"
+  }
+
+  private static func took(_ outcome: DaemonQuestion.Status.Outcome) -> String {
+    outcome.milliseconds < 10_000 ? "\(outcome.milliseconds) ms" : time(outcome.milliseconds / 1000)
+  }
+
+  private static func nextUpdate(_ status: DaemonQuestion.Status) -> String {
+    if status.isPaused { return "after the pause" }
+    if status.isUpdating == true { return "under way" }
+    guard let next = status.nextUpdate else { return status.fix == nil ? "with the first fix" : "not known" }
+    let due = next.due > 0 ? "in \(time(next.due))" : "now"
+    switch next.kind {
+    case "heartbeat": return "\(due), a heartbeat"
+    case "retry": return "\(due), to try again"
+    case "token": return "when there is a token, which is asked for \(due)"
+    default: return due
+    }
+  }
+
+  // MARK: - Positions
+
+  private static func positions(_ status: DaemonQuestion.Status) -> [Row] {
+    sources(status) + [
+      Row(name: "Fix", text: status.fix.map(fix) ?? StyledText("none yet", .warning), weight: 8),
+      Row(name: "Last fix", text: StyledText(status.explanation.sentence), weight: 4),
+    ]
+  }
+
+  /// Of several sources a line each: which is used, and why the others are not.
+  private static func sources(_ status: DaemonQuestion.Status) -> [Row] {
+    guard let sources = status.sources else {
+      let text =
+        status.source.map { StyledText($0) }
+        ?? StyledText("none", .bad) + StyledText(": \(status.sourceTrouble ?? "not opened yet")")
+      return [Row(name: "Source", text: text, weight: 8)]
+    }
+    let used = sources.first(where: \.isUsed)?.name
+    return [
+      Row(
+        name: "Source", text: used.map { StyledText($0) } ?? StyledText("none of \(sources.count) is good", .bad),
+        weight: 8)
+    ]
+      + sources.enumerated().map { index, source in
+        Row(
+          name: "  \(index + 1)", text: StyledText("\(source.isUsed ? "used: " : "")\(source.explanation)"), weight: 3)
+      }
+  }
+
+  private static func fix(_ fix: DaemonQuestion.Status.Fix) -> StyledText {
+    var words = ["\(fix.mode)D", fix.quality]
+    if let accuracy = fix.horizontalAccuracy { words.append("±\(Int(max(min(accuracy, 9999), 0).rounded(.up))) m") }
+    if let satellites = fix.satellites { words.append("\(satellites) satellites") }
+    words.append("\(time(fix.age)) old")
+    if fix.isParked { words.append("parked") }
+    let text = StyledText(words.joined(separator: ", "))
+    // As long as the daemon itself waits before it says so.
+    return fix.age < 30 ? text : text + StyledText(": lost", .warning)
+  }
+
+  // MARK: - What is kept
+
+  private static func stores(_ status: DaemonQuestion.Status) -> [Row] {
+    let refused = status.counters.filter { $0.key.hasPrefix("rejected.") }.values.reduce(0, &+)
+    return [
+      Row(name: "Token", text: token(status), weight: 6),
+      Row(name: "Backlog", text: backlog(status.backlog), weight: 5),
+    ] + clock(status) + [
+      Row(
+        name: "Since start",
+        text: StyledText(
+          "\(status.counters["accepted", default: 0]) updates accepted of \(status.counters["attempts", default: 0]), "
+            + "\(status.counters["backfilled", default: 0]) past positions, "
+            + "\(refused) of \(status.counters["fixes", default: 0]) fixes refused"), weight: 1)
+    ]
+  }
+
+  private static func token(_ status: DaemonQuestion.Status) -> StyledText {
+    let since = status.tokenTroubleSince.map { " for \(time($0))" } ?? ""
+    guard let life = status.token else {
+      return status.tokenTrouble.map { StyledText("none", .bad) + StyledText("\(since): \($0)") }
+        ?? StyledText("none yet")
+    }
+    let trouble = status.tokenTrouble.map { StyledText("; no successor", .warning) + StyledText("\(since): \($0)") }
+    return StyledText("good for \(time(life))") + (trouble ?? StyledText())
+  }
+
+  /// Only where it is wrong.
+  private static func clock(_ status: DaemonQuestion.Status) -> [Row] {
+    guard let offset = status.clockOffset else { return [] }
+    let size = time(Int(clamping: offset.magnitude))
+    return [
+      Row(
+        name: "Clock", text: StyledText("this machine's clock is \(size) \(offset < 0 ? "behind" : "ahead")", .warning),
+        weight: 5)
+    ]
+  }
+
+  private static func backlog(_ backlog: DaemonQuestion.Status.Backlog) -> StyledText {
+    var text = StyledText("\(backlog.count) \(backlog.count == 1 ? "position" : "positions")")
+    if let age = backlog.oldestAge { text.append(", the oldest \(time(age)) old") }
+    switch backlog.store {
+    case "disk": text.append("; on disk\(backlog.bytes.map { " (\($0 / 1024 + ($0 % 1024 > 0 ? 1 : 0)) kB)" } ?? "")")
+    case "memory":
+      text.append("; ")
+      text.append("in memory only", .warning)
+      text.append(": \(backlog.storeTrouble ?? "")")
+    default: text.append("; in memory: backlog.directory is not set")
+    }
+    let lost = backlog.removed.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+    if !lost.isEmpty { text.append("; let go: \(lost.joined(separator: ", "))") }
+    return text
+  }
+
+  /// In the unit that a person would use.
+  static func time(_ seconds: Int) -> String {
+    switch seconds {
+    case ..<120: "\(seconds) s"
+    case ..<7200: "\(seconds / 60) min"
+    case ..<172_800: "\(seconds / 3600) h"
+    default: "\(seconds / 86_400) days"
+    }
+  }
+}

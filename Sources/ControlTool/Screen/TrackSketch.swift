@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The shape of the way of the last minutes, drawn with characters, north up.
+struct TrackSketch {
+  /// Of one character: braille patterns (Unicode 2800) have two columns of four dots, which is about square.
+  private static let dots = (across: 2, down: 4)
+
+  /// Metres for a dot at the least: what is below is noise.
+  private static let finest = 1.0
+
+  /// Metres east and north of the newest position.
+  private struct Point {
+    var east: Double
+    var north: Double
+  }
+
+  private let points: [Point]
+  private let newest: Point
+  private let seconds: Int
+
+  /// - Parameter track: nil and what is no way draw nothing.
+  init?(_ track: DaemonQuestion.Status.Track?) {
+    guard let track else { return nil }
+    let points = track.points.compactMap { pair in
+      pair.count == 2 ? Point(east: Double(pair[0]), north: Double(pair[1])) : nil
+    }
+    guard points.count > 1, let newest = points.last else { return nil }
+    self.points = points
+    self.newest = newest
+    seconds = track.seconds
+  }
+
+  /// What is drawn and how large it is on the ground, as in `Track, 10 min, 1.2 km`.
+  var caption: String {
+    let size = max(reach(\.east), reach(\.north))
+    return "Track, \(StatusSheet.time(seconds)), \(TrackSketch.distance(size))"
+  }
+
+  /// - Parameters:
+  ///   - columns: one or more.
+  ///   - rows: one or more.
+  /// - Returns: as many lines, each at most so wide.
+  func lines(columns: Int, rows: Int, isUnicode: Bool) -> [StyledText] {
+    let dots = isUnicode ? TrackSketch.dots : (across: 1, down: 1)
+    // A character is twice as high as wide, and so is a cell without dots in it.
+    let stretch = isUnicode ? 1.0 : 0.5
+    let (width, height) = (max(columns, 1) * dots.across, max(rows, 1) * dots.down)
+    let scale = max(
+      reach(\.east) / Double(max(width - 1, 1)), reach(\.north) * stretch / Double(max(height - 1, 1)),
+      TrackSketch.finest)
+    let middle = (east: centre(\.east), north: centre(\.north))
+    func cell(_ point: Point) -> (x: Int, y: Int) {
+      let x = (point.east - middle.east) / scale + Double(width - 1) / 2
+      let y = (middle.north - point.north) * stretch / scale + Double(height - 1) / 2
+      return (
+        Int(min(max(x.rounded(), 0), Double(width - 1))), Int(min(max(y.rounded(), 0), Double(height - 1)))
+      )
+    }
+    var canvas = Canvas(columns: max(columns, 1), rows: max(rows, 1), dots: dots)
+    for (start, end) in zip(points, points.dropFirst()) { canvas.line(from: cell(start), to: cell(end)) }
+    let here = cell(newest)
+    return canvas.lines(isUnicode: isUnicode, here: (here.x / dots.across, here.y / dots.down))
+  }
+
+  private func reach(_ side: KeyPath<Point, Double>) -> Double {
+    let values = points.map { $0[keyPath: side] }
+    return (values.max() ?? 0) - (values.min() ?? 0)
+  }
+
+  private func centre(_ side: KeyPath<Point, Double>) -> Double {
+    let values = points.map { $0[keyPath: side] }
+    return ((values.max() ?? 0) + (values.min() ?? 0)) / 2
+  }
+
+  private static func distance(_ metres: Double) -> String {
+    if metres < 1000 { return "\(Int(metres)) m" }
+    if metres < 100_000 {
+      let tenths = Int((metres / 100).rounded())
+      return "\(tenths / 10).\(tenths % 10) km"
+    }
+    return "\(Int((metres / 1000).rounded())) km"
+  }
+}
+
+/// Dots in characters.
+private struct Canvas {
+  private let columns: Int
+  private let rows: Int
+  private let dots: (across: Int, down: Int)
+  /// A bit for each dot of a character, as in its braille pattern.
+  private var cells: [UInt8]
+
+  init(columns: Int, rows: Int, dots: (across: Int, down: Int)) {
+    self.columns = columns
+    self.rows = rows
+    self.dots = dots
+    cells = [UInt8](repeating: 0, count: columns * rows)
+  }
+
+  /// Bresenham's.
+  mutating func line(from start: (x: Int, y: Int), to end: (x: Int, y: Int)) {
+    var (x, y) = start
+    let (across, down) = (abs(end.x - x), -abs(end.y - y))
+    let step = (x: x < end.x ? 1 : -1, y: y < end.y ? 1 : -1)
+    var error = across + down
+    while true {
+      set(x, y)
+      if x == end.x, y == end.y { return }
+      let twice = 2 * error
+      if twice >= down {
+        error += down
+        x += step.x
+      }
+      if twice <= across {
+        error += across
+        y += step.y
+      }
+    }
+  }
+
+  private mutating func set(_ x: Int, _ y: Int) {
+    let cell = y / dots.down * columns + x / dots.across
+    guard cells.indices.contains(cell) else { return }
+    // Dots 1 to 3 are the upper ones on the left, 4 to 6 on the right, 7 and 8 the lowest.
+    let bits: [[UInt8]] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]]
+    cells[cell] |= bits[y % dots.down][x % dots.across]
+  }
+
+  func lines(isUnicode: Bool, here: (column: Int, row: Int)) -> [StyledText] {
+    (0..<rows).map { row in
+      var line = StyledText()
+      for column in 0..<columns {
+        let bits = cells[row * columns + column]
+        if (column, row) == here {
+          line.append("@", .strong)
+        } else if bits == 0 {
+          line.append(" ")
+        } else {
+          line.append(isUnicode ? String(UnicodeScalar(0x2800 + UInt32(bits)).map(Character.init) ?? "*") : "*")
+        }
+      }
+      return line
+    }
+  }
+}

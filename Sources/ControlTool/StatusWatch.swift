@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import Glibc
+import SystemCalls
+import Terminal
+import Timekeeping
+
+/// `status --watch` on a terminal: asks, lays out and paints, again and again, until a key or a signal ends it.
+///
+/// It belongs to the loop's thread. The terminal is given back before the program ends or stops, however that comes.
+final class StatusWatch {
+  /// What a daemon is given to answer: keys wait as long.
+  static let patience = Duration.seconds(1)
+  /// Signals by which the program ends as it would have without a screen.
+  private static let ends = [SIGTERM, SIGHUP, SIGQUIT]
+  private static let others = [SIGINT, SIGWINCH, SIGTSTP, SIGCONT]
+
+  private let interval: Duration
+  private let ask: () -> Result<DaemonQuestion.Status, CommandError>
+  private let capabilities: TerminalCapabilities
+  private let terminal: Terminal
+  private let loop: EventLoop
+  private var painter: ScreenPainter
+  private var timer: LoopTimer?
+  private var sources: [EventSource<Void>] = []
+  private var keys: EventSource<IOEvents>?
+  private var sheet: StatusSheet?
+  private var answeredAt: BootInstant?
+  private var silence: CommandError?
+  private var silentSince: BootInstant?
+  private var isOnline = false
+  private var endedBy: Int32?
+
+  /// - Parameters:
+  ///   - interval: from one question to the next.
+  ///   - ask: is given ``patience``.
+  init(
+    every interval: Duration, capabilities: TerminalCapabilities,
+    ask: @escaping () -> Result<DaemonQuestion.Status, CommandError>
+  ) throws(CommandError) {
+    self.interval = interval
+    self.ask = ask
+    self.capabilities = capabilities
+    painter = ScreenPainter(capabilities)
+    // From here on a signal waits for the loop, and cannot leave the terminal as it is.
+    SignalMask.block(StatusWatch.ends + StatusWatch.others)
+    signal(SIGPIPE, SIG_IGN)
+    do {
+      terminal = try Terminal()
+      loop = try EventLoop()
+      timer = try loop.makeTimer { [unowned self] in turn() }
+      for signal in StatusWatch.ends {
+        sources.append(
+          try loop.addSignal(signal) { [unowned self] in
+            endedBy = signal
+            loop.exit(0)
+          })
+      }
+      sources += [
+        try loop.addSignal(SIGINT) { [unowned self] in loop.exit(0) },
+        try loop.addSignal(SIGWINCH) { [unowned self] in paint() },
+        try loop.addSignal(SIGTSTP) { [unowned self] in pause() },
+        try loop.addSignal(SIGCONT) { [unowned self] in takeScreen() },
+      ]
+      if let keyboard = terminal.keyboard {
+        keys = try loop.addIO(keyboard, .readable) { [unowned self] _ in press() }
+      }
+    } catch {
+      throw CommandError(.io, "\(error)")
+    }
+  }
+
+  /// - Returns: the exit status: 0 when the vehicle was online in the end, 1 when it was not.
+  func run() throws(CommandError) -> Int32 {
+    defer { terminal.leave() }
+    do {
+      try terminal.enter()
+      turn()
+      _ = try loop.run()
+    } catch {
+      throw CommandError(.io, "the terminal cannot be used: \(error)")
+    }
+    terminal.leave()
+    if let endedBy { SignalMask.letThrough(endedBy) }
+    return isOnline ? 0 : 1
+  }
+
+  // MARK: - What happens
+
+  private func turn() {
+    timer?.arm(at: loop.now.boot + interval)
+    switch ask() {
+    case .success(let status):
+      sheet = StatusSheet(status)
+      isOnline = status.isOnline
+      answeredAt = loop.now.boot
+      silence = nil
+      silentSince = nil
+    case .failure(let error):
+      silence = error
+      silentSince = silentSince ?? loop.now.boot
+      isOnline = false
+    }
+    paint()
+  }
+
+  private func press() {
+    switch terminal.read() {
+    case .end: loop.exit(0)
+    case .keys(let keys):
+      // Ctrl-C and Ctrl-D, where they are no signal and no end.
+      if keys.contains(where: { [UInt8(ascii: "q"), UInt8(ascii: "Q"), 3, 4].contains($0) }) { return loop.exit(0) }
+      // Any other key looks at once; Ctrl-L after somebody else has written on the screen.
+      if keys.contains(12) { painter.forget() }
+      if !keys.isEmpty { turn() }
+    }
+  }
+
+  /// Ctrl-Z: the shell gets its screen, and we get ours when the job goes on.
+  private func pause() {
+    terminal.leave()
+    SignalMask.letThrough(SIGTSTP)
+    takeScreen()
+  }
+
+  private func takeScreen() {
+    do {
+      try terminal.enter()
+    } catch {
+      return loop.exit(0)
+    }
+    painter.forget()
+    turn()
+  }
+
+  private func paint() {
+    let size = Terminal.size ?? Terminal.Size(columns: 80, rows: 24)
+    let lines = StatusScreen.frame(of: sheet, silence: silenceText, size: size, capabilities: capabilities)
+    let bytes = painter.paint(lines, on: size)
+    guard !bytes.isEmpty else { return }
+    do {
+      try terminal.write(bytes)
+    } catch {
+      // A slow line shows the next frame; a terminal that is gone shows none.
+      error.code == EAGAIN ? painter.forget() : loop.exit(0)
+    }
+  }
+
+  private var silenceText: StyledText? {
+    guard let silence else { return nil }
+    let since = silentSince.map { StatusSheet.time(Int(clamping: (loop.now.boot - $0).wholeSeconds)) } ?? ""
+    let known = answeredAt.map {
+      "; what it last said, \(StatusSheet.time(Int(clamping: (loop.now.boot - $0).wholeSeconds))) ago:"
+    }
+    return StyledText("For \(since): \(silence.message)\(known ?? "")")
+  }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Terminal
+import Testing
+
+@testable import ControlTool
+
+@Suite struct DrawingTests {
+  private func sketch(_ points: [[Int]]) throws -> TrackSketch? {
+    let track = try JSONSerialization.data(withJSONObject: ["seconds": 60, "points": points] as [String: Any])
+    return TrackSketch(try JSONDecoder().decode(DaemonQuestion.Status.Track.self, from: track))
+  }
+
+  @Test("north is up, east is right, and the vehicle is where the way ends")
+  func directions() throws {
+    let sketch = try #require(try sketch([[-200, -100], [0, -100], [0, 0]]))
+    let lines = sketch.lines(columns: 9, rows: 3, isUnicode: false).map(\.text)
+    // As wide as high on the ground: a character is twice as high as it is wide.
+    #expect(lines == ["        @", "        *", "*********"])
+    #expect(sketch.caption == "Track, 60 s, 200 m")
+  }
+
+  @Test("braille has eight dots for a character")
+  func braille() throws {
+    let sketch = try #require(try sketch([[-700, 0], [0, 0]]))
+    #expect(sketch.lines(columns: 4, rows: 1, isUnicode: true).map(\.text) == ["⠤⠤⠤@"])
+  }
+
+  @Test(
+    "numbers that no daemon means draw no worse than badly",
+    arguments: [
+      [[Int.max, Int.min], [0, 0]], [[0, 0], [0, 0]], [[1], [2, 3], [0, 0], []],
+      [[Int.min, Int.min], [Int.max, Int.max]],
+    ])
+  func absurd(points: [[Int]]) throws {
+    let lines = try sketch(points)?.lines(columns: 10, rows: 4, isUnicode: true)
+    #expect(lines?.count ?? 4 == 4)
+    _ = try sketch(points)?.caption
+  }
+
+  @Test("fewer than two points are no way")
+  func none() throws {
+    #expect(try sketch([[0, 0]]) == nil)
+    #expect(try sketch([]) == nil)
+  }
+
+  @Test("bars of absurd numbers are bars")
+  func bars() {
+    #expect(UpdateBars([[Int.max, 1], [-5, -5], [], [Int.max, Int.max]])?.bars(isUnicode: true).width == 4)
+    #expect(UpdateBars([]) == nil)
+    #expect(UpdateBars([[12, 0], [1, 0]])?.bars(isUnicode: false).text == "91")
+  }
+
+  @Test("only lines that changed are painted, all of them after another size")
+  func painter() {
+    var painter = ScreenPainter(TerminalCapabilities(hasColour: false, isUnicode: true))
+    let size = Terminal.Size(columns: 10, rows: 3)
+    func paint(_ lines: [String], _ size: Terminal.Size) -> String {
+      String(decoding: painter.paint(lines.map { StyledText($0) }, on: size), as: UTF8.self)
+    }
+    #expect(
+      paint(["one", "two"], size)
+        == "\u{1b}[?2026h\u{1b}[2J\u{1b}[1;1Hone\u{1b}[K\u{1b}[2;1Htwo\u{1b}[K\u{1b}[?2026l")
+    #expect(paint(["one", "two"], size) == "")
+    #expect(paint(["one", "2"], size) == "\u{1b}[?2026h\u{1b}[2;1H2\u{1b}[K\u{1b}[?2026l")
+    #expect(paint(["one"], size) == "\u{1b}[?2026h\u{1b}[2;1H\u{1b}[K\u{1b}[?2026l")
+    // Nothing is erased behind a line that fills the row.
+    #expect(paint(["0123456789"], size) == "\u{1b}[?2026h\u{1b}[1;1H0123456789\u{1b}[?2026l")
+    #expect(paint(["0123456789"], Terminal.Size(columns: 11, rows: 3)).hasPrefix("\u{1b}[?2026h\u{1b}[2J"))
+    painter.forget()
+    #expect(paint(["0123456789"], Terminal.Size(columns: 11, rows: 3)).hasPrefix("\u{1b}[?2026h\u{1b}[2J"))
+  }
+}

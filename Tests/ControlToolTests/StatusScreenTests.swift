@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Terminal
+import Testing
+
+@testable import ControlTool
+
+@Suite struct StatusScreenTests {
+  static let full = TerminalCapabilities(hasColour: true, isUnicode: true)
+  static let poor = TerminalCapabilities(hasColour: false, isUnicode: false)
+
+  static func status(_ changes: [String: Any] = [:]) throws -> DaemonQuestion.Status {
+    var answer: [String: Any] = [
+      "vehicle": "truck-17", "version": "0.1.0", "uptime": 11_000, "isOnline": true, "isPaused": false,
+      "source": "/dev/gps0 at 9600 baud", "lastUpdate": 3, "isUpdating": false,
+      "nextUpdate": ["due": 7, "kind": "report"],
+      "lastOutcome": ["result": "accepted", "age": 3, "milliseconds": 84, "past": 20],
+      "lastMinutes": [[6, 0], [6, 0], [0, 2], [0, 0], [3, 1], [2, 0]],
+      "track": ["seconds": 600, "points": [[-800, -600], [-400, -600], [0, 0]]],
+      "fix": [
+        "mode": 3, "quality": "gnss", "satellites": 11, "horizontalAccuracy": 2.4, "age": 1, "isParked": false,
+      ],
+      "token": 3180,
+      "backlog": ["count": 0, "store": "disk", "bytes": 36_864, "removed": [:] as [String: Int]],
+      "explanation": [
+        "reason": "delivered", "sentence": "The last fix is 1 s old and was accepted by Fleet Engine.",
+      ],
+      "counters": ["accepted": 23, "attempts": 26, "backfilled": 20, "fixes": 240, "rejected.stale": 2],
+      "events": [
+        [
+          "name": "online", "level": "notice", "sentence": "Online: Fleet Engine accepts updates", "age": 60,
+          "times": 1,
+        ],
+        [
+          "name": "offline", "level": "warning", "sentence": "Offline (network): no route to host", "age": 200,
+          "times": 3,
+        ],
+        ["name": "firstFix", "level": "notice", "sentence": "First fix: 3D, gnss", "age": 9000, "times": 1],
+      ],
+    ]
+    answer.merge(changes) { $1 }
+    answer = answer.filter { !($0.value is NSNull) }
+    return try JSONDecoder().decode(
+      DaemonQuestion.Status.self, from: try JSONSerialization.data(withJSONObject: answer))
+  }
+
+  static var offline: [String: Any] {
+    [
+      "isOnline": false, "lastUpdate": 240,
+      "failure": [
+        "category": "untrusted", "since": 200, "retryIn": 9,
+        "message":
+          "the certificate of fleetengine.googleapis.com is not trusted: unable to get local issuer certificate",
+      ],
+      "lastOutcome": ["result": "untrusted", "age": 12, "milliseconds": 3100, "past": 0],
+      "nextUpdate": ["due": 9, "kind": "retry"],
+    ]
+  }
+
+  /// All that a daemon may say at once, and all of it at length.
+  static var worst: [String: Any] {
+    offline.merging([
+      "vehicle": "東京-\u{1b}[31m" + String(repeating: "x", count: 90),
+      "sources": (1...6).map { index in
+        [
+          "name": "/dev/ttyUSB\(index)", "condition": "lost", "isUsed": false,
+          "explanation": String(repeating: "cannot be opened, ", count: 9),
+        ] as [String: Any]
+      },
+      "clockOffset": -4000, "tokenTrouble": String(repeating: "no answer ", count: 20), "tokenTroubleSince": 100,
+      "token": NSNull(),
+      "events": (1...10).map { index in
+        [
+          "name": "tokenRemark", "level": "error", "sentence": String(repeating: "漢字 \u{7}", count: 60), "age": index,
+          "times": 1,
+        ] as [String: Any]
+      },
+    ]) { $1 }
+  }
+
+  static func frame(
+    _ changes: [String: Any] = [:], _ columns: Int = 80, _ rows: Int = 24,
+    _ capabilities: TerminalCapabilities = StatusScreenTests.full
+  ) throws -> [String] {
+    StatusScreen.frame(
+      of: StatusSheet(try status(changes)), size: Terminal.Size(columns: columns, rows: rows),
+      capabilities: capabilities
+    ).map(\.text)
+  }
+
+  @Test("on 80x24 all is there: state, updates, source, fix, token, backlog, events, and the track beside them")
+  func whole() throws {
+    let lines = try StatusScreenTests.frame()
+    #expect(lines.count <= 24)
+    #expect(lines[0].hasPrefix("truck-17  online"))
+    #expect(lines[0].hasSuffix("0.1.0, up 3 h; q ends"))
+    for row in [
+      "Fleet Engine  online", "Last update   3 s ago, with 20 past positions, answered in 84 ms",
+      "Next update   in 7 s",
+      "Last 6 min    ██x.▅▃  17 accepted, 3 failed", "Source        /dev/gps0 at 9600 baud",
+      "Fix           3D, gnss, ±3 m, 11 satellites, 1 s old", "Token         good for 53 min",
+      "Backlog       0 positions; on disk (36 kB)",
+      "Last fix      The last fix is 1 s old and was accepted by Fleet Engine.",
+    ] {
+      #expect(lines.contains(row), "\(row)\n\(lines.joined(separator: "\n"))")
+    }
+    #expect(lines.contains { $0.hasPrefix("60 s    Online: Fleet Engine accepts updates") })
+    #expect(lines.contains { $0.hasPrefix("3 min   warning: Offline (network): no route") })
+    #expect(lines.contains { $0.contains("Track, 10 min, 800 m") })
+    #expect(lines.contains { $0.contains("@") })
+  }
+
+  @Test("every line fits every screen, whatever the daemon says", arguments: [true, false])
+  func fits(isUnicode: Bool) throws {
+    let capabilities = TerminalCapabilities(hasColour: true, isUnicode: isUnicode)
+    let none: [String: Any] = ["fix": NSNull(), "events": NSNull(), "track": NSNull(), "lastMinutes": NSNull()]
+    for changes in [[:], StatusScreenTests.offline, StatusScreenTests.worst, none] {
+      let sheet = StatusSheet(try StatusScreenTests.status(changes))
+      for columns in [1, 2, 14, 15, 40, 71, 72, 80, 200] {
+        for rows in [1, 3, 12, 24, 60] {
+          for silence in [nil, StyledText("the daemon does not run: systemctl status fleet-locationd")] {
+            let lines = StatusScreen.frame(
+              of: sheet, silence: silence, size: Terminal.Size(columns: columns, rows: rows),
+              capabilities: capabilities)
+            #expect(lines.count <= rows)
+            #expect(lines.allSatisfy { $0.width <= columns })
+            #expect(!lines.contains { $0.text.contains("\u{1b}") })
+            if !isUnicode {
+              #expect(lines.allSatisfy { $0.encoded(capabilities).utf8.allSatisfy { $0 < 0x80 } })
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test("on 40x12 what matters most is left")
+  func small() throws {
+    let lines = try StatusScreenTests.frame(StatusScreenTests.offline, 40, 12)
+    #expect(lines.count <= 12)
+    #expect(lines[0].hasPrefix("truck-17  offline"))
+    for name in ["Fleet Engine  offline for 3 min", "Last update   4 min ago", "Source", "Fix", "Token"] {
+      #expect(lines.contains { $0.hasPrefix(name) }, "\(name)\n\(lines.joined(separator: "\n"))")
+    }
+    #expect(lines.contains { $0.contains("Online: Fleet Engine") })
+    // What is wrong has the lines that others can spare.
+    #expect(lines.joined().contains("(untrusted): the certific"), "\(lines.joined(separator: "\n"))")
+  }
+
+  @Test("the words say all that colours do")
+  func words() throws {
+    let cases: [([String: Any], String)] = [
+      (["isPaused": true, "pausedSince": "2026-11-21T08:30:00Z"], "paused"), (["withoutNetwork": 30], "no network"),
+      (StatusScreenTests.offline, "offline"), (["token": NSNull(), "tokenTrouble": "500"], "no token"),
+      (["isOnline": false], "not reached yet"), ([:], "online"),
+    ]
+    for (changes, word) in cases {
+      let lines = try StatusScreenTests.frame(changes, 80, 24, StatusScreenTests.poor)
+      #expect(lines[0].hasPrefix("truck-17  \(word)"))
+    }
+    #expect(
+      try StatusScreenTests.frame([
+        "fix": [
+          "mode": 3, "quality": "gnss", "age": 31, "isParked": false,
+        ]
+      ]).contains("Fix           3D, gnss, 31 s old: lost"))
+  }
+
+  @Test("ASCII has bars of digits and a sketch of stars")
+  func ascii() throws {
+    let lines = try StatusScreenTests.frame([:], 80, 24, StatusScreenTests.poor)
+    #expect(lines.contains("Last 6 min    66x.32  17 accepted, 3 failed"))
+    #expect(lines.contains { $0.contains("*") })
+    #expect(lines.contains { $0.contains("+-3 m") })
+  }
+
+  @Test("without a daemon the reason stands on top, and what was last known stays, faintly")
+  func silent() throws {
+    let sheet = StatusSheet(try StatusScreenTests.status())
+    let lines = StatusScreen.frame(
+      of: sheet, silence: StyledText("For 5 s: the daemon does not run"), size: Terminal.Size(columns: 80, rows: 24),
+      capabilities: StatusScreenTests.full)
+    #expect(lines[0].text.hasPrefix("truck-17  no daemon answers"))
+    #expect(lines[1].pieces == [StyledText.Piece(text: "For 5 s: the daemon does not run", style: .bad)])
+    #expect(lines.contains { $0.text.hasPrefix("Token ") && $0.pieces.allSatisfy { $0.style == .faint } })
+    let first = StatusScreen.frame(
+      of: nil, silence: StyledText("the daemon does not run"), size: Terminal.Size(columns: 80, rows: 24),
+      capabilities: StatusScreenTests.full)
+    #expect(first.map(\.text).dropFirst() == ["the daemon does not run"])
+  }
+
+  @Test("for other programs each row is one line with its name in front, however long, and nothing is drawn")
+  func plain() throws {
+    let lines = StatusScreen.lines(
+      of: StatusSheet(try StatusScreenTests.status(StatusScreenTests.offline)), width: nil, capabilities: .plain
+    ).map(\.text)
+    #expect(lines[0] == "Vehicle       truck-17, 0.1.0, up 3 h")
+    #expect(
+      lines.contains(
+        "Fleet Engine  offline for 3 min (untrusted): the certificate of fleetengine.googleapis.com is not trusted: "
+          + "unable to get local issuer certificate; next try in 9 s"))
+    #expect(lines.contains("Last try      untrusted, 12 s ago, after 3100 ms"))
+    #expect(lines.contains("Last 6 min    17 accepted, 3 failed"))
+    #expect(
+      lines.contains(
+        "Since start   23 updates accepted of 26, 20 past positions, 2 of 240 fixes refused"))
+    #expect(lines.contains("Events        60 s ago: Online: Fleet Engine accepts updates"))
+  }
+
+  @Test("read once on a terminal, it is no higher than a small one, with a line for the prompt")
+  func once() throws {
+    for changes in [[:], StatusScreenTests.offline] {
+      let lines = StatusScreen.lines(
+        of: StatusSheet(try StatusScreenTests.status(changes)), width: 80, capabilities: StatusScreenTests.full)
+      #expect(lines.count <= 23)
+      #expect(lines.allSatisfy { $0.width <= 80 })
+    }
+  }
+
+  @Test("an answer of an earlier release, without what is new, is shown all the same")
+  func old() throws {
+    let answer = try StatusScreenTests.status([
+      "vehicle": NSNull(), "version": NSNull(), "uptime": NSNull(), "isUpdating": NSNull(), "nextUpdate": NSNull(),
+      "lastOutcome": NSNull(), "lastMinutes": NSNull(), "track": NSNull(), "events": NSNull(),
+    ])
+    let lines = StatusScreen.lines(of: StatusSheet(answer), width: nil, capabilities: .plain).map(\.text)
+    #expect(lines.contains("Last update   3 s ago"))
+    #expect(lines.contains("Fleet Engine  online"))
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+import Terminal
+import Testing
+
+@testable import ControlTool
+
+@Suite struct StyledTextTests {
+  @Test(
+    "nothing that came from elsewhere can steer the terminal",
+    arguments: [
+      "\u{1b}[2J", "\u{9b}31m", "a\u{7f}b", "\u{202e}evil", "\u{200b}", "\u{2028}", "\u{0}", "\u{e000}", "\r", "\u{85}",
+    ])
+  func harmless(text: String) {
+    let shown = StyledText(text).text
+    #expect(
+      shown.unicodeScalars.allSatisfy {
+        ![.control, .format, .lineSeparator, .privateUse].contains($0.properties.generalCategory)
+      })
+    #expect(shown.contains("\u{fffd}"))
+    #expect(StyledText("\u{1b}[31mred").inASCII.text == "?[31mred")
+  }
+
+  @Test("a sentence of several lines is one line, and letters of any language stay")
+  func lines() {
+    #expect(StyledText("one\ntwo\tthree").text == "one two three")
+    #expect(StyledText("Lkw Süd 東京").text == "Lkw Süd 東京")
+  }
+
+  @Test(
+    "widths are those of a terminal",
+    arguments: [("abc", 3), ("±…", 2), ("東京", 4), ("e\u{301}", 1), ("", 0), ("⠿", 1)])
+  func width(text: String, columns: Int) {
+    #expect(StyledText(text).width == columns)
+  }
+
+  @Test("what is cut is cut by columns, and marked")
+  func cut() {
+    #expect(StyledText("東京都庁").cut(to: 5).text == "東京…")
+    #expect(StyledText("東京都庁").cut(to: 6).text == "東京…")
+    #expect(StyledText("東京都庁").cut(to: 8).text == "東京都庁")
+    #expect(StyledText("abcdef").cut(to: 4, mark: "...").text == "a...")
+    #expect(StyledText("abcdef").cut(to: 2, mark: "...").text == "ab")
+    #expect(StyledText("abcdef").cut(to: 0).text.isEmpty)
+  }
+
+  @Test("lines break at spaces, and no line is wider than asked", arguments: 1...30)
+  func wrap(columns: Int) {
+    let text = StyledText("offline", .bad) + StyledText(" for 2 min (network): 東京都庁 no-route-to-host-at-all at once")
+    let lines = text.wrapped(to: columns)
+    #expect(lines.allSatisfy { $0.width <= columns })
+    let letters = lines.map(\.text).joined().filter { $0 != " " }
+    // A character of two columns has no place in one.
+    if columns > 1 { #expect(letters == text.text.filter { $0 != " " }) }
+  }
+
+  @Test("the last of so many lines is marked where it is cut, and styles survive the break")
+  func wrapMost() {
+    let text = StyledText("aaaa bbbb ", .bad) + StyledText("cccc dddd")
+    #expect(text.wrapped(to: 9, most: 2).map(\.text) == ["aaaa bbbb", "cccc dddd"])
+    #expect(text.wrapped(to: 5, most: 2).map(\.text) == ["aaaa", "bbbb…"])
+    #expect(text.wrapped(to: 9)[0].pieces == [StyledText.Piece(text: "aaaa bbbb", style: .bad)])
+  }
+
+  @Test("colour is put on only where there is some, and taken off again")
+  func encoded() {
+    let text = StyledText("online", .good) + StyledText(" ±3")
+    #expect(
+      text.encoded(TerminalCapabilities(hasColour: true, isUnicode: true)) == "\u{1b}[32monline\u{1b}[0m ±3")
+    #expect(text.encoded(TerminalCapabilities(hasColour: false, isUnicode: false)) == "online +-3")
+  }
+
+  @Test(
+    "the environment tells what a terminal can do",
+    arguments: [
+      (["TERM": "xterm", "LANG": "de_DE.UTF-8"], true, true), (["TERM": "xterm", "LANG": "C"], true, false),
+      (["TERM": "xterm", "LANG": "de_DE.UTF-8", "LC_ALL": "C"], true, false), (["TERM": "xterm"], true, false),
+      (["TERM": "xterm", "LC_ALL": "", "LC_CTYPE": "C.utf8"], true, true),
+      (["TERM": "dumb", "LANG": "C.UTF-8"], false, true), (["LANG": "C.UTF-8"], false, true),
+      (["TERM": "xterm", "NO_COLOR": "1", "LANG": "C.UTF-8"], false, true),
+      (["TERM": "xterm", "NO_COLOR": "", "LANG": "C.UTF-8"], true, true),
+    ])
+  func capabilities(environment: [String: String], hasColour: Bool, isUnicode: Bool) {
+    #expect(
+      TerminalCapabilities(environment: environment)
+        == TerminalCapabilities(hasColour: hasColour, isUnicode: isUnicode))
+  }
+}
