@@ -164,11 +164,14 @@ extension Event {
     return event
   }
 
-  /// - Parameter after: how long the provider had given none.
-  static func tokenObtained(_ token: AccessToken, after: Duration?, at now: BootInstant) -> Event {
+  /// - Parameters:
+  ///   - isFirst: of this run.
+  ///   - after: how long the provider had given none.
+  static func tokenObtained(_ token: AccessToken, isFirst: Bool, after: Duration?, at now: BootInstant) -> Event {
     let life = token.deadline - now
     return Event(
-      .tokenObtained, "Token obtained, good for \(life.spoken)\(after.map { ", after \($0.spoken) of asking" } ?? "")",
+      .tokenObtained,
+      "Token \(isFirst ? "obtained" : "renewed"), good for \(life.spoken)\(after.map { ", after \($0.spoken) of asking" } ?? "")",
       [("FLEET_TOKEN_SECONDS", "\(life.wholeSeconds)"), ("FLEET_LIFETIME_SOURCE", token.lifetimeSource.rawValue)])
   }
 

@@ -50,7 +50,7 @@ package enum EventCatalog {
       07:12:01  Fix is back after 4 min
       07:12:13  Online: Fleet Engine accepts updates, after 3 min; 3 past positions delivered
       09:22:51  No token: the token provider cannot be reached: refused; the one before is good for 9 min
-      09:42:04  Token obtained, good for 60 min, after 19 min of asking
+      09:42:04  Token renewed, good for 60 min, after 19 min of asking
       09:58:00  Paused: no position leaves this machine until fleet-locationctl resume
       10:28:00  The pause has ended, after 30 min
       10:58:00  Offline (unavailable): UNAVAILABLE: as told

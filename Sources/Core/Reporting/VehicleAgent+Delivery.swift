@@ -213,7 +213,8 @@ extension VehicleAgent {
       case .obtained(let token):
         statistics.tokens += 1
         tokenFailures.end()
-        effects.append(.event(.tokenObtained(token, after: tokenlessSince.map { now.boot - $0 }, at: now.boot)))
+        let without = tokenlessSince.map { now.boot - $0 }
+        effects.append(.event(.tokenObtained(token, isFirst: statistics.tokens == 1, after: without, at: now.boot)))
         tokenlessSince = nil
         keep(token, &effects)
       case .restored(let token): effects.append(.event(.tokenRestored(token, at: now.boot)))
