@@ -82,6 +82,15 @@ import Timekeeping
     #expect(silent.report(11.1) == .interval)
   }
 
+  @Test("no other fix is waited for when one has come in time and could not be sent yet")
+  func keptFix() throws {
+    var road = Road()
+    try road.observe(0)
+    #expect(road.report(0) == .first)
+    for fifth in 1...49 { try road.observe(Double(fifth) * 0.2) }
+    #expect(road.policy.nextDeadline == Road.time(10))
+  }
+
   @Test("nothing is waited for where a minute would pass", arguments: [58, 60])
   func noPatience(interval: Int) throws {
     var road = Road(.init(interval: .seconds(interval), heartbeat: .seconds(interval)))

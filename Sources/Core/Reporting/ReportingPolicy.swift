@@ -108,9 +108,7 @@ package struct ReportingPolicy: Sendable {
     if let edge, elapsed >= configuration.floor { return edge }
     if isParked { return elapsed >= configuration.heartbeat ? .heartbeat : nil }
     if now - newestAt < ReportingPolicy.earliness {
-      if elapsed >= configuration.interval - min(ReportingPolicy.earliness, configuration.interval / 10) {
-        return .interval
-      }
+      if elapsed >= configuration.interval - early { return .interval }
     } else if now >= due(after: taken.at) {
       return .interval
     }
@@ -152,11 +150,14 @@ package struct ReportingPolicy: Sendable {
     return isNew && !isParked ? due(after: taken.at) : taken.at + configuration.heartbeat
   }
 
+  private var early: Duration { min(ReportingPolicy.earliness, configuration.interval / 10) }
+
   /// When the interval's report goes if no fix comes before: without waiting for one, the position would be as old in every
   /// report as the first one was late.
   private func due(after takenAt: BootInstant) -> BootInstant {
     let due = takenAt + configuration.interval
-    guard let period, period <= ReportingPolicy.longestPeriod,
+    // A newest one that is near enough to it is the one to send, whatever kept it.
+    guard newestAt < due - early, let period, period <= ReportingPolicy.longestPeriod,
       configuration.interval + ReportingPolicy.patience <= ReportingPolicy.longestGap
     else { return due }
     let next = newestAt + period
