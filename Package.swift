@@ -187,7 +187,7 @@ let package = Package(
       "SerialSourceTests",
       ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting", "CPseudoTerminal"]),
     tests("FilterScore", coreModules),
-    tests("ControlToolTests", ["ControlTool", "Terminal", "Reporting"]),
+    tests("ControlToolTests", ["ControlTool", "Terminal"]),
     tests(
       "DiagnosisTests",
       [

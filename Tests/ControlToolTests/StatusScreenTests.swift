@@ -98,7 +98,7 @@ import Testing
       "Fleet Engine  online", "Last update   3 s ago, with 20 past positions, answered in 84 ms",
       "Next update   in 7 s",
       "Last 6 min    ██x.▅▃  17 accepted, 3 failed", "Source        /dev/gps0 at 9600 baud",
-      "Fix           3D, gnss, ±3 m, 11 satellites, 1 s old", "Token         good for 53 min",
+      "Fix           3D, gnss, ±3 m, 1 s old, 11 satellites", "Token         good for 53 min",
       "Backlog       0 positions; on disk (36 kB)",
       "Last fix      The last fix is 1 s old and was accepted by Fleet Engine.",
     ] {
@@ -147,6 +147,15 @@ import Testing
     #expect(lines.joined().contains("(untrusted): the certific"), "\(lines.joined(separator: "\n"))")
   }
 
+  @Test("however long the vehicle's ID is, its state is on top")
+  func longID() throws {
+    let id = String(repeating: "東京", count: 32)
+    for (columns, capabilities) in [(40, StatusScreenTests.full), (80, StatusScreenTests.poor)] {
+      let lines = try StatusScreenTests.frame(["vehicle": id], columns, 24, capabilities)
+      #expect(lines[0].contains("  online"), "\(lines[0])")
+    }
+  }
+
   @Test("the words say all that colours do")
   func words() throws {
     let cases: [([String: Any], String)] = [
@@ -163,7 +172,7 @@ import Testing
         "fix": [
           "mode": 3, "quality": "gnss", "age": 31, "isParked": false,
         ]
-      ]).contains("Fix           3D, gnss, 31 s old: lost"))
+      ]).contains("Fix           lost: 3D, gnss, 31 s old"))
   }
 
   @Test("ASCII has bars of digits and a sketch of stars")

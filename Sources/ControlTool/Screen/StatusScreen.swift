@@ -88,10 +88,12 @@ enum StatusScreen {
   private static func top(
     _ sheet: StatusSheet?, _ silence: StyledText?, _ columns: Int, _ capabilities: TerminalCapabilities
   ) -> StyledText {
-    var left = StyledText(sheet?.vehicle ?? "fleet-locationd", .strong)
-    left.append("  ")
-    left.append(silence == nil ? sheet?.state ?? StyledText() : StyledText("no daemon answers", .bad))
-    if !capabilities.isUnicode { left = left.inASCII }
+    let state = silence == nil ? sheet?.state ?? StyledText() : StyledText("no daemon answers", .bad)
+    // However long the vehicle's ID is, its state is there.
+    let vehicle = fit(
+      StyledText(sheet?.vehicle ?? "fleet-locationd", .strong), to: max(columns - state.width - 2, 8), most: 1,
+      capabilities)
+    let left = (vehicle.first ?? StyledText()) + StyledText("  ") + state
     for right in [
       [sheet?.daemon, "q ends"].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: "; "), "q ends",
     ]
@@ -197,10 +199,9 @@ enum StatusScreen {
     let indent = StyledText(String(repeating: " ", count: eventIndent))
     for event in sheet.events where lines.count < size.rows {
       let age = StyledText(event.age, .faint).padded(to: eventIndent)
-      let room = size.rows - lines.count
-      // All of the newest, of the others what fits on a line.
-      let text = fit(
-        event.text, to: max(size.columns - eventIndent, 1), most: min(room, lines.isEmpty ? 3 : 1), capabilities)
+      // More of the newest, where there is room; of the others what fits on a line.
+      let most = lines.isEmpty ? min(max(size.rows / 3, 1), 3) : 1
+      let text = fit(event.text, to: max(size.columns - eventIndent, 1), most: most, capabilities)
       lines += text.enumerated().map { ($0 == 0 ? age : indent) + $1 }
     }
     return lines

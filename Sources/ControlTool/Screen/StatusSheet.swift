@@ -153,12 +153,12 @@ struct StatusSheet {
   private static func fix(_ fix: DaemonQuestion.Status.Fix) -> StyledText {
     var words = ["\(fix.mode)D", fix.quality]
     if let accuracy = fix.horizontalAccuracy { words.append("±\(Int(max(min(accuracy, 9999), 0).rounded(.up))) m") }
-    if let satellites = fix.satellites { words.append("\(satellites) satellites") }
     words.append("\(time(fix.age)) old")
+    if let satellites = fix.satellites { words.append("\(satellites) satellites") }
     if fix.isParked { words.append("parked") }
     let text = StyledText(words.joined(separator: ", "))
     // As long as the daemon itself waits before it says so.
-    return fix.age < 30 ? text : text + StyledText(": lost", .warning)
+    return fix.age < 30 ? text : StyledText("lost", .warning) + StyledText(": ") + text
   }
 
   // MARK: - What is kept

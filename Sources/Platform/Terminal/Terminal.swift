@@ -29,7 +29,8 @@ package final class Terminal {
   /// Who has it already only takes care of what others may have done to it meanwhile: a terminal that is asked to enter
   /// twice forgets where its cursor was.
   private static let retaking = Array("\u{1b}[?25l".utf8)
-  private static let leaving = Array("\u{1b}[0m\u{1b}[?25h\u{1b}[?1049l".utf8)
+  /// To the end first: where there is only one screen, what comes next does not stand in the middle of ours.
+  private static let leaving = Array("\u{1b}[0m\u{1b}[?25h\u{1b}[999;1H\n\u{1b}[?1049l".utf8)
   private static let patience: Int32 = 1000
 
   private let output = STDOUT_FILENO
