@@ -111,9 +111,14 @@ grep -qi 'permission denied' "$work/token" || fail "what nobody is told: $(cat "
 step "limits: head-room under each"
 pid=$(property MainPID)
 memory=$(inside awk '/^VmHWM/ { print $2 * 1024 }' "/proc/$pid/status") tasks=$(inside awk '/^Threads/ { print $2 }' "/proc/$pid/status")
-echo "   memory at most $memory of $(property MemoryMax) bytes, $tasks of $(property TasksMax) tasks, $(property IPEgressBytes) bytes sent"
+# After the name in brackets; user and system time are fields 14 and 15, in hundredths of a second, the start is 22.
+read -r -a stat < <(inside sed 's/.*) //' "/proc/$pid/stat")
+cpu=$(((stat[11] + stat[12]) * 10)) alive=$(($(cut -d. -f1 /proc/uptime) - stat[19] / 100 + 1))
+echo "   memory at most $memory of $(property MemoryMax) bytes, $tasks of $(property TasksMax) tasks, $cpu ms of CPU in $alive s of" \
+  "$(property CPUQuotaPerSecUSec) a second, $(property IPEgressBytes) bytes sent"
 [ "$memory" -lt $(($(property MemoryMax) / 2)) ] || fail "less than half of MemoryMax is left"
 [ "$tasks" -lt $(($(property TasksMax) / 2)) ] || fail "less than half of TasksMax is left"
+[ "$cpu" -lt $((alive * 250)) ] && [ "$(property CPUQuotaPerSecUSec)" = 500ms ] || fail "less than half of CPUQuota is left"
 [ "$(property IPEgressBytes)" -gt 500 ] || fail "IPAccounting counts nothing"
 
 step "journal: events by MESSAGE_ID, explained by journalctl -x"
