@@ -136,13 +136,13 @@ struct StatusSheet {
       let text =
         status.source.map { StyledText($0) }
         ?? StyledText("none", .bad) + StyledText(": \(status.sourceTrouble ?? "not opened yet")")
-      return [Row(name: "Source", text: text, weight: 8)]
+      return [Row(name: "Source", text: text, weight: 7)]
     }
     let used = sources.first(where: \.isUsed)?.name
     return [
       Row(
         name: "Source", text: used.map { StyledText($0) } ?? StyledText("none of \(sources.count) is good", .bad),
-        weight: 8)
+        weight: 7)
     ]
       + sources.enumerated().map { index, source in
         Row(
