@@ -108,7 +108,7 @@ arm64-test: ## The arm64 packages in an emulated Debian 12: installed by apt, an
 interop: build
 	Tests/Interop/run.sh $(BIN)
 
-arm64-vm-test: setup-build build ## The arm64 service in an emulated machine with systemd, udev and a USB receiver; half an hour, and not in check.
+arm64-vm-test: setup-build build ## The arm64 service in an emulated machine with systemd, udev and a USB receiver; minutes, and not in check.
 	$(MAKE) deb ARCH=arm64
 	@scripts/install-packages.sh $(MACHINE_PACKAGES) $(ARM64_TEST_PACKAGES) qemu-system-arm
 	MACHINE_ARCH=arm64 Tests/Machine/run.sh $(BIN) Tests/Machine/tests/receiver.sh

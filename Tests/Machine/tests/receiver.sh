@@ -28,6 +28,7 @@ step "the hardened unit"
 guest "systemctl start fleet-locationd"
 wait_for 30 "an update is accepted" "fleet-locationctl status"
 expect "the doctor sees the service" "fleet-locationctl doctor | grep -q 'fleet-locationd (process .*, fleet-locationd.service) reads it'"
+expect "its system calls are filtered" "grep -q '^Seccomp:.*2' /proc/\$(systemctl show -P MainPID fleet-locationd)/status"
 guest "systemctl stop fleet-locationd"
 source_with "$by_id" | write_settings
 guest "systemctl start fleet-locationd"
