@@ -11,7 +11,6 @@ PANELS = [
     ("CPU per update", "µs", [("CPU per update, us", "2,000 in a row")]),
     ("Memory", "MB", [("peak RSS, MB", "at most, with libraries"), ("anonymous memory, MB", "of its own")]),
     ("On the air per update", "bytes", [("bytes sent per update, back to back", "sent"), ("bytes received", "received")]),
-    ("Start to first update", "ms", [("start to first accepted update, ms", "with two TLS handshakes")]),
 ]
 
 
