@@ -323,7 +323,12 @@ final class World {
       case .sendUpdate(let id, let request): sendUpdate(life << 32 | id, request)
       case .cancelUpdate(let id): if update?.id == life << 32 | id { giveUpUpdate() }
       case .fetchToken(let id, .http(let request)): fetchToken(life << 32 | id, request)
-      case .cancelToken(let id): if fetch?.id == life << 32 | id { fetch = nil }
+      case .cancelToken(let id):
+        if fetch?.id == life << 32 | id {
+          fetch = nil
+          // What did not come while it was waited for was missing, however that ended.
+          tokenTroubles.append(now)
+        }
       case .keepToken(let text): keptToken = text
       case .forgetToken: keptToken = nil
       case .fetchToken: violate("a token provider that is not there")
