@@ -115,7 +115,7 @@ let package = Package(
       name: "fleet-locationd",
       dependencies: [
         "LocationDaemon", "Configuration", "ServiceManager", "EventLoop", "SystemCalls", "CommandLineOptions",
-        "Release", "ControlTool",
+        "Release", "Diagnosis", "ControlTool",
       ],
       swiftSettings: strict),
     .target(
@@ -181,6 +181,7 @@ let package = Package(
         "Timekeeping", "Positioning", "FleetEngine", "Reporting", "EventLoop", "Configuration",
         "BacklogStore", "LocationDaemon", "LoopTesting",
       ]),
+    tests("SelfReportTests", ["Timekeeping", "Reporting", "ServiceManager", "LocationDaemon"]),
     tests(
       "PauseFileTests", ["Timekeeping", "Reporting", "SystemCalls", "LocationDaemon"]),
     tests(

@@ -80,7 +80,9 @@ package final class LocationDaemon {
         try loop.addSignal(SIGHUP) { [unowned self] in _ = reload() },
       ]
       watchdog = try Watchdog(loop: loop, notifier: notifier) { [unowned self] in
-        writeMetrics(at: loop.now)
+        let now = loop.now
+        writeMetrics(at: now)
+        selfReport.refresh(at: now, text: agent.status(at: now.boot, wall: now.wall))
         return isProgressing
       }
       write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))

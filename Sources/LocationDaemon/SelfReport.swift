@@ -28,7 +28,18 @@ struct SelfReport {
     // A network that comes and goes is told in the journal once in a while, and here each time.
     let isOfNetwork = if case .network = input { true } else { false }
     guard isOfNetwork || status.isDue(after: effects, at: now.boot) else { return }
-    var text = text()
+    show(text(), at: now)
+  }
+
+  /// Shows the line again when its ages have become old. Whoever has woken the machine, it is awake.
+  ///
+  /// - Parameter text: as above.
+  mutating func refresh(at now: Moment, text: @autoclosure () -> String) {
+    if status.isDue(after: [], at: now.boot) { show(text(), at: now) }
+  }
+
+  private mutating func show(_ agentText: String, at now: Moment) {
+    var text = agentText
     if now.wall < Release.buildDate, !text.contains("this machine's clock is") {
       text += "; this machine's clock is not set"
     }

@@ -3,8 +3,11 @@ import Reporting
 import ServiceManager
 import Timekeeping
 
-/// Keeps the line of `systemctl status` true without waking systemd for every fix.
+/// Keeps the line of `systemctl status` true to a few seconds, without waking systemd for every fix.
 struct StatusLine {
+  /// The ages in the line grow: so long it may stand while anything at all happens. An outage has no events of its own.
+  private static let longestStand = Duration.seconds(10)
+
   private let notifier: ServiceNotifier
   private var shownAt: BootInstant?
 
@@ -12,10 +15,10 @@ struct StatusLine {
     self.notifier = notifier
   }
 
-  /// At once when something happened that a person would want to read; at most once a second for the rest, and not for
-  /// fixes, which change nothing but ages.
+  /// At once when something happened that a person would want to read; at most once a second for outcomes, and every ten
+  /// seconds for fixes and whatever else changes nothing but ages.
   func isDue(after effects: [VehicleAgent.Effect], at now: BootInstant) -> Bool {
-    guard let shownAt else { return true }
+    guard let shownAt, now - shownAt < StatusLine.longestStand else { return true }
     var hasOutcome = false
     for case .event(let event) in effects {
       if event.kind.priority <= .notice { return true }

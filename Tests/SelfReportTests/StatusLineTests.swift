@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import ServiceManager
+import Testing
+import Timekeeping
+
+@testable import LocationDaemon
+@testable import Reporting
+
+@Suite struct StatusLineTests {
+  private static let start = BootInstant.boot + .seconds(100)
+
+  private static func shown() -> StatusLine {
+    var line = StatusLine(ServiceNotifier())
+    line.show("Online", at: start)
+    return line
+  }
+
+  @Test("what has not been shown is due")
+  func first() {
+    #expect(StatusLine(ServiceNotifier()).isDue(after: [], at: Self.start))
+  }
+
+  @Test("the ages in the line are told again after ten seconds of an outage, which has no events of its own")
+  func ages() {
+    let line = Self.shown()
+    #expect(!line.isDue(after: [], at: Self.start + .milliseconds(9999)))
+    #expect(line.isDue(after: [], at: Self.start + .seconds(10)))
+  }
+
+  @Test("what a person would want to read is shown at once, outcomes at most once a second")
+  func events() {
+    let line = Self.shown()
+    #expect(line.isDue(after: [.event(.stopping("asked to"))], at: Self.start + .milliseconds(1)))
+    let outcome = VehicleAgent.Effect.event(.updateAccepted(past: 0, at: nil))
+    #expect(!line.isDue(after: [outcome], at: Self.start + .milliseconds(999)))
+    #expect(line.isDue(after: [outcome], at: Self.start + .seconds(1)))
+  }
+}
