@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
+import Diagnosis
 import LocationDaemon
 
 /// `fleet-locationctl check`: what is wrong with the settings.
@@ -22,7 +23,9 @@ enum CheckCommand: Command {
     if let operand = options.operands.first {
       throw CommandError(.usage, "check: unexpected \"\(operand)\": settings are named with --config")
     }
-    let verdict = SettingsVerdict(of: options.value("config") ?? DoctorCommand.standardSettings)
+    let path = options.value("config") ?? DoctorCommand.standardSettings
+    ServiceCredentials.adopt(for: path)
+    let verdict = SettingsVerdict(of: path)
     StandardError.write(verdict.complaints)
     _ = try StandardOutput.write(verdict.praise)
     return verdict.exitCode

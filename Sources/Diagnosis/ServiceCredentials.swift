@@ -30,7 +30,7 @@ package enum ServiceCredentials {
   package static func isOutOfReach(_ error: DaemonError, _ settings: Settings) -> Bool {
     guard let cause = error.cause as? ServiceManagerError else { return false }
     switch cause.code {
-    case .denied: return true
+    case .denied, .notHandedOut: return true
     case .missing: return !names(in: settings).isEmpty
     default: return false
     }

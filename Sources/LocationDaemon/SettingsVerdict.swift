@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
+import ServiceManager
 
 /// What `fleet-locationd --check` and `fleet-locationctl check` say of a settings file: one answer, whoever is asked.
 package struct SettingsVerdict: Sendable {
@@ -18,6 +19,11 @@ package struct SettingsVerdict: Sendable {
       exitCode = ExitCode.done
       praise = "\(file.files.joined(separator: ", ")): good\n"
       complaints = file.warnings.map { "\($0)\n" }.joined()
+    } catch let error where (error.cause as? ServiceManagerError)?.code == .notHandedOut {
+      // Only the service gets them: whether it does is not for this file to say.
+      exitCode = ExitCode.done
+      praise = "\(path): good\n"
+      complaints = "\(error.message); not looked at, for only the service has it: sudo fleet-locationctl doctor\n"
     } catch {
       exitCode = error.code
       praise = ""

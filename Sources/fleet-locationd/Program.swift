@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
+import Diagnosis
 import EventLoop
 import Glibc
 import LocationDaemon
@@ -23,6 +24,7 @@ enum Program {
   }
 
   private static func check(_ path: String) -> Int32 {
+    ServiceCredentials.adopt(for: path)
     let verdict = SettingsVerdict(of: path)
     complain(verdict.complaints)
     write(verdict.praise, to: STDOUT_FILENO)

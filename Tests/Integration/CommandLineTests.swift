@@ -44,6 +44,12 @@ import Testing
     let good = try ChildProcess("fleet-locationd", ["--check", "--config", path])
     #expect(try good.finish() == 0)
     #expect(good.output.text == "\(path): good\n")
+    bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
+    try bench.writeSettings()
+    let beside = try ChildProcess("fleet-locationd", ["--check", "--config", path])
+    #expect(try beside.finish() == 0)
+    #expect(beside.output.text == "\(path): good\n")
+    #expect(beside.errors.text.contains("credential token-provider") && beside.errors.text.contains("not looked at"))
     bench.settings["vehicle.vehicle_id"] = "\"truck/17\""
     try bench.writeSettings()
     let bad = try ChildProcess("fleet-locationd", ["--check", "--config", path])

@@ -66,7 +66,7 @@ import Testing
     let none = #expect(throws: ServiceManagerError.self) {
       _ = try Credentials(directory: nil).credential(named: "other")
     }
-    #expect(none?.code == .missing)
+    #expect(none?.code == .notHandedOut)
     #expect(none?.message.contains("LoadCredential=other:") == true)
   }
 

@@ -23,7 +23,7 @@ package struct Credentials: Sendable {
 
   /// The credential that the unit names in LoadCredential= or SetCredential=.
   ///
-  /// - Throws: `missing`, `denied`, `unusable`.
+  /// - Throws: `notHandedOut`, `missing`, `denied`, `unusable`.
   package func credential(named name: String) throws(ServiceManagerError) -> Secret {
     guard !name.isEmpty, !name.contains("/"), name != ".", name != "..", !name.utf8.contains(0) else {
       throw ServiceManagerError(.unusable, "credential \"\(name.onOneLine)\": this is not a name that systemd allows")
@@ -31,7 +31,7 @@ package struct Credentials: Sendable {
     let remedy = "add to the unit: LoadCredential=\(name.onOneLine):/path/of/the/file"
     guard let directory else {
       throw ServiceManagerError(
-        .missing, "credential \(name.onOneLine): the service was started without credentials; \(remedy)")
+        .notHandedOut, "credential \(name.onOneLine): systemd has handed out none to this program; \(remedy)")
     }
     return try Credentials.read("\(directory)/\(name)", isPrivate: false, remedy: remedy)
   }

@@ -12,6 +12,8 @@ package struct ServiceManagerError: Error, Equatable, Sendable, CustomStringConv
 
     /// There is no such credential or file.
     package static let missing = Code(rawValue: "missing")
+    /// Credentials are handed out to a service, and this is none.
+    package static let notHandedOut = Code(rawValue: "notHandedOut")
     /// This user may not read it.
     package static let denied = Code(rawValue: "denied")
     /// Others may read it.
