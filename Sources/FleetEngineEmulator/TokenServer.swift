@@ -12,6 +12,9 @@ package final class TokenServer {
     package var lifetime: Int64 = 3600
     /// Whether it gives tokens that see the whole fleet.
     package var servesReaders = false
+    /// Whether other machines may ask, by whatever name they know this one. Else it is asked by a name of the loopback only:
+    /// a page of another site, open in a browser of this machine, is not to get a token.
+    package var isPublic = false
 
     package init() {}
   }
@@ -54,6 +57,7 @@ package final class TokenServer {
   }
 
   private func answer(_ request: Request, at now: ServerTime) throws(APIError) -> JSON {
+    if !options.isPublic { try BrowserGuard.check(request) }
     let segments = try request.segments()
     guard segments.count == 3, segments[0] == "token" else {
       throw APIError(.notFound, "There are only tokens here: /token/delivery_driver/{vehicle}.", reason: "NO_SUCH_PATH")

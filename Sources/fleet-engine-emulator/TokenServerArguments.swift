@@ -71,7 +71,7 @@ struct TokenServerArguments {
     case "service-account": accountFile = value
     case "port": port = UInt16(try Arguments.number(name, value, 0...65_535))
     case "address": address = value
-    case "allow-network": isPublic = true
+    case "allow-network": (isPublic, service.isPublic) = (true, true)
     case "vehicle-scope": service.vehicles = try TokenServerArguments.vehicles(value)
     case "authorization":
       guard !value.isEmpty else {

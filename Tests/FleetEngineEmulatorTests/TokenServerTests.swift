@@ -39,6 +39,20 @@ import Testing
     }
   }
 
+  @Test("a page of another site gets no token, unless the server is for the network")
+  func foreign() throws {
+    let rebound = Request("GET", "/token/driver/truck-17", headers: [("Host", "evil.example")])
+    let page = Request(
+      "GET", "/token/driver/truck-17", headers: [("Host", "127.0.0.1:80"), ("Origin", "http://evil.example")])
+    let local = try Bench()
+    for request in [rebound, page] { #expect(local.server.handle(request, at: Bench.now).status == 403) }
+    #expect(local.server.tokens == 0)
+    let own = Request("GET", "/token/driver/truck-17", headers: [("Host", "localhost:80")])
+    #expect(local.server.handle(own, at: Bench.now).status == 200)
+    let open = try Bench { $0.isPublic = true }
+    #expect(open.server.handle(rebound, at: Bench.now).status == 200)
+  }
+
   @Test(
     "each path of Google's samples gives a token of this service account with the claim of its own, for an hour",
     arguments: [
