@@ -21,7 +21,8 @@ static char text[4096];
 static size_t length;
 static char program[64], version[64], build_id[41], note[256];
 static bool has_priority;
-static volatile sig_atomic_t crashed_by, is_published;
+static int crashed_by;
+static volatile sig_atomic_t is_published;
 
 static void put(const char *part) {
   while (*part != 0 && length < sizeof text - 2) text[length++] = *part++;
@@ -134,15 +135,15 @@ static void publish(void) {
 }
 
 static void report(int number, siginfo_t *info, void *context) {
-  if (crashed_by != 0) {
+  int first = 0;
+  if (!__atomic_compare_exchange_n(&crashed_by, &first, number, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
     // The report crashes too, or takes too long: what is known by now, unless nobody takes it.
     if (!is_published) {
       put("; no more can be told of it");
       publish();
     }
-    end(crashed_by);
+    end(first);
   }
-  crashed_by = number;
   struct sigaction lateness = {.sa_sigaction = report, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
   sigaction(SIGALRM, &lateness, NULL);
   alarm(SECONDS);
