@@ -30,9 +30,10 @@ package enum FleetEngineFindings {
 
   /// What to make of the answer to an update of nothing, with a token: it is refused for its empty mask, or for the token.
   package static func finding(_ outcome: UpdateOutcome, _ vehicle: Settings.Vehicle) -> Finding {
-    guard case .failed(let failure) = outcome, failure.status != "INVALID_ARGUMENT" else {
-      return .pass(
-        "it takes the token for \(vehicle.vehicleID): a dry run of an update is refused only for being empty")
+    guard case .failed(let failure) = outcome,
+      failure.status != "INVALID_ARGUMENT" || !failure.message.lowercased().contains("mask")
+    else {
+      return .pass("it takes the token: a dry run of an update is refused only for its empty mask")
     }
     let sentence = "a dry run of an update: \(failure.message)"
     if failure.refusesToken {

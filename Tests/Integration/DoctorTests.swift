@@ -107,7 +107,7 @@ import Testing
       "  pass  127.0.0.1:\(port) takes the connection",
       "  pass  it answers as Fleet Engine does to a request without a token: 401 UNAUTHENTICATED",
       "  pass  this machine's clock and Fleet Engine's Date are less than 5 s apart",
-      "  pass  it takes the token for truck-17: a dry run of an update is refused only for being empty",
+      "  pass  it takes the token: a dry run of an update is refused only for its empty mask",
     ] {
       #expect(good.output.lines.contains(line))
     }

@@ -31,8 +31,9 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
       method: .get, url: vehicleURL, headers: [.init("Accept", .plain("application/json"))], deadline: deadline)
   }
 
-  /// An update of nothing, for its mask is empty: it changes nothing whoever answers, and Fleet Engine refuses it with
-  /// INVALID_ARGUMENT once it has taken the token.
+  /// An update of nothing, for its mask is empty: it changes nothing whoever answers. Fleet Engine refuses it with
+  /// INVALID_ARGUMENT ("update_mask cannot be empty"); that it looks at the token first is what is known of Google's APIs,
+  /// not of this one.
   package func dryRun(token: Secret) -> HTTPRequest {
     HTTPRequest(
       method: .patch, url: vehicleURL,
