@@ -4,7 +4,7 @@ import CommandLineOptions
 /// `fleet-locationctl explain`: why the last fix was, or was not, sent.
 enum ExplainCommand: Command {
   static let name = "explain"
-  static let summary = "why the last fix was not sent, or that it was"
+  static let summary = "what became of the last fix, and why"
   static let options = [DaemonQuestion.socketOption]
   static let usage = """
     Usage: fleet-locationctl explain [--socket PATH]

@@ -23,7 +23,8 @@ enum StatusCommand: Command {
     On a terminal what is well is green and what is not is red, unless the environment has NO_COLOR or TERM=dumb.
 
     Exit status: 0 when the last update was accepted; 1 when it was not, none has been sent or the driver is off duty; 69
-    when no daemon answers; 77 when this user may not ask. With --watch no daemon is no reason to end.
+    when no daemon answers; 77 when this user may not ask. With --watch no daemon is no reason to end, and into a pipe the
+    status is 0 once nobody reads any more.
 
     """
 

@@ -2,6 +2,7 @@
 
 /// What a button of the live map asks for: something that the road, the server or the backend does to a vehicle.
 package struct Act: Equatable, Sendable {
+  /// What the buttons are called on the wire.
   package enum Name: String, Sendable, CaseIterable {
     /// The link is lost: neither updates nor tokens are answered.
     case tunnel
@@ -28,6 +29,7 @@ package struct Act: Equatable, Sendable {
     }
   }
 
+  /// Which button.
   package var name: Name
   /// Seconds; nil for what is done in a moment.
   package var duration: Int64?

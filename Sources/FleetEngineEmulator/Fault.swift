@@ -2,8 +2,11 @@
 
 /// A misbehaviour that a test or a demo asked for at `/debug/faults`.
 package struct Fault: Equatable, Sendable {
+  /// Which requests it befalls.
   package enum Target: String, Sendable, CaseIterable {
+    /// Those for Fleet Engine.
     case update
+    /// Those for the token provider.
     case token
     /// Both: the road itself is bad.
     case any
@@ -37,21 +40,29 @@ package struct Fault: Equatable, Sendable {
   package internal(set) var name = ""
   /// Whom it befalls; nil means every vehicle.
   package var vehicle: String?
+  /// Which requests it befalls.
   package var target: Target
   /// For how many requests more; nil when it ends by time.
   package var times: Int?
   /// Steady milliseconds when it ends; nil when it ends by count.
   package var end: Int64?
+  /// HTTP status of the answer, 200 to 599; nil for the usual one.
   package var status: Int?
+  /// Instead of the usual body.
   package var body: Body?
+  /// Instead of an answer.
   package var silence: Silence?
+  /// Before the answer, milliseconds.
   package var delay: Int64
   /// `Retry-After`: seconds as text, `date+N` for an HTTP date N seconds ahead, or any text to be sent as it is.
   package var retryAfter: String?
   /// `RetryInfo.retryDelay`.
   package var retryInfo: String?
+  /// `ErrorInfo.reason` of the answer.
   package var reason: String?
+  /// `error.message` of the answer.
   package var message: String?
+  /// What is wrong with the token that is given.
   package var flaw: TokenIssuer.Flaw?
   /// The update is applied, and only its answer suffers.
   package var applies: Bool

@@ -2,6 +2,7 @@
 
 /// Something that happened at the emulator, told to whoever watches: the terminal, the live map.
 package struct FleetEvent: Sendable {
+  /// What happened.
   package enum Kind: Sendable {
     /// An update was stored: the position that it brought, and those of the past.
     case accepted(ReportedPosition?, past: [ReportedPosition])
@@ -45,6 +46,7 @@ package struct FleetEvent: Sendable {
     }
   }
 
+  /// When it happened.
   package var at: ServerTime
   /// Its ID; empty when it concerns none or all.
   package var vehicle: String

@@ -56,8 +56,10 @@ package final class FleetService {
   /// Breaches of rules that bring no error.
   package var warnings: Int { ledgers.values.reduce(0) { $0 + $1.warningCount } }
 
+  /// Tokens given since the start.
   package var tokens: Int { ledgers.values.reduce(0) { $0 + $1.tokens } }
 
+  /// Answers one request, and tells whoever listens what became of it.
   package func handle(_ request: Request, at now: ServerTime) -> Reply {
     start = start ?? now
     _ = endFaults(at: now)

@@ -2,6 +2,7 @@
 
 /// The live map's page and the stream of events that it lives on.
 package final class LiveMap {
+  /// What the page may be told to show.
   package struct Options: Sendable {
     /// Semantic version of the program.
     package var version = ""
@@ -20,6 +21,7 @@ package final class LiveMap {
   private var outbox: [[UInt8]] = []
   private var lastID = 0
 
+  /// - Parameter files: what the page is made of.
   package init(options: Options, files: PageFiles) {
     self.options = options
     self.files = files

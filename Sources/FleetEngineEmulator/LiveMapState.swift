@@ -82,7 +82,8 @@ package struct LiveMapState: Sendable {
     }
     guard ResourceName.isValid(event.vehicle) else { return nil }
     makeRoom(for: event.vehicle)
-    var vehicle = vehicles[event.vehicle] ?? MappedVehicle(event.vehicle)
+    // Taken out: a track that is also in the dictionary would be copied at each change.
+    var vehicle = vehicles.removeValue(forKey: event.vehicle) ?? MappedVehicle(event.vehicle)
     defer { vehicles[event.vehicle] = vehicle }
     vehicle.ledger = event.ledger
     vehicle.lastHeard = event.at.steady

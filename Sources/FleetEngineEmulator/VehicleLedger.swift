@@ -25,18 +25,29 @@ package struct VehicleLedger: Sendable {
   private static let allowance: Int64 = 50
   private static let greatestGap: Int64 = 60_000
 
+  /// Updates that passed.
   package private(set) var accepted = 0
+  /// Updates that did not, by the HTTP status of the answer; 0 stands for none.
   package private(set) var refused: [Int: Int] = [:]
+  /// Tokens that were given.
   package private(set) var tokens = 0
+  /// Tokens that were asked for.
   package private(set) var tokenRequests = 0
+  /// Of the bodies of all updates.
   package private(set) var bytes = 0
   /// Of the updates that passed.
   package private(set) var acceptedBytes = 0
+  /// Positions that came through `pastLocations`.
   package private(set) var pastLocations = 0
+  /// Breaches of each rule.
   package private(set) var warnings: [Warning: Int] = [:]
+  /// When the last update passed.
   package private(set) var lastUpdate: ServerTime?
+  /// The shortest time between two updates that passed, milliseconds.
   package private(set) var minimumGap: Int64?
+  /// The longest, milliseconds.
   package private(set) var maximumGap: Int64?
+  /// Time of the last live position, milliseconds since 1970.
   package private(set) var lastFix: Int64?
 
   package init() {}
@@ -52,6 +63,7 @@ package struct VehicleLedger: Sendable {
     tokenRequests += 1
   }
 
+  /// Counts a token that was given.
   package mutating func giveToken() {
     tokens += 1
   }
@@ -109,6 +121,7 @@ package struct VehicleLedger: Sendable {
       "accepted": JSON(accepted),
       "refused": .object(refused.sorted { $0.key < $1.key }.map { .init(String($0.key), JSON($0.value)) }),
       "tokens": JSON(tokens), "token_requests": JSON(tokenRequests), "bytes_in": JSON(bytes),
+      "bytes_accepted": JSON(acceptedBytes),
       "past_locations": JSON(pastLocations),
       "warnings": .object(Warning.allCases.map { .init($0.rawValue, JSON(warnings[$0] ?? 0)) }),
     ]

@@ -53,12 +53,15 @@ package struct StatusReport: Equatable, Sendable, Encodable {
     package var past: Int
   }
 
+  /// A line of the journal.
   package struct Event: Equatable, Sendable, Encodable {
     /// As in docs/journal.md.
     package var name: String
     /// `error`, `warning`, `notice` or `info`.
     package var level: String
+    /// As in the journal, without coordinates.
     package var sentence: String
+    /// Seconds since it was told last.
     package var age: Int64
     /// How often it was told in a row.
     package var times: Int
@@ -115,6 +118,7 @@ package struct StatusReport: Equatable, Sendable, Encodable {
   package var isUpdating = false
   /// Nil during a pause, before the first fix, and when the daemon is about to stop.
   package var nextUpdate: NextUpdate?
+  /// What became of the last update; nil before the first has ended.
   package var lastOutcome: Outcome?
   /// Updates accepted and failed in each of the last minutes, oldest first, the last one not over yet; nil when none has
   /// ended in the last half hour.
@@ -174,7 +178,7 @@ extension VehicleAgent {
       StatusReport.Failure(
         category: failure.category.rawValue, message: failure.message,
         since: delivery.failingSince.map { (now - $0).wholeSeconds } ?? 0,
-        retryIn: max((earliest - now).wholeSeconds, 0))
+        retryIn: wait(until: earliest, at: now))
     }
     report.withoutNetwork = network.absentSince.map { (now - $0).wholeSeconds }
     return report
@@ -195,8 +199,12 @@ extension VehicleAgent {
           policy.isParked || isFixLost ? "heartbeat" : "report"
         )
       }
-    // What is left of a second is still to be waited for.
-    return StatusReport.NextUpdate(due: max((due.at - now + .milliseconds(999)).wholeSeconds, 0), kind: due.kind)
+    return StatusReport.NextUpdate(due: wait(until: due.at, at: now), kind: due.kind)
+  }
+
+  /// In seconds; what is left of one is still to be waited for.
+  private func wait(until due: BootInstant, at now: BootInstant) -> Int64 {
+    max((due - now + .milliseconds(999)).wholeSeconds, 0)
   }
 
   private func backlogReport(_ bytes: Int64?) -> StatusReport.Backlog {

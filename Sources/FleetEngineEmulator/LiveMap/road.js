@@ -46,7 +46,7 @@ export class Road {
 
   press(key) {
     const name = key === "0" ? "clear" : TROUBLES[Number(key) - 1]?.[0];
-    if (name && (name !== "clear" || key === "0")) this.tiles.get(name).button.click();
+    if (name) this.tiles.get(name).button.click();
   }
 
   async act(name) {

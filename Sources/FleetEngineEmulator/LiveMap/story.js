@@ -85,9 +85,9 @@ export class Story {
       trouble.text = why ? `${what}: ${why}` : what;
       trouble.words = this.tell("refused", vehicle, trouble.text);
     } else {
-      trouble.pauses.push(span(now - trouble.last));
-      const pauses = trouble.pauses.slice(-6).join(", ");
-      const more = trouble.pauses.length > 6 ? "… " : "";
+      trouble.pauses = [...trouble.pauses, span(now - trouble.last)].slice(-6);
+      const pauses = trouble.pauses.join(", ");
+      const more = trouble.same > 6 ? "… " : "";
       setText(trouble.words, `${trouble.text} ×${trouble.same + 1}, tried again after ${more}${pauses}`);
     }
     trouble.same += 1;

@@ -7,6 +7,7 @@ package import SystemCalls
 ///
 /// It is given back as it was by `leave`, which whoever ends or stops has to call first.
 package final class Terminal {
+  /// In characters.
   package struct Size: Equatable, Sendable {
     package var columns: Int
     package var rows: Int

@@ -77,7 +77,8 @@ def figures_agree(browser, town, vehicle):
     check(sum(chips) == refused, f"{vehicle}: reasons {chips} do not make {refused}")
     check(shown["token-fetches"].split()[0] == str(after["token_requests"]),
           f"{vehicle}: {shown['token-fetches']}, not {after['token_requests']}")
-    check(50 < int(shown["bytes"]) < 20000, f"{vehicle}: {shown['bytes']} bytes an update")
+    average = after["bytes_accepted"] // after["accepted"]
+    check(shown["bytes"] == str(average), f"{vehicle}: {shown['bytes']} bytes an update, not {average}")
 
 
 def names(browser):
@@ -220,7 +221,7 @@ def test(browser, town, folder):
     press(browser, "tunnel", "truck-1")
     browser.until("/\\d+ s left/.test(seen.tile('tunnel'))", "the tunnel counts down", 5)
     at_first = int(browser.run("seen.tile('tunnel')").split()[0])
-    check(25 <= at_first <= 30, f"the tunnel begins with {at_first} s")
+    check(20 <= at_first <= 30, f"the tunnel begins with {at_first} s")
     tunnel_began = time.monotonic()
     browser.until("document.querySelector('#vehicle-state').textContent === 'No network'", "truck-1 has no network")
     filled_before = town.stats()["vehicles"]["truck-1"]["past_locations"]
@@ -283,7 +284,7 @@ def test(browser, town, folder):
     marked = browser.run(f"seen.painted('{PAST['light']}')")
     browser.until("seen.tile('tunnel') === '30 s'", "the tunnel is over", 35)
     lasted = time.monotonic() - tunnel_began
-    check(27 <= lasted <= 33, f"the tunnel lasted {lasted:.0f} s")
+    check(27 <= lasted <= 40, f"the tunnel lasted {lasted:.0f} s")
     browser.until(f"Number(document.querySelector('#past').textContent) > {filled_before + 20}", "the tunnel's positions are handed in", 20)
     line = browser.until(told("/truck-1.*Accepted again after .* handed in afterwards/"), "and that is told")
     browser.until(f"seen.painted('{PAST['light']}') > {marked} + 100", "and they are marked on the map", 5)
