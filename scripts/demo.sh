@@ -25,7 +25,7 @@ is_number() { [[ $1 =~ ^[1-9][0-9]{0,6}$ ]] && [ "$1" -le "$2" ]; }
 
 is_number "$vehicles" 100 || mistake "VEHICLES=$vehicles: a whole number from 1 to 100 is expected"
 [ -z "$duration" ] || is_number "$duration" 864000 || mistake "SECONDS=$duration: a whole number from 1 to 864000 is expected"
-[[ $speedup =~ ^[0-9]{1,2}(\.[0-9]{1,3})?$ ]] && awk -v n="$speedup" 'BEGIN { exit !(n >= 0.1 && n <= 20) }' ||
+[[ $speedup =~ ^(0|[1-9][0-9]?)(\.[0-9]{1,3})?$ ]] && awk -v n="$speedup" 'BEGIN { exit !(n >= 0.1 && n <= 20) }' ||
   mistake "SPEEDUP=$speedup: a number from 0.1 to 20 is expected, as in SPEEDUP=4"
 [ -f "$route" ] || mistake "ROUTE=$route: there is no such file; a GPX or GeoJSON file is expected, as config/examples/town.gpx"
 [ -r "$route" ] || mistake "ROUTE=$route: the file may not be read"

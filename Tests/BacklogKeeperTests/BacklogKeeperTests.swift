@@ -131,7 +131,8 @@ import Timekeeping
     keeper.start()
     try add(1...1500, to: keeper)
     #expect(try loop.turns { self.told.count > 2 })
-    #expect(news == ["restored []", "healthy", "others dropped"])
+    // A slow machine writes in between, and needs room more than once.
+    #expect(news.prefix(2) == ["restored []", "healthy"] && Set(news.dropFirst(2)) == ["others dropped"])
     keeper.close()
     #expect(try held() == Array(1...1500))
     let left = try held(by: other)

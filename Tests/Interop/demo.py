@@ -51,7 +51,7 @@ def several(programs, directory):
         text=True, timeout=60)
     output = done.stdout + done.stderr
     check(done.returncode == 0, f"exit status {done.returncode}", output)
-    check(time.monotonic() - begun < 14, "eight seconds took longer than fourteen", output)
+    check(time.monotonic() - begun < 30, "eight seconds took longer than thirty", output)
     check(re.search(r"Live map +http://127\.0\.0\.1:\d+/\n", output), "no address of a map", output)
     check("3 daemons in " in output and " of CPU and " in output, "what they cost is not told", output)
     found = updates(output)
@@ -92,14 +92,14 @@ def until_interrupted(programs, directory):
     check(pressed, "no update", output)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     took = time.monotonic() - pressed
-    check(code == 0 and took < 4, f"after Ctrl-C: exit status {code} in {took:.1f} s", output)
+    check(code == 0 and took < 10, f"after Ctrl-C: exit status {code} in {took:.1f} s", output)
     check(re.search(r"accepted \d+ updates, refused 0", output), "the last line is missing", output)
 
 
 def mistakes(directory):
     for variable, value in (
         ("ROUTE", "nowhere.gpx"), ("ROUTE", "/"), ("VEHICLES", "0"), ("VEHICLES", "2;3"), ("VEHICLES", "101"),
-        ("SPEEDUP", "x"), ("SPEEDUP", "0"), ("SPEEDUP", "1e1"), ("SECONDS", "-1"), ("SECONDS", "1.5"),
+        ("SPEEDUP", "x"), ("SPEEDUP", "0"), ("SPEEDUP", "1e1"), ("SPEEDUP", "02"), ("SECONDS", "-1"), ("SECONDS", "1.5"),
     ):
         done = subprocess.run(
             [DEMO, "--check"], env=environment(directory, **{variable: value}), capture_output=True, text=True)

@@ -7,7 +7,7 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 corpus=${NMEA_CORPUS:-$root/../shared/nmea-corpus}
 if [ ! -d "$corpus/corpus" ]; then
-    echo "skipped: no corpus at $corpus"
+    echo "NOT RUN: there are no recordings; NMEA_CORPUS names their folder"
     exit 0
 fi
 ctl=${1:-$(cd "$root" && swift build --show-bin-path)/fleet-locationctl}

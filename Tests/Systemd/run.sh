@@ -280,7 +280,7 @@ while read -r question; do
   # What has not happened here needs none.
   case $question in *networkLost* | *fixLost* | *tokenFailed* | *positionsDropped*) continue ;; esac
   ! grep -qx -- '-- No entries --' "$work/answer" && [ -s "$work/answer" ] || fail "no answer to: $question"
-done < <(sed -n 's/^\(journalctl -u [^#]*[^# ]\) *#.*/\1/p' "$here/../../docs/journal.md" | tail -n 13)
+done < <(sed -n '/^## Questions/,/^## A day/s/^\(journalctl -u [^#]*[^# ]\) *#.*/\1/p' "$here/../../docs/journal.md")
 
 step "purge: nothing is left"
 inside dpkg --purge fleet-locationd fleet-engine-emulator >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "purge"; }
