@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The one entry: make setup demo test simulate crash-test soak check bench fuzz format install deb
+# The one entry: make help
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
@@ -12,7 +12,8 @@ SWIFT_FLAGS ?=
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 export SWIFT_BACKTRACE ?= enable=no
 
-RELEASE := -c release --static-swift-stdlib
+# On a terminal and in a pipe alike, or each would build all of what the other has built.
+RELEASE := -c release --static-swift-stdlib --no-color-diagnostics
 BIN := .build/release
 
 # The architecture of the packages.
@@ -39,7 +40,10 @@ SUITE ?= bookworm
 # A machine of its own: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
-.PHONY: build setup setup-build setup-test setup-deb deb demo test simulate crash-test check lint arrows unit interop systemd-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench fuzz format install clean
+help: ## Says what there is to make.
+	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
+
+.PHONY: help build setup setup-build setup-test setup-deb deb demo test simulate crash-test sanitize check lint arrows unit interop systemd-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -87,7 +91,7 @@ check: setup lint arrows ## What CI runs.
 	$(MAKE) build interop systemd-test
 	$(MAKE) fuzz SECONDS=10
 
-lint:
+lint: ## The format of the sources.
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
 
 arrows: ## Which module may import which.
@@ -105,7 +109,7 @@ arm64-test: ## The arm64 packages in an emulated Debian 12: installed by apt, an
 	@scripts/install-packages.sh $(ARM64_TEST_PACKAGES)
 	Tests/Arm64/run.sh build
 
-interop: build
+interop: build ## Other people's programs as the judge.
 	Tests/Interop/run.sh $(BIN)
 
 arm64-vm-test: setup-build build ## The arm64 service in an emulated machine with systemd, udev and a USB receiver; minutes, and not in check.
@@ -135,7 +139,7 @@ bench: setup build ## Measures beside a yardstick in C, and draws it.
 	Benchmarks/run.sh $(BIN)
 	Benchmarks/Pictures/bench.py build/bench.json docs/images/bench.svg
 
-format:
+format: ## Formats the sources.
 	swift format --in-place --recursive Package.swift Sources Tests Benchmarks Fuzz
 
 ifeq ($(ARCH),$(MACHINE))
@@ -166,5 +170,5 @@ install: ## Installs programs, unit and sample settings, once they are built.
 	install -D -m 0644 config/fleet-locationd.toml $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/examples/fleet-locationd.toml
 	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/README.md
 
-clean:
+clean: ## Removes what was built.
 	rm -rf .build build
