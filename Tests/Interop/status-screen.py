@@ -260,7 +260,7 @@ interval = "1s"
         once.process.wait()
         check("read once: no screen of its own", b"\x1b[?1049h" not in once.raw)
         dumb = Window([*watch], TERM="dumb")
-        dumb.wait("a dumb terminal gets a block after the other", lambda t: t.count("Fleet Engine  online") >= 2)
+        dumb.wait("a dumb terminal gets a block after the other", lambda _: dumb.raw.count(b"Fleet Engine  online") >= 2)
         check("without a single sequence", b"\x1b" not in dumb.raw)
         dumb.process.kill()
         dumb.process.wait()
