@@ -193,7 +193,9 @@ extension Event {
 
   /// - Parameter left: how long the token before still serves; nil: there is none.
   static func tokenFailed(_ failure: TokenFailure, left: Duration?, suppressed: Int) -> Event {
-    let outlook = left.map { "the one before is good for \($0.spoken)" } ?? "updates wait for one"
+    let outlook =
+      left.map { "the one before is good for \($0.spoken)" }
+      ?? "updates wait for one, and fleet-locationctl doctor tells what to do"
     return Event(
       .tokenFailed, "No token: \(failure.message)\(repeats(suppressed)); \(outlook)",
       [("FLEET_REASON", failure.reason.name)])
