@@ -14,6 +14,7 @@ import tempfile
 import time
 
 from harness import free_port, spawn, status
+from recording import sentence
 
 SENTENCES = ("GNRMC,{time},A,4807.0380,N,01131.0000,E,0.0,0.0,{date},,,A,V",
              "GNGGA,{time},4807.0380,N,01131.0000,E,1,11,0.9,545.4,M,46.9,M,,")
@@ -37,17 +38,10 @@ endpoint = "http://127.0.0.1:{port}"
 """
 
 
-def framed(body):
-    checksum = 0
-    for character in body.encode():
-        checksum ^= character
-    return f"${body}*{checksum:02X}\r\n"
-
-
 def epoch(now):
     moment = time.gmtime(now)
     fields = {"time": time.strftime("%H%M%S.00", moment), "date": time.strftime("%d%m%y", moment)}
-    return "".join(framed(sentence.format(**fields)) for sentence in SENTENCES).encode()
+    return "".join(sentence(body.format(**fields)) for body in SENTENCES).encode()
 
 
 def main():

@@ -38,4 +38,5 @@ def main():
         longitude += speed * math.sin(math.radians(heading)) / (METRES_PER_DEGREE * math.cos(math.radians(latitude)))
 
 
-main()
+if __name__ == "__main__":
+    main()
