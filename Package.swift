@@ -42,7 +42,7 @@ func tests(
 
 /// All that decides.
 let coreModules: [Target.Dependency] = [
-  "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting", "Connectivity",
+  "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Connectivity",
 ]
 
 /// SOURCE_DATE_EPOCH of the build: the date before which no clock can be right.
@@ -63,7 +63,7 @@ let package = Package(
     core("Authorization", ["Timekeeping", "HTTPMessages"]),
     core("Connectivity", ["Timekeeping"]),
     core("FleetEngine", ["Timekeeping", "HTTPMessages", "Positioning"]),
-    core("Reporting", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity"]),
+    core("Delivery", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity"]),
 
     // Platform: does.
     system("CSystemd", pkgConfig: "libsystemd", apt: "libsystemd-dev"),
@@ -96,7 +96,7 @@ let package = Package(
     platform("NetworkWatch", ["Timekeeping", "Connectivity", "SystemCalls", "EventLoop", "CLinux"]),
     platform(
       "BacklogStore",
-      ["Timekeeping", "Positioning", "FleetEngine", "Reporting", "SystemCalls", "CSQLite"]),
+      ["Timekeeping", "Positioning", "FleetEngine", "Delivery", "SystemCalls", "CSQLite"]),
     platform("TokenStore", ["HTTPMessages", "SystemCalls", "COpenSSL"]),
     platform("RouteFile", ["Timekeeping", "Positioning", "CExpat"]),
     platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
@@ -106,7 +106,7 @@ let package = Package(
     .target(
       name: "LocationDaemon",
       dependencies: [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Reporting",
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
         "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "ControlSocket",
         "SystemCalls", "BacklogStore", "TokenStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration",
         "Release", "CrashReports",
@@ -142,11 +142,11 @@ let package = Package(
       name: "fleet-engine-emulator", dependencies: ["FleetEngineEmulator", "CommandLineOptions", "Release"],
       swiftSettings: strict),
 
-    tests("PositioningTests", ["Timekeeping", "Positioning"]),
+    tests("PositioningTests", ["Timekeeping", "Positioning", "GPSDTesting"]),
     tests("ConfigurationTests", ["Timekeeping", "Configuration"]),
     tests(
       "BacklogStoreTests",
-      ["Timekeeping", "Positioning", "FleetEngine", "Reporting", "BacklogStore"]),
+      ["Timekeeping", "Positioning", "FleetEngine", "Delivery", "BacklogStore"]),
     tests("TokenStoreTests", ["HTTPMessages", "TokenStore"]),
     tests("RouteFileTests", ["Timekeeping", "Positioning", "RouteFile"]),
     // Tests, and what only they use.
@@ -154,12 +154,10 @@ let package = Package(
     .target(
       name: "LoopTesting", dependencies: ["Timekeeping", "EventLoop"], path: "Tests/Support/LoopTesting",
       swiftSettings: strict),
+    .target(name: "GPSDTesting", path: "Tests/Support/GPSDTesting", swiftSettings: strict),
     tests("EventLoopTests", ["Timekeeping", "SystemCalls", "EventLoop", "LoopTesting"]),
     tests("HTTPClientTests", ["Timekeeping", "SystemCalls", "HTTPMessages", "EventLoop", "HTTPClient", "LoopTesting"]),
     tests("HelperProgramTests", ["Timekeeping", "EventLoop", "HelperProgram", "LoopTesting"]),
-    tests(
-      "TokenInquiryTests",
-      ["Timekeeping", "HTTPMessages", "Authorization", "Configuration", "EventLoop", "LocationDaemon", "LoopTesting"]),
     tests("SerialPortTests", ["SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "CPseudoTerminal"]),
     tests("CrashReportsTests", ["CrashReports"]),
     tests("ServiceManagerTests", ["HTTPMessages", "SystemCalls", "ServiceManager"]),
@@ -168,25 +166,18 @@ let package = Package(
     tests("HTTPMessagesTests", ["Timekeeping", "HTTPMessages"]),
     tests("AuthorizationTests", ["Timekeeping", "HTTPMessages", "Authorization"]),
     tests("FleetEngineTests", ["Timekeeping", "HTTPMessages", "Positioning", "FleetEngine"]),
-    tests("ReportingTests", coreModules),
+    tests("DeliveryTests", coreModules),
     tests("Simulation", coreModules, exclude: ["diary.txt"]),
     tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator"]),
     // On the executables, so that they are built.
     tests(
       "Integration", ["fleet-locationd", "fleet-locationctl", "fleet-engine-emulator", "CPseudoTerminal"]),
-    tests("GPSDTests", ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting"]),
     tests(
-      "BacklogKeeperTests",
-      [
-        "Timekeeping", "Positioning", "FleetEngine", "Reporting", "EventLoop", "Configuration",
-        "BacklogStore", "LocationDaemon", "LoopTesting",
+      "LocationDaemonTests",
+      coreModules + [
+        "EventLoop", "SystemCalls", "ServiceManager", "Configuration", "BacklogStore", "LocationDaemon", "LoopTesting",
+        "GPSDTesting", "CPseudoTerminal",
       ]),
-    tests("SelfReportTests", ["Timekeeping", "Reporting", "ServiceManager", "LocationDaemon"]),
-    tests(
-      "PauseFileTests", ["Timekeeping", "Reporting", "SystemCalls", "LocationDaemon"]),
-    tests(
-      "SerialSourceTests",
-      ["Timekeeping", "Positioning", "EventLoop", "LocationDaemon", "LoopTesting", "CPseudoTerminal"]),
     tests("FilterScore", coreModules),
     tests("ControlToolTests", ["ControlTool", "Terminal"]),
     tests(

@@ -5,7 +5,7 @@ import FleetEngine
 import HTTPMessages
 import Positioning
 import Release
-import Reporting
+import Delivery
 import ServiceManager
 
 extension VehicleAgent.Configuration {

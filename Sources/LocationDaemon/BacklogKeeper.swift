@@ -2,7 +2,7 @@
 import BacklogStore
 import Configuration
 import EventLoop
-import Reporting
+import Delivery
 import Timekeeping
 
 /// Keeps the backlog's copy on disk: does what `StoreAgent` decides, and tells the vehicle's agent how it went.

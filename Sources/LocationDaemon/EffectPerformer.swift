@@ -4,7 +4,7 @@ import Configuration
 import EventLoop
 import HTTPMessages
 import Release
-import Reporting
+import Delivery
 import ServiceManager
 import Timekeeping
 import TokenStore

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
-import Reporting
+import Delivery
 import ServiceManager
 
 extension JournalEntry {

@@ -4,7 +4,7 @@ import EventLoop
 import HTTPClient
 import HTTPMessages
 import Release
-import Reporting
+import Delivery
 import Timekeeping
 
 /// The two parties that the daemon talks to, each with its own certificates.

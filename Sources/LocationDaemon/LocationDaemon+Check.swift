@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
-import Reporting
+import Delivery
 
 extension LocationDaemon {
   /// Reads the settings, and the credentials that they name.

@@ -5,7 +5,7 @@ package import EventLoop
 import Glibc
 import Positioning
 import Release
-import Reporting
+import Delivery
 package import ServiceManager
 import Timekeeping
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
-import Reporting
+import Delivery
 import SystemCalls
 
 /// A pause on disk: a small file in the service's own directory. That it is there is the pause; its text says since when.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import Release
-import Reporting
+import Delivery
 import ServiceManager
 import Timekeeping
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import Positioning
-import Reporting
+import Delivery
 
 /// A route that is driven here, or a receiver that is itself a simulator (NMEA quality 8): loud, once, where dispatchers
 /// would see a vehicle that is not there.

@@ -2,7 +2,7 @@
 import Connectivity
 import EventLoop
 import NetworkWatch
-import Reporting
+import Delivery
 import Timekeeping
 
 /// Notices what happens around the daemon: the network comes and goes, the machine sleeps, somebody sets its clock.

@@ -2,7 +2,7 @@
 import Authorization
 import Glibc
 import HTTPMessages
-import Reporting
+import Delivery
 import SystemCalls
 import TokenStore
 

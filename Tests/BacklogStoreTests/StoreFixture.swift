@@ -2,7 +2,7 @@
 import FleetEngine
 import Foundation
 import Positioning
-import Reporting
+import Delivery
 import Testing
 import Timekeeping
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Positioning
-import Reporting
+import Delivery
 
 /// `docs/filter.md`, made of the code and of what it scored.
 enum FilterDocument {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Reporting
+import Delivery
 import Timekeeping
 
 extension Scenario {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Reporting
+import Delivery
 import Timekeeping
 
 /// What happens in one simulated run: all of it follows from this and the seed.

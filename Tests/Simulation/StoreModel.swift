@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Reporting
+import Delivery
 import Timekeeping
 
 /// A store on disk: it follows the backlog a few seconds late, keeps what belongs to other vehicles, and may be full.

@@ -2,7 +2,7 @@
 import FleetEngine
 import HTTPMessages
 import Positioning
-import Reporting
+import Delivery
 import Timekeeping
 
 /// What must hold in every run, judged by what the server and the receiver know.

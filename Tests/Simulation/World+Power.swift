@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
-import Reporting
+import Delivery
 import Timekeeping
 
 /// The machine loses its power, or sleeps; the disk remembers, or is full.

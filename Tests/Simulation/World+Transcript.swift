@@ -3,7 +3,7 @@ import Authorization
 import FleetEngine
 import HTTPMessages
 import Positioning
-import Reporting
+import Delivery
 import Timekeeping
 
 extension World {

@@ -4,7 +4,7 @@ import Connectivity
 import FleetEngine
 import HTTPMessages
 import Positioning
-import Reporting
+import Delivery
 import Timekeeping
 
 /// A day on the road in a fraction of a second: one `VehicleAgent`, and everything around it in virtual time.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import FleetEngine
 import Positioning
-package import Reporting
+package import Delivery
 package import Timekeeping
 
 /// The backlog on disk: an SQLite file that follows the changes of the backlog in memory.

@@ -5,7 +5,7 @@ import FleetEngine
 import Foundation
 import LoopTesting
 import Positioning
-import Reporting
+import Delivery
 import Testing
 import Timekeeping
 

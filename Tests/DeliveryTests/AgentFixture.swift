@@ -6,7 +6,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 /// A vehicle agent with a clock to turn, a road to drive, and answers at hand.
 struct AgentFixture {

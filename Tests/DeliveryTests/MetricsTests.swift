@@ -4,7 +4,7 @@ import Glibc
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 @Suite struct MetricsTests {
   @Test(

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import GPSDTesting
 import Positioning
 import Testing
 import Timekeeping
 
 @Suite struct GPSDDecoderTests {
-  /// Lines as gpsd 3.22 sends them.
-  static let greeting = [
-    #"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}"#,
-    #"{"class":"DEVICES","devices":[{"class":"DEVICE","path":"/dev/a","driver":"NMEA0183","activated":"2026-11-21T10:14:51.627Z","native":0,"bps":4800,"parity":"N","stopbits":1,"cycle":1.00}]}"#,
-    #"{"class":"WATCH","enable":true,"json":true,"nmea":false,"raw":0,"scaled":false,"timing":false,"split24":false,"pps":false}"#,
-  ]
   static let sky =
     #"{"class":"SKY","device":"/dev/a","hdop":0.90,"pdop":1.8,"nSat":3,"uSat":2,"satellites":[{"PRN":1,"el":5.0,"az":10.0,"ss":33.0,"used":true},{"PRN":2,"used":false},{"PRN":3,"used":true}]}"#
   static let position =
@@ -28,7 +23,7 @@ import Timekeeping
 
   @Test("A report becomes a fix with every member, errors of 95 % as one standard deviation, satellites from SKY")
   func everyMember() throws {
-    let all = events(GPSDDecoderTests.greeting + [GPSDDecoderTests.sky, GPSDDecoderTests.position])
+    let all = events(GPSDTranscript.greeting + [GPSDDecoderTests.sky, GPSDDecoderTests.position])
     #expect(all.count == 3)
     #expect(all.first == .version(release: "3.22", major: 3, minor: 14))
     #expect(all.dropFirst().first == .devices(["/dev/a"]))
@@ -164,9 +159,9 @@ import Timekeeping
   func splits() {
     let bytes =
       Array(
-        (GPSDDecoderTests.greeting + [GPSDDecoderTests.sky, GPSDDecoderTests.position]).joined(separator: "\r\n").utf8)
+        (GPSDTranscript.greeting + [GPSDDecoderTests.sky, GPSDDecoderTests.position]).joined(separator: "\r\n").utf8)
       + [13, 10]
-    let whole = events(GPSDDecoderTests.greeting + [GPSDDecoderTests.sky, GPSDDecoderTests.position])
+    let whole = events(GPSDTranscript.greeting + [GPSDDecoderTests.sky, GPSDDecoderTests.position])
     for size in [1, 2, 7, 64, 333, bytes.count] {
       var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
       var all: [GPSDDecoder.Event] = []
@@ -195,7 +190,7 @@ import Timekeeping
 
   @Test("With a device named, only its reports count")
   func named() {
-    let lines = [tpv("/dev/b", 1), tpv("/dev/a", 2), tpv(nil, 3)]
+    let lines = [GPSDTranscript.tpv("/dev/b", 1), GPSDTranscript.tpv("/dev/a", 2), GPSDTranscript.tpv(nil, 3)]
     #expect(events(lines, device: "/dev/a").fixes.map(\.coordinate.latitude) == [2])
   }
 
@@ -205,35 +200,34 @@ import Timekeeping
     func latitudes(_ second: Int, _ lines: String...) -> [Double] {
       decoder.events(lines, at: .boot + .seconds(second)).fixes.map(\.coordinate.latitude)
     }
-    #expect(latitudes(0, #"{"class":"TPV","device":"/dev/b","mode":1}"#, tpv("/dev/a", 1), tpv("/dev/b", 2)) == [1])
-    #expect(latitudes(5, tpv("/dev/b", 2), tpv("/dev/a", 1)) == [1])
+    #expect(
+      latitudes(
+        0, #"{"class":"TPV","device":"/dev/b","mode":1}"#, GPSDTranscript.tpv("/dev/a", 1),
+        GPSDTranscript.tpv("/dev/b", 2)) == [
+          1
+        ])
+    #expect(latitudes(5, GPSDTranscript.tpv("/dev/b", 2), GPSDTranscript.tpv("/dev/a", 1)) == [1])
     // Without a fix it counts as silent, however much it says.
-    #expect(latitudes(14, #"{"class":"TPV","device":"/dev/a","mode":1}"#, tpv("/dev/b", 2)) == [])
-    #expect(latitudes(15, tpv("/dev/b", 2)) == [2])
-    #expect(latitudes(16, tpv("/dev/a", 1), tpv("/dev/b", 2)) == [2])
+    #expect(latitudes(14, #"{"class":"TPV","device":"/dev/a","mode":1}"#, GPSDTranscript.tpv("/dev/b", 2)) == [])
+    #expect(latitudes(15, GPSDTranscript.tpv("/dev/b", 2)) == [2])
+    #expect(latitudes(16, GPSDTranscript.tpv("/dev/a", 1), GPSDTranscript.tpv("/dev/b", 2)) == [2])
     // A new connection changes nothing in that.
     decoder.restart()
-    #expect(latitudes(17, tpv("/dev/a", 1), tpv("/dev/b", 2)) == [2])
+    #expect(latitudes(17, GPSDTranscript.tpv("/dev/a", 1), GPSDTranscript.tpv("/dev/b", 2)) == [2])
   }
 
   @Test("Satellites and dilution are those of the same receiver, and not of long ago")
   func skyOfTheSame() {
     var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(60))
     _ = decoder.events([GPSDDecoderTests.sky, #"{"class":"SKY","device":"/dev/b","hdop":5,"uSat":9}"#])
-    #expect(decoder.events([tpv("/dev/a", 1)]).fixes.first?.satellites == 2)
+    #expect(decoder.events([GPSDTranscript.tpv("/dev/a", 1)]).fixes.first?.satellites == 2)
     // A SKY with dilution alone changes no count.
     _ = decoder.events([#"{"class":"SKY","device":"/dev/a","hdop":2}"#], at: .boot + .seconds(5))
-    let later = decoder.events([tpv("/dev/a", 1)], at: .boot + .seconds(6)).fixes.first
+    let later = decoder.events([GPSDTranscript.tpv("/dev/a", 1)], at: .boot + .seconds(6)).fixes.first
     #expect(later?.hdop == 2)
     #expect(later?.satellites == 2)
-    #expect(decoder.events([tpv("/dev/a", 1)], at: .boot + .seconds(30)).fixes.first?.satellites == nil)
+    #expect(decoder.events([GPSDTranscript.tpv("/dev/a", 1)], at: .boot + .seconds(30)).fixes.first?.satellites == nil)
   }
-}
-
-/// A report of a receiver with a fix at a latitude.
-func tpv(_ device: String?, _ latitude: Double) -> String {
-  let name = device.map { "\"device\":\"\($0)\"," } ?? ""
-  return "{\"class\":\"TPV\",\(name)\"mode\":3,\"time\":\"2026-11-21T06:00:03Z\",\"lat\":\(latitude),\"lon\":2}"
 }
 
 extension GPSDDecoder {

@@ -4,7 +4,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 @Suite struct VehicleAgentTests {
   @Test(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import FleetEngine
 import Positioning
-import Reporting
+import Delivery
 import Testing
 import Timekeeping
 

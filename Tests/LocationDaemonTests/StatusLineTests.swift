@@ -4,7 +4,7 @@ import Testing
 import Timekeeping
 
 @testable import LocationDaemon
-@testable import Reporting
+@testable import Delivery
 
 @Suite struct StatusLineTests {
   private static let start = BootInstant.boot + .seconds(100)

@@ -2,7 +2,7 @@
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 @Suite struct WallClockJudgeTests {
   private static let truth = Timestamp(seconds: 1_796_083_200)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import GPSDTesting
 import EventLoop
 import LoopTesting
 import Positioning
@@ -34,12 +35,12 @@ import Timekeeping
   func fixes(host: String) throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)
-    server.greeting = GPSDDecoderTests.greeting + [tpv("/dev/a", 1)]
+    server.greeting = GPSDTranscript.greeting + [GPSDTranscript.tpv("/dev/a", 1)]
     let log = Log()
     let source = source(loop, server.port, log, host: host)
     source.start()
     #expect(try loop.turns { log.fixes.count == 1 })
-    server.say([tpv("/dev/a", 2)])
+    server.say([GPSDTranscript.tpv("/dev/a", 2)])
     #expect(try loop.turns { log.fixes.count == 2 })
     #expect(log.fixes.map(\.coordinate.latitude) == [1, 2])
     #expect(log.reading == ["gpsd at \(host):\(server.port), receiver /dev/a, NMEA0183"])
@@ -54,7 +55,7 @@ import Timekeeping
     let loop = try EventLoop()
     var server: FakeGPSD? = try FakeGPSD(loop)
     let port = try #require(server?.port)
-    server?.greeting = [tpv("/dev/a", 1)]
+    server?.greeting = [GPSDTranscript.tpv("/dev/a", 1)]
     let log = Log()
     let source = source(loop, port, log)
     source.start()
@@ -64,7 +65,7 @@ import Timekeeping
     #expect(log.lost.first?.contains("closed by the other side") == true)
     #expect(log.lost.last?.contains("127.0.0.1:\(port): Connection refused: gpsd does not run there") == true)
     server = try FakeGPSD(loop, port: port)
-    server?.greeting = [tpv("/dev/a", 2)]
+    server?.greeting = [GPSDTranscript.tpv("/dev/a", 2)]
     #expect(try loop.turns { log.fixes.count == 2 })
     #expect(log.reading.count == 2)
     source.stop()
@@ -79,7 +80,7 @@ import Timekeeping
     source.start()
     #expect(try loop.turns { log.lost.count == 1 })
     #expect(log.lost.first?.contains("says nothing") == true)
-    server.greeting = [tpv("/dev/a", 1)]
+    server.greeting = [GPSDTranscript.tpv("/dev/a", 1)]
     #expect(try loop.turns { log.fixes.count == 1 })
     #expect(server.accepted == 2)
     source.stop()
@@ -103,14 +104,14 @@ import Timekeeping
   func stopped(turns: Int) throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)
-    server.greeting = [tpv("/dev/a", 1)]
+    server.greeting = [GPSDTranscript.tpv("/dev/a", 1)]
     let log = Log()
     let source = source(loop, server.port, log)
     source.start()
     for _ in 0..<turns { _ = try loop.turn(waitingAtMost: .milliseconds(100)) }
     source.stop()
     let fixes = log.fixes.count
-    server.say([tpv("/dev/a", 2)])
+    server.say([GPSDTranscript.tpv("/dev/a", 2)])
     try loop.turnsUntilIdle()
     #expect(log.fixes.count == fixes)
   }

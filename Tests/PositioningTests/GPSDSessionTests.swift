@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import GPSDTesting
 import Positioning
 import Testing
 import Timekeeping
@@ -22,11 +23,11 @@ import Timekeeping
     #expect(session.handle(.start, at: .boot) == [.connect])
     #expect(session.nextDeadline == nil)
     #expect(session.handle(.connected, at: .boot) == [.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))])
-    #expect(session.receive(GPSDDecoderTests.greeting, at: .boot).isEmpty)
-    let first = session.receive([tpv("/dev/a", 1)], at: .boot)
+    #expect(session.receive(GPSDTranscript.greeting, at: .boot).isEmpty)
+    let first = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
     #expect(first.first == .reading("gpsd at localhost:2947, receiver /dev/a, NMEA0183"))
     #expect(first.count == 2)
-    #expect(session.receive([tpv("/dev/a", 1)], at: .boot).count == 1)
+    #expect(session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot).count == 1)
   }
 
   @Test(
@@ -62,7 +63,7 @@ import Timekeeping
     }
     #expect(waits == [1, 2, 4, 8, 10, 10])
     _ = session.handle(.connected, at: now)
-    _ = session.receive([tpv("/dev/a", 1)], at: now)
+    _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: now)
     #expect(session.handle(.ended("gone"), at: now) == [.lost("gone")])
     #expect(session.nextDeadline == now + .seconds(1))
   }
@@ -77,9 +78,9 @@ import Timekeeping
           #"{"class":"DEVICES","devices":[]}"#,
         ], nil, "gpsdctl add"
       ),
-      (GPSDDecoderTests.greeting, nil, "check the receiver"),
+      (GPSDTranscript.greeting, nil, "check the receiver"),
       (
-        GPSDDecoderTests.greeting + [tpv("/dev/a", 1)], "/dev/b",
+        GPSDTranscript.greeting + [GPSDTranscript.tpv("/dev/a", 1)], "/dev/b",
         "has had no receiver /dev/b for 10 s: it has /dev/a; check source.device"
       ),
     ] as [([String], String?, String)])
@@ -96,7 +97,7 @@ import Timekeeping
   @Test("A receiver that falls silent ends the connection; one without a fix does not")
   func receiverGone() {
     var session = connected()
-    _ = session.receive([tpv("/dev/a", 1)], at: .boot)
+    _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
     for second in 1...60 {
       let now = BootInstant.boot + .seconds(second)
       #expect(session.receive([#"{"class":"TPV","device":"/dev/a","mode":1}"#], at: now).isEmpty)
@@ -111,7 +112,8 @@ import Timekeeping
   func otherVersion() {
     var session = connected()
     let effects = session.receive(
-      [#"{"class":"VERSION","release":"4.1","proto_major":4,"proto_minor":0}"#, tpv("/dev/a", 1)], at: .boot)
+      [#"{"class":"VERSION","release":"4.1","proto_major":4,"proto_minor":0}"#, GPSDTranscript.tpv("/dev/a", 1)],
+      at: .boot)
     #expect(effects.first == .close)
     #expect(effects.count == 2)
     #expect(loss(effects).contains("version 4 of its protocol"))

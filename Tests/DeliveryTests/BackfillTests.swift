@@ -6,7 +6,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 /// What rides along, and how what the server refuses is found.
 @Suite struct BackfillTests {

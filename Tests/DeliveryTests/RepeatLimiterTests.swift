@@ -2,7 +2,7 @@
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 @Suite struct RepeatLimiterTests {
   @Test("the first goes through, then one in ten minutes with the number of those between")

@@ -4,7 +4,7 @@ import Connectivity
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 @Suite struct VehicleAgentNetworkTests {
   /// Usable, with this as the last byte of the address.

@@ -5,7 +5,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 /// What a full backlog keeps of a track, judged by whoever draws it from what is left.
 @Suite struct TrackThinningTests {

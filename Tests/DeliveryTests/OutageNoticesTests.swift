@@ -3,7 +3,7 @@ import FleetEngine
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 @Suite struct OutageNoticesTests {
   private var notices = OutageNotices()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import Glibc
-import Reporting
+import Delivery
 import Testing
 import Timekeeping
 

@@ -3,7 +3,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 /// What is told of several sources.
 @Suite struct VehicleAgentSourcesTests {

@@ -6,7 +6,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 @Suite struct StatusReportTests {
   private func report(_ fixture: AgentFixture) -> StatusReport { fixture.agent.report(at: fixture.moment.boot) }

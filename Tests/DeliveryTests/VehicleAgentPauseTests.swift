@@ -4,7 +4,7 @@ import HTTPMessages
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 @Suite struct VehicleAgentPauseTests {
   private static let since = "2026-12-01T00:00:05Z"

@@ -5,7 +5,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@testable import Reporting
+@testable import Delivery
 
 /// What the agent and a store on disk owe each other.
 @Suite struct StoreContractTests {
