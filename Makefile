@@ -24,7 +24,7 @@ ARM64_BIN := .build/arm64/aarch64-unknown-linux-gnu/release
 
 BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev \
   libmicrohttpd-dev libsqlite3-dev
-TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy procps systemd gpsd gpsd-clients gpsd-tools iproute2 heaptrack \
+TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy procps systemd socat gpsd gpsd-clients gpsd-tools iproute2 heaptrack \
   chromium-headless-shell fonts-inter libjs-leaflet
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
 # The live map's page.

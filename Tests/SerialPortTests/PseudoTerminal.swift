@@ -33,6 +33,23 @@ final class PseudoTerminal {
     tcgetattr(descriptor, &settings)
     return settings
   }
+
+  /// Whether further opens are refused to all but root (TIOCEXCL); nil when the line cannot be asked.
+  var isExclusive: Bool? {
+    // As in <asm-generic/ioctls.h>, where it is an expression that Swift does not see: _IOR('T', 0x40, int).
+    let getExclusive: UInt = 0x8004_5440
+    var isExclusive: CInt = 0
+    let line = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    defer { close(line) }
+    return ioctl(line, getExclusive, &isExclusive) == 0 ? isExclusive != 0 : nil
+  }
+
+  /// Refuses further opens, as a program does that opens the line too.
+  func exclude() {
+    let line = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    defer { close(line) }
+    _ = ioctl(line, UInt(TIOCEXCL))
+  }
 }
 
 /// A directory that goes away with everything in it.

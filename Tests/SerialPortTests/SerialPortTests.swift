@@ -107,6 +107,28 @@ import Testing
     second.close()
   }
 
+  @Test("A pseudo-terminal is never excluded from other opens: the exclusion would outlast a daemon that is killed")
+  func pseudoTerminal() throws {
+    let loop = try EventLoop()
+    let line = try PseudoTerminal()
+    #expect(line.isExclusive == false)
+    let port = try SerialPort(loop: loop, path: line.path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
+    #expect(line.isExclusive == false)
+    port.close()
+    #expect(line.isExclusive == false)
+  }
+
+  @Test("An exclusion that another program has left on the line ends when the port is closed")
+  func exclusionEnds() throws {
+    let loop = try EventLoop()
+    let line = try PseudoTerminal()
+    let port = try SerialPort(loop: loop, path: line.path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
+    line.exclude()
+    #expect(line.isExclusive == true)
+    port.close()
+    #expect(line.isExclusive == false)
+  }
+
   @Test(
     "What cannot be a receiver is refused with its path and what to do",
     arguments: [

@@ -61,10 +61,6 @@ package struct DeviceStatus: Equatable, Sendable {
       default: throw .failed(error)
       }
     }
-    let device = status.st_rdev
-    // As gnu_dev_major(3) and gnu_dev_minor(3), which are macros.
-    let major = UInt32(truncatingIfNeeded: (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF)
-    let minor = UInt32(truncatingIfNeeded: device & 0xFF | (device >> 12) & ~0xFF)
     let kind: Kind =
       switch status.kind {
       case S_IFCHR: .characterDevice
@@ -73,8 +69,8 @@ package struct DeviceStatus: Equatable, Sendable {
       }
     return DeviceStatus(
       resolvedPath: SystemFile.resolved(path) ?? path, kind: kind, owner: status.st_uid, group: status.st_gid,
-      mode: status.st_mode & 0o7777, major: major, minor: minor,
-      classes: kind == .characterDevice ? classes(of: major) : [])
+      mode: status.st_mode & 0o7777, major: status.deviceMajor, minor: status.deviceMinor,
+      classes: kind == .characterDevice ? classes(of: status.deviceMajor) : [])
   }
 
   private static func classes(of major: UInt32) -> [String] {

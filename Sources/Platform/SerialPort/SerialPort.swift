@@ -8,6 +8,8 @@ import SystemCalls
 package final class SerialPort {
   /// Bytes read at once; at 921,600 baud 4 KiB come in 44 ms.
   private static let bufferSize = 4096
+  /// Major numbers of pseudo-terminals (Documentation/admin-guide/devices.txt of the kernel).
+  private static let pseudoTerminals: ClosedRange<UInt32> = 136...143
 
   private let path: String
   /// Whether it is a serial line, which has a speed.
@@ -61,6 +63,8 @@ package final class SerialPort {
     onEnd = nil
     source?.close()
     source = nil
+    // The kernel ends the exclusion only when the last program closes the device, and this may not be the last.
+    if isTerminal, let rawValue = descriptor?.rawValue { _ = ioctl(rawValue, UInt(TIOCNXCL)) }
     descriptor = nil
   }
 
@@ -145,10 +149,11 @@ package final class SerialPort {
       cause: error)
   }
 
-  /// Takes the device for this program alone and sets the line to raw, 8 data bits, no parity, 1 stop bit.
+  /// Locks the device, sets the line to raw, 8 data bits, no parity, 1 stop bit, and excludes programs that ignore the lock.
   private static func configure(_ descriptor: borrowing Descriptor, _ path: String, baud: Int) throws(SerialPortError) {
     do {
-      guard try descriptor.status().kind == S_IFCHR else {
+      let status = try descriptor.status()
+      guard status.kind == S_IFCHR else {
         throw SerialPortError(
           .wrongKind, "\(path): this is not a device; a recording is read with type = \"replay\"")
       }
@@ -160,8 +165,10 @@ package final class SerialPort {
         if error.code == EWOULDBLOCK { throw busy(path, error) }
       }
       guard isatty(rawValue) == 1 else { return }
-      _ = try Errno.retrying { ioctl(rawValue, UInt(TIOCEXCL)) }
       try setLine(rawValue, path, baud: baud)
+      // Not for a pseudo-terminal, such as socat's: its other end keeps it open, and with it the exclusion, even if this
+      // process is killed. Then it could never be opened again.
+      if !pseudoTerminals.contains(status.deviceMajor) { _ = try Errno.retrying { ioctl(rawValue, UInt(TIOCEXCL)) } }
     } catch let error as SerialPortError {
       throw error
     } catch {

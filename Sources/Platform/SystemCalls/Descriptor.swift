@@ -75,4 +75,10 @@ package struct Descriptor: ~Copyable {
 extension stat {
   /// The kind of file: S_IFREG, S_IFCHR and so on.
   package var kind: mode_t { st_mode & S_IFMT }
+
+  /// The major number of a device, which names its driver; as gnu_dev_major(3), which is a macro.
+  package var deviceMajor: UInt32 { UInt32(truncatingIfNeeded: (st_rdev >> 8) & 0xFFF | (st_rdev >> 32) & ~0xFFF) }
+
+  /// The minor number of a device, which tells it from others of its driver; as gnu_dev_minor(3).
+  package var deviceMinor: UInt32 { UInt32(truncatingIfNeeded: st_rdev & 0xFF | (st_rdev >> 12) & ~0xFF) }
 }

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A virtual serial port, as socat makes one from a router's NMEA stream: virtual-port.sh BINDIR. The daemon reads it again
+# after either side has been restarted, ended or killed, and after a silence.
+set -euo pipefail
+
+# The kernel lets a process with this capability open a port that another one excludes all others from.
+if [ "$(id -u)" -eq 0 ] && grep -q '^CapBnd:.*[2367abef].....$' /proc/self/status; then
+  exec setpriv --bounding-set -sys_admin "$0" "$@"
+fi
+
+bin=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+children=()
+daemon=''
+port=''
+finish() {
+  kill $daemon $port ${children[@]+"${children[@]}"} 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+
+fail() {
+  echo "failed: $1" >&2
+  tail -n 30 "$work/daemon.log" >&2
+  exit 1
+}
+# until_true TENTHS COMMAND...
+until_true() {
+  local tenths=$1
+  shift
+  for _ in $(seq "$tenths"); do
+    "$@" && return 0
+    sleep 0.1
+  done
+  return 1
+}
+updates() { grep -c updateMask "$work/requests.jsonl" || true; }
+has_updates() { [ "$(updates)" -ge "$1" ]; }
+reports() { until_true 300 has_updates $(($(updates) + 2)) || fail "no positions after $1"; }
+
+"$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --record "$work/requests.jsonl" --quiet &
+children+=($!)
+until_true 100 test -s "$work/url"
+url=$(cat "$work/url")
+cat > "$work/settings.toml" <<END
+[vehicle]
+provider_id = "interop"
+vehicle_id = "truck"
+[source]
+type = "serial"
+device = "$work/gps0"
+baud = 9600
+silence_timeout = "3s"
+[token]
+url = "$url/token/delivery_driver/{vehicle_id}"
+expiration_key = "expiration_timestamp_ms"
+expiration_format = "epoch-ms"
+[fleet_engine]
+endpoint = "$url"
+[reporting]
+interval = "0s"
+END
+
+# One receiver from beginning to end, whoever listens.
+"$bin/fleet-locationctl" simulate "$here/../../config/examples/town.gpx" --loop --pace 1 --format nmea > "$work/drive.nmea" &
+receiver=$!
+children+=("$receiver")
+start_port() {
+  socat -u EXEC:"tail -n 0 -f $work/drive.nmea" "PTY,link=$work/gps0,rawer" &
+  port=$!
+  until_true 50 test -e "$work/gps0" || fail "socat has made no port"
+}
+start_daemon() {
+  "$bin/fleet-locationd" --config "$work/settings.toml" 2>>"$work/daemon.log" &
+  daemon=$!
+}
+stop() { # SIGNAL PID
+  kill "-$1" "$2"
+  wait "$2" 2>/dev/null || true
+}
+: > "$work/requests.jsonl"
+start_port
+start_daemon
+reports "the start"
+for round in $(seq 10); do
+  # In turn an orderly end and a crash.
+  signal=$([ $((round % 2)) -eq 0 ] && echo TERM || echo KILL)
+  stop "$signal" "$daemon"
+  start_daemon
+  reports "restart $round of the daemon, by SIG$signal"
+done
+for round in $(seq 10); do
+  stop TERM "$port"
+  start_port
+  reports "restart $round of socat"
+done
+kill -STOP "$receiver"
+until_true 100 grep -q 'is open but silent' "$work/daemon.log" || fail "the silence is not reported"
+kill -CONT "$receiver"
+reports "a silence"
+! grep 'another program' "$work/daemon.log" || fail "the daemon was locked out"
+stop TERM "$daemon"
+echo "virtual port: read again after ten restarts of the daemon, ten of socat, and a silence"
