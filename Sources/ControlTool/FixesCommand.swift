@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
+import Configuration
 import Glibc
+import LocationDaemon
 import Positioning
+import Release
 import Timekeeping
 
-/// `fleet-locationctl fixes FILE`: an NMEA recording, printed as fixes.
+/// `fleet-locationctl fixes FILE`: a recording, printed as fixes, with or without what the filter makes of them.
 enum FixesCommand: Command {
   static let name = "fixes"
-  static let summary = "print the fixes of an NMEA 0183 recording as JSON Lines"
-  static let options: [CommandLineOptions.Option] = []
+  static let summary = "print the fixes of a recording as JSON Lines, and with --verdict what the filter makes of them"
+  static let options: [CommandLineOptions.Option] = [
+    .init("verdict"), .init("config", short: "c", takesValue: true),
+  ]
   static let usage = """
     Usage: fleet-locationctl fixes FILE
-    Decodes NMEA 0183 from FILE (a recording, a FIFO; "-" is standard input) and prints each fix as one line of JSON as
-    soon as the input completes it. Times are as the receiver told them. "timeOfDay" stands for "time" when no sentence
-    told the date.
+           fleet-locationctl fixes --verdict [--config FILE] FILE
+    Decodes a recording from FILE (a file, a FIFO; "-" is standard input): NMEA 0183, gpsd's JSON (gpspipe -w) or GPX,
+    told apart by their content. Prints each fix as one line of JSON as soon as the input completes it. Times are as the
+    receiver reported them. "timeOfDay" stands for "time" when no sentence reported the date.
 
-    Exit status: 0 when the input held sentences, 65 when it held none with a right checksum, 66 and 77 when FILE cannot
-    be opened, 74 when reading or writing failed.
+          --verdict      read all of FILE, and judge each fix as the daemon would have judged it live at the time that the
+                         recording states. Each line has "verdict", which is "accepted" or why it was rejected,
+                         "assumedAccuracy" in metres, and always "time": on an assumed day when FILE has no date. A summary
+                         goes to standard error: counts, the longest rejected stretch, implied speeds
+      -c, --config FILE  the limits of [filter] in these settings, instead of those that hold where nothing is set
+
+    Exit status: 0 when the input held sentences, 65 when it held none with a right checksum and is no other recording, 66
+    and 77 when FILE cannot be opened, 74 when reading or writing failed, 78 when the settings are wrong.
 
     """
 
@@ -26,21 +38,66 @@ enum FixesCommand: Command {
     guard operands.count == 1 else {
       throw CommandError(.usage, "fixes: one file at a time, and \"\(operands[1])\" is one more")
     }
+    let isJudging = options.has("verdict")
+    guard isJudging || !options.has("config") else {
+      throw CommandError(.usage, "fixes: --config has the limits for --verdict, which is not given")
+    }
     // A reader that goes away is seen as EPIPE.
     signal(SIGPIPE, SIG_IGN)
+    return isJudging
+      ? try judge(path, limits: limits(options.value("config"))) : try print(path)
+  }
+
+  private static func print(_ path: String) throws(CommandError) -> Int32 {
     let input = try InputFile(path: path)
-    var decoder = NMEADecoder()
+    var recording = Recording(name: input.name)
     var writer = FixLineWriter(source: "replay")
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
       let count = try input.read(into: &buffer)
       guard count > 0 else { break }
-      decoder.decode(buffer.span.extracting(0..<count), at: .boot) { writer.append($0) }
+      try recording.decode(buffer[..<count]) { writer.append($0) }
       guard try flush(&writer) else { return 0 }
     }
-    decoder.finish { writer.append($0) }
+    try recording.finish { writer.append($0) }
     guard try flush(&writer) else { return 0 }
-    return try verdict(decoder.counters, input.name)
+    if let complaint = try recording.complaint() { complain(complaint) }
+    return 0
+  }
+
+  private static func judge(
+    _ path: String, limits: FixFilter.Configuration
+  ) throws(CommandError) -> Int32 {
+    let input = try InputFile(path: path)
+    var recording = Recording(name: input.name)
+    var fixes: [Fix] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = try input.read(into: &buffer)
+      guard count > 0 else { break }
+      try recording.decode(buffer[..<count]) { fixes.append($0) }
+    }
+    try recording.finish { fixes.append($0) }
+    if let complaint = try recording.complaint() { complain(complaint) }
+    let review = RecordingReview(fixes, limits: limits)
+    var writer = FixLineWriter(source: "replay")
+    for judged in review.fixes {
+      writer.append(judged)
+      if writer.bytes.count >= 65_536, try !flush(&writer) { return 0 }
+    }
+    guard try flush(&writer) else { return 0 }
+    StandardError.write(review.summary(of: input.name))
+    return 0
+  }
+
+  /// - Parameter path: of the settings; nil for none.
+  private static func limits(_ path: String?) throws(CommandError) -> FixFilter.Configuration {
+    guard let path else { return FixFilter.Configuration(buildDate: Release.buildDate) }
+    do {
+      return FixFilter.Configuration(try SettingsFile.load(path: path, environment: .system).settings)
+    } catch {
+      throw CommandError(.configuration, error.message)
+    }
   }
 
   /// Whether somebody still reads.
@@ -50,19 +107,7 @@ enum FixesCommand: Command {
     return try StandardOutput.write(writer.bytes)
   }
 
-  private static func verdict(_ counters: NMEADecoder.Counters, _ name: String) throws(CommandError) -> Int32 {
-    guard counters.sentences > 0 else {
-      throw CommandError(
-        .data,
-        """
-        \(name): no NMEA sentence with a right checksum (\(counters.wrongChecksum) with a wrong one, \
-        \(counters.unchecked) cut or without); is it a recording of a receiver, made at the right baud rate?
-        """)
-    }
-    if counters.fixes == 0 {
-      StandardError.write(
-        "\(CommandLineTool.name): \(name): \(counters.sentences) sentences, and none told a valid position\n")
-    }
-    return 0
+  private static func complain(_ complaint: String) {
+    StandardError.write("\(CommandLineTool.name): \(complaint)\n")
   }
 }

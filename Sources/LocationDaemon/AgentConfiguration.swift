@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
-import Configuration
+package import Configuration
 import FleetEngine
 import HTTPMessages
-import Positioning
+package import Positioning
 import Release
 import Delivery
 import ServiceManager
@@ -50,7 +50,7 @@ extension Settings.Backlog {
 
 extension FixFilter.Configuration {
   /// What the settings mean to the filter.
-  init(_ settings: Settings) {
+  package init(_ settings: Settings) {
     self.init(
       maxAccuracy: settings.filter.maxAccuracy, maxSpeed: settings.filter.maxSpeed,
       maxHDOP: settings.filter.maxHDOP, minSatellites: settings.filter.minSatellites,

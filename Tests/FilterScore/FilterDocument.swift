@@ -56,6 +56,23 @@ enum FilterDocument {
       of the sum of their squares). A receiver without GST is given HDOP times the error of one range: 5 m, with
       corrections 2 m, RTK float 0.5 m, RTK fixed 2 cm. Dead reckoning and simulated positions have none, for HDOP says nothing of them.
 
+      ## Looking into a complaint
+
+      When a vehicle was shown in a wrong place, or in none, a recording of its receiver says why. What the daemon reads from a serial
+      port is recorded with `cat /dev/ttyUSB0 > drive.nmea` while the daemon is stopped, from gpsd with `gpspipe -w > drive.json`; GPX
+      of another device does as well.
+
+      ```
+      fleet-locationctl fixes --verdict --config /etc/fleet-locationd/fleet-locationd.toml drive.nmea > verdicts.jsonl
+      ```
+
+      Each fix is judged as the daemon would have judged it live, arriving at the time that it states. Its line has the members that
+      `fixes` prints, and `verdict`: `accepted`, or one of the reasons above; `assumedAccuracy`: what the filter took for its accuracy,
+      in metres, where the receiver stated none as well; and always `time`, on 2000-01-01 where the recording has no date. The summary
+      on standard error has the counts, the longest time without an accepted fix, the speeds that the positions imply, and where fixes
+      were rejected: with the time, the reasons, and how far they were off the line between the accepted fixes around them. A fix that
+      was rejected far off that line was wrong; one that was rejected on it was most likely right.
+
 
       """
   }

@@ -68,4 +68,54 @@ import Testing
     #expect(process.output.lines.count == 3)
     #expect(process.output.lines.allSatisfy { $0.hasPrefix("{\"time\":") })
   }
+
+  @Test(
+    "fixes --verdict judges a recording of any kind, and sums it up on standard error",
+    arguments: [
+      ("drive.nmea", "accepted"), ("drive.json", "accepted"), ("drive.gpx", "accepted"), ("plan.gpx", "noTime"),
+    ])
+  func verdict(name: String, verdict: String) throws {
+    let directory = try TemporaryDirectory()
+    var drive = Drive()
+    let seconds = 10...12
+    let text =
+      switch name {
+      case "drive.nmea": drive.next(3)
+      case "drive.json":
+        seconds.map {
+          #"{"class":"TPV","mode":3,"time":"2026-11-21T08:30:\#($0).000Z","lat":52.5,"lon":13.4,"eph":9.8}"# + "\n"
+        }.joined()
+      default:
+        "<gpx><trk><trkseg>"
+          + seconds.map { second in
+            let time = verdict == "accepted" ? "<time>2026-11-21T08:30:\(second)Z</time>" : ""
+            return #"<trkpt lat="52.5" lon="13.4"><ele>34</ele>\#(time)</trkpt>"#
+          }.joined() + "</trkseg></trk></gpx>"
+      }
+    let path = try directory.write(text, to: name)
+    let process = try ChildProcess("fleet-locationctl", ["fixes", "--verdict", path])
+    #expect(try process.finish() == 0)
+    #expect(process.output.lines.count == 3)
+    #expect(
+      process.output.lines.allSatisfy {
+        $0.hasPrefix("{\"time\":") && $0.contains("\"assumedAccuracy\":") && $0.contains("\"verdict\":\"\(verdict)\"")
+      })
+    #expect(process.errors.text.contains("\(path): 3 fixes, "))
+    #expect(
+      process.errors.text.contains("\(verdict == "accepted" ? "accepted" : "rejected")                 3  100.00 %"))
+  }
+
+  @Test("the limits of --verdict are those of the settings that are named")
+  func verdictLimits() throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    bench.settings["filter.max_accuracy"] = "\"1 m\""
+    let settings = try bench.writeSettings()
+    let directory = try TemporaryDirectory()
+    var drive = Drive()
+    let path = try directory.write(drive.next(3), to: "drive.nmea")
+    let process = try ChildProcess("fleet-locationctl", ["fixes", "--verdict", "--config", settings, path])
+    #expect(try process.finish() == 0)
+    #expect(process.output.lines.allSatisfy { $0.contains("\"verdict\":\"inaccurate\"") })
+  }
 }

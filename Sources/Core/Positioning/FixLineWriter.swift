@@ -6,7 +6,7 @@ import Timekeeping
 /// `time` (RFC 3339, milliseconds, UTC) or, for a receiver that told no date, `timeOfDay` (hh:mm:ss.sss, UTC); `latitude`,
 /// `longitude` (degrees, up to 9 decimals); `altitude`, `altitudeHAE` (metres); `speed` (m/s); `heading` (degrees);
 /// `mode`; `quality`; `satellites`; `hdop`; `horizontalAccuracy`, `verticalAccuracy` (metres), `speedAccuracy` (m/s),
-/// `headingAccuracy` (degrees), one sigma; `source`.
+/// `headingAccuracy` (degrees), one sigma; of a judged fix `assumedAccuracy` (metres) and `verdict`; `source`.
 package struct FixLineWriter {
   /// The lines written so far, in UTF-8, each with its line end. Take them with `removeAll(keepingCapacity:)`.
   package var bytes: [UInt8] = []
@@ -21,6 +21,23 @@ package struct FixLineWriter {
 
   /// Adds a line.
   package mutating func append(_ fix: Fix) {
+    members(of: fix)
+    bytes.append(contentsOf: end)
+  }
+
+  /// Adds a line with what the filter made of the fix. Its `time` is always there.
+  package mutating func append(_ judged: RecordingReview.Judged) {
+    var fix = judged.fix
+    fix.time = .utc(judged.time)
+    members(of: fix)
+    member(",\"assumedAccuracy\":", judged.assumedAccuracy, decimals: 3)
+    text(",\"verdict\":\"")
+    text(judged.verdict)
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(contentsOf: end)
+  }
+
+  private mutating func members(of fix: Fix) {
     bytes.append(UInt8(ascii: "{"))
     switch fix.time {
     case .utc(let stamp):
@@ -55,7 +72,6 @@ package struct FixLineWriter {
     member(",\"verticalAccuracy\":", fix.verticalAccuracy, decimals: 3)
     member(",\"speedAccuracy\":", fix.speedAccuracy, decimals: 3)
     member(",\"headingAccuracy\":", fix.headingAccuracy, decimals: 3)
-    bytes.append(contentsOf: end)
   }
 
   private mutating func text(_ text: String) {

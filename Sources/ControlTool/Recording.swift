@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import RouteFile
+import Timekeeping
+
+/// Reads the fixes of a recording: NMEA 0183, gpsd's JSON or GPX, told apart by what it begins with.
+struct Recording {
+  /// A GPX file is told by its first byte or its name. What has an object of JSON in it is read as NMEA and as gpsd's JSON
+  /// until the first fix, for gpsd introduces itself in JSON before sentences as well.
+  private enum Kind {
+    case unread
+    case gpx(GPXParser)
+    case nmeaOrGPSD
+    case nmea
+    case gpsd
+  }
+
+  private let name: String
+  private var kind = Kind.unread
+  private var nmea = NMEADecoder()
+  private var gpsd = GPSDRecording()
+  private var count = 0
+
+  /// - Parameter name: of the file, for messages.
+  init(name: String) {
+    self.name = name
+  }
+
+  /// Takes the next bytes, at least one.
+  ///
+  /// - Parameter emit: receives each fix as soon as the input completes it; those of GPX at the end.
+  mutating func decode(_ bytes: ArraySlice<UInt8>, into emit: (Fix) -> Void) throws(CommandError) {
+    if case .unread = kind { kind = try firstKind(of: bytes) }
+    switch kind {
+    case .unread: break
+    case .gpx(let parser):
+      do {
+        try parser.parse(bytes)
+      } catch {
+        throw CommandError(.data, error.message)
+      }
+    case .nmeaOrGPSD, .nmea, .gpsd: decodeStream(bytes.span, into: emit)
+    }
+  }
+
+  /// The input has ended.
+  mutating func finish(into emit: (Fix) -> Void) throws(CommandError) {
+    if case .gpx(let parser) = kind {
+      do {
+        for point in try parser.finish().points {
+          count += 1
+          emit(Fix(point))
+        }
+      } catch {
+        throw CommandError(.data, error.message)
+      }
+      return
+    }
+    var fixes: [Fix] = []
+    if !isGPSD { nmea.finish { fixes.append($0) } }
+    if !isNMEA, fixes.isEmpty { gpsd.finish { fixes.append($0) } }
+    for fix in fixes { emit(fix) }
+    count += fixes.count
+  }
+
+  /// What to say when the whole recording gave no fix; nil when it gave one.
+  ///
+  /// - Throws: when it is no recording.
+  func complaint() throws(CommandError) -> String? {
+    if count > 0 { return nil }
+    if nmea.counters.sentences > 0 {
+      return "\(name): \(nmea.counters.sentences) sentences, and none told a valid position"
+    }
+    if gpsd.counters.messages > 0 {
+      return "\(name): \(gpsd.counters.messages) messages of gpsd, and none told a position and a time"
+    }
+    throw CommandError(
+      .data,
+      """
+      \(name): no NMEA sentence with a right checksum (\(nmea.counters.wrongChecksum) with a wrong one, \
+      \(nmea.counters.unchecked) cut or without), and neither gpsd's JSON nor GPX; is it a recording of a receiver, \
+      made at the right baud rate?
+      """)
+  }
+
+  private var isNMEA: Bool { if case .nmea = kind { true } else { false } }
+  private var isGPSD: Bool { if case .gpsd = kind { true } else { false } }
+
+  private mutating func decodeStream(_ bytes: Span<UInt8>, into emit: (Fix) -> Void) {
+    var sentences: [Fix] = []
+    if !isGPSD { nmea.decode(bytes, at: .boot) { sentences.append($0) } }
+    var reports: [Fix] = []
+    if !isNMEA { gpsd.decode(bytes) { reports.append($0) } }
+    if case .nmeaOrGPSD = kind {
+      if !sentences.isEmpty { kind = .nmea } else if !reports.isEmpty { kind = .gpsd }
+    }
+    for fix in isGPSD ? reports : sentences { emit(fix) }
+    count += isGPSD ? reports.count : sentences.count
+  }
+
+  private func firstKind(of bytes: ArraySlice<UInt8>) throws(CommandError) -> Kind {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let text = bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes
+    let first = text.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+    guard first == UInt8(ascii: "<") || name.lowercased().hasSuffix(".gpx") else {
+      return bytes.contains(UInt8(ascii: "{")) ? .nmeaOrGPSD : .nmea
+    }
+    do {
+      return .gpx(try GPXParser(file: name))
+    } catch {
+      throw CommandError(.data, error.message)
+    }
+  }
+}
+
+extension Fix {
+  /// A point of a GPX file, which tells a place, and may tell a height and a time.
+  fileprivate init(_ point: Route.Point) {
+    self.init(
+      coordinate: point.coordinate, time: point.time.map { .utc($0) }, mode: point.elevation == nil ? .twoD : .threeD)
+    altitude = point.elevation
+  }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Decimal numbers for a person or a drawing.
+enum Decimals {
+  /// Rounded to so many digits after the point, at most 9; what is too large for that, or no number, as Swift writes it.
+  static func text(_ value: Double, _ digits: Int) -> String {
+    let scale = (0..<digits).reduce(1.0) { product, _ in product * 10 }
+    let scaled = (value * scale).rounded()
+    guard scaled.magnitude < 1e15 else { return "\(value)" }
+    let text = String(Int64(scaled.magnitude))
+    let whole = String(repeating: "0", count: max(0, digits + 1 - text.count)) + text
+    let sign = scaled < 0 ? "-" : ""
+    return digits == 0 ? sign + whole : "\(sign)\(whole.dropLast(digits)).\(whole.suffix(digits))"
+  }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
+
+extension RecordingReview {
+  /// Fixes that were rejected one after the other, or with no more than `grouping` between them.
+  package struct Episode: Equatable, Sendable {
+    /// Indexes of `fixes`, from the first rejected one to the last.
+    package var range: ClosedRange<Int>
+    /// From the first rejected fix to the next accepted one, or to the end of the recording.
+    package var duration: Duration
+    package var reasons: [Count]
+    /// Metres between the rejected fix that is furthest off and the line between the accepted ones around it; nil where
+    /// there is none before or none after.
+    package var deviation: Double?
+  }
+
+  /// How many fixes were rejected for a reason.
+  package struct Count: Equatable, Sendable {
+    package var reason: FixRejection
+    package var number: Int
+  }
+
+  /// The speed that a vehicle must have had from an accepted fix to another one.
+  package struct ImpliedSpeed: Equatable, Sendable {
+    /// Metres per second.
+    package var speed: Double
+    /// Of the later fix.
+    package var time: Timestamp
+  }
+
+  /// Rejected fixes closer together than this belong to one episode.
+  package static let grouping = Duration.seconds(10)
+
+  package var rejectedCount: Int { fixes.count { !$0.isAccepted } }
+
+  /// The reasons that occurred, the most frequent first.
+  package var reasons: [Count] { RecordingReview.reasons(in: fixes[...]) }
+
+  /// The longest time between a rejected fix and the next accepted one, with the time of the first; nil when none was
+  /// rejected.
+  package var longestStretch: (start: Timestamp, duration: Duration)? {
+    var longest: (start: Timestamp, duration: Duration)?
+    for stretch in stretches(joining: .zero) {
+      let duration = duration(of: stretch)
+      if duration > longest?.duration ?? .seconds(-1) { longest = (fixes[stretch.lowerBound].time, duration) }
+    }
+    return longest
+  }
+
+  /// The highest implied speed between two accepted fixes; nil when there are none.
+  package var fastestAccepted: ImpliedSpeed? { fastest { $0.isAccepted } }
+
+  /// The highest implied speed from an accepted fix to a rejected one; nil when there is none.
+  package var fastestRejected: ImpliedSpeed? { fastest { !$0.isAccepted } }
+
+  /// Where fixes were rejected, the longest first.
+  package var episodes: [Episode] {
+    stretches(joining: RecordingReview.grouping).map { range in
+      Episode(
+        range: range, duration: duration(of: range), reasons: RecordingReview.reasons(in: fixes[range]),
+        deviation: deviation(of: range))
+    }.sorted { ($1.duration, $0.range.lowerBound) < ($0.duration, $1.range.lowerBound) }
+  }
+
+  private static func reasons(in fixes: ArraySlice<Judged>) -> [Count] {
+    var numbers: [FixRejection: Int] = [:]
+    for fix in fixes { if let rejection = fix.rejection { numbers[rejection, default: 0] += 1 } }
+    return FixRejection.allCases.compactMap { reason in numbers[reason].map { Count(reason: reason, number: $0) } }
+      .sorted { $0.number > $1.number }
+  }
+
+  /// Rejected fixes in a row; rows with less than `pause` between them are one.
+  private func stretches(joining pause: Duration) -> [ClosedRange<Int>] {
+    var stretches: [ClosedRange<Int>] = []
+    for index in fixes.indices where !fixes[index].isAccepted {
+      if let last = stretches.last,
+        last.upperBound == index - 1 || fixes[index].time - fixes[last.upperBound].time < pause
+      {
+        stretches[stretches.count - 1] = last.lowerBound...index
+      } else {
+        stretches.append(index...index)
+      }
+    }
+    return stretches
+  }
+
+  private func duration(of stretch: ClosedRange<Int>) -> Duration {
+    let end = min(stretch.upperBound + 1, fixes.count - 1)
+    return max(fixes[end].time - fixes[stretch.lowerBound].time, .zero)
+  }
+
+  private func fastest(_ isMeant: (Judged) -> Bool) -> ImpliedSpeed? {
+    var fastest: ImpliedSpeed?
+    var before: Judged?
+    for fix in fixes {
+      if let before, isMeant(fix), fix.time > before.time {
+        let speed =
+          before.fix.coordinate.distance(to: fix.fix.coordinate) / (fix.time - before.time).inSeconds
+        if speed > fastest?.speed ?? -1 { fastest = ImpliedSpeed(speed: speed, time: fix.time) }
+      }
+      if fix.isAccepted { before = fix }
+    }
+    return fastest
+  }
+
+  private func deviation(of range: ClosedRange<Int>) -> Double? {
+    guard var before = fixes[..<range.lowerBound].last(where: \.isAccepted) else { return nil }
+    var deviation: Double?
+    var pending: [Judged] = []
+    for index in range.lowerBound..<fixes.count {
+      let fix = fixes[index]
+      guard fix.isAccepted else {
+        pending.append(fix)
+        continue
+      }
+      let whole = (fix.time - before.time).inSeconds
+      for rejected in pending {
+        let fraction = whole > 0 ? (rejected.time - before.time).inSeconds / whole : 0
+        let expected = before.fix.coordinate.interpolated(to: fix.fix.coordinate, fraction: fraction)
+        deviation = max(deviation ?? 0, expected.distance(to: rejected.fix.coordinate))
+      }
+      guard index < range.upperBound else { break }
+      pending = []
+      before = fix
+    }
+    return deviation
+  }
+}
