@@ -43,10 +43,8 @@ package enum FleetEngineFindings {
         + "roles/fleetengine.deliveryUntrustedDriver in the project \(vehicle.providerID)"
       return .fail("\(sentence) (\(failure.category.rawValue))", "Fleet Engine does not take the token: \(advice)")
     }
-    if failure.category == .missing {
-      return .fail(
-        sentence,
-        "The backend creates the vehicle (CreateDeliveryVehicle); check vehicle.provider_id and vehicle.vehicle_id")
+    if failure.category.row.needsConfiguration, let remedy = failure.remedy {
+      return .fail(sentence, remedy.prefix(1).uppercased() + remedy.dropFirst())
     }
     return .warn(
       sentence, "Try again later; if it stays, journalctl -u fleet-locationd tells what became of real updates")

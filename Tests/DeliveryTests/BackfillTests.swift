@@ -49,7 +49,7 @@ import Timekeeping
       sizes.append(ids.count)
       if let failure = trouble ?? (ids.isEmpty ? nil : verdict(seconds)) {
         if trouble == nil { refusals += 1 }
-        _ = backfill.failed(ids, failure, with: token)
+        _ = backfill.failed(ids, failure.row.pastPositions, with: token)
         return false
       }
       let culprit: Backlog.ID?

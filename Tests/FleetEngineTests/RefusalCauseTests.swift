@@ -34,7 +34,7 @@ import Testing
     let failure = try #require(refusal(401, "UNAUTHENTICATED", message, reason: reason))
     #expect(failure.category == .clock)
     #expect(failure.cause == cause)
-    #expect(failure.refusesToken && failure.isAnswered)
+    #expect(failure.refusesToken && failure.isJudged)
   }
 
   @Test(
@@ -78,7 +78,7 @@ import Testing
       return
     }
     #expect(failure.category == .clock)
-    #expect(!failure.refusesToken && !failure.isAnswered)
+    #expect(!failure.refusesToken && !failure.isJudged)
   }
 
   @Test("a token that the server quotes is not told on")

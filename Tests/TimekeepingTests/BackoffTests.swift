@@ -9,11 +9,11 @@ import Timekeeping
     for _ in 0..<200 {
       var backoff = Backoff()
       for bound in [1, 2, 4, 8, 10, 10, 10] {
-        let wait = backoff.next(base: .seconds(1), cap: .seconds(10), using: &random)
+        let wait = backoff.next(.seconds(1, cap: 10), using: &random)
         #expect(wait >= .zero && wait <= .seconds(bound))
       }
       backoff.reset()
-      #expect(backoff.next(base: .seconds(1), cap: .seconds(10), using: &random) <= .seconds(1))
+      #expect(backoff.next(.seconds(1, cap: 10), using: &random) <= .seconds(1))
     }
   }
 
@@ -21,7 +21,7 @@ import Timekeeping
   func floor() {
     var random = SplitMix64(seed: 1)
     var backoff = Backoff()
-    #expect(backoff.next(base: .seconds(1), cap: .seconds(10), floor: .seconds(60), using: &random) == .seconds(60))
+    #expect(backoff.next(.seconds(1, cap: 10), floor: .seconds(60), using: &random) == .seconds(60))
   }
 
   @Test("the waits use the whole range, so that a fleet does not come back as one")
@@ -30,7 +30,7 @@ import Timekeeping
     var waits: [Double] = []
     for _ in 0..<1000 {
       var backoff = Backoff()
-      waits.append(backoff.next(base: .seconds(10), cap: .seconds(10), using: &random).inSeconds)
+      waits.append(backoff.next(.seconds(10, cap: 10), using: &random).inSeconds)
     }
     for tenth in 0..<10 {
       #expect((50...150).contains(waits.count { Int($0) == tenth }))
@@ -42,7 +42,7 @@ import Timekeeping
     var random = SplitMix64(seed: 3)
     var backoff = Backoff()
     for _ in 0..<5000 {
-      #expect(backoff.next(base: .seconds(20), cap: .seconds(300), using: &random) <= .seconds(300))
+      #expect(backoff.next(.seconds(20, cap: 300), using: &random) <= .seconds(300))
     }
   }
 }

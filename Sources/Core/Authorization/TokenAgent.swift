@@ -183,7 +183,7 @@ package struct TokenAgent: Sendable {
       let failure = TokenFailure(
         .unchanged,
         "the token provider gives the same token again that Fleet Engine has just refused: it caches too long")
-      let wait = damping.next(base: .seconds(120), cap: .seconds(900), floor: .seconds(60), using: &random)
+      let wait = damping.next(.seconds(120, cap: 900), floor: .seconds(60), using: &random)
       return note(failure, until: wait, at: now)
     }
     isWanted = false
@@ -192,7 +192,7 @@ package struct TokenAgent: Sendable {
     isAskedToWait = false
     if let cached, cached.secret == token.secret, cached.isValid(at: now.boot) {
       // It has no successor to give yet. The token's end stays where it was first known to be.
-      notBefore = now.boot + backoff.next(base: .seconds(10), cap: .seconds(60), floor: .seconds(5), using: &random)
+      notBefore = now.boot + backoff.next(.seconds(10, cap: 60), floor: .seconds(5), using: &random)
       return []
     }
     cached = token
@@ -204,7 +204,8 @@ package struct TokenAgent: Sendable {
   private mutating func fail(_ failure: TokenFailure, floor: Duration? = nil, at now: Moment) -> [Effect] {
     isAskedToWait = floor != nil
     let wait = backoff.next(
-      base: .seconds(2), cap: provider.patience(after: failure), floor: max(floor ?? .zero, AttemptLimiter.spacing),
+      Backoff.Bounds(base: .seconds(2), cap: provider.patience(after: failure)),
+      floor: max(floor ?? .zero, AttemptLimiter.spacing),
       using: &random)
     return note(failure, until: wait, at: now)
   }
@@ -246,7 +247,7 @@ package struct TokenAgent: Sendable {
       notBefore = now.boot
       return [.forget]
     }
-    let wait = damping.next(base: .seconds(120), cap: .seconds(900), floor: .seconds(60), using: &random)
+    let wait = damping.next(.seconds(120, cap: 900), floor: .seconds(60), using: &random)
     notBefore = now.boot + wait
     return [.keepsBeingRefused(token, retry: wait), .forget]
   }

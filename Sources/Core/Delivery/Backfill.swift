@@ -152,24 +152,25 @@ struct Backfill: Sendable {
 
   /// A request was not accepted.
   ///
+  /// - Parameter suspected: what the failure says of the positions that it carried.
   /// - Returns: whether it is to be sent again without what it carried, before anything else is blamed.
   mutating func failed(
-    _ carried: [Backlog.ID], _ category: UpdateFailure.Category, with token: AccessToken
+    _ carried: [Backlog.ID], _ suspected: UpdateFailure.Category.PastPositions, with token: AccessToken
   ) -> Bool {
-    switch category {
-    case .denied, .rejected:
+    switch suspected {
+    case .notPermitted, .rejected:
       guard suspicion == nil, !carried.isEmpty else {
         // The live position alone is refused as well: the backlog is not the cause, or not the only one.
         suspicion = nil
         return false
       }
-      suspicion = category == .denied ? .denied(token) : .rejected(carried, token)
+      suspicion = suspected == .notPermitted ? .denied(token) : .rejected(carried, token)
       return true
-    case .network:
+    case .tooMany:
       // It may be too much for this network: the live position must get through.
       if !carried.isEmpty { size = max(size / 2, min(Backfill.fewest, size)) }
       return false
-    default: return false
+    case .notSuspect: return false
     }
   }
 

@@ -250,17 +250,16 @@ package struct DeliveryAgent: Sendable {
     isOwing = true
     self.failure = failure
     failingSince = failingSince ?? now
-    if failure.category == .rejected, attempt.records.isEmpty {
+    if failure.category.row.pastPositions == .rejected, attempt.records.isEmpty {
       // Where another is refused as well, it is not this position's fault.
       refusedLive = attempt.isSubstitute ? nil : attempt.update.live.time
     }
-    if backfill.failed(attempt.records, failure.category, with: attempt.token) {
+    if backfill.failed(attempt.records, failure.category.row.pastPositions, with: attempt.token) {
       notBefore = now + AttemptLimiter.spacing
       return .suspectsBacklog(failure)
     }
     let wait = backoff.next(
-      base: failure.backoff.base, cap: failure.backoff.cap,
-      floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), using: &random)
+      failure.backoff, floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), using: &random)
     notBefore = now + wait
     return .failed(failure, retry: wait)
   }
@@ -276,7 +275,7 @@ package struct DeliveryAgent: Sendable {
   /// against the wish of a server that was reached.
   package mutating func networkUp(at now: BootInstant) {
     if let lastKickAt, now - lastKickAt < .seconds(30) { return }
-    guard failure.map({ !$0.isAnswered && $0.retryAfter == nil }) ?? true else { return }
+    guard failure.map({ !$0.isJudged && $0.retryAfter == nil }) ?? true else { return }
     lastKickAt = now
     backoff.reset()
     notBefore = now
@@ -329,29 +328,5 @@ package struct DeliveryAgent: Sendable {
   package var waiting: Int {
     guard let attempt, backlog.holds(attempt.update.live.time) else { return backlog.count }
     return backlog.count - 1
-  }
-}
-
-extension UpdateFailure {
-  /// The bounds of the wait after this failure: where the token is at fault, the token agent slows things down.
-  package var backoff: (base: Duration, cap: Duration) {
-    refusesToken ? Category.unauthenticated.backoff : category.backoff
-  }
-}
-
-extension UpdateFailure.Category {
-  /// The bounds of the first and of every wait after this failure.
-  ///
-  /// No network is cheap to probe. A server that fails or asks for less is left alone for longer. After 401 and 403 the
-  /// token agent slows things down: without a token there is no attempt.
-  package var backoff: (base: Duration, cap: Duration) {
-    switch self {
-    case .network: (.seconds(1), .seconds(10))
-    case .unavailable: (.seconds(2), .seconds(30))
-    case .clock: (.seconds(5), .seconds(60))
-    case .untrusted, .throttled: (.seconds(5), .seconds(300))
-    case .missing, .rejected: (.seconds(20), .seconds(300))
-    case .unauthenticated, .denied: (.seconds(1), .seconds(1))
-    }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
-package import FleetEngine
+import FleetEngine
 import HTTPMessages
 package import Positioning
 import Timekeeping
@@ -294,21 +294,6 @@ extension Event {
     if let status = failure.status { fields.append(("FLEET_STATUS", status.withoutSecrets)) }
     if let cause = failure.cause { fields.append(("FLEET_CAUSE", cause.rawValue)) }
     return fields
-  }
-}
-
-extension UpdateFailure {
-  /// The message, and what to do where there is something to do.
-  package var advice: String {
-    switch category {
-    case .network, .unavailable, .throttled: message
-    case .untrusted: "\(message); a captive portal, a proxy, or fleet_engine.endpoint or ca_file is wrong"
-    case .clock: "\(message); \(cause?.advice ?? "the clock of this machine is behind")"
-    case .unauthenticated: "\(message); \(cause?.advice ?? "a fresh token is fetched")"
-    case .denied: "\(message); \(cause?.advice ?? "the token's service account may not update this vehicle")"
-    case .missing: "\(message); create the vehicle in the backend, or check vehicle.provider_id and vehicle_id"
-    case .rejected: "\(message); this is a fault of the request"
-    }
   }
 }
 

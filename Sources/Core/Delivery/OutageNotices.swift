@@ -38,8 +38,9 @@ struct OutageNotices: Sendable {
     let lasted = now - outage.since
     outage.tries += 1
     guard outage.isTold else {
-      let isOfTheRoad = failure.category == .network || failure.category == .unavailable
-      if isOfTheRoad, lasted < OutageNotices.worthTelling, let toldAt, now - toldAt < OutageNotices.quiet {
+      if failure.category.row.isTransient, lasted < OutageNotices.worthTelling, let toldAt,
+        now - toldAt < OutageNotices.quiet
+      {
         return outage.tries == 1 ? .interrupted(failure) : nil
       }
       outage.isTold = true

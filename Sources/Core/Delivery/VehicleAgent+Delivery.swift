@@ -177,7 +177,7 @@ extension VehicleAgent {
       statistics.failed[failure.category, default: 0] += 1
       outcomes.failed(failure.category, at: now.boot)
       isOnline = false
-      if failure.category == .network {
+      if failure.category.row.isOfPath {
         network.failed(at: now.boot)
       } else if failure.httpStatus != nil {
         network.reached()

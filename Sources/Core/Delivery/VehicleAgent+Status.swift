@@ -56,8 +56,7 @@ extension VehicleAgent {
     }
     if let failure = delivery.failure {
       let since = delivery.failingSince.map { " for \((now - $0).spoken)" } ?? ""
-      return
-        "Offline\(since) (\(failure.category.rawValue)): \(failure.category == .untrusted ? failure.advice : failure.message)"
+      return "Offline\(since) (\(failure.category.rawValue)): \(failure.advice)"
     }
     if isFixLost || policy.newest == nil {
       return "Waiting for a fix\(lastRejection.map { " (refused: \($0.explanation))" } ?? "")"

@@ -1,37 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
 
-/// Why an update was not accepted, in the one word that decides what happens next.
+/// Why an update was not accepted.
 package struct UpdateFailure: Error, Equatable, Sendable {
-  package enum Category: String, Sendable, CaseIterable {
-    /// The network: no name, no route, no answer. Cheap to probe.
-    case network
-    /// The server has a fault that passes: 503, 504, 500, 408.
-    case unavailable
-    /// What answered is not Fleet Engine: a certificate that is not trusted, a web page, a captive portal.
-    case untrusted
-    /// The server asks for fewer requests (429).
-    case throttled
-    /// The token is not good (401).
-    case unauthenticated
-    /// The token may not do this (403).
-    case denied
-    /// The vehicle does not exist (404).
-    case missing
-    /// The request itself is refused (other 4xx).
-    case rejected
-    /// A certificate whose time has not come: this machine's clock is behind. Or a token whose times Google does not take: the
-    /// clock of who signed it is wrong.
-    case clock
-
-    /// Whether the server that was asked has judged the request, so that sending the same again soon is of no use.
-    package var isAnswered: Bool {
-      switch self {
-      case .network, .unavailable, .untrusted, .clock: false
-      case .throttled, .unauthenticated, .denied, .missing, .rejected: true
-      }
-    }
-  }
-
+  /// Decides what happens next, by its ``Category/Row``.
   package var category: Category
   /// HTTP status, when an answer came.
   package var httpStatus: Int?
@@ -57,10 +29,20 @@ package struct UpdateFailure: Error, Equatable, Sendable {
   }
 
   /// Whether it is the token that is not accepted, so that another may be.
-  package var refusesToken: Bool {
-    category == .unauthenticated || category == .denied || cause?.isTime == true
-  }
+  package var refusesToken: Bool { category.row.refusesToken || cause?.isTime == true }
 
   /// Whether the server that was asked has judged the request, so that sending the same again soon is of no use.
-  package var isAnswered: Bool { category.isAnswered || cause != nil }
+  package var isJudged: Bool { category.row.isJudged || cause != nil }
+
+  /// The wait before the next attempt.
+  package var backoff: Backoff.Bounds { refusesToken ? UpdateFailure.tokenBackoff : category.row.backoff }
+
+  /// Where the token is at fault the token agent slows things down: without a token there is no attempt.
+  static let tokenBackoff = Backoff.Bounds.seconds(1, cap: 1)
+
+  /// What to do, as the end of a sentence: by the cause where it is known. Nil where nothing is to be done.
+  package var remedy: String? { cause?.advice ?? category.row.advice }
+
+  /// The message, and what to do where there is something to do.
+  package var advice: String { remedy.map { "\(message); \($0)" } ?? message }
 }

@@ -18,7 +18,7 @@ package enum UpdateOutcome: Equatable, Sendable {
   package var isFromFleetEngine: Bool {
     switch self {
     case .accepted: true
-    case .failed(let failure): failure.status != nil && failure.category != .untrusted
+    case .failed(let failure): failure.status != nil && !failure.category.row.isImpostor
     }
   }
 
@@ -54,7 +54,7 @@ package enum UpdateOutcome: Equatable, Sendable {
     let header = response.header("retry-after").flatMap { RetryAfter.delay($0, date: response.header("date")) }
     var category = category(status: status, http: response.status, isJSON: answer?.object != nil)
     var cause: RefusalCause?
-    if category == .unauthenticated || category == .denied {
+    if category.row.refusesToken {
       cause = RefusalCause(reason: reason(in: error), message: error?.value(at: "message")?.string)
       if cause?.isTime == true { category = .clock }
     }

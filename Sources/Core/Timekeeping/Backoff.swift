@@ -3,6 +3,24 @@
 /// Waits between attempts that double up to a cap, each drawn evenly from zero to its bound (full jitter), so that a
 /// fleet which lost the same server does not come back as one.
 package struct Backoff: Equatable, Sendable {
+  /// Bounds of the waits.
+  package struct Bounds: Equatable, Sendable {
+    /// Bound of the first wait.
+    package var base: Duration
+    /// Bound of every wait.
+    package var cap: Duration
+
+    package init(base: Duration, cap: Duration) {
+      self.base = base
+      self.cap = cap
+    }
+
+    /// In whole seconds.
+    package static func seconds(_ base: Int, cap: Int) -> Bounds {
+      Bounds(base: .seconds(base), cap: .seconds(cap))
+    }
+  }
+
   private var attempts = 0
 
   package init() {}
@@ -10,14 +28,13 @@ package struct Backoff: Equatable, Sendable {
   /// The wait before the next attempt.
   ///
   /// - Parameters:
-  ///   - base: bound of the first wait.
-  ///   - cap: bound of every wait.
+  ///   - bounds: of the first wait and of every wait.
   ///   - floor: the least wait, which may exceed the cap.
   package mutating func next(
-    base: Duration, cap: Duration, floor: Duration = .zero, using random: inout SplitMix64
+    _ bounds: Bounds, floor: Duration = .zero, using random: inout SplitMix64
   ) -> Duration {
     // 2^20 times any base of ours is past any cap.
-    let bound = min(base * (1 << min(attempts, 20)), cap)
+    let bound = min(bounds.base * (1 << min(attempts, 20)), bounds.cap)
     attempts += 1
     let drawn = Duration.nanoseconds(Int64.random(in: 0...max(bound.nanoseconds, 0), using: &random))
     return max(drawn, floor)

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Foundation
+import Testing
+import Timekeeping
+
+@Suite struct CategoryTests {
+  typealias Category = UpdateFailure.Category
+
+  /// The rows of the table of a page whose first column is `Category…`, by the first column.
+  private static func table(_ page: String) throws -> [String: [String]] {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs")
+    let text = try String(contentsOf: root.appending(path: page), encoding: .utf8)
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    let rows = lines.drop { !$0.hasPrefix("| Category") }.dropFirst(2).prefix { $0.hasPrefix("|") }
+    return Dictionary(
+      rows.map { row in
+        let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        return (cells.first ?? "", Array(cells.dropFirst()))
+      }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private static func word(_ flag: Bool) -> String { flag ? "yes" : "no" }
+
+  @Test("docs/architecture.md says of each category what its row says")
+  func architecture() throws {
+    let table = try Self.table("architecture.md")
+    #expect(Set(table.keys) == Set(Category.allCases.map(\.rawValue)))
+    for category in Category.allCases {
+      let row = category.row
+      let past =
+        switch row.pastPositions {
+        case .notSuspect: "no"
+        case .tooMany: "too many, perhaps"
+        case .notPermitted: "not permitted, perhaps"
+        case .rejected: "rejected, perhaps"
+        }
+      #expect(
+        table[category.rawValue]?.dropFirst() == [
+          "\(row.backoff.base.wholeSeconds) s up to \(row.backoff.cap.wholeSeconds) s", Self.word(row.refusesToken),
+          past,
+          Self.word(!row.needsConfiguration),
+        ], "\(category)")
+    }
+  }
+
+  @Test("docs/network.md says of each category what its row says")
+  func network() throws {
+    let table = try Self.table("network.md")
+    #expect(Set(table.keys) == Set(Category.allCases.map(\.rawValue)))
+    for category in Category.allCases {
+      let row = category.row
+      #expect(
+        table[category.rawValue] == [row.isOfPath, row.isImpostor, !row.isJudged, !row.isTransient].map(Self.word),
+        "\(category)")
+    }
+  }
+
+  @Test("a failure for which something can be done says what, after its message", arguments: Category.allCases)
+  func advice(_ category: Category) {
+    let failure = UpdateFailure(category, "words")
+    #expect(failure.advice == category.row.advice.map { "words; \($0)" } ?? "words")
+    #expect(failure.advice.count > 5 || category.row.isTransient || category == .throttled)
+    // A person who must act is told how.
+    #expect(!category.row.needsConfiguration || category.row.advice != nil)
+  }
+
+  @Test("a token whose times are refused counts as refused, and waits as a 401 does")
+  func cause() {
+    let failure = UpdateFailure(.clock, "words", cause: .expired)
+    #expect(failure.refusesToken && failure.isJudged)
+    #expect(failure.backoff == Category.unauthenticated.row.backoff)
+    #expect(UpdateFailure(.clock, "words").backoff == .seconds(5, cap: 60))
+    #expect(failure.remedy == RefusalCause.expired.advice)
+  }
+
+  @Test("no other source compares categories")
+  func comparisons() throws {
+    let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardized
+    let names = Category.allCases.map(\.rawValue).joined(separator: "|")
+    let pattern = try Regex("(category|Category) *(==|!=) *\\.(\(names))\\b|switch .*\\bcategory\\b *\\{")
+    var read = 0
+    for case let file as URL in try #require(
+      FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+    where file.pathExtension == "swift" {
+      read += 1
+      let text = try String(contentsOf: file, encoding: .utf8)
+      #expect(text.firstMatch(of: pattern) == nil, "\(file.lastPathComponent)")
+    }
+    #expect(read > 100)
+  }
+}
