@@ -66,7 +66,6 @@ import Timekeeping
   func prefetch() throws {
     var agent = try supplied()
     #expect(agent.handle(.needed, at: Fixture.moment(479)).isEmpty)
-    #expect(agent.nextDeadline(at: .boot + .seconds(500)) == nil)
     let old = agent.token(at: .boot + .seconds(480))
     let id = try fetchID(agent.handle(.needed, at: Fixture.moment(480)))
     #expect(agent.token(at: .boot + .seconds(481)) == old)
@@ -92,8 +91,6 @@ import Timekeeping
         #expect(wait >= .seconds(1) && wait <= .seconds(10))
       }
       #expect(agent.token(at: Fixture.moment(second).boot) != nil)
-      // A prefetch has no timer.
-      #expect(agent.nextDeadline(at: Fixture.moment(second).boot) == nil)
       second += 10
     }
     let effects = agent.handle(.needed, at: Fixture.moment(600))
@@ -101,14 +98,14 @@ import Timekeeping
     #expect(agent.isFetching == !effects.isEmpty)
   }
 
-  @Test("without a token a failed fetch has a deadline for the next, and none before it")
+  @Test("without a token a failed fetch has a time for the next, and there is none before it")
   func backoff() throws {
     var agent = agent(try Fixture.context())
     var now = 0.0
     for _ in 0..<50 {
       let id = try fetchID(agent.handle(.needed, at: Fixture.moment(now)))
       _ = agent.handle(.answered(id: id, down), at: Fixture.moment(now))
-      let next = try #require(agent.nextDeadline(at: Fixture.moment(now).boot))
+      let next = agent.earliest
       let wait = (next - .boot).inSeconds - now
       #expect(wait >= 0.99 && wait <= 10)
       #expect(agent.handle(.needed, at: Fixture.moment(now + wait - 0.5)).isEmpty)
@@ -132,15 +129,15 @@ import Timekeeping
   func networkUp() throws {
     var agent = agent(try Fixture.context())
     for (second, isKick) in [(0.0, true), (10, false), (30, true)] {
-      if agent.nextDeadline(at: Fixture.moment(second).boot) ?? .boot <= Fixture.moment(second).boot {
+      if agent.earliest <= Fixture.moment(second).boot {
         let id = try fetchID(agent.handle(.needed, at: Fixture.moment(second)))
         let page = Fixture.response("<html>")
         _ = agent.handle(.answered(id: id, .http(.response(page))), at: Fixture.moment(second))
       }
-      let before = agent.nextDeadline(at: Fixture.moment(second).boot)
+      let before = agent.earliest
       _ = agent.handle(.networkUp, at: Fixture.moment(second))
-      let after = agent.nextDeadline(at: Fixture.moment(second).boot)
-      if isKick { #expect(after ?? .boot <= Fixture.moment(second + 9).boot) } else { #expect(before == after) }
+      let after = agent.earliest
+      if isKick { #expect(after <= Fixture.moment(second + 9).boot) } else { #expect(before == after) }
     }
   }
 
@@ -212,6 +209,6 @@ import Timekeeping
     var agent = agent(nil)
     let wait = try retry(agent.handle(.needed, at: Fixture.moment(0)))
     #expect(agent.lastFailure?.reason == .missingAuthorizationContext)
-    #expect(agent.nextDeadline(at: .boot) == .boot + wait)
+    #expect(agent.earliest == .boot + wait)
   }
 }

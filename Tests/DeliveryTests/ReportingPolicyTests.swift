@@ -51,7 +51,7 @@ import Timekeeping
   func interval() throws {
     var road = Road()
     #expect(road.policy.reason(at: .boot) == nil)
-    #expect(road.policy.nextDeadline == nil)
+    #expect(road.policy.next?.at == nil)
     #expect(try road.drive(1...31) == ["1 first", "11 interval", "21 interval", "31 interval"])
   }
 
@@ -73,7 +73,7 @@ import Timekeeping
     // It had to wait for the token.
     #expect(road.report(0.6) == .first)
     #expect(try road.drive(1...10) == [])
-    #expect(road.policy.nextDeadline == Road.time(11.1))
+    #expect(road.policy.next?.at == Road.time(11.1))
     #expect(road.report(10.6) == nil)
     var silent = road
     #expect(try road.drive(11...41) == ["11 interval", "21 interval", "31 interval", "41 interval"])
@@ -88,7 +88,7 @@ import Timekeeping
     try road.observe(0)
     #expect(road.report(0) == .first)
     for fifth in 1...49 { try road.observe(Double(fifth) * 0.2) }
-    #expect(road.policy.nextDeadline == Road.time(10))
+    #expect(road.policy.next?.at == Road.time(9.8))
   }
 
   @Test("nothing is waited for where a minute would pass", arguments: [58, 60])
@@ -97,7 +97,7 @@ import Timekeeping
     try road.observe(0)
     #expect(road.report(0.6) == .first)
     #expect(try road.drive(1...interval) == [])
-    #expect(road.policy.nextDeadline == Road.time(Double(interval) + (interval == 58 ? 1.1 : 0.6)))
+    #expect(road.policy.next?.at == Road.time(Double(interval) + (interval == 58 ? 1.1 : 0.6)))
   }
 
   @Test("without a fix in time, what is known goes when the interval is over")
@@ -106,7 +106,7 @@ import Timekeeping
     try road.observe(0)
     _ = road.report(0)
     try road.observe(7)
-    #expect(road.policy.nextDeadline == Road.time(10))
+    #expect(road.policy.next?.at == Road.time(10))
     #expect(road.report(9.9) == nil)
     #expect(road.report(10) == .interval)
   }
@@ -116,10 +116,10 @@ import Timekeeping
     var road = Road()
     try road.observe(0)
     _ = road.report(0)
-    #expect(road.policy.nextDeadline == Road.time(50))
+    #expect(road.policy.next?.at == Road.time(50))
     #expect(road.report(49.9) == nil)
     #expect(road.report(50) == .heartbeat)
-    #expect(road.policy.nextDeadline == Road.time(100))
+    #expect(road.policy.next?.at == Road.time(100))
     #expect(road.report(100) == .heartbeat)
     try road.observe(103)
     #expect(road.report(103) == nil)
@@ -186,13 +186,13 @@ import Timekeeping
     var road = Road()
     _ = try road.drive(1...6)
     let sent = try #require(road.policy.newest)
-    #expect(road.policy.nextDeadline == Road.time(11))
+    #expect(road.policy.next?.at == Road.time(11))
     road.policy.take(sent, at: Road.time(6))
     _ = try road.drive(7...8)
-    #expect(road.policy.nextDeadline == Road.time(16))
+    #expect(road.policy.next?.at == Road.time(16))
     // What was taken since is not forgotten.
     road.policy.take(sent, at: Road.time(3))
-    #expect(road.policy.nextDeadline == Road.time(16))
+    #expect(road.policy.next?.at == Road.time(16))
   }
 
   @Test("restarted, the next is the first again")

@@ -118,9 +118,9 @@ import Timekeeping
       fixture.agent.status(at: now.boot, wall: now.wall)
         .hasSuffix("this machine's clock is 2 h behind, by Fleet Engine"))
     #expect(fixture.agent.report(at: now.boot, wall: now.wall).clockOffset == -7209)
-    // NTP sets it; nobody had to ask.
+    // NTP sets it.
     let later = Moment(boot: now.boot + .seconds(1), wall: now.wall + .seconds(7211))
-    #expect(fixture.agent.handle(.deadline, at: later).events.contains(.clockRight))
+    #expect(fixture.agent.handle(.clockStepped(.seconds(7211)), at: later).events.contains(.clockRight))
     #expect(fixture.agent.report(at: later.boot, wall: later.wall).clockOffset == nil)
   }
 

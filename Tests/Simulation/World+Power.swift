@@ -20,7 +20,7 @@ extension World {
     thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
     store.crash()
     giveUpUpdate()
-    (fetch, deadline) = (nil, nil)
+    (fetch, deadline, promise) = (nil, nil, nil)
     isOff = true
     queue.schedule(.powerReturns, at: now + .seconds(max(seconds, 6)))
   }

@@ -84,6 +84,10 @@ final class World {
   /// How many times the agent was called.
   var calls = 0
   var isTranscribing = false
+  /// What the agent planned when it was called last.
+  var promise: Plan?
+  /// How often it waited for what.
+  var causes: [String: Int] = [:]
 
   var configuration: VehicleAgent.Configuration
   var queue = EventQueue<Happening>()
@@ -129,6 +133,7 @@ final class World {
     receiver = try Receiver(scenario)
     random = SplitMix64(seed: scenario.seed &+ 999)
     wallError = scenario.wallError ?? -Scenario.boot.milliseconds / 1000
+    _ = agent.handle(.source(.reading("/dev/gps0")), at: moment)
     queue.schedule(.tick(second: 1), at: World.time(1))
     for (second, act) in scenario.acts { queue.schedule(.act(act), at: World.time(second)) }
   }
@@ -312,6 +317,8 @@ final class World {
     guard finishedAt == nil else { return }
     var hasBacklogChanged = false
     let failed = agent.statistics.tokenFailures
+    checkPlan()
+    promise = nil
     let effects = agent.handle(input, at: moment)
     for (index, effect) in effects.enumerated() {
       if let (left, seconds, isOfPower) = cut {
@@ -346,10 +353,8 @@ final class World {
     }
     if case .tokenEnded = input, failed != agent.statistics.tokenFailures { tokenTroubles.append(now) }
     // As a shell does, the world asks once after each call, and not again before the next.
-    deadline = agent.nextDeadline(at: moment.boot).map { bootedAt + ($0 - .boot) }
-    if let deadline, deadline <= now {
-      violate("nextDeadline \(deadline.nanoseconds) is not after now: a hot loop")
-    }
+    notePlan()
+    deadline = promise?.until.map { bootedAt + ($0 - .boot) }
     if agent.delivery.backlog.count > configuration.delivery.maxLocations { violate("the backlog is over its limit") }
     if copy.count != agent.delivery.backlog.count { violate("the copy of the backlog has another number of records") }
     if hasBacklogChanged, copy.count < 200 || calls % 64 == 0 {

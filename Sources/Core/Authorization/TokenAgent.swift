@@ -63,7 +63,6 @@ package struct TokenAgent: Sendable {
   private var lastKickAt: BootInstant?
   /// Whether the provider itself has asked for the wait until `notBefore`.
   private var isAskedToWait = false
-  private var isWanted = false
   /// Fresh tokens that Fleet Engine has refused, one after another.
   private var refusals = 0
   private var damping = Backoff()
@@ -96,14 +95,13 @@ package struct TokenAgent: Sendable {
   /// Whether a fetch is under way.
   package var isFetching: Bool { fetch != nil }
 
-  /// When `needed` is worth asking again: the end of the backoff, while an update waits for a token. Never for a prefetch,
-  /// which only updates start.
+  /// When the next fetch is due for an update that waits; nil when there is a token, or a fetch is under way.
   package func nextDeadline(at now: BootInstant) -> BootInstant? {
-    guard isWanted, fetch == nil, token(at: now) == nil else { return nil }
-    return earliest
+    fetch == nil && token(at: now) == nil ? earliest : nil
   }
 
-  private var earliest: BootInstant { max(notBefore, limiter.earliest) }
+  /// The earliest time of the next fetch.
+  package var earliest: BootInstant { max(notBefore, limiter.earliest) }
 
   /// The latest time at which the fetch under way must have ended.
   package var fetchDeadline: BootInstant? { fetch?.deadline }
@@ -141,9 +139,7 @@ package struct TokenAgent: Sendable {
   }
 
   private mutating func need(at now: Moment) -> [Effect] {
-    let valid = token(at: now.boot)
-    isWanted = valid == nil
-    if let valid, now.boot < valid.prefetchFrom, !isRenewed { return [] }
+    if let valid = token(at: now.boot), now.boot < valid.prefetchFrom, !isRenewed { return [] }
     guard fetch == nil, now.boot >= earliest else { return [] }
     return ask(at: now)
   }
@@ -186,7 +182,6 @@ package struct TokenAgent: Sendable {
       let wait = damping.next(.seconds(120, cap: 900), floor: .seconds(60), using: &random)
       return note(failure, until: wait, at: now)
     }
-    isWanted = false
     lastFailure = nil
     failingSince = nil
     isAskedToWait = false
@@ -240,7 +235,6 @@ package struct TokenAgent: Sendable {
     guard cached == token else { return [] }
     cached = nil
     refused = token.secret
-    isWanted = true
     isAskedToWait = false
     refusals += 1
     guard refusals >= 2 else {

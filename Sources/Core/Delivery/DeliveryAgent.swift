@@ -102,34 +102,39 @@ package struct DeliveryAgent: Sendable {
 
   package var isIdle: Bool { attempt == nil }
 
+  /// When the request under way was sent; nil when there is none.
+  package var sentAt: BootInstant? { attempt?.sentAt }
+
   /// The latest time at which the request under way must have ended.
   package var attemptDeadline: BootInstant? { attempt?.deadline }
 
-  /// The earliest time of the next attempt.
-  package var earliest: BootInstant {
-    var earliest = notBefore
-    if configuration.isLimited { earliest = max(earliest, limiter.earliest) }
-    if let spacedFrom { earliest = max(earliest, spacedFrom + configuration.floor) }
-    return earliest
+  /// The earliest time of the next attempt, and which limit makes it so late; nil: the wait after a failure.
+  package var earliest: (at: BootInstant, by: Cause.Limit?) {
+    let spaced = spaced(configuration.isLimited ? limiter.earliest : .boot)
+    return notBefore > spaced.at ? (notBefore, nil) : spaced
   }
 
-  /// The earliest time of one last attempt before the end, which waits for no backoff.
-  package var earliestLast: BootInstant {
-    let spaced = configuration.isLimited ? limiter.earliestLast : .boot
-    return max(spaced, spacedFrom.map { $0 + configuration.floor } ?? .boot)
+  /// The earliest time of one last attempt before the end, which waits for no backoff, and which limit makes it so late.
+  package var earliestLast: (at: BootInstant, by: Cause.Limit) {
+    spaced(configuration.isLimited ? limiter.earliestLast : .boot)
   }
 
-  /// Whether the backlog alone is worth a request now.
-  package func isBackfillDue(for live: VehicleLocation, with token: AccessToken?, at now: BootInstant) -> Bool {
-    guard let due = backfillDeadline(for: live, with: token) else { return false }
-    return now >= due
+  private func spaced(_ limit: BootInstant) -> (at: BootInstant, by: Cause.Limit) {
+    guard let spacedFrom, spacedFrom + configuration.floor > limit else { return (limit, .attempts) }
+    return (spacedFrom + configuration.floor, .floor)
   }
 
   /// When the backlog alone is worth a request; nil when it is empty, or refused.
-  package func backfillDeadline(for live: VehicleLocation, with token: AccessToken?) -> BootInstant? {
-    guard !backlog.sendable(before: live.time, age: configuration.maxAge).isEmpty, !backfill.isDenied(with: token)
+  ///
+  /// - Parameter token: the token that there is at a time.
+  package func backfillDeadline(
+    for live: VehicleLocation, with token: (BootInstant) -> AccessToken?
+  ) -> BootInstant? {
+    let due = lastAttemptAt + configuration.interval
+    guard !backlog.sendable(before: live.time, age: configuration.maxAge).isEmpty,
+      !backfill.isDenied(with: token(due))
     else { return nil }
-    return lastAttemptAt + configuration.interval
+    return due
   }
 
   // MARK: - Doing
@@ -151,6 +156,7 @@ package struct DeliveryAgent: Sendable {
   /// Starts an attempt; the caller has seen that there is none and that it may.
   ///
   /// - Parameter isOwed: whether `newest` must reach the server sooner or later.
+  /// - Returns: nil when it cannot be put into a request, which counts as refused.
   package mutating func begin(
     _ newest: VehicleLocation, isOwed: Bool, token: AccessToken, at now: BootInstant
   ) -> (id: UInt64, request: HTTPRequest)? {
@@ -163,13 +169,17 @@ package struct DeliveryAgent: Sendable {
       sinceUpdate = seconds > 0 ? Int(min(seconds, Int64(Int32.max))) : nil
     }
     let update = UpdateDeliveryVehicle(live: live, timeSinceUpdate: sinceUpdate, past: records.map(\.location))
-    guard let request = update.request(to: configuration.endpoint, token: token.secret) else { return nil }
     lastID += 1
     lastAttemptAt = now
     limiter.attempted(at: now)
-    attempt = Attempt(
+    let attempt = Attempt(
       id: lastID, update: update, records: records.map(\.id), token: token, sentAt: now, isOwed: isOwed,
       isSubstitute: live.time != newest.time, deadline: now + configuration.endpoint.deadline)
+    guard let request = update.request(to: configuration.endpoint, token: token.secret) else {
+      _ = fail(attempt, UpdateFailure(.rejected, "the position cannot be written as JSON"), at: now)
+      return nil
+    }
+    self.attempt = attempt
     return (lastID, request)
   }
 

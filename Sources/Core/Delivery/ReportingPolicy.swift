@@ -96,31 +96,37 @@ package struct ReportingPolicy: Sendable {
 
   /// Whether, and why, the newest position is due at `now`.
   package func reason(at now: BootInstant) -> Reason? {
+    next.flatMap { now >= $0.at ? $0.reason : nil }
+  }
+
+  /// When the newest position is due and why, if no other fix comes before; nil before the first fix. The time may be past.
+  package var next: (at: BootInstant, reason: Reason)? {
     guard let newest else { return nil }
-    guard let taken else { return .first }
-    let elapsed = now - taken.at
-    guard newest.time != taken.location.time else {
-      // No fix since: what is known is repeated, so that the vehicle does not fall silent.
-      return elapsed >= configuration.heartbeat ? .heartbeat : nil
-    }
+    guard let taken else { return (newestAt, .first) }
+    let heartbeat = (at: taken.at + configuration.heartbeat, reason: Reason.heartbeat)
+    // No fix since: what is known is repeated, so that the vehicle does not fall silent.
+    guard newest.time != taken.location.time else { return heartbeat }
     // A test that asks for every fix gets the parked ones too.
-    if configuration.interval == .zero { return .interval }
-    if let edge, elapsed >= configuration.floor { return edge }
-    if isParked { return elapsed >= configuration.heartbeat ? .heartbeat : nil }
-    if now - newestAt < ReportingPolicy.earliness {
-      if elapsed >= configuration.interval - early { return .interval }
-    } else if now >= due(after: taken.at) {
-      return .interval
-    }
-    guard elapsed >= configuration.floor else { return nil }
-    if configuration.distance > 0,
-      taken.location.coordinate.distance(to: newest.coordinate) >= configuration.distance
-    {
+    if configuration.interval == .zero { return (newestAt, .interval) }
+    let floor = taken.at + configuration.floor
+    if let edge { return (floor, edge) }
+    if isParked { return heartbeat }
+    let regular = (at: due(after: taken.at), reason: Reason.interval)
+    guard let change = change(from: taken.location, to: newest), floor < regular.at else { return regular }
+    return (floor, change)
+  }
+
+  /// When the newest position is due, if no other fix comes before.
+  package var nextDeadline: BootInstant? { next?.at }
+
+  /// What makes a report due before the interval is over: the way, or the turn, since the last one.
+  private func change(from before: VehicleLocation, to newest: VehicleLocation) -> Reason? {
+    if configuration.distance > 0, before.coordinate.distance(to: newest.coordinate) >= configuration.distance {
       return .distance
     }
     if configuration.heading > 0, let speed = newest.speed, speed >= ReportingPolicy.headingSpeed,
-      let before = taken.location.heading, let after = newest.heading,
-      ReportingPolicy.turn(from: before, to: after) >= configuration.heading
+      let start = before.heading, let end = newest.heading,
+      ReportingPolicy.turn(from: start, to: end) >= configuration.heading
     {
       return .heading
     }
@@ -142,22 +148,15 @@ package struct ReportingPolicy: Sendable {
     if newest?.time == location.time { edge = nil }
   }
 
-  /// When a report becomes due by time alone, if no fix comes before.
-  package var nextDeadline: BootInstant? {
-    guard let newest, let taken else { return newest == nil ? nil : .boot }
-    let isNew = newest.time != taken.location.time
-    if isNew, edge != nil { return taken.at + configuration.floor }
-    return isNew && !isParked ? due(after: taken.at) : taken.at + configuration.heartbeat
-  }
-
   private var early: Duration { min(ReportingPolicy.earliness, configuration.interval / 10) }
 
   /// When the interval's report goes if no fix comes before: without waiting for one, the position would be as old in every
   /// report as the first one was late.
   private func due(after takenAt: BootInstant) -> BootInstant {
     let due = takenAt + configuration.interval
-    // A newest one that is near enough to it is the one to send, whatever kept it.
-    guard newestAt < due - early, let period, period <= ReportingPolicy.longestPeriod,
+    // One that has come so little before it is the one to send.
+    if newestAt >= due - early { return newestAt }
+    guard let period, period <= ReportingPolicy.longestPeriod,
       configuration.interval + ReportingPolicy.patience <= ReportingPolicy.longestGap
     else { return due }
     let next = newestAt + period
@@ -168,9 +167,9 @@ package struct ReportingPolicy: Sendable {
   ///
   /// - Parameter hasFixes: whether they do come; what is known is repeated at the heartbeat if not.
   package func expected(hasFixes: Bool) -> BootInstant? {
-    guard let taken else { return nextDeadline }
+    guard let taken else { return next?.at }
     let regular = taken.at + (hasFixes && !isParked ? configuration.interval : configuration.heartbeat)
-    return nextDeadline.map { min($0, regular) }
+    return next.map { min($0.at, regular) }
   }
 
   /// Degrees between two headings, 0 to 180, across north as well.

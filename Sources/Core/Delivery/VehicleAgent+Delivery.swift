@@ -3,129 +3,47 @@ import Authorization
 import FleetEngine
 import HTTPMessages
 import Positioning
-package import Timekeeping
+import Timekeeping
 
 extension VehicleAgent {
-  /// When to call again, if nothing happens before. Nil: only the world can move things on.
-  package func nextDeadline(at now: BootInstant) -> BootInstant? {
-    var deadlines = [BootInstant]()
-    switch phase {
-    case .finished: return nil
-    case .stopping(let until, let attempted):
-      // Only the last attempt matters now, and the end.
-      let isWaiting = delivery.isIdle && !attempted && tokens.token(at: now) != nil
-      return isWaiting ? min(until, delivery.earliestLast) : until
-    case .draining(let until): deadlines.append(until)
-    case .running:
-      if lastFix != nil, !isFixLost { deadlines.append(lastFixAt + VehicleAgent.fixLostAfter) }
-    }
-    guard let newest = policy.newest, !isPaused else { return deadlines.min() }
-    if let due = policy.nextDeadline {
-      // While all is well a report that is due waits for its turn; else it goes to the backlog when it is due.
-      deadlines.append(delivery.isIdle && !keepsWhatIsDue ? max(due, earliest) : due)
-    }
-    if delivery.isIdle {
-      if tokens.token(at: now) == nil, tokens.isFetching || tokens.nextDeadline(at: now) != nil {
-        if let retry = tokens.nextDeadline(at: now) { deadlines.append(max(retry, earliest)) }
-      } else if delivery.isOwing || isDraining(newest) {
-        deadlines.append(earliest)
-      } else if let backfill = delivery.backfillDeadline(for: newest, with: tokens.token(at: now)) {
-        deadlines.append(max(backfill, earliest))
+  /// Does what can be done now: each step changes what the next plan is made of, until there is something to wait for.
+  mutating func proceed(at now: Moment, _ effects: inout [Effect]) {
+    while case .act(let step) = plan(at: now.boot) {
+      switch step {
+      case .reportFixLost:
+        isFixLost = true
+        effects.append(.event(.fixLost(lastRejection)))
+      case .enqueue: enqueue(at: now.boot, &effects)
+      case .askForToken: apply(tokens.handle(.needed, at: now), at: now, &effects)
+      case .send(let isOwed): send(isOwed: isOwed, at: now, &effects)
+      case .finish: finish(at: now, &effects)
       }
     }
-    return deadlines.min()
   }
 
-  private func isDraining(_ newest: VehicleLocation) -> Bool {
-    guard case .draining = phase else { return false }
-    return newest.time != delivery.delivered?.time && delivery.mayBeLive(newest)
-  }
-
-  /// Does what can be done now.
-  mutating func proceed(at now: Moment, _ effects: inout [Effect]) {
-    guard !isPaused else {
-      // Nothing more can be delivered: who wants to end, ends.
-      return phase == .running || phase == .finished ? () : finish(at: now, &effects)
-    }
-    switch phase {
-    case .finished: return
-    case .stopping(let until, let attempted): stop(until, attempted: attempted, at: now, &effects)
-    case .draining(let until):
-      report(at: now, &effects)
-      drain(until, at: now, &effects)
-    case .running: report(at: now, &effects)
-    }
-  }
-
-  private mutating func report(at now: Moment, _ effects: inout [Effect]) {
-    guard let newest = policy.newest else { return }
-    let reason = policy.reason(at: now.boot)
-    guard delivery.isIdle else {
-      if reason != nil { keep(newest, at: now, &effects) }
-      return
-    }
-    let token = tokens.token(at: now.boot)
-    let wants =
-      reason != nil || delivery.isOwing || isDraining(newest)
-      || delivery.isBackfillDue(for: newest, with: token, at: now.boot)
-    guard wants else { return }
-    guard now.boot >= earliest else {
-      if reason != nil, keepsWhatIsDue { keep(newest, at: now, &effects) }
-      return
-    }
-    if !attempt(newest, isOwed: reason != nil || isDraining(newest), at: now, &effects), reason != nil {
-      keep(newest, at: now, &effects)
-    }
-  }
-
-  /// Sends the newest position, if there is a token; else sees to one.
-  private mutating func attempt(
-    _ newest: VehicleLocation, isOwed: Bool, at now: Moment, _ effects: inout [Effect]
-  ) -> Bool {
+  /// Sends the newest position.
+  private mutating func send(isOwed: Bool, at now: Moment, _ effects: inout [Effect]) {
+    if case .stopping(let until, _) = phase { phase = .stopping(until: until, attempted: true) }
+    // A token near its end is succeeded while it serves.
     apply(tokens.handle(.needed, at: now), at: now, &effects)
-    guard let token = tokens.token(at: now.boot),
-      let (id, request) = delivery.begin(newest, isOwed: isOwed, token: token, at: now.boot)
-    else { return false }
+    guard let newest = policy.newest, let token = tokens.token(at: now.boot) else { return }
     statistics.attempts += 1
     outcomes.begin(at: now.boot)
-    // Until it has arrived it is on the backlog: a power cut costs no more than the store's delay.
-    if isOwed { follow(delivery.record(newest), at: now.boot, &effects) }
-    // An attempt that nobody asked for counts when it arrives: a row of failed ones must not put off what is due.
-    if isOwed { policy.take(at: now.boot) }
-    effects.append(.sendUpdate(id: id, request))
-    return true
+    let request = delivery.begin(newest, isOwed: isOwed, token: token, at: now.boot)
+    // Until it has arrived it is on the backlog: a power cut costs no more than the store's delay. An attempt that nothing
+    // called for counts when it arrives: a row of failed ones must not put off what is due.
+    if isOwed { enqueue(at: now.boot, &effects) }
+    if let (id, request) = request { effects.append(.sendUpdate(id: id, request)) }
   }
 
-  /// A position that is due and cannot go now.
-  private mutating func keep(_ newest: VehicleLocation, at now: Moment, _ effects: inout [Effect]) {
-    policy.take(at: now.boot)
-    follow(delivery.record(newest), at: now.boot, &effects)
+  /// A position that is due goes to the backlog, and counts as reported.
+  private mutating func enqueue(at now: BootInstant, _ effects: inout [Effect]) {
+    guard let newest = policy.newest else { return }
+    policy.take(at: now)
+    follow(delivery.record(newest), at: now, &effects)
   }
 
   // MARK: - The end
-
-  private mutating func drain(_ until: BootInstant, at now: Moment, _ effects: inout [Effect]) {
-    if now.boot >= until { return finish(at: now, &effects) }
-    let isDelivered =
-      (policy.newest.map { $0.time == delivery.delivered?.time } ?? true)
-      && !delivery.isOwing && delivery.backlog.isEmpty
-    if delivery.isIdle, isDelivered { finish(at: now, &effects) }
-  }
-
-  private mutating func stop(_ until: BootInstant, attempted: Bool, at now: Moment, _ effects: inout [Effect]) {
-    guard now.boot < until else { return finish(at: now, &effects) }
-    guard delivery.isIdle else { return }
-    guard !attempted, let newest = policy.newest, newest.time != delivery.delivered?.time || delivery.isOwing,
-      delivery.earliestLast < until
-    else { return finish(at: now, &effects) }
-    guard tokens.token(at: now.boot) != nil else {
-      // One that is on its way may come in time.
-      return tokens.isFetching ? () : finish(at: now, &effects)
-    }
-    guard now.boot >= delivery.earliestLast else { return }
-    phase = .stopping(until: until, attempted: true)
-    if !attempt(newest, isOwed: true, at: now, &effects) { finish(at: now, &effects) }
-  }
 
   /// Ends everything; what could not be delivered is in the backlog then, for the next start.
   private mutating func finish(at now: Moment, _ effects: inout [Effect]) {

@@ -7,16 +7,7 @@ import Timekeeping
 extension VehicleAgent {
   /// How long a machine that woke waits for its receiver, so that the first update does not carry the place where it fell
   /// asleep, with the floor between updates keeping the next one back.
-  static let wakePatience = Duration.milliseconds(1500)
-
-  /// The earliest time of the next attempt.
-  var earliest: BootInstant {
-    let awake = wokeAt.map { $0 + VehicleAgent.wakePatience } ?? .boot
-    return max(delivery.earliest, network.earliest, awake)
-  }
-
-  /// Whether what is due goes to the backlog when it cannot be sent at once; else it waits for its turn.
-  var keepsWhatIsDue: Bool { delivery.failure != nil || network.isAbsent }
+  static let wakeGrace = Duration.milliseconds(1500)
 
   mutating func take(_ state: NetworkState, at now: Moment, _ effects: inout [Effect]) {
     switch network.take(state, isNeeded: configuration.needsNetwork, at: now.boot) {

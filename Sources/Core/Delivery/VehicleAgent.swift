@@ -186,7 +186,9 @@ package struct VehicleAgent: Sendable {
     var effects = [Effect]()
     switch input {
     case .fix(let fix): take(fix, at: now, &effects)
-    case .deadline: break
+    case .deadline:
+      proceed(at: now, &effects)
+      return effects
     case .updateEnded(let id, let outcome): updateEnded(id, outcome, at: now, &effects)
     case .tokenEnded(let id, let outcome): tokenEnded(id, outcome, at: now, &effects)
     case .tokenRenewed: renewToken(at: now, &effects)
@@ -213,7 +215,6 @@ package struct VehicleAgent: Sendable {
     case .resume: resume(at: now, &effects)
     }
     tidy(at: now.boot, &effects)
-    loseFix(at: now.boot, &effects)
     watchClock(at: now, &effects)
     proceed(at: now, &effects)
     return effects
@@ -273,14 +274,6 @@ package struct VehicleAgent: Sendable {
     case .right: effects.append(.event(.clockRight()))
     case nil: break
     }
-  }
-
-  private mutating func loseFix(at now: BootInstant, _ effects: inout [Effect]) {
-    guard lastFix != nil, !isFixLost, phase == .running, now - lastFixAt >= VehicleAgent.fixLostAfter else {
-      return
-    }
-    isFixLost = true
-    effects.append(.event(.fixLost(lastRejection)))
   }
 
   mutating func take(_ state: SourceState, _ effects: inout [Effect]) {
