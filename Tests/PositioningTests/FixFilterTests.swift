@@ -182,9 +182,68 @@ import Timekeeping
       return
     }
     #expect(accepted.time == FixFilterTests.start - .seconds(1))
-    // From here on the reference tells the day, whatever the clock says.
+    // A clock that cannot be right is not asked.
     var next = evening
     next.time = .ofDay(milliseconds: 1000)
     #expect(rejection(filter.judge(next, at: moment(2, wall: Timestamp(seconds: 0)))) == nil)
+  }
+
+  /// What becomes of the fixes of a receiver without a date, one a second, while the machine's clock is wrong by so many
+  /// seconds: the seconds by which each accepted time is wrong, nil for a rejected fix.
+  private func errors(_ filter: inout FixFilter, _ seconds: Range<Int64>, clockError: Int64) throws -> [Int64?] {
+    try seconds.map { second in
+      let truth = FixFilterTests.start + .seconds(second)
+      let dateless = try fix(0) { $0.time = .ofDay(milliseconds: truth.millisecondsOfDay) }
+      let now = moment(Double(second) + 0.1, wall: truth + .seconds(clockError) + .milliseconds(100))
+      guard case .success(let accepted) = filter.judge(dateless, at: now) else { return nil }
+      return (accepted.time - truth).wholeSeconds
+    }
+  }
+
+  /// Seconds by which a clock is wrong: not set, at the build date exactly and just after it, years and centuries off.
+  private static let clockErrors: [Int64] = [
+    -1_796_083_200, -864_001, -864_000, -863_990, -820_000, -86_400, -43_200, -40_000, -5, 0, 5, 30_000, 43_199, 43_201,
+    86_400, 31_536_000, 1_576_800_000, 20_000_000_000, 9_000_000_000_000,
+  ]
+
+  @Test(
+    "whatever the clock says first, a dateless receiver has its date as soon as the clock is right",
+    arguments: clockErrors)
+  func datelessClock(first: Int64) throws {
+    for between in FixFilterTests.clockErrors {
+      var filter = filter()
+      let early = try errors(&filter, 20..<40, clockError: first)
+      let isClockSet = FixFilterTests.start + .seconds(first + 20) >= FixFilterTests.buildDate
+      #expect(early.allSatisfy { ($0 != nil) == isClockSet }, "\(first)")
+      // Set to another wrong time: nothing is rejected that was accepted before.
+      let later = try errors(&filter, 40..<60, clockError: between)
+      if isClockSet { #expect(!later.contains(nil), "\(first), then \(between)") }
+      let right = try errors(&filter, 60..<80, clockError: 0)
+      #expect(right == Array(repeating: 0, count: 20), "\(first), then \(between)")
+    }
+  }
+
+  @Test("a clock wrong by half a day does not change the date of a dateless receiver at every fix")
+  func datelessHalfDay() throws {
+    var filter = filter()
+    let judged = try (20..<60).flatMap { second in
+      try errors(&filter, second..<(second + 1), clockError: 43_200 + (second % 3 - 1) * 60)
+    }
+    #expect(Set(judged).count == 1 && judged[0] != nil)
+  }
+
+  @Test("a dateless recording goes on across midnight, whatever the clock does")
+  func datelessRecording() throws {
+    var filter = filter { $0.keepsTimes = true }
+    for minute in Int64(0)..<2880 {
+      let truth = FixFilterTests.start + .seconds(minute * 60)
+      let dateless = try fix(0) { $0.time = .ofDay(milliseconds: truth.millisecondsOfDay) }
+      let wall = minute < 100 ? FixFilterTests.start : Timestamp(seconds: 2_000_000_000)
+      guard case .success(let accepted) = filter.judge(dateless, at: moment(Double(minute) / 10, wall: wall)) else {
+        Issue.record("rejected at minute \(minute)")
+        return
+      }
+      #expect(accepted.time == truth)
+    }
   }
 }

@@ -72,8 +72,31 @@ extension Scenario {
         acts.append((from + Int.random(in: 1...200, using: &random), .resume))
       }
     }
+    // Every sixth receiver reports no date, and the clock of its machine starts anywhere and is set later.
+    if seed % 6 == 3 { removeDate(using: &random) }
     // Every fourth machine can tell whether it has a network, and sleeps now and then.
     if seed % 4 == 1 { addConnectivity(using: &random) }
+  }
+
+  private mutating func removeDate(using random: inout SplitMix64) {
+    isDateless = true
+    let build = Scenario.buildDate.milliseconds - Scenario.boot.milliseconds
+    wallError =
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0: nil
+      case 1: build / 1000 + Int64.random(in: -600...600, using: &random)
+      case 2: build / 1000 + Int64.random(in: 0...86_400, using: &random)
+      case 3: Int64.random(in: -90_000...90_000, using: &random)
+      case 4: Int64.random(in: -1_796_083_200...1_796_083_200, using: &random)
+      default: [-86_400, -43_200, 43_200, 86_400].randomElement(using: &random) ?? 0
+      }
+    for _ in 0..<Int.random(in: 0...2, using: &random) {
+      let step = Int64.random(in: -100_000...100_000, using: &random)
+      acts.append((Int.random(in: 1..<duration, using: &random), .clockStep(step)))
+    }
+    if Int.random(in: 0..<4, using: &random) > 0 {
+      acts.append((Int.random(in: 1..<duration, using: &random), .clockSet))
+    }
   }
 
   private mutating func addConnectivity(using random: inout SplitMix64) {

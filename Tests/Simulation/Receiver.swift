@@ -19,6 +19,8 @@ struct Receiver {
   private var swapped: Fix?
   /// Every position that was ever told, by its stamp in milliseconds.
   private(set) var told: [Int64: [Told]] = [:]
+  /// By how many days a clock was wrong that dated the fixes of a receiver without a date.
+  private var wrongDays: Set<Int64> = []
   /// Per second since boot: whether a sound fix came, and the speed.
   private(set) var track: [(hasFix: Bool, speed: Double)] = []
 
@@ -36,11 +38,30 @@ struct Receiver {
     track.append((false, drive.speed))
   }
 
+  /// What that stamp stands for: empty when there was no such position. One that a wrong clock has dated is faulty.
+  func told(at stamp: Timestamp) -> [Told] {
+    if let told = told[stamp.milliseconds] { return told }
+    return wrongDays.compactMap { told[stamp.milliseconds - $0 * 86_400_000] }.joined().map {
+      Told(second: $0.second, coordinate: $0.coordinate, isFaulty: true)
+    }
+  }
+
+  /// Notes which dates a clock that is wrong by so many seconds gives to fixes that have none.
+  private mutating func note(wallError: Int64) {
+    let days = wallError / 86_400
+    for day in (days - 1)...(days + 1) where day != 0 && abs(day * 86_400 - wallError) <= 14 * 3600 {
+      wrongDays.insert(day)
+    }
+  }
+
   /// The fixes that arrive for this second.
   ///
-  /// - Parameter isRead: false while the machine is off or asleep: what is told then nobody hears.
-  mutating func fixes(second: Int, isRead: Bool) -> [Fix] {
+  /// - Parameters:
+  ///   - isRead: false while the machine is off or asleep: what is told then nobody hears.
+  ///   - wallError: seconds by which the machine's clock is wrong.
+  mutating func fixes(second: Int, isRead: Bool, wallError: Int64) -> [Fix] {
     drive.advance(second: second)
+    if scenario.isDateless { note(wallError: wallError) }
     guard isRead else {
       track.append((false, drive.speed))
       (held, swapped) = ([], nil)
@@ -70,7 +91,13 @@ struct Receiver {
       default: break
       }
     }
-    track.append((!isSilent && !isFaulty && hasTime && !isHeld && !isSwapped, drive.speed))
+    var isDated = true
+    if scenario.isDateless {
+      // It does not report whole days, wrong or not.
+      stamp = (Scenario.boot + .seconds(second)).nearest(millisecondsOfDay: stamp.millisecondsOfDay)
+      isDated = Scenario.boot + .seconds(Int64(second) + wallError) > Scenario.buildDate
+    }
+    track.append((!isSilent && !isFaulty && hasTime && isDated && !isHeld && !isSwapped, drive.speed))
     var arriving: [Fix] = []
     if !isHeld, !held.isEmpty {
       arriving = held
@@ -78,6 +105,7 @@ struct Receiver {
     }
     guard !isSilent else { return arriving }
     var fix = Fix(coordinate: coordinate, time: hasTime ? .utc(stamp) : nil)
+    if hasTime, scenario.isDateless { fix.time = .ofDay(milliseconds: stamp.millisecondsOfDay) }
     fix.altitudeHAE = 560
     fix.speed = max(0, drive.speed + (drive.speed > 0.5 ? Double.random(in: -0.2...0.2, using: &random) : 0))
     fix.heading = drive.heading

@@ -99,4 +99,16 @@ import Timekeeping
     #expect(world.events(.offline).isEmpty)
     #expect((6...8).contains(world.fetches.count))
   }
+
+  @Test(
+    "a receiver without a date waits for a clock that can be right, and follows it when it is set",
+    arguments: [nil, -864_000, -820_000, 86_400, 31_536_000] as [Int64?])
+  func dateless(error: Int64?) throws {
+    let world = try World.drive(
+      Scenario(duration: 600, acts: [(200, .clockSet)], wallError: error, isDateless: true))
+    #expect(world.longestHole(205..<590) <= 14)
+    let isRefused = error == nil
+    #expect((world.agent.statistics.rejected[.noDate] ?? 0) == (isRefused ? 199 : 0))
+    #expect(world.agent.statistics.rejected.count == (isRefused ? 1 : 0))
+  }
 }

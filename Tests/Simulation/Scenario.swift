@@ -19,6 +19,8 @@ struct Scenario {
     case resume
     /// The wall clock jumps by so many seconds.
     case clockStep(Int64)
+    /// The wall clock is set right.
+    case clockSet
     /// After so many more effects the machine has no power for so many seconds.
     case powerCut(afterEffects: Int, seconds: Int)
     /// After so many more effects the program is killed, and started again after so many seconds: no reboot.
@@ -54,6 +56,8 @@ struct Scenario {
   /// The receiver tells positions up to so many metres off.
   var noise = 1.5
   var settings: [Setting] = []
+  /// The receiver reports the time of day alone.
+  var isDateless = false
 
   /// The first second that is known to the world: boot.
   static let boot = Timestamp(seconds: 1_796_083_200)

@@ -40,6 +40,7 @@ struct Shrinker {
     for index in scenario.settings.indices { add { $0.settings.remove(at: index) } }
     if scenario.wallError != 0 { add { $0.wallError = 0 } }
     if scenario.tokenLife != 3600 { add { $0.tokenLife = 3600 } }
+    if scenario.isDateless { add { $0.isDateless = false } }
     if scenario.noise != 0 { add { $0.noise = 0 } }
     if case .steady = scenario.drive {} else { add { $0.drive = .steady(14) } }
     for part in [2, 4, 10] where scenario.duration / part > 5 { add { $0.duration -= $0.duration / part } }
@@ -80,6 +81,7 @@ extension Scenario {
     if tokenLife != 3600 { parts.append("tokenLife: \(tokenLife)") }
     if noise != 1.5 { parts.append("noise: \(noise)") }
     if !settings.isEmpty { parts.append("settings: [\(settings.map { ".\($0)" }.joined(separator: ", "))]") }
+    if isDateless { parts.append("isDateless: true") }
     return "Scenario(\(parts.joined(separator: ", ")))"
   }
 }

@@ -46,12 +46,12 @@ extension World {
   func checkDrain() {
     let hard = scenario.faults.contains { fault in
       switch fault.kind {
-      // A token that has been refused past positions, or stamps from another time.
+      // A token that has been refused past positions, or stamps from another time (as a wrong clock gives them too).
       case .deniesPast, .rejectsPast, .answers, .poison, .poisonLive, .ahead: true
       default: false
       }
     }
-    guard !hard, finishedAt == nil, !isOff else { return }
+    guard !hard, !scenario.isDateless, finishedAt == nil, !isOff else { return }
     let troubled = (scenario.faults.map(\.until) + scenario.acts.map { $0.second + $0.act.lasts }).max() ?? 0
     let since = attempts.filter { $0.isAccepted && World.seconds($0.at) > Double(troubled) && $0.life == life }.count
     let waiting = agent.delivery.waiting
@@ -67,6 +67,6 @@ extension World {
   }
 
   func coordinate(of stamp: Timestamp) -> (latitude: Double, longitude: Double)? {
-    receiver.told[stamp.milliseconds]?.first.map { ($0.coordinate.latitude, $0.coordinate.longitude) }
+    receiver.told(at: stamp).first.map { ($0.coordinate.latitude, $0.coordinate.longitude) }
   }
 }

@@ -29,7 +29,7 @@ extension World {
     for applied in server.applied {
       for position in applied.past + [applied.live] {
         // A receiver tells a position some 100 ms after its time.
-        guard let told = receiver.told[position.time.milliseconds]?.first, !told.isFaulty else { continue }
+        guard let told = receiver.told(at: position.time).first, !told.isFaulty else { continue }
         let arrived = Scenario.boot + .milliseconds(told.second * 1000 + 100)
         if times.contains(where: { $0.lowerBound < arrived && arrived < $0.upperBound }) {
           violate("the position of \(position.time.rfc3339) is from a pause, and has left")
@@ -43,7 +43,7 @@ extension World {
   private func checkStamps() {
     var newest: [String: Timestamp] = [:]
     for applied in server.applied {
-      for position in applied.past + [applied.live] where receiver.told[position.time.milliseconds] == nil {
+      for position in applied.past + [applied.live] where receiver.told(at: position.time).isEmpty {
         violate("the server has a position of \(position.time.rfc3339), which the receiver never told")
       }
       // What was given up on the way may come after its successor.
@@ -58,7 +58,7 @@ extension World {
   }
 
   private func isFaulty(_ stamp: Timestamp) -> Bool {
-    receiver.told[stamp.milliseconds]?.contains { $0.isFaulty } ?? false
+    receiver.told(at: stamp).contains { $0.isFaulty }
   }
 
   /// Updates are at least 5 s apart, and at most 60 s while the vehicle is online with a token and a fix.
@@ -107,7 +107,7 @@ extension World {
     guard !scenario.acts.contains(where: { if case .reload = $0.act { true } else { false } }) else { return }
     var stamps = Set<Int>()
     func add(_ time: Timestamp) {
-      for told in receiver.told[time.milliseconds] ?? [] { stamps.insert(told.second) }
+      for told in receiver.told(at: time) { stamps.insert(told.second) }
     }
     for applied in server.applied {
       add(applied.live.time)

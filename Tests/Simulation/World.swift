@@ -193,12 +193,12 @@ final class World {
     switch happening {
     case .tick(let second):
       waiting.append(copy.count)
-      let fixes = receiver.fixes(second: second, isRead: !isOff)
+      let fixes = receiver.fixes(second: second, isRead: !isOff, wallError: wallError)
       for (index, fix) in fixes.enumerated() {
         queue.schedule(.fix(fix), at: now + .milliseconds(100 + index))
       }
       if second < scenario.duration { queue.schedule(.tick(second: second + 1), at: World.time(second + 1)) }
-    case .fix(let fix): if !isOff { tell(.fix(fix)) }
+    case .fix(let fix): if !isOff { tell(fix) }
     case .act(let act): perform(act)
     case .powerReturns: powerReturns()
     case .storeCommits: commitStore()
@@ -232,7 +232,9 @@ final class World {
   func perform(_ act: Scenario.Act) {
     note("act \(act)")
     guard !isOff else {
+      // The clock of a machine that is off goes on, and is set at its start.
       if case .clockStep(let seconds) = act { wallError += seconds }
+      if case .clockSet = act { wallError = 0 }
       return
     }
     switch act {
@@ -244,6 +246,10 @@ final class World {
     case .clockStep(let seconds):
       wallError += seconds
       tell(.clockStepped(.seconds(seconds)))
+    case .clockSet:
+      let step = -wallError
+      wallError = 0
+      tell(.clockStepped(.seconds(step)))
     case .powerCut(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: true)
     case .kill(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: false)
     case .reload(let other): reload(other)
@@ -309,6 +315,23 @@ final class World {
     tell(.configure(new))
     // As a shell does, it asks its store after that.
     if !isOff { restore() }
+  }
+
+  /// With a clock that is right within half a day, a fix without a date gets the right one at once.
+  private func tell(_ fix: Fix) {
+    let before = agent.statistics
+    tell(.fix(fix))
+    guard case .ofDay(let milliseconds) = fix.time, abs(wallError) <= 11 * 3600, !isOff,
+      agent.statistics.fixes == before.fixes + 1
+    else { return }
+    let rejected = agent.statistics.rejected
+    if rejected[.noDate] != before.rejected[.noDate] {
+      violate("a fix is rejected for its date, and the clock is right")
+    }
+    let truth = (Scenario.boot + .nanoseconds(now.nanoseconds)).nearest(millisecondsOfDay: milliseconds)
+    if rejected == before.rejected, let newest = agent.newestTime, newest != truth {
+      violate("a fix of \(truth.rfc3339) is dated \(newest.rfc3339), and the clock is right")
+    }
   }
 
   func tell(_ input: VehicleAgent.Input) {

@@ -255,8 +255,8 @@ package struct VehicleAgent: Sendable {
       policy.observe(accepted, at: now.boot)
       if let newest = policy.newest, !isPaused { track.observe(newest.coordinate, at: now.boot) }
       steadyTime.observe(accepted.time, at: now.boot)
-      // A recording's times and a simulator's are nobody's clock.
-      if !configuration.filter.keepsTimes, fix.quality != .simulated {
+      // Times of a recording or a simulator are no clock, and a date that the machine's clock has given says nothing about it.
+      if !configuration.filter.keepsTimes, fix.quality != .simulated, fix.timestamp != nil {
         clocks.observe(.gnss, accepted.time, at: now.boot)
       }
     case .failure(let rejection):

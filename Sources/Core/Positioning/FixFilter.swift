@@ -56,6 +56,10 @@ package struct FixFilter: Sendable {
   /// How far a stamp may run ahead of elapsed time: receivers and loops hold sentences back for a while, and then do not.
   private static let tolerance = Duration.seconds(3)
 
+  /// How far the time of a dateless fix may be from the machine's clock before its date is taken from that clock anew. More
+  /// than half a day, so that a clock wrong by half a day does not change the date at every fix.
+  private static let dateSlack = Duration.seconds(13 * 3600)
+
   /// A receiver that has just found satellites again is wrong at first: after a gap so long a fix needs a second that agrees.
   private static let gap = Duration.seconds(5)
   /// A receiver that gives fixes more rarely than this has no gaps that mean anything.
@@ -130,18 +134,42 @@ package struct FixFilter: Sendable {
     return nil
   }
 
-  private func settledTime(of fix: Fix, at now: Moment) -> Result<Timestamp, FixRejection> {
+  private mutating func settledTime(of fix: Fix, at now: Moment) -> Result<Timestamp, FixRejection> {
     switch fix.time {
     case nil:
       return .failure(.noTime)
     case .utc(let stamp):
       return .success(configuration.keepsTimes ? stamp : stamp.afterRollover(notBefore: configuration.buildDate))
     case .ofDay(let milliseconds):
-      // The last believed time tells the day as well as a clock does, and better than one that is not set.
-      let clock = reference.map { $0.time + (now.boot - $0.at) } ?? now.wall
-      guard clock >= configuration.buildDate else { return .failure(.noDate) }
-      return .success(clock.nearest(millisecondsOfDay: milliseconds))
+      return date(milliseconds, at: now).map { .success($0) } ?? .failure(.noDate)
     }
+  }
+
+  /// The time in UTC of a fix whose receiver reports only the time of day. Nil without any date to go by.
+  ///
+  /// The date is that of the machine's clock wherever the clock can be right. A clock set after the first fixes therefore
+  /// also corrects what they were compared with: the reference moves by the same whole days, and nothing is rejected.
+  private mutating func date(_ timeOfDay: Int64, at now: Moment) -> Timestamp? {
+    let isClockSet = now.wall >= configuration.buildDate
+    guard let reference else { return isClockSet ? now.wall.nearest(millisecondsOfDay: timeOfDay) : nil }
+    let continued = (reference.time + (now.boot - reference.at)).nearest(millisecondsOfDay: timeOfDay)
+    // A recording runs at its own pace.
+    guard isClockSet, !configuration.keepsTimes else { return continued }
+    let offset = continued - now.wall
+    guard max(offset, .zero - offset) > FixFilter.dateSlack else { return continued }
+    let time = now.wall.nearest(millisecondsOfDay: timeOfDay)
+    redate(by: time - continued)
+    return time
+  }
+
+  /// Moves what is known of earlier fixes by whole days.
+  private mutating func redate(by days: Duration) {
+    reference?.redate(by: days)
+    challenge?.first.redate(by: days)
+    challenge?.last.redate(by: days)
+    settling?.first.redate(by: days)
+    settling?.last.redate(by: days)
+    freeze.redate(by: days)
   }
 
   // MARK: - The fix against what is known

@@ -24,7 +24,7 @@ struct FixReference: Sendable {
   /// Metres per second; nil when the receiver tells none.
   let speed: Double?
   private let heading: Double?
-  let time: Timestamp
+  private(set) var time: Timestamp
   let at: BootInstant
   /// What elapsed time must be added to, to give the stamps: by the fixes that came with the least delay.
   var lead: Duration
@@ -43,6 +43,13 @@ struct FixReference: Sendable {
     self.time = time
     self.at = at
     lead = time - Timestamp(milliseconds: 0) - (at - .boot)
+  }
+
+  /// Moves all its times by whole days: the date was the machine clock's, and that clock has been set.
+  mutating func redate(by days: Duration) {
+    time = time + days
+    lead += days
+    if let origin { self.origin?.time = origin.time + days }
   }
 
   /// This one is believed after another that it contradicts in nothing.

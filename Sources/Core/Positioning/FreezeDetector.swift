@@ -17,6 +17,9 @@ struct FreezeDetector: Sendable {
   /// Whether the last fix is one of a frozen receiver.
   var isFrozen: Bool { distance >= FreezeDetector.leastDistance }
 
+  /// Moves the time of the last fix by whole days.
+  mutating func redate(by days: Duration) { time = time + days }
+
   /// Takes the next fix, believed or not.
   mutating func observe(_ fix: FixReference) {
     defer {

@@ -22,9 +22,14 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
   /// This moment moved by `duration`, cut to the millisecond; it stops at the ends of what can be told.
   package static func + (stamp: Timestamp, duration: Duration) -> Timestamp {
-    let delta = duration.nanoseconds / 1_000_000
+    let end: Int64 = duration < .zero ? .min : .max
+    let (seconds, attoseconds) = duration.components
+    let (delta, isTooLong) = seconds.multipliedReportingOverflow(by: 1000)
+    guard !isTooLong else { return Timestamp(milliseconds: end) }
     let (sum, overflow) = stamp.milliseconds.addingReportingOverflow(delta)
-    return Timestamp(milliseconds: overflow ? (delta < 0 ? .min : .max) : sum)
+    guard !overflow else { return Timestamp(milliseconds: end) }
+    let (moved, isBeyond) = sum.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+    return Timestamp(milliseconds: isBeyond ? end : moved)
   }
 
   package static func - (stamp: Timestamp, duration: Duration) -> Timestamp {
