@@ -62,7 +62,7 @@ let package = Package(
     core("Positioning", ["Timekeeping"]),
     core("Authorization", ["Timekeeping", "HTTPMessages"]),
     core("Connectivity", ["Timekeeping"]),
-    core("FleetEngine", ["Timekeeping", "HTTPMessages", "Positioning"]),
+    core("FleetEngine", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization"]),
     core("Delivery", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity"]),
 
     // Platform: does.
@@ -127,7 +127,8 @@ let package = Package(
     .target(
       name: "ControlTool",
       dependencies: [
-        "Timekeeping", "Positioning", "Authorization", "RouteFile", "Configuration", "EventLoop", "ControlSocket",
+        "Timekeeping", "Positioning", "Authorization", "FleetEngine", "RouteFile", "Configuration", "EventLoop",
+        "ControlSocket",
         "SystemCalls", "CommandLineOptions", "Release", "LocationDaemon", "Diagnosis", "Terminal",
       ],
       swiftSettings: strict),
@@ -165,7 +166,7 @@ let package = Package(
     tests("ConnectivityTests", ["Timekeeping", "Connectivity"], exclude: ["Recordings"]),
     tests("HTTPMessagesTests", ["Timekeeping", "HTTPMessages"]),
     tests("AuthorizationTests", ["Timekeeping", "HTTPMessages", "Authorization"]),
-    tests("FleetEngineTests", ["Timekeeping", "HTTPMessages", "Positioning", "FleetEngine"]),
+    tests("FleetEngineTests", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine"]),
     tests("DeliveryTests", coreModules),
     tests("Simulation", coreModules, exclude: ["diary.txt"]),
     tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator"]),

@@ -4,6 +4,7 @@ import CommandLineOptions
 import Configuration
 import Diagnosis
 import EventLoop
+import FleetEngine
 import Glibc
 import LocationDaemon
 import SystemCalls
@@ -60,8 +61,8 @@ enum TokenCommand: Command {
     let settings = try settings(path)
     let scope = named.first.flatMap { name in options.value(name.option).map(name.scope) }
     guard
-      let context = AuthorizationContext(
-        providerID: settings.vehicle.providerID, scope: scope ?? .deliveryVehicle(settings.vehicle.vehicleID))
+      let context = scope.map({ AuthorizationContext(providerID: settings.vehicle.providerID, scope: $0) })
+        ?? settings.vehicle.fleetEngine.tokenContext
     else { throw CommandError(.usage, "token: the ID is empty") }
     let answer = try ask(settings, for: context, path)
     for remark in answer.outcome.remarks {

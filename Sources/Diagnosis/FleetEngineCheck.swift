@@ -36,7 +36,9 @@ struct FleetEngineCheck: Check {
       var update: UpdateOutcome?
       inquiry.tryUpdate(with: secret) { update = $0 }
       try loop.turn(until: loop.now.boot + settings.fleetEngine.deadline + .seconds(2)) { update != nil }
-      report(FleetEngineFindings.finding(update ?? .failed(UpdateFailure(.network, "no answer")), settings.vehicle))
+      let vehicle = settings.vehicle.fleetEngine
+      let silence = UpdateFailure(.network, "no answer", from: vehicle.service)
+      report(FleetEngineFindings.finding(update ?? .failed(silence), vehicle))
     } catch let error as DaemonError {
       report(.fail(error.message, "Check fleet_engine.ca_file and fleet_engine.proxy"))
     } catch {

@@ -29,7 +29,7 @@ package enum FleetEngineFindings {
   }
 
   /// What to make of the answer to an update of nothing, with a token: it is refused for its empty mask, or for the token.
-  package static func finding(_ outcome: UpdateOutcome, _ vehicle: Settings.Vehicle) -> Finding {
+  package static func finding(_ outcome: UpdateOutcome, _ vehicle: FleetEngineVehicle) -> Finding {
     guard case .failed(let failure) = outcome,
       failure.status != "INVALID_ARGUMENT" || !failure.message.lowercased().contains("mask")
     else {
@@ -38,9 +38,9 @@ package enum FleetEngineFindings {
     let sentence = "a dry run of an update: \(failure.message)"
     if failure.refusesToken {
       let advice =
-        failure.cause?.advice
+        failure.cause?.advice(for: vehicle.service)
         ?? "see who signs it and for what, with fleet-locationctl token; its service account needs the role "
-        + "roles/fleetengine.deliveryUntrustedDriver in the project \(vehicle.providerID)"
+        + "\(vehicle.service.role) in the project \(vehicle.providerID)"
       return .fail("\(sentence) (\(failure.category.rawValue))", "Fleet Engine does not take the token: \(advice)")
     }
     if failure.category.row.needsConfiguration, let remedy = failure.remedy {

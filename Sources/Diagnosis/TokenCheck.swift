@@ -2,6 +2,7 @@
 import Authorization
 import Configuration
 import EventLoop
+import FleetEngine
 import HTTPMessages
 import LocationDaemon
 import SystemCalls
@@ -51,8 +52,7 @@ struct TokenCheck: Check {
   ) throws -> TokenInquiry.Answer? {
     let loop = surroundings.loop
     guard let inquiry = try TokenInquiry.make(settings, as: identity, loop: loop),
-      let context = AuthorizationContext(
-        providerID: settings.vehicle.providerID, vehicleID: settings.vehicle.vehicleID)
+      let context = settings.vehicle.fleetEngine.tokenContext
     else { return nil }
     var answer: TokenInquiry.Answer?
     try inquiry.ask(for: context) { answer = $0 }

@@ -2,6 +2,7 @@
 import Authorization
 package import Configuration
 import EventLoop
+import FleetEngine
 import LocationDaemon
 
 /// A token provider, asked twice as this box and once as a stranger.
@@ -19,8 +20,7 @@ package struct TokenConformanceCheck: Check {
   package func run(_ report: (Finding) -> Void) {
     do {
       guard
-        let context = AuthorizationContext(
-          providerID: settings.vehicle.providerID, vehicleID: settings.vehicle.vehicleID),
+        let context = settings.vehicle.fleetEngine.tokenContext,
         let first = try TokenCheck.ask(settings, as: .own, in: surroundings)
       else { return report(.fail("it has not answered in time", "Check token.deadline")) }
       var conformance = TokenConformance(settings.token, for: context, first: first)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension FleetService {
-  /// UpdateDeliveryVehicle. Every request is counted and recorded, whatever becomes of it.
-  func update(_ request: Request, provider: String, vehicle: String, at now: ServerTime) -> Reply {
+  /// Updates a vehicle. Every request is counted and recorded, whatever becomes of it.
+  func update(
+    _ request: Request, _ service: VehicleService, provider: String, vehicle: String, at now: ServerTime
+  ) -> Reply {
     let fault = takeFault(.update, vehicle: vehicle, at: now)
     if let fault, !fault.applies, let reply = fault.reply(at: now, otherwise: nil) {
       let status = reply.silence == nil ? reply.status : 0
@@ -15,7 +17,7 @@ extension FleetService {
     var reply: Reply
     var accepted = true
     do throws(APIError) {
-      reply = try applyUpdate(request, provider: provider, vehicle: vehicle, at: now)
+      reply = try applyUpdate(request, service, provider: provider, vehicle: vehicle, at: now)
     } catch {
       reply = Reply(error)
       accepted = false
@@ -31,18 +33,18 @@ extension FleetService {
   }
 
   private func applyUpdate(
-    _ request: Request, provider: String, vehicle: String, at now: ServerTime
+    _ request: Request, _ service: VehicleService, provider: String, vehicle: String, at now: ServerTime
   ) throws(APIError) -> Reply {
-    let call = try authorizedCall(request, provider: provider, vehicle: vehicle, at: now)
+    let call = try authorizedCall(request, service, provider: provider, vehicle: vehicle, at: now)
     guard let maskText = call.parameters["updateMask"] else {
       throw .invalid("update_mask cannot be empty", field: "update_mask", reason: "EMPTY_UPDATE_MASK")
     }
-    let mask = try UpdateMask(maskText)
-    let update = try body(request, name: call.name)
+    let mask = try UpdateMask(maskText, of: service.vehicle)
+    let update = try body(request, service, name: call.name)
     guard var stored = vehicles[call.name] ?? (options.createsVehicles ? ["name": .string(call.name)] : nil) else {
       throw APIError(.notFound, "Vehicle \(vehicle) was not found.", reason: "VEHICLE_NOT_FOUND")
     }
-    stored = MessageValidator.answer(mask.apply(update, to: stored), as: DeliverySchema.vehicle)
+    stored = MessageValidator.answer(mask.apply(update, to: stored), as: service.vehicle)
     if mask.topLevel.contains("lastLocation"), update["lastLocation"] != nil {
       stored["lastLocation"]?["serverTime"] = .string(RFC3339.text(milliseconds: now.wall))
     }
@@ -64,63 +66,68 @@ extension FleetService {
     return Reply(json: answer)
   }
 
-  /// GetDeliveryVehicle.
-  func get(_ request: Request, provider: String, vehicle: String, at now: ServerTime) throws(APIError) -> Reply {
-    let call = try authorizedCall(request, provider: provider, vehicle: vehicle, at: now)
+  /// Shows a vehicle.
+  func get(
+    _ request: Request, _ service: VehicleService, provider: String, vehicle: String, at now: ServerTime
+  ) throws(APIError) -> Reply {
+    let call = try authorizedCall(request, service, provider: provider, vehicle: vehicle, at: now)
     guard let stored = vehicles[call.name] else {
       throw APIError(.notFound, "Vehicle \(vehicle) was not found.", reason: "VEHICLE_NOT_FOUND")
     }
     return Reply(json: try call.answer(stored))
   }
 
-  /// CreateDeliveryVehicle: only type, lastLocation and attributes may be set; a name is ignored.
-  func create(_ request: Request, provider: String, at now: ServerTime) throws(APIError) -> Reply {
-    let identifier = try request.parameters().first { $0.name == "deliveryVehicleId" }?.value ?? ""
+  /// Creates a vehicle.
+  func create(
+    _ request: Request, _ service: VehicleService, provider: String, at now: ServerTime
+  ) throws(APIError) -> Reply {
+    let identifier = try request.parameters().first { $0.name == service.identifierParameter }?.value ?? ""
     try ResourceName.check(identifier)
-    let call = try authorizedCall(request, provider: provider, vehicle: identifier, creating: true, at: now)
-    var created = try body(request, name: nil)
-    let allowed = ["name", "type", "lastLocation", "attributes"]
-    if let member = created.members.first(where: { !allowed.contains($0.name) }) {
+    let call = try authorizedCall(
+      request, service, provider: provider, vehicle: identifier, creating: true, at: now)
+    var created = try body(request, service, name: nil)
+    if let member = created.members.first(where: { !service.creatable.contains($0.name) }) {
       throw .invalid("\(member.name) must not be set when a vehicle is created.", field: member.name)
     }
     guard vehicles[call.name] == nil else {
       throw APIError(.alreadyExists, "Vehicle \(identifier) exists already.", reason: "VEHICLE_ALREADY_EXISTS")
     }
     created["name"] = .string(call.name)
-    let stored = MessageValidator.answer(created, as: DeliverySchema.vehicle)
+    let stored = MessageValidator.answer(created, as: service.vehicle)
     let answer = try call.answer(stored)
     vehicles[call.name] = stored
     tell(.info, identifier, UpdateLine.event(identifier, "created"), at: now)
     return Reply(json: answer)
   }
 
-  private func body(_ request: Request, name: String?) throws(APIError) -> JSON {
+  private func body(_ request: Request, _ service: VehicleService, name: String?) throws(APIError) -> JSON {
     let type = request.header("content-type")?.split(separator: ";").first?.lowercased()
     guard type == "application/json" else {
       throw .invalid("The Content-Type must be application/json.", reason: "INVALID_CONTENT_TYPE")
     }
     let json = try MessageValidator.check(
-      try Self.parse(request), as: DeliverySchema.vehicle, at: "delivery_vehicle")
+      try Self.parse(request), as: service.vehicle, at: service.bodyField)
     if let name, let given = json["name"]?.string, given != name {
-      throw .invalid("delivery_vehicle.name is not the vehicle of the URL.", field: "delivery_vehicle.name")
+      throw .invalid("\(service.bodyField).name is not the vehicle of the URL.", field: "\(service.bodyField).name")
     }
     return json
   }
 
   /// What is common to all calls: names, rights, and the parameters that every Google API knows.
   private func authorizedCall(
-    _ request: Request, provider: String, vehicle: String, creating: Bool = false, at now: ServerTime
+    _ request: Request, _ service: VehicleService, provider: String, vehicle: String, creating: Bool = false,
+    at now: ServerTime
   ) throws(APIError) -> Call {
     try ResourceName.check(vehicle)
     try ResourceName.check(provider)
-    try verifier.check(request.header("authorization"), vehicle: vehicle, at: now)
+    try verifier.check(request.header("authorization"), vehicle: vehicle, of: service, at: now)
     if let only = options.provider, provider != only {
       throw APIError(
         .permissionDenied, "Permission denied on resource project \(provider).", reason: "CONSUMER_INVALID")
     }
     let known: Set<String> =
-      creating ? ["deliveryVehicleId"] : request.method == "PATCH" ? ["updateMask"] : []
-    return try Call(request, name: "providers/\(provider)/deliveryVehicles/\(vehicle)", known: known)
+      creating ? [service.identifierParameter] : request.method == service.updateMethod ? ["updateMask"] : []
+    return try Call(request, service, name: service.name(provider: provider, vehicle: vehicle), known: known)
   }
 }
 
@@ -128,6 +135,7 @@ extension FleetService {
 private struct Call {
   /// Of the vehicle.
   let name: String
+  private let service: VehicleService
   /// Each parameter once.
   let parameters: [String: String]
   private let responseMask: String?
@@ -136,12 +144,13 @@ private struct Call {
     "$alt", "alt", "$fields", "fields", "$prettyPrint", "prettyPrint", "$.xgafv", "key", "quotaUser", "$userProject",
   ]
 
-  init(_ request: Request, name: String, known: Set<String>) throws(APIError) {
+  init(_ request: Request, _ service: VehicleService, name: String, known: Set<String>) throws(APIError) {
     self.name = name
+    self.service = service
     var parameters: [String: String] = [:]
     for (key, value) in try request.parameters() {
       if key.hasPrefix("header.") {
-        try Call.checkHeader(String(key.dropFirst("header.".count)), value)
+        try Call.checkHeader(String(key.dropFirst("header.".count)), value, as: service.header)
       } else if !known.contains(key), !Call.systemParameters.contains(key) {
         throw .invalid(
           "Invalid JSON payload received. Unknown name \"\(key)\": Cannot bind query parameter. "
@@ -162,18 +171,20 @@ private struct Call {
   /// The vehicle as the caller wants to see it.
   func answer(_ stored: JSON) throws(APIError) -> JSON {
     var result = stored
-    if let responseMask { result = try ResponseMask.trim(stored, to: responseMask) }
+    if let responseMask { result = try ResponseMask.trim(stored, to: responseMask, of: service.vehicle) }
     switch parameters["$alt"] ?? parameters["alt"] {
     case nil, "json": return result
     case "json;enum-encoding=int":
-      return MessageValidator.withNumericEnums(result, as: .message(DeliverySchema.vehicle))
+      return MessageValidator.withNumericEnums(result, as: .message(service.vehicle))
     case .some(let other): throw .invalid("alt=\(other) is not emulated: json is.", field: "alt")
     }
   }
 
   /// A field of the request header, whose value in a query is always text.
-  private static func checkHeader(_ field: String, _ value: String) throws(APIError) {
-    guard let schema = DeliverySchema.header.fields[field] else {
+  private static func checkHeader(
+    _ field: String, _ value: String, as header: MessageSchema
+  ) throws(APIError) {
+    guard let schema = header.fields[field] else {
       throw .invalid(
         "Invalid JSON payload received. Unknown name \"\(field)\" at 'header': Cannot bind query parameter.",
         field: "header")

@@ -94,9 +94,10 @@ package final class FleetService {
     switch (segments.first, segments.count) {
     case ("token", 3): return try token(request, kind: segments[1], vehicle: segments[2], at: now)
     case ("debug", 2): return try debug(request, segments[1], at: now)
-    case ("v1", 4...) where segments[1] == "providers" && segments[3] == "deliveryVehicles":
-      return try vehicle(request, segments, at: now)
     case ("v1", 4...) where segments[1] == "providers":
+      if let service = VehicleService.all.first(where: { $0.collection == segments[3] }) {
+        return try vehicle(request, segments, of: service, at: now)
+      }
       throw APIError(.unimplemented, "The emulator has delivery vehicles only.", reason: "NOT_EMULATED")
     default:
       throw APIError(
@@ -104,11 +105,14 @@ package final class FleetService {
     }
   }
 
-  private func vehicle(_ request: Request, _ segments: [String], at now: ServerTime) throws(APIError) -> Reply {
+  private func vehicle(
+    _ request: Request, _ segments: [String], of service: VehicleService, at now: ServerTime
+  ) throws(APIError) -> Reply {
     switch (segments.count, request.method) {
-    case (5, "PATCH"): return update(request, provider: segments[2], vehicle: segments[4], at: now)
-    case (5, "GET"): return try get(request, provider: segments[2], vehicle: segments[4], at: now)
-    case (4, "POST"): return try create(request, provider: segments[2], at: now)
+    case (5, service.updateMethod):
+      return update(request, service, provider: segments[2], vehicle: segments[4], at: now)
+    case (5, "GET"): return try get(request, service, provider: segments[2], vehicle: segments[4], at: now)
+    case (4, "POST"): return try create(request, service, provider: segments[2], at: now)
     case (5, "DELETE"), (4, "GET"):
       throw APIError(.unimplemented, "\(request.method) is not emulated here.", reason: "NOT_EMULATED")
     case (4...5, _): throw Self.methodNotAllowed(request)

@@ -31,10 +31,12 @@ package struct TokenVerifier {
     fates[vehicle ?? ""] = (fate, serial)
   }
 
-  /// Passes when the token lets its bearer act for the delivery vehicle.
+  /// Passes when the token lets its bearer act for the vehicle.
   ///
   /// - Throws: `APIError`: UNAUTHENTICATED when the token proves nothing, PERMISSION_DENIED when it proves another right.
-  package func check(_ authorization: String?, vehicle: String, at now: ServerTime) throws(APIError) {
+  func check(
+    _ authorization: String?, vehicle: String, of service: VehicleService, at now: ServerTime
+  ) throws(APIError) {
     let claims = try signedClaims(authorization)
     try checkTimes(claims, at: now)
     try checkFate(claims, vehicle: vehicle)
@@ -44,8 +46,8 @@ package struct TokenVerifier {
     guard let rights = claims["authorization"], case .object = rights else {
       throw denied("JWT does not contain any scopes.", "ACCESS_TOKEN_SCOPE_INSUFFICIENT")
     }
-    guard let allowed = rights["deliveryvehicleid"]?.string, allowed == vehicle || allowed == "*" else {
-      throw denied("The token does not allow access to this delivery vehicle.", "VEHICLE_MISMATCH")
+    guard let allowed = rights[service.claim]?.string, allowed == vehicle || allowed == "*" else {
+      throw denied("The token does not allow access to this \(service.noun).", "VEHICLE_MISMATCH")
     }
   }
 

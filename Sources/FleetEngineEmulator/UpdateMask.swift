@@ -2,12 +2,12 @@
 
 /// A field mask as JSON and the query write it: lowerCamelCase paths joined by commas.
 package struct UpdateMask: Equatable, Sendable {
-  /// At least one; each one names a field of `DeliveryVehicle`.
+  /// At least one; each one names a field of the vehicle.
   package let paths: [String]
 
   /// - Throws: `APIError`, INVALID_ARGUMENT: empty, a path that is no field, or snake_case, which the canonical JSON of
   ///   a mask does not allow.
-  package init(_ text: String) throws(APIError) {
+  init(_ text: String, of schema: MessageSchema) throws(APIError) {
     guard !text.isEmpty else {
       throw .invalid("update_mask cannot be empty", field: "update_mask", reason: "EMPTY_UPDATE_MASK")
     }
@@ -16,8 +16,8 @@ package struct UpdateMask: Equatable, Sendable {
       if path.contains("_") {
         throw .invalid("update_mask: \"\(path)\" must be in lowerCamelCase.", field: "update_mask")
       }
-      guard Self.names(path, DeliverySchema.vehicle) else {
-        throw .invalid("update_mask: \"\(path)\" is no field of DeliveryVehicle.", field: "update_mask")
+      guard Self.names(path, schema) else {
+        throw .invalid("update_mask: \"\(path)\" is no field of \(schema.name).", field: "update_mask")
       }
       if path == "name" {
         throw .invalid("update_mask: the name of a vehicle cannot be changed.", field: "update_mask")
@@ -64,12 +64,12 @@ package struct UpdateMask: Equatable, Sendable {
 /// `X-Goog-FieldMask` or `$fields`: which fields of the answer are wanted.
 enum ResponseMask {
   /// - Throws: `APIError`, INVALID_ARGUMENT, when a path is no field of the answer.
-  static func trim(_ answer: JSON, to mask: String) throws(APIError) -> JSON {
+  static func trim(_ answer: JSON, to mask: String, of schema: MessageSchema) throws(APIError) -> JSON {
     var result = JSON.object([])
     for path in mask.split(separator: ",", omittingEmptySubsequences: false) {
       if path == "*" { return answer }
       let parts = path.split(separator: ".", omittingEmptySubsequences: false).map { camelCase($0) }
-      guard isKnown(parts[...], DeliverySchema.vehicle) else {
+      guard isKnown(parts[...], schema) else {
         throw .invalid(
           "Request contains an invalid argument: no field \"\(path)\" in the response mask.", field: "fields")
       }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 package import Configuration
-import FleetEngine
+package import FleetEngine
 import HTTPMessages
 package import Positioning
 import Release
@@ -17,15 +17,13 @@ extension VehicleAgent.Configuration {
       interval: settings.reporting.interval, heartbeat: settings.reporting.heartbeat,
       distance: settings.reporting.distance, heading: settings.reporting.heading)
     self.init(
-      context: AuthorizationContext(
-        providerID: settings.vehicle.providerID, vehicleID: settings.vehicle.vehicleID),
+      context: settings.vehicle.fleetEngine.tokenContext,
       tokenProvider: try TokenProvider(settings.token),
       filter: FixFilter.Configuration(settings),
       reporting: reporting,
       delivery: DeliveryAgent.Configuration(
         endpoint: FleetEngineEndpoint(
-          origin: settings.fleetEngine.endpoint, providerID: settings.vehicle.providerID,
-          vehicleID: settings.vehicle.vehicleID,
+          origin: settings.fleetEngine.endpoint, vehicle: settings.vehicle.fleetEngine,
           positionField: settings.fleetEngine.positionField == .location ? .location : .supplemental,
           deadline: settings.fleetEngine.deadline),
         floor: reporting.floor, interval: reporting.interval, batch: settings.backlog.batch,
@@ -39,6 +37,11 @@ extension VehicleAgent.Configuration {
 }
 
 extension Settings.Vehicle {
+  /// The vehicle as Fleet Engine knows it.
+  package var fleetEngine: FleetEngineVehicle {
+    FleetEngineVehicle(service: .deliveries, providerID: providerID, vehicleID: vehicleID)
+  }
+
   /// Whose the backlog is.
   var owner: StoreAgent.Vehicle { StoreAgent.Vehicle(providerID: providerID, vehicleID: vehicleID) }
 }

@@ -21,8 +21,8 @@ package final class FleetEngineInquiry {
     self.loop = loop
     exchanges = try HTTPClients(settings, loop: loop).updates
     endpoint = FleetEngineEndpoint(
-      origin: settings.fleetEngine.endpoint, providerID: settings.vehicle.providerID,
-      vehicleID: settings.vehicle.vehicleID, deadline: settings.fleetEngine.deadline)
+      origin: settings.fleetEngine.endpoint, vehicle: settings.vehicle.fleetEngine,
+      deadline: settings.fleetEngine.deadline)
   }
 
   /// Asks without a token who answers.
@@ -36,7 +36,9 @@ package final class FleetEngineInquiry {
   ///
   /// - Parameter completion: called once, in a later turn.
   package func tryUpdate(with token: Secret, completion: @escaping (UpdateOutcome) -> Void) {
-    ask(endpoint.dryRun(token: token)) { completion(UpdateOutcome($0)) }
+    ask(endpoint.dryRun(token: token)) { [endpoint] in
+      completion(UpdateOutcome($0, from: endpoint.vehicle.service))
+    }
   }
 
   private func ask(_ request: HTTPRequest, _ completion: @escaping (HTTPOutcome) -> Void) {

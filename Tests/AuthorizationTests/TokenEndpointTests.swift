@@ -35,8 +35,8 @@ import Timekeeping
     }
     #expect(failure?.reason == .missingAuthorizationContext)
     #expect(failure?.reason.name == "missingAuthorizationContext")
-    #expect(AuthorizationContext(providerID: "", vehicleID: "v") == nil)
-    #expect(AuthorizationContext(providerID: "p", vehicleID: "") == nil)
+    #expect(AuthorizationContext(providerID: "", scope: .deliveryVehicle("v")) == nil)
+    #expect(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("")) == nil)
   }
 
   @Test("a stranger asks with something else in place of each secret, in the same scheme, and with all else alike")

@@ -12,7 +12,7 @@ enum Fixture {
   static let date = "Tue, 01 Dec 2026 00:00:00 GMT"
 
   static func context(_ vehicle: String = "truck-17") throws -> AuthorizationContext {
-    try #require(AuthorizationContext(providerID: "my project", vehicleID: vehicle))
+    try #require(AuthorizationContext(providerID: "my project", scope: .deliveryVehicle(vehicle)))
   }
 
   static func moment(_ seconds: Double, wall: Timestamp = wall) -> Moment {

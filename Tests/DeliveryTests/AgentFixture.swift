@@ -27,7 +27,7 @@ struct AgentFixture {
 
   static func configuration(vehicle: String = "truck-1") throws -> VehicleAgent.Configuration {
     VehicleAgent.Configuration(
-      context: AuthorizationContext(providerID: "p", vehicleID: vehicle),
+      context: AuthorizationContext(providerID: "p", scope: .deliveryVehicle(vehicle)),
       tokenProvider: .http(
         TokenEndpoint(
           urlTemplate: "https://t.test/{vehicle_id}",
@@ -35,7 +35,9 @@ struct AgentFixture {
       filter: FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200)),
       reporting: ReportingPolicy.Configuration(),
       delivery: DeliveryAgent.Configuration(
-        endpoint: FleetEngineEndpoint(origin: "https://e.test", providerID: "p", vehicleID: vehicle)))
+        endpoint: FleetEngineEndpoint(
+          origin: "https://e.test",
+          vehicle: FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: vehicle))))
   }
 
   var moment: Moment {

@@ -24,7 +24,11 @@ import Timekeeping
     var sizes: [Int] = []
 
     init(_ count: Int64, limit: Int = 100) throws {
-      backfill = Backfill(limit: limit)
+      backfill = Backfill(
+        limit: limit,
+        endpoint: FleetEngineEndpoint(
+          origin: "https://e.test",
+          vehicle: FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "v")))
       token = try BackfillTests.token(1)
       for second in 0..<count { try add(second) }
     }
@@ -76,7 +80,7 @@ import Timekeeping
   static func token(_ serial: Int) throws -> AccessToken {
     AccessToken(
       secret: Secret("t\(serial)"),
-      context: try #require(AuthorizationContext(providerID: "p", vehicleID: "v")), receivedAt: .boot,
+      context: try #require(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("v"))), receivedAt: .boot,
       lifetime: .seconds(3600), lifetimeSource: .relative)
   }
 

@@ -10,7 +10,7 @@ import Timekeeping
 
   private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }
   private func failure(_ category: UpdateFailure.Category = .network) -> UpdateFailure {
-    UpdateFailure(category, "no answer")
+    UpdateFailure(category, "no answer", from: .deliveries)
   }
 
   private mutating func fail(_ second: Int, _ category: UpdateFailure.Category = .network) -> String? {

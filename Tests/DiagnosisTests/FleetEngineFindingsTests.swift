@@ -74,7 +74,8 @@ import Timekeeping
     let body = #"{"error":{"code":\#(status),"message":"\#(message)","status":"\#(code)"}}"#
     let response = HTTPResponse(status: status, headers: [], body: [UInt8](body.utf8))
     return FleetEngineFindings.finding(
-      UpdateOutcome(.response(response)), .init(providerID: "my-project", vehicleID: "truck-17"))
+      UpdateOutcome(.response(response), from: .deliveries),
+      FleetEngineVehicle(service: .deliveries, providerID: "my-project", vehicleID: "truck-17"))
   }
 
   @Test("a dry run that is refused for its empty mask shows that the token is taken")

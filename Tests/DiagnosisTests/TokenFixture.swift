@@ -21,7 +21,7 @@ enum TokenFixture {
     isCached: false)
 
   static func context() throws -> AuthorizationContext {
-    try #require(AuthorizationContext(providerID: "p", vehicleID: "truck-17"))
+    try #require(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("truck-17")))
   }
 
   /// Signed by nobody; `parts` lays members over the claims, and nil takes one away.

@@ -10,7 +10,7 @@ import Testing
       "lastLocation", "lastLocation,pastLocations", "lastLocation.supplementalLocation.latitude", "type,attributes",
     ])
   func accepted(_ text: String) throws {
-    #expect(try UpdateMask(text).paths == text.split(separator: ",").map(String.init))
+    #expect(try UpdateMask(text, of: DeliverySchema.vehicle).paths == text.split(separator: ",").map(String.init))
   }
 
   @Test(
@@ -20,13 +20,13 @@ import Testing
       "lastLocation.colour", "lastLocation.", "name", "*",
     ])
   func refused(_ text: String) {
-    let error = #expect(throws: APIError.self) { try UpdateMask(text) }
+    let error = #expect(throws: APIError.self) { try UpdateMask(text, of: DeliverySchema.vehicle) }
     #expect(error?.code == .invalidArgument)
   }
 
   @Test("an empty mask is refused in Google's words")
   func empty() {
-    let error = #expect(throws: APIError.self) { try UpdateMask("") }
+    let error = #expect(throws: APIError.self) { try UpdateMask("", of: DeliverySchema.vehicle) }
     #expect(error?.message == "update_mask cannot be empty")
   }
 
@@ -35,20 +35,21 @@ import Testing
     let stored: JSON = ["type": "AUTO", "lastLocation": ["speed": 1, "heading": 2], "attributes": []]
     let update: JSON = ["type": "BICYCLE", "lastLocation": ["speed": 3]]
     #expect(
-      try UpdateMask("lastLocation,attributes").apply(update, to: stored).text
+      try UpdateMask("lastLocation,attributes", of: DeliverySchema.vehicle).apply(update, to: stored).text
         == #"{"type":"AUTO","lastLocation":{"speed":3}}"#)
     #expect(
-      try UpdateMask("lastLocation.speed").apply(update, to: stored)["lastLocation"]?.text
+      try UpdateMask("lastLocation.speed", of: DeliverySchema.vehicle).apply(update, to: stored)["lastLocation"]?.text
         == #"{"speed":3,"heading":2}"#)
   }
 
   @Test("a response mask trims the answer")
   func response() throws {
     let answer: JSON = ["name": "n", "lastLocation": ["speed": 1, "heading": 2]]
-    #expect(try ResponseMask.trim(answer, to: "name").text == #"{"name":"n"}"#)
+    #expect(try ResponseMask.trim(answer, to: "name", of: DeliverySchema.vehicle).text == #"{"name":"n"}"#)
     #expect(
-      try ResponseMask.trim(answer, to: "last_location.speed,name").text == #"{"lastLocation":{"speed":1},"name":"n"}"#)
-    #expect(try ResponseMask.trim(answer, to: "*") == answer)
-    #expect(throws: APIError.self) { try ResponseMask.trim(answer, to: "names") }
+      try ResponseMask.trim(answer, to: "last_location.speed,name", of: DeliverySchema.vehicle).text
+        == #"{"lastLocation":{"speed":1},"name":"n"}"#)
+    #expect(try ResponseMask.trim(answer, to: "*", of: DeliverySchema.vehicle) == answer)
+    #expect(throws: APIError.self) { try ResponseMask.trim(answer, to: "names", of: DeliverySchema.vehicle) }
   }
 }

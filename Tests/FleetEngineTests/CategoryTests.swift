@@ -58,7 +58,7 @@ import Timekeeping
 
   @Test("a failure for which something can be done says what, after its message", arguments: Category.allCases)
   func advice(_ category: Category) {
-    let failure = UpdateFailure(category, "words")
+    let failure = UpdateFailure(category, "words", from: .deliveries)
     #expect(failure.advice == category.row.advice.map { "words; \($0)" } ?? "words")
     #expect(failure.advice.count > 5 || category.row.isTransient || category == .throttled)
     // A person who must act is told how.
@@ -67,11 +67,11 @@ import Timekeeping
 
   @Test("a token whose times are refused counts as refused, and waits as a 401 does")
   func cause() {
-    let failure = UpdateFailure(.clock, "words", cause: .expired)
+    let failure = UpdateFailure(.clock, "words", from: .deliveries, cause: .expired)
     #expect(failure.refusesToken && failure.isJudged)
     #expect(failure.backoff == Category.unauthenticated.row.backoff)
-    #expect(UpdateFailure(.clock, "words").backoff == .seconds(5, cap: 60))
-    #expect(failure.remedy == RefusalCause.expired.advice)
+    #expect(UpdateFailure(.clock, "words", from: .deliveries).backoff == .seconds(5, cap: 60))
+    #expect(failure.remedy == RefusalCause.expired.advice(for: .deliveries))
   }
 
   @Test("no other source compares categories")

@@ -11,7 +11,7 @@ import Testing
       } ?? ""
     let body = #"{"error":{"code":\#(http),"status":"\#(status)","message":"\#(message)"\#(details)}}"#
     let response = HTTPResponse(status: http, body: [UInt8](body.utf8))
-    guard case .failed(let failure) = UpdateOutcome(.response(response)) else { return nil }
+    guard case .failed(let failure) = UpdateOutcome(.response(response), from: .deliveries) else { return nil }
     return failure
   }
 
@@ -74,7 +74,10 @@ import Testing
 
   @Test("a certificate that is not valid yet is no refusal of a token")
   func certificate() {
-    guard case .failed(let failure) = UpdateOutcome(.failure(TransportFailure(.certificateNotYetValid, "x"))) else {
+    guard
+      case .failed(let failure) = UpdateOutcome(
+        .failure(TransportFailure(.certificateNotYetValid, "x")), from: .deliveries)
+    else {
       return
     }
     #expect(failure.category == .clock)
@@ -90,6 +93,6 @@ import Testing
 
   @Test("each cause has advice of its own")
   func advice() {
-    #expect(Set(RefusalCause.allCases.map(\.advice)).count == RefusalCause.allCases.count)
+    #expect(Set(RefusalCause.allCases.map { $0.advice(for: .deliveries) }).count == RefusalCause.allCases.count)
   }
 }

@@ -7,7 +7,8 @@ import Testing
   private func failure(
     _ http: Int, _ body: String, headers: [(name: String, value: String)] = []
   ) -> UpdateFailure? {
-    let outcome = UpdateOutcome(.response(HTTPResponse(status: http, headers: headers, body: [UInt8](body.utf8))))
+    let outcome = UpdateOutcome(
+      .response(HTTPResponse(status: http, headers: headers, body: [UInt8](body.utf8))), from: .deliveries)
     if case .failed(let failure) = outcome { return failure }
     return nil
   }
@@ -73,7 +74,8 @@ import Testing
       case .certificateNotYetValid: .clock
       case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .untrusted
       }
-    #expect(UpdateOutcome(.failure(TransportFailure(kind, "why"))) == .failed(UpdateFailure(expected, "why")))
+    let outcome = UpdateOutcome(.failure(TransportFailure(kind, "why")), from: .deliveries)
+    #expect(outcome == .failed(UpdateFailure(expected, "why", from: .deliveries)))
   }
 
   @Test("the longer of Retry-After and RetryInfo is the server's wish")

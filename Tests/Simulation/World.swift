@@ -139,7 +139,7 @@ final class World {
   }
 
   static func configuration(vehicle: String) throws -> VehicleAgent.Configuration {
-    guard let context = AuthorizationContext(providerID: "provider", vehicleID: vehicle) else {
+    guard let context = AuthorizationContext(providerID: "provider", scope: .deliveryVehicle(vehicle)) else {
       throw SimulationError.noContext
     }
     return VehicleAgent.Configuration(
@@ -152,7 +152,9 @@ final class World {
       filter: FixFilter.Configuration(buildDate: Scenario.buildDate),
       reporting: ReportingPolicy.Configuration(),
       delivery: DeliveryAgent.Configuration(
-        endpoint: FleetEngineEndpoint(origin: "https://fleetengine.test", providerID: "provider", vehicleID: vehicle)))
+        endpoint: FleetEngineEndpoint(
+          origin: "https://fleetengine.test",
+          vehicle: FleetEngineVehicle(service: .deliveries, providerID: "provider", vehicleID: vehicle))))
   }
 
   static func time(_ second: Int) -> BootInstant { .boot + .seconds(second) }

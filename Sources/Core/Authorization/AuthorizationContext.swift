@@ -25,11 +25,6 @@ package struct AuthorizationContext: Hashable, Sendable {
     self.scope = scope
   }
 
-  /// A delivery vehicle. Nil when either ID is empty.
-  package init?(providerID: String, vehicleID: String) {
-    self.init(providerID: providerID, scope: .deliveryVehicle(vehicleID))
-  }
-
   /// What a provider's URL, body, arguments and environment may be filled with, by placeholder: the project, what the scope
   /// knows, its name, and its ID whatever it is.
   package var variables: [(name: String, value: String)] {

@@ -32,6 +32,7 @@ struct Backfill: Sendable {
 
   /// The most in one request that the settings allow.
   private let limit: Int
+  private let endpoint: FleetEngineEndpoint
   /// Positions for the next request.
   private var size: Int
   /// The most that the server takes, if that is less than `limit`.
@@ -50,8 +51,9 @@ struct Backfill: Sendable {
   /// The server refuses past positions with this token.
   private var deniedWith: AccessToken?
 
-  init(limit: Int) {
+  init(limit: Int, endpoint: FleetEngineEndpoint) {
     self.limit = limit
+    self.endpoint = endpoint
     size = limit
   }
 
@@ -82,7 +84,7 @@ struct Backfill: Sendable {
     let most = max(min(size, ceiling ?? limit), 1)
     return Array(
       sendable.prefix(most).prefix { record in
-        bytes += UpdateDeliveryVehicle.size(ofPast: record.location)
+        bytes += endpoint.size(ofPast: record.location)
         return bytes <= Backfill.largestBody || record.id == first.id
       })
   }

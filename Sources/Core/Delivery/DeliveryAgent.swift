@@ -43,7 +43,7 @@ package struct DeliveryAgent: Sendable {
   /// What is under way.
   private struct Attempt {
     var id: UInt64
-    var update: UpdateDeliveryVehicle
+    var update: PositionUpdate
     var records: [Backlog.ID]
     var token: AccessToken
     var sentAt: BootInstant
@@ -97,7 +97,7 @@ package struct DeliveryAgent: Sendable {
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
     random = SplitMix64(seed: seed)
-    backfill = Backfill(limit: configuration.batch)
+    backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
   }
 
   package var isIdle: Bool { attempt == nil }
@@ -168,15 +168,17 @@ package struct DeliveryAgent: Sendable {
       let seconds = (now - place.since).wholeSeconds
       sinceUpdate = seconds > 0 ? Int(min(seconds, Int64(Int32.max))) : nil
     }
-    let update = UpdateDeliveryVehicle(live: live, timeSinceUpdate: sinceUpdate, past: records.map(\.location))
+    let update = PositionUpdate(live: live, timeSinceUpdate: sinceUpdate, past: records.map(\.location))
     lastID += 1
     lastAttemptAt = now
     limiter.attempted(at: now)
     let attempt = Attempt(
       id: lastID, update: update, records: records.map(\.id), token: token, sentAt: now, isOwed: isOwed,
       isSubstitute: live.time != newest.time, deadline: now + configuration.endpoint.deadline)
-    guard let request = update.request(to: configuration.endpoint, token: token.secret) else {
-      _ = fail(attempt, UpdateFailure(.rejected, "the position cannot be written as JSON"), at: now)
+    guard let request = configuration.endpoint.request(update, token: token.secret) else {
+      let failure = UpdateFailure(
+        .rejected, "the position cannot be written as JSON", from: configuration.endpoint.vehicle.service)
+      _ = fail(attempt, failure, at: now)
       return nil
     }
     self.attempt = attempt
@@ -301,7 +303,7 @@ package struct DeliveryAgent: Sendable {
   ) -> UInt64? {
     if isOtherVehicle { depart(to: configuration, at: now) }
     self.configuration = configuration
-    backfill = Backfill(limit: configuration.batch)
+    backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
     backoff.reset()
     notBefore = now
     guard isOtherVehicle else { return nil }

@@ -205,11 +205,13 @@ extension Event {
   static func tokenRemark(_ line: String) -> Event { Event(.tokenRemark, "The token command says: \(line)") }
 
   /// - Parameter flaw: what is wrong with the token, as far as it shows.
-  static func tokenRefused(_ failure: UpdateFailure?, _ flaw: String?, retry: Duration) -> Event {
+  static func tokenRefused(
+    _ failure: UpdateFailure?, of service: FleetEngineService, _ flaw: String?, retry: Duration
+  ) -> Event {
     let advice =
       flaw.map { "of the token itself: \($0)" }
-      ?? failure?.cause?.advice
-      ?? "check the service account's role (roles/fleetengine.deliveryUntrustedDriver) and the vehicle's ID"
+      ?? failure?.cause?.advice(for: service)
+      ?? "check the service account's role (\(service.role)) and the vehicle's ID"
     return Event(
       .tokenRefused,
       "Fleet Engine refuses fresh tokens\(failure.map { " (\($0.message))" } ?? ""): \(advice); next try in \(retry.spoken)",

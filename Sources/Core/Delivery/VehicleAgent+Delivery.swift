@@ -61,8 +61,10 @@ extension VehicleAgent {
 
   // MARK: - Outcomes
 
+  private var service: FleetEngineService { configuration.delivery.endpoint.vehicle.service }
+
   mutating func updateEnded(_ id: UInt64, _ outcome: HTTPOutcome, at now: Moment, _ effects: inout [Effect]) {
-    let result = UpdateOutcome(outcome)
+    let result = UpdateOutcome(outcome, from: service)
     guard let (conclusion, changes, token) = delivery.finish(id, result, at: now.boot) else { return }
     if result.isFromFleetEngine, let time = outcome.date { clocks.observe(.fleetEngine, time, at: now.boot) }
     follow(changes, at: now.boot, &effects)
@@ -151,7 +153,7 @@ extension VehicleAgent {
         let wall = now.wall >= configuration.filter.buildDate ? now.wall : nil
         let inspection = TokenInspection(
           of: token.secret, for: token.context, at: clocks.time(at: now.boot)?.0 ?? wall)
-        effects.append(.event(.tokenRefused(delivery.failure, inspection.refusal, retry: retry)))
+        effects.append(.event(.tokenRefused(delivery.failure, of: service, inspection.refusal, retry: retry)))
       }
     }
   }

@@ -1,50 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
+import FoundationEssentials
 package import HTTPMessages
 
-/// Where one vehicle's updates go.
+/// Where one vehicle's updates go, and how they become requests.
 package struct FleetEngineEndpoint: Equatable, Sendable {
-  private let vehicleURL: String
-  package var positionField: PositionField
+  package let vehicle: FleetEngineVehicle
   /// The time one update may take.
-  package var deadline: Duration
+  package let deadline: Duration
+  private let positionField: PositionField
+  private let url: String
+  private let pastSizes: PastPositionSizes
+
+  /// The longest answer that is read. With the field mask it is the vehicle's name.
+  private static let maximumResponseSize = 65_536
+
+  private static let encoder: JSONEncoder = {
+    let encoder = JSONEncoder()
+    // The library's order of keys is random in each process otherwise.
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
+  }()
 
   /// - Parameters:
   ///   - origin: scheme, host and port, without a path.
-  ///   - providerID: Google Cloud project ID; percent-encoded here, as is the vehicle's.
+  ///   - positionField: which fields of a location carry the position.
+  ///   - deadline: the time one update may take.
   package init(
-    origin: String, providerID: String, vehicleID: String, positionField: PositionField = .supplemental,
+    origin: String, vehicle: FleetEngineVehicle, positionField: PositionField = .supplemental,
     deadline: Duration = .seconds(15)
   ) {
-    let trimmed = origin.hasSuffix("/") ? String(origin.dropLast()) : origin
-    vehicleURL =
-      "\(trimmed)/v1/providers/\(providerID.percentEncoded)/deliveryVehicles/\(vehicleID.percentEncoded)"
-    self.positionField = positionField
+    self.vehicle = vehicle
     self.deadline = deadline
+    self.positionField = positionField
+    url = (origin.hasSuffix("/") ? String(origin.dropLast()) : origin) + vehicle.path
+    pastSizes = PastPositionSizes { update in
+      FleetEngineEndpoint.body(vehicle.service.message(update, positionField))?.count ?? 0
+    }
   }
 
   /// Whether updates to both are updates of one vehicle.
-  package func isSameVehicle(as other: FleetEngineEndpoint) -> Bool { vehicleURL == other.vehicleURL }
+  package func isSameVehicle(as other: FleetEngineEndpoint) -> Bool { url == other.url }
+
+  /// The request that carries an update.
+  ///
+  /// - Returns: nil when a number cannot be written in JSON, which the filter makes impossible.
+  package func request(_ update: PositionUpdate, token: Secret) -> HTTPRequest? {
+    let message = vehicle.service.message(update, positionField)
+    guard let body = FleetEngineEndpoint.body(message) else { return nil }
+    return request("?updateMask=\(message.mask.joined(separator: "%2C"))", [UInt8](body), token: token)
+  }
+
+  /// An update of nothing, for its mask is empty: it changes nothing, whoever answers. Fleet Engine rejects it with
+  /// INVALID_ARGUMENT ("update_mask cannot be empty"); that it checks the token first is known of Google's APIs in general,
+  /// not of this one.
+  package func dryRun(token: Secret) -> HTTPRequest { request("", Array("{}".utf8), token: token) }
 
   /// Asks for the vehicle without a token: Fleet Engine refuses it in its own words, and that shows who answers.
   package var greeting: HTTPRequest {
-    HTTPRequest(
-      method: .get, url: vehicleURL, headers: [.init("Accept", .plain("application/json"))], deadline: deadline)
+    HTTPRequest(method: .get, url: url, headers: [.init("Accept", .plain("application/json"))], deadline: deadline)
   }
 
-  /// An update of nothing, for its mask is empty: it changes nothing whoever answers. Fleet Engine refuses it with
-  /// INVALID_ARGUMENT ("update_mask cannot be empty"); that it looks at the token first is what is known of Google's APIs,
-  /// not of this one.
-  package func dryRun(token: Secret) -> HTTPRequest {
+  /// Bytes that a past position adds to the body of a request: a few too many rather than too few.
+  package func size(ofPast location: VehicleLocation) -> Int { pastSizes.size(of: location) }
+
+  private func request(_ query: String, _ body: [UInt8], token: Secret) -> HTTPRequest {
     HTTPRequest(
-      method: .patch, url: vehicleURL,
+      method: vehicle.service.method, url: url + query,
       headers: [
         .init("Authorization", .secret(prefix: "Bearer ", token)), .init("Content-Type", .plain("application/json")),
+        // Without it the answer is the whole vehicle, with every stop and path.
         .init("X-Goog-FieldMask", .plain("name")),
-      ], body: Array("{}".utf8), deadline: deadline, maximumResponseSize: UpdateDeliveryVehicle.maximumResponseSize)
+      ], body: body, deadline: deadline, maximumResponseSize: FleetEngineEndpoint.maximumResponseSize)
   }
 
-  /// - Parameter updateMask: percent-encoded field paths in camelCase.
-  func url(updateMask: String) -> String {
-    "\(vehicleURL)?updateMask=\(updateMask)"
-  }
+  private static func body(_ message: FleetEngineService.Message) -> Data? { try? encoder.encode(message.body) }
 }

@@ -29,7 +29,7 @@ package enum RefusalCause: String, Sendable, CaseIterable {
   }
 
   /// What to do, as the end of a sentence.
-  package var advice: String {
+  package func advice(for service: FleetEngineService) -> String {
     switch self {
     case .expired:
       "by Google's clock the token has expired: the provider gives old tokens, or the clock of the machine that signs them is behind"
@@ -40,7 +40,7 @@ package enum RefusalCause: String, Sendable, CaseIterable {
     case .noAuthorization: "the backend must sign tokens with an `authorization` claim"
     case .otherVehicle: "the token is for another vehicle: check vehicle.vehicle_id and what the provider is asked"
     case .role:
-      "the token's service account may not do this: give it the role roles/fleetengine.deliveryUntrustedDriver in the project of vehicle.provider_id"
+      "the token's service account may not do this: give it the role \(service.role) in the project of vehicle.provider_id"
     case .account:
       "the service account or its key is deleted or disabled: the backend must sign with a key that is in force"
     case .apiDisabled: "the API is not enabled in the project: check vehicle.provider_id, and enable Fleet Engine there"

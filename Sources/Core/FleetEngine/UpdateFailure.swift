@@ -16,8 +16,12 @@ package struct UpdateFailure: Error, Equatable, Sendable {
   /// What is wrong with the token, when that is why, and the answer tells.
   package var cause: RefusalCause?
 
+  /// The service that was asked.
+  package var service: FleetEngineService
+
   package init(
-    _ category: Category, _ message: String, httpStatus: Int? = nil, status: String? = nil, retryAfter: Duration? = nil,
+    _ category: Category, _ message: String, from service: FleetEngineService, httpStatus: Int? = nil,
+    status: String? = nil, retryAfter: Duration? = nil,
     cause: RefusalCause? = nil
   ) {
     self.category = category
@@ -26,6 +30,7 @@ package struct UpdateFailure: Error, Equatable, Sendable {
     self.status = status
     self.retryAfter = retryAfter
     self.cause = cause
+    self.service = service
   }
 
   /// Whether it is the token that is not accepted, so that another may be.
@@ -41,7 +46,7 @@ package struct UpdateFailure: Error, Equatable, Sendable {
   static let tokenBackoff = Backoff.Bounds.seconds(1, cap: 1)
 
   /// What to do, as the end of a sentence: by the cause where it is known. Nil where nothing is to be done.
-  package var remedy: String? { cause?.advice ?? category.row.advice }
+  package var remedy: String? { cause?.advice(for: service) ?? category.row.advice }
 
   /// The message, and what to do where there is something to do.
   package var advice: String { remedy.map { "\(message); \($0)" } ?? message }

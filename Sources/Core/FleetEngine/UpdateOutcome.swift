@@ -7,10 +7,11 @@ package enum UpdateOutcome: Equatable, Sendable {
   case accepted
   case failed(UpdateFailure)
 
-  package init(_ outcome: HTTPOutcome) {
+  /// - Parameter service: the one that was asked.
+  package init(_ outcome: HTTPOutcome, from service: FleetEngineService) {
     switch outcome {
-    case .failure(let failure): self = .failed(UpdateOutcome.failure(failure))
-    case .response(let response): self = UpdateOutcome.read(response)
+    case .failure(let failure): self = .failed(UpdateOutcome.failure(failure, service))
+    case .response(let response): self = UpdateOutcome.read(response, service)
     }
   }
 
@@ -24,26 +25,26 @@ package enum UpdateOutcome: Equatable, Sendable {
 
   // MARK: - No answer
 
-  private static func failure(_ failure: TransportFailure) -> UpdateFailure {
+  private static func failure(_ failure: TransportFailure, _ service: FleetEngineService) -> UpdateFailure {
     let category: UpdateFailure.Category =
       switch failure.kind {
       case .unresolved, .unreachable, .timedOut, .broken, .local: .network
       case .certificateNotYetValid: .clock
       case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .untrusted
       }
-    return UpdateFailure(category, failure.message)
+    return UpdateFailure(category, failure.message, from: service)
   }
 
   // MARK: - An answer
 
-  private static func read(_ response: HTTPResponse) -> UpdateOutcome {
+  private static func read(_ response: HTTPResponse, _ service: FleetEngineService) -> UpdateOutcome {
     if (200..<300).contains(response.status) {
       // Nothing in it is used: that it is an object, and so not a portal's page, is enough.
       guard JSONValue.isObject(response.body) else {
         return .failed(
           UpdateFailure(
             .untrusted, "something answered \(response.status) that is not Fleet Engine: \(describe(response.body))",
-            httpStatus: response.status))
+            from: service, httpStatus: response.status))
       }
       return .accepted
     }
@@ -70,7 +71,7 @@ package enum UpdateOutcome: Equatable, Sendable {
       }
     return .failed(
       UpdateFailure(
-        category, message, httpStatus: response.status, status: status,
+        category, message, from: service, httpStatus: response.status, status: status,
         retryAfter: [asked, header].compactMap { $0 }.max(), cause: cause))
   }
 

@@ -1,6 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
+import Authorization
+import HTTPMessages
 import Positioning
 import Timekeeping
+
+extension FleetEngineService {
+  /// Scheduled tasks: `maps.fleetengine.delivery.v1.DeliveryService`.
+  ///
+  /// An update is `PATCH /v1/providers/{provider}/deliveryVehicles/{vehicle}?updateMask=lastLocation[,pastLocations]`
+  /// (UpdateDeliveryVehicle), whose body is the vehicle itself.
+  package static let deliveries = FleetEngineService(
+    name: "deliveries", collection: "deliveryVehicles", method: .patch,
+    role: "roles/fleetengine.deliveryUntrustedDriver", scope: { .deliveryVehicle($0) },
+    message: { update, field in
+      let live = DeliveryVehicleLocation(update.live, in: field, timeSinceUpdate: update.timeSinceUpdate)
+      guard !update.past.isEmpty else {
+        return Message(mask: ["lastLocation"], body: DeliveryVehicle(lastLocation: live))
+      }
+      let past = update.past.map { DeliveryVehicleLocation($0, in: field) }
+      return Message(
+        mask: ["lastLocation", "pastLocations"], body: DeliveryVehicle(lastLocation: live, pastLocations: past))
+    })
+}
 
 /// The part of `maps.fleetengine.delivery.v1.DeliveryVehicle` that a driver may write, in its JSON form.
 struct DeliveryVehicle: Encodable {
@@ -71,14 +92,6 @@ struct DeliveryVehicleLocation: Encodable {
     headingAccuracy = location.headingAccuracy?.rounded(decimals: 1)
     altitudeAccuracy = location.verticalAccuracy?.rounded(decimals: 1)
   }
-}
-
-/// Which fields of a location carry the position.
-package enum PositionField: String, Sendable {
-  /// `supplementalLocation` and its siblings: Google's guide for senders that are not its SDK.
-  case supplemental
-  /// `location`, `updateTime`, `locationSensor: GPS`.
-  case location
 }
 
 extension Double {

@@ -5,7 +5,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-@Suite struct UpdateDeliveryVehicleTests {
+@Suite struct PositionUpdateTests {
   private static let stamp = Timestamp(milliseconds: 1_795_249_800_250)
 
   private func location(
@@ -18,16 +18,16 @@ import Timekeeping
     return location
   }
 
-  private func body(_ update: UpdateDeliveryVehicle, _ field: PositionField = .supplemental) throws -> String {
+  private func body(_ update: PositionUpdate, _ field: PositionField = .supplemental) throws -> String {
     let endpoint = FleetEngineEndpoint(
-      origin: "https://fleetengine.googleapis.com", providerID: "p", vehicleID: "v", positionField: field)
-    let request = try #require(update.request(to: endpoint, token: Secret("t")))
+      origin: "https://fleetengine.googleapis.com", vehicle: .truck, positionField: field)
+    let request = try #require(endpoint.request(update, token: Secret("t")))
     return String(decoding: request.body, as: UTF8.self)
   }
 
   @Test("a bare position, byte for byte")
   func bare() throws {
-    let text = try body(UpdateDeliveryVehicle(live: location(48.13743, 11.57549)))
+    let text = try body(PositionUpdate(live: location(48.13743, 11.57549)))
     #expect(
       text == #"{"lastLocation":{"supplementalLocation":{"latitude":48.13743,"longitude":11.57549},"#
         + #""supplementalLocationSensor":"CUSTOMER_SUPPLIED_LOCATION","supplementalLocationTime":"2026-11-21T08:30:00.250Z"}}"#
@@ -45,7 +45,7 @@ import Timekeeping
       $0.speedAccuracy = 0.256
       $0.headingAccuracy = 1.25
     }
-    let text = try body(UpdateDeliveryVehicle(live: live, timeSinceUpdate: 50))
+    let text = try body(PositionUpdate(live: live, timeSinceUpdate: 50))
     #expect(
       text
         == #"{"lastLocation":{"altitude":21.9,"altitudeAccuracy":5,"heading":271,"headingAccuracy":1.3,"speed":13.89,"#
@@ -56,7 +56,7 @@ import Timekeeping
 
   @Test("a zero latitude is written, and a negative zero is not one")
   func zero() throws {
-    let text = try body(UpdateDeliveryVehicle(live: location(-0.000_000_01, 9.5) { $0.speed = -0.001 }))
+    let text = try body(PositionUpdate(live: location(-0.000_000_01, 9.5) { $0.speed = -0.001 }))
     #expect(text.contains(#""supplementalLocation":{"latitude":0,"longitude":9.5}"#))
     #expect(text.contains(#""speed":0,"#))
   }
@@ -65,20 +65,20 @@ import Timekeeping
     "a heading is a whole number from 0 to 359",
     arguments: [(359.7, 0), (359.4, 359), (0.0, 0), (-0.4, 0), (-90, 270), (360, 0), (89.5, 90), (720.2, 0)])
   func heading(degrees: Double, sent: Int) throws {
-    let text = try body(UpdateDeliveryVehicle(live: location(1, 1) { $0.heading = degrees }))
+    let text = try body(PositionUpdate(live: location(1, 1) { $0.heading = degrees }))
     #expect(text.contains("\"heading\":\(sent),"))
   }
 
   @Test("a heading that is no number is left out", arguments: [Double.nan, .infinity, 1e300])
   func noHeading(degrees: Double) throws {
-    let text = try body(UpdateDeliveryVehicle(live: location(1, 1) { $0.heading = degrees }))
+    let text = try body(PositionUpdate(live: location(1, 1) { $0.heading = degrees }))
     #expect(degrees == 1e300 || !text.contains("heading"))
   }
 
   @Test("the other position fields, byte for byte")
   func locationField() throws {
     let live = try location(48.13743, 11.57549, at: Timestamp(seconds: 1_795_249_800)) { $0.horizontalAccuracy = 4 }
-    let text = try body(UpdateDeliveryVehicle(live: live), .location)
+    let text = try body(PositionUpdate(live: live), .location)
     #expect(
       text == #"{"lastLocation":{"latlngAccuracy":4,"location":{"latitude":48.13743,"longitude":11.57549},"#
         + #""locationSensor":"GPS","updateTime":"2026-11-21T08:30:00Z"}}"#)
@@ -86,11 +86,13 @@ import Timekeeping
 
   @Test("past locations ride along in their order, and the mask says so")
   func past() throws {
-    let update = try UpdateDeliveryVehicle(
+    let update = try PositionUpdate(
       live: location(3, 3),
       past: [location(1, 1, at: Timestamp(seconds: 100)), location(2, 2, at: Timestamp(seconds: 200))])
-    let endpoint = FleetEngineEndpoint(origin: "https://e.test/", providerID: "my project", vehicleID: "LKW/1")
-    let request = try #require(update.request(to: endpoint, token: Secret("t")))
+    let endpoint = FleetEngineEndpoint(
+      origin: "https://e.test/",
+      vehicle: FleetEngineVehicle(service: .deliveries, providerID: "my project", vehicleID: "LKW/1"))
+    let request = try #require(endpoint.request(update, token: Secret("t")))
     #expect(
       request.url
         == "https://e.test/v1/providers/my%20project/deliveryVehicles/LKW%2F1?updateMask=lastLocation%2CpastLocations")
@@ -104,9 +106,9 @@ import Timekeeping
   @Test("the request is a PATCH with the token as a secret, a trimmed answer and a deadline")
   func request() throws {
     let endpoint = FleetEngineEndpoint(
-      origin: "https://e.test", providerID: "p", vehicleID: "v", deadline: .seconds(7))
+      origin: "https://e.test", vehicle: .truck, deadline: .seconds(7))
     let request = try #require(
-      try UpdateDeliveryVehicle(live: location(1, 1)).request(to: endpoint, token: Secret("t")))
+      endpoint.request(PositionUpdate(live: try location(1, 1)), token: Secret("t")))
     #expect(request.method == .patch)
     #expect(request.url == "https://e.test/v1/providers/p/deliveryVehicles/v?updateMask=lastLocation")
     #expect(
@@ -117,8 +119,11 @@ import Timekeeping
     #expect(request.deadline == .seconds(7))
   }
 
-  @Test("what a past position adds is told beforehand, never too little and seldom a tenth too much")
-  func size() throws {
+  @Test(
+    "what a past position adds is known beforehand, never too little and seldom a tenth too much",
+    arguments: [PositionField.supplemental, .location])
+  func size(field: PositionField) throws {
+    let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: .truck, positionField: field)
     var random = SplitMix64(seed: 5)
     var (told, real) = (0, 0)
     for _ in 0..<300 {
@@ -138,13 +143,17 @@ import Timekeeping
         $0.headingAccuracy = draw(0...180)
       }
       let live = try location(48, 11)
-      let one = try body(UpdateDeliveryVehicle(live: live, past: [past])).utf8.count
-      let two = try body(UpdateDeliveryVehicle(live: live, past: [past, past])).utf8.count
-      #expect(two - one <= UpdateDeliveryVehicle.size(ofPast: past))
-      told += UpdateDeliveryVehicle.size(ofPast: past)
+      let one = try body(PositionUpdate(live: live, past: [past]), field).utf8.count
+      let two = try body(PositionUpdate(live: live, past: [past, past]), field).utf8.count
+      #expect(two - one <= endpoint.size(ofPast: past))
+      told += endpoint.size(ofPast: past)
       real += two - one
     }
     print("a past position: \(real / 300) bytes, told \(told / 300)")
     #expect(Double(told) < Double(real) * 1.1)
   }
+}
+
+extension FleetEngineVehicle {
+  fileprivate static let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "v")
 }

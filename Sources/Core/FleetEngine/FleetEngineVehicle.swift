@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Authorization
+import HTTPMessages
+
+/// A vehicle as Fleet Engine knows it. The same IDs in two services are two vehicles.
+package struct FleetEngineVehicle: Hashable, Sendable {
+  package var service: FleetEngineService
+  /// Google Cloud project ID.
+  package var providerID: String
+  package var vehicleID: String
+
+  package init(service: FleetEngineService, providerID: String, vehicleID: String) {
+    self.service = service
+    self.providerID = providerID
+    self.vehicleID = vehicleID
+  }
+
+  /// What a token must be for to update this vehicle. Nil when either ID is empty.
+  package var tokenContext: AuthorizationContext? {
+    AuthorizationContext(providerID: providerID, scope: service.scope(vehicleID))
+  }
+
+  /// Its path at Fleet Engine, percent-encoded.
+  var path: String {
+    "/v1/providers/\(providerID.percentEncoded)/\(service.collection)/\(vehicleID.percentEncoded)"
+  }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import HTTPMessages
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import FleetEngine
+
+/// A service that does not exist: another verb, another path, and a field in every mask.
+extension FleetEngineService {
+  fileprivate struct Rover: Encodable {
+    var state: String
+    var place: [Double]
+    var track: [[Double]]
+  }
+
+  fileprivate static let rovers = FleetEngineService(
+    name: "rovers", collection: "rovers", method: .post, role: "roles/test.rover", scope: { .vehicle($0) },
+    message: { update, _ in
+      func place(_ location: VehicleLocation) -> [Double] {
+        [location.coordinate.latitude, location.coordinate.longitude]
+      }
+      return Message(
+        mask: ["state", "place"] + (update.past.isEmpty ? [] : ["track"]),
+        body: Rover(state: "ON", place: place(update.live), track: update.past.map(place)))
+    })
+}
+
+@Suite struct FleetEngineServiceTests {
+  private let vehicle = FleetEngineVehicle(service: .rovers, providerID: "p", vehicleID: "r 1")
+
+  private func location(_ degrees: Double) throws -> VehicleLocation {
+    VehicleLocation(
+      coordinate: try #require(Coordinate(latitude: degrees, longitude: degrees)), time: Timestamp(seconds: 100))
+  }
+
+  @Test("verb, path, mask and body of an update are the service's own")
+  func update() throws {
+    let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle)
+    let update = PositionUpdate(live: try location(2), past: [try location(1)])
+    let request = try #require(endpoint.request(update, token: Secret("t")))
+    #expect(request.method == .post)
+    #expect(request.url == "https://e.test/v1/providers/p/rovers/r%201?updateMask=state%2Cplace%2Ctrack")
+    #expect(String(decoding: request.body, as: UTF8.self) == #"{"place":[2,2],"state":"ON","track":[[1,1]]}"#)
+  }
+
+  @Test("so are the dry run, the greeting, and the size of a past position")
+  func others() throws {
+    let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle)
+    let dryRun = endpoint.dryRun(token: Secret("t"))
+    #expect(dryRun.method == .post && dryRun.url == "https://e.test/v1/providers/p/rovers/r%201")
+    #expect(endpoint.greeting.url == dryRun.url)
+    // ",[-89.1234567,-179.1234567]", whatever the position has besides.
+    var past = try location(1)
+    past.speed = 3
+    #expect(endpoint.size(ofPast: past) == 27)
+  }
+
+  @Test("a token must be for what the service's claim names")
+  func scope() {
+    #expect(vehicle.tokenContext == AuthorizationContext(providerID: "p", scope: .vehicle("r 1")))
+    let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "t")
+    #expect(truck.tokenContext == AuthorizationContext(providerID: "p", scope: .deliveryVehicle("t")))
+    #expect(FleetEngineVehicle(service: .deliveries, providerID: "", vehicleID: "t").tokenContext == nil)
+  }
+
+  @Test("the same IDs in two services are two vehicles")
+  func identity() {
+    let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "r 1")
+    #expect(truck != vehicle)
+    let endpoints = [truck, vehicle].map { FleetEngineEndpoint(origin: "https://e.test", vehicle: $0) }
+    #expect(!endpoints[0].isSameVehicle(as: endpoints[1]))
+  }
+
+  @Test("advice names the role that the service needs")
+  func role() {
+    let failure = UpdateFailure(.denied, "words", from: .rovers, cause: .role)
+    #expect(failure.advice.contains("roles/test.rover"))
+  }
+}
