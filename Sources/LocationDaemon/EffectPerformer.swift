@@ -17,8 +17,6 @@ final class EffectPerformer {
   struct Handlers {
     /// What the vehicle's agent should know.
     var tell: (VehicleAgent.Input) -> Void
-    /// GNSS time of the newest position, where there is one.
-    var newestTime: () -> Timestamp?
     /// All of the backlog that is in memory.
     var records: () -> [Backlog.Record]
     /// The agent is done: so many positions were not delivered, and no program or file is open any more.
@@ -54,12 +52,10 @@ final class EffectPerformer {
   func perform(_ effect: VehicleAgent.Effect) {
     switch effect {
     case .sendUpdate(let id, let request):
-      clients.updates.start(id, request, certificateTime: certificateTime) { [unowned self] in
-        tell(.updateEnded(id: id, $0))
-      }
+      clients.updates.start(id, request) { [unowned self] in tell(.updateEnded(id: id, $0)) }
     case .cancelUpdate(let id): clients.updates.cancel(id)
     case .fetchToken(let id, let request):
-      tokens.start(id, request, certificateTime: certificateTime) { [unowned self] in tell(.tokenEnded(id: id, $0)) }
+      tokens.start(id, request) { [unowned self] in tell(.tokenEnded(id: id, $0)) }
     case .cancelToken(let id): tokens.cancel(id)
     case .keepToken(let text): keepToken(text)
     case .forgetToken: tokenKeeper.forget()
@@ -87,13 +83,6 @@ final class EffectPerformer {
 
   private func tell(_ input: VehicleAgent.Input) {
     handlers?.tell(input)
-  }
-
-  /// When certificates are judged while this machine's clock cannot be right: by GNSS, if it told a time, and not before
-  /// the build. Nil: by the clock.
-  private var certificateTime: Timestamp? {
-    guard loop.now.wall < Release.buildDate else { return nil }
-    return max(handlers?.newestTime() ?? Release.buildDate, Release.buildDate)
   }
 
   private func keepToken(_ text: Secret) {

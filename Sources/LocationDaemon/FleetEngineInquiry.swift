@@ -43,8 +43,8 @@ package final class FleetEngineInquiry {
 
   private func ask(_ request: HTTPRequest, _ completion: @escaping (HTTPOutcome) -> Void) {
     asked += 1
-    exchanges.start(
-      asked, request, certificateTime: loop.now.wall < Release.buildDate ? Release.buildDate : nil,
-      completion: completion)
+    var request = request
+    request.certificateTime = CertificateTime.at(loop.now, buildDate: Release.buildDate)
+    exchanges.start(asked, request, completion: completion)
   }
 }

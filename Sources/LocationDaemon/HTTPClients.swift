@@ -57,11 +57,8 @@ final class ExchangeTable {
     self.configuration = configuration
   }
 
-  /// - Parameter certificateTime: when certificates are judged, if not now; see `HTTPClient`.
-  func start(
-    _ id: UInt64, _ request: HTTPRequest, certificateTime: Timestamp?, completion: @escaping (HTTPOutcome) -> Void
-  ) {
-    client.certificateTime = certificateTime
+  /// - Parameter completion: called once, in a later turn, unless the request is cancelled.
+  func start(_ id: UInt64, _ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) {
     running[id] = (
       client,
       client.send(request) { [unowned self] outcome in

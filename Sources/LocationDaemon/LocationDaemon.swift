@@ -65,7 +65,7 @@ package final class LocationDaemon {
     relay.action = { [unowned self] in feed(.deadline) }
     performer.use(
       EffectPerformer.Handlers(
-        tell: { [unowned self] in feed($0) }, newestTime: { [unowned self] in agent.newestTime },
+        tell: { [unowned self] in feed($0) },
         records: { [unowned self] in agent.delivery.backlog.records }, finished: { [unowned self] in finish($0) }))
   }
 

@@ -22,15 +22,11 @@ final class TokenFetcher {
     self.exchanges = exchanges
   }
 
-  /// - Parameters:
-  ///   - certificateTime: when certificates are judged, if not now; see `HTTPClient`.
-  ///   - completion: called once, in a later turn, unless the request is cancelled.
-  func start(
-    _ id: UInt64, _ request: TokenRequest, certificateTime: Timestamp?, completion: @escaping (TokenOutcome) -> Void
-  ) {
+  /// - Parameter completion: called once, in a later turn, unless the request is cancelled.
+  func start(_ id: UInt64, _ request: TokenRequest, completion: @escaping (TokenOutcome) -> Void) {
     switch request {
     case .http(let request):
-      exchanges.start(id, request, certificateTime: certificateTime) { completion(.http($0)) }
+      exchanges.start(id, request) { completion(.http($0)) }
     case .command(let invocation):
       programs[id] = HelperProgram(
         loop: loop, arguments: invocation.arguments, environment: invocation.environment,

@@ -92,10 +92,10 @@ package final class TokenInquiry {
   package func ask(
     for context: AuthorizationContext, completion: @escaping (Answer) -> Void
   ) throws(TokenFailure) {
-    let request = try provider.request(for: context)
     let start = loop.now
-    fetcher.start(1, request, certificateTime: start.wall < Release.buildDate ? Release.buildDate : nil) {
-      [loop, provider] outcome in
+    let request = try provider.request(for: context)
+      .judgingCertificates(at: CertificateTime.at(start, buildDate: Release.buildDate))
+    fetcher.start(1, request) { [loop, provider] outcome in
       let now = loop.now
       completion(
         Answer(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 import Connectivity
+import HTTPMessages
+import Positioning
 import Testing
 import Timekeeping
 
@@ -34,6 +36,31 @@ import Timekeeping
     #expect(report.withoutNetwork == 55)
     #expect(!report.isOnline)
     #expect(report.explanation.reason == "noNetwork")
+  }
+
+  @Test(
+    "while the machine's clock is not set, certificates are judged by the receiver's time, and not before the build")
+  func certificates() throws {
+    var fixture = try AgentFixture()
+    let build = fixture.agent.configuration.filter.buildDate
+    let time = AgentFixture.start + .seconds(5)
+    func requests(_ input: VehicleAgent.Input, at second: Int, wall: Timestamp) -> [HTTPRequest] {
+      fixture.agent.handle(input, at: Moment(boot: .boot + .seconds(second), wall: wall)).compactMap {
+        switch $0 {
+        case .fetchToken(_, .http(let request)), .sendUpdate(_, let request): request
+        default: nil
+        }
+      }
+    }
+    var fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(time))
+    fix.horizontalAccuracy = 3
+    let unset = Timestamp(seconds: 0)
+    #expect(requests(.fix(fix), at: 1, wall: unset).map(\.certificateTime) == [time])
+    #expect(requests(.tokenEnded(id: 1, fixture.token()), at: 2, wall: unset).map(\.certificateTime) == [time])
+    let moment = Moment(boot: .boot, wall: unset)
+    #expect(CertificateTime.at(moment, buildDate: build) == build)
+    #expect(CertificateTime.at(moment, buildDate: build, receiver: unset) == build)
+    #expect(CertificateTime.at(Moment(boot: .boot, wall: build), buildDate: build, receiver: time) == nil)
   }
 
   @Test("the network's return is told, drops old connections, and sends the newest at once with what waited")

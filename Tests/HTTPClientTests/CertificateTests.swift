@@ -44,8 +44,9 @@ struct CertificateTests {
   func certificateTime(days: Int64, kind: TransportFailure.Kind?) throws {
     let server = try TLSServer(name: "localhost")
     let fixture = try ClientFixture { $0.caFile = server.certificateFile }
-    fixture.client.certificateTime = fixture.loop.now.wall + .seconds(days * 86_400)
-    switch try fixture.outcome(server.request) {
+    var request = server.request
+    request.certificateTime = fixture.loop.now.wall + .seconds(days * 86_400)
+    switch try fixture.outcome(request) {
     case .response(let response):
       #expect(response.status == 200)
       #expect(kind == nil)
@@ -53,7 +54,6 @@ struct CertificateTests {
       #expect(failure.kind == kind, "\(failure)")
     }
     // The next connection is judged by the clock again.
-    fixture.client.certificateTime = nil
     #expect(try fixture.response(server.request).status == 200)
   }
 }

@@ -112,6 +112,13 @@ package enum TokenRequest: Equatable, Sendable {
   /// Read the file at this path.
   case file(path: String)
 
+  /// The same request, which judges certificates at `time`; nil: by the machine's clock.
+  package func judgingCertificates(at time: Timestamp?) -> TokenRequest {
+    guard case .http(var request) = self else { return self }
+    request.certificateTime = time
+    return .http(request)
+  }
+
   /// The time within which it must have ended.
   package var deadline: Duration {
     switch self {

@@ -33,7 +33,11 @@ extension VehicleAgent {
     // Until it has arrived it is on the backlog: a power cut costs no more than the store's delay. An attempt that nothing
     // called for counts when it arrives: a row of failed ones must not put off what is due.
     if isOwed { enqueue(at: now.boot, &effects) }
-    if let (id, request) = request { effects.append(.sendUpdate(id: id, request)) }
+    if let (id, request) = request {
+      var request = request
+      request.certificateTime = certificateTime(at: now)
+      effects.append(.sendUpdate(id: id, request))
+    }
   }
 
   /// A position that is due goes to the backlog, and counts as reported.
@@ -127,7 +131,7 @@ extension VehicleAgent {
       switch effect {
       case .fetch(let id, let request):
         statistics.tokenFetches += 1
-        effects.append(.fetchToken(id: id, request))
+        effects.append(.fetchToken(id: id, request.judgingCertificates(at: certificateTime(at: now))))
       case .cancelFetch(let id):
         effects.append(.cancelToken(id: id))
       case .obtained(let token):

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 import Connectivity
+import HTTPMessages
+import Positioning
 import Timekeeping
 
 /// What the machine's network and clocks do to the vehicle's reports.
@@ -37,6 +39,11 @@ extension VehicleAgent {
     follow(changes, at: now.boot, &effects)
     delivery.networkUp(at: now.boot)
     apply(tokens.handle(.networkUp, at: now), at: now, &effects)
+  }
+
+  /// When the certificates of a request are judged, if not by the machine's clock.
+  func certificateTime(at now: Moment) -> Timestamp? {
+    CertificateTime.at(now, buildDate: configuration.filter.buildDate, receiver: newestTime)
   }
 
   mutating func clockStepped(_ step: Duration, at now: BootInstant, _ effects: inout [Effect]) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
 
 /// One HTTP request, whole: what the core decides and a transport carries.
 package struct HTTPRequest: Equatable, Sendable {
@@ -36,6 +37,8 @@ package struct HTTPRequest: Equatable, Sendable {
   package var deadline: Duration
   /// A longer answer is refused as `TransportFailure.Kind.tooLarge`. Bytes.
   package var maximumResponseSize: Int
+  /// The time at which the certificates of a new connection are judged, in place of the machine's clock; nil: by the clock.
+  package var certificateTime: Timestamp?
 
   package init(
     method: Method, url: String, headers: [Header] = [], body: [UInt8] = [], deadline: Duration = .seconds(15),

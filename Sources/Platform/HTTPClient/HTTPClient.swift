@@ -2,11 +2,11 @@
 import CCurl
 package import EventLoop
 package import HTTPMessages
-package import Timekeeping
+import Timekeeping
 
 /// Sends requests with libcurl on the loop: HTTP/2 over TLS 1.2 or later, one connection that is kept, no redirects, no
 /// cookies, no compression. It belongs to the loop's thread; when it goes, what it still carries is dropped untold.
-@safe package final class HTTPClient: HTTPTransport {
+@safe package final class HTTPClient {
   private let loop: EventLoop
   private let configuration: HTTPClientConfiguration
   private var driver: TransferDriver?
@@ -17,10 +17,6 @@ package import Timekeeping
 
   /// What has gone over the line since this client was made.
   package private(set) var counters = TrafficCounters()
-
-  /// The time at which certificates of new connections are judged, in place of the system's clock: for a machine whose
-  /// clock is known to be wrong. Nil is the system's clock.
-  package var certificateTime: Timestamp?
 
   /// - Throws: libcurl on this machine cannot do what is needed, or there is no memory.
   package init(loop: EventLoop, configuration: HTTPClientConfiguration) throws(HTTPClientError) {
@@ -62,7 +58,7 @@ package import Timekeeping
     do throws(TransportFailure) {
       try transfer.prepare(request)
       transfer.completion = completion
-      transfer.certificateTime = certificateTime
+      transfer.certificateTime = request.certificateTime
       active.append(transfer)
       guard unsafe driver?.add(transfer.handle) == CURLM_OK else {
         active.removeLast()
