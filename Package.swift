@@ -191,6 +191,10 @@ let package = Package(
   cxxLanguageStandard: .cxx17
 )
 
+// TESTS=DeliveryTests,Simulation builds and runs these test targets only: all of them take minutes on a small machine.
+if let wanted = Context.environment["TESTS"]?.split(separator: ",").map(String.init) {
+  package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
+}
 // Built when asked for: a fuzz target links only with --sanitize=fuzzer, and neither is for a plain build.
 if Context.environment["FUZZ"] != nil {
   package.targets += [
