@@ -43,7 +43,7 @@ MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2
 help: ## Says what there is to make.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
-.PHONY: help build setup setup-build setup-test setup-deb deb demo test simulate crash-test sanitize check lint arrows unit interop systemd-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb deb demo test simulate crash-test sanitize check lint arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -108,6 +108,9 @@ arm64-test: ## The arm64 packages in an emulated Debian 12: installed by apt, an
 	$(MAKE) deb ARCH=arm64
 	@scripts/install-packages.sh $(ARM64_TEST_PACKAGES)
 	Tests/Arm64/run.sh build
+
+downgrade-test: build ## Two releases with one backlog's file: OLD is a package of the earlier one, or a directory of its programs.
+	Tests/Interop/downgrade.py $(OLD) $(BIN)
 
 interop: build ## Other people's programs as the judge.
 	Tests/Interop/run.sh $(BIN)

@@ -147,7 +147,8 @@ let package = Package(
     tests("ConfigurationTests", ["Timekeeping", "Configuration"]),
     tests(
       "BacklogStoreTests",
-      ["Timekeeping", "Positioning", "FleetEngine", "Delivery", "BacklogStore"]),
+      ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "BacklogStore"],
+      exclude: ["Fixtures"]),
     tests("TokenStoreTests", ["HTTPMessages", "TokenStore"]),
     tests("RouteFileTests", ["Timekeeping", "Positioning", "RouteFile"]),
     // Tests, and what only they use.

@@ -41,9 +41,6 @@ extension Settings.Vehicle {
   package var fleetEngine: FleetEngineVehicle {
     FleetEngineVehicle(service: .deliveries, providerID: providerID, vehicleID: vehicleID)
   }
-
-  /// Whose the backlog is.
-  var owner: StoreAgent.Vehicle { StoreAgent.Vehicle(providerID: providerID, vehicleID: vehicleID) }
 }
 
 extension Settings.Backlog {

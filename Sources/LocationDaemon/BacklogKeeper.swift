@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import BacklogStore
 import Configuration
-import EventLoop
 import Delivery
+import EventLoop
+import FleetEngine
 import Timekeeping
 
 /// Keeps the backlog's copy on disk: does what `StoreAgent` decides, and tells the vehicle's agent how it went.
@@ -20,7 +21,7 @@ final class BacklogKeeper {
   private let loop: EventLoop
   private let handlers: Handlers
   private var settings: Settings.Backlog
-  private var vehicle: StoreAgent.Vehicle
+  private var vehicle: FleetEngineVehicle
   private var agent: StoreAgent
   private var store: BacklogStore?
   private var timer: LoopTimer?
@@ -32,7 +33,7 @@ final class BacklogKeeper {
 
   /// - Throws: the system denies a timer.
   init(
-    _ settings: Settings.Backlog, vehicle: StoreAgent.Vehicle, loop: EventLoop, handlers: Handlers
+    _ settings: Settings.Backlog, vehicle: FleetEngineVehicle, loop: EventLoop, handlers: Handlers
   ) throws(EventLoopError) {
     self.loop = loop
     self.handlers = handlers
@@ -77,7 +78,7 @@ final class BacklogKeeper {
   }
 
   /// Takes new settings, before the vehicle's agent does; `start` is to follow after that.
-  func configure(_ new: Settings.Backlog, vehicle newVehicle: StoreAgent.Vehicle) {
+  func configure(_ new: Settings.Backlog, vehicle newVehicle: FleetEngineVehicle) {
     if store != nil, !agent.isEmpty { work() }
     if new.directory != settings.directory {
       store = nil

@@ -108,7 +108,7 @@ final class EffectPerformer {
   func openBacklog(_ settings: Settings) throws(EventLoopError) {
     let handlers = BacklogKeeper.Handlers(
       tell: { [unowned self] in tell($0) }, records: { [unowned self] in self.handlers?.records() ?? [] })
-    keeper = try BacklogKeeper(settings.backlog, vehicle: settings.vehicle.owner, loop: loop, handlers: handlers)
+    keeper = try BacklogKeeper(settings.backlog, vehicle: settings.vehicle.fleetEngine, loop: loop, handlers: handlers)
     keeper?.start()
   }
 
@@ -140,7 +140,7 @@ final class EffectPerformer {
     journal.level = JournalEntry.Priority(settings.log.level)
     clients.updates.replaceClient(by: newClients.updates)
     clients.tokens.replaceClient(by: newClients.tokens)
-    keeper?.configure(settings.backlog, vehicle: settings.vehicle.owner)
+    keeper?.configure(settings.backlog, vehicle: settings.vehicle.fleetEngine)
   }
 
   func resumeBacklog() {

@@ -11,8 +11,8 @@ import Timekeeping
 /// A directory of its own, and stores in it.
 final class StoreFixture {
   let directory: String
-  let truck = StoreAgent.Vehicle(providerID: "p", vehicleID: "truck-1")
-  let other = StoreAgent.Vehicle(providerID: "p", vehicleID: "truck-2")
+  let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
+  let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
 
   init() throws {
     directory = NSTemporaryDirectory() + "backlog-store-" + UUID().uuidString
@@ -48,7 +48,7 @@ final class StoreFixture {
   }
 
   func puts(
-    _ seconds: some Sequence<Int64>, of vehicle: StoreAgent.Vehicle? = nil
+    _ seconds: some Sequence<Int64>, of vehicle: FleetEngineVehicle? = nil
   ) throws -> [(key: StoreAgent.Key, record: Backlog.Record?)] {
     try seconds.map { second in
       let record = try StoreFixture.record(second)
@@ -60,7 +60,7 @@ final class StoreFixture {
     try puts(seconds).map { ($0.key, nil) }
   }
 
-  func seconds(_ store: BacklogStore, of vehicle: StoreAgent.Vehicle? = nil) throws -> [Int64] {
+  func seconds(_ store: BacklogStore, of vehicle: FleetEngineVehicle? = nil) throws -> [Int64] {
     try store.positions(of: vehicle ?? truck).map { $0.id.milliseconds / 1000 }
   }
 

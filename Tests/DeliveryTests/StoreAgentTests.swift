@@ -6,8 +6,8 @@ import Testing
 import Timekeeping
 
 @Suite struct StoreAgentTests {
-  private let truck = StoreAgent.Vehicle(providerID: "p", vehicleID: "truck-1")
-  private let other = StoreAgent.Vehicle(providerID: "p", vehicleID: "truck-2")
+  private let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
+  private let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
 
   private func record(_ second: Int64) throws -> Backlog.Record {
     let coordinate = try #require(Coordinate(latitude: 48, longitude: 11))

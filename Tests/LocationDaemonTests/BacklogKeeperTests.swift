@@ -16,8 +16,8 @@ import Timekeeping
 @Suite final class BacklogKeeperTests {
   private let loop: EventLoop
   private let directory: String
-  private let truck = StoreAgent.Vehicle(providerID: "p", vehicleID: "truck-1")
-  private let other = StoreAgent.Vehicle(providerID: "p", vehicleID: "truck-2")
+  private let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
+  private let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
   private var told: [VehicleAgent.Input] = []
   private var memory = Backlog()
 
@@ -71,7 +71,7 @@ import Timekeeping
   }
 
   /// What the file holds, once nobody has it open.
-  private func held(by vehicle: StoreAgent.Vehicle? = nil, in directory: String? = nil) throws -> [Int64] {
+  private func held(by vehicle: FleetEngineVehicle? = nil, in directory: String? = nil) throws -> [Int64] {
     let (store, setAside) = try BacklogStore.open(directory: directory ?? self.directory, maxSize: 4_000_000)
     #expect(setAside == nil)
     return try store.positions(of: vehicle ?? truck).map { $0.id.milliseconds / 1000 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import FleetEngine
 package import Timekeeping
 
 /// Decides when changes of the backlog are written to the store, and which.
@@ -6,23 +7,12 @@ package import Timekeeping
 /// Changes are collected and written together, so that flash memory is not worn. What comes and goes in between is never
 /// written: while all is well, nothing is. After a failure the rest waits, and the waits grow.
 package struct StoreAgent: Sendable {
-  /// Whose positions they are.
-  package struct Vehicle: Hashable, Sendable {
-    package var providerID: String
-    package var vehicleID: String
-
-    package init(providerID: String, vehicleID: String) {
-      self.providerID = providerID
-      self.vehicleID = vehicleID
-    }
-  }
-
   /// A position of a vehicle.
   package struct Key: Hashable, Sendable {
-    package var vehicle: Vehicle
+    package var vehicle: FleetEngineVehicle
     package var id: Backlog.ID
 
-    package init(vehicle: Vehicle, id: Backlog.ID) {
+    package init(vehicle: FleetEngineVehicle, id: Backlog.ID) {
       self.vehicle = vehicle
       self.id = id
     }
@@ -54,7 +44,7 @@ package struct StoreAgent: Sendable {
   }
 
   /// Takes a change.
-  package mutating func follow(_ change: Backlog.Change, of vehicle: Vehicle, at now: BootInstant) {
+  package mutating func follow(_ change: Backlog.Change, of vehicle: FleetEngineVehicle, at now: BootInstant) {
     switch change {
     case .added(let record): put(record, of: vehicle)
     case .changed(let records):
@@ -73,13 +63,13 @@ package struct StoreAgent: Sendable {
     dueAt = entries.isEmpty ? nil : dueAt ?? now + interval
   }
 
-  private mutating func put(_ record: Backlog.Record, of vehicle: Vehicle, isKnown: Bool = false) {
+  private mutating func put(_ record: Backlog.Record, of vehicle: FleetEngineVehicle, isKnown: Bool = false) {
     let key = Key(vehicle: vehicle, id: record.id)
     entries[key] = Entry(record: record, isKnown: entries[key]?.isKnown ?? isKnown)
   }
 
   /// The store begins empty, while these records are in memory.
-  package mutating func startOver(_ records: [Backlog.Record], of vehicle: Vehicle, at now: BootInstant) {
+  package mutating func startOver(_ records: [Backlog.Record], of vehicle: FleetEngineVehicle, at now: BootInstant) {
     entries = entries.filter { $0.value.record != nil && $0.key.vehicle != vehicle }
     for key in entries.keys { entries[key]?.isKnown = false }
     for record in records { put(record, of: vehicle) }
@@ -98,7 +88,8 @@ package struct StoreAgent: Sendable {
     entries.map { ($0.key, $0.value.record) }.sorted { left, right in
       let (one, other) = (left.key.vehicle, right.key.vehicle)
       return one == other
-        ? left.key.id < right.key.id : (one.providerID, one.vehicleID) < (other.providerID, other.vehicleID)
+        ? left.key.id < right.key.id
+        : (one.service.name, one.providerID, one.vehicleID) < (other.service.name, other.providerID, other.vehicleID)
     }
   }
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import FleetEngine
 
 /// The tables, and how an older file comes to have them.
+///
+/// 0.1.0 reads files of version 2, adds rows by the number of columns, and sets everything else aside. So that a downgrade
+/// strands nothing, a file stays at version 2 and its tables as they are; what later releases add is other rows, which 0.1.0
+/// takes for another vehicle's, or tables of their own (`PreviousReleaseTests`).
 struct BacklogSchema {
   /// In the file's header: the ASCII letters `FLoc`. A file with another is another program's.
   static let applicationID: Int64 = 0x464C_6F63
@@ -56,4 +61,10 @@ struct BacklogSchema {
       }
     }
   }
+}
+
+extension FleetEngineVehicle {
+  /// What the column `provider_id` holds: vehicles of each service but deliveries are set apart by a prefix with a character
+  /// that no ID has.
+  var storedProvider: String { service == .deliveries ? providerID : "\(service.name)/\(providerID)" }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import FleetEngine
+package import FleetEngine
 import Positioning
 package import Delivery
 package import Timekeeping
@@ -22,7 +22,7 @@ package final class BacklogStore {
   private let select: Statement
   private let addVehicle: Statement
   private let findVehicle: Statement
-  private var keys: [StoreAgent.Vehicle: Int64] = [:]
+  private var keys: [FleetEngineVehicle: Int64] = [:]
 
   /// Small pages, for a commit writes whole ones and mostly changes one: two thirds of what pages of 4 kB cost.
   private static let pageSize: Int64 = 1024
@@ -110,10 +110,10 @@ package final class BacklogStore {
   package var size: Int64 { file.size }
 
   /// What the store holds for a vehicle, oldest first.
-  package func positions(of vehicle: StoreAgent.Vehicle) throws(BacklogStoreError) -> [Backlog.Record] {
+  package func positions(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> [Backlog.Record] {
     let rows = select
     defer { rows.reset() }
-    try rows.bind([.text(vehicle.providerID), .text(vehicle.vehicleID)])
+    try rows.bind([.text(vehicle.storedProvider), .text(vehicle.vehicleID)])
     var records = [Backlog.Record]()
     while try rows.step() {
       // A place that is on no map is damage that the file's structure does not show.
@@ -152,7 +152,7 @@ package final class BacklogStore {
   /// - Parameter changes: how many there are to be written.
   /// - Returns: how many were deleted: 0 when there are none, or when it is not `max_size` that denies the room.
   package func makeRoom(
-    for changes: Int, than vehicle: StoreAgent.Vehicle
+    for changes: Int, than vehicle: FleetEngineVehicle
   ) throws(BacklogStoreError) -> Int {
     let needed = Int64(changes * Backlog.recordSize) / BacklogStore.pageSize + 16
     let used = try database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")
@@ -164,7 +164,7 @@ package final class BacklogStore {
         WHERE NOT (provider_id = ? AND vehicle_id = ?) ORDER BY time LIMIT ?)
       """)
     let most = Int64(changes + BacklogStore.leastRoom)
-    try delete.run(.text(vehicle.providerID), .text(vehicle.vehicleID), .integer(most))
+    try delete.run(.text(vehicle.storedProvider), .text(vehicle.vehicleID), .integer(most))
     return Int(clamping: try database.number("SELECT changes()"))
   }
 
@@ -180,11 +180,11 @@ package final class BacklogStore {
       .real(location.headingAccuracy), .real(record.spent))
   }
 
-  private func number(of vehicle: StoreAgent.Vehicle) throws(BacklogStoreError) -> Int64 {
+  private func number(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> Int64 {
     if let key = keys[vehicle] { return key }
-    try addVehicle.run(.text(vehicle.providerID), .text(vehicle.vehicleID))
+    try addVehicle.run(.text(vehicle.storedProvider), .text(vehicle.vehicleID))
     defer { findVehicle.reset() }
-    try findVehicle.bind([.text(vehicle.providerID), .text(vehicle.vehicleID)])
+    try findVehicle.bind([.text(vehicle.storedProvider), .text(vehicle.vehicleID)])
     guard try findVehicle.step() else {
       throw BacklogStoreError(.damaged, "\(file.path) is damaged: a vehicle is missing")
     }
@@ -194,10 +194,10 @@ package final class BacklogStore {
   }
 
   /// Deletes what other vehicles left before a time. Writes nothing when there is nothing to delete.
-  package func forgetOthers(than vehicle: StoreAgent.Vehicle, before time: Timestamp) throws(BacklogStoreError) {
+  package func forgetOthers(than vehicle: FleetEngineVehicle, before time: Timestamp) throws(BacklogStoreError) {
     let others = "vehicle NOT IN (SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?) AND time < ?"
     let values = [
-      Statement.Value.text(vehicle.providerID), .text(vehicle.vehicleID), .integer(time.milliseconds),
+      Statement.Value.text(vehicle.storedProvider), .text(vehicle.vehicleID), .integer(time.milliseconds),
     ]
     let find = try database.prepare("SELECT 1 FROM positions WHERE \(others) LIMIT 1")
     try find.bind(values)

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Delivery
+import Foundation
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@testable import BacklogStore
+@testable import FleetEngine
+
+/// Release 0.1.0 and this one read each other's files. `Tests/Interop/downgrade.py` shows it with both programs; here the other
+/// side is a file that 0.1.0 has written, and the statements that it runs.
+@Suite struct PreviousReleaseTests {
+  /// Ten positions of `truck-17`, stored by 0.1.0 while Fleet Engine failed.
+  private static let file = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "Fixtures/backlog-0.1.0.sqlite")
+  private static let schema = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
+
+  private let truck = FleetEngineVehicle(service: .deliveries, providerID: "test-project", vehicleID: "truck-17")
+  /// The same IDs in another service.
+  private let taxi = FleetEngineVehicle(
+    service: FleetEngineService(
+      name: "trips", collection: "vehicles", method: .post, role: "", scope: { .vehicle($0) },
+      message: { _, _ in .init(mask: [], body: "") }),
+    providerID: "test-project", vehicleID: "truck-17")
+
+  private func fixtureWithItsFile() throws -> StoreFixture {
+    let fixture = try StoreFixture()
+    try FileManager.default.copyItem(at: Self.file, to: URL(filePath: fixture.path))
+    return fixture
+  }
+
+  /// What the statements of 0.1.0 give, run by SQLite's shell with its values for `?`.
+  private func previous(_ sql: String, _ fixture: StoreFixture, _ values: String...) throws -> String {
+    var rest = values[...]
+    let parts = sql.split(separator: "?", omittingEmptySubsequences: false)
+    let filled = parts.dropLast().map { $0 + (rest.popFirst() ?? "NULL") }.joined() + (parts.last ?? "")
+    return try fixture.shell(filled)
+  }
+
+  // The statements of 0.1.0, to the letter.
+  private static let put = "INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+  private static let delete = "DELETE FROM positions WHERE vehicle = ? AND time = ?"
+  private static let select = """
+    SELECT time, latitude, longitude, altitude, speed, heading, horizontal_accuracy, vertical_accuracy, speed_accuracy,
+      heading_accuracy, spent
+    FROM positions JOIN vehicles ON vehicle = key WHERE provider_id = ? AND vehicle_id = ? ORDER BY time
+    """
+  private static let addVehicle = "INSERT OR IGNORE INTO vehicles (provider_id, vehicle_id) VALUES (?, ?)"
+  private static let findVehicle = "SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?"
+  private static let makeRoom = """
+    DELETE FROM positions WHERE (vehicle, time) IN (
+      SELECT vehicle, time FROM positions JOIN vehicles ON vehicle = key
+      WHERE NOT (provider_id = ? AND vehicle_id = ?) ORDER BY time LIMIT ?)
+    """
+  private static let forgetOthers =
+    "DELETE FROM positions WHERE vehicle NOT IN (SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?) AND time < ?"
+
+  @Test("a file of 0.1.0 gives all that it holds, and stays one that 0.1.0 reads")
+  func upgrade() throws {
+    let fixture = try fixtureWithItsFile()
+    let schema = try fixture.shell(Self.schema)
+    do {
+      let store = try fixture.open()
+      let positions = try store.positions(of: truck)
+      #expect(positions.count == 10)
+      #expect(zip(positions, positions.dropFirst()).allSatisfy { $1.id - $0.id == .seconds(1) })
+      #expect(positions.first?.location.horizontalAccuracy == 8.0.squareRoot())
+      try store.commit([(StoreAgent.Key(vehicle: truck, id: positions[0].id), nil)])
+      try store.commit(fixture.puts(1...2, of: taxi))
+      #expect(try store.positions(of: truck).count == 9)
+    }
+    #expect(try fixture.shell("PRAGMA user_version") == "2")
+    #expect(try fixture.shell(Self.schema) == schema)
+  }
+
+  @Test("0.1.0 accepts a new file, and its statements find all of a vehicle's positions and none of another service's")
+  func downgrade() throws {
+    let fixture = try StoreFixture()
+    do {
+      let store = try fixture.open()
+      try store.commit(fixture.puts(1...3, of: taxi))
+      try store.commit(fixture.puts(5...8, of: truck))
+      try store.commit(fixture.puts(20...21))
+    }
+    // What 0.1.0 checks before it uses a file: `FLoc`, and no later version than its own.
+    #expect(try fixture.shell("PRAGMA application_id") == "1179414371")
+    #expect(try fixture.shell("PRAGMA user_version") == "2")
+    #expect(try fixture.shell("PRAGMA quick_check(1)") == "ok")
+
+    let (provider, vehicle) = ("'test-project'", "'truck-17'")
+    func stored() throws -> [String] {
+      try previous(Self.select, fixture, provider, vehicle).split(separator: "\n").map {
+        String($0.prefix { $0 != "|" })
+      }
+    }
+    #expect(try stored() == ["5001", "6001", "7001", "8001"])
+
+    // It adds, replaces and deletes.
+    #expect(try previous(Self.addVehicle, fixture, provider, vehicle).isEmpty)
+    let key = try previous(Self.findVehicle, fixture, provider, vehicle)
+    #expect(Int(key) != nil)
+    let numbers = ["48.5", "11", "NULL", "2", "NULL", "3", "NULL", "NULL", "NULL", "0"]
+    let row = ([key, "9001"] + numbers).joined(separator: ", ")
+    #expect(try fixture.shell(Self.put.replacing(/\(.*\)/, with: "(\(row))")).isEmpty)
+    #expect(try previous(Self.delete, fixture, key, "5001").isEmpty)
+    #expect(try stored() == ["6001", "7001", "8001", "9001"])
+
+    // The other service's vehicle is one of the others, which make room and become too old.
+    #expect(try previous(Self.makeRoom, fixture, provider, vehicle, "1").isEmpty)
+    #expect(try previous(Self.forgetOthers, fixture, provider, vehicle, "3000").isEmpty)
+
+    let store = try fixture.open()
+    #expect(try fixture.seconds(store, of: truck) == [6, 7, 8, 9])
+    #expect(try fixture.seconds(store, of: taxi) == [3])
+    #expect(try fixture.seconds(store) == [20, 21])
+  }
+
+  @Test("a vehicle whose IDs exist in two services has two backlogs")
+  func services() throws {
+    let fixture = try StoreFixture()
+    let store = try fixture.open()
+    try store.commit(fixture.puts(1...3, of: truck))
+    try store.commit(fixture.puts(2...4, of: taxi))
+    #expect(try fixture.seconds(store, of: truck) == [1, 2, 3])
+    #expect(try fixture.seconds(store, of: taxi) == [2, 3, 4])
+    try store.forgetOthers(than: taxi, before: Timestamp(seconds: 3))
+    #expect(try fixture.seconds(store, of: truck) == [3])
+    #expect(try fixture.seconds(store, of: taxi) == [2, 3, 4])
+  }
+}
