@@ -39,7 +39,7 @@ final class BacklogKeeper {
     self.handlers = handlers
     self.settings = settings
     self.vehicle = vehicle
-    agent = StoreAgent(interval: settings.commitInterval)
+    agent = StoreAgent(interval: settings.commitInterval, seed: .random(in: .min ... .max))
     timer = try loop.makeTimer { [unowned self] in
       armedFor = nil
       if agent.isDue(at: loop.now.boot) { work() }

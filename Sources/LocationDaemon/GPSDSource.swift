@@ -27,7 +27,8 @@ package final class GPSDSource: FixSource {
     self.loop = loop
     self.report = report
     lookup = HostLookup(loop: loop, host: host, port: port)
-    session = GPSDSession(address: lookup.name, device: device, silenceTimeout: silenceTimeout)
+    session = GPSDSession(
+      address: lookup.name, device: device, silenceTimeout: silenceTimeout, seed: .random(in: .min ... .max))
   }
 
   package func start() {

@@ -34,7 +34,8 @@ package final class SerialSource: FixSource {
     self.probe = probe
     // The search may take one round, and the first of it may have been cut by the receiver's own start.
     supervisor = PortSupervisor(
-      device: device, silenceTimeout: silenceTimeout, patience: baud == nil ? probe.round * 2 : .zero)
+      device: device, silenceTimeout: silenceTimeout, patience: baud == nil ? probe.round * 2 : .zero,
+      seed: .random(in: .min ... .max))
     if baud == nil {
       supervisor.useless = PortSupervisor.Complaint(
         "sends bytes but no whole NMEA sentence at any speed", "does the receiver speak NMEA 0183?")

@@ -53,15 +53,11 @@ package struct TokenAgent: Sendable {
   private var context: AuthorizationContext?
   private var provider: TokenProvider
   private let buildDate: Timestamp
-  private var random: SplitMix64
+  private var gate: RetryGate
   private var cached: AccessToken?
   private var fetch: Fetch?
   private var lastID: UInt64 = 0
-  private var backoff = Backoff()
-  private var notBefore = BootInstant.boot
-  private var limiter = AttemptLimiter()
-  private var lastKickAt: BootInstant?
-  /// Whether the provider itself has asked for the wait until `notBefore`.
+  /// Whether the provider itself has asked for the wait.
   private var isAskedToWait = false
   /// Fresh tokens that Fleet Engine has refused, one after another.
   private var refusals = 0
@@ -83,7 +79,7 @@ package struct TokenAgent: Sendable {
     self.context = context
     self.provider = provider
     self.buildDate = buildDate
-    random = SplitMix64(seed: seed)
+    gate = RetryGate(seed: seed)
   }
 
   /// The token to send with, when there is a valid one.
@@ -101,7 +97,7 @@ package struct TokenAgent: Sendable {
   }
 
   /// The earliest time of the next fetch.
-  package var earliest: BootInstant { max(notBefore, limiter.earliest) }
+  package var earliest: BootInstant { gate.earliest }
 
   /// The latest time at which the fetch under way must have ended.
   package var fetchDeadline: BootInstant? { fetch?.deadline }
@@ -154,7 +150,7 @@ package struct TokenAgent: Sendable {
     guard let context else { return [] }
     lastID += 1
     isRenewed = false
-    limiter.attempted(at: now.boot)
+    gate.attempted(at: now.boot)
     fetch = Fetch(id: lastID, context: context, deadline: now.boot + request.deadline)
     return [.fetch(id: lastID, request)]
   }
@@ -179,55 +175,49 @@ package struct TokenAgent: Sendable {
       let failure = TokenFailure(
         .unchanged,
         "the token provider gives the same token again that Fleet Engine has just refused: it caches too long")
-      let wait = damping.next(.seconds(120, cap: 900), floor: .seconds(60), using: &random)
-      return note(failure, until: wait, at: now)
+      let wait = gate.failed(.seconds(120, cap: 900), floor: .seconds(60), growing: &damping, at: now.boot)
+      return note(failure, retry: wait, at: now)
     }
     lastFailure = nil
     failingSince = nil
     isAskedToWait = false
     if let cached, cached.secret == token.secret, cached.isValid(at: now.boot) {
       // It has no successor to give yet. The token's end stays where it was first known to be.
-      notBefore = now.boot + backoff.next(.seconds(10, cap: 60), floor: .seconds(5), using: &random)
+      _ = gate.failed(.seconds(10, cap: 60), floor: .seconds(5), at: now.boot)
       return []
     }
     cached = token
-    backoff.reset()
-    notBefore = now.boot
+    gate.reset()
     return [.obtained(token)]
   }
 
   private mutating func fail(_ failure: TokenFailure, floor: Duration? = nil, at now: Moment) -> [Effect] {
     isAskedToWait = floor != nil
-    let wait = backoff.next(
+    let wait = gate.failed(
       Backoff.Bounds(base: .seconds(2), cap: provider.patience(after: failure)),
       floor: max(floor ?? .zero, AttemptLimiter.spacing),
-      using: &random)
-    return note(failure, until: wait, at: now)
+      at: now.boot)
+    return note(failure, retry: wait, at: now)
   }
 
-  private mutating func note(_ failure: TokenFailure, until wait: Duration, at now: Moment) -> [Effect] {
+  private mutating func note(_ failure: TokenFailure, retry wait: Duration, at now: Moment) -> [Effect] {
     lastFailure = failure
     failingSince = failingSince ?? now.boot
-    notBefore = now.boot + wait
     return [.failed(failure, retry: wait)]
   }
 
   /// A file is cheap to read, and its change is the best reason to; one that changes all the time is read by updates only.
   private mutating func renew(at now: Moment) -> [Effect] {
     isRenewed = true
-    backoff.reset()
-    if refusals < 2 { notBefore = now.boot }
+    if refusals < 2 { gate.reset() }
     guard fetch == nil, now.boot >= earliest, context != nil else { return [] }
     return ask(at: now)
   }
 
   /// The network came up: at most once in 30 s, and never against the provider's or Fleet Engine's wish.
   private mutating func reset(at now: BootInstant) {
-    if let lastKickAt, now - lastKickAt < .seconds(30) { return }
     guard refusals < 2, !isAskedToWait else { return }
-    lastKickAt = now
-    backoff.reset()
-    notBefore = now
+    gate.kick(at: now)
   }
 
   private mutating func refuse(_ token: AccessToken, at now: Moment) -> [Effect] {
@@ -238,11 +228,10 @@ package struct TokenAgent: Sendable {
     isAskedToWait = false
     refusals += 1
     guard refusals >= 2 else {
-      notBefore = now.boot
+      gate.allow()
       return [.forget]
     }
-    let wait = damping.next(.seconds(120, cap: 900), floor: .seconds(60), using: &random)
-    notBefore = now.boot + wait
+    let wait = gate.failed(.seconds(120, cap: 900), floor: .seconds(60), growing: &damping, at: now.boot)
     return [.keepsBeingRefused(token, retry: wait), .forget]
   }
 
@@ -254,14 +243,13 @@ package struct TokenAgent: Sendable {
     if context != self.context { cached = nil }
     self.context = context
     self.provider = provider
-    backoff.reset()
+    gate.reset()
     damping.reset()
     refusals = 0
     refused = nil
     isRenewed = false
     failingSince = nil
     isAskedToWait = false
-    notBefore = now.boot
     lastFailure = nil
     guard let fetch else { return [] }
     self.fetch = nil

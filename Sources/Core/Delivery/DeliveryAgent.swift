@@ -80,12 +80,8 @@ package struct DeliveryAgent: Sendable {
   private var refusedLive: Timestamp?
   private var attempt: Attempt?
   private var lastID: UInt64 = 0
-  private var random: SplitMix64
-  private var backoff = Backoff()
-  private var limiter = AttemptLimiter()
-  private var notBefore = BootInstant.boot
+  private var gate: RetryGate
   private var lastAttemptAt = BootInstant.boot
-  private var lastKickAt: BootInstant?
   /// From when the floor counts: the last update of this vehicle that was accepted, or may have been.
   private var spacedFrom: BootInstant?
   /// The same of vehicles that the settings have named in the last seconds, and may name again.
@@ -96,7 +92,7 @@ package struct DeliveryAgent: Sendable {
 
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
-    random = SplitMix64(seed: seed)
+    gate = RetryGate(seed: seed)
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
   }
 
@@ -110,13 +106,13 @@ package struct DeliveryAgent: Sendable {
 
   /// The earliest time of the next attempt, and which limit makes it so late; nil: the wait after a failure.
   package var earliest: (at: BootInstant, by: Cause.Limit?) {
-    let spaced = spaced(configuration.isLimited ? limiter.earliest : .boot)
-    return notBefore > spaced.at ? (notBefore, nil) : spaced
+    let spaced = spaced(configuration.isLimited ? gate.spaced : .boot)
+    return gate.notBefore > spaced.at ? (gate.notBefore, nil) : spaced
   }
 
   /// The earliest time of one last attempt before the end, which waits for no backoff, and which limit makes it so late.
   package var earliestLast: (at: BootInstant, by: Cause.Limit) {
-    spaced(configuration.isLimited ? limiter.earliestLast : .boot)
+    spaced(configuration.isLimited ? gate.spacedLast : .boot)
   }
 
   private func spaced(_ limit: BootInstant) -> (at: BootInstant, by: Cause.Limit) {
@@ -171,7 +167,7 @@ package struct DeliveryAgent: Sendable {
     let update = PositionUpdate(live: live, timeSinceUpdate: sinceUpdate, past: records.map(\.location))
     lastID += 1
     lastAttemptAt = now
-    limiter.attempted(at: now)
+    gate.attempted(at: now)
     let attempt = Attempt(
       id: lastID, update: update, records: records.map(\.id), token: token, sentAt: now, isOwed: isOwed,
       isSubstitute: live.time != newest.time, deadline: now + configuration.endpoint.deadline)
@@ -243,8 +239,7 @@ package struct DeliveryAgent: Sendable {
     delivered = live
     backlog.part()
     if place?.location.coordinate != live.coordinate { place = (live, now) }
-    backoff.reset()
-    notBefore = .boot
+    gate.reset()
     var changes = [Backlog.Change]()
     let refused =
       attempt.records.isEmpty
@@ -267,12 +262,11 @@ package struct DeliveryAgent: Sendable {
       refusedLive = attempt.isSubstitute ? nil : attempt.update.live.time
     }
     if backfill.failed(attempt.records, failure.category.row.pastPositions, with: attempt.token) {
-      notBefore = now + AttemptLimiter.spacing
+      gate.hold(for: AttemptLimiter.spacing, at: now)
       return .suspectsBacklog(failure)
     }
-    let wait = backoff.next(
-      failure.backoff, floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), using: &random)
-    notBefore = now + wait
+    let wait = gate.failed(
+      failure.backoff, floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), at: now)
     return .failed(failure, retry: wait)
   }
 
@@ -286,11 +280,8 @@ package struct DeliveryAgent: Sendable {
   /// The network came up, or the machine woke: what waits for a network waits no longer. At most once in 30 s, and never
   /// against the wish of a server that was reached.
   package mutating func networkUp(at now: BootInstant) {
-    if let lastKickAt, now - lastKickAt < .seconds(30) { return }
     guard failure.map({ !$0.isJudged && $0.retryAfter == nil }) ?? true else { return }
-    lastKickAt = now
-    backoff.reset()
-    notBefore = now
+    gate.kick(at: now)
   }
 
   /// Takes new settings.
@@ -304,8 +295,7 @@ package struct DeliveryAgent: Sendable {
     if isOtherVehicle { depart(to: configuration, at: now) }
     self.configuration = configuration
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
-    backoff.reset()
-    notBefore = now
+    gate.reset()
     guard isOtherVehicle else { return nil }
     let cancelled = attempt?.id
     attempt = nil

@@ -26,17 +26,22 @@ package struct StoreAgent: Sendable {
     var isKnown: Bool
   }
 
-  /// The first wait after a failure, and the longest.
-  private static let (firstWait, longestWait) = (Duration.seconds(5), Duration.seconds(300))
+  /// The waits after a failure.
+  private static let retry = Backoff.Bounds.atLeastHalf(.seconds(5), cap: .seconds(300))
 
   private var interval: Duration
   private var entries: [Key: Entry] = [:]
   private var dueAt: BootInstant?
-  private var retry: (at: BootInstant, wait: Duration)?
+  private var gate: RetryGate
+  /// The store could not be opened or written the last time.
+  private var isFailing = false
 
-  /// - Parameter interval: how long a change may wait for company: what a power cut costs. Zero or more.
-  package init(interval: Duration) {
+  /// - Parameters:
+  ///   - interval: how long a change may wait for company: what a power cut costs. Zero or more.
+  ///   - seed: of the jitter of the waits after a failure.
+  package init(interval: Duration, seed: UInt64) {
     self.interval = interval
+    gate = RetryGate(seed: seed)
   }
 
   package mutating func configure(interval: Duration) {
@@ -77,7 +82,7 @@ package struct StoreAgent: Sendable {
   }
 
   /// When to write, or to try again; nil while there is nothing to do.
-  package var deadline: BootInstant? { retry?.at ?? dueAt }
+  package var deadline: BootInstant? { isFailing ? gate.notBefore : dueAt }
 
   package func isDue(at now: BootInstant) -> Bool { deadline.map { now >= $0 } ?? false }
 
@@ -97,17 +102,19 @@ package struct StoreAgent: Sendable {
   package mutating func written() {
     entries = [:]
     dueAt = nil
-    retry = nil
+    isFailing = false
+    gate.reset()
   }
 
   /// The store cannot be opened or written.
   package mutating func failed(at now: BootInstant) {
-    let wait = min(retry.map { $0.wait + $0.wait } ?? StoreAgent.firstWait, StoreAgent.longestWait)
-    retry = (now + wait, wait)
+    isFailing = true
+    _ = gate.failed(StoreAgent.retry, at: now)
   }
 
   /// What stood in the way may be gone: there is no wait any more.
   package mutating func retryNow() {
-    retry = nil
+    isFailing = false
+    gate.reset()
   }
 }

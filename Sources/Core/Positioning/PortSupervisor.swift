@@ -42,14 +42,14 @@ package struct PortSupervisor: Equatable, Sendable {
   }
 
   private enum State: Equatable {
-    case closed(retryAt: BootInstant)
+    case closed
     case opening
     case open(since: BootInstant, lastSentence: BootInstant?, hasBytes: Bool)
   }
 
-  /// The waits between tries while nothing announces the device.
-  package static let firstRetry = Duration.seconds(1)
-  package static let longestRetry = Duration.seconds(10)
+  /// The waits between tries while nothing announces the device. They differ from vehicle to vehicle: a depot whose power
+  /// comes back does not open everything at one moment.
+  private static let retry = Backoff.Bounds.atLeastHalf(.seconds(1), cap: .seconds(10))
 
   /// Said when nothing comes.
   package var silent = Complaint("is open but silent", "check the receiver and its power")
@@ -59,14 +59,16 @@ package struct PortSupervisor: Equatable, Sendable {
   private let device: String
   private let silenceTimeout: Duration
   private let patience: Duration
-  private var state = State.closed(retryAt: .boot)
-  private var retry = PortSupervisor.firstRetry
+  private var state = State.closed
+  private var gate: RetryGate
 
   /// - Parameters:
   ///   - device: its name, for messages.
   ///   - silenceTimeout: how long an open port may give no whole sentence.
   ///   - patience: how long it may take to the first sentence, if that is longer.
-  package init(device: String, silenceTimeout: Duration, patience: Duration = .zero) {
+  ///   - seed: of the waits' jitter.
+  package init(device: String, silenceTimeout: Duration, patience: Duration = .zero, seed: UInt64) {
+    gate = RetryGate(seed: seed)
     self.device = device
     self.silenceTimeout = silenceTimeout
     self.patience = max(patience, silenceTimeout)
@@ -74,7 +76,7 @@ package struct PortSupervisor: Equatable, Sendable {
 
   package var nextDeadline: BootInstant? {
     switch state {
-    case .closed(let retryAt): retryAt
+    case .closed: gate.notBefore
     case .opening: nil
     case .open(let since, let lastSentence, _): lastSentence.map { $0 + silenceTimeout } ?? since + patience
     }
@@ -85,7 +87,7 @@ package struct PortSupervisor: Equatable, Sendable {
     case (.start, .closed), (.appeared, .closed):
       state = .opening
       return [.open]
-    case (.deadline, .closed(let retryAt)) where now >= retryAt:
+    case (.deadline, .closed) where now >= gate.notBefore:
       state = .opening
       return [.open]
     case (.opened, .opening):
@@ -99,7 +101,7 @@ package struct PortSupervisor: Equatable, Sendable {
         state = .open(since: since, lastSentence: last, hasBytes: true)
         return []
       }
-      retry = PortSupervisor.firstRetry
+      gate.reset()
       state = .open(since: since, lastSentence: now, hasBytes: false)
       return last == nil ? [.reading] : []
     case (.ended(let why), .open):
@@ -115,8 +117,8 @@ package struct PortSupervisor: Equatable, Sendable {
   }
 
   private mutating func close(at now: BootInstant) {
-    state = .closed(retryAt: now + retry)
-    retry = min(retry * 2, PortSupervisor.longestRetry)
+    state = .closed
+    _ = gate.failed(PortSupervisor.retry, at: now)
   }
 
   private func complaint(_ complaint: Complaint, after time: Duration) -> String {

@@ -9,6 +9,9 @@ package struct Backoff: Equatable, Sendable {
     package var base: Duration
     /// Bound of every wait.
     package var cap: Duration
+    /// Whether a wait is drawn from half its bound on, and not from zero: for what is of no use at once after a failure, and
+    /// harms nobody else.
+    package var isAtLeastHalf = false
 
     package init(base: Duration, cap: Duration) {
       self.base = base
@@ -18,6 +21,13 @@ package struct Backoff: Equatable, Sendable {
     /// In whole seconds.
     package static func seconds(_ base: Int, cap: Int) -> Bounds {
       Bounds(base: .seconds(base), cap: .seconds(cap))
+    }
+
+    /// Waits from half of their bounds on.
+    package static func atLeastHalf(_ base: Duration, cap: Duration) -> Bounds {
+      var bounds = Bounds(base: base, cap: cap)
+      bounds.isAtLeastHalf = true
+      return bounds
     }
   }
 
@@ -36,8 +46,9 @@ package struct Backoff: Equatable, Sendable {
     // 2^20 times any base of ours is past any cap.
     let bound = min(bounds.base * (1 << min(attempts, 20)), bounds.cap)
     attempts += 1
-    let drawn = Duration.nanoseconds(Int64.random(in: 0...max(bound.nanoseconds, 0), using: &random))
-    return max(drawn, floor)
+    let longest = max(bound.nanoseconds, 0)
+    let shortest = bounds.isAtLeastHalf ? longest / 2 : 0
+    return max(.nanoseconds(Int64.random(in: shortest...longest, using: &random)), floor)
   }
 
   /// The next wait is the first again.

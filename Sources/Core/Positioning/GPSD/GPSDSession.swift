@@ -44,10 +44,11 @@ package struct GPSDSession: Sendable {
   ///   - address: of gpsd, host and port, for messages.
   ///   - device: the only receiver that counts, as gpsd names it; nil for the first that gives fixes.
   ///   - silenceTimeout: how long there may be no report of a receiver.
-  package init(address: String, device: String?, silenceTimeout: Duration) {
+  ///   - seed: of the jitter of the waits between tries.
+  package init(address: String, device: String?, silenceTimeout: Duration, seed: UInt64) {
     self.address = address
     self.device = device
-    supervisor = PortSupervisor(device: "gpsd at \(address)", silenceTimeout: silenceTimeout)
+    supervisor = PortSupervisor(device: "gpsd at \(address)", silenceTimeout: silenceTimeout, seed: seed)
     decoder = GPSDDecoder(device: device, silenceTimeout: silenceTimeout)
   }
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@Suite struct RetryGateTests {
+  private let bounds = Backoff.Bounds.seconds(2, cap: 16)
+
+  private func at(_ seconds: Double) -> BootInstant { .boot + .milliseconds(Int64(seconds * 1000)) }
+
+  @Test("the first attempt is allowed at once, the next after the spacing")
+  func spacing() {
+    var gate = RetryGate(seed: 1)
+    #expect(gate.earliest == .boot)
+    gate.attempted(at: at(10))
+    #expect(gate.earliest == at(11) && gate.notBefore == .boot)
+  }
+
+  @Test("waits after failures grow up to the cap, and begin anew after a success")
+  func growth() {
+    var gate = RetryGate(seed: 1)
+    for bound in [2, 4, 8, 16, 16] {
+      let wait = gate.failed(bounds, at: at(100))
+      #expect(wait <= .seconds(bound) && gate.notBefore == at(100) + wait)
+    }
+    gate.reset()
+    #expect(gate.earliest == .boot)
+    #expect(gate.failed(bounds, at: at(100)) <= .seconds(2))
+  }
+
+  @Test("a floor holds: who asks for a minute gets it")
+  func floor() {
+    var gate = RetryGate(seed: 1)
+    #expect(gate.failed(bounds, floor: .seconds(60), at: at(5)) == .seconds(60))
+    #expect(gate.earliest == at(65))
+  }
+
+  @Test("an end of the wait leaves the growth as it is, a reset does not")
+  func allow() {
+    var (one, other) = (RetryGate(seed: 1), RetryGate(seed: 1))
+    for _ in 0..<4 {
+      _ = one.failed(bounds, at: at(0))
+      _ = other.failed(bounds, at: at(0))
+    }
+    one.allow()
+    #expect(one.notBefore == .boot)
+    #expect(one.failed(bounds, at: at(0)) == other.failed(bounds, at: at(0)))
+    var waits: [Duration] = []
+    for seed in 0..<100 {
+      var gate = RetryGate(seed: UInt64(seed))
+      for _ in 0..<4 { _ = gate.failed(bounds, at: at(0)) }
+      gate.allow()
+      waits.append(gate.failed(bounds, at: at(0)))
+    }
+    #expect(waits.contains { $0 > .seconds(8) })
+  }
+
+  @Test("a wait that grows on another account leaves this one's alone")
+  func otherAccount() {
+    var gate = RetryGate(seed: 1)
+    var other = Backoff()
+    for bound in [120, 240, 480, 900] {
+      let wait = gate.failed(.seconds(120, cap: 900), growing: &other, at: at(0))
+      #expect(wait <= .seconds(bound) && gate.notBefore == at(0) + wait)
+    }
+    #expect(gate.failed(bounds, at: at(0)) <= .seconds(2))
+  }
+
+  @Test("news end a wait at most once in 30 s, however often a link flaps")
+  func kick() {
+    var gate = RetryGate(seed: 1)
+    _ = gate.failed(bounds, floor: .seconds(600), at: at(0))
+    gate.kick(at: at(1))
+    #expect(gate.earliest == .boot)
+    gate.hold(for: .seconds(600), at: at(2))
+    gate.kick(at: at(30.9))
+    #expect(gate.earliest == at(602))
+    gate.kick(at: at(31))
+    #expect(gate.earliest == .boot)
+  }
+
+  @Test("news end no limit: twelve attempts in a minute, whatever happens")
+  func limit() {
+    var gate = RetryGate(seed: 1)
+    var now = at(0)
+    var attempts: [BootInstant] = []
+    for second in 0..<300 {
+      gate.kick(at: at(Double(second)))
+      gate.allow()
+      now = max(now, at(Double(second)))
+      guard now >= gate.earliest else { continue }
+      gate.attempted(at: now)
+      attempts.append(now)
+    }
+    for (first, thirteenth) in zip(attempts, attempts.dropFirst(AttemptLimiter.perMinute)) {
+      #expect(thirteenth - first >= .seconds(60))
+    }
+    #expect(attempts.count > 50)
+  }
+
+  @Test("300 vehicles that fail at one moment do not come back at one moment")
+  func fleet() {
+    for bounds in [Backoff.Bounds.seconds(1, cap: 10), .atLeastHalf(.seconds(1), cap: .seconds(10))] {
+      for failures in 1...5 {
+        let waits = (0..<300).map { seed in
+          var gate = RetryGate(seed: UInt64(seed))
+          var wait = Duration.zero
+          for _ in 0..<failures { wait = gate.failed(bounds, at: at(0)) }
+          return wait
+        }
+        let longest = waits.max() ?? .zero
+        // In any twentieth of the time no more than twice an even share of the half that is used.
+        let slots = Dictionary(grouping: waits) { $0.nanoseconds * 20 / (longest.nanoseconds + 1) }
+        #expect(slots.values.allSatisfy { $0.count <= 60 }, "after \(failures)")
+        #expect(Set(waits).count == 300)
+      }
+    }
+  }
+
+  @Test("where half of the bound is the least, a wait is never shorter")
+  func half() {
+    for seed in 0..<200 {
+      var gate = RetryGate(seed: UInt64(seed))
+      for bound in [5, 10, 20, 40, 80, 160, 300, 300] {
+        let wait = gate.failed(.atLeastHalf(.seconds(5), cap: .seconds(300)), at: at(0))
+        #expect(wait >= .milliseconds(500 * bound) && wait <= .seconds(bound))
+      }
+    }
+  }
+}
