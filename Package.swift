@@ -140,7 +140,8 @@ let package = Package(
       // The live map's page: the emulator stays one file.
       resources: [.embedInCode("LiveMap")], swiftSettings: wrapper),
     .executableTarget(
-      name: "fleet-engine-emulator", dependencies: ["FleetEngineEmulator", "CommandLineOptions", "Release"],
+      name: "fleet-engine-emulator",
+      dependencies: ["FleetEngineEmulator", "CommandLineOptions", "Positioning", "Release", "RouteFile"],
       swiftSettings: strict),
 
     tests("PositioningTests", ["Timekeeping", "Positioning", "GPSDTesting"]),

@@ -6,6 +6,7 @@
 #   DEMO_VEHICLES  how many drive it, spread along it (1)
 #   DEMO_SPEEDUP   how many seconds of the drive pass in one (1)
 #   DEMO_SECONDS   until when; without it until Ctrl-C
+#   DEMO_TILES     pictures behind the map, as in --tiles of fleet-engine-emulator, and DEMO_ATTRIBUTION, who made them
 # Exits 0 only if updates were accepted and every daemon ran to the end.
 set -euo pipefail
 
@@ -29,6 +30,8 @@ is_number "$vehicles" 100 || mistake "VEHICLES=$vehicles: a whole number from 1 
   mistake "SPEEDUP=$speedup: a number from 0.1 to 20 is expected, as in SPEEDUP=4"
 [ -f "$route" ] || mistake "ROUTE=$route: there is no such file; a GPX or GeoJSON file is expected, as config/examples/town.gpx"
 [ -r "$route" ] || mistake "ROUTE=$route: the file may not be read"
+[ -z "${DEMO_TILES:-}" ] || [ -n "${DEMO_ATTRIBUTION:-}" ] ||
+  mistake "TILES needs ATTRIBUTION, the names of those who made the pictures"
 [ "${1:-}" != --check ] || exit 0
 
 bin=$(cd "$1" && pwd)
@@ -92,8 +95,11 @@ interval=$(awk -v n="$speedup" 'BEGIN { ms = 5000 / n; printf "%dms", (ms > 5000
 if [ "$interval" = 5000ms ]; then remarks=''; else remarks=--any-interval; fi
 
 # All in their own sessions, so that Ctrl-C reaches this script alone and the order of ending is its own.
+pictures=()
+[ -z "${DEMO_TILES:-}" ] || pictures=(--tiles "$DEMO_TILES" --attribution "$DEMO_ATTRIBUTION")
 # shellcheck disable=SC2086
-setsid "$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --require-updates 1 $remarks &
+setsid "$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --require-updates 1 --route "$route" $remarks \
+  ${pictures[@]+"${pictures[@]}"} &
 emulator=$!
 for _ in $(seq 100); do
   [ -s "$work/url" ] && break

@@ -9,6 +9,8 @@ package struct EmulatorError: Error, Sendable, CustomStringConvertible {
     case address
     case listening
     case recording
+    /// The file of the route on the map.
+    case route
     /// The pictures behind the map.
     case tiles
   }

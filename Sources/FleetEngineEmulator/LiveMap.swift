@@ -8,8 +8,27 @@ package final class LiveMap {
     package var version = ""
     /// Nil means a plain ground.
     package var tiles: TileSource?
+    /// Where the vehicles are expected to drive; empty shows no route.
+    package var route: [RoutePoint] = []
 
     package init() {}
+  }
+
+  /// A point of the route that the map shows under the tracks.
+  package struct RoutePoint: Equatable, Sendable {
+    /// Degrees, WGS 84.
+    package var latitude: Double
+    /// Degrees, WGS 84.
+    package var longitude: Double
+    /// Whether the way from here to the next point has no view of the sky.
+    package var isTunnel: Bool
+
+    package init(latitude: Double, longitude: Double, isTunnel: Bool) {
+      (self.latitude, self.longitude, self.isTunnel) = (latitude, longitude, isTunnel)
+    }
+
+    /// `[latitude, longitude]`, and `true` as the third of a tunnel.
+    var json: JSON { .array([JSON(latitude), JSON(longitude)] + (isTunnel ? [true] : [])) }
   }
 
   /// Bytes.
@@ -67,6 +86,7 @@ package final class LiveMap {
     case "/map/config":
       return Reply(json: [
         "tiles": options.tiles?.json ?? .null, "leaflet": .bool(files.hasLeaflet), "version": .string(options.version),
+        "route": .array(options.route.map(\.json)),
       ])
     case "/map/events":
       let opening = "retry: 2000\n" + Self.text(state.state(at: now), id: lastID)

@@ -16,6 +16,7 @@ package struct PageFiles {
     "model.js": PackageResources.model_js,
     "panel.js": PackageResources.panel_js,
     "road.js": PackageResources.road_js,
+    "route.js": PackageResources.route_js,
     "story.js": PackageResources.story_js,
     "tracks.js": PackageResources.tracks_js,
   ]

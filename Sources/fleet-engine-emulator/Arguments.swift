@@ -7,6 +7,8 @@ import Release
 struct Arguments {
   var service = FleetService.Options()
   var map = LiveMap.Options()
+  /// A GPX or GeoJSON file.
+  var routeFile: String?
   var mapFolder: String?
   var leafletFolder: String?
   private var tiles: String?
@@ -50,6 +52,7 @@ struct Arguments {
       --tiles URL              put pictures behind the map, such as https://tiles.example.org/{z}/{x}/{y}.png: the
                                one thing that the page fetches from outside
       --attribution TEXT       who made them; needed with --tiles
+      --route FILE             show the line of a GPX or GeoJSON file under the tracks, tunnels dashed
       --map-files DIR          serve the map's page from DIR instead of from within, for working on it
       --leaflet DIR            where Leaflet is (default /usr/share/javascript/leaflet, of libjs-leaflet)
       --quiet                  print neither updates nor tokens
@@ -71,9 +74,11 @@ struct Arguments {
     .init("port", takesValue: true), .init("address", takesValue: true), .init("provider", takesValue: true),
     .init("any-interval"),
     .init("no-create"), .init("token-lifetime", takesValue: true), .init("token-authorization", takesValue: true),
-    .init("clock-offset", takesValue: true), .init("record", takesValue: true), .init("ready-file", takesValue: true),
+    .init("clock-offset", takesValue: true),
+    .init("record", takesValue: true), .init("ready-file", takesValue: true),
     .init("quiet"), .init("seconds", takesValue: true), .init("require-updates", takesValue: true),
-    .init("tiles", takesValue: true), .init("attribution", takesValue: true), .init("map-files", takesValue: true),
+    .init("tiles", takesValue: true), .init("attribution", takesValue: true), .init("route", takesValue: true),
+    .init("map-files", takesValue: true),
     .init("leaflet", takesValue: true), .init("help", short: "h"),
     .init("version"),
   ]
@@ -117,6 +122,7 @@ struct Arguments {
     case "ready-file": readyFile = value
     case "tiles": tiles = value
     case "attribution": attribution = value
+    case "route": routeFile = value
     case "map-files": mapFolder = value
     case "leaflet": leafletFolder = value
     case "quiet": isQuiet = true

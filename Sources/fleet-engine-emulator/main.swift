@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import FleetEngineEmulator
 import Glibc
+import Positioning
 import Release
+import RouteFile
 
 func warn(_ message: String) {
   let line = "fleet-engine-emulator: \(message)\n"
@@ -14,6 +16,18 @@ func fail(_ message: String, status: Int32) -> Never {
   exit(status)
 }
 
+/// The points of a GPX or GeoJSON file.
+func route(_ path: String) throws(EmulatorError) -> [LiveMap.RoutePoint] {
+  do throws(RouteFileError) {
+    return try RouteFile.load(path: path).points.map {
+      .init(
+        latitude: $0.coordinate.latitude, longitude: $0.coordinate.longitude, isTunnel: $0.surroundings == .tunnel)
+    }
+  } catch {
+    throw EmulatorError(.route, "--route \(error.message)")
+  }
+}
+
 func serve(_ arguments: Arguments) throws(EmulatorError) -> Int32 {
   let interruption = Interruption()
   var record: ((JSON) -> Void)?
@@ -23,10 +37,12 @@ func serve(_ arguments: Arguments) throws(EmulatorError) -> Int32 {
       if !file.value.add(entry.text) { fail("cannot write to \(path); is the disk full?", status: 1) }
     }
   }
+  var map = arguments.map
+  if let file = arguments.routeFile { map.route = try route(file) }
   let isQuiet = arguments.isQuiet
   let clock = { [offset = arguments.clockOffset] in SystemClock.now(offset: offset) }
   let emulator = Emulator(
-    arguments.service, map: LiveMap(options: arguments.map, files: arguments.pageFiles), key: try SigningKey(),
+    arguments.service, map: LiveMap(options: map, files: arguments.pageFiles), key: try SigningKey(),
     log: { if !isQuiet { LineFile.standardOutput.add($0) } }, record: record)
   let service = emulator.service
   let server = try HTTPServer(

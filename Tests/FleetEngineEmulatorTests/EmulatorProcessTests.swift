@@ -81,6 +81,19 @@ import Testing
     #expect(try EmulatorProcess.run(try #require(EmulatorProcess.emulator), arguments).status == 2)
   }
 
+  @Test("a route file is shown on the map, and one that cannot be read is named")
+  func route() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "route-\(UUID().uuidString).geojson")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try Data(#"{"type":"LineString","coordinates":[[6.5,54.25],[6.75,54.5]]}"#.utf8).write(to: file)
+    _ = try EmulatorProcess.with(["--route", file.path()]) { url in
+      let config = try EmulatorProcess.curl("\(url)/map/config").output
+      #expect(config.contains(#""route":[[54.25,6.5],[54.5,6.75]]"#))
+    }
+    let missing = try EmulatorProcess.run(try #require(EmulatorProcess.emulator), ["--route", "/none.gpx"])
+    #expect(missing.status == 1 && missing.errors.contains("--route /none.gpx: "), "\(missing.errors)")
+  }
+
   @Test("token-server warns aloud, listens, and gives tokens of the service account until its time is over")
   func tokenServer() throws {
     let program = try #require(EmulatorProcess.emulator)

@@ -20,10 +20,11 @@ import Testing
 
     var lines: [String] { output.lines.map { String($0.dropFirst("09:00:00.900 ".count)) } }
 
-    init(_ files: PageFiles = PageFiles(), tiles: TileSource? = nil) throws {
+    init(_ files: PageFiles = PageFiles(), tiles: TileSource? = nil, route: [LiveMap.RoutePoint] = []) throws {
       var options = LiveMap.Options()
       options.version = "1.2.3"
       options.tiles = tiles
+      options.route = route
       let output = Output()
       self.output = output
       emulator = Emulator(
@@ -104,11 +105,20 @@ import Testing
     for name in ["secret.txt", "../secret.txt", "%2e%2e/secret.txt", "map.js", "leaflet.min.js", ""] {
       #expect(bench.send("GET", "/map/\(name)").status == 404, "\(name)")
     }
-    #expect(
-      try bench.json(bench.send("GET", "/map/config")).text == #"{"tiles":null,"leaflet":true,"version":"1.2.3"}"#)
+    let config = try bench.json(bench.send("GET", "/map/config")).text
+    #expect(config == #"{"tiles":null,"leaflet":true,"version":"1.2.3","route":[]}"#)
     let bare = try Bench(PageFiles(leaflet: folder.appending(path: "none").path()))
     #expect(try bare.json(bare.send("GET", "/map/config"))["leaflet"]?.bool == false)
     #expect(bare.send("GET", "/map/leaflet.js").status == 404 && bare.send("GET", "/").status == 200)
+  }
+
+  @Test("the route is told to the page, with its tunnels")
+  func route() throws {
+    let bench = try Bench(route: [
+      .init(latitude: 54.25, longitude: 6.5, isTunnel: true), .init(latitude: 54.5, longitude: -6.75, isTunnel: false),
+    ])
+    let config = try bench.json(bench.send("GET", "/map/config"))
+    #expect(config["route"]?.text == "[[54.25,6.5,true],[54.5,-6.75]]")
   }
 
   @Test("tiles are told to the page, and their origin to the browser")

@@ -7,6 +7,7 @@ import { Markers } from "./markers.js";
 import { Fleet } from "./model.js";
 import { Panel, STATES } from "./panel.js";
 import { Road } from "./road.js";
+import { RouteLayer } from "./route.js";
 import { Story } from "./story.js";
 import { TrackLayer } from "./tracks.js";
 
@@ -38,7 +39,7 @@ export class LiveMap {
       maxZoom: 20, minZoom: 2, fadeAnimation: !prefersStillness(), zoomAnimation: !prefersStillness(),
       center: [20, 0], zoom: 2,
     });
-    for (const [name, height] of [["ground", 150], ["others", 370], ["tracks", 380]]) this.map.createPane(name).style.zIndex = height;
+    for (const [name, height] of [["ground", 150], ["route", 360], ["others", 370], ["tracks", 380]]) this.map.createPane(name).style.zIndex = height;
     if (hasTiles) {
       this.tiles = L.tileLayer(config.tiles.url, { maxZoom: 20, maxNativeZoom: 19 });
       byID("tile-credit").hidden = false;
@@ -46,6 +47,10 @@ export class LiveMap {
     } else {
       this.grid = new GridLayer({ pane: "ground" }).addTo(this.map);
     }
+    if (Array.isArray(config.route) && config.route.length > 1) {
+      this.route = new RouteLayer(config.route, { pane: "route" }).addTo(this.map);
+    }
+    byID("key-route").hidden = !this.route;
     this.others = new TrackLayer(this.fleet, { pane: "others", isSelected: false }).addTo(this.map);
     this.tracks = new TrackLayer(this.fleet, { pane: "tracks" }).addTo(this.map);
     this.markers = new Markers(this.map, this.fleet, select);
@@ -56,7 +61,10 @@ export class LiveMap {
     });
     this.map.on("zoomend moveend", () => this.markers.declutter());
     byID("map").addEventListener("wheel", () => { this.isTouched = true; }, { passive: true });
-    new ResizeObserver(() => this.map.invalidateSize({ animate: false })).observe(byID("map"));
+    new ResizeObserver(() => {
+      this.map.invalidateSize({ animate: false });
+      this.keepInView(false);
+    }).observe(byID("map"));
     this.controls = new Controls(this);
     this.connect();
     setInterval(() => this.tick(), TICK);
@@ -221,13 +229,13 @@ export class LiveMap {
   }
 
   /** Moves the map only when the vehicle leaves the middle of it: that is calmer than a map that never rests. */
-  keepInView() {
+  keepInView(isAnimated = !prefersStillness()) {
     const latest = this.fleet.selected?.latest;
     if (!this.follows || !latest) return;
     const size = this.map.getSize();
     const place = this.map.latLngToContainerPoint([latest.lat, latest.lon]);
     if (Math.abs(place.x / size.x - 0.5) < 0.3 && Math.abs(place.y / size.y - 0.5) < 0.3) return;
-    this.map.panTo([latest.lat, latest.lon], { animate: !prefersStillness(), duration: 0.8 });
+    this.map.panTo([latest.lat, latest.lon], { animate: isAnimated, duration: 0.8 });
   }
 
   select(id) {
@@ -246,7 +254,7 @@ export class LiveMap {
 
   setLink(state) {
     byID("link").dataset.state = state;
-    setText(byID("link-text"), state === "live" ? "Live" : "Reconnecting");
+    setText(byID("link-text"), state === "live" ? "Page connected" : "Page not connected");
     document.body.classList.toggle("lost", state === "lost");
     if (state === "lost") this.notice("The emulator does not answer. Trying again.", 0);
     else this.notice("", 0);
@@ -262,6 +270,7 @@ export class LiveMap {
   setTheme(theme) {
     document.body.classList.toggle("dark", theme === "dark");
     this.grid?.setTheme(theme);
+    this.route?.setTheme(theme);
     this.others.setTheme(theme);
     this.tracks.setTheme(theme);
   }

@@ -18,7 +18,7 @@ const HUES = ["#2f6fed", "#e2622a", "#0d9b76", "#9a5bdc", "#c9930a", "#d8447f", 
 const RADIUS = 6378137;
 
 /** The Mercator plane at zoom 0: 256 pixels wide, so that a redraw only has to scale. */
-function project(latitude, longitude) {
+export function project(latitude, longitude) {
   const sine = Math.sin((latitude * Math.PI) / 180);
   return [
     ((longitude + 180) / 360) * 256,
@@ -208,5 +208,8 @@ export class Fleet {
     return this.fastest * 3.6 > 66 ? 130 : 60;
   }
 }
+
+/** Whether a vehicle in this state has not been heard of for longer than usual: its figures are of the past. */
+export const isOutOfTouch = (state) => ["silent", "refused", "tunnel"].includes(state);
 
 export const inNaturalOrder = (a, b) => a.localeCompare(b, "en", { numeric: true });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of the selected vehicle, and the list of all.
 import { age, byID, compass, count, isNumber, kmh, make, metres, rest, setText, several, span } from "./format.js";
-import { inNaturalOrder } from "./model.js";
+import { inNaturalOrder, isOutOfTouch } from "./model.js";
 
 export const STATES = {
   wait: "Waiting", drive: "Driving", park: "Parked", silent: "Silent", refused: "Refused", tunnel: "No network",
@@ -34,6 +34,7 @@ export class Panel {
     const state = stateOf(vehicle);
     byID("vehicle-state").dataset.state = state;
     setText(byID("vehicle-state"), state === "drive" && (latest?.speed ?? 1) < 0.7 ? "Standing" : STATES[state]);
+    byID("vehicle").classList.toggle("stale", latest !== null && isOutOfTouch(state));
     setText(byID("speed"), kmh(latest?.speed));
     setText(byID("fix-age"), age(latest ? now - latest.t : null));
     setText(byID("accuracy"), metres(latest?.accuracy));
@@ -70,7 +71,7 @@ export class Panel {
   token(stats, now) {
     const { tokenExpires: end, tokenIssued: start } = stats;
     const left = isNumber(end) ? end - now : null;
-    setText(byID("token-left"), left === null ? "none yet" : left > 0 ? rest(left) : "expired");
+    setText(byID("token-left"), left === null ? (stats.accepted > 0 ? "from elsewhere" : "none yet") : left > 0 ? rest(left) : "expired");
     setText(byID("token-fetches"), isNumber(stats.tokenFetches) ? several(stats.tokenFetches, "fetch", "fetches") : "");
     const part = left !== null && isNumber(start) && end > start ? Math.min(1, Math.max(0, left / (end - start))) : 0;
     const bar = byID("token-bar");
@@ -110,9 +111,16 @@ export class Panel {
       const isCurrent = id === selectedID;
       if (row.button.getAttribute("aria-pressed") !== String(isCurrent)) {
         row.button.setAttribute("aria-pressed", String(isCurrent));
-        if (isCurrent) row.button.scrollIntoView({ block: "nearest" });
+        if (isCurrent) this.reveal(row.button);
       }
     }
+  }
+
+  /** Scrolls the list to a row of it, and nothing around it. */
+  reveal(button) {
+    const list = byID("fleet-list");
+    const [inner, outer] = [button.getBoundingClientRect(), list.getBoundingClientRect()];
+    list.scrollTop += Math.min(0, inner.top - outer.top) + Math.max(0, inner.bottom - outer.bottom);
   }
 
   addRows() {

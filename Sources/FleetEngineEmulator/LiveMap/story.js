@@ -32,7 +32,8 @@ export class Story {
     const text = String(line.text ?? "");
     const own = line.vehicle && text.startsWith(line.vehicle) ? text.slice(line.vehicle.length).trim() : text;
     const [, name, what] = line.kind === "fault" ? own.match(/^([a-z-]+)(, over| for \d+ s)/) ?? [] : [];
-    return name ? titleOf(name) + what.replace(",", " is") : own;
+    const sentence = name ? titleOf(name) + what.replace(",", " is") : own;
+    return sentence.charAt(0).toUpperCase() + sentence.slice(1);
   }
 
   line(line) {

@@ -77,18 +77,15 @@ export const TrackLayer = CanvasLayer.extend({
         if (!isGap && index !== last && isPast === here.past && Math.abs(x - x0) + Math.abs(y - y0) < (isSelected ? 2 : 3)) continue;
         if (!((x < 0 && x0 < 0) || (y < 0 && y0 < 0) || (x > width && x0 > width) || (y > height && y0 > height))) {
           let path = gaps;
-          if (!isGap && isPast) path = past;
-          else if (!isGap && !isSelected) path = own[0];
+          if (!isGap && !isSelected) path = own[0];
           else if (!isGap) {
             const speed = Math.min(1, (here.speed ?? before.speed ?? 0) / topSpeed);
             const step = Math.max(0, Math.round(speed * (STEPS - 1)));
             path = own[step] ??= new Path2D();
           }
-          path.moveTo(x0, y0);
-          path.lineTo(x, y);
-          if (!isGap && isSelected) {
-            casing.moveTo(x0, y0);
-            casing.lineTo(x, y);
+          for (const each of isGap ? [path] : [path, isPast ? past : casing]) {
+            each.moveTo(x0, y0);
+            each.lineTo(x, y);
           }
         }
       }
@@ -100,11 +97,12 @@ export const TrackLayer = CanvasLayer.extend({
     const line = isSelected ? 5 : 3;
     context.globalAlpha = isSelected ? 1 : 0.85;
     if (isSelected) stroke(context, casing, this._palette.casing, line + 3);
+    // What was filled in later keeps the colour of its speed, with an edge of its own.
+    stroke(context, past, this._palette.past, line + 3.5);
     context.setLineDash([1, 8]);
     stroke(context, gaps, this._palette.gap, 3);
     context.setLineDash([]);
     own.forEach((path, step) => path && stroke(context, path, isSelected ? colours[step] : vehicle.colour, line));
-    stroke(context, past, this._palette.past, line - 1.5);
     for (const each of rings) this.ring(context, each, isSelected ? 4 : 3);
     context.globalAlpha = 1;
   },

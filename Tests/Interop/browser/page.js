@@ -33,15 +33,22 @@
     return layers.reduceRight((below, layer) => over(layer, below), [255, 255, 255]);
   }
 
-  /** A copy of the tracks, so that reading them changes nothing about how they are drawn. */
-  function tracks() {
-    const canvas = document.querySelector(".leaflet-tracks-pane canvas");
+  /** A copy of what is drawn, so that reading them changes nothing about how they are drawn. */
+  function pixelsOf(pane) {
+    const canvas = document.querySelector(`.leaflet-${pane}-pane canvas`);
     const copy = document.createElement("canvas");
     copy.width = canvas.width;
     copy.height = canvas.height;
     const context = copy.getContext("2d", { willReadFrequently: true });
     context.drawImage(canvas, 0, 0);
     return context.getImageData(0, 0, copy.width, copy.height).data;
+  }
+
+  function paint(pane) {
+    const data = pixelsOf(pane);
+    let number = 0;
+    for (let i = 3; i < data.length; i += 4) if (data[i] > 0) number += 1;
+    return number;
   }
 
   const isShown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
@@ -70,7 +77,7 @@
     /** Pixels of the tracks in that colour. */
     painted(colour) {
       const wanted = parse(colour);
-      const data = tracks();
+      const data = pixelsOf("tracks");
       let number = 0;
       for (let i = 0; i < data.length; i += 4) {
         if (data[i + 3] > 200 && Math.abs(data[i] - wanted[0]) + Math.abs(data[i + 1] - wanted[1]) + Math.abs(data[i + 2] - wanted[2]) < 24) number += 1;
@@ -79,12 +86,10 @@
     },
 
     /** How many pixels of the tracks are painted at all. */
-    anyPaint() {
-      const data = tracks();
-      let number = 0;
-      for (let i = 3; i < data.length; i += 4) if (data[i] > 0) number += 1;
-      return number;
-    },
+    anyPaint: () => paint("tracks"),
+
+    /** The same for the route. */
+    streets: () => paint("route"),
 
     /** Where the named vehicle is on the screen. */
     place(vehicle) {
@@ -112,6 +117,23 @@
         const { left, right, width } = each.getBoundingClientRect();
         return width > 0 && (left < -1 || right > innerWidth + 1);
       }).map((each) => each.id || each.className || each.tagName);
+    },
+
+    /** What of these is not whole on the screen, and which of them lie over each other. */
+    misplaced(selectors) {
+      const boxes = selectors.flatMap((selector) => [...document.querySelectorAll(selector)].filter(isShown)
+        .map((each) => ({ name: each.id || each.dataset.act || selector, box: each.getBoundingClientRect() })));
+      const cut = boxes.filter(({ box }) => box.left < 0 || box.top < 0 || box.right > innerWidth || box.bottom > innerHeight);
+      const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+      const pairs = boxes.flatMap((a, index) => boxes.slice(index + 1).filter((b) => meet(a.box, b.box)).map((b) => `${a.name} over ${b.name}`));
+      return [...cut.map(({ name }) => `${name} is cut off`), ...pairs];
+    },
+
+    /** Pixels of the map between the vehicle and the nearest edge; less than none when it is out of sight. */
+    room(vehicle) {
+      const [x, y] = window.seen.place(vehicle);
+      const { left, top, right, bottom } = document.querySelector("#map").getBoundingClientRect();
+      return Math.min(x + 22 - left, y + 22 - top, right - x - 22, bottom - y - 22);
     },
 
     /** Every line of what happens. */

@@ -86,7 +86,7 @@ class Town:
         ready = self._work / "url"
         ready.unlink(missing_ok=True)
         self._start("emulator", self._bin / "fleet-engine-emulator", "--port", str(port), "--ready-file", ready,
-                    *self._page)
+                    "--route", self._route, *self._page)
         for _ in range(200):
             if ready.exists() and (url := ready.read_text().strip()):
                 return url
