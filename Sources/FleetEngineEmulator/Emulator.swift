@@ -7,14 +7,16 @@ package final class Emulator {
   private let map: LiveMap
 
   /// - Parameters:
+  ///   - account: a service account whose tokens are accepted too.
   ///   - log: takes each readable line.
   ///   - record: takes each update request as it is to be recorded.
   package init(
-    _ options: FleetService.Options, map: LiveMap, key: SigningKey, log: @escaping (String) -> Void,
-    record: ((JSON) -> Void)? = nil
+    _ options: FleetService.Options, map: LiveMap, key: SigningKey, account: ServiceAccount? = nil,
+    log: @escaping (String) -> Void, record: ((JSON) -> Void)? = nil
   ) {
     self.map = map
-    service = FleetService(options: options, key: key, log: log, observe: map.listen, record: record)
+    service = FleetService(
+      options: options, key: key, account: account, log: log, observe: map.listen, record: record)
   }
 
   /// Answers a request.

@@ -45,7 +45,8 @@ extension FleetService {
     switch act.name {
     case .clear: clearFaults(at: now)
     case .revoke, .expire:
-      verifier.revoke(act.name == .expire ? .expired : .revoked, until: issuer.lastSerial, vehicle: act.vehicle)
+      verifier.revoke(
+        act.name == .expire ? .expired : .revoked, until: issuer.lastSerial, vehicle: act.vehicle, at: now)
       let fate = act.name == .expire ? "are taken for expired" : "are revoked"
       tell(.fault, act.vehicle ?? "", "\(place)\(act.name.rawValue): tokens given until now \(fate)", at: now)
     case .tunnel, .slow, .unavailable, .throttled, .tokensDown:

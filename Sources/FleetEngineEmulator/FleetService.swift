@@ -32,19 +32,21 @@ package final class FleetService {
   private var start: ServerTime?
 
   /// - Parameters:
+  ///   - key: signs the tokens of its own token endpoints.
+  ///   - account: a service account whose tokens are accepted too.
   ///   - log: takes each readable line.
   ///   - observe: takes each event, before its line is logged.
   ///   - record: takes each update request as it is to be recorded.
   package init(
-    options: Options, key: SigningKey, log: @escaping (String) -> Void, observe: ((FleetEvent) -> Void)? = nil,
-    record: ((JSON) -> Void)? = nil
+    options: Options, key: SigningKey, account: ServiceAccount? = nil, log: @escaping (String) -> Void,
+    observe: ((FleetEvent) -> Void)? = nil, record: ((JSON) -> Void)? = nil
   ) {
     self.options = options
     self.log = log
     self.observe = observe
     self.record = record
     issuer = TokenIssuer(key: key, lifetime: options.tokenLifetime)
-    verifier = TokenVerifier(key: key)
+    verifier = TokenVerifier(key: key, account: account)
   }
 
   /// Updates accepted since the start.

@@ -13,22 +13,27 @@ package struct TokenVerifier {
     case expired
   }
 
-  private let key: SigningKey
-  /// By vehicle ID, empty for all: up to which serial.
-  private var fates: [String: (fate: Fate, serial: Int)] = [:]
+  /// The keys whose signatures count, each with the e-mail address of its service account.
+  private let signers: [(key: SigningKey, account: String)]
+  /// By vehicle ID, empty for all: up to which serial, and for tokens without one before which second since 1970.
+  private var fates: [String: (fate: Fate, serial: Int, second: Int64)] = [:]
 
-  package init(key: SigningKey) {
-    self.key = key
+  /// - Parameters:
+  ///   - key: of the emulator's own token endpoints.
+  ///   - account: a service account whose tokens are accepted too, as `token-server` gives them.
+  package init(key: SigningKey, account: ServiceAccount? = nil) {
+    signers = [(key, TokenIssuer.account)] + [account].compactMap { $0 }.map { ($0.key, $0.email) }
   }
 
   /// Refuses from now on what was issued until now.
   ///
   /// - Parameters:
-  ///   - serial: of the last token that is refused.
+  ///   - serial: of the last of the emulator's own tokens that is refused. Tokens of the service account have none: they
+  ///     are refused when they are of an earlier second than `now`.
   ///   - vehicle: nil means every vehicle.
-  package mutating func revoke(_ fate: Fate, until serial: Int, vehicle: String?) {
+  package mutating func revoke(_ fate: Fate, until serial: Int, vehicle: String?, at now: ServerTime) {
     if vehicle == nil { fates = [:] }
-    fates[vehicle ?? ""] = (fate, serial)
+    fates[vehicle ?? ""] = (fate, serial, now.seconds)
   }
 
   /// Passes when the token lets its bearer act for the vehicle.
@@ -72,10 +77,10 @@ package struct TokenVerifier {
     guard header["alg"]?.string == "RS256" else {
       throw denied("The token must be signed with RS256.", "ALGORITHM_NOT_ALLOWED")
     }
-    guard header["kid"]?.string == key.identifier,
-      key.isSignature(signature, of: Array("\(parts[0]).\(parts[1])".utf8))
+    guard let signer = signers.first(where: { $0.key.identifier == header["kid"]?.string }),
+      signer.key.isSignature(signature, of: Array("\(parts[0]).\(parts[1])".utf8))
     else { throw unauthenticated("The token is not signed by a key of this project.", "SIGNATURE_INVALID") }
-    guard let issuer = claims["iss"]?.string, issuer == TokenIssuer.account, claims["sub"]?.string == issuer else {
+    guard let issuer = claims["iss"]?.string, issuer == signer.account, claims["sub"]?.string == issuer else {
       throw unauthenticated("The token must name one service account as iss and sub.", "ACCOUNT_INVALID")
     }
     return claims
@@ -98,9 +103,10 @@ package struct TokenVerifier {
   }
 
   private func checkFate(_ claims: JSON, vehicle: String) throws(APIError) {
-    let serial = claims["jti"]?.string.flatMap { Int($0) } ?? 0
+    let serial = claims["jti"]?.string.flatMap { Int($0) }
+    let issued = claims["iat"]?.integer ?? 0
     for name in [vehicle, ""] {
-      guard let (fate, last) = fates[name], serial <= last else { continue }
+      guard let (fate, last, second) = fates[name], serial.map({ $0 <= last }) ?? (issued < second) else { continue }
       switch fate {
       case .revoked: throw unauthenticated("The token has been revoked.", "ACCESS_TOKEN_REVOKED")
       case .expired: throw unauthenticated("The token has expired.", "ACCESS_TOKEN_EXPIRED")

@@ -9,6 +9,8 @@ struct Arguments {
   var map = LiveMap.Options()
   /// A GPX or GeoJSON file.
   var routeFile: String?
+  /// The JSON key of a service account.
+  var accountFile: String?
   var mapFolder: String?
   var leafletFolder: String?
   private var tiles: String?
@@ -46,6 +48,7 @@ struct Arguments {
       --no-create              refuse vehicles that were not created by POST
       --token-lifetime N       seconds that a token lives, 1 to 86400 (default 3600; Fleet Engine takes no more)
       --token-authorization V  the token endpoints want `Authorization: V`
+      --service-account FILE   take the tokens of token-server too, which signs with the same key
       --clock-offset N         seconds that this server's clock is ahead, may be negative
       --record FILE            add each update request to FILE, one JSON line each
       --ready-file FILE        write the URL to FILE once it is listening
@@ -74,7 +77,7 @@ struct Arguments {
     .init("port", takesValue: true), .init("address", takesValue: true), .init("provider", takesValue: true),
     .init("any-interval"),
     .init("no-create"), .init("token-lifetime", takesValue: true), .init("token-authorization", takesValue: true),
-    .init("clock-offset", takesValue: true),
+    .init("service-account", takesValue: true), .init("clock-offset", takesValue: true),
     .init("record", takesValue: true), .init("ready-file", takesValue: true),
     .init("quiet"), .init("seconds", takesValue: true), .init("require-updates", takesValue: true),
     .init("tiles", takesValue: true), .init("attribution", takesValue: true), .init("route", takesValue: true),
@@ -122,6 +125,7 @@ struct Arguments {
     case "ready-file": readyFile = value
     case "tiles": tiles = value
     case "attribution": attribution = value
+    case "service-account": accountFile = value
     case "route": routeFile = value
     case "map-files": mapFolder = value
     case "leaflet": leafletFolder = value

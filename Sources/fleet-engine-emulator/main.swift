@@ -43,6 +43,7 @@ func serve(_ arguments: Arguments) throws(EmulatorError) -> Int32 {
   let clock = { [offset = arguments.clockOffset] in SystemClock.now(offset: offset) }
   let emulator = Emulator(
     arguments.service, map: LiveMap(options: map, files: arguments.pageFiles), key: try SigningKey(),
+    account: try arguments.accountFile.map { (path) throws(EmulatorError) in try ServiceAccount(file: path) },
     log: { if !isQuiet { LineFile.standardOutput.add($0) } }, record: record)
   let service = emulator.service
   let server = try HTTPServer(

@@ -39,6 +39,37 @@ import Testing
     }
   }
 
+  @Test("an emulator that was given the same account takes its tokens, until they are revoked; others refuse them")
+  func emulated() throws {
+    let bench = try Bench()
+    var now = Bench.now
+    func token() throws -> String {
+      try #require(
+        try JSONParser.parse(Array(bench.ask("/token/delivery_driver/truck-17").text.utf8))["token"]?.string)
+    }
+    func send(_ token: String, to service: FleetService) throws -> JSON {
+      let reply = service.handle(
+        Request(
+          "PATCH", "/v1/providers/p/deliveryVehicles/truck-17?updateMask=lastLocation",
+          headers: [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")],
+          body: Array(#"{"lastLocation":{"location":{"latitude":1,"longitude":2}}}"#.utf8)), at: now)
+      return try JSONParser.parse(Array(reply.text.utf8))
+    }
+    let key = try SigningKey()
+    let other = FleetService(options: .init(), key: key, log: { _ in })
+    #expect(try send(token(), to: other).text.contains("SIGNATURE_INVALID"))
+    let service = FleetService(options: .init(), key: key, account: bench.account, log: { _ in })
+    let accepted = try send(token(), to: service)
+    #expect(accepted["lastLocation"] != nil)
+    now = ServerTime(wall: now.wall + 1000, steady: now.steady + 1000)
+    try service.perform(try Act(try JSONParser.parse(Array(#"{"act":"revoke"}"#.utf8))), at: now)
+    #expect(try send(token(), to: service).text.contains("ACCESS_TOKEN_REVOKED"))
+    let fresh = try TokenIssuer(key: bench.account.key, account: bench.account.email, lifetime: 3600)
+      .issue(["deliveryvehicleid": "truck-17"], at: now)
+    let again = try send(fresh.text, to: service)
+    #expect(again["lastLocation"] != nil)
+  }
+
   @Test("a page of another site gets no token, unless the server is for the network")
   func foreign() throws {
     let rebound = Request("GET", "/token/driver/truck-17", headers: [("Host", "evil.example")])
