@@ -38,6 +38,8 @@ until_true() { # SECONDS COMMAND...
     sleep 0.2
   done
 }
+# Whether the program that runs is the one that is installed.
+runs_installed() { [ "$(inside readlink "/proc/$(property MainPID "$1")/exe")" = /usr/bin/fleet-locationd ]; }
 waiting() { inside fleet-locationctl status --json | sed 's/.*"backlog":{[^}]*"count":\([0-9]*\).*/\1/' || true; }
 property() { inside systemctl show -P "$1" "${2:-fleet-locationd}"; }
 status_says() { [[ $(property StatusText "${2:-fleet-locationd}") == *$1* ]]; }
@@ -227,13 +229,12 @@ settings van-2 van-2
 printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n' |
   write /etc/systemd/system/fleet-locationd@.service.d/credential.conf
 inside systemctl daemon-reload
-inside systemctl start fleet-locationd@van-2 || fail "start of the template"
+inside systemctl enable -q --now fleet-locationd@van-2 || fail "start of the template"
 until_true 10 status_says Online fleet-locationd@van-2 || fail "STATUS of van-2: $(property StatusText fleet-locationd@van-2)"
 inside fleet-locationctl status --socket /run/fleet-locationd-van-2/control.sock >/dev/null || fail "status of van-2"
 status_says Online || fail "the first vehicle: $(property StatusText)"
-inside systemctl stop fleet-locationd@van-2
 
-step "upgrade: settings, backlog and token stay, one restart"
+step "upgrade: settings, backlog and token stay, one restart; the second vehicle too runs the new program"
 # Positions that wait: Fleet Engine is gone.
 inside systemctl stop emulator
 until_true 15 eval '! status_says "backlog 0" && ! status_says Online' || fail "STATUS offline: $(property StatusText)"
@@ -245,6 +246,7 @@ started=$(property ExecMainStartTimestampMonotonic)
 waiting=$(waiting)
 inside dpkg -i /root/next.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "upgrade"; }
 [ "$(property ExecMainStartTimestampMonotonic)" -gt "$started" ] || fail "the upgrade has not started the new program"
+until_true 10 runs_installed fleet-locationd@van-2 || fail "van-2 still runs the program before the upgrade"
 inside journalctl _PID="$(property MainPID)" FLEET_EVENT=tokenRestored -o cat | has . || fail "the upgrade has cost the token"
 until_true 10 status_says backlog || fail "after the upgrade: $(property StatusText)"
 left=$(waiting)
@@ -265,7 +267,7 @@ write /etc/fleet-locationd/conf.d/receiver.toml <<'END'
 type = "serial"
 device = "/dev/ttyUSB7"
 END
-inside sed -i '/^\[source\]/,/^\[token\]/{/^\[token\]/!d}' /etc/fleet-locationd/fleet-locationd.toml
+inside sed -i '/^\[source\]/,/^\[token\]/{/^\[token\]/!d}' /etc/fleet-locationd/fleet-locationd.toml /etc/fleet-locationd/van-2.toml
 inside systemctl start fleet-locationd
 inside sync
 container crash
@@ -281,6 +283,14 @@ while read -r question; do
   case $question in *networkLost* | *fixLost* | *tokenFailed* | *positionsDropped*) continue ;; esac
   ! grep -qx -- '-- No entries --' "$work/answer" && [ -s "$work/answer" ] || fail "no answer to: $question"
 done < <(sed -n '/^## Questions/,/^## A day/s/^\(journalctl -u [^#]*[^# ]\) *#.*/\1/p' "$here/../../docs/journal.md")
+
+step "remove: every vehicle stops; settings and positions stay"
+inside dpkg --remove fleet-locationd fleet-engine-emulator >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "remove"; }
+for unit in fleet-locationd fleet-locationd@van-2; do
+  [ "$(property ActiveState "$unit")" != active ] || fail "$unit still runs"
+done
+! inside pgrep -x fleet-locationd || fail "a daemon still runs"
+inside test -e /etc/fleet-locationd/van-2.toml -a -e /var/lib/fleet-locationd-van-2 || fail "what remove has to leave is gone"
 
 step "purge: nothing is left"
 inside dpkg --purge fleet-locationd fleet-engine-emulator >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "purge"; }
