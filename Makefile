@@ -15,6 +15,7 @@ export SWIFT_BACKTRACE ?= enable=no
 # On a terminal and in a pipe alike, or each would build all of what the other has built.
 RELEASE := -c release --static-swift-stdlib --no-color-diagnostics
 BIN := .build/release
+DOC = $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd
 
 # The architecture of the packages.
 MACHINE := $(shell dpkg --print-architecture 2>/dev/null)
@@ -104,6 +105,7 @@ unit: ## The systemd unit: no complaint, and an exposure of at most 1.5.
 
 systemd-test: deb ## The packages under a real systemd: installed, run, watched, upgraded, purged; SUITE=trixie for Debian 13's.
 	@scripts/install-packages.sh $(CONTAINER_PACKAGES)
+	Tests/Systemd/same-files.sh build
 	SUITE=$(SUITE) Tests/Systemd/run.sh build
 
 arm64-test: ## The arm64 packages in an emulated Debian 12: installed by apt, and the main job; minutes, and not in check.
@@ -161,7 +163,7 @@ deb:
 endif
 
 # Not after `build`: root has no Swift in its path, and need not have it.
-install: ## Installs programs, unit and sample settings, once they are built.
+install: ## Installs what the package does, once it is built: PREFIX, DESTDIR.
 	@test -x $(BIN)/fleet-locationd || { echo "Nothing is built yet: make build" >&2; exit 1; }
 	install -D -m 0755 $(BIN)/fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationd
 	ln -sf fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationctl
@@ -171,9 +173,17 @@ install: ## Installs programs, unit and sample settings, once they are built.
 	install -D -m 0644 systemd/fleet-locationd.catalog $(DESTDIR)$(PREFIX)/lib/systemd/catalog/fleet-locationd.catalog
 	install -D -m 0644 packaging/completion/fleet-locationctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fleet-locationctl
 	ln -sf fleet-locationctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fleet-locationd
-	install -D -m 0644 packaging/prometheus/fleet-locationd.rules.yml $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/examples/fleet-locationd.rules.yml
-	install -D -m 0644 config/fleet-locationd.toml $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/examples/fleet-locationd.toml
-	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd/README.md
+	install -D -m 0644 packaging/debian/fleet-locationd.udev $(DESTDIR)$(PREFIX)/lib/udev/rules.d/60-fleet-locationd.rules
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/fleet-locationctl.1
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man5 docs/man/fleet-locationd.toml.5
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man8 docs/man/fleet-locationd.8
+	install -D -m 0644 -t $(DOC)/examples packaging/prometheus/fleet-locationd.rules.yml config/fleet-locationd.toml config/examples/*
+	install -D -m 0755 -t $(DOC)/examples scripts/crash-names.sh
+	install -D -m 0644 -t $(DOC)/docs docs/*.md
+	install -D -m 0644 -t $(DOC) README.md
+	install -d $(DESTDIR)/etc/fleet-locationd
+	@[ -n "$(DESTDIR)" ] || printf '%s\n' "Installed. Next, as root:" "  systemd-sysusers" "  systemctl daemon-reload" \
+	  "  udevadm control --reload" "  journalctl --update-catalog" "  systemctl enable fleet-locationd"
 
 clean: ## Removes what was built.
 	rm -rf .build build

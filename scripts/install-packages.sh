@@ -15,6 +15,21 @@ if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null || { echo "Missing packages, and no sudo: as root run: apt-get install ${missing[*]}" >&2; exit 1; }
   as_root=(sudo)
 fi
-export DEBIAN_FRONTEND=noninteractive
-"${as_root[@]}" apt-get update -qq
-"${as_root[@]}" apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# A fresh machine upgrades itself in the background: its locks are waited for, ten minutes at most. DPkg::Lock::Timeout would wait for
+# dpkg's alone, and not for those of the package lists and archives.
+apt() {
+  local end=$((SECONDS + 600))
+  until "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" >"$log" 2>&1; do
+    if ! grep -q 'Could not get lock' "$log" || [ $SECONDS -ge $end ]; then
+      cat "$log" >&2
+      echo "apt-get $1 failed; more may be in /var/log/apt/term.log" >&2
+      exit 1
+    fi
+    echo "Waiting: $(grep -m 1 'Could not get lock' "$log")"
+    sleep 5
+  done
+}
+apt update
+apt install -y --no-install-recommends "${missing[@]}"
