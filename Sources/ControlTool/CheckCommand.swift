@@ -7,15 +7,15 @@ import LocationDaemon
 enum CheckCommand: Command {
   static let name = "check"
   static let summary = "read the settings and name every mistake"
-  static let options = [CommandLineOptions.Option("config", short: "c", takesValue: true)]
+  static let options = SettingsChoice.options
   static let usage = """
-    Usage: fleet-locationctl check [--config FILE]
+    Usage: fleet-locationctl check [--config FILE | --instance NAME]
     Reads the settings as the daemon would, with conf.d/*.toml beside them and the credentials that they name, and names
     every mistake with its place. The same as "fleet-locationd --check". No daemon has to run, and none is disturbed.
 
-      -c, --config FILE  settings (default \(DoctorCommand.standardSettings))
+    \(SettingsChoice.usage)
 
-    Exit status: 0 when they are good, 78 when they are not.
+    Exit status: 0 when they are good, 78 when they are not, 77 when this user may not read them.
 
     """
 
@@ -23,7 +23,7 @@ enum CheckCommand: Command {
     if let operand = options.operands.first {
       throw CommandError(.usage, "check: unexpected \"\(operand)\": settings are named with --config")
     }
-    let path = options.value("config") ?? DoctorCommand.standardSettings
+    let path = try SettingsChoice.path(options)
     ServiceCredentials.adopt(for: path)
     let verdict = SettingsVerdict(of: path)
     StandardError.write(verdict.complaints)

@@ -5,8 +5,7 @@ import FoundationEssentials
 
 /// Asks the running daemon.
 enum DaemonQuestion {
-  static let socketOption = CommandLineOptions.Option("socket", takesValue: true)
-  static let standardSocket = "/run/fleet-locationd/control.sock"
+  static let options = [CommandLineOptions.Option("socket", takesValue: true), Instance.option]
 
   /// The parts of the status that the commands print; see `StatusReport` of the daemon.
   struct Status: Decodable {
@@ -104,9 +103,12 @@ enum DaemonQuestion {
   }
 
   /// Where the daemon of these options answers; in one of the daemon's own unit, that daemon.
-  private static func path(_ options: CommandLineOptions) -> String {
-    if let path = options.value(socketOption.name) { return path }
-    return ProcessInfo.processInfo.environment["RUNTIME_DIRECTORY"].map { "\($0)/control.sock" } ?? standardSocket
+  private static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
+    let instance = try Instance.name(options, besides: "socket")
+    if let path = options.value("socket") { return path }
+    let directory =
+      instance.map { "/run/fleet-locationd-\($0)" } ?? ProcessInfo.processInfo.environment["RUNTIME_DIRECTORY"]
+    return "\(directory ?? "/run/fleet-locationd")/control.sock"
   }
 
   private static func ask(
@@ -124,7 +126,7 @@ enum DaemonQuestion {
   static func status(
     _ options: CommandLineOptions, patience: Duration = .seconds(5)
   ) throws(CommandError) -> (text: [UInt8], status: Status) {
-    let path = path(options)
+    let path = try path(options)
     let text = try ask("status", at: path, patience: patience)
     guard let status = try? JSONDecoder().decode(Status.self, from: Data(text)) else {
       throw CommandError(.unavailable, "\(path): the daemon's answer cannot be read; is it of the same release?")
@@ -138,8 +140,9 @@ enum DaemonQuestion {
 
   /// - Returns: the metrics in Prometheus' text format.
   static func metrics(_ options: CommandLineOptions) throws(CommandError) -> String {
-    let path = path(options)
-    guard let answer = try? JSONDecoder().decode(Metrics.self, from: Data(try ask("metrics", at: path))) else {
+    let path = try path(options)
+    let text = try ask("metrics", at: path)
+    guard let answer = try? JSONDecoder().decode(Metrics.self, from: Data(text)) else {
       throw CommandError(.unavailable, "\(path): the daemon's answer cannot be read; is it of the same release?")
     }
     return answer.metrics
@@ -172,8 +175,9 @@ enum DaemonQuestion {
   private static func acknowledgement(
     of command: String, _ options: CommandLineOptions
   ) throws(CommandError) -> Acknowledgement {
-    let path = path(options)
-    guard let answer = try? JSONDecoder().decode(Acknowledgement.self, from: Data(try ask(command, at: path))) else {
+    let path = try path(options)
+    let text = try ask(command, at: path)
+    guard let answer = try? JSONDecoder().decode(Acknowledgement.self, from: Data(text)) else {
       throw CommandError(.unavailable, "\(path): the daemon's answer cannot be read; is it of the same release?")
     }
     return answer

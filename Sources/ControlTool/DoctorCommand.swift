@@ -11,28 +11,26 @@ import SystemCalls
 enum DoctorCommand: Command {
   static let name = "doctor"
   static let summary = "look at what the settings name, a token and the network, and say what is wrong"
-  static let options = [
-    CommandLineOptions.Option("config", short: "c", takesValue: true),
-    CommandLineOptions.Option("user", takesValue: true),
-    CommandLineOptions.Option("token"),
-  ]
+  static let options =
+    SettingsChoice.options + [
+      CommandLineOptions.Option("user", takesValue: true), CommandLineOptions.Option("token"),
+    ]
   static let usage = """
-    Usage: fleet-locationctl doctor [--token] [--config FILE] [--user NAME]
+    Usage: fleet-locationctl doctor [--token] [--config FILE | --instance NAME] [--user NAME]
     Looks at the settings, at each source that they name, at a token, and at the way to Fleet Engine, and says how it
     stands and what to do. A receiver that nobody reads is listened to for some seconds; one token is asked for, as the
     service would. As root it sees most: who has a device open, what the service may do, and its credentials. It prints
     no positions and no secrets, and changes nothing.
 
-          --token        only the token provider, against all that is asked of one; it is asked for two tokens, and a
-                         third time with wrong credentials
-      -c, --config FILE  settings (default \(standardSettings))
-          --user NAME    whom the service runs as (default \(serviceUser))
+          --token            only the token provider, against all that is asked of one; it is asked for two tokens, and a
+                             third time with wrong credentials
+    \(SettingsChoice.usage)
+          --user NAME        whom the service runs as (default \(serviceUser))
 
-    Exit status: 0 when nothing failed, 1 when something did.
+    Exit status: 0 when nothing failed, 1 when something did, 77 when this user may not read the settings.
 
     """
 
-  static let standardSettings = "/etc/fleet-locationd/fleet-locationd.toml"
   static let serviceUser = "fleet-locationd"
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     if let operand = options.operands.first {
@@ -45,7 +43,7 @@ enum DoctorCommand: Command {
     signal(SIGPIPE, SIG_IGN)
     // Of a program that gives tokens.
     EventLoop.blockChildSignal()
-    let path = options.value("config") ?? standardSettings
+    let path = try SettingsChoice.path(options)
     ServiceCredentials.adopt(for: path)
     let surroundings: Doctor.Surroundings
     do {

@@ -5,9 +5,9 @@ import CommandLineOptions
 enum ExplainCommand: Command {
   static let name = "explain"
   static let summary = "what became of the last fix, and why"
-  static let options = [DaemonQuestion.socketOption]
+  static let options = DaemonQuestion.options
   static let usage = """
-    Usage: fleet-locationctl explain [--socket PATH]
+    Usage: fleet-locationctl explain [--instance NAME | --socket PATH]
     Asks the running daemon what became of the last fix: refused by the filter and why, not due and until when, waiting
     for a token or for the network, on its way, or accepted.
 

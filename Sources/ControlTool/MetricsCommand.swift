@@ -5,9 +5,9 @@ import CommandLineOptions
 enum MetricsCommand: Command {
   static let name = "metrics"
   static let summary = "print the daemon's metrics as Prometheus reads them"
-  static let options = [DaemonQuestion.socketOption]
+  static let options = DaemonQuestion.options
   static let usage = """
-    Usage: fleet-locationctl metrics [--socket PATH]
+    Usage: fleet-locationctl metrics [--instance NAME | --socket PATH]
     Asks the running daemon for its metrics, in Prometheus' text format. They hold no coordinates. The setting
     metrics.textfile has the daemon write the same for the node exporter.
 

@@ -5,9 +5,9 @@ import CommandLineOptions
 enum PauseCommand: Command {
   static let name = "pause"
   static let summary = "send no position, and keep none, until resume"
-  static let options = [DaemonQuestion.socketOption]
+  static let options = DaemonQuestion.options
   static let usage = """
-    Usage: fleet-locationctl pause [--socket PATH]
+    Usage: fleet-locationctl pause [--instance NAME | --socket PATH]
     The driver is off duty: from now on no position leaves this machine, none is kept, and nothing is fetched, until
     "fleet-locationctl resume". A restart, a power cut and new settings change nothing of it. Positions that waited before
     stay, and go on afterwards.
@@ -28,9 +28,9 @@ enum PauseCommand: Command {
 enum ResumeCommand: Command {
   static let name = "resume"
   static let summary = "end the pause: the next position is sent at once"
-  static let options = [DaemonQuestion.socketOption]
+  static let options = DaemonQuestion.options
   static let usage = """
-    Usage: fleet-locationctl resume [--socket PATH]
+    Usage: fleet-locationctl resume [--instance NAME | --socket PATH]
     Ends what "fleet-locationctl pause" began. The next fix is sent at once; no fix of the pause ever is.
 
     Exit status: 0 when no pause is in force, 69 when no daemon answers, 77 when this user may not ask.

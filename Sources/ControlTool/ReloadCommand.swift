@@ -5,9 +5,9 @@ import CommandLineOptions
 enum ReloadCommand: Command {
   static let name = "reload"
   static let summary = "have the daemon read its settings again"
-  static let options = [DaemonQuestion.socketOption]
+  static let options = DaemonQuestion.options
   static let usage = """
-    Usage: fleet-locationctl reload [--socket PATH]
+    Usage: fleet-locationctl reload [--instance NAME | --socket PATH]
     The running daemon reads its settings again. If something is wrong with them, says what and where; the old settings stay
     in force then.
 

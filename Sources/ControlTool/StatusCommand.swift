@@ -10,11 +10,10 @@ import Timekeeping
 enum StatusCommand: Command {
   static let name = "status"
   static let summary = "what the daemon does, and what is wrong"
-  static let options = [
-    CommandLineOptions.Option("json"), CommandLineOptions.Option("watch", short: "w"), DaemonQuestion.socketOption,
-  ]
+  static let options =
+    [CommandLineOptions.Option("json"), CommandLineOptions.Option("watch", short: "w")] + DaemonQuestion.options
   static let usage = """
-    Usage: fleet-locationctl status [--json] [--watch [SECONDS]] [--socket PATH]
+    Usage: fleet-locationctl status [--json] [--watch [SECONDS]] [--instance NAME | --socket PATH]
     Asks the running daemon.
 
           --json       its answer as one line of JSON, with every counter

@@ -20,28 +20,28 @@ enum TokenCommand: Command {
     ("task", { .task($0) }), ("tracking-id", { .trackingID($0) }),
   ]
   static var options: [CommandLineOptions.Option] {
-    [CommandLineOptions.Option("config", short: "c", takesValue: true), CommandLineOptions.Option("reveal")]
+    SettingsChoice.options + [CommandLineOptions.Option("reveal")]
       + scopes.map { CommandLineOptions.Option($0.option, takesValue: true) }
   }
   static let usage = """
     Usage: fleet-locationctl token [--trip ID | --task ID | --tracking-id ID | --vehicle ID | --delivery-vehicle ID]
-                                   [--config FILE] [--reveal]
+                                   [--config FILE | --instance NAME] [--reveal]
     Asks the provider that the settings name for one token, with the daemon's credentials, certificates and time limit,
     and shows its header, its claims, how long it lives, and every problem. It is for the vehicle of the settings, or
     for whom is named:
 
           --trip ID, --task ID, --tracking-id ID
-                         a trip, a task, or what a parcel is followed by
-          --vehicle ID   a vehicle of on-demand trips
+                             a trip, a task, or what a parcel is followed by
+          --vehicle ID       a vehicle of on-demand trips
           --delivery-vehicle ID
-                         another delivery vehicle
-      -c, --config FILE  settings (default \(DoctorCommand.standardSettings))
-          --reveal       show the signature, and the token: whoever has it can act for the vehicle
+                             another delivery vehicle
+    \(SettingsChoice.usage)
+          --reveal           show the signature, and the token: whoever has it can act for the vehicle
 
     Credentials are those of the running service, as far as this user may read them.
 
-    Exit status: 0 when the token is good, 1 when there is none or it has a problem that Fleet Engine refuses it for, 78
-    when the settings or a credential cannot be used.
+    Exit status: 0 when the token is good, 1 when there is none or it has a problem that Fleet Engine refuses it for, 77
+    when this user may not read the settings or the credentials, 78 when they cannot be used.
 
     """
 
@@ -56,7 +56,7 @@ enum TokenCommand: Command {
     }
     signal(SIGPIPE, SIG_IGN)
     EventLoop.blockChildSignal()
-    let path = options.value("config") ?? DoctorCommand.standardSettings
+    let path = try SettingsChoice.path(options)
     ServiceCredentials.adopt(for: path)
     let settings = try settings(path)
     let scope = named.first.flatMap { name in options.value(name.option).map(name.scope) }
@@ -97,13 +97,15 @@ enum TokenCommand: Command {
       throw error
     } catch let error as DaemonError {
       var message = error.message
+      var code = CommandError.Code.configuration
       if ServiceCredentials.isOutOfReach(error, settings) {
         let advice = ServiceCredentials.advice(
           settings, command: "\(CommandLineTool.name) token --config \(path)", user: DoctorCommand.serviceUser,
           current: .current)
         message += "\nThis runs as \(UserAccount.current.name), outside the service. \(advice)"
+        if UserAccount.current.id != 0 { code = .permission }
       }
-      throw CommandError(.configuration, message)
+      throw CommandError(code, message)
     } catch let error as TokenFailure {
       throw CommandError(.configuration, error.message)
     } catch {

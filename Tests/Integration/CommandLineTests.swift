@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
 import Testing
 
 /// The three programs by their arguments alone.
@@ -25,6 +27,12 @@ import Testing
       ("fleet-locationctl", ["fixes", "/nonexistent"], 66, "/nonexistent"),
       ("fleet-locationctl", ["doctor", "extra"], 64, "extra"),
       ("fleet-locationctl", ["doctor", "--user", "nobody-here"], 64, "nobody-here"),
+      ("fleet-locationctl", ["status", "--instance", "a/b"], 64, "fleet-locationd@NAME"),
+      ("fleet-locationctl", ["pause", "--instance", "van", "--socket", "s"], 64, "not both"),
+      ("fleet-locationctl", ["doctor", "--instance", "van", "--config", "c"], 64, "not both"),
+      ("fleet-locationctl", ["reload", "--instance", "van-9"], 69, "/run/fleet-locationd-van-9/control.sock"),
+      ("fleet-locationctl", ["metrics", "--instance", "van-9"], 69, "systemctl status fleet-locationd@van-9"),
+      ("fleet-locationctl", ["check", "--instance", "van-9"], 78, "/etc/fleet-locationd/van-9.toml"),
       ("fleet-engine-emulator", ["--bogus"], 2, "--bogus"), ("fleet-engine-emulator", ["extra"], 2, "argument"),
       ("fleet-engine-emulator", ["--port", "99999"], 2, "--port 99999"),
       ("fleet-engine-emulator", ["--address", "192.0.2.1"], 1, "192.0.2.1"),
@@ -34,6 +42,32 @@ import Testing
     #expect(try process.finish() == status)
     #expect(process.errors.text.contains(says))
     #expect(process.output.text.isEmpty)
+  }
+
+  @Test(
+    "without the rights every command says so, and ends with 77", .enabled(if: geteuid() == 0, "root drops its rights"),
+    arguments: ["status", "explain", "metrics", "pause", "resume", "reload", "check", "doctor", "token"])
+  func rights(command: String) throws {
+    let bench = try TestBench(emulator: nil)
+    let settings = try bench.writeSettings()
+    #expect(chmod(settings, 0o600) == 0 && chmod(bench.directory.path, 0o700) == 0)
+    let place =
+      ["check", "doctor", "token"].contains(command)
+      ? ["--config", settings] : ["--socket", bench.directory("control.sock")]
+    let process = try ChildProcess("fleet-locationctl", [command] + place, user: 65_534)
+    #expect(try process.finish() == 77)
+    #expect(process.errors.text.contains("permission denied") && process.errors.text.contains("root"))
+    #expect(process.output.text.isEmpty)
+  }
+
+  @Test("--example-settings prints the commented example of config/")
+  func example() throws {
+    let printed = try ChildProcess("fleet-locationd", ["--example-settings"])
+    #expect(try printed.finish() == 0)
+    #expect(
+      try printed.output.text
+        == String(contentsOfFile: "\(ChildProcess.root)/config/fleet-locationd.toml", encoding: .utf8))
+    #expect(printed.errors.text.isEmpty)
   }
 
   @Test("--check says that settings are good, or what is wrong with them, and starts nothing")

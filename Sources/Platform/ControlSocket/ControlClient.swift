@@ -22,8 +22,8 @@ package enum ControlClient {
       switch error.code {
       case ENOENT, ECONNREFUSED:
         throw ControlSocketError(
-          .absent, "the daemon does not run (nobody listens at \(path)): systemctl status fleet-locationd", cause: error
-        )
+          .absent, "the daemon does not run (nobody listens at \(path)): systemctl status \(unit(at: path))",
+          cause: error)
       case EACCES, EPERM:
         throw ControlSocketError(
           .denied, "\(path): permission denied; be root or a member of the group fleet-locationd", cause: error)
@@ -33,6 +33,13 @@ package enum ControlClient {
         throw ControlSocketError(.failed, "\(path): \(error)", cause: error)
       }
     }
+  }
+
+  /// The unit whose runtime directory the socket is in: `fleet-locationd-NAME` is that of `fleet-locationd@NAME`.
+  private static func unit(at path: String) -> String {
+    let name = "fleet-locationd"
+    let directory = path.split(separator: "/").dropLast().last ?? ""
+    return directory.hasPrefix("\(name)-") ? "\(name)@\(directory.dropFirst(name.utf8.count + 1))" : name
   }
 
   private static func exchange(
