@@ -117,7 +117,8 @@ let package = Package(
         "LocationDaemon", "Configuration", "ServiceManager", "EventLoop", "SystemCalls", "CommandLineOptions",
         "Release", "Diagnosis", "ControlTool",
       ],
-      swiftSettings: strict),
+      // A link to the example in config/, for images without /usr/share/doc.
+      resources: [.embedInCode("example-settings.toml")], swiftSettings: strict),
     .target(
       name: "Diagnosis",
       dependencies: [

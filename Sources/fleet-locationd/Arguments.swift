@@ -6,6 +6,7 @@ enum Arguments: Equatable {
   case run(settings: String)
   case check(settings: String)
   case settingsReference
+  case exampleSettings
   case help
   case version
   /// It cannot be understood; the text says what of it.
@@ -22,6 +23,7 @@ enum Arguments: Equatable {
                                conf.d/*.toml beside it is merged in name order
           --check              read the settings, name every mistake, and exit
           --settings-reference print every setting as Markdown
+          --example-settings   print settings to begin with, commented
       -h, --help
       -V, --version
 
@@ -39,6 +41,7 @@ enum Arguments: Equatable {
         arguments,
         options: [
           .init("config", short: "c", takesValue: true), .init("check"), .init("settings-reference"),
+          .init("example-settings"),
           .init("help", short: "h"), .init("version", short: "V"),
         ])
     } catch {
@@ -54,6 +57,8 @@ enum Arguments: Equatable {
       self = .mistake("unexpected \"\(operand)\": settings are named with --config")
     } else if options.has("settings-reference") {
       self = .settingsReference
+    } else if options.has("example-settings") {
+      self = .exampleSettings
     } else {
       self = options.has("check") ? .check(settings: settings) : .run(settings: settings)
     }

@@ -15,6 +15,7 @@ enum Program {
     case .help: return say(Arguments.usage)
     case .version: return say(Release.banner("fleet-locationd"))
     case .settingsReference: return say(SettingsReference.markdown())
+    case .exampleSettings: return say(String(decoding: PackageResources.example_settings_toml, as: UTF8.self))
     case .mistake(let mistake):
       complain("fleet-locationd: \(mistake)\nTry fleet-locationd --help\n")
       return ExitCode.usage

@@ -12,6 +12,15 @@ import Testing
     return process
   }
 
+  /// The paths of the keys of an answer, as docs/status.md writes them.
+  private static func keys(_ value: Any, _ path: String = "") -> Set<String> {
+    if let object = value as? [String: Any], !["counters", "backlog.removed"].contains(path) {
+      return object.reduce(into: []) { $0.formUnion(keys($1.value, path.isEmpty ? $1.key : "\(path).\($1.key)")) }
+    }
+    if let list = value as? [[String: Any]] { return list.reduce(into: []) { $0.formUnion(keys($1, "\(path)[]")) } }
+    return [path]
+  }
+
   @Test("status says online, and explain that the fix was accepted")
   func online() throws {
     let bench = try TestBench()
@@ -34,6 +43,12 @@ import Testing
     let answer = try #require(json as? [String: Any])
     #expect(answer["isOnline"] as? Bool == true)
     #expect(answer["vehicle"] as? String == TestBench.vehicle)
+    // The page for programs knows every key; counts and reasons have names of their own.
+    let page = try String(contentsOfFile: "\(ChildProcess.root)/docs/status.md", encoding: .utf8)
+    let keys = Self.keys(answer)
+    #expect(
+      keys.count > 30 && keys.allSatisfy { page.contains("`\($0)`") },
+      "not in docs/status.md: \(keys.filter { !page.contains("`\($0)`") })")
     #expect((answer["lastOutcome"] as? [String: Any])?["result"] as? String == "accepted")
     #expect((answer["events"] as? [[String: Any]])?.contains { $0["name"] as? String == "firstFix" } == true)
     #expect(status.output.lines.contains { $0.hasPrefix("Vehicle") && $0.contains("\(TestBench.vehicle), ") })
