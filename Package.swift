@@ -102,7 +102,10 @@ let package = Package(
     platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
 
     .target(
-      name: "Configuration", dependencies: ["Timekeeping", "HTTPMessages", "CTOML"], swiftSettings: wrapper),
+      name: "Configuration",
+      dependencies: [
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Release", "CTOML",
+      ], swiftSettings: wrapper),
     .target(
       name: "LocationDaemon",
       dependencies: [
@@ -114,23 +117,23 @@ let package = Package(
     .executableTarget(
       name: "fleet-locationd",
       dependencies: [
-        "LocationDaemon", "Configuration", "ServiceManager", "EventLoop", "SystemCalls", "CommandLineOptions",
-        "Release", "Diagnosis", "ControlTool",
+        "Timekeeping", "LocationDaemon", "Configuration", "ServiceManager", "EventLoop", "SystemCalls",
+        "CommandLineOptions", "Release", "Diagnosis", "ControlTool",
       ],
       // A link to the example in config/, for images without /usr/share/doc.
       resources: [.embedInCode("example-settings.toml")], swiftSettings: strict),
     .target(
       name: "Diagnosis",
       dependencies: [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "EventLoop", "SerialPort",
-        "StreamSocket", "RouteFile", "ServiceManager", "SystemCalls", "Configuration", "LocationDaemon", "Release",
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "EventLoop",
+        "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "SystemCalls", "Configuration", "LocationDaemon",
       ], swiftSettings: strict),
     .target(
       name: "ControlTool",
       dependencies: [
-        "Timekeeping", "Positioning", "Authorization", "FleetEngine", "RouteFile", "Configuration", "EventLoop",
-        "ControlSocket",
-        "SystemCalls", "CommandLineOptions", "Release", "LocationDaemon", "Diagnosis", "Terminal",
+        "Timekeeping", "Positioning", "Authorization", "FleetEngine", "Delivery", "RouteFile", "Configuration",
+        "EventLoop", "ControlSocket", "SystemCalls", "CommandLineOptions", "Release", "LocationDaemon", "Diagnosis",
+        "Terminal",
       ],
       swiftSettings: strict),
     .executableTarget(name: "fleet-locationctl", dependencies: ["ControlTool"], swiftSettings: strict),
@@ -146,7 +149,7 @@ let package = Package(
       swiftSettings: strict),
 
     tests("PositioningTests", ["Timekeeping", "Positioning", "GPSDTesting"]),
-    tests("ConfigurationTests", ["Timekeeping", "Configuration"]),
+    tests("ConfigurationTests", coreModules + ["Configuration"]),
     tests(
       "BacklogStoreTests",
       ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "BacklogStore"],
@@ -164,7 +167,7 @@ let package = Package(
     tests("HelperProgramTests", ["Timekeeping", "EventLoop", "HelperProgram", "LoopTesting"]),
     tests("SerialPortTests", ["SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "CPseudoTerminal"]),
     tests("CrashReportsTests", ["CrashReports"]),
-    tests("ServiceManagerTests", ["HTTPMessages", "SystemCalls", "ServiceManager"]),
+    tests("ServiceManagerTests", ["Timekeeping", "HTTPMessages", "SystemCalls", "ServiceManager"]),
     tests("TimekeepingTests", ["Timekeeping"]),
     tests("ConnectivityTests", ["Timekeeping", "Connectivity"], exclude: ["Recordings"]),
     tests("HTTPMessagesTests", ["Timekeeping", "HTTPMessages"]),
@@ -187,7 +190,8 @@ let package = Package(
     tests(
       "DiagnosisTests",
       [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Configuration", "EventLoop",
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Configuration",
+        "EventLoop",
         "SerialPort", "SystemCalls", "LocationDaemon", "Diagnosis", "CPseudoTerminal",
       ]),
   ],
@@ -204,7 +208,7 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzNMEA", ["Timekeeping", "Positioning"]),
     ("FuzzGPSD", ["Timekeeping", "Positioning"]),
     ("FuzzNetlink", ["Timekeeping", "Connectivity"]),
-    ("FuzzSettings", ["Timekeeping", "Configuration"]),
+    ("FuzzSettings", ["Timekeeping", "Delivery", "Configuration"]),
     ("FuzzGPX", ["Positioning", "RouteFile"]),
     ("FuzzGeoJSON", ["Timekeeping", "Positioning", "RouteFile"]),
     ("FuzzTokenResponse", ["Timekeeping", "HTTPMessages", "Authorization"]),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
+import Delivery
 
 // FUZZ=1 swift build --product FuzzSettings --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
 //   -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp \
@@ -26,7 +27,7 @@ func fuzzSettings(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     variable: { _ in "value" }, hostname: { "box" })
   do throws(ConfigurationError) {
     let file = try SettingsFile.load(path: "/f/f.toml", environment: environment)
-    precondition(file.settings.reporting.heartbeat >= file.settings.reporting.interval)
+    precondition(file.settings.agent.reporting.heartbeat >= file.settings.agent.reporting.interval)
     precondition(!file.settings.vehicle.vehicleID.isEmpty)
   } catch {
     // An error without a word would leave its reader helpless; one with a line break would break the journal.

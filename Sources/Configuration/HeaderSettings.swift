@@ -5,7 +5,7 @@ extension SettingKind where Value == [Settings.Token.Header] {
   static let headers = SettingKind(
     name: "table",
     allowed: "each value a string, `{ credential = \"…\" }` or `{ file = \"…\" }`; a secret never as a string"
-  ) { value throws(ValueProblem) in
+  ) { value, context throws(ValueProblem) in
     guard case .table(let members) = value.content else {
       throw .type(of: value, expected: "a table of headers, as in { Accept = \"application/json\" },")
     }
@@ -19,7 +19,7 @@ extension SettingKind where Value == [Settings.Token.Header] {
       }
       let source: Settings.Token.HeaderSource
       do throws(ValueProblem) {
-        source = try HeaderRules.source(of: member.value, header: name)
+        source = try HeaderRules.source(of: member.value, header: name, context)
       } catch {
         throw ValueProblem(
           message: "the header \(name.printable) \(error.message)", position: error.position ?? member.value.position)
@@ -53,7 +53,9 @@ enum HeaderRules {
   }
 
   /// A message never shows the value: it may be a secret.
-  static func source(of value: TOMLValue, header: String) throws(ValueProblem) -> Settings.Token.HeaderSource {
+  static func source(
+    of value: TOMLValue, header: String, _ context: SettingsContext
+  ) throws(ValueProblem) -> Settings.Token.HeaderSource {
     switch value.content {
     case .string(let text):
       guard !text.isEmpty, text.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) }) else {
@@ -69,7 +71,7 @@ enum HeaderRules {
     case .table(let members):
       let (name, member) = try members.only(of: ["credential", "file"])
       if name == "credential" { return .credential(try member.value.credentialName()) }
-      return .file(try member.value.line(expected: "a path in quotes"))
+      return .file(try SettingKind.path.read(member.value, context))
     default: throw .type(of: value, expected: "a string or a table as in { credential = \"NAME\" }")
     }
   }

@@ -11,16 +11,20 @@ package enum QuantityText {
     }
   }
 
-  /// - Parameter range: kilometres per hour.
-  /// - Returns: metres per second.
-  package static func speed(_ text: String, _ range: ClosedRange<Double>) throws(Mistake) -> Double {
-    try read(text, .speed(range))
-  }
+  /// A place along a route, as `stops` and `tunnels` have it. Metres.
+  package static func place(_ text: String) throws(Mistake) -> Double { try read(text, DriveKinds.place) }
 
-  /// Metres.
-  package static func distance(_ text: String, _ range: ClosedRange<Double>) throws(Mistake) -> Double {
-    try read(text, .distance(range))
-  }
+  /// The length of a stretch of a route. Metres.
+  package static func length(_ text: String) throws(Mistake) -> Double { try read(text, DriveKinds.length) }
+
+  /// How far positions drift, one sigma. Metres.
+  package static func noise(_ text: String) throws(Mistake) -> Double { try read(text, DriveKinds.noise) }
+
+  /// The time at a stop.
+  package static func dwell(_ text: String) throws(Mistake) -> Duration { try read(text, DriveKinds.dwell) }
+
+  /// How fast a route is driven. Metres per second.
+  package static func speed(_ text: String) throws(Mistake) -> Double { try read(text, DriveKinds.speed) }
 
   package static func duration(_ text: String, _ range: ClosedRange<Duration>) throws(Mistake) -> Duration {
     try read(text, .duration(range))
@@ -28,7 +32,9 @@ package enum QuantityText {
 
   private static func read<Value>(_ text: String, _ kind: SettingKind<Value>) throws(Mistake) -> Value {
     do throws(ValueProblem) {
-      return try kind.read(TOMLValue(content: .string(text), position: SourcePosition(file: "")))
+      return try kind.read(
+        TOMLValue(content: .string(text), position: SourcePosition(file: "")),
+        SettingsContext(environment: .system, directory: ""))
     } catch {
       throw Mistake(message: error.message)
     }

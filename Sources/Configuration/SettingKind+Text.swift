@@ -2,13 +2,45 @@
 
 extension SettingKind where Value == String {
   /// Any text that is not empty and stays on one line.
-  static let text = SettingKind(name: "string", allowed: "") { value throws(ValueProblem) in
+  static let line = SettingKind(name: "string", allowed: "") { value throws(ValueProblem) in
     try value.line(expected: "a string in quotes")
   }
 
   /// The path of a file. A relative one begins at the directory of the main settings file.
-  static let path = SettingKind(name: "path", allowed: "") { value throws(ValueProblem) in
-    try value.line(expected: "a path in quotes")
+  static let path = SettingKind(name: "path", allowed: "") { value, context throws(ValueProblem) in
+    try value.line(expected: "a path in quotes").relativePath(in: context.directory)
+  }
+
+  /// The path of a file that has to be there, and to look like PEM: libcurl would find out with the first request only,
+  /// when nobody watches.
+  static let pemFile = SettingKind(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
+    let path = try path.read(value, context)
+    let bytes: [UInt8]
+    do throws(ConfigurationEnvironment.FileProblem) {
+      // The bundle of all the world's authorities is a fifth of it.
+      bytes = try context.environment.readFile(path, 1_000_000)
+    } catch {
+      throw ValueProblem(message: "\(path.printable) \(error.explanation); a PEM file is expected")
+    }
+    guard String(decoding: bytes, as: UTF8.self).contains("-----BEGIN ") else {
+      throw ValueProblem(message: "\(path.printable) is not a PEM file: it holds no line -----BEGIN …-----")
+    }
+    return path
+  }
+
+  /// The path of a file with a name that the textfile collector reads.
+  static let metricsFile = SettingKind(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
+    let path = try path.read(value, context)
+    guard path.hasSuffix(".prom") else {
+      throw ValueProblem(
+        message: "\(path.printable) does not end in .prom; the collector reads no other file")
+    }
+    return path
+  }
+
+  /// The path of a file, or `-`.
+  static let inputFile = SettingKind(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
+    value.content == .string("-") ? "-" : try path.read(value, context)
   }
 
   /// The path of a device.
@@ -21,8 +53,9 @@ extension SettingKind where Value == String {
   }
 
   /// A key of an answer, or several with dots between them.
-  static let dottedKey = SettingKind(name: "string", allowed: "a key, or keys with dots between them") {
-    value throws(ValueProblem) in
+  static let dottedKey = SettingKind(
+    name: "string", allowed: "a key, or keys with dots between them", text: { "\"\($0)\"" }
+  ) { value throws(ValueProblem) in
     let key = try value.line(expected: "a key in quotes")
     guard !key.split(separator: ".", omittingEmptySubsequences: false).contains("") else {
       throw ValueProblem(message: "\"\(key.printable)\" has an empty part between its dots")
@@ -63,8 +96,9 @@ extension SettingKind where Value == String {
   }
 
   /// The URL of Fleet Engine.
-  static let endpoint = SettingKind(name: "URL", allowed: "https; http to a loopback address; no path") {
-    value throws(ValueProblem) in
+  static let endpoint = SettingKind(
+    name: "URL", allowed: "https; http to a loopback address; no path", text: { "\"\($0)\"" }
+  ) { value throws(ValueProblem) in
     let text = try value.line(expected: "a URL in quotes")
     let address = try WebAddress.parse(text, schemes: ["https", "http"])
     try address.requireEncryption()
@@ -94,7 +128,7 @@ extension SettingKind where Value == [String] {
     name: "array",
     allowed:
       "the absolute path of a program, then its arguments; placeholders `{provider_id}`, `{vehicle_id}`, `{scope}` and `{id}` in these"
-  ) { value throws(ValueProblem) in
+  ) { value, context throws(ValueProblem) in
     let example = "[\"/usr/local/bin/get-token\", \"{vehicle_id}\"]"
     guard case .array(let elements) = value.content else {
       throw .type(of: value, expected: "an array of strings, as in \(example),")
@@ -118,21 +152,38 @@ extension SettingKind where Value == [String] {
           "begins with \"\(program.printable)\", which is not the absolute path of a program; no shell looks for it; write it as in \(example)"
       )
     }
+    // It has to be there: else nobody would find out before the first token is wanted.
+    do throws(ConfigurationEnvironment.FileProblem) {
+      _ = try context.environment.readFile(program, 1)
+    } catch {
+      switch error {
+      // One that may be executed need not be readable, and what the daemon's user may do is not known here.
+      case .tooLarge, .refused: break
+      case .missing, .directory, .notRegular:
+        throw ValueProblem(message: "\(program.printable) \(error.explanation); a program is expected")
+      }
+    }
     return words
   }
 }
 
-extension SettingKind where Value: RawRepresentable, Value: CaseIterable, Value.RawValue == String {
+extension SettingKind where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
   /// One of a few words.
-  static func choice() -> SettingKind {
-    let words = Value.allCases.map(\.rawValue)
+  static var choice: SettingKind { choice(of: Array(Value.allCases), \.rawValue) }
+}
+
+extension SettingKind where Value: Sendable {
+  /// One of a few values, each with its word.
+  static func choice(of values: [Value], _ word: @escaping @Sendable (Value) -> String) -> SettingKind {
+    let words = values.map(word)
     let allowed = words.map { "\"\($0)\"" }.joined(separator: ", ")
-    return SettingKind(name: "string", allowed: words.map { "`\"\($0)\"`" }.joined(separator: ", ")) {
-      value throws(ValueProblem) in
-      guard case .string(let word) = value.content else { throw .type(of: value, expected: "one of \(allowed)") }
-      if let choice = Value(rawValue: word) { return choice }
-      let hint = NearestName.find(word, among: words).map { "; did you mean \"\($0)\"?" } ?? ""
-      throw ValueProblem(message: "\"\(word.printable)\" is not allowed; allowed: \(allowed)\(hint)")
+    return SettingKind(
+      name: "string", allowed: words.map { "`\"\($0)\"`" }.joined(separator: ", "), text: { "\"\(word($0))\"" }
+    ) { value throws(ValueProblem) in
+      guard case .string(let written) = value.content else { throw .type(of: value, expected: "one of \(allowed)") }
+      if let index = words.firstIndex(of: written) { return values[index] }
+      let hint = NearestName.find(written, among: words).map { "; did you mean \"\($0)\"?" } ?? ""
+      throw ValueProblem(message: "\"\(written.printable)\" is not allowed; allowed: \(allowed)\(hint)")
     }
   }
 }

@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
+import Positioning
 import Timekeeping
 
 /// What a setting may be: how its value is read, and how it is described.
-struct SettingKind<Value: Sendable>: Sendable {
+struct SettingKind<Value>: Sendable {
   /// What a reader writes: "duration".
   let name: String
   /// The values that are allowed, fit to end "allowed: "; empty when any.
   let allowed: String
-  let read: @Sendable (TOMLValue) throws(ValueProblem) -> Value
+  /// A value as a settings file writes it; nil when there is nothing to write.
+  let text: @Sendable (Value) -> String?
+  let read: @Sendable (TOMLValue, SettingsContext) throws(ValueProblem) -> Value
+
+  init(
+    name: String, allowed: String, text: @escaping @Sendable (Value) -> String? = { _ in nil },
+    read: @escaping @Sendable (TOMLValue, SettingsContext) throws(ValueProblem) -> Value
+  ) {
+    self.name = name
+    self.allowed = allowed
+    self.text = text
+    self.read = read
+  }
+
+  /// One whose values refer to nothing.
+  init(
+    name: String, allowed: String, text: @escaping @Sendable (Value) -> String? = { _ in nil },
+    read: @escaping @Sendable (TOMLValue) throws(ValueProblem) -> Value
+  ) {
+    self.init(name: name, allowed: allowed, text: text) { value, _ throws(ValueProblem) in try read(value) }
+  }
 }
 
 /// Why a value is not allowed.
@@ -23,7 +44,7 @@ struct ValueProblem: Error, Equatable {
 }
 
 extension SettingKind where Value == Bool {
-  static let boolean = SettingKind(name: "boolean", allowed: "") { value throws(ValueProblem) in
+  static let boolean = SettingKind(name: "boolean", allowed: "", text: { "\($0)" }) { value throws(ValueProblem) in
     guard case .boolean(let isTrue) = value.content else {
       throw .type(of: value, expected: "true or false, without quotes,")
     }
@@ -31,35 +52,38 @@ extension SettingKind where Value == Bool {
   }
 }
 
-extension SettingKind where Value == Int {
-  static func integer(_ range: ClosedRange<Int>) -> SettingKind {
-    SettingKind(name: "integer", allowed: "\(range.lowerBound) to \(range.upperBound)") { value throws(ValueProblem) in
+extension SettingKind where Value: FixedWidthInteger & Sendable {
+  static func integer(_ range: ClosedRange<Value>) -> SettingKind {
+    SettingKind(name: "integer", allowed: "\(range.lowerBound) to \(range.upperBound)", text: { "\($0)" }) {
+      value throws(ValueProblem) in
       guard case .integer(let number) = value.content else {
         throw .type(of: value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
       }
-      guard let number = Int(exactly: number), range.contains(number) else {
+      guard let whole = Value(exactly: number), range.contains(whole) else {
         throw ValueProblem(message: "\(number) is out of range; allowed: \(range.lowerBound) to \(range.upperBound)")
       }
-      return number
+      return whole
     }
   }
-
 }
 
-extension SettingKind where Value == Settings.Source.Baud {
-  /// One of a few speeds, or `"auto"`.
-  static func baud(oneOf speeds: [Int]) -> SettingKind {
+extension SettingKind where Value == Int? {
+  /// A speed of a serial line, in bits per second; nil is `"auto"`.
+  static var baud: SettingKind {
+    let speeds = BaudProbe.rates.sorted()
     let allowed = "\"auto\", " + speeds.map(String.init).joined(separator: ", ")
-    return SettingKind(name: "integer or string", allowed: allowed) { value throws(ValueProblem) in
+    return SettingKind(
+      name: "integer or string", allowed: allowed, text: { speed in speed.map { "\($0)" } ?? "\"auto\"" }
+    ) { value throws(ValueProblem) in
       switch value.content {
-      case .string("auto"): return .auto
+      case .string("auto"): return nil
       case .string(let text):
         throw ValueProblem(message: "\"\(text.printable)\" is not allowed; allowed: \(allowed)")
       case .integer(let number):
         guard let speed = Int(exactly: number), speeds.contains(speed) else {
           throw ValueProblem(message: "\(number) is not allowed; allowed: \(allowed)")
         }
-        return .fixed(speed)
+        return speed
       default: throw .type(of: value, expected: "one of \(allowed)")
       }
     }
@@ -70,7 +94,7 @@ extension SettingKind where Value == Double {
   /// A number without a unit.
   static func number(_ range: ClosedRange<Double>) -> SettingKind {
     let allowed = "\(plain(range.lowerBound)) to \(plain(range.upperBound))"
-    return SettingKind(name: "number", allowed: allowed) { value throws(ValueProblem) in
+    return SettingKind(name: "number", allowed: allowed, text: plain) { value throws(ValueProblem) in
       let number: Double
       switch value.content {
       case .integer(let whole): number = Double(whole)
@@ -86,32 +110,33 @@ extension SettingKind where Value == Double {
 
   /// - Parameter range: metres.
   static func distance(_ range: ClosedRange<Double>) -> SettingKind {
-    quantity(.distance, range, allowed: "\(metres(range.lowerBound)) to \(metres(range.upperBound))")
+    quantity(.distance, range, metres)
   }
 
   /// - Parameter range: kilometres per hour; the value is in metres per second.
   static func speed(_ range: ClosedRange<Double>) -> SettingKind {
-    quantity(
-      .speed, range.lowerBound / 3.6...range.upperBound / 3.6,
-      allowed: "\(plain(range.lowerBound)) km/h to \(plain(range.upperBound)) km/h")
+    quantity(.speed, range.lowerBound / 3.6...range.upperBound / 3.6) { "\(plain($0 * 3.6)) km/h" }
   }
 
   /// - Parameter range: metres per second squared.
   static func acceleration(_ range: ClosedRange<Double>) -> SettingKind {
-    quantity(
-      .acceleration, range, allowed: "\(plain(range.lowerBound)) m/s² to \(plain(range.upperBound)) m/s²")
+    quantity(.acceleration, range) { "\(plain($0)) m/s²" }
   }
 
   private enum Measure { case distance, speed, acceleration }
 
-  private static func quantity(_ measure: Measure, _ range: ClosedRange<Double>, allowed: String) -> SettingKind {
+  /// - Parameter write: a number with its unit.
+  private static func quantity(
+    _ measure: Measure, _ range: ClosedRange<Double>, _ write: @escaping @Sendable (Double) -> String
+  ) -> SettingKind {
     let (units, example) =
       switch measure {
       case .distance: (Quantity.distances, "m")
       case .speed: (Quantity.speeds, "km/h")
       case .acceleration: (Quantity.accelerations, "m/s²")
       }
-    return SettingKind(name: units.noun, allowed: allowed) { value throws(ValueProblem) in
+    let allowed = "\(write(range.lowerBound)) to \(write(range.upperBound))"
+    return SettingKind(name: units.noun, allowed: allowed, text: { "\"\(write($0))\"" }) { value throws(ValueProblem) in
       let text = try value.quantityText(noun: units.noun, example: example)
       let number = try Quantity.parse(text, as: units)
       // Halves of a unit in the last place are not worth an error: 1000 km/h is 277.777… m/s.
@@ -122,19 +147,22 @@ extension SettingKind where Value == Double {
     }
   }
 
-  private static func metres(_ metres: Double) -> String {
+  @Sendable private static func metres(_ metres: Double) -> String {
     metres >= 1000 ? "\(plain(metres / 1000)) km" : "\(plain(metres)) m"
   }
 
-  private static func plain(_ number: Double) -> String {
-    Int(exactly: number).map { "\($0)" } ?? "\(number)"
+  /// To a millionth: 250 km/h are 69.444… m/s, and these are not quite 250 km/h again.
+  @Sendable private static func plain(_ number: Double) -> String {
+    let rounded = (number * 1e6).rounded() / 1e6
+    return Int(exactly: rounded).map { "\($0)" } ?? "\(rounded)"
   }
 }
 
 extension SettingKind where Value == Duration {
   static func duration(_ range: ClosedRange<Duration>) -> SettingKind {
     let allowed = "\(Quantity.text(range.lowerBound)) to \(Quantity.text(range.upperBound))"
-    return SettingKind(name: "duration", allowed: allowed) { value throws(ValueProblem) in
+    return SettingKind(name: "duration", allowed: allowed, text: { "\"\(Quantity.text($0))\"" }) {
+      value throws(ValueProblem) in
       let text = try value.quantityText(noun: "duration", example: "s")
       let duration = try Quantity.duration(text)
       guard range.contains(duration) else {
@@ -149,7 +177,8 @@ extension SettingKind where Value == Int64 {
   /// - Parameter range: bytes.
   static func size(_ range: ClosedRange<Int64>) -> SettingKind {
     let allowed = "\(Quantity.text(bytes: range.lowerBound)) to \(Quantity.text(bytes: range.upperBound))"
-    return SettingKind(name: "size", allowed: allowed) { value throws(ValueProblem) in
+    return SettingKind(name: "size", allowed: allowed, text: { "\"\(Quantity.text(bytes: $0))\"" }) {
+      value throws(ValueProblem) in
       let text = try value.quantityText(noun: "size", example: "MB")
       let bytes = Int64(try Quantity.parse(text, as: Quantity.sizes).rounded())
       guard range.contains(bytes) else {

@@ -58,15 +58,19 @@ package struct SettingsFile: Equatable, Sendable {
       throw ConfigurationError(
         code: unreadable.isEmpty ? .syntax : .unreadable, diagnostics: unreadable + malformed)
     }
-    var builder = SettingsBuilder(
-      reader: SettingsReader(root: root, files: files), environment: environment, directory: directory)
-    let (settings, warnings) = try builder.build()
-    return SettingsFile(settings: settings, warnings: warnings, files: files)
+    var reader = SettingsReader(
+      root: root, files: files, context: SettingsContext(environment: environment, directory: directory))
+    let settings = Settings(&reader)
+    reader.sort()
+    guard reader.problems.isEmpty else {
+      throw ConfigurationError(code: .invalid, diagnostics: reader.problems, warnings: reader.warnings)
+    }
+    return SettingsFile(settings: settings, warnings: reader.warnings, files: files)
   }
 
   /// Sections merge key by key and the headers name by name; any other table is one value.
   private static func isMerged(_ path: [String]) -> Bool {
-    path.count < 2 || path == [SettingKeys.headers.section.rawValue, SettingKeys.headers.name]
+    path.count < 2 || path == [SettingSection.token.rawValue, "headers"]
   }
 
   private static func read(

@@ -12,9 +12,16 @@ struct SettingsReader {
   private(set) var problems: [Diagnostic] = []
   private(set) var warnings: [Diagnostic] = []
 
-  init(root: TOMLValue, files: [String]) {
+  /// Where the keys that were read stand, by what they set.
+  private var places: [AnyKeyPath: (section: SettingSection, name: String)] = [:]
+  /// What the keys with a wrong value would have set.
+  private var unsound: Set<AnyKeyPath> = []
+  let context: SettingsContext
+
+  init(root: TOMLValue, files: [String], context: SettingsContext) {
     self.root = root
     self.files = files
+    self.context = context
     sources = SettingsReader.sources(root.members[SettingSection.source.rawValue])
   }
 
@@ -24,49 +31,62 @@ struct SettingsReader {
     let members: [String: TOMLValue.Member]
   }
 
-  /// The value of a key, or its default. Nil when it is optional and not written, or when it is wrong: then the problem is noted.
-  mutating func read<Value>(_ key: SettingKey<Value>) -> Value? {
-    let value: TOMLValue
-    if let member = member(of: key) {
-      value = member.value
-    } else {
-      switch key.absence {
-      case .none: return nil
-      case .value(let content): value = TOMLValue(content: content, position: position(of: key))
-      case .required:
-        let allowed = key.allowed.isEmpty ? "" : " (\(key.allowed.filter { $0 != "`" }))"
-        problem(with: key, "is missing; a \(key.typeName) is expected\(allowed)")
-        return nil
+  /// Sets what is written; what is missing or wrong is noted, and leaves its property as it is.
+  mutating func read<Root>(_ keys: [Setting<Root>], of section: SettingSection, into root: inout Root) {
+    for key in keys {
+      places[key.target] = (section, key.name)
+      unsound.remove(key.target)
+      guard let value = table(of: section)?.members[key.name]?.value else {
+        if key.isRequired {
+          let allowed = key.allowed.isEmpty ? "" : " (\(key.allowed.filter { $0 != "`" }))"
+          problem(with: key.target, "is missing; a \(key.typeName) is expected\(allowed)")
+        }
+        continue
+      }
+      do throws(ValueProblem) {
+        try key.read(value, context, &root)
+      } catch {
+        problem(with: key.target, error.message, at: error.position)
       }
     }
-    do throws(ValueProblem) {
-      return try key.kind.read(value)
-    } catch {
-      problems.append(
-        Diagnostic(position: error.position ?? value.position, key: path(of: key), message: error.message))
-      return nil
-    }
+  }
+
+  /// Whether the key that sets this property is in the text.
+  func isWritten(_ target: AnyKeyPath) -> Bool { member(of: target) != nil }
+
+  /// Whether nothing is wrong with the key that sets this property; one that was not read is as good.
+  func isSound(_ target: AnyKeyPath) -> Bool { !unsound.contains(target) }
+
+  /// Notes what is wrong with the key that sets this property.
+  ///
+  /// - Parameter position: where, if it is not where the value stands.
+  mutating func problem(with target: AnyKeyPath, _ message: String, at position: SourcePosition? = nil) {
+    unsound.insert(target)
+    problems.append(
+      Diagnostic(position: position ?? self.position(of: target), key: path(of: target), message: message))
+  }
+
+  /// Notes what a reader should know of the key that sets this property.
+  mutating func warning(about target: AnyKeyPath, _ message: String) {
+    warnings.append(Diagnostic(position: position(of: target), key: path(of: target), message: message))
+  }
+
+  private func member(of target: AnyKeyPath) -> TOMLValue.Member? {
+    places[target].flatMap { table(of: $0.section)?.members[$0.name] }
   }
 
   /// Where the value of a key stands; its section or the main file when it is not written.
-  func position(of key: some DescribedSetting) -> SourcePosition {
-    member(of: key)?.value.position ?? table(of: key.section)?.position ?? SourcePosition(file: files.first ?? "")
+  private func position(of target: AnyKeyPath) -> SourcePosition {
+    member(of: target)?.value.position ?? places[target].flatMap { table(of: $0.section)?.position }
+      ?? SourcePosition(file: files.first ?? "")
   }
 
   /// The name of a key for a person: `source[2].device` where there are several sources.
-  func path(of key: some DescribedSetting) -> String { "\(name(of: key.section)).\(key.name)" }
-
-  func isWritten(_ key: some DescribedSetting) -> Bool { member(of: key) != nil }
-
-  mutating func problem(with key: some DescribedSetting, _ message: String) {
-    problems.append(Diagnostic(position: position(of: key), key: path(of: key), message: message))
+  private func path(of target: AnyKeyPath) -> String? {
+    places[target].map { "\(name(of: $0.section)).\($0.name)" }
   }
 
-  mutating func warning(about key: some DescribedSetting, _ message: String) {
-    warnings.append(Diagnostic(position: position(of: key), key: path(of: key), message: message))
-  }
-
-  /// Notes every section that does not exist, and every key of the others but those of sources.
+  /// Notes every section that does not exist, and every key that does not exist in the others but those of sources.
   mutating func checkNames() {
     for (name, member) in root.members {
       guard let section = SettingSection(rawValue: name) else {
@@ -74,7 +94,7 @@ struct SettingsReader {
         continue
       }
       switch member.value.content {
-      case .table(let members): if section != .source { checkNames(members, in: section, sourceType: nil) }
+      case .table: if section != .source { checkNames(in: section) }
       case .array(let elements) where section == .source: checkSourceList(elements, member)
       default:
         let lists = section == .source ? ", or [[source]] for each of several" : ""
@@ -86,12 +106,12 @@ struct SettingsReader {
     }
   }
 
-  /// Notes every key of the source at hand that does not exist, or does not belong to its type.
-  ///
-  /// - Parameter type: nil when it is not known; then no key is said to belong to another.
-  mutating func checkSourceNames(type: SourceType?) {
-    guard let table = table(of: .source) else { return }
-    checkNames(table.members, in: .source, sourceType: type)
+  /// Notes every key of the section, or of the source at hand, that does not exist.
+  mutating func checkNames(in section: SettingSection) {
+    for (name, member) in table(of: section)?.members ?? [:]
+    where !section.settings.contains(where: { $0.name == name }) {
+      unknownKey(name, member, in: section)
+    }
   }
 
   // MARK: - Several sources
@@ -148,18 +168,34 @@ struct SettingsReader {
 
   // MARK: - Names
 
-  private mutating func checkNames(
-    _ members: [String: TOMLValue.Member], in section: SettingSection, sourceType: SourceType?
-  ) {
-    for (name, member) in members {
-      // A name may mean one thing to one type of source and another to another.
-      let keys = SettingKeys.all.filter { $0.section == section && $0.name == name }
-      if keys.isEmpty {
-        unknownKey(name, member, in: section)
+  /// Notes every key of the section, or of the source at hand, that belongs to another choice of its selector.
+  ///
+  /// - Parameter choice: the value of the selector, as in `serial`.
+  mutating func checkOwners(in section: SettingSection, of choice: String) {
+    guard let selector = section.selector, let table = table(of: section) else { return }
+    let chosenIn = table.members[selector]?.value.position.file
+    for (name, member) in table.members {
+      // A name may mean one thing to one choice and another to another.
+      let owners = section.settings.filter { $0.name == name }.map(\.owner)
+      guard !owners.isEmpty, !owners.contains(nil), !owners.contains(choice) else { continue }
+      let words = owners.compactMap { $0.map { "\"\($0)\"" } }.joined(separator: " or ")
+      let message = "belongs to \(selector) = \(words); the \(selector) is \"\(choice)\""
+      let (position, path) = (member.keyPosition, "\(self.name(of: section)).\(name)")
+      // A later file that changes the choice need not, and cannot, take away the keys of the old one.
+      if let chosenIn, isLaidOver(position.file, by: chosenIn, in: section) {
+        warnings.append(
+          Diagnostic(position: position, key: path, message: "is left out: it \(message) by \(chosenIn)"))
       } else {
-        checkSourceType(keys, member, sourceType)
+        problems.append(Diagnostic(position: position, key: path, message: message))
       }
     }
+  }
+
+  /// Whether the choice of one file makes the keys of another one mean nothing.
+  private func isLaidOver(_ file: String, by chosenIn: String, in section: SettingSection) -> Bool {
+    guard let earlier = files.firstIndex(of: file), let later = files.firstIndex(of: chosenIn) else { return false }
+    // Keys of a provider may come from a file of their own, whatever is chosen elsewhere.
+    return section == .token ? earlier != later : earlier < later
   }
 
   /// In the order of the files and lines.
@@ -178,14 +214,10 @@ struct SettingsReader {
     return diagnostics.sorted { order($0) < order($1) }
   }
 
-  private func member(of key: some DescribedSetting) -> TOMLValue.Member? {
-    table(of: key.section)?.members[key.name]
-  }
-
   private mutating func unknownSection(_ name: String, _ member: TOMLValue.Member) {
     let sections = SettingSection.allCases.map(\.rawValue)
     let hint: String
-    if let key = SettingKeys.all.first(where: { $0.name == name }) {
+    if let key = SettingSection.all.first(where: { $0.name == name }) {
       hint = "it belongs under [\(key.section.rawValue)]"
     } else if let section = NearestName.find(name, among: sections) {
       hint = "did you mean [\(section)]?"
@@ -197,16 +229,14 @@ struct SettingsReader {
 
   private mutating func unknownKey(_ name: String, _ member: TOMLValue.Member, in section: SettingSection) {
     var siblings: [String] = []
-    for key in SettingKeys.all where key.section == section && !siblings.contains(key.name) {
-      siblings.append(key.name)
-    }
+    for key in section.settings where !siblings.contains(key.name) { siblings.append(key.name) }
     let hint: String
     if let sibling = NearestName.find(name, among: siblings) {
       hint = "did you mean `\(sibling)`?"
-    } else if let other = SettingKeys.all.first(where: { $0.name == name }) {
+    } else if let other = SettingSection.all.first(where: { $0.name == name }) {
       hint = "it belongs under [\(other.section.rawValue)]"
-    } else if let near = NearestName.find(name, among: SettingKeys.all.map(\.name)),
-      let other = SettingKeys.all.first(where: { $0.name == near })
+    } else if let near = NearestName.find(name, among: SettingSection.all.map(\.name)),
+      let other = SettingSection.all.first(where: { $0.name == near })
     {
       hint = "did you mean `\(near)` under [\(other.section.rawValue)]?"
     } else {
@@ -215,27 +245,5 @@ struct SettingsReader {
     problems.append(
       Diagnostic(
         position: member.keyPosition, key: "\(self.name(of: section)).\(name)", message: "is not a setting; \(hint)"))
-  }
-
-  private mutating func checkSourceType(
-    _ keys: [any DescribedSetting], _ member: TOMLValue.Member, _ sourceType: SourceType?
-  ) {
-    let owners = keys.compactMap(\.sourceType)
-    guard let key = keys.first, let sourceType, !owners.isEmpty, !owners.contains(sourceType) else { return }
-    let typeFile = position(of: SettingKeys.sourceType).file
-    let types = owners.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
-    let message = "belongs to type = \(types); the type is \"\(sourceType.rawValue)\""
-    let diagnostic = Diagnostic(position: member.keyPosition, key: path(of: key), message: message)
-    // A later file that changes the type need not, and cannot, take away the keys of the old one.
-    let keyFile = member.keyPosition.file
-    if let typeIndex = files.firstIndex(of: typeFile), let keyIndex = files.firstIndex(of: keyFile),
-      keyIndex < typeIndex
-    {
-      warnings.append(
-        Diagnostic(
-          position: member.keyPosition, key: path(of: key), message: "is left out: it \(message) by \(typeFile)"))
-    } else {
-      problems.append(diagnostic)
-    }
   }
 }

@@ -21,16 +21,14 @@ package enum SettingsReference {
     for section in SettingSection.allCases {
       text += "\n## [\(section.rawValue)]\n\n\(section.summary)\n\n"
       text += "| Key | Type | Default | Allowed | Meaning |\n| --- | --- | --- | --- | --- |\n"
-      for key in SettingKeys.all where key.section == section { text += row(key) }
+      for key in section.settings { text += row(key) }
     }
     return text
   }
 
-  private static func row(_ key: any DescribedSetting) -> String {
-    let absence = key.isRequired ? "required" : key.defaultSource.map { "`\($0)`" } ?? "none"
-    let owner =
-      key.sourceType.map { " (`type = \"\($0.rawValue)\"`)" }
-      ?? key.tokenProvider.map { " (`provider = \"\($0.rawValue)\"`)" } ?? ""
+  private static func row(_ key: SettingDescription) -> String {
+    let absence = key.isRequired ? "required" : key.defaultText.map { "`\($0)`" } ?? "none"
+    let owner = key.choice.map { " (`\($0)`)" } ?? ""
     let cells = [
       "`\(key.name)`\(owner)", key.typeName, absence, key.allowed.isEmpty ? "any" : key.allowed, key.summary,
     ]

@@ -12,10 +12,8 @@ enum VehicleIDSource: Equatable, Sendable {
   case environment(String)
 
   /// The ID itself, checked.
-  ///
-  /// - Parameter directory: where a relative path begins.
-  func resolve(in environment: ConfigurationEnvironment, directory: String) throws(ValueProblem) -> String {
-    let (text, origin) = try find(in: environment, directory: directory)
+  func resolve(in context: SettingsContext) throws(ValueProblem) -> String {
+    let (text, origin) = try find(in: context.environment, directory: context.directory)
     let id = String(text.trimmingWhitespace())
     if let problem = Identifier.problem(ofVehicle: id) {
       throw ValueProblem(message: origin.map { "\($0) \(problem)" } ?? problem)
@@ -69,29 +67,34 @@ enum VehicleIDSource: Equatable, Sendable {
   }
 }
 
-extension SettingKind where Value == VehicleIDSource {
+extension SettingKind where Value == String {
+  /// The ID of the vehicle, wherever it stands.
   static let vehicleID = SettingKind(
     name: "string or table",
     allowed: "at most 64 characters, none of `/ : ? , #`; or `{ file = \"…\" }`, `{ credential = \"…\" }`, "
       + "`{ hostname = true }`, `{ environment = \"…\" }`"
-  ) { value throws(ValueProblem) in
+  ) { value, context throws(ValueProblem) in try VehicleIDSource(value).resolve(in: context) }
+}
+
+extension VehicleIDSource {
+  fileprivate init(_ value: TOMLValue) throws(ValueProblem) {
     switch value.content {
     case .string(let text):
       if let problem = Identifier.problem(ofVehicle: text) { throw ValueProblem(message: problem) }
-      return .literal(text)
+      self = .literal(text)
     case .table(let members):
       let (name, member) = try members.only(of: ["file", "credential", "hostname", "environment"])
       switch name {
-      case "file": return .file(try member.value.line(expected: "a path in quotes"))
-      case "credential": return .credential(try member.value.credentialName())
+      case "file": self = .file(try member.value.line(expected: "a path in quotes"))
+      case "credential": self = .credential(try member.value.credentialName())
       case "environment":
         let variable = try member.value.line(expected: "the name of a variable in quotes")
-        return .environment(variable)
+        self = .environment(variable)
       default:
         guard case .boolean(true) = member.value.content else {
           throw ValueProblem(message: "hostname can only be true", position: member.value.position)
         }
-        return .hostname
+        self = .hostname
       }
     default: throw .type(of: value, expected: "a string in quotes, or a table as in { hostname = true },")
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import Configuration
+import Delivery
 import Glibc
 import LocationDaemon
 import Positioning
@@ -94,7 +95,7 @@ enum FixesCommand: Command {
   private static func limits(_ path: String?) throws(CommandError) -> FixFilter.Configuration {
     guard let path else { return FixFilter.Configuration(buildDate: Release.buildDate) }
     do {
-      return FixFilter.Configuration(try SettingsFile.load(path: path, environment: .system).settings)
+      return try SettingsFile.load(path: path, environment: .system).settings.agent.filter
     } catch {
       throw CommandError(.configuration, error.message)
     }

@@ -36,8 +36,7 @@ struct SimulateOptions {
       throw CommandError(.usage, "simulate: one route at a time, and \"\(options.operands[1])\" is one more")
     }
     self.route = route
-    settings.noise = 2
-    settings.seed = 1
+    settings.loops = false
     for (name, value) in options.given {
       do throws(QuantityText.Mistake) {
         try apply(name, value)
@@ -54,8 +53,8 @@ struct SimulateOptions {
         throw QuantityText.Mistake(message: "\"\(value)\" is no format; allowed: nmea, jsonl")
       }
       self.format = format
-    case "speed": settings.speed = try QuantityText.speed(value, 0.1...500)
-    case "noise": settings.noise = try QuantityText.distance(value, 0...1000)
+    case "speed": settings.speed = try QuantityText.speed(value)
+    case "noise": settings.noise = try QuantityText.noise(value)
     case "seed":
       guard let seed = UInt64(value) else {
         throw QuantityText.Mistake(message: "\"\(value)\" is not a whole number of 0 or more")
@@ -75,22 +74,20 @@ struct SimulateOptions {
       self.pace = pace
     case "stop":
       let parts = try Self.parts(value, 2...2, example: "1.2 km,90s")
-      let dwell = try QuantityText.duration(parts[1], .seconds(1)...(.seconds(7 * 86_400)))
+      let dwell = try QuantityText.dwell(parts[1])
       // What is no distance is the name of a waypoint.
-      let metres = try? QuantityText.distance(parts[0], Self.anywhere)
+      let metres = try? QuantityText.place(parts[0])
       settings.stops.append(.init(metres.map { .distance($0) } ?? .waypoint(parts[0]), dwell: dwell))
     case "tunnel": settings.tunnels.append(try Self.stretch(Self.parts(value, 2...2, example: "2 km,400 m")))
     case "canyon":
       let parts = try Self.parts(value, 2...3, example: "3 km,500 m,15 m")
       var canyon = SimulationSettings.Canyon(try Self.stretch(parts))
-      if parts.count > 2 { canyon.noise = try QuantityText.distance(parts[2], 0...1000) }
+      if parts.count > 2 { canyon.noise = try QuantityText.noise(parts[2]) }
       settings.canyons.append(canyon)
     case "loop": settings.loops = true
     default: break
     }
   }
-
-  private static let anywhere = 0.0...10_000_000
 
   private static func parts(
     _ value: String, _ counts: ClosedRange<Int>, example: String
@@ -104,6 +101,6 @@ struct SimulateOptions {
 
   private static func stretch(_ parts: [String]) throws(QuantityText.Mistake) -> SimulationSettings.Stretch {
     SimulationSettings.Stretch(
-      from: try QuantityText.distance(parts[0], anywhere), length: try QuantityText.distance(parts[1], 1...10_000_000))
+      from: try QuantityText.place(parts[0]), length: try QuantityText.length(parts[1]))
   }
 }

@@ -2,6 +2,7 @@
 import Authorization
 import CommandLineOptions
 import Configuration
+import Delivery
 import Diagnosis
 import EventLoop
 import FleetEngine
@@ -62,7 +63,7 @@ enum TokenCommand: Command {
     let scope = named.first.flatMap { name in options.value(name.option).map(name.scope) }
     guard
       let context = scope.map({ AuthorizationContext(providerID: settings.vehicle.providerID, scope: $0) })
-        ?? settings.vehicle.fleetEngine.tokenContext
+        ?? settings.agent.context
     else { throw CommandError(.usage, "token: the ID is empty") }
     let answer = try ask(settings, for: context, path)
     for remark in answer.outcome.remarks {

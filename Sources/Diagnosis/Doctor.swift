@@ -35,21 +35,26 @@ package struct Doctor {
   /// Everything that the settings give a reason to look at. A new check is one more here.
   package static func checks(for settings: Settings, in surroundings: Surroundings) -> [any Check] {
     let count = settings.sources.count
-    let sources: [any Check] = settings.sources.enumerated().map { index, source in
-      let name = count > 1 ? "Source \(index + 1) of \(count)" : "Source"
-      switch source.kind {
-      case .serial(let device, let baud):
-        return SerialCheck(name: name, device: device, baud: baud, surroundings: surroundings)
-      case .gpsd(let gpsd): return GPSDCheck(name: name, gpsd: gpsd, surroundings: surroundings)
-      case .simulated(let simulated): return RouteCheck(name: name, simulated: simulated)
-      case .replay(let replay): return RecordingCheck(name: name, file: replay.file)
-      }
+    let sources = settings.sources.enumerated().map { index, source in
+      check(source.kind, name: count > 1 ? "Source \(index + 1) of \(count)" : "Source", in: surroundings)
     }
     let token = TokenInHand()
     return sources + [
       TokenCheck(settings: settings, surroundings: surroundings, token: token),
       FleetEngineCheck(settings: settings, surroundings: surroundings, token: token),
     ]
+  }
+
+  /// For each kind of source what examines one.
+  ///
+  /// - Parameter name: begins the title.
+  private static func check(_ kind: SourceKind, name: String, in surroundings: Surroundings) -> any Check {
+    switch kind {
+    case .serial(let serial): SerialCheck(name: name, settings: serial, surroundings: surroundings)
+    case .gpsd(let gpsd): GPSDCheck(name: name, settings: gpsd, surroundings: surroundings)
+    case .simulated(let simulated): RouteCheck(name: name, settings: simulated)
+    case .replay(let replay): RecordingCheck(name: name, file: replay.file)
+    }
   }
 
   /// Runs one check under its title.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
+import Delivery
 import EventLoop
 import FleetEngine
 import HTTPMessages
@@ -17,7 +18,8 @@ struct FleetEngineCheck: Check {
   let token: TokenInHand
 
   var title: String {
-    "Fleet Engine: \(settings.fleetEngine.endpoint)" + (settings.fleetEngine.proxy.map { " through \($0)" } ?? "")
+    "Fleet Engine: \(settings.fleetEngine.endpoint)"
+      + (settings.fleetEngine.client.proxy.map { " through \($0)" } ?? "")
   }
 
   func run(_ report: (Finding) -> Void) {
@@ -28,17 +30,16 @@ struct FleetEngineCheck: Check {
       var outcome: HTTPOutcome?
       inquiry.greet { outcome = $0 }
       // The request has its own deadline; this one is for a loop that does not keep it.
-      try loop.turn(until: loop.now.boot + settings.fleetEngine.deadline + .seconds(2)) { outcome != nil }
+      try loop.turn(until: loop.now.boot + settings.agent.delivery.endpoint.deadline + .seconds(2)) { outcome != nil }
       let end = outcome ?? .failure(TransportFailure(.timedOut, "no answer"))
       let findings = FleetEngineFindings.findings(end, settings: settings.fleetEngine, at: loop.now)
       for finding in findings { report(finding) }
       guard let secret = token.secret, !findings.contains(where: { $0.verdict == .fail }) else { return }
       var update: UpdateOutcome?
       inquiry.tryUpdate(with: secret) { update = $0 }
-      try loop.turn(until: loop.now.boot + settings.fleetEngine.deadline + .seconds(2)) { update != nil }
-      let vehicle = settings.vehicle.fleetEngine
-      let silence = UpdateFailure(.network, "no answer", from: vehicle.service)
-      report(FleetEngineFindings.finding(update ?? .failed(silence), vehicle))
+      try loop.turn(until: loop.now.boot + settings.agent.delivery.endpoint.deadline + .seconds(2)) { update != nil }
+      let silence = UpdateFailure(.network, "no answer", from: settings.vehicle.service)
+      report(FleetEngineFindings.finding(update ?? .failed(silence), settings.vehicle))
     } catch let error as DaemonError {
       report(.fail(error.message, "Check fleet_engine.ca_file and fleet_engine.proxy"))
     } catch {
@@ -49,7 +50,7 @@ struct FleetEngineCheck: Check {
   /// The name and the connection to the first party on the way, which the HTTP client's own words would not keep apart.
   private func isReached(_ report: (Finding) -> Void) throws -> Bool {
     guard let hop = settings.fleetEngine.firstHop else { return true }
-    let what = settings.fleetEngine.proxy == nil ? "" : "the proxy "
+    let what = settings.fleetEngine.client.proxy == nil ? "" : "the proxy "
     let loop = surroundings.loop
     let lookup = HostLookup(loop: loop, host: hop.host, port: hop.port)
     var found: StreamSocketError??

@@ -16,10 +16,10 @@ package enum FleetEngineFindings {
     switch outcome {
     case .failure(let failure): return [finding(failure, settings)]
     case .response(let response):
-      let way = settings.proxy == nil ? "" : " through the proxy"
+      let way = settings.client.proxy == nil ? "" : " through the proxy"
       var findings: [Finding] = []
       if settings.endpoint.hasPrefix("https:") {
-        let issuer = settings.caFile.map { "the issuers in \($0)" } ?? "the issuers of this system"
+        let issuer = settings.client.caFile.map { "the issuers in \($0)" } ?? "the issuers of this system"
         findings.append(.pass("an encrypted connection\(way), with a certificate that \(issuer) stand for"))
       } else {
         findings.append(.warn("positions go unencrypted, inside this machine", "For a real Fleet Engine: https://"))
@@ -87,7 +87,7 @@ package enum FleetEngineFindings {
   }
 
   private static func finding(_ failure: TransportFailure, _ settings: Settings.FleetEngine) -> Finding {
-    let way = settings.proxy == nil ? "" : ", fleet_engine.proxy"
+    let way = settings.client.proxy == nil ? "" : ", fleet_engine.proxy"
     let advice =
       switch failure.kind {
       case .unresolved: "Check the name servers\(way): resolvectl query, or getent hosts, and the name"

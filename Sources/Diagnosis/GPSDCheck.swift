@@ -12,15 +12,15 @@ struct GPSDCheck: Check {
   private static let connectDeadline = Duration.seconds(10)
 
   let name: String
-  let gpsd: Settings.Source.GPSD
+  let settings: GPSDSettings
   let surroundings: Doctor.Surroundings
 
-  var title: String { "\(name): gpsd at \(gpsd.host):\(gpsd.port)" }
+  var title: String { "\(name): gpsd at \(settings.address.host):\(settings.address.port)" }
 
   func run(_ report: (Finding) -> Void) {
     let loop = surroundings.loop
-    let lookup = HostLookup(loop: loop, host: gpsd.host, port: gpsd.port)
-    var hearing = GPSDHearing(address: lookup.name, device: gpsd.device)
+    let lookup = HostLookup(loop: loop, host: settings.address.host, port: settings.address.port)
+    var hearing = GPSDHearing(address: lookup.name, device: settings.device)
     var isConnected = false
     var failure: StreamSocketError?
     let socket = StreamSocket(
@@ -31,7 +31,7 @@ struct GPSDCheck: Check {
       try loop.turn(until: loop.now.boot + GPSDCheck.connectDeadline + .seconds(1)) { isConnected || failure != nil }
       guard isConnected else { return report(GPSDCheck.unreachable(lookup.name, failure)) }
       report(.pass("\(lookup.name) takes the connection"))
-      socket.send(GPSDSession.watchCommand(for: gpsd.device))
+      socket.send(GPSDSession.watchCommand(for: settings.device))
       try loop.turn(until: loop.now.boot + GPSDCheck.patience) { hearing.isDone || failure != nil }
     } catch {
       return report(.fail("\(error)", "Close other programs, and try again"))

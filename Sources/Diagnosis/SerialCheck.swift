@@ -8,11 +8,12 @@ import Timekeeping
 /// A receiver on a serial line: looked at, and listened to when nobody else has it.
 struct SerialCheck: Check {
   let name: String
-  let device: String
-  let baud: Settings.Source.Baud
+  let settings: SerialSettings
   let surroundings: Doctor.Surroundings
 
   var title: String { "\(name): serial receiver \(device)" }
+
+  private var device: String { settings.device }
 
   func run(_ report: (Finding) -> Void) {
     let status: DeviceStatus
@@ -38,9 +39,8 @@ struct SerialCheck: Check {
 
   private func listen() -> [Finding] {
     let loop = surroundings.loop
-    let speed: Int? = if case .fixed(let speed) = baud { speed } else { nil }
     // Nothing can come before the loop turns.
-    var hearing = ReceiverHearing(baud: speed, isTerminal: true, at: loop.now.boot)
+    var hearing = ReceiverHearing(baud: settings.baud, isTerminal: true, at: loop.now.boot)
     var loss: SerialPortError?
     do {
       let port = try SerialPort(

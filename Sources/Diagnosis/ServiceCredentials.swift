@@ -52,8 +52,7 @@ package enum ServiceCredentials {
   }
 
   private static func names(in settings: Settings) -> [String] {
-    guard case .http(let http) = settings.token.provider else { return [] }
-    return http.headers.compactMap { header in
+    settings.token.headers.compactMap { header in
       if case .credential(let name) = header.value { name } else { nil }
     }
   }

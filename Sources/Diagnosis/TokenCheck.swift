@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 import Configuration
+import Delivery
 import EventLoop
 import FleetEngine
 import HTTPMessages
@@ -34,12 +35,12 @@ struct TokenCheck: Check {
 
   /// Who gives tokens, without what may be secret in a URL.
   static func provider(_ settings: Settings) -> String {
-    switch settings.token.provider {
-    case .http(let http):
-      let end = http.url.firstIndex { $0 == "?" } ?? http.url.endIndex
-      return "from \(http.url[..<end])" + (http.proxy.map { " through \($0)" } ?? "")
-    case .command(let arguments): return "from the program \(arguments.first ?? "")"
-    case .file(let path): return "from the file \(path)"
+    switch settings.agent.tokenProvider {
+    case .http(let endpoint):
+      let url = endpoint.urlTemplate.prefix { $0 != "?" }
+      return "from \(url)" + (settings.token.client.proxy.map { " through \($0)" } ?? "")
+    case .command(let command): return "from the program \(command.arguments.first ?? "")"
+    case .file(let file): return "from the file \(file.path)"
     }
   }
 
@@ -52,12 +53,12 @@ struct TokenCheck: Check {
   ) throws -> TokenInquiry.Answer? {
     let loop = surroundings.loop
     guard let inquiry = try TokenInquiry.make(settings, as: identity, loop: loop),
-      let context = settings.vehicle.fleetEngine.tokenContext
+      let context = settings.agent.context
     else { return nil }
     var answer: TokenInquiry.Answer?
     try inquiry.ask(for: context) { answer = $0 }
     // Requests have their own deadline, and programs a time to end in.
-    try loop.turn(until: loop.now.boot + settings.token.deadline + .seconds(5)) { answer != nil }
+    try loop.turn(until: loop.now.boot + settings.agent.tokenProvider.deadline + .seconds(5)) { answer != nil }
     if answer == nil { inquiry.cancel() }
     return answer
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Authorization
-package import Configuration
 import HTTPMessages
 package import LocationDaemon
 import Timekeeping
@@ -14,11 +13,18 @@ package struct TokenConformance {
   /// To somebody with wrong credentials; nil when the settings name none.
   package var stranger: TokenInquiry.Answer?
 
-  private let settings: Settings.Token
+  private let provider: TokenProvider
+  private let hasCertificate: Bool
   private let context: AuthorizationContext
 
-  package init(_ settings: Settings.Token, for context: AuthorizationContext, first: TokenInquiry.Answer) {
-    self.settings = settings
+  /// - Parameters:
+  ///   - provider: as the settings have it.
+  ///   - hasCertificate: whether the box shows one to it.
+  package init(
+    _ provider: TokenProvider, hasCertificate: Bool, for context: AuthorizationContext, first: TokenInquiry.Answer
+  ) {
+    self.provider = provider
+    self.hasCertificate = hasCertificate
     self.context = context
     self.first = first
   }
@@ -31,9 +37,10 @@ package struct TokenConformance {
 
   private var answered: Finding {
     let time = "\(max(first.took.nanoseconds, 0) / 1_000_000) ms"
-    switch settings.provider {
-    case .http: return .pass("it answers with JSON in \(time), and the token stands at `\(settings.tokenKey)`")
-    case .command: return .pass("the program ends well in \(time), and the token stands at `\(settings.tokenKey)`")
+    let key = provider.format.tokenKey
+    switch provider {
+    case .http: return .pass("it answers with JSON in \(time), and the token stands at `\(key)`")
+    case .command: return .pass("the program ends well in \(time), and the token stands at `\(key)`")
     case .file: return .pass("the file holds a token")
     }
   }
@@ -78,7 +85,7 @@ package struct TokenConformance {
       return .fail(failure.message, failure.advice)
     }
     guard let told = first.toldExpiration else { return .pass("the token's end is read in its own `exp`") }
-    let key = settings.expirationKey ?? ""
+    let key = provider.format.expirationKey ?? ""
     guard let seconds = inspection.claims?.value(at: "exp")?.integer else {
       return .warn("`\(key)` can be read, and there is no `exp` to hold it against", "Sign `exp`")
     }
@@ -86,7 +93,7 @@ package struct TokenConformance {
     let distance = late < .zero ? .zero - late : late
     guard distance > TokenFindings.tolerance else { return .pass("`\(key)` can be read, and agrees with `exp`") }
     let advice =
-      "Tell the token's own end, and check token.expiration_format (it is \(settings.expirationFormat.rawValue))"
+      "Tell the token's own end, and check token.expiration_format (it is \(provider.format.expiration.rawValue))"
     return late > .zero
       ? .fail("`\(key)` is \(ClockFindings.words(distance)) after `exp`: the vehicle would keep a dead token", advice)
       : .warn(
@@ -149,7 +156,7 @@ package struct TokenConformance {
 
   private var strangers: [Finding] {
     guard let stranger else {
-      guard case .http = settings.provider else { return [] }
+      guard case .http = provider else { return [] }
       return [
         .warn(
           "nothing in the settings says who asks: whoever reaches the URL gets a token",
@@ -171,9 +178,8 @@ package struct TokenConformance {
           "it answers wrong credentials with HTTP \(response.status)", "401 or 403 would tell the box what is wrong")
       ]
     case .failure(let failure):
-      switch (failure.kind, settings.provider) {
-      case (.handshakeFailed, .http(let http)) where http.clientCertificate != nil,
-        (.broken, .http(let http)) where http.clientCertificate != nil:
+      switch failure.kind {
+      case .handshakeFailed where hasCertificate, .broken where hasCertificate:
         return [.pass("it takes no connection without the box's certificate")]
       default:
         return [.warn("it could not be asked with wrong credentials: \(failure.message)", "Try again")]

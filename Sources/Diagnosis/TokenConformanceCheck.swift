@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 package import Configuration
+import Delivery
 import EventLoop
-import FleetEngine
+import HTTPMessages
 import LocationDaemon
 
 /// A token provider, asked twice as this box and once as a stranger.
@@ -19,11 +20,12 @@ package struct TokenConformanceCheck: Check {
 
   package func run(_ report: (Finding) -> Void) {
     do {
-      guard
-        let context = settings.vehicle.fleetEngine.tokenContext,
+      guard let context = settings.agent.context,
         let first = try TokenCheck.ask(settings, as: .own, in: surroundings)
       else { return report(.fail("it has not answered in time", "Check token.deadline")) }
-      var conformance = TokenConformance(settings.token, for: context, first: first)
+      var conformance = TokenConformance(
+        settings.agent.tokenProvider, hasCertificate: settings.token.client.clientCertificate != nil, for: context,
+        first: first)
       if first.secret != nil {
         conformance.second = try TokenCheck.ask(settings, as: .own, in: surroundings)
         conformance.stranger = try TokenCheck.ask(settings, as: .stranger, in: surroundings)

@@ -20,7 +20,7 @@ final class BacklogKeeper {
 
   private let loop: EventLoop
   private let handlers: Handlers
-  private var settings: Settings.Backlog
+  private var settings: Settings.Store
   private var vehicle: FleetEngineVehicle
   private var agent: StoreAgent
   private var store: BacklogStore?
@@ -33,7 +33,7 @@ final class BacklogKeeper {
 
   /// - Throws: the system denies a timer.
   init(
-    _ settings: Settings.Backlog, vehicle: FleetEngineVehicle, loop: EventLoop, handlers: Handlers
+    _ settings: Settings.Store, vehicle: FleetEngineVehicle, loop: EventLoop, handlers: Handlers
   ) throws(EventLoopError) {
     self.loop = loop
     self.handlers = handlers
@@ -78,7 +78,7 @@ final class BacklogKeeper {
   }
 
   /// Takes new settings, before the vehicle's agent does; `start` is to follow after that.
-  func configure(_ new: Settings.Backlog, vehicle newVehicle: FleetEngineVehicle) {
+  func configure(_ new: Settings.Store, vehicle newVehicle: FleetEngineVehicle) {
     if store != nil, !agent.isEmpty { work() }
     if new.directory != settings.directory {
       store = nil

@@ -40,7 +40,7 @@ final class EffectPerformer {
   init(_ settings: Settings, loop: EventLoop, journal: Journal) throws(DaemonError) {
     self.loop = loop
     self.journal = journal
-    self.journal.level = JournalEntry.Priority(settings.log.level)
+    self.journal.level = settings.logLevel
     clients = try HTTPClients(settings, loop: loop)
     tokens = TokenFetcher(loop: loop, exchanges: clients.tokens)
   }
@@ -77,7 +77,7 @@ final class EffectPerformer {
 
   func write(_ event: Event) {
     recentEvents.note(event, at: loop.now.boot)
-    guard journal.takes(JournalEntry.Priority(event.kind.priority)) else { return }
+    guard journal.takes(event.kind.priority) else { return }
     journal.log(JournalEntry(event))
   }
 
@@ -108,7 +108,7 @@ final class EffectPerformer {
   func openBacklog(_ settings: Settings) throws(EventLoopError) {
     let handlers = BacklogKeeper.Handlers(
       tell: { [unowned self] in tell($0) }, records: { [unowned self] in self.handlers?.records() ?? [] })
-    keeper = try BacklogKeeper(settings.backlog, vehicle: settings.vehicle.fleetEngine, loop: loop, handlers: handlers)
+    keeper = try BacklogKeeper(settings.store, vehicle: settings.vehicle, loop: loop, handlers: handlers)
     keeper?.start()
   }
 
@@ -137,10 +137,10 @@ final class EffectPerformer {
   ///
   /// - Parameter newClients: made of the same settings.
   func configure(_ settings: Settings, clients newClients: HTTPClients) {
-    journal.level = JournalEntry.Priority(settings.log.level)
+    journal.level = settings.logLevel
     clients.updates.replaceClient(by: newClients.updates)
     clients.tokens.replaceClient(by: newClients.tokens)
-    keeper?.configure(settings.backlog, vehicle: settings.vehicle.fleetEngine)
+    keeper?.configure(settings.store, vehicle: settings.vehicle)
   }
 
   func resumeBacklog() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
+import Delivery
 package import EventLoop
 package import FleetEngine
 package import HTTPMessages
@@ -20,9 +21,7 @@ package final class FleetEngineInquiry {
   package init(_ settings: Settings, loop: EventLoop) throws(DaemonError) {
     self.loop = loop
     exchanges = try HTTPClients(settings, loop: loop).updates
-    endpoint = FleetEngineEndpoint(
-      origin: settings.fleetEngine.endpoint, vehicle: settings.vehicle.fleetEngine,
-      deadline: settings.fleetEngine.deadline)
+    endpoint = settings.agent.delivery.endpoint
   }
 
   /// Asks without a token who answers.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Configuration
 package import EventLoop
 import Positioning
 import StreamSocket
@@ -107,5 +108,13 @@ package final class GPSDSource: FixSource {
       default: "check source.address"
       }
     return "gpsd at \(error.message): \(advice)"
+  }
+}
+
+extension GPSDSource {
+  convenience init(_ settings: GPSDSettings, _ context: FixSources.Context) {
+    self.init(
+      loop: context.loop, host: settings.address.host, port: settings.address.port, device: settings.device,
+      silenceTimeout: context.silenceTimeout, report: context.report)
   }
 }

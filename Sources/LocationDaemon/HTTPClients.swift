@@ -14,18 +14,9 @@ struct HTTPClients {
 
   /// - Throws: exit code `configuration` when libcurl refuses a certificate file or proxy.
   init(_ settings: Settings, loop: EventLoop) throws(DaemonError) {
-    var updates = HTTPClientConfiguration(userAgent: "fleet-locationd/\(Release.version)")
-    updates.caFile = settings.fleetEngine.caFile
-    updates.proxy = settings.fleetEngine.proxy
-    updates.allowsPlainHTTP = settings.fleetEngine.endpoint.hasPrefix("http://")
-    var tokens = HTTPClientConfiguration(userAgent: updates.userAgent)
-    if case .http(let provider) = settings.token.provider {
-      tokens.caFile = provider.caFile
-      tokens.clientCertificate = provider.clientCertificate
-      tokens.clientKey = provider.clientKey
-      tokens.proxy = provider.proxy
-      tokens.allowsPlainHTTP = provider.url.hasPrefix("http://")
-    }
+    var (updates, tokens) = (settings.fleetEngine.client, settings.token.client)
+    updates.userAgent = "fleet-locationd/\(Release.version)"
+    tokens.userAgent = updates.userAgent
     do {
       self.updates = ExchangeTable(try HTTPClient(loop: loop, configuration: updates), updates)
       self.tokens = ExchangeTable(try HTTPClient(loop: loop, configuration: tokens), tokens)

@@ -2,6 +2,7 @@
 package import Configuration
 import ControlSocket
 package import EventLoop
+import FleetEngine
 import Glibc
 import Positioning
 import Release
@@ -54,7 +55,7 @@ package final class LocationDaemon {
     performer = try EffectPerformer(file.settings, loop: loop, journal: journal)
     surroundings = Surroundings(loop: loop)
     startedAt = loop.now.boot
-    selfReport = SelfReport(file.settings.metrics, notifier: notifier)
+    selfReport = SelfReport(metricsFile: file.settings.metricsFile, notifier: notifier)
     simulationAlarm = SimulationAlarm(file.settings.fleetEngine)
     let relay = Relay()
     do {
@@ -171,7 +172,7 @@ package final class LocationDaemon {
       changed: { [unowned self] in tellSources() },
       ended: { [unowned self] in end() })
     return try SourceSet(
-      settings.sources, filter: FixFilter.Configuration(settings), loop: loop, handlers: handlers)
+      settings.sources, filter: settings.agent.filter, loop: loop, handlers: handlers)
   }
 
   private func tellSources() {
@@ -238,7 +239,7 @@ package final class LocationDaemon {
     _ = notifier.stopping()
     sources?.stop()
     sources = nil
-    feed(.stop(within: settings.reporting.stopTimeout))
+    feed(.stop(within: settings.stopTimeout))
   }
 
   private func finish(_ undelivered: Int) {
@@ -273,7 +274,7 @@ package final class LocationDaemon {
     settings = file.settings
     warnings = file.warnings
     performer.configure(settings, clients: newClients)
-    selfReport.configure(settings.metrics)
+    selfReport.configure(metricsFile: settings.metricsFile)
     feed(.configure(configuration))
     performer.resumeBacklog()
     performer.watchToken(configuration.tokenProvider)

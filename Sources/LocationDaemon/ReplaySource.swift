@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Configuration
 package import EventLoop
 import Positioning
 import SerialPort
@@ -117,5 +118,14 @@ package final class ReplaySource: FixSource {
       isAtEnd = true
     }
     return true
+  }
+}
+
+extension ReplaySource {
+  /// - Throws: exit code `configuration` when the file cannot be read.
+  convenience init(_ settings: ReplaySettings, _ context: FixSources.Context) throws(DaemonError) {
+    try self.init(
+      loop: context.loop, key: context.key, file: settings.file, pace: settings.pace,
+      shiftsTimes: settings.shiftsTimes, report: context.report)
   }
 }

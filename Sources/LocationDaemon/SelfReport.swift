@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Configuration
 import Release
 import Delivery
 import ServiceManager
@@ -10,13 +9,14 @@ struct SelfReport {
   private var status: StatusLine
   private var metricsFile: MetricsFile
 
-  init(_ settings: Settings.Metrics, notifier: ServiceNotifier) {
+  /// - Parameter path: of the file of metrics; nil writes none.
+  init(metricsFile path: String?, notifier: ServiceNotifier) {
     status = StatusLine(notifier)
-    metricsFile = MetricsFile(path: settings.textfile)
+    metricsFile = MetricsFile(path: path)
   }
 
-  mutating func configure(_ settings: Settings.Metrics) {
-    if !metricsFile.isAt(settings.textfile) { metricsFile = MetricsFile(path: settings.textfile) }
+  mutating func configure(metricsFile path: String?) {
+    if !metricsFile.isAt(path) { metricsFile = MetricsFile(path: path) }
   }
 
   /// Shows what an input has changed, when that is worth systemd's attention.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Configuration
 package import EventLoop
 package import Positioning
 import SerialPort
@@ -163,5 +164,13 @@ package final class SerialSource: FixSource {
   private func deliver(_ fixes: [Fix]) {
     if let deadline = decoder.deadline { epochTimer?.arm(at: deadline) } else { epochTimer?.disarm() }
     for fix in fixes { report(.fix(fix)) }
+  }
+}
+
+extension SerialSource {
+  convenience init(_ settings: SerialSettings, _ context: FixSources.Context) {
+    self.init(
+      loop: context.loop, device: settings.device, baud: settings.baud, silenceTimeout: context.silenceTimeout,
+      report: context.report)
   }
 }

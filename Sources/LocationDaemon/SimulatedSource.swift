@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import Configuration
 package import EventLoop
 package import Positioning
+import Release
+import RouteFile
 package import Timekeeping
 
 /// Drives along a route, a fix each period of the simulator but in tunnels.
@@ -72,5 +75,27 @@ package final class SimulatedSource: FixSource {
     timer?.arm(at: begin.boot + simulator.period * steps)
     // In a tunnel a receiver says nothing that would help.
     if case .fix(let fix) = observation { report(.fix(fix)) }
+  }
+}
+
+extension SimulatedSource {
+  /// - Throws: exit code `configuration` when the route cannot be read, or what is asked of it is not on it.
+  convenience init(_ settings: SimulatedSettings, _ context: FixSources.Context) throws(DaemonError) {
+    let route: Route
+    do {
+      route = try RouteFile.load(path: settings.route)
+    } catch {
+      throw DaemonError(ExitCode.configuration, "\(context.key).route: \(error.message)", cause: error)
+    }
+    let simulator: RouteSimulator
+    do {
+      simulator = try RouteSimulator(route: route, settings: settings.drive)
+    } catch {
+      throw DaemonError(
+        ExitCode.configuration, "\(context.key).route: \(settings.route): \(error.message)", cause: error)
+    }
+    self.init(
+      loop: context.loop, name: settings.route, simulator: simulator, buildDate: Release.buildDate,
+      report: context.report)
   }
 }

@@ -75,7 +75,7 @@ final class SourceSet {
     selector.replace(
       by: list.map { member in
         (
-          SourceSelector.Candidate(label: member.settings.name, silenceTimeout: member.settings.silenceTimeout),
+          SourceSelector.Candidate(label: member.settings.kind.name, silenceTimeout: member.settings.silenceTimeout),
           old.firstIndex { $0 === member }
         )
       }, filter: filter, at: loop.now.boot)
@@ -93,7 +93,7 @@ final class SourceSet {
   var overview: SourceOverview { selector.overview }
 
   /// The devices or files, for messages.
-  var names: String { members.map(\.settings.name).joined(separator: ", ") }
+  var names: String { members.map(\.settings.kind.name).joined(separator: ", ") }
 
   /// Whether a source waits for `settled` to give its next fix.
   var awaitsSettling: Bool { members.contains { $0.source?.awaitsSettling == true } }
@@ -147,17 +147,5 @@ extension SourceSelector.Report {
       case .lost(let why): .lost(why)
       case .ended: .ended
       }
-  }
-}
-
-extension Settings.Source {
-  /// The device or file, for messages.
-  fileprivate var name: String {
-    switch kind {
-    case .serial(let device, _): device
-    case .gpsd(let gpsd): "gpsd at \(gpsd.host):\(gpsd.port)\(gpsd.device.map { ":\($0)" } ?? "")"
-    case .simulated(let simulated): simulated.route
-    case .replay(let replay): replay.file == "-" ? "standard input" : replay.file
-    }
   }
 }

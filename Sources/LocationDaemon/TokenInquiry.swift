@@ -59,7 +59,7 @@ package final class TokenInquiry {
 
   /// - Throws: `DaemonError` when a credential or certificate file that the settings name cannot be used.
   package convenience init(_ settings: Settings, loop: EventLoop) throws(DaemonError) {
-    try self.init(settings, provider: try TokenProvider(settings.token), loop: loop)
+    try self.init(settings, provider: try TokenProvider(settings), loop: loop)
   }
 
   /// - Returns: nil for a stranger where nothing would tell one from this box.
@@ -68,14 +68,13 @@ package final class TokenInquiry {
     _ settings: Settings, as identity: Identity, loop: EventLoop
   ) throws(DaemonError) -> TokenInquiry? {
     guard identity == .stranger else { return try TokenInquiry(settings, loop: loop) }
-    guard case .http(var http) = settings.token.provider else { return nil }
-    let provider = try TokenProvider(settings.token)
+    let provider = try TokenProvider(settings)
+    guard case .http = provider else { return nil }
     let stranger = provider.withWrongCredentials
-    guard stranger != nil || http.clientCertificate != nil else { return nil }
+    guard stranger != nil || settings.token.client.clientCertificate != nil else { return nil }
     var settings = settings
-    http.clientCertificate = nil
-    http.clientKey = nil
-    settings.token.provider = .http(http)
+    settings.token.client.clientCertificate = nil
+    settings.token.client.clientKey = nil
     return try TokenInquiry(settings, provider: stranger ?? provider, loop: loop)
   }
 

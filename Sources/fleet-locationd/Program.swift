@@ -7,6 +7,7 @@ import LocationDaemon
 import Release
 import ServiceManager
 import SystemCalls
+import Timekeeping
 
 /// The program from its arguments to its exit code.
 enum Program {

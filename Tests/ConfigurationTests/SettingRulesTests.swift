@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 import Testing
 import Timekeeping
 
@@ -125,20 +126,21 @@ import Timekeeping
     ] as [(String, String, Int, String?)])
   func gpsd(_ lines: String, host: String, port: Int, device: String?) throws {
     let settings = try machine.settings(for: minimal(source: "type = \"gpsd\"\n" + lines))
-    #expect(settings.sources[0].kind == .gpsd(Settings.Source.GPSD(host: host, port: port, device: device)))
+    #expect(settings.sources[0].kind == .gpsd(GPSDSettings(address: .init(host: host, port: port), device: device)))
   }
 
   @Test("the speed of a receiver can be left to be found")
   func autobaud() throws {
     let settings = try machine.settings(
       for: minimal(source: "type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = \"auto\""))
-    #expect(settings.sources[0].kind == .serial(device: "/dev/gps0", baud: .auto))
+    #expect(settings.sources[0].kind == .serial(SerialSettings(device: "/dev/gps0", baud: nil)))
   }
 
   @Test("a short interval is taken with an endpoint on loopback only")
   func shortInterval() throws {
     let lines = "[reporting]\ninterval = \"0s\"\nheartbeat = \"1s\"\n[fleet_engine]\nendpoint = "
-    #expect(try machine.settings(for: minimal(rest: lines + "\"http://127.0.0.1:8080/\"")).reporting.interval == .zero)
+    #expect(
+      try machine.settings(for: minimal(rest: lines + "\"http://127.0.0.1:8080/\"")).agent.reporting.interval == .zero)
     let messages = machine.messages(for: minimal(rest: lines + "\"https://fleet.example.com\""))
     #expect(messages.count == 2)
     #expect(messages.allSatisfy { $0.contains("is under 5s, which Fleet Engine does not take") })
@@ -152,7 +154,7 @@ import Timekeeping
     ] as [(String, Duration?)])
   func heartbeat(_ lines: String, _ expected: Duration?) {
     let settings = try? machine.settings(for: minimal(rest: "[reporting]\n\(lines)"))
-    #expect(settings?.reporting.heartbeat == expected)
+    #expect(settings?.agent.reporting.heartbeat == expected)
   }
 
   @Test(
@@ -182,7 +184,7 @@ import Timekeeping
           Accept = "application/json"
           """))
     #expect(
-      try http(settings).headers == [
+      settings.token.headers == [
         .init(name: "Accept", value: .plain("application/json")),
         .init(name: "Authorization", value: .credential("token-provider")),
         .init(name: "X-Api-Key", value: .file("/etc/f/key")),

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Delivery
+import FleetEngine
 import FoundationEssentials
 import Glibc
+import HTTPMessages
+import Positioning
 import Testing
 import Timekeeping
 
@@ -12,20 +17,21 @@ import Timekeeping
   @Test("the least that is valid gets the documented defaults")
   func defaults() throws {
     let settings = try machine.settings(for: minimal())
-    #expect(settings.vehicle == Settings.Vehicle(providerID: "my-project", vehicleID: "truck-17"))
-    #expect(settings.sources[0].kind == .serial(device: "/dev/gps0", baud: .fixed(9600)))
+    #expect(
+      settings.vehicle == FleetEngineVehicle(service: .deliveries, providerID: "my-project", vehicleID: "truck-17"))
+    #expect(settings.sources[0].kind == .serial(SerialSettings(device: "/dev/gps0", baud: 9600)))
     #expect(settings.sources[0].silenceTimeout == .seconds(10))
-    #expect(try http(settings).method == .get)
-    #expect(settings.token.tokenKey == "token")
-    #expect(settings.token.expirationFormat == .auto)
-    #expect(try http(settings).headers == [])
+    #expect(try endpoint(settings).method == .get)
+    #expect(try endpoint(settings).format == TokenResponseFormat(tokenKey: "token", expiration: .automatic))
+    #expect(settings.token.headers == [])
     #expect(settings.fleetEngine.endpoint == "https://fleetengine.googleapis.com")
-    #expect(settings.fleetEngine.positionField == .supplemental)
-    #expect(settings.reporting.interval == .seconds(10))
-    #expect(settings.reporting.heartbeat == .seconds(50))
-    #expect(settings.backlog.maxAge == .seconds(7 * 86_400))
-    #expect(abs(settings.filter.maxSpeed - 250 / 3.6) < 1e-9)
-    #expect(settings.log == Settings.Log(level: .info, positions: false))
+    #expect(settings.agent.delivery.endpoint.positionField == .supplemental)
+    #expect(settings.agent.reporting.interval == .seconds(10))
+    #expect(settings.agent.reporting.heartbeat == .seconds(50))
+    #expect(settings.agent.delivery.maxAge == .seconds(7 * 86_400))
+    #expect(abs(settings.agent.filter.maxSpeed - 250 / 3.6) < 1e-9)
+    #expect(settings.logLevel == .info)
+    #expect(!settings.agent.tellsPositions)
   }
 
   @Test("the sample settings are valid as they are shipped")
@@ -33,31 +39,27 @@ import Timekeeping
     let path = packageRoot + "/config/fleet-locationd.toml"
     let file = try SettingsFile.load(path: path, environment: .system)
     #expect(file.warnings == [])
-    #expect(file.settings.sources[0].kind == .serial(device: "/dev/ttyUSB0", baud: .fixed(9600)))
-    #expect(file.settings.token.expirationFormat == .epochMilliseconds)
+    #expect(file.settings.sources[0].kind == .serial(SerialSettings(device: "/dev/ttyUSB0", baud: 9600)))
+    #expect(try endpoint(file.settings).format.expiration == .epochMilliseconds)
   }
 
-  @Test("the reference in the tree is the one that the program makes")
-  func reference() throws {
-    let bytes = try ConfigurationEnvironment.system.readFile(packageRoot + "/docs/settings.md", 1_000_000)
-    #expect(String(decoding: bytes, as: UTF8.self) == SettingsReference.markdown())
-  }
-
-  @Test("the manual page in the tree is what the table says; UPDATE_GOLDENS=1 writes it anew")
-  func manual() throws {
-    let path = packageRoot + "/docs/man/fleet-locationd.toml.5"
-    if getenv("UPDATE_GOLDENS") != nil {
-      try SettingsReference.manual().write(toFile: path, atomically: true, encoding: .utf8)
-    }
+  @Test(
+    "the documents in the tree are what the declarations say; UPDATE_GOLDENS=1 writes them anew",
+    arguments: [
+      ("settings.md", SettingsReference.markdown()), ("man/fleet-locationd.toml.5", SettingsReference.manual()),
+    ])
+  func documents(_ name: String, _ text: String) throws {
+    let path = packageRoot + "/docs/" + name
+    if getenv("UPDATE_GOLDENS") != nil { try text.write(toFile: path, atomically: true, encoding: .utf8) }
     let bytes = try ConfigurationEnvironment.system.readFile(path, 1_000_000)
-    #expect(String(decoding: bytes, as: UTF8.self) == SettingsReference.manual())
+    #expect(String(decoding: bytes, as: UTF8.self) == text)
   }
 
   @Test("every key is in the reference once, and no two of one source share a place")
   func keys() {
-    let paths = SettingKeys.all.map { "\($0.path) \($0.sourceType?.rawValue ?? "")" }
+    let paths = SettingSection.all.map { "\($0.section).\($0.name) \($0.owner ?? "")" }
     #expect(Set(paths).count == paths.count)
-    for key in SettingKeys.all { #expect(SettingsReference.markdown().contains("| `\(key.name)`")) }
+    for key in SettingSection.all { #expect(SettingsReference.markdown().contains("| `\(key.name)`")) }
   }
 
   @Test("everything that is wrong is said at once, in the order of the lines, with the place of each")
@@ -103,9 +105,9 @@ import Timekeeping
         "notes.txt": "[nonsense",
       ])
     #expect(settings.vehicle.vehicleID == "second")
-    #expect(try http(settings).headers.map(\.name) == ["Accept", "X-Box"])
-    #expect(try http(settings).headers.map(\.value) == [.plain("a"), .plain("3")])
-    #expect(settings.log.level == .debug)
+    #expect(settings.token.headers.map(\.name) == ["Accept", "X-Box"])
+    #expect(settings.token.headers.map(\.value) == [.plain("a"), .plain("3")])
+    #expect(settings.logLevel == .debug)
   }
 
   @Test("a problem in a later file is reported with that file")
@@ -121,7 +123,8 @@ import Timekeeping
     let file = try machine.adding(
       minimal(), ["x.toml": "[source]\ntype = \"replay\"\nfile = \"-\"\npace = 0"]
     ).load()
-    #expect(file.settings.sources[0].kind == .replay(Settings.Source.Replay(file: "-", pace: 0, time: .keep)))
+    #expect(file.settings.sources[0].kind == .replay(ReplaySettings(file: "-", pace: 0)))
+    #expect(file.settings.agent.filter.keepsTimes)
     #expect(file.warnings.map(\.key) == ["source.device"])
     #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/x.toml"])
   }
@@ -136,10 +139,10 @@ import Timekeeping
       return
     }
     #expect(simulated.route == "/etc/f/r.gpx")
-    #expect(simulated.seed == 1 && simulated.loop && simulated.noise == 2)
+    #expect(simulated.drive.seed == 1 && simulated.drive.loops && simulated.drive.noise == 2)
     // The times of the route, or 50 km/h.
-    #expect(simulated.speed == nil && simulated.stops.isEmpty && simulated.clockOffset == .zero)
-    #expect(try http(settings).caFile == "/ca.pem")
+    #expect(simulated.drive == SimulationSettings() && simulated.drive.speed == nil)
+    #expect(settings.token.client.caFile == "/ca.pem")
   }
 
   @Test(

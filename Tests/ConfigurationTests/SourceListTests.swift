@@ -35,9 +35,8 @@ import Timekeeping
     let settings = try machine.settings(for: text(two))
     #expect(
       settings.sources == [
-        Settings.Source(kind: .serial(device: "/dev/gps0", baud: .fixed(9600)), silenceTimeout: .seconds(5)),
-        Settings.Source(
-          kind: .gpsd(Settings.Source.GPSD(host: "localhost", port: 2947, device: nil)), silenceTimeout: .seconds(10)),
+        Settings.Source(kind: .serial(SerialSettings(device: "/dev/gps0", baud: 9600)), silenceTimeout: .seconds(5)),
+        Settings.Source(kind: .gpsd(GPSDSettings()), silenceTimeout: .seconds(10)),
       ])
   }
 
@@ -123,18 +122,18 @@ import Timekeeping
     let other = "[[source]]\ntype = \"serial\"\ndevice = \"/dev/gps1\""
     #expect(
       try machine.settings(for: text(two), with: ["a.toml": other]).sources.map(\.kind) == [
-        .serial(device: "/dev/gps1", baud: .fixed(9600))
+        .serial(SerialSettings(device: "/dev/gps1"))
       ])
     #expect(
       try machine.settings(for: text("[source]\ntype = \"gpsd\""), with: ["a.toml": two]).sources.count == 2)
     let lone = "[source]\ntype = \"serial\"\ndevice = \"/dev/gps2\""
     #expect(
       try machine.settings(for: text(two), with: ["a.toml": lone]).sources.map(\.kind) == [
-        .serial(device: "/dev/gps2", baud: .fixed(9600))
+        .serial(SerialSettings(device: "/dev/gps2"))
       ])
     #expect(
       try machine.settings(for: text(lone), with: ["a.toml": "[source]\nbaud = 4800"]).sources.map(\.kind) == [
-        .serial(device: "/dev/gps2", baud: .fixed(4800))
+        .serial(SerialSettings(device: "/dev/gps2", baud: 4800))
       ])
     let messages = machine.messages(for: text(lone), with: ["a.toml": two + "\nbaud = 1"])
     #expect(messages.first?.hasPrefix("/etc/f/conf.d/a.toml:7:1: source[2].baud: belongs to") == true, "\(messages)")

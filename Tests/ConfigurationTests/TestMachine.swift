@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Delivery
+
 @testable import Configuration
 
 /// A machine of files, variables and a name, for the settings to refer to.
@@ -64,10 +67,10 @@ func minimal(
   "[vehicle]\nprovider_id = \"my-project\"\n\(vehicle)\n[source]\n\(source)\n[token]\n\(token)\n\(rest)\n"
 }
 
-/// The settings of a token provider that is a URL.
-func http(_ settings: Settings) throws -> Settings.Token.HTTP {
-  guard case .http(let http) = settings.token.provider else {
+/// The token provider of the settings, which is a URL.
+func endpoint(_ settings: Settings) throws -> TokenEndpoint {
+  guard case .http(let endpoint) = settings.agent.tokenProvider else {
     throw ConfigurationError(code: .invalid, diagnostics: [], warnings: [])
   }
-  return http
+  return endpoint
 }

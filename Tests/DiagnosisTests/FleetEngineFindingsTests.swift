@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 import FleetEngine
 import HTTPMessages
 import Testing
@@ -8,8 +9,7 @@ import Timekeeping
 @testable import Diagnosis
 
 @Suite struct FleetEngineFindingsTests {
-  private static let settings = Settings.FleetEngine(
-    endpoint: "https://fleetengine.googleapis.com", positionField: .supplemental, deadline: .seconds(15))
+  private static let settings = Settings.FleetEngine()
   private static let refusal = #"{"error":{"code":401,"message":"…","status":"UNAUTHENTICATED"}}"#
 
   private static func findings(
@@ -33,8 +33,8 @@ import Timekeeping
   @Test("proxy and private issuers are named")
   func way() {
     var settings = Self.settings
-    settings.proxy = "http://proxy.example.com:3128"
-    settings.caFile = "/etc/ca.pem"
+    settings.client.proxy = "http://proxy.example.com:3128"
+    settings.client.caFile = "/etc/ca.pem"
     #expect(
       Self.findings(401, Self.refusal, settings: settings).first
         == .pass(
@@ -105,7 +105,7 @@ import Timekeeping
     #expect(settings.firstHop == .init(host: "fleetengine.googleapis.com", port: 443))
     settings.endpoint = "http://[::1]:8700"
     #expect(settings.firstHop == .init(host: "::1", port: 8700))
-    settings.proxy = "http://proxy.example.com"
+    settings.client.proxy = "http://proxy.example.com"
     #expect(settings.firstHop == .init(host: "proxy.example.com", port: 1080))
   }
 }

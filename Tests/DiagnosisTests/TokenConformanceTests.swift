@@ -5,14 +5,14 @@ import LocationDaemon
 import Testing
 import Timekeeping
 
-@testable import Configuration
 @testable import Diagnosis
 
 @Suite struct TokenConformanceTests {
   private static func findings(
     _ first: TokenInquiry.Answer, second: TokenInquiry.Answer? = nil, stranger: TokenInquiry.Answer? = nil
   ) throws -> [Finding] {
-    var conformance = TokenConformance(TokenFixture.settings, for: try TokenFixture.context(), first: first)
+    var conformance = TokenConformance(
+      TokenFixture.provider, hasCertificate: false, for: try TokenFixture.context(), first: first)
     conformance.second = second
     conformance.stranger = stranger
     return conformance.findings
@@ -136,10 +136,8 @@ import Timekeeping
     #expect(try Self.findings(good).last?.verdict == .warn)
     let alert = try TokenFixture.answer(.http(.failure(TransportFailure(.broken, "alert certificate required"))))
     #expect(try Self.findings(good, stranger: alert).last?.verdict == .warn)
-    var settings = TokenFixture.settings
-    settings.provider = .http(
-      .init(url: "https://tokens.example.com", method: .get, headers: [], clientCertificate: "/c", clientKey: "/k"))
-    var conformance = TokenConformance(settings, for: try TokenFixture.context(), first: good)
+    var conformance = TokenConformance(
+      TokenFixture.provider, hasCertificate: true, for: try TokenFixture.context(), first: good)
     conformance.stranger = alert
     #expect(conformance.findings.last == .pass("it takes no connection without the box's certificate"))
   }

@@ -6,8 +6,6 @@ import LocationDaemon
 import Testing
 import Timekeeping
 
-@testable import Configuration
-
 /// A token provider's answers, as they would have come at a time of the tests' own.
 enum TokenFixture {
   static let buildDate = Timestamp(seconds: 1_795_219_200)
@@ -15,10 +13,14 @@ enum TokenFixture {
   static let now = Moment(boot: .boot + .seconds(100), wall: wall)
   static let date = "Tue, 01 Dec 2026 00:00:00 GMT"
 
-  static let settings = Settings.Token(
-    provider: .http(.init(url: "https://tokens.example.com/{vehicle_id}", method: .get, headers: [])),
-    tokenKey: "token", expirationKey: "end", expirationFormat: .epochSeconds, deadline: .seconds(15),
-    isCached: false)
+  static let provider = provider(.epochSeconds)
+
+  private static func provider(_ expiration: TokenResponseFormat.Expiration) -> TokenProvider {
+    .http(
+      TokenEndpoint(
+        urlTemplate: "https://tokens.example.com/{vehicle_id}",
+        format: TokenResponseFormat(expirationKey: "end", expiration: expiration)))
+  }
 
   static func context() throws -> AuthorizationContext {
     try #require(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("truck-17")))
@@ -56,9 +58,7 @@ enum TokenFixture {
   static func answer(
     _ outcome: TokenOutcome, expiration: TokenResponseFormat.Expiration = .epochSeconds
   ) throws -> TokenInquiry.Answer {
-    let format = TokenResponseFormat(tokenKey: "token", expirationKey: "end", expiration: expiration)
-    let endpoint = TokenEndpoint(urlTemplate: "https://tokens.example.com/{vehicle_id}", format: format)
-    return TokenInquiry.Answer(
-      outcome, from: .http(endpoint), for: try context(), at: now, took: .milliseconds(12), buildDate: buildDate)
+    TokenInquiry.Answer(
+      outcome, from: provider(expiration), for: try context(), at: now, took: .milliseconds(12), buildDate: buildDate)
   }
 }

@@ -28,13 +28,11 @@ import Timekeeping
 
   deinit { try? FileManager.default.removeItem(atPath: directory) }
 
-  private func settings(_ interval: Duration = .milliseconds(20), in directory: String? = nil) -> Settings.Backlog {
-    Settings.Backlog(
-      maxLocations: 1000, maxAge: .seconds(1000), batch: 10, directory: directory ?? self.directory,
-      maxSize: 4_000_000, commitInterval: interval)
+  private func settings(_ interval: Duration = .milliseconds(20), in directory: String? = nil) -> Settings.Store {
+    Settings.Store(directory: directory ?? self.directory, maxSize: 4_000_000, commitInterval: interval)
   }
 
-  private func keeper(_ settings: Settings.Backlog? = nil) throws -> BacklogKeeper {
+  private func keeper(_ settings: Settings.Store? = nil) throws -> BacklogKeeper {
     let handlers = BacklogKeeper.Handlers(
       tell: { [unowned self] in told.append($0) }, records: { [unowned self] in memory.records })
     return try BacklogKeeper(settings ?? self.settings(), vehicle: truck, loop: loop, handlers: handlers)

@@ -25,7 +25,7 @@ import Timekeeping
 
   private func settings(_ seed: UInt64, loop: Bool) -> SimulationSettings {
     var random = SplitMix64(seed: seed &+ 99)
-    var settings = SimulationSettings()
+    var settings = SimulationSettings.exact
     settings.speed = 5 + random.unit() * 30
     settings.acceleration = 0.5 + random.unit() * 3
     settings.braking = 0.5 + random.unit() * 4
@@ -142,7 +142,7 @@ import Timekeeping
     let first = try #require(Coordinate(latitude: 48, longitude: 11))
     let route = try #require(
       Route(points: [Route.Point(coordinate: first), Route.Point(coordinate: first.moved(by: 20_000, heading: 70))]))
-    var settings = SimulationSettings()
+    var settings = SimulationSettings.exact
     settings.speed = 5
     settings.noise = 2
     settings.seed = 3
@@ -271,7 +271,7 @@ import Timekeeping
   func places() throws {
     let route = try wandering(1)
     func message(_ change: (inout SimulationSettings) -> Void) -> String {
-      var settings = SimulationSettings()
+      var settings = SimulationSettings.exact
       change(&settings)
       do {
         _ = try RouteSimulator(route: route, settings: settings)

@@ -78,7 +78,7 @@ import Timekeeping
         Route.Point(coordinate: first.moved(by: 2000, heading: 250), elevation: 380),
         Route.Point(coordinate: first.moved(by: 3000, heading: 200), elevation: 390),
       ]))
-    var settings = SimulationSettings()
+    var settings = SimulationSettings.exact
     settings.noise = 2
     settings.tunnels = [.init(from: 500, length: 300)]
     settings.canyons = [.init(.init(from: 1200, length: 300))]

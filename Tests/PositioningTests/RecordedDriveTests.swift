@@ -20,7 +20,7 @@ import Timekeeping
         }))
   }
 
-  private func distances(_ route: Route, _ settings: SimulationSettings = SimulationSettings()) throws -> [Double] {
+  private func distances(_ route: Route, _ settings: SimulationSettings = SimulationSettings.exact) throws -> [Double] {
     let simulator = try RouteSimulator(route: route, settings: settings)
     var result: [Double] = []
     while result.count < 2000, let truth = simulator.truth(at: Double(result.count)) {
@@ -44,7 +44,7 @@ import Timekeeping
     "a point that repeats is a stop, and so is a gap of time between near points", arguments: [0.0, 4.0])
   func stops(_ gap: Double) throws {
     let route = try route([(0, 0), (200, 20), (200 + gap, 80), (400, 100)])
-    let simulator = try RouteSimulator(route: route, settings: SimulationSettings())
+    let simulator = try RouteSimulator(route: route, settings: SimulationSettings.exact)
     let standing = (0..<100).filter { simulator.truth(at: Double($0))?.state.speed == 0 }
     #expect(standing.count >= 56 && standing.count <= 61)
     #expect(standing.first.map { (20...21).contains($0) } == true)
@@ -55,7 +55,7 @@ import Timekeeping
 
   @Test("a speed that is given sets the times aside")
   func given() throws {
-    var settings = SimulationSettings()
+    var settings = SimulationSettings.exact
     settings.speed = 10
     let simulator = try RouteSimulator(route: route([(0, 0), (1000, 1000)]), settings: settings)
     #expect(simulator.duration.map { (100.0...115).contains($0.inSeconds) } == true)
@@ -63,7 +63,7 @@ import Timekeeping
 
   @Test("a stop that is asked for delays the rest")
   func asked() throws {
-    var settings = SimulationSettings()
+    var settings = SimulationSettings.exact
     settings.stops = [.init(.distance(100), dwell: .seconds(30))]
     let driven = try distances(route([(0, 0), (200, 20), (400, 40)]), settings)
     #expect(driven.count == 71)
@@ -75,13 +75,13 @@ import Timekeeping
     arguments: [[0, 30, 20.0], [nil, 10, 20], [0, 10, nil]])
   func unusable(_ times: [Double?]) throws {
     let simulator = try RouteSimulator(
-      route: route([(0, times[0]), (500, times[1]), (1000, times[2])]), settings: SimulationSettings())
+      route: route([(0, times[0]), (500, times[1]), (1000, times[2])]), settings: SimulationSettings.exact)
     #expect(simulator.duration.map { (75.0...95).contains($0.inSeconds) } == true)
   }
 
   @Test("a loop drives back to its start, and then the same again")
   func loop() throws {
-    var settings = SimulationSettings()
+    var settings = SimulationSettings.exact
     settings.loops = true
     let simulator = try RouteSimulator(route: route([(0, 0), (100, 10), (200, 20)]), settings: settings)
     let lap = 40

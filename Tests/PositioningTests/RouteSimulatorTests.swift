@@ -31,7 +31,7 @@ import Timekeeping
   private func settings(
     _ speed: Double?, loop: Bool = false, noise: Double = 0, seed: UInt64 = 0
   ) -> SimulationSettings {
-    var settings = SimulationSettings()
+    var settings = SimulationSettings.exact
     settings.speed = speed
     settings.loops = loop
     settings.noise = noise

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 import Testing
+import Timekeeping
 
 @testable import ServiceManager
 
@@ -12,7 +13,7 @@ import Testing
   }
 
   /// What a journal on a file writes there.
-  private func lines(level: JournalEntry.Priority, stream: String? = nil, _ entries: [JournalEntry]) -> String {
+  private func lines(level: Priority, stream: String? = nil, _ entries: [JournalEntry]) -> String {
     let path = directory.path + "/log"
     let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_TRUNC, 0o600)
     defer { close(descriptor) }
@@ -36,7 +37,7 @@ import Testing
 
   @Test("What is less grave than the level is not written")
   func level() {
-    let entries = JournalEntry.Priority.allCases.map { JournalEntry($0, "\($0)") }
+    let entries = Priority.allCases.map { JournalEntry($0, "\($0)") }
     #expect(lines(level: .warning, entries) == "error: error\nwarning: warning\n")
     #expect(lines(level: .error, entries) == "error: error\n")
     let journal = Journal(level: .notice, descriptor: STDERR_FILENO, journalStream: nil)

@@ -84,11 +84,21 @@ package enum TokenProvider: Equatable, Sendable {
     return (secret, json, answer)
   }
 
-  private var format: TokenResponseFormat {
+  /// How an answer is read.
+  package var format: TokenResponseFormat {
     switch self {
     case .http(let endpoint): endpoint.format
     case .command(let command): command.format
     case .file(let file): file.format
+    }
+  }
+
+  /// The time within which a request must have ended.
+  package var deadline: Duration {
+    switch self {
+    case .http(let endpoint): endpoint.deadline
+    case .command(let command): command.deadline
+    case .file: TokenRequest.fileDeadline
     }
   }
 
@@ -124,9 +134,11 @@ package enum TokenRequest: Equatable, Sendable {
     switch self {
     case .http(let request): request.deadline
     case .command(let invocation): invocation.deadline
-    case .file: .seconds(5)
+    case .file: TokenRequest.fileDeadline
     }
   }
+
+  fileprivate static let fileDeadline = Duration.seconds(5)
 }
 
 /// How a request for a token ended.

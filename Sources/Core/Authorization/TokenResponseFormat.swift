@@ -4,16 +4,16 @@ package import Timekeeping
 
 /// How a provider's answer is read: where the token stands and how its end is told.
 package struct TokenResponseFormat: Equatable, Sendable {
-  package enum Expiration: Equatable, Sendable {
-    case epochSeconds
-    case epochMilliseconds
+  package enum Expiration: String, Sendable, CaseIterable {
+    case epochSeconds = "epoch-s"
+    case epochMilliseconds = "epoch-ms"
     /// Seconds from the answer on.
-    case relativeSeconds
+    case relativeSeconds = "seconds"
     case rfc3339
     /// The `exp` claim; the answer is not looked at.
     case jwt
     /// Whichever of the above the value looks like.
-    case automatic
+    case automatic = "auto"
   }
 
   /// Key of the answer, or dotted path.
@@ -23,7 +23,10 @@ package struct TokenResponseFormat: Equatable, Sendable {
   package var expiration: Expiration
   package var creationKey: String?
 
-  package init(tokenKey: String, expirationKey: String?, expiration: Expiration, creationKey: String? = nil) {
+  package init(
+    tokenKey: String = "token", expirationKey: String? = nil, expiration: Expiration = .automatic,
+    creationKey: String? = nil
+  ) {
     self.tokenKey = tokenKey
     self.expirationKey = expirationKey
     self.expiration = expiration

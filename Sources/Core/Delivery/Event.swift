@@ -1,28 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
 
 /// One thing that happened and that a person may want to read: a line of the journal.
 package struct Event: Equatable, Sendable {
-  /// syslog(3) priorities that are used.
-  package enum Priority: Int, Sendable, Comparable {
-    case error = 3
-    case warning = 4
-    case notice = 5
-    case info = 6
-    case debug = 7
-
-    package static func < (left: Priority, right: Priority) -> Bool { left.rawValue < right.rawValue }
-
-    package var name: String {
-      switch self {
-      case .error: "error"
-      case .warning: "warning"
-      case .notice: "notice"
-      case .info: "info"
-      case .debug: "debug"
-      }
-    }
-  }
-
   package var kind: Kind
   /// A sentence that a tired person understands. No coordinates, no secrets.
   package var sentence: String

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Timekeeping
 
 /// The table of events as a document: `docs/journal.md` is this text.
 package enum EventCatalog {

@@ -6,10 +6,13 @@ package import HTTPMessages
 package struct FleetEngineEndpoint: Equatable, Sendable {
   package let vehicle: FleetEngineVehicle
   /// The time one update may take.
-  package let deadline: Duration
-  private let positionField: PositionField
+  package var deadline: Duration
+  /// Which fields of a location carry the position.
+  package var positionField: PositionField {
+    didSet { pastSizes = FleetEngineEndpoint.pastSizes(of: vehicle, positionField) }
+  }
   private let url: String
-  private let pastSizes: PastPositionSizes
+  private var pastSizes: PastPositionSizes
 
   /// The longest answer that is read. With the field mask it is the vehicle's name.
   private static let maximumResponseSize = 65_536
@@ -33,9 +36,11 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
     self.deadline = deadline
     self.positionField = positionField
     url = (origin.hasSuffix("/") ? String(origin.dropLast()) : origin) + vehicle.path
-    pastSizes = PastPositionSizes { update in
-      FleetEngineEndpoint.body(vehicle.service.message(update, positionField))?.count ?? 0
-    }
+    pastSizes = FleetEngineEndpoint.pastSizes(of: vehicle, positionField)
+  }
+
+  private static func pastSizes(of vehicle: FleetEngineVehicle, _ positionField: PositionField) -> PastPositionSizes {
+    PastPositionSizes { update in body(vehicle.service.message(update, positionField))?.count ?? 0 }
   }
 
   /// Whether updates to both are updates of one vehicle.

@@ -35,7 +35,7 @@ extension FleetEngineService: Hashable {
 }
 
 /// Which fields of a location carry the position.
-package enum PositionField: String, Sendable {
+package enum PositionField: String, Sendable, CaseIterable {
   /// `supplementalLocation` and its siblings: Google's guide for senders that are not its SDK.
   case supplemental
   /// `location`, `updateTime`, `locationSensor: GPS`.

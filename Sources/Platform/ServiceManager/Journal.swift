@@ -2,6 +2,7 @@
 import CSystemd
 import Glibc
 import SystemCalls
+package import Timekeeping
 
 /// Where events go: into the journal with their fields when standard error leads there, else to standard error as
 /// lines for a person.
@@ -15,16 +16,16 @@ package struct Journal: Sendable {
   private let destination: Destination
 
   /// What is less grave than this is passed over.
-  package var level: JournalEntry.Priority
+  package var level: Priority
 
   /// Looks at what standard error is.
-  package init(level: JournalEntry.Priority) {
+  package init(level: Priority) {
     self.init(level: level, descriptor: STDERR_FILENO, journalStream: Journal.environment("JOURNAL_STREAM"))
   }
 
   /// - Parameter journalStream: the value of JOURNAL_STREAM: device and inode of the stream to the journal, which
   ///   standard error is only as long as nobody sent it elsewhere (systemd.exec(5)).
-  init(level: JournalEntry.Priority, descriptor: Int32, journalStream: String?) {
+  init(level: Priority, descriptor: Int32, journalStream: String?) {
     self.level = level
     if let journalStream, let status = try? Descriptor.status(of: descriptor),
       journalStream == "\(status.st_dev):\(status.st_ino)"
@@ -36,7 +37,7 @@ package struct Journal: Sendable {
   }
 
   /// Whether an entry of this priority would be written: for those who would rather not make one in vain.
-  package func takes(_ priority: JournalEntry.Priority) -> Bool { priority <= level }
+  package func takes(_ priority: Priority) -> Bool { priority <= level }
 
   /// Writes one entry, or does nothing when it is below the level. It never waits; what cannot be written is lost.
   package func log(_ entry: JournalEntry) {

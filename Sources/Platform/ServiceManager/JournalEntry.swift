@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
 
 /// One event for the journal.
 package struct JournalEntry: Equatable, Sendable {
-  /// As in syslog(3): the lower the graver.
-  package enum Priority: Int, Comparable, Sendable, CaseIterable {
-    case error = 3
-    case warning = 4
-    case notice = 5
-    case info = 6
-    case debug = 7
-
-    package static func < (left: Priority, right: Priority) -> Bool { left.rawValue < right.rawValue }
-  }
-
   package struct Field: Equatable, Sendable {
     /// Letters A to Z, digits and underscores, beginning with a letter; the journal passes over any other.
     package var name: String

@@ -59,10 +59,11 @@ package struct SimulationSettings: Equatable, Sendable {
   /// How long the vehicle has been under way when the simulation starts, in seconds of the drive.
   package var headStart = Duration.zero
   /// Whether to drive on from the end straight back to the start, again and again.
-  package var loops = false
+  package var loops = true
   /// Metres, one sigma to the east and to the north each.
-  package var noise = 0.0
-  package var seed: UInt64 = 0
+  package var noise = 2.0
+  /// The same seed scatters the same way every time.
+  package var seed: UInt64 = 1
   /// How far the receiver's clock is ahead.
   package var clockOffset = Duration.zero
   package var stops: [Stop] = []

@@ -1,16 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension SettingKind where Value == Settings.Source.GPSD {
+/// The receivers of a gpsd.
+package struct GPSDSettings: Equatable, Sendable {
+  package struct Address: Equatable, Sendable {
+    /// A name, or an address in digits without brackets.
+    package var host: String
+    package var port: Int
+    /// What the address itself says of the receiver.
+    var device: String?
+  }
+
+  package var address = Address(host: "localhost", port: 2947)
+  /// The only receiver that counts, as gpsd names it; nil for the first that gives fixes.
+  package var device: String?
+}
+
+extension GPSDSettings: SourceSettings {
+  static let type = "gpsd"
+
+  static let keys: [Setting<GPSDSettings>] = [
+    Setting(
+      "address", \.address, .gpsdAddress,
+      "Where gpsd listens, and after another colon the only receiver of its that counts."),
+    Setting(
+      "device", \.device, .line,
+      "The only receiver that counts, as gpsd names it. Without one, the first that gives fixes is stayed with until it gives none for the `silence_timeout`."
+    ),
+  ]
+
+  var kind: SourceKind { .gpsd(self) }
+  var name: String { "gpsd at \(address.host):\(address.port)\(device.map { ":\($0)" } ?? "")" }
+
+  mutating func finish(_ reader: inout SettingsReader) {
+    if let device, let other = address.device, other != device {
+      reader.problem(
+        with: \GPSDSettings.device, "is not the receiver that `address` names, \"\(other.printable)\"")
+    }
+    device = device ?? address.device
+    address.device = nil
+  }
+}
+
+extension SettingKind where Value == GPSDSettings.Address {
   /// Where gpsd listens: `host:port:device`, of which port and device may be missing. An IPv6 address is in brackets.
-  static let gpsdAddress = SettingKind(name: "string", allowed: "`host:port` or `host:port:device`") {
-    value throws(ValueProblem) in
+  static let gpsdAddress = SettingKind(
+    name: "string", allowed: "`host:port` or `host:port:device`", text: { "\"\($0.host):\($0.port)\"" }
+  ) { value throws(ValueProblem) in
     let text = try value.line(expected: "an address in quotes, as in \"localhost:2947\",")
     guard let (host, rest) = split(text), isHost(host) else {
       throw ValueProblem(
         message: "\"\(text.printable)\" has no valid host; an address as in \"localhost:2947\", "
           + "\"192.168.1.2:2947:/dev/ttyUSB0\" or \"[::1]:2947\" is expected")
     }
-    guard let rest else { return Settings.Source.GPSD(host: host, port: defaultPort, device: nil) }
+    guard let rest else { return GPSDSettings.Address(host: host, port: defaultPort) }
     let parts = rest.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let portText = parts.first.map(String.init) ?? ""
     guard (1...5).contains(portText.utf8.count), portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
@@ -18,7 +60,7 @@ extension SettingKind where Value == Settings.Source.GPSD {
     else { throw ValueProblem(message: "has the port \"\(portText.printable)\"; allowed: 1 to 65535") }
     let device = parts.count > 1 ? parts.last.map(String.init) : nil
     guard device?.isEmpty != true else { throw ValueProblem(message: "ends in a colon without a device") }
-    return Settings.Source.GPSD(host: host, port: port, device: device)
+    return GPSDSettings.Address(host: host, port: port, device: device)
   }
 
   /// The port that IANA has given to gpsd.

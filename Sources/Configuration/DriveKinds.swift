@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
+import Positioning
 
-// What the source of type "simulated" can be told that no other setting looks like.
-
-extension SettingKind where Value == [Settings.Source.Simulated.Stop] {
+extension SettingKind where Value == [SimulationSettings.Stop] {
   /// Places where the vehicle stands for a while.
   static let stops = SettingKind(
     name: "array of tables",
     allowed: "`{ at = \"1.2 km\", dwell = \"90s\" }`, `{ waypoint = \"Depot\", dwell = \"90s\" }`"
-  ) { value throws(ValueProblem) in
-    try value.rows(example: "[{ at = \"1.2 km\", dwell = \"90s\" }]") { row throws(ValueProblem) in
+  ) { value, context throws(ValueProblem) in
+    try value.rows(context, example: "[{ at = \"1.2 km\", dwell = \"90s\" }]") { row throws(ValueProblem) in
       try row.allow(["at", "waypoint", "dwell"])
-      let place: Settings.Source.Simulated.Stop.Place
-      switch (try row.optional("at", DriveSettings.place), try row.optional("waypoint", SettingKind<String>.text)) {
+      let place: SimulationSettings.Place
+      switch (try row.optional("at", DriveKinds.place), try row.optional("waypoint", SettingKind<String>.line)) {
       case (let metres?, nil): place = .distance(metres)
       case (nil, let name?): place = .waypoint(name)
       default: throw ValueProblem(message: "a stop needs either `at` or `waypoint`", position: row.position)
       }
-      return Settings.Source.Simulated.Stop(place: place, dwell: try row.required("dwell", DriveSettings.dwell))
+      return SimulationSettings.Stop(place, dwell: try row.required("dwell", DriveKinds.dwell))
     }
   }
 }
 
-extension SettingKind where Value == [Settings.Source.Simulated.Stretch] {
+extension SettingKind where Value == [SimulationSettings.Stretch] {
   /// Stretches of the way.
   static let stretches = SettingKind(
     name: "array of tables", allowed: "`{ from = \"2 km\", length = \"400 m\" }`"
-  ) { value throws(ValueProblem) in
-    try value.rows(example: "[{ from = \"2 km\", length = \"400 m\" }]") { row throws(ValueProblem) in
+  ) { value, context throws(ValueProblem) in
+    try value.rows(context, example: "[{ from = \"2 km\", length = \"400 m\" }]") { row throws(ValueProblem) in
       try row.allow(["from", "length"])
-      return try DriveSettings.stretch(row)
+      return try DriveKinds.stretch(row)
     }
   }
 }
 
-extension SettingKind where Value == [Settings.Source.Simulated.Canyon] {
+extension SettingKind where Value == [SimulationSettings.Canyon] {
   /// Stretches of the way where echoes add to the noise.
   static let canyons = SettingKind(
     name: "array of tables", allowed: "`{ from = \"3 km\", length = \"500 m\", noise = \"15 m\" }`"
-  ) { value throws(ValueProblem) in
-    try value.rows(example: "[{ from = \"3 km\", length = \"500 m\" }]") { row throws(ValueProblem) in
+  ) { value, context throws(ValueProblem) in
+    try value.rows(context, example: "[{ from = \"3 km\", length = \"500 m\" }]") { row throws(ValueProblem) in
       try row.allow(["from", "length", "noise"])
-      let noise = try row.optional("noise", SettingKind<Double>.distance(0...1000)) ?? 15
-      return Settings.Source.Simulated.Canyon(stretch: try DriveSettings.stretch(row), noise: noise)
+      var canyon = SimulationSettings.Canyon(try DriveKinds.stretch(row))
+      if let noise = try row.optional("noise", DriveKinds.noise) { canyon.noise = noise }
+      return canyon
     }
   }
 }
@@ -50,23 +50,28 @@ extension SettingKind where Value == Duration {
   /// A duration that may have a minus before it.
   static func offset(upTo limit: Duration) -> SettingKind {
     let most = Quantity.text(limit)
-    return SettingKind(name: "duration", allowed: "-\(most) to \(most)") { value throws(ValueProblem) in
+    let forward = SettingKind.duration(.zero...limit)
+    return SettingKind(name: "duration", allowed: "-\(most) to \(most)", text: forward.text) {
+      value, context throws(ValueProblem) in
       guard case .string(let text) = value.content, text.hasPrefix("-") else {
-        return try SettingKind.duration(.zero...limit).read(value)
+        return try forward.read(value, context)
       }
       let rest = TOMLValue(content: .string(String(text.dropFirst())), position: value.position)
-      return .zero - (try SettingKind.duration(.zero...limit).read(rest))
+      return .zero - (try forward.read(rest, context))
     }
   }
 }
 
-enum DriveSettings {
+/// What a drive and its stops, tunnels and canyons are made of; command lines read some of it too.
+enum DriveKinds {
+  static let speed = SettingKind<Double>.speed(0.1...500)
   static let place = SettingKind<Double>.distance(0...10_000_000)
   static let length = SettingKind<Double>.distance(1...10_000_000)
   static let dwell = SettingKind<Duration>.duration(.seconds(1)...(.seconds(7 * 86_400)))
+  static let noise = SettingKind<Double>.distance(0...1000)
 
-  fileprivate static func stretch(_ row: SettingRow) throws(ValueProblem) -> Settings.Source.Simulated.Stretch {
-    Settings.Source.Simulated.Stretch(
+  fileprivate static func stretch(_ row: SettingRow) throws(ValueProblem) -> SimulationSettings.Stretch {
+    SimulationSettings.Stretch(
       from: try row.required("from", place), length: try row.required("length", length))
   }
 }
@@ -75,6 +80,7 @@ enum DriveSettings {
 private struct SettingRow {
   let members: [String: TOMLValue.Member]
   let position: SourcePosition
+  let context: SettingsContext
 
   func allow(_ names: [String]) throws(ValueProblem) {
     for (name, member) in members.sorted(by: { $0.key < $1.key }) where !names.contains(name) {
@@ -95,7 +101,7 @@ private struct SettingRow {
   func optional<Value>(_ name: String, _ kind: SettingKind<Value>) throws(ValueProblem) -> Value? {
     guard let member = members[name] else { return nil }
     do throws(ValueProblem) {
-      return try kind.read(member.value)
+      return try kind.read(member.value, context)
     } catch {
       throw ValueProblem(message: "`\(name)` \(error.message)", position: error.position ?? member.value.position)
     }
@@ -105,7 +111,7 @@ private struct SettingRow {
 extension TOMLValue {
   /// What each table of an array says; at most a thousand.
   fileprivate func rows<Row>(
-    example: String, _ read: (SettingRow) throws(ValueProblem) -> Row
+    _ context: SettingsContext, example: String, _ read: (SettingRow) throws(ValueProblem) -> Row
   ) throws(ValueProblem) -> [Row] {
     guard case .array(let elements) = content else {
       throw .type(of: self, expected: "an array of tables, as in \(example),")
@@ -117,7 +123,7 @@ extension TOMLValue {
         throw ValueProblem(
           message: "has \(element.typeName) in it; tables are expected, as in \(example)", position: element.position)
       }
-      rows.append(try read(SettingRow(members: members, position: element.position)))
+      rows.append(try read(SettingRow(members: members, position: element.position, context: context)))
     }
     return rows
   }

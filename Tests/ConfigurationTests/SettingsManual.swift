@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+@testable import Configuration
 
 extension SettingsReference {
-  /// The manual page fleet-locationd.toml(5), in man(7), from the same table as `markdown()`.
-  package static func manual() -> String {
+  /// The manual page fleet-locationd.toml(5), in man(7), from the same declarations as `markdown()`.
+  static func manual() -> String {
     var text = #"""
       .\" SPDX-License-Identifier: Apache-2.0
-      .\" Generated from the table that the parser reads by; do not edit.
+      .\" Generated from the declarations that the parser reads by; do not edit.
       .TH FLEET\-LOCATIOND.TOML 5 "" fleet\-locationd "File formats"
       .SH NAME
       fleet\-locationd.toml \- settings of the vehicle location daemon
@@ -27,7 +28,7 @@ extension SettingsReference {
       """#
     for section in SettingSection.allCases {
       text += ".SH \"[\(roff(section.rawValue))]\"\n\(line(section.summary))"
-      for key in SettingKeys.all where key.section == section { text += entry(key) }
+      for key in section.settings { text += entry(key) }
     }
     text += """
       .SH EXAMPLE
@@ -51,9 +52,9 @@ extension SettingsReference {
     return text
   }
 
-  private static func entry(_ key: any DescribedSetting) -> String {
-    let owner = key.sourceType.map { ", with type = \"\($0.rawValue)\"" } ?? ""
-    let absence = key.isRequired ? "required" : key.defaultSource.map { "default \($0)" } ?? "no default"
+  private static func entry(_ key: SettingDescription) -> String {
+    let owner = key.choice.map { ", with \($0)" } ?? ""
+    let absence = key.isRequired ? "required" : key.defaultText.map { "default \($0)" } ?? "no default"
     let allowed = key.allowed.isEmpty ? "" : "; \(key.allowed)"
     let facts = "(\(key.typeName)\(owner); \(absence)\(allowed))"
     return ".TP\n.B \(roff(key.name))\n\(line(facts))\(line(key.summary))"

@@ -26,7 +26,7 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   /// fresh connection sooner; longer than the stalls of a cell change.
   package var unacknowledgedTimeout: Duration = .seconds(10)
 
-  package init(userAgent: String) {
+  package init(userAgent: String = "fleet-locationd") {
     self.userAgent = userAgent
   }
 }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The keys that every source has.
+struct SourceDraft {
+  /// What `SourceSettings.type` is of its kind.
+  var type = ""
+  var silenceTimeout = Duration.seconds(10)
+
+  static let keys: [Setting<SourceDraft>] = [
+    Setting(
+      "type", \.type, .choice(of: SourceKind.all.map { Swift.type(of: $0).type }, \.self), isRequired: true,
+      "A serial receiver, the receivers of a gpsd, a drive along a route, or a recording."),
+    Setting(
+      "silence_timeout", \.silenceTimeout, .duration(.seconds(2)...(.seconds(600))),
+      "A source that says nothing for so long is closed and opened again. Of several, one without a believable position for so long gives way to the next."
+    ),
+  ]
+}
+
+extension SettingsReader {
+  /// Reads all sources.
+  mutating func readSources() -> [Settings.Source] {
+    var sources: [Settings.Source] = []
+    for index in 0..<sourceCount {
+      select(source: index)
+      var draft = SourceDraft()
+      let before = problems.count
+      read(SourceDraft.keys, of: .source, into: &draft)
+      checkNames(in: .source)
+      guard let kind = SourceKind.all.first(where: { type(of: $0).type == draft.type }) else { continue }
+      checkOwners(in: .source, of: draft.type)
+      let source = Settings.Source(kind: read(kind), silenceTimeout: draft.silenceTimeout)
+      guard problems.count == before else { continue }
+      if sourceCount > 1 { check(source.kind.settings, after: sources.map(\.kind)) }
+      sources.append(source)
+    }
+    return sources
+  }
+
+  private mutating func read<Kind: SourceSettings>(_ defaults: Kind) -> SourceKind {
+    var settings = defaults
+    read(Kind.keys, of: .source, into: &settings)
+    settings.finish(&self)
+    return settings.kind
+  }
+
+  /// What only matters where there are several.
+  private mutating func check(_ settings: some SourceSettings, after others: [SourceKind]) {
+    if let endless = others.firstIndex(where: \.settings.isEndless) {
+      warning(
+        about: \SourceDraft.type,
+        "comes after source[\(endless + 1)], a simulated drive with loop = true, which gives positions for ever, so that this "
+          + "one is not used; put the simulated one last")
+    }
+    settings.check(after: others, &self)
+  }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Delivery
+import FleetEngine
+import HTTPMessages
+import Positioning
+
+extension Settings {
+  /// Reads them all. What is wrong is noted by the reader; then they are not to be used.
+  init(_ reader: inout SettingsReader) {
+    self.init()
+    reader.checkNames()
+    for section in SettingSection.allCases { reader.read(section.keys, of: section, into: &self) }
+    sources = reader.readSources()
+    let draft = reader.readToken()
+    token = draft.token
+    agent.tokenProvider = draft.provider
+    checkReporting(&reader)
+    complete(reader.context.environment)
+  }
+
+  /// Sets what follows from the rest.
+  private mutating func complete(_ environment: ConfigurationEnvironment) {
+    fleetEngine.client.allowsPlainHTTP = fleetEngine.endpoint.hasPrefix("http://")
+    if case .http(let endpoint) = agent.tokenProvider {
+      token.client.allowsPlainHTTP = endpoint.urlTemplate.hasPrefix("http://")
+    }
+    // The first of those that systemd made for the service.
+    store.directory =
+      store.directory ?? environment.variable("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init)
+    agent.context = vehicle.tokenContext
+    agent.needsNetwork = !fleetEngine.isLoopback
+    // Only a recording that is alone keeps its times.
+    agent.filter.keepsTimes = sources.allSatisfy {
+      if case .replay(let replay) = $0.kind { !replay.shiftsTimes } else { false }
+    }
+    agent.delivery.endpoint = FleetEngineEndpoint(
+      origin: fleetEngine.endpoint, vehicle: vehicle, positionField: agent.delivery.endpoint.positionField,
+      deadline: agent.delivery.endpoint.deadline)
+    agent.delivery.floor = agent.reporting.floor
+    agent.delivery.interval = agent.reporting.interval
+    agent.delivery.maxBytes = store.maxBytes
+  }
+}

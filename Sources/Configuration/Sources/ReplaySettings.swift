@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A recording.
+package struct ReplaySettings: Equatable, Sendable {
+  package enum Time: String, CaseIterable, Sendable {
+    /// The recording starts now.
+    case shift
+    /// The recording's own times are kept.
+    case keep
+  }
+
+  /// Path of a file or FIFO; `-` is standard input.
+  package var file = ""
+  /// 1 is the recording's own speed, 2 twice as fast, 0 as fast as the positions are delivered.
+  package var pace = 1.0
+  /// As it is written.
+  var time: Time?
+
+  /// Whether the recording starts now; else its own times are kept.
+  package var shiftsTimes: Bool { time.map { $0 == .shift } ?? (pace > 0) }
+}
+
+extension ReplaySettings: SourceSettings {
+  static let type = "replay"
+
+  static let keys: [Setting<ReplaySettings>] = [
+    Setting(
+      "file", \.file, .inputFile, isRequired: true,
+      "A recording of NMEA 0183, a file or FIFO; `\"-\"` is standard input."),
+    Setting(
+      "pace", \.pace, .number(0...1000),
+      "1 is the recording's own speed, 2 twice as fast, 0 as fast as positions are delivered."),
+    Setting(
+      "time", \.time, .choice,
+      "Whether the recording's times are shifted to now or kept. If it is not written: `\"keep\"` with `pace = 0`, else `\"shift\"`."
+    ),
+  ]
+
+  var kind: SourceKind { .replay(self) }
+  var name: String { file == "-" ? "standard input" : file }
+
+  func check(after others: [SourceKind], _ reader: inout SettingsReader) {
+    if pace == 0 {
+      reader.problem(
+        with: \ReplaySettings.pace,
+        "is 0, as fast as positions are delivered, which is for a recording that is the only source; allowed: more than 0"
+      )
+    } else if !shiftsTimes {
+      reader.problem(
+        with: \ReplaySettings.time,
+        "\"keep\" is for a recording that is the only source: its times do not go with those of the others; "
+          + "allowed: \"shift\"")
+    }
+    if file == "-", others.contains(where: { if case .replay(let other) = $0 { other.file == "-" } else { false } }) {
+      reader.problem(with: \ReplaySettings.file, "is standard input, which another source reads")
+    }
+  }
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+
+extension SimulationSettings {
+  /// A drive that ends, seen by a receiver without noise.
+  static var exact: SimulationSettings {
+    var settings = SimulationSettings()
+    settings.loops = false
+    settings.noise = 0
+    settings.seed = 0
+    return settings
+  }
+}
