@@ -40,9 +40,10 @@ func tests(
     name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", exclude: exclude, swiftSettings: strict)
 }
 
-/// All that decides.
+/// The core.
 let coreModules: [Target.Dependency] = [
   "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Connectivity",
+  "Observability",
 ]
 
 /// SOURCE_DATE_EPOCH of the build: the date before which no clock can be right.
@@ -64,6 +65,8 @@ let package = Package(
     core("Connectivity", ["Timekeeping"]),
     core("FleetEngine", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization"]),
     core("Delivery", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity"]),
+    core(
+      "Observability", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery"]),
 
     // Platform: does.
     system("CSystemd", pkgConfig: "libsystemd", apt: "libsystemd-dev"),
@@ -110,7 +113,8 @@ let package = Package(
       name: "LocationDaemon",
       dependencies: [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
-        "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "ControlSocket",
+        "Observability", "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager",
+        "ControlSocket",
         "SystemCalls", "BacklogStore", "TokenStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration",
         "Release", "CrashReports",
       ], swiftSettings: strict),
@@ -131,8 +135,9 @@ let package = Package(
     .target(
       name: "ControlTool",
       dependencies: [
-        "Timekeeping", "Positioning", "Authorization", "FleetEngine", "Delivery", "RouteFile", "Configuration",
-        "EventLoop", "ControlSocket", "SystemCalls", "CommandLineOptions", "Release", "LocationDaemon", "Diagnosis",
+        "Timekeeping", "Positioning", "Authorization", "FleetEngine", "Delivery", "Observability", "RouteFile",
+        "Configuration", "EventLoop", "ControlSocket", "SystemCalls", "CommandLineOptions", "Release", "LocationDaemon",
+        "Diagnosis",
         "Terminal",
       ],
       swiftSettings: strict),
@@ -146,6 +151,11 @@ let package = Package(
     .executableTarget(
       name: "fleet-engine-emulator",
       dependencies: ["FleetEngineEmulator", "CommandLineOptions", "Positioning", "Release", "RouteFile"],
+      swiftSettings: strict),
+
+    // What the documents in docs/ that follow from the code are made of; nothing that is shipped depends on it.
+    .target(
+      name: "Documentation", dependencies: ["Timekeeping", "Positioning", "Delivery", "Observability"],
       swiftSettings: strict),
 
     tests("PositioningTests", ["Timekeeping", "Positioning", "GPSDTesting"]),
@@ -173,7 +183,14 @@ let package = Package(
     tests("HTTPMessagesTests", ["Timekeeping", "HTTPMessages"]),
     tests("AuthorizationTests", ["Timekeeping", "HTTPMessages", "Authorization"]),
     tests("FleetEngineTests", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine"]),
-    tests("DeliveryTests", coreModules),
+    .target(
+      name: "AgentTesting",
+      dependencies: [
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
+      ], path: "Tests/Support/AgentTesting", swiftSettings: strict),
+    tests("DeliveryTests", coreModules + ["AgentTesting"]),
+    tests("ObservabilityTests", coreModules + ["AgentTesting"], exclude: ["events.txt"]),
+    tests("DocumentationTests", coreModules + ["Documentation", "Configuration"]),
     tests("Simulation", coreModules, exclude: ["diary.txt"]),
     tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator"]),
     // On the executables, so that they are built.
@@ -185,8 +202,8 @@ let package = Package(
         "EventLoop", "SystemCalls", "ServiceManager", "Configuration", "BacklogStore", "LocationDaemon", "LoopTesting",
         "GPSDTesting", "CPseudoTerminal",
       ]),
-    tests("FilterScore", coreModules),
-    tests("ControlToolTests", ["ControlTool", "Terminal"]),
+    tests("FilterScore", coreModules + ["Documentation"]),
+    tests("ControlToolTests", ["ControlTool", "Observability", "Release", "Terminal"]),
     tests(
       "DiagnosisTests",
       [

@@ -2,105 +2,12 @@
 import CommandLineOptions
 import ControlSocket
 import FoundationEssentials
+import Observability
+import Release
 
 /// Asks the running daemon.
 enum DaemonQuestion {
   static let options = [CommandLineOptions.Option("socket", takesValue: true), Instance.option]
-
-  /// The parts of the status that the commands print; see `StatusReport` of the daemon.
-  struct Status: Decodable {
-    struct Explanation: Decodable {
-      var reason: String
-      var sentence: String
-    }
-
-    struct Fix: Decodable {
-      var mode: Int
-      var quality: String
-      var satellites: Int?
-      var horizontalAccuracy: Double?
-      var age: Int
-      var isParked: Bool
-    }
-
-    struct Failure: Decodable {
-      var category: String
-      var message: String
-      var since: Int
-      var retryIn: Int
-    }
-
-    struct Source: Decodable {
-      var name: String
-      var condition: String
-      var isUsed: Bool
-      var explanation: String
-    }
-
-    struct Backlog: Decodable {
-      var count: Int
-      var oldestAge: Int?
-      var store: String
-      var storeTrouble: String?
-      var bytes: Int?
-      var removed: [String: Int]
-    }
-
-    struct NextUpdate: Decodable {
-      var due: Int
-      var kind: String
-    }
-
-    struct Outcome: Decodable {
-      var result: String
-      var age: Int
-      var milliseconds: Int
-      var past: Int
-    }
-
-    struct Event: Decodable {
-      var level: String
-      var sentence: String
-      var age: Int
-      var times: Int
-    }
-
-    struct Track: Decodable {
-      var seconds: Int
-      /// Metres east and north of the newest position.
-      var points: [[Int]]
-    }
-
-    var vehicle: String?
-    var version: String?
-    var uptime: Int?
-    var isOnline: Bool
-    var isPaused: Bool
-    var pausedSince: String?
-    var source: String?
-    var sourceTrouble: String?
-    /// Only of several.
-    var sources: [Source]?
-    var fix: Fix?
-    var lastUpdate: Int?
-    var isUpdating: Bool?
-    var nextUpdate: NextUpdate?
-    var lastOutcome: Outcome?
-    /// Accepted and failed, minute by minute.
-    var lastMinutes: [[Int]]?
-    var track: Track?
-    /// Newest first.
-    var events: [Event]?
-    var withoutNetwork: Int?
-    var token: Int?
-    var tokenTrouble: String?
-    var tokenTroubleSince: Int?
-    var clockOffset: Int?
-    var failure: Failure?
-    var backlog: Backlog
-    var explanation: Explanation
-    var counters: [String: Int]
-  }
 
   /// Where the daemon of these options answers; in one of the daemon's own unit, that daemon.
   private static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
@@ -125,13 +32,10 @@ enum DaemonQuestion {
   /// - Returns: the daemon's answer as it came, and read.
   static func status(
     _ options: CommandLineOptions, patience: Duration = .seconds(5)
-  ) throws(CommandError) -> (text: [UInt8], status: Status) {
+  ) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
     let path = try path(options)
     let text = try ask("status", at: path, patience: patience)
-    guard let status = try? JSONDecoder().decode(Status.self, from: Data(text)) else {
-      throw CommandError(.unavailable, "\(path): the daemon's answer cannot be read; is it of the same release?")
-    }
-    return (text, status)
+    return (text, try read(text, from: path))
   }
 
   private struct Metrics: Decodable {
@@ -141,10 +45,7 @@ enum DaemonQuestion {
   /// - Returns: the metrics in Prometheus' text format.
   static func metrics(_ options: CommandLineOptions) throws(CommandError) -> String {
     let path = try path(options)
-    let text = try ask("metrics", at: path)
-    guard let answer = try? JSONDecoder().decode(Metrics.self, from: Data(text)) else {
-      throw CommandError(.unavailable, "\(path): the daemon's answer cannot be read; is it of the same release?")
-    }
+    let answer: Metrics = try read(try ask("metrics", at: path), from: path)
     return answer.metrics
   }
 
@@ -176,10 +77,29 @@ enum DaemonQuestion {
     of command: String, _ options: CommandLineOptions
   ) throws(CommandError) -> Acknowledgement {
     let path = try path(options)
-    let text = try ask(command, at: path)
-    guard let answer = try? JSONDecoder().decode(Acknowledgement.self, from: Data(text)) else {
-      throw CommandError(.unavailable, "\(path): the daemon's answer cannot be read; is it of the same release?")
+    return try read(try ask(command, at: path), from: path)
+  }
+
+  // MARK: - Answers
+
+  /// What any release's status says of itself.
+  private struct Speaker: Decodable {
+    var version: String?
+  }
+
+  private static func read<Answer: Decodable>(_ text: [UInt8], from path: String) throws(CommandError) -> Answer {
+    do {
+      return try JSONDecoder().decode(Answer.self, from: Data(text))
+    } catch {
+      throw CommandError(.unavailable, "\(path): \(complaint(about: text))")
     }
-    return answer
+  }
+
+  /// Why an answer cannot be read.
+  static func complaint(about text: [UInt8]) -> String {
+    let version = (try? JSONDecoder().decode(Speaker.self, from: Data(text)))?.version
+    guard let version, version != Release.version else { return "the daemon's answer cannot be read" }
+    return "the daemon is of release \(version) and this program of \(Release.version), which cannot read its answer; "
+      + "systemctl restart fleet-locationd starts the one that is installed"
   }
 }

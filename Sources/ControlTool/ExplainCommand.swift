@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
+import Observability
 
 /// `fleet-locationctl explain`: why the last fix was, or was not, sent.
 enum ExplainCommand: Command {

@@ -3,6 +3,7 @@ import CommandLineOptions
 import EventLoop
 import FoundationEssentials
 import Glibc
+import Observability
 import Terminal
 import Timekeeping
 
@@ -42,7 +43,7 @@ enum StatusCommand: Command {
   }
 
   /// As this standard output can show it.
-  private static func text(of status: DaemonQuestion.Status) -> String {
+  private static func text(of status: StatusReport) -> String {
     let isTerminal = Terminal.isOutput
     let capabilities =
       isTerminal ? TerminalCapabilities(environment: ProcessInfo.processInfo.environment) : .plain

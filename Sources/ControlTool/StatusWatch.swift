@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
 import Glibc
+import Observability
 import SystemCalls
 import Terminal
 import Timekeeping
@@ -16,7 +17,7 @@ final class StatusWatch {
   private static let others = [SIGINT, SIGWINCH, SIGTSTP, SIGCONT]
 
   private let interval: Duration
-  private let ask: () -> Result<DaemonQuestion.Status, CommandError>
+  private let ask: () -> Result<StatusReport, CommandError>
   private let capabilities: TerminalCapabilities
   private let terminal: Terminal
   private let loop: EventLoop
@@ -36,7 +37,7 @@ final class StatusWatch {
   ///   - ask: is given ``patience``.
   init(
     every interval: Duration, capabilities: TerminalCapabilities,
-    ask: @escaping () -> Result<DaemonQuestion.Status, CommandError>
+    ask: @escaping () -> Result<StatusReport, CommandError>
   ) throws(CommandError) {
     self.interval = interval
     self.ask = ask
@@ -148,9 +149,9 @@ final class StatusWatch {
 
   private var silenceText: StyledText? {
     guard let silence else { return nil }
-    let since = silentSince.map { StatusSheet.time(Int(clamping: (loop.now.boot - $0).wholeSeconds)) } ?? ""
+    let since = silentSince.map { (loop.now.boot - $0).spoken } ?? ""
     let known = answeredAt.map {
-      "; what it last said, \(StatusSheet.time(Int(clamping: (loop.now.boot - $0).wholeSeconds))) ago:"
+      "; what it last said, \((loop.now.boot - $0).spoken) ago:"
     }
     return StyledText("For \(since): \(silence.message)\(known ?? "")")
   }

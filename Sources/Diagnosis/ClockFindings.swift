@@ -32,7 +32,7 @@ package enum ClockFindings {
     }
     findings.append(
       .warn(
-        "this machine's clock is \(words(distance)) \(ahead < .zero ? "behind" : "ahead of") GNSS time",
+        "this machine's clock is \(distance.spoken) \(ahead < .zero ? "behind" : "ahead of") GNSS time",
         "Positions carry GNSS time; tokens and certificates are judged by the clock: timedatectl set-ntp true"))
     return findings
   }
@@ -40,16 +40,5 @@ package enum ClockFindings {
   private static func tenths(_ duration: Duration) -> String {
     let value = duration.nanoseconds / 100_000_000
     return "\(value / 10).\(value % 10)"
-  }
-
-  /// A length of time for a sentence, in the largest unit that still tells something.
-  static func words(_ duration: Duration) -> String {
-    let seconds = duration.wholeSeconds
-    return switch seconds {
-    case ..<120: "\(seconds) s"
-    case ..<7200: "\(seconds / 60) min"
-    case ..<172_800: "\(seconds / 3600) h"
-    default: "\(seconds / 86_400) days"
-    }
   }
 }

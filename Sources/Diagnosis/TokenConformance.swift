@@ -95,9 +95,9 @@ package struct TokenConformance {
     let advice =
       "Tell the token's own end, and check token.expiration_format (it is \(provider.format.expiration.rawValue))"
     return late > .zero
-      ? .fail("`\(key)` is \(ClockFindings.words(distance)) after `exp`: the vehicle would keep a dead token", advice)
+      ? .fail("`\(key)` is \(distance.spoken) after `exp`: the vehicle would keep a dead token", advice)
       : .warn(
-        "`\(key)` is \(ClockFindings.words(distance)) before `exp`: it is asked more often than it need be", advice)
+        "`\(key)` is \(distance.spoken) before `exp`: it is asked more often than it need be", advice)
   }
 
   private var size: Finding {
@@ -114,7 +114,7 @@ package struct TokenConformance {
 
   private func aspects(_ inspection: TokenInspection) -> [Finding] {
     let scope = context.scope
-    let life = inspection.lifetime.map { ClockFindings.words($0) } ?? ""
+    let life = inspection.lifetime.map { $0.spoken } ?? ""
     let aspects: [(kinds: Set<Kind>, good: String)] = [
       ([.headerUnreadable, .unsigned, .algorithm, .signatureMissing], "it is signed with RS256, as far as it says"),
       ([.keyIDMissing], "`kid` names the key"),

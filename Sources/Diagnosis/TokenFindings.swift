@@ -41,6 +41,6 @@ package enum TokenFindings {
       case .wallClock: "its end less this machine's clock"
       case .claims: "`exp` less `iat`"
       }
-    return "\(ClockFindings.words(token.deadline - token.receivedAt)) (\(source))"
+    return "\((token.deadline - token.receivedAt).spoken) (\(source))"
   }
 }

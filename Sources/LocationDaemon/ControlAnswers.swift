@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import FoundationEssentials
 import Delivery
+import Observability
 
 /// The language of the control socket: a JSON object in, a JSON object out, a line each.
 enum ControlAnswers {

@@ -5,6 +5,7 @@ import EventLoop
 import HTTPMessages
 import Release
 import Delivery
+import Observability
 import ServiceManager
 import Timekeeping
 import TokenStore

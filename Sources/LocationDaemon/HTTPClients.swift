@@ -4,7 +4,7 @@ import EventLoop
 import HTTPClient
 import HTTPMessages
 import Release
-import Delivery
+import Observability
 import Timekeeping
 
 /// The two parties that the daemon talks to, each with its own certificates.

@@ -7,6 +7,7 @@ import Glibc
 import Positioning
 import Release
 import Delivery
+import Observability
 package import ServiceManager
 import Timekeeping
 
@@ -83,12 +84,12 @@ package final class LocationDaemon {
       watchdog = try Watchdog(loop: loop, notifier: notifier) { [unowned self] in
         let now = loop.now
         writeMetrics(at: now)
-        selfReport.refresh(at: now, text: agent.status(at: now.boot, wall: now.wall))
+        selfReport.refresh(at: now, text: agent.snapshot(at: now).statusLine)
         return isProgressing
       }
       write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
       if let report = LocationDaemon.crashOfRunBefore() { write(.crashed(report)) }
-      if loop.now.wall < Release.buildDate { write(.clockUnset()) }
+      if loop.now.wall < Release.buildDate { write(.clockUnset) }
       warn()
       // The wake of the machine is told when its clocks are compared; what else is due comes of it.
       let trouble = surroundings.watch(
@@ -125,7 +126,7 @@ package final class LocationDaemon {
     let (effects, deadline, isSettled) = agent.step(input, at: now)
     for effect in effects { performer.perform(effect) }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
-    selfReport.follow(input, effects, at: now, text: agent.status(at: now.boot, wall: now.wall))
+    selfReport.follow(input, effects, at: now, text: agent.snapshot(at: now).statusLine)
     writeMetrics(at: now)
     guard isSettled, sources?.awaitsSettling == true else { return }
     // A fix that went nowhere has settled within its own report: the next one gets a turn of its own, or a recording of such
@@ -148,12 +149,10 @@ package final class LocationDaemon {
   // MARK: - Metrics
 
   private func metrics(at now: Moment) -> String {
-    var reading = agent.metrics(at: now)
-    reading.traffic = performer.traffic
-    reading.storeBytes = performer.storeBytes
-    reading.version = Release.version
-    if isEnded { reading.isOnline = false }
-    return MetricsText.exposition(of: reading)
+    MetricsText.exposition(
+      of: MetricReading(
+        agent.snapshot(at: now), traffic: performer.traffic, storeBytes: performer.storeBytes, version: Release.version,
+        isLast: isEnded))
   }
 
   private func writeMetrics(at now: Moment, isLast: Bool = false) {
@@ -223,7 +222,7 @@ package final class LocationDaemon {
   }
 
   private func report(at now: Moment) -> StatusReport {
-    var report = agent.report(at: now.boot, wall: now.wall, storeBytes: performer.storeBytes)
+    var report = StatusReport(agent.snapshot(at: now), storeBytes: performer.storeBytes)
     report.version = Release.version
     report.uptime = (now.boot - startedAt).wholeSeconds
     report.events = performer.recentEvents.report(at: now.boot)
@@ -257,7 +256,7 @@ package final class LocationDaemon {
     defer { _ = notifier.ready() }
     do {
       try takeSettings(try LocationDaemon.check(load))
-      write(.reloaded())
+      write(.reloaded)
       warn()
       return nil
     } catch {

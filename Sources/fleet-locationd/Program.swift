@@ -6,6 +6,7 @@ import Glibc
 import LocationDaemon
 import Release
 import ServiceManager
+import Timekeeping
 import SystemCalls
 import Timekeeping
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import Observability
 import Terminal
 import Testing
 
@@ -9,9 +10,10 @@ import Testing
   static let full = TerminalCapabilities(hasColour: true, isUnicode: true)
   static let poor = TerminalCapabilities(hasColour: false, isUnicode: false)
 
-  static func status(_ changes: [String: Any] = [:]) throws -> DaemonQuestion.Status {
+  static func status(_ changes: [String: Any] = [:]) throws -> StatusReport {
     var answer: [String: Any] = [
-      "vehicle": "truck-17", "version": "0.1.0", "uptime": 11_000, "isOnline": true, "isPaused": false,
+      "summary": "Online", "vehicle": "truck-17", "version": "0.1.0", "uptime": 11_000, "isOnline": true,
+      "isPaused": false,
       "source": "/dev/gps0 at 9600 baud", "lastUpdate": 3, "isUpdating": false,
       "nextUpdate": ["due": 7, "kind": "report"],
       "lastOutcome": ["result": "accepted", "age": 3, "milliseconds": 84, "past": 20],
@@ -41,7 +43,7 @@ import Testing
     answer.merge(changes) { $1 }
     answer = answer.filter { !($0.value is NSNull) }
     return try JSONDecoder().decode(
-      DaemonQuestion.Status.self, from: try JSONSerialization.data(withJSONObject: answer))
+      StatusReport.self, from: try JSONSerialization.data(withJSONObject: answer))
   }
 
   static var offline: [String: Any] {

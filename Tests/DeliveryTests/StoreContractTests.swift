@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import AgentTesting
 import FleetEngine
 import HTTPMessages
+import Observability
 import Positioning
 import Testing
 import Timekeeping
@@ -24,9 +26,9 @@ import Timekeeping
     #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
     #expect(fixture.agent.delivery.backlog.count == 1)
     // It does not wait, as long as it is on its way.
-    #expect(fixture.agent.report(at: fixture.moment.boot).backlog.count == 0)
+    #expect(StatusReport(fixture.snapshot()).backlog.count == 0)
     #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 12).brief == [])
-    #expect(fixture.agent.report(at: fixture.moment.boot).backlog.count == 1)
+    #expect(StatusReport(fixture.snapshot()).backlog.count == 1)
   }
 
   @Test("what an earlier run left goes with the first update, oldest first, and leaves when it has arrived")
@@ -175,11 +177,11 @@ import Timekeeping
     let why = "/var/lib/x/backlog.sqlite: the disk is full"
     #expect(fixture.tell(.store(.memoryOnly(why)), at: 1).events == [.backlogInMemory])
     #expect(fixture.tell(.store(.memoryOnly(why)), at: 2).events == [])
-    #expect(fixture.agent.status(at: .boot).hasSuffix("backlog 0 (in memory only: \(why))"))
-    #expect(fixture.agent.report(at: .boot, storeBytes: 4096).backlog.storeTrouble == why)
+    #expect(fixture.snapshot(at: 0).statusLine.hasSuffix("backlog 0 (in memory only: \(why))"))
+    #expect(StatusReport(fixture.snapshot(at: 0), storeBytes: 4096).backlog.storeTrouble == why)
     #expect(fixture.tell(.store(.healthy), at: 3).events == [.backlogOnDisk])
     #expect(fixture.tell(.store(.healthy), at: 4).events == [])
-    #expect(fixture.agent.report(at: .boot, storeBytes: 4096).backlog.store == "disk")
+    #expect(StatusReport(fixture.snapshot(at: 0), storeBytes: 4096).backlog.store == "disk")
     #expect(fixture.tell(.storeSetAside(name: "backlog.sqlite.corrupt-1", why: "x"), at: 5).events == [.storeSetAside])
   }
 }

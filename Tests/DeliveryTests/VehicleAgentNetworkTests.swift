@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import AgentTesting
 import Authorization
 import Connectivity
 import HTTPMessages
+import Observability
 import Positioning
 import Testing
 import Timekeeping
@@ -31,8 +33,8 @@ import Timekeeping
       kept += brief.count { $0.hasPrefix("keep") }
     }
     #expect((5...6).contains(kept))
-    #expect(fixture.agent.status(at: fixture.moment.boot).hasPrefix("No network for 55 s; "))
-    let report = fixture.agent.report(at: fixture.moment.boot)
+    #expect(fixture.snapshot().statusLine.hasPrefix("No network for 55 s; "))
+    let report = StatusReport(fixture.snapshot())
     #expect(report.withoutNetwork == 55)
     #expect(!report.isOnline)
     #expect(report.explanation.reason == "noNetwork")
@@ -73,7 +75,7 @@ import Timekeeping
     let effects = fixture.tell(.network(VehicleAgentNetworkTests.network(3)), at: 60.5)
     #expect(effects.events == [.networkBack])
     #expect(effects.brief == ["drop connections", "send 2 with past"])
-    #expect(fixture.agent.status(at: fixture.moment.boot).hasPrefix("Online"))
+    #expect(fixture.snapshot().statusLine.hasPrefix("Online"))
   }
 
   @Test("what works without a network that can be seen is tried every three minutes, and then used like any other")
@@ -87,7 +89,7 @@ import Timekeeping
     #expect(try fixture.drive(to: 182).brief.contains("fetch 2 https://t.test/truck-1"))
     #expect(fixture.tell(.tokenEnded(id: 2, fixture.token()), at: 182.1).brief == ["send 1 with past"])
     _ = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 182.2)
-    #expect(fixture.agent.status(at: fixture.moment.boot).hasPrefix("Online"))
+    #expect(fixture.snapshot().statusLine.hasPrefix("Online"))
     for second in 183...191 { _ = try fixture.drive(to: Double(second)) }
     let next = try fixture.drive(to: 192).brief
     #expect(next == ["keep 192.0", "send 2"])

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import AgentTesting
 import Authorization
 import HTTPMessages
+import Observability
 import Testing
 import Timekeeping
 
@@ -42,8 +44,8 @@ import Timekeeping
     let effects = fixture.tell(.pause(PauseNote(text: "2026-12-01T00:00:05Z\n")), at: 0)
     #expect(effects.brief == ["drop connections"])
     #expect(try fixture.drive(to: 1).brief.isEmpty)
-    #expect(fixture.agent.status(at: fixture.moment.boot).hasPrefix("Paused since \(Self.since)"))
-    #expect(fixture.agent.report(at: fixture.moment.boot).pausedSince == Self.since)
+    #expect(fixture.snapshot().statusLine.hasPrefix("Paused since \(Self.since)"))
+    #expect(StatusReport(fixture.snapshot()).pausedSince == Self.since)
   }
 
   @Test("twice paused is kept twice and told once; resumed on duty does no harm")
@@ -62,7 +64,7 @@ import Timekeeping
     let effects = fixture.agent.handle(
       .pause(nil), at: Moment(boot: .boot + .seconds(5), wall: Timestamp(seconds: 100)))
     #expect(effects.brief.first == "keep pause unknown")
-    #expect(fixture.agent.status(at: .boot + .seconds(6)).hasPrefix("Paused, "))
+    #expect(fixture.snapshot(at: 6).statusLine.hasPrefix("Paused, "))
   }
 
   @Test(

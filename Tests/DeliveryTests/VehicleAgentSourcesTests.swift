@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Observability
 import Positioning
 import Testing
 import Timekeeping
@@ -60,15 +62,16 @@ import Timekeeping
   func status() throws {
     var fixture = try AgentFixture()
     _ = tell(overview([.lost("/dev/gps0: gone"), .good], used: 1), &fixture)
-    #expect(fixture.agent.status(at: .boot).contains("; source 2 of 2 (1: /dev/gps0: gone); "))
-    let report = fixture.agent.report(at: .boot)
+    #expect(fixture.snapshot(at: 0).statusLine.contains("; source 2 of 2 (1: /dev/gps0: gone); "))
+    let report = StatusReport(fixture.snapshot(at: 0))
     #expect(report.source == "/dev/gps1 at 9600 baud")
     #expect(report.sources?.map(\.isUsed) == [false, true])
     #expect(report.sources?.map(\.condition) == ["lost", "good"])
     #expect(report.sources?.map(\.explanation) == ["/dev/gps0: gone", "none before it is good"])
     _ = tell(overview([.lost("/dev/gps0: gone"), .ended]), &fixture)
     #expect(
-      fixture.agent.status(at: .boot).hasPrefix("No source: 1: /dev/gps0: gone; 2: /dev/gps1 at 9600 baud has ended; "))
+      fixture.snapshot(at: 0).statusLine.hasPrefix(
+        "No source: 1: /dev/gps0: gone; 2: /dev/gps1 at 9600 baud has ended; "))
   }
 
   @Test("one source alone is told of without a number")
@@ -78,6 +81,6 @@ import Timekeeping
       tell(overview([.searching(nil)]), &fixture) == ["sourceOpened: Reading /dev/gps0 at 9600 baud"])
     #expect(tell(overview([.good], used: 0), &fixture) == [])
     #expect(tell(overview([.lost("/dev/gps0: gone")]), &fixture) == ["sourceLost: No source: /dev/gps0: gone"])
-    #expect(fixture.agent.report(at: .boot).sources == nil)
+    #expect(StatusReport(fixture.snapshot(at: 0)).sources == nil)
   }
 }

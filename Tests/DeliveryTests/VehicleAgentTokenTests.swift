@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import AgentTesting
 import Authorization
 import HTTPMessages
 import Delivery
+import Observability
 import Testing
 import Timekeeping
 
@@ -87,7 +89,7 @@ import Timekeeping
         default: break
         }
       }
-      let status = fixture.agent.status(at: fixture.moment.boot)
+      let status = fixture.snapshot().statusLine
       if second == 300 { #expect(status.hasPrefix("Online") && !status.contains("successor")) }
       if second == 550 {
         #expect(status.hasPrefix("Online"))
@@ -100,7 +102,7 @@ import Timekeeping
     }
     #expect(updates > 50 && tokens > 10)
     #expect(kept >= 28)
-    #expect(fixture.agent.report(at: fixture.moment.boot).tokenTroubleSince.map { $0 > 300 } == true)
+    #expect(StatusReport(fixture.snapshot()).tokenTroubleSince.map { $0 > 300 } == true)
   }
 
   @Test("a clock that is wrong is in the status and the report, with its size, and gone when it is set")
@@ -115,13 +117,13 @@ import Timekeeping
     #expect(sentences(effects, .clockWrong) == ["The clock of this machine is 2 h behind, by Fleet Engine"])
     let now = fixture.moment
     #expect(
-      fixture.agent.status(at: now.boot, wall: now.wall)
+      fixture.agent.snapshot(at: now).statusLine
         .hasSuffix("this machine's clock is 2 h behind, by Fleet Engine"))
-    #expect(fixture.agent.report(at: now.boot, wall: now.wall).clockOffset == -7209)
+    #expect(StatusReport(fixture.agent.snapshot(at: now)).clockOffset == -7209)
     // NTP sets it.
     let later = Moment(boot: now.boot + .seconds(1), wall: now.wall + .seconds(7211))
     #expect(fixture.agent.handle(.clockStepped(.seconds(7211)), at: later).events.contains(.clockRight))
-    #expect(fixture.agent.report(at: later.boot, wall: later.wall).clockOffset == nil)
+    #expect(StatusReport(fixture.agent.snapshot(at: later)).clockOffset == nil)
   }
 
   @Test(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Positioning
 import Delivery
+import Documentation
 
 /// `docs/filter.md`, made of the code and of what it scored.
 enum FilterDocument {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Documentation
 import FoundationEssentials
 import Glibc
 import Positioning

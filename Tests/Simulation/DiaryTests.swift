@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import Delivery
+import Observability
 import Testing
 import Timekeeping
 

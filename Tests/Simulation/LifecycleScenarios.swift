@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import FleetEngine
 import Delivery
+import Observability
 import Testing
 import Timekeeping
 
@@ -90,6 +91,6 @@ import Timekeeping
     #expect(world.events(.positionsDropped).contains { $0.contains(sentence) })
     #expect(world.agent.delivery.backlog.isEmpty)
     #expect(world.agent.delivery.backlog.thinnedWithin < 100)
-    #expect(world.agent.status(at: world.now).contains("thinned within"))
+    #expect(world.agent.snapshot(at: world.moment).statusLine.contains("thinned within"))
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import FleetEngine
 import Delivery
+import Observability
 import Testing
 import Timekeeping
 
@@ -134,7 +135,7 @@ import Timekeeping
     #expect(world.violations.isEmpty)
     #expect(world.agent.isPaused)
     #expect(world.agent.isProgressing(at: world.moment.boot))
-    #expect(world.agent.status(at: world.moment.boot).hasPrefix("Paused since 2026-12-01T00:0"))
-    #expect(world.agent.explanation(at: world.moment.boot).reason == "paused")
+    #expect(world.agent.snapshot(at: world.moment).statusLine.hasPrefix("Paused since 2026-12-01T00:0"))
+    #expect(world.agent.snapshot(at: world.moment).explanation.reason == "paused")
   }
 }

@@ -2,6 +2,7 @@
 import FleetEngine
 import Positioning
 import Delivery
+import Observability
 import Testing
 import Timekeeping
 

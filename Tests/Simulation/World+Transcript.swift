@@ -4,6 +4,7 @@ import FleetEngine
 import HTTPMessages
 import Positioning
 import Delivery
+import Observability
 import Timekeeping
 
 extension World {

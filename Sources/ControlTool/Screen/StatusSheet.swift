@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import Observability
+import Timekeeping
 
 /// What there is to say of a status, row by row, before anybody knows how much room there is.
 struct StatusSheet {
@@ -25,7 +27,7 @@ struct StatusSheet {
   /// Rows may hold bars; ASCII has digits for them.
   var minutes: UpdateBars?
 
-  init(_ status: DaemonQuestion.Status) {
+  init(_ status: StatusReport) {
     vehicle = status.vehicle ?? "vehicle"
     state = StatusSheet.state(status)
     daemon = [status.version, status.uptime.map { "up \(StatusSheet.time($0))" }].compactMap(\.self).joined(
@@ -57,7 +59,7 @@ struct StatusSheet {
 
   // MARK: - Fleet Engine
 
-  private static func state(_ status: DaemonQuestion.Status) -> StyledText {
+  private static func state(_ status: StatusReport) -> StyledText {
     if status.isPaused { return StyledText("paused", .warning) }
     if status.withoutNetwork != nil { return StyledText("no network", .bad) }
     if status.failure != nil { return StyledText("offline", .bad) }
@@ -65,7 +67,7 @@ struct StatusSheet {
     return status.isOnline ? StyledText("online", .good) : StyledText("not reached yet", .warning)
   }
 
-  private static func updates(_ status: DaemonQuestion.Status, _ minutes: UpdateBars?) -> [Row] {
+  private static func updates(_ status: StatusReport, _ minutes: UpdateBars?) -> [Row] {
     var rows = [
       Row(name: "Fleet Engine", text: engine(status), weight: 10),
       Row(name: "Last update", text: StyledText(lastUpdate(status)), weight: 9),
@@ -81,7 +83,7 @@ struct StatusSheet {
     return rows
   }
 
-  private static func engine(_ status: DaemonQuestion.Status) -> StyledText {
+  private static func engine(_ status: StatusReport) -> StyledText {
     if status.isPaused {
       return StyledText("paused", .warning)
         + StyledText("\(status.pausedSince.map { " since \($0)" } ?? ""): no position leaves this machine until resume")
@@ -97,20 +99,20 @@ struct StatusSheet {
         " for \(time(failure.since)) (\(failure.category)): \(failure.message); next try in \(time(failure.retryIn))")
   }
 
-  private static func lastUpdate(_ status: DaemonQuestion.Status) -> String {
+  private static func lastUpdate(_ status: StatusReport) -> String {
     guard let age = status.lastUpdate else { return "none yet" }
     guard let outcome = status.lastOutcome, outcome.result == "accepted" else { return "\(time(age)) ago" }
     let past = outcome.past > 0 ? ", with \(outcome.past) past \(outcome.past == 1 ? "position" : "positions")" : ""
     return "\(time(age)) ago\(past), answered in \(took(outcome))"
   }
 
-  private static func took(_ outcome: DaemonQuestion.Status.Outcome) -> String {
+  private static func took(_ outcome: StatusReport.Outcome) -> String {
     outcome.milliseconds < 10_000 ? "\(outcome.milliseconds) ms" : time(outcome.milliseconds / 1000)
   }
 
-  private static func nextUpdate(_ status: DaemonQuestion.Status) -> String {
+  private static func nextUpdate(_ status: StatusReport) -> String {
     if status.isPaused { return "after the pause" }
-    if status.isUpdating == true { return "under way" }
+    if status.isUpdating { return "under way" }
     guard let next = status.nextUpdate else { return status.fix == nil ? "with the first fix" : "not known" }
     let due = next.due > 0 ? "in \(time(next.due))" : "now"
     switch next.kind {
@@ -123,7 +125,7 @@ struct StatusSheet {
 
   // MARK: - Positions
 
-  private static func positions(_ status: DaemonQuestion.Status) -> [Row] {
+  private static func positions(_ status: StatusReport) -> [Row] {
     sources(status) + [
       Row(name: "Fix", text: status.fix.map(fix) ?? StyledText("none yet", .warning), weight: 8),
       Row(name: "Last fix", text: StyledText(status.explanation.sentence), weight: 4),
@@ -131,7 +133,7 @@ struct StatusSheet {
   }
 
   /// Of several sources a line each: which is used, and why the others are not.
-  private static func sources(_ status: DaemonQuestion.Status) -> [Row] {
+  private static func sources(_ status: StatusReport) -> [Row] {
     guard let sources = status.sources else {
       let text =
         status.source.map { StyledText($0) }
@@ -150,7 +152,7 @@ struct StatusSheet {
       }
   }
 
-  private static func fix(_ fix: DaemonQuestion.Status.Fix) -> StyledText {
+  private static func fix(_ fix: StatusReport.Fix) -> StyledText {
     var words = ["\(fix.mode)D", fix.quality]
     if let accuracy = fix.horizontalAccuracy { words.append("±\(Int(max(min(accuracy, 9999), 0).rounded(.up))) m") }
     words.append("\(time(fix.age)) old")
@@ -163,7 +165,7 @@ struct StatusSheet {
 
   // MARK: - What is kept
 
-  private static func stores(_ status: DaemonQuestion.Status) -> [Row] {
+  private static func stores(_ status: StatusReport) -> [Row] {
     let refused = status.counters.filter { $0.key.hasPrefix("rejected.") }.values.reduce(0, &+)
     return [
       Row(name: "Token", text: token(status), weight: 6),
@@ -178,7 +180,7 @@ struct StatusSheet {
     ]
   }
 
-  private static func token(_ status: DaemonQuestion.Status) -> StyledText {
+  private static func token(_ status: StatusReport) -> StyledText {
     let since = status.tokenTroubleSince.map { " for \(time($0))" } ?? ""
     guard let life = status.token else {
       return status.tokenTrouble.map { StyledText("none", .bad) + StyledText("\(since): \($0)") }
@@ -189,9 +191,9 @@ struct StatusSheet {
   }
 
   /// Only where it is wrong.
-  private static func clock(_ status: DaemonQuestion.Status) -> [Row] {
+  private static func clock(_ status: StatusReport) -> [Row] {
     guard let offset = status.clockOffset else { return [] }
-    let size = time(Int(clamping: offset.magnitude))
+    let size = time(Int64(clamping: offset.magnitude))
     return [
       Row(
         name: "Clock", text: StyledText("this machine's clock is \(size) \(offset < 0 ? "behind" : "ahead")", .warning),
@@ -199,7 +201,7 @@ struct StatusSheet {
     ]
   }
 
-  private static func backlog(_ backlog: DaemonQuestion.Status.Backlog) -> StyledText {
+  private static func backlog(_ backlog: StatusReport.Backlog) -> StyledText {
     var text = StyledText("\(backlog.count) \(backlog.count == 1 ? "position" : "positions")")
     if let age = backlog.oldestAge { text.append(", the oldest \(time(age)) old") }
     switch backlog.store {
@@ -215,13 +217,6 @@ struct StatusSheet {
     return text
   }
 
-  /// In the unit that a person would use.
-  static func time(_ seconds: Int) -> String {
-    switch seconds {
-    case ..<120: "\(seconds) s"
-    case ..<7200: "\(seconds / 60) min"
-    case ..<172_800: "\(seconds / 3600) h"
-    default: "\(seconds / 86_400) days"
-    }
-  }
+  /// - Parameter seconds: as the daemon tells them.
+  static func time(_ seconds: Int64) -> String { Duration.seconds(seconds).spoken }
 }

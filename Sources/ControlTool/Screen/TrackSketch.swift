@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Observability
 
 /// The shape of the way of the last minutes, drawn with characters, north up.
 struct TrackSketch {
@@ -16,10 +17,10 @@ struct TrackSketch {
 
   private let points: [Point]
   private let newest: Point
-  private let seconds: Int
+  private let seconds: Int64
 
   /// - Parameter track: nil and what is no way draw nothing.
-  init?(_ track: DaemonQuestion.Status.Track?) {
+  init?(_ track: StatusReport.Track?) {
     guard let track else { return nil }
     let points = track.points.compactMap { pair in
       pair.count == 2 ? Point(east: Double(pair[0]), north: Double(pair[1])) : nil

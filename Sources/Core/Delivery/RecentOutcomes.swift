@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-import FleetEngine
-import Timekeeping
+package import FleetEngine
+package import Timekeeping
 
 /// What became of the updates of the last half hour, minute by minute, and of the last one.
-struct RecentOutcomes: Sendable {
+package struct RecentOutcomes: Equatable, Sendable {
   /// Minutes that are kept, the one that is not over yet among them.
   static let most = 30
 
-  private struct Minute {
+  private struct Minute: Equatable {
     /// Since boot.
     var index: Int64
     var accepted = 0
     var failed = 0
   }
 
-  private struct Last {
+  /// How an update ended.
+  package struct Outcome: Equatable, Sendable {
     /// Nil: it was accepted.
-    var failure: UpdateFailure.Category?
-    var past: Int
-    var at: BootInstant
-    var took: Duration
+    package var failure: UpdateFailure.Category?
+    /// Past positions that went with it and were accepted.
+    package var past: Int
+    /// When it ended.
+    package var at: BootInstant
+    /// From the request to its end.
+    package var took: Duration
   }
 
   /// Those in which an update ended, oldest first.
   private var minutes: [Minute] = []
-  private var last: Last?
+  /// Of the last update that has ended.
+  package private(set) var last: Outcome?
   private var beganAt = BootInstant.boot
 
   /// An update goes out.
@@ -32,12 +37,12 @@ struct RecentOutcomes: Sendable {
 
   /// It has been accepted, with so many past positions in it.
   mutating func accepted(past: Int, at now: BootInstant) {
-    last = Last(failure: nil, past: past, at: now, took: now - beganAt)
+    last = Outcome(failure: nil, past: past, at: now, took: now - beganAt)
     minutes[minute(at: now)].accepted += 1
   }
 
   mutating func failed(_ category: UpdateFailure.Category, at now: BootInstant) {
-    last = Last(failure: category, past: 0, at: now, took: now - beganAt)
+    last = Outcome(failure: category, past: 0, at: now, took: now - beganAt)
     minutes[minute(at: now)].failed += 1
   }
 
@@ -50,20 +55,13 @@ struct RecentOutcomes: Sendable {
   }
 
   /// Accepted and failed ones of each minute, oldest first, from the first one of the last half hour on; empty ones too.
-  func report(at now: BootInstant) -> [[Int]]? {
+  /// Nil when none has ended since.
+  package func minutes(at now: BootInstant) -> [[Int]]? {
     let current = now.nanoseconds / 60_000_000_000
     let recent = minutes.filter { $0.index > current - Int64(RecentOutcomes.most) && $0.index <= current }
     guard let first = recent.first else { return nil }
     var rows = [[Int]](repeating: [0, 0], count: Int(current - first.index) + 1)
     for minute in recent { rows[Int(minute.index - first.index)] = [minute.accepted, minute.failed] }
     return rows
-  }
-
-  func lastReport(at now: BootInstant) -> StatusReport.Outcome? {
-    last.map { last in
-      StatusReport.Outcome(
-        result: last.failure?.rawValue ?? "accepted", age: (now - last.at).wholeSeconds,
-        milliseconds: last.took.nanoseconds / 1_000_000, past: last.past)
-    }
   }
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-import Positioning
-import Timekeeping
+package import Positioning
+package import Timekeeping
 
 /// The way of the last minutes, thinly: enough to draw its shape.
-struct RecentTrack: Sendable {
+package struct RecentTrack: Equatable, Sendable {
   /// Points that are kept.
-  static let most = 120
+  package static let most = 120
   /// Between two of them.
   static let spacing = Duration.seconds(5)
   /// What is older is not told.
   static let reach = Duration.seconds(600)
 
-  private struct Point {
+  private struct Point: Equatable {
     var coordinate: Coordinate
     var at: BootInstant
   }
@@ -34,7 +34,8 @@ struct RecentTrack: Sendable {
   /// The shape alone, seen from the newest position: no coordinates. Nil when there is no way yet.
   ///
   /// - Parameter newest: where the shape ends.
-  func shape(endingAt newest: Coordinate, at now: BootInstant) -> StatusReport.Track? {
+  /// - Returns: the age of its beginning, and metres east and north of the newest position, oldest first; the last is 0, 0.
+  package func shape(endingAt newest: Coordinate, at now: BootInstant) -> (age: Duration, points: [[Int]])? {
     let recent = points.drop { now - $0.at > RecentTrack.reach }
     guard let first = recent.first else { return nil }
     var shape = recent.map { point in
@@ -46,6 +47,6 @@ struct RecentTrack: Sendable {
     }
     if shape.last != [0, 0] { shape.append([0, 0]) }
     guard shape.count > 1 else { return nil }
-    return StatusReport.Track(seconds: (now - first.at).wholeSeconds, points: shape)
+    return (now - first.at, shape)
   }
 }

@@ -138,10 +138,14 @@ extension VehicleAgent {
         statistics.tokens += 1
         tokenFailures.end()
         let without = tokenlessSince.map { now.boot - $0 }
-        effects.append(.event(.tokenObtained(token, isFirst: statistics.tokens == 1, after: without, at: now.boot)))
+        effects.append(
+          .event(
+            .tokenObtained(
+              life: token.deadline - now.boot, token.lifetimeSource, isFirst: statistics.tokens == 1, after: without)))
         tokenlessSince = nil
         keep(token, &effects)
-      case .restored(let token): effects.append(.event(.tokenRestored(token, at: now.boot)))
+      case .restored(let token):
+        effects.append(.event(.tokenRestored(life: token.deadline - now.boot, token.lifetimeSource)))
       case .forget: if configuration.tokenKey != nil { effects.append(.forgetToken) }
       case .failed(let failure, _):
         if case .transport = failure.reason { network.failed(at: now.boot) }

@@ -20,12 +20,6 @@ package struct PauseNote: Equatable, Sendable {
 
   /// One line: the time as in RFC 3339, or `unknown`.
   package var text: String { "\(since?.canonicalJSON ?? "unknown")\n" }
-
-  /// As in ` since 2026-11-21T08:30:00Z`; empty when nobody knows.
-  var words: String {
-    guard let since else { return "" }
-    return " since \(Timestamp(seconds: since.milliseconds / 1000).canonicalJSON)"
-  }
 }
 
 /// The driver is off duty: no position leaves the machine and none is kept, and nothing is fetched. The receiver is still
@@ -91,27 +85,5 @@ extension VehicleAgent {
   func bestTime(at now: Moment) -> Timestamp? {
     if let (time, _) = clocks.time(at: now.boot) { return time }
     return now.wall >= configuration.filter.buildDate ? now.wall : nil
-  }
-}
-
-extension Event {
-  /// - Parameter isOld: whether it was in force before the daemon started.
-  static func paused(_ note: PauseNote, isOld: Bool) -> Event {
-    Event(
-      .paused,
-      isOld
-        ? "Still paused\(note.words): no position leaves this machine until fleet-locationctl resume"
-        : "Paused: no position leaves this machine until fleet-locationctl resume")
-  }
-
-  static func pauseEnded(after time: Duration?) -> Event {
-    Event(
-      .pauseEnded, "The pause has ended\(time.map { ", after \($0.spoken)" } ?? "")",
-      time.map { [("FLEET_SECONDS", "\($0.wholeSeconds)")] } ?? [])
-  }
-
-  /// - Parameter why: what of the file went wrong, or that there is no place for it.
-  package static func pauseNotKept(_ why: String) -> Event {
-    Event(.pauseNotKept, why)
   }
 }

@@ -14,10 +14,11 @@ extension VehicleAgent {
     for (index, new) in overview.sources.enumerated() {
       let old = before?.sources.first { $0.label == new.label }
       guard old?.condition != new.condition else { continue }
+      let number = SourceNumber(index, of: overview.sources.count)
       switch new.condition {
-      case .lost, .ended: effects.append(.event(.sourceLost(at: index, in: overview)))
+      case .lost, .ended: effects.append(.event(.sourceLost(new.trouble, number)))
       case .searching, .good:
-        if old?.isRead != true { effects.append(.event(.sourceOpened(at: index, in: overview))) }
+        if old?.isRead != true { effects.append(.event(.sourceOpened(new.name, number))) }
       case .waiting: break
       }
     }
@@ -26,25 +27,6 @@ extension VehicleAgent {
       effects.append(.event(.sourceChosen(used, in: overview)))
     } else if !overview.sources.allSatisfy({ $0.condition == .ended }) {
       effects.append(.event(.noSourceGood(overview)))
-    }
-  }
-
-  /// What a person is told of each; nil when there is only one.
-  var sourceReports: [StatusReport.Source]? {
-    guard let sources, sources.sources.count > 1 else { return nil }
-    return sources.sources.enumerated().map { index, source in
-      let isUsed = index == sources.used
-      let explanation: String
-      if isUsed {
-        // Of each that is preferred to it the reason stands beside itself.
-        explanation = sources.whyUsed(index, troubles: index == 0 ? "" : "none before it is good")
-      } else if case .good = source.condition, index > sources.used ?? index {
-        explanation = "good, in reserve"
-      } else {
-        explanation = source.trouble
-      }
-      return StatusReport.Source(
-        name: source.name, condition: source.condition.name, isUsed: isUsed, explanation: explanation)
     }
   }
 }
@@ -58,18 +40,6 @@ extension VehicleAgent.SourceState {
       self = .lost(overview.troubles(before: overview.sources.count))
     } else {
       return nil
-    }
-  }
-}
-
-extension SourceOverview {
-  /// Why this one is used.
-  ///
-  /// - Parameter troubles: why none is that is preferred to it.
-  func whyUsed(_ index: Int, troubles: String) -> String {
-    switch reason {
-    case .takenBack(let time): "it has been good for \(time.spoken)\(troubles.isEmpty ? "" : "; \(troubles)")"
-    case .best: troubles.isEmpty ? "the first in the list" : troubles
     }
   }
 }
@@ -90,47 +60,4 @@ extension SourceOverview.Source {
     case .waiting, .ended: nil
     }
   }
-}
-
-extension SourceOverview.Condition {
-  fileprivate var name: String {
-    switch self {
-    case .waiting: "waiting"
-    case .searching: "searching"
-    case .good: "good"
-    case .lost: "lost"
-    case .ended: "ended"
-    }
-  }
-}
-
-extension Event {
-  fileprivate static func sourceOpened(at index: Int, in overview: SourceOverview) -> Event {
-    Event(
-      .sourceOpened, "Reading source \(place(index, overview)), \(overview.sources[index].name)", [field(index)])
-  }
-
-  fileprivate static func sourceLost(at index: Int, in overview: SourceOverview) -> Event {
-    Event(
-      .sourceLost, "No source \(place(index, overview)): \(overview.sources[index].trouble)", [field(index)])
-  }
-
-  fileprivate static func sourceChosen(_ index: Int, in overview: SourceOverview) -> Event {
-    let why = overview.whyUsed(index, troubles: overview.troubles(before: index))
-    return Event(
-      .sourceChosen, "Using source \(place(index, overview)), \(overview.sources[index].name) (\(why))",
-      [field(index)])
-  }
-
-  fileprivate static func noSourceGood(_ overview: SourceOverview) -> Event {
-    let count = overview.sources.count
-    return Event(
-      .noSourceGood, "None of \(count) sources gives a believable position: \(overview.troubles(before: count))")
-  }
-
-  private static func place(_ index: Int, _ overview: SourceOverview) -> String {
-    "\(index + 1) of \(overview.sources.count)"
-  }
-
-  private static func field(_ index: Int) -> (name: String, value: String) { ("FLEET_SOURCE", "\(index + 1)") }
 }

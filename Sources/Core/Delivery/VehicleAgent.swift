@@ -271,7 +271,7 @@ package struct VehicleAgent: Sendable {
   private mutating func watchClock(at now: Moment, _ effects: inout [Effect]) {
     switch clocks.verdict(at: now) {
     case .wrong(let error): effects.append(.event(.clockWrong(error)))
-    case .right: effects.append(.event(.clockRight()))
+    case .right: effects.append(.event(.clockRight))
     case nil: break
     }
   }

@@ -13,27 +13,12 @@ package struct WallClockJudge: Sendable {
     case fleetEngine
 
     package static func < (left: Reference, right: Reference) -> Bool { left.rawValue < right.rawValue }
-
-    /// For a sentence.
-    package var name: String {
-      switch self {
-      case .gnss: "the receiver"
-      case .tokenProvider: "the token provider"
-      case .fleetEngine: "Fleet Engine"
-      }
-    }
   }
 
   package struct Error: Equatable, Sendable {
     /// More than zero when the machine's clock is ahead.
     package var offset: Duration
     package var reference: Reference
-
-    /// As in `56 s behind, by Fleet Engine`.
-    package var words: String {
-      let size = offset < .zero ? Duration.zero - offset : offset
-      return "\(size.spoken) \(offset < .zero ? "behind" : "ahead"), by \(reference.name)"
-    }
   }
 
   package enum Verdict: Equatable, Sendable {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import FoundationEssentials
-import Glibc
+import AgentTesting
+import Delivery
 import Testing
 import Timekeeping
 
-@testable import Delivery
+@testable import Observability
 
 @Suite struct MetricsTests {
   @Test(
@@ -22,18 +22,8 @@ import Timekeeping
     #expect(MetricTable.all.count { $0.name == metric.name } == 1)
   }
 
-  @Test("docs/metrics.md is what the table says; UPDATE_GOLDENS=1 writes it anew")
-  func document() throws {
-    let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-    let path = "/\(root)/docs/metrics.md"
-    if getenv("UPDATE_GOLDENS") != nil {
-      try MetricsText.markdown.write(toFile: path, atomically: true, encoding: .utf8)
-    }
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == MetricsText.markdown)
-  }
-
   private func lines(_ fixture: AgentFixture) -> [String] {
-    MetricsText.exposition(of: fixture.agent.metrics(at: fixture.moment)).split(separator: "\n").map(String.init)
+    MetricsText.exposition(of: MetricReading(fixture.snapshot())).split(separator: "\n").map(String.init)
   }
 
   @Test("what happened is counted, and times are those of the best clock")
@@ -61,16 +51,16 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     let lost = Moment(boot: fixture.moment.boot, wall: Timestamp(seconds: 1000))
-    #expect(fixture.agent.metrics(at: lost).lastUpdate == AgentFixture.start + .milliseconds(200))
+    #expect(MetricReading(fixture.agent.snapshot(at: lost)).lastUpdate == AgentFixture.start + .milliseconds(200))
     let fresh = try AgentFixture()
-    #expect(fresh.agent.metrics(at: lost).clockOffset == nil)
-    #expect(fresh.agent.metrics(at: lost).lastFix == nil)
+    #expect(MetricReading(fresh.agent.snapshot(at: lost)).clockOffset == nil)
+    #expect(MetricReading(fresh.agent.snapshot(at: lost)).lastFix == nil)
   }
 
   @Test("what a label says is escaped, whatever a token program calls its failure")
-  func escaping() {
-    var reading = MetricReading()
-    reading.statistics.tokenFailures = ["a \"b\" \\ c\nd": 3, "ü": 1]
+  func escaping() throws {
+    var reading = MetricReading(try AgentFixture().snapshot())
+    reading.snapshot.statistics.tokenFailures = ["a \"b\" \\ c\nd": 3, "ü": 1]
     let text = MetricsText.exposition(of: reading)
     #expect(text.contains(#"fleet_locationd_token_failures_total{reason="a \"b\" \\ c\nd"} 3"# + "\n"))
     #expect(text.contains(#"{reason="ü"} 1"#))

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Positioning
 
 extension FixRejection {
   /// What it tells a person in the workshop, and what to do: whole sentences.

@@ -1,31 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-import Authorization
+package import Authorization
+package import Delivery
 import FleetEngine
-import HTTPMessages
+package import HTTPMessages
 import Positioning
-import Testing
-import Timekeeping
-
-@testable import Delivery
+package import Timekeeping
 
 /// A vehicle agent with a clock to turn, a road to drive, and answers at hand.
-struct AgentFixture {
-  static let start = Timestamp(seconds: 1_796_083_200)
-  static let accepted = HTTPOutcome.response(HTTPResponse(status: 200, body: [UInt8](#"{"name":"v"}"#.utf8)))
-  static let unreachable = HTTPOutcome.failure(TransportFailure(.unreachable, "no route to host"))
+package struct AgentFixture {
+  /// Wall-clock time at boot.
+  package static let start = Timestamp(seconds: 1_796_083_200)
+  /// Fleet Engine's answer to an update that it takes.
+  package static let accepted = HTTPOutcome.response(HTTPResponse(status: 200, body: [UInt8](#"{"name":"v"}"#.utf8)))
+  /// What comes of a request without a route.
+  package static let unreachable = HTTPOutcome.failure(TransportFailure(.unreachable, "no route to host"))
 
-  var agent: VehicleAgent
-  var now = 0.0
+  /// The one that is tested.
+  package var agent: VehicleAgent
+  /// Seconds since boot.
+  package var now = 0.0
   private var serial = 0
 
-  init(_ change: (inout VehicleAgent.Configuration) -> Void = { _ in }) throws {
+  private struct PoleReached: Error {}
+
+  /// Its source is being read, and nothing has come of it.
+  package init(_ change: (inout VehicleAgent.Configuration) -> Void = { _ in }) throws {
     var configuration = try AgentFixture.configuration()
     change(&configuration)
     agent = VehicleAgent(configuration, seed: 1)
     _ = agent.handle(.source(.reading("/dev/gps0")), at: moment)
   }
 
-  static func configuration(vehicle: String = "truck-1") throws -> VehicleAgent.Configuration {
+  /// Defaults, a token provider and a Fleet Engine.
+  package static func configuration(vehicle: String = "truck-1") throws -> VehicleAgent.Configuration {
     VehicleAgent.Configuration(
       context: AuthorizationContext(providerID: "p", scope: .deliveryVehicle(vehicle)),
       tokenProvider: .http(
@@ -40,16 +47,32 @@ struct AgentFixture {
           vehicle: FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: vehicle))))
   }
 
-  var moment: Moment {
-    let elapsed = Duration.milliseconds(Int64((now * 1000).rounded()))
+  /// `now`, with a wall clock that is right.
+  package var moment: Moment { AgentFixture.moment(now) }
+
+  private static func moment(_ second: Double) -> Moment {
+    let elapsed = Duration.milliseconds(Int64((second * 1000).rounded()))
     return Moment(boot: .boot + elapsed, wall: AgentFixture.start + elapsed)
   }
 
-  static func error(_ http: Int, _ status: String) -> HTTPOutcome {
+  /// What there is to report.
+  ///
+  /// - Parameter second: since boot; nil is `now`.
+  package func snapshot(at second: Double? = nil) -> VehicleAgent.Snapshot {
+    agent.snapshot(at: AgentFixture.moment(second ?? now))
+  }
+
+  /// A refusal by Fleet Engine with the message "no".
+  ///
+  /// - Parameter status: as in `PERMISSION_DENIED`.
+  package static func error(_ http: Int, _ status: String) -> HTTPOutcome {
     .response(HTTPResponse(status: http, body: [UInt8](#"{"error":{"status":"\#(status)","message":"no"}}"#.utf8)))
   }
 
-  mutating func token(vehicle: String = "truck-1", life: Int = 3600) -> TokenOutcome {
+  /// The next token of the provider, each another one.
+  ///
+  /// - Parameter life: in seconds.
+  package mutating func token(vehicle: String = "truck-1", life: Int = 3600) -> TokenOutcome {
     serial += 1
     // Base64url of {"authorization":{"deliveryvehicleid":"…"}}.
     let payload =
@@ -63,9 +86,11 @@ struct AgentFixture {
   }
 
   /// A second passes and a fix comes, 14 m further on.
-  mutating func drive(to second: Double, speed: Double = 14) throws -> [VehicleAgent.Effect] {
+  package mutating func drive(to second: Double, speed: Double = 14) throws -> [VehicleAgent.Effect] {
     now = second
-    let coordinate = try #require(Coordinate(latitude: 48 + second * speed / 111_200, longitude: 11))
+    guard let coordinate = Coordinate(latitude: 48 + second * speed / 111_200, longitude: 11) else {
+      throw PoleReached()
+    }
     var fix = Fix(coordinate: coordinate, time: .utc(moment.wall))
     fix.speed = speed
     fix.horizontalAccuracy = 3
@@ -74,15 +99,16 @@ struct AgentFixture {
   }
 
   /// Seconds since the start, as a record's name.
-  static func second(_ id: Backlog.ID) -> Double { (id - start).inSeconds }
+  package static func second(_ id: Backlog.ID) -> Double { (id - start).inSeconds }
 
-  mutating func tell(_ input: VehicleAgent.Input, at second: Double) -> [VehicleAgent.Effect] {
+  /// - Parameter second: since boot.
+  package mutating func tell(_ input: VehicleAgent.Input, at second: Double) -> [VehicleAgent.Effect] {
     now = second
     return agent.handle(input, at: moment)
   }
 
   /// Drives until the first update is accepted, at 0.2 s.
-  mutating func comeOnline() throws {
+  package mutating func comeOnline() throws {
     _ = try drive(to: 0)
     _ = tell(.tokenEnded(id: 1, token()), at: 0.1)
     _ = tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
@@ -91,7 +117,7 @@ struct AgentFixture {
 
 extension [VehicleAgent.Effect] {
   /// The effects in brief, without the events.
-  var brief: [String] {
+  package var brief: [String] {
     compactMap { effect in
       switch effect {
       case .sendUpdate(let id, let request): "send \(id)\(request.url.contains("past") ? " with past" : "")"
@@ -113,7 +139,7 @@ extension [VehicleAgent.Effect] {
     }
   }
 
-  var events: [Event.Kind] {
+  package var events: [Event.Kind] {
     compactMap { if case .event(let event) = $0 { event.kind } else { nil } }
   }
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Observability
 import Timekeeping
 
 /// The table of events as a document: `docs/journal.md` is this text.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Delivery
 package import Timekeeping
 
 /// The last events, for who asks the daemon how it is now: the journal has them all, but not everybody may read it.

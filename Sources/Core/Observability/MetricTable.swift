@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 import FleetEngine
 import Positioning
 import Timekeeping
@@ -12,7 +13,9 @@ package enum MetricTable {
       [($0.version, 1)]
     },
     .single("online", .gauge, "Whether Fleet Engine accepted the last update.") { $0.isOnline ? 1 : 0 },
-    .single("paused", .gauge, "Whether the driver is off duty, so that no position leaves.") { $0.isPaused ? 1 : 0 },
+    .single("paused", .gauge, "Whether the driver is off duty, so that no position leaves.") {
+      $0.snapshot.pause != nil ? 1 : 0
+    },
     .single(
       "clock_offset_seconds", .gauge,
       "By how much the machine's clock is ahead; 0 when it is within half a minute. Absent while nobody can tell."
@@ -51,7 +54,7 @@ package enum MetricTable {
       $0.fixAge.map(seconds)
     },
     .single("fix_horizontal_accuracy_meters", .gauge, "Accuracy of the last believed fix, one sigma.") {
-      $0.horizontalAccuracy
+      $0.snapshot.fix?.horizontalAccuracy
     },
   ]
 
@@ -64,7 +67,7 @@ package enum MetricTable {
       reading.statistics.tokenFailures.sorted { $0.key < $1.key }.map { ($0.key, Double($0.value)) }
     },
     .single("token_failing", .gauge, "Whether the last request to the token provider gave no token.") {
-      $0.isTokenFailing ? 1 : 0
+      $0.snapshot.tokenFailure != nil ? 1 : 0
     },
     .single("token_remaining_seconds", .gauge, "What is left of the token's life; 0 without a token.") {
       $0.tokenLife.map(seconds) ?? 0
@@ -72,18 +75,18 @@ package enum MetricTable {
   ]
 
   private static let backlog: [Metric] = [
-    .single("backlog_positions", .gauge, "Positions that wait.") { Double($0.waiting) },
+    .single("backlog_positions", .gauge, "Positions that wait.") { Double($0.snapshot.waiting) },
     .single("backlog_store_bytes", .gauge, "Size of the backlog's files. Absent without any.") {
       $0.storeBytes.map(Double.init)
     },
     .single(
       "backlog_oldest_age_seconds", .gauge,
       "How far the oldest that waits lies behind the newest fix; 0 when none does."
-    ) { $0.oldestAge.map(seconds) ?? 0 },
+    ) { $0.snapshot.oldestAge.map(seconds) ?? 0 },
     .single(
       "backlog_thinned_within_meters", .gauge,
       "Greatest error of a position that was thinned, against the way that the others tell."
-    ) { $0.thinnedWithin },
+    ) { $0.snapshot.thinnedWithin },
     .labelled("backlog_removed_total", .counter, by: "reason", "Positions that left the backlog.") { reading in
       Backlog.Removal.allCases.map { ($0.rawValue, Double(reading.statistics.removed[$0, default: 0])) }
     },

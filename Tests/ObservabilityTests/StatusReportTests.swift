@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import AgentTesting
 import FleetEngine
 import Foundation
 import HTTPMessages
@@ -7,9 +8,10 @@ import Testing
 import Timekeeping
 
 @testable import Delivery
+@testable import Observability
 
 @Suite struct StatusReportTests {
-  private func report(_ fixture: AgentFixture) -> StatusReport { fixture.agent.report(at: fixture.moment.boot) }
+  private func report(_ fixture: AgentFixture) -> StatusReport { StatusReport(fixture.snapshot()) }
 
   private func id(_ effects: [VehicleAgent.Effect]) throws -> UInt64 {
     try #require(effects.compactMap { if case .sendUpdate(let id, _) = $0 { id } else { nil } }.first)
@@ -135,40 +137,5 @@ import Timekeeping
     #expect(report(fixture).track == nil)
     #expect(report(fixture).lastOutcome == nil)
     #expect(report(fixture).lastMinutes == nil)
-  }
-
-  @Test("minutes without an update are told as such, and those past half an hour are not")
-  func minutes() {
-    var outcomes = RecentOutcomes()
-    func at(_ minute: Int64) -> BootInstant { .boot + .seconds(minute * 60 + 5) }
-    #expect(outcomes.report(at: at(1)) == nil)
-    outcomes.accepted(past: 0, at: at(1))
-    outcomes.accepted(past: 0, at: at(1))
-    outcomes.failed(.network, at: at(4))
-    #expect(outcomes.report(at: at(5)) == [[2, 0], [0, 0], [0, 0], [0, 1], [0, 0]])
-    #expect(outcomes.report(at: at(31))?.count == 28)
-    #expect(outcomes.report(at: at(40)) == nil)
-    for minute in 50...200 { outcomes.accepted(past: 0, at: at(Int64(minute))) }
-    #expect(outcomes.report(at: at(200)) == [[Int]](repeating: [1, 0], count: 30))
-  }
-
-  @Test("the last ten events are kept, newest first; repeats are counted, and what is for debugging is left out")
-  func events() {
-    var events = RecentEvents()
-    for index in 1...12 {
-      events.note(.stopping("reason \(index)"), at: .boot + .seconds(Int64(index)))
-      events.note(Event(.updateAccepted, "at 48.1, 11.5"), at: .boot + .seconds(Int64(index)))
-    }
-    events.note(.stopping("reason 12"), at: .boot + .seconds(20))
-    events.note(.settingsWarning(String(repeating: "x", count: 5000)), at: .boot + .seconds(21))
-    let report = events.report(at: .boot + .seconds(30))
-    #expect(report.count == RecentEvents.most)
-    #expect(report[0].sentence.count == RecentEvents.longest)
-    #expect(report[0].level == "warning")
-    #expect(
-      report[1]
-        == StatusReport.Event(
-          name: "stopping", level: "notice", sentence: "Stopping: reason 12", age: 10, times: 2))
-    #expect(report.last?.sentence == "Stopping: reason 4")
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What became of the last fix, and why: the answer to "why was it not sent?".
-package struct Explanation: Equatable, Sendable, Encodable {
+package struct Explanation: Equatable, Sendable, Codable {
   /// One word for a script: the reason of a rejection, the category of a failure, or one of `noFix`, `delivered`,
   /// `inFlight`, `notDue`, `spacing`, `backoff`, `noToken`, `noNetwork`, `paused`, `stopping`.
   package var reason: String

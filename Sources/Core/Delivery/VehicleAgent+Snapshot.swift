@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+package import FleetEngine
+package import Authorization
+package import Positioning
+package import Timekeeping
+
+extension VehicleAgent {
+  /// What there is to report of the agent at one moment: facts and no words. `Observability` makes sentences, `status`,
+  /// `explain` and metrics of it.
+  ///
+  /// It holds coordinates, which are personal data; whoever reads it leaves them here.
+  package struct Snapshot: Equatable, Sendable {
+    /// When it was taken.
+    package let now: Moment
+    /// The vehicle's ID; nil while the settings name none.
+    package let vehicle: String?
+    /// Neither stopping nor working off a recording that has ended.
+    package let isRunning: Bool
+    /// Nil while the driver is on duty.
+    package let pause: PauseNote?
+    /// Fleet Engine accepted the last update, and there is a network.
+    package let isOnline: Bool
+    /// Since when there has been no network; nil when there is one, or none can be seen.
+    package let networkAbsentSince: BootInstant?
+
+    package let source: SourceState
+    /// Nil as long as nothing is known of them.
+    package let sources: SourceOverview?
+    /// The newest accepted fix, also during a pause, and when it came.
+    package let fix: Fix?
+    /// Meaningless without a fix.
+    package let fixCameAt: BootInstant
+    /// No fix has been accepted for ``VehicleAgent/fixLostAfter``.
+    package let isFixLost: Bool
+    /// Why the last fix was rejected; nil when it was accepted, or none has come.
+    package let lastRejection: FixRejection?
+    /// The newest position that may be sent; nil before the first one, and after a pause until one comes.
+    package let newest: VehicleLocation?
+    /// When it came. Meaningless without one.
+    package let newestCameAt: BootInstant
+    /// The vehicle does not move.
+    package let isParked: Bool
+    /// The way of the last minutes.
+    package let track: RecentTrack
+
+    /// The newest position is worth an update now.
+    package let isReportDue: Bool
+    /// When a report becomes due by time alone, if no fix comes before.
+    package let reportDeadline: BootInstant?
+    /// When the next report is to be expected, with the fixes that will come until then.
+    package let expectedReport: BootInstant?
+    /// The earliest time of the next attempt.
+    package let earliest: BootInstant
+    /// A request is under way.
+    package let isUpdating: Bool
+    /// An attempt failed or a position was queued, and nothing has been accepted since.
+    package let isOwing: Bool
+    /// Time of the newest position that Fleet Engine has.
+    package let delivered: Timestamp?
+    /// When Fleet Engine last accepted an update.
+    package let lastAcceptedAt: BootInstant?
+    /// Why the last update was not accepted; nil when it was.
+    package let failure: UpdateFailure?
+    /// Since when none has been accepted.
+    package let failingSince: BootInstant?
+    /// How the last updates ended.
+    package let outcomes: RecentOutcomes
+
+    /// Until when the token is good; nil without one.
+    package let tokenDeadline: BootInstant?
+    /// Why the last request for a token gave none; nil when it gave one.
+    package let tokenFailure: TokenFailure?
+    /// Since when none has come.
+    package let tokenFailingSince: BootInstant?
+    /// When the token provider is asked again, or given up waiting for.
+    package let tokenRetryAt: BootInstant?
+
+    /// Positions that are pending, without the one that is under way as the live position.
+    package let waiting: Int
+    /// How far the oldest of them lies behind the newest fix, by their own times; nil when there is none of either.
+    package let oldestAge: Duration?
+    /// Error of the thinned track against all of it, in metres; 0 when nothing was thinned.
+    package let thinnedWithin: Double
+    package let store: BacklogStoreState
+
+    /// What time it is by whoever knows best; nil when nobody can know.
+    package let time: Timestamp?
+    /// Whether anybody but this machine's clock has said what time it is.
+    package let isTimeTold: Bool
+    /// By how much this machine's clock is wrong; nil when it is not, or nobody can say.
+    package let clockError: WallClockJudge.Error?
+    package var statistics: Statistics
+  }
+
+  /// - Parameter now: with this machine's clock, which is judged.
+  package func snapshot(at now: Moment) -> Snapshot {
+    let oldest = delivery.waiting > 0 ? delivery.backlog.records.first?.location.time : nil
+    return Snapshot(
+      now: now, vehicle: configuration.context?.scope.id, isRunning: phase == .running, pause: pause,
+      isOnline: isOnline && !network.isAbsent, networkAbsentSince: network.absentSince,
+      source: source, sources: sources, fix: lastFix, fixCameAt: lastFixAt, isFixLost: isFixLost,
+      lastRejection: lastRejection, newest: policy.newest, newestCameAt: policy.newestAt, isParked: policy.isParked,
+      track: track,
+      isReportDue: policy.reason(at: now.boot) != nil, reportDeadline: policy.nextDeadline,
+      expectedReport: policy.expected(hasFixes: !isFixLost), earliest: earliest, isUpdating: !delivery.isIdle,
+      isOwing: delivery.isOwing, delivered: delivery.delivered?.time, lastAcceptedAt: delivery.lastAcceptedAt,
+      failure: delivery.failure, failingSince: delivery.failingSince, outcomes: outcomes,
+      tokenDeadline: tokens.token(at: now.boot)?.deadline, tokenFailure: tokens.lastFailure,
+      tokenFailingSince: tokens.failingSince, tokenRetryAt: tokens.nextDeadline(at: now.boot),
+      waiting: delivery.waiting,
+      oldestAge: newestTime.flatMap { newest in oldest.map { max(newest - $0, .zero) } },
+      thinnedWithin: delivery.backlog.thinnedWithin, store: store,
+      time: bestTime(at: now), isTimeTold: clocks.time(at: now.boot) != nil, clockError: clocks.error(at: now),
+      statistics: statistics)
+  }
+}

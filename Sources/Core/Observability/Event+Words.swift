@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+package import Delivery
+import FleetEngine
+import HTTPMessages
+import Positioning
+import Timekeeping
+
+extension Event {
+  /// A sentence that a tired person understands. No coordinates but those of `updateAccepted`, no secrets.
+  package var sentence: String { words.sentence }
+
+  /// Journal fields beside the standard ones: upper-case names, values on one line.
+  package var fields: [(name: String, value: String)] { words.fields }
+
+  private typealias Fields = [(name: String, value: String)]
+  private typealias Words = (sentence: String, fields: Fields)
+
+  private var words: Words {
+    switch self {
+    case .started(let vehicle, let version):
+      ("Started \(version) for vehicle \(vehicle)", [("FLEET_VEHICLE_ID", vehicle)])
+    case .crashed(let report):
+      (
+        "The run before this one crashed: \(report.split(separator: "; ", maxSplits: 1).first ?? "")",
+        [("FLEET_BACKTRACE", report)]
+      )
+    case .stopping(let why): ("Stopping: \(why)", [])
+    case .stopped(let undelivered):
+      (
+        undelivered == 0 ? "Stopped, everything delivered" : "Stopped with \(positions(undelivered)) undelivered",
+        [("FLEET_UNDELIVERED", "\(undelivered)")]
+      )
+    case .reloaded: ("Settings reloaded", [])
+    case .reloadRefused(let why): ("Settings not reloaded, the old ones stay in force: \(why)", [])
+    case .settingsWarning(let warning): (warning, [])
+
+    case .sourceOpened(let name, let number):
+      ("Reading \(number.map { "source \($0.words), " } ?? "")\(name)", fields(number))
+    case .sourceLost(let why, let number): ("No source\(number.map { " \($0.words)" } ?? ""): \(why)", fields(number))
+    case .sourceChosen(let index, let overview): sourceChosen(index, in: overview)
+    case .noSourceGood(let overview):
+      (
+        "None of \(overview.sources.count) sources gives a believable position: "
+          + overview.troubles(before: overview.sources.count), []
+      )
+    case .simulatedSource(let endpoint): ("Simulated positions are being sent to \(endpoint)", [])
+    case .firstFix(let fix): ("First fix: \(fix.summary)", [])
+    case .fixLost(let rejection):
+      (
+        "No fix for 30 s\(rejection.map { ": the last one was refused, \($0.explanation)" } ?? "")",
+        rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? []
+      )
+    case .fixRegained(let time): ("Fix is back after \(time.spoken)", [seconds(time)])
+    case .fixRejected(let rejection, let suppressed):
+      ("Fix refused: \(rejection.explanation)\(repeats(suppressed))", [("FLEET_REASON", rejection.rawValue)])
+
+    case .online(let time, let delivered, let waiting): online(after: time, delivered: delivered, waiting: waiting)
+    case .offline(let failure, let time, let untold): offline(failure, after: time, untold: untold)
+    case .stillOffline(let failure, let time, let tries):
+      (
+        "Still offline after \(time.spoken) (\(failure.category.rawValue)): \(failure.advice); "
+          + "\(tries) \(tries == 1 ? "try" : "tries") since this was last told",
+        fields(failure) + [seconds(time)]
+      )
+    case .interrupted(let failure):
+      ("Interrupted (\(failure.category.rawValue)): \(failure.advice)", fields(failure))
+    case .updateAccepted(let past, let location): updateAccepted(past: past, at: location)
+
+    case .tokenObtained(let life, let source, let isFirst, let time):
+      (
+        "Token \(isFirst ? "obtained" : "renewed"), good for \(life.spoken)"
+          + (time.map { ", after \($0.spoken) of asking" } ?? ""),
+        fields(life, source)
+      )
+    case .tokenFailed(let failure, let left, let suppressed): tokenFailed(failure, left: left, suppressed: suppressed)
+    case .tokenRefused(let failure, let service, let flaw, let retry):
+      tokenRefused(failure, of: service, flaw, retry: retry)
+    case .tokenRemark(let line): ("The token command says: \(line)", [])
+    case .tokenRestored(let life, let source):
+      ("The token of the run before serves on, good for \(life.spoken)", fields(life, source))
+    case .tokenNotRestored(let why, let reason):
+      ("The token that was kept is not used: \(why)", [("FLEET_REASON", reason)])
+    case .tokenNotKept(let why): ("The token is not kept for the next start: \(why)", [])
+
+    case .backfilled(let count): ("\(positions(count, "past")) delivered", [("FLEET_PAST_LOCATIONS", "\(count)")])
+    case .backfillRefused(let failure, let suppressed):
+      (
+        "Update with past positions refused, going on without: \(failure.message)\(repeats(suppressed))",
+        fields(failure)
+      )
+    case .positionsDropped(let count, let reason, let within, let suppressed):
+      positionsDropped(count, reason, within: within, suppressed: suppressed)
+    case .othersDropped(let count):
+      (
+        "\(positions(count)) of other vehicles dropped: the backlog's file is full, and this vehicle's need the room",
+        fields(count, .full)
+      )
+    case .backlogRestored(let count):
+      ("\(positions(count)) kept on disk, to be delivered now", [("FLEET_BACKLOG", "\(count)")])
+    case .backlogInMemory(let why, let suppressed):
+      ("The backlog is kept in memory only: \(why)\(repeats(suppressed))", [])
+    case .backlogOnDisk(let count): ("The backlog is on disk again", [("FLEET_BACKLOG", "\(count)")])
+    case .storeSetAside(let name, let why):
+      (
+        "The backlog's file cannot be used (\(why)); it is now \(name), and an empty one is in its place",
+        [("FLEET_FILE", name)]
+      )
+
+    case .clockUnset: ("The clock of this machine is not set: it shows a time before this program was built", [])
+    case .clockStepped(let step, let untold): clockStepped(step, untold: untold)
+    case .clockWrong(let error):
+      (
+        "The clock of this machine is \(error.words)",
+        [("FLEET_CLOCK_OFFSET", "\(error.offset.wholeSeconds)"), ("FLEET_CLOCK_REFERENCE", "\(error.reference)")]
+      )
+    case .clockRight: ("The clock of this machine is right again", [])
+    case .networkLost(let suppressed):
+      ("No network: no interface has an address and a default route\(repeats(suppressed))", [])
+    case .networkBack(let names, let time):
+      ("Network on \(names.joined(separator: ", ")), after \(time.spoken) without", [seconds(time)])
+    case .networkUnwatched(let why): ("The network is not watched: \(why)", [])
+    case .resumed(let time): ("Awake after \(time.toTheSecond.spoken) of suspend", [seconds(time.toTheSecond)])
+    case .paused(let note, let isOld):
+      (
+        (isOld ? "Still paused\(note.words)" : "Paused")
+          + ": no position leaves this machine until fleet-locationctl resume", []
+      )
+    case .pauseEnded(let time):
+      ("The pause has ended\(time.map { ", after \($0.spoken)" } ?? "")", time.map { [seconds($0)] } ?? [])
+    case .pauseNotKept(let why): (why, [])
+    }
+  }
+
+  // MARK: - Sentences of several parts
+
+  private func sourceChosen(_ index: Int, in overview: SourceOverview) -> Words {
+    let number = SourceNumber(index, of: overview.sources.count)
+    let why = overview.whyUsed(index, troubles: overview.troubles(before: index))
+    return ("Using source \(number.words), \(overview.sources[index].name) (\(why))", fields(number))
+  }
+
+  private func online(after time: Duration?, delivered: Int, waiting: Int) -> Words {
+    var sentence = "Online: Fleet Engine accepts updates\(time.map { ", after \($0.spoken)" } ?? "")"
+    if waiting > 0 {
+      sentence += "; \(delivered > 0 ? "\(waiting) of " : "")\(positions(delivered + waiting, "past")) still to come"
+    } else if delivered > 0 {
+      sentence += "; \(positions(delivered, "past")) delivered"
+    }
+    return (
+      sentence,
+      [("FLEET_BACKLOG", "\(waiting)"), ("FLEET_PAST_LOCATIONS", "\(delivered)")] + (time.map { [seconds($0)] } ?? [])
+    )
+  }
+
+  private func offline(_ failure: UpdateFailure, after time: Duration, untold: Int) -> Words {
+    let since = time < .seconds(1) ? "" : " for \(time.spoken)"
+    let before =
+      untold == 0 ? "" : " (and \(untold) short \(untold == 1 ? "interruption" : "interruptions") before that)"
+    return ("Offline\(since) (\(failure.category.rawValue)): \(failure.advice)\(before)", fields(failure))
+  }
+
+  private func updateAccepted(past: Int, at location: VehicleLocation?) -> Words {
+    let sentence = "Update accepted\(past == 0 ? "" : " with \(positions(past, "past"))")"
+    let fields = [(name: "FLEET_PAST_LOCATIONS", value: "\(past)")]
+    guard let place = location?.coordinate else { return (sentence, fields) }
+    return (
+      "\(sentence): \(place.latitude), \(place.longitude)",
+      fields + [("FLEET_LATITUDE", "\(place.latitude)"), ("FLEET_LONGITUDE", "\(place.longitude)")]
+    )
+  }
+
+  private func tokenFailed(_ failure: TokenFailure, left: Duration?, suppressed: Int) -> Words {
+    let outlook =
+      left.map { "the one before is good for \($0.spoken)" }
+      ?? "updates wait for one, and fleet-locationctl doctor tells what to do"
+    return (
+      "No token: \(failure.message)\(repeats(suppressed)); \(outlook)", [("FLEET_REASON", failure.reason.name)]
+    )
+  }
+
+  private func tokenRefused(
+    _ failure: UpdateFailure?, of service: FleetEngineService, _ flaw: String?, retry: Duration
+  ) -> Words {
+    let advice =
+      flaw.map { "of the token itself: \($0)" }
+      ?? failure?.cause?.advice(for: service)
+      ?? "check the service account's role (\(service.role)) and the vehicle's ID"
+    return (
+      "Fleet Engine refuses fresh tokens\(failure.map { " (\($0.message))" } ?? ""): \(advice); "
+        + "next try in \(retry.spoken)",
+      failure.map(fields) ?? []
+    )
+  }
+
+  private func positionsDropped(
+    _ count: Int, _ reason: Backlog.Removal, within: Double, suppressed: Int
+  ) -> Words {
+    let why: String
+    switch reason {
+    case .thinned:
+      let metres = "\(Int(min(within, 99_999).rounded(.up)))"
+      return (
+        "\(positions(count)) thinned out: the backlog is full, and what is left tells the way within \(metres) m"
+          + repeats(suppressed),
+        fields(count, reason) + [("FLEET_METRES", metres)]
+      )
+    case .delivered: why = reason.rawValue
+    case .full: why = "the backlog is full"
+    case .expired: why = "they are older than backlog.max_age"
+    case .refused: why = "the server refuses them"
+    case .misdated: why = "the receiver gave them a wrong time"
+    }
+    return ("\(positions(count)) dropped: \(why)\(repeats(suppressed))", fields(count, reason))
+  }
+
+  private func clockStepped(_ step: Duration, untold: Int) -> Words {
+    let size = step < .zero ? .zero - step : step
+    let exact = size < .seconds(120) ? "\(size.tenths) s" : size.toTheSecond.spoken
+    return (
+      "The clock of this machine was set \(step < .zero ? "back" : "forward") by \(exact)"
+        + (untold == 0 ? "" : " (and \(untold) times more since the last time this was told)"),
+      [("FLEET_SECONDS", "\(step < .zero ? "-" : "")\(size.tenths)")]
+    )
+  }
+
+  // MARK: - Parts
+
+  private func positions(_ count: Int, _ kind: String? = nil) -> String {
+    "\(count) \(kind.map { "\($0) " } ?? "")\(count == 1 ? "position" : "positions")"
+  }
+
+  private func repeats(_ suppressed: Int) -> String {
+    suppressed == 0 ? "" : " (and \(suppressed) times more in the last ten minutes)"
+  }
+
+  private func seconds(_ time: Duration) -> (name: String, value: String) { ("FLEET_SECONDS", "\(time.wholeSeconds)") }
+
+  private func fields(_ number: SourceNumber?) -> Fields { number.map { [("FLEET_SOURCE", "\($0.number)")] } ?? [] }
+
+  private func fields(_ count: Int, _ reason: Backlog.Removal) -> Fields {
+    [("FLEET_REASON", reason.rawValue), ("FLEET_COUNT", "\(count)")]
+  }
+
+  private func fields(_ life: Duration, _ source: AccessToken.LifetimeSource) -> Fields {
+    [("FLEET_TOKEN_SECONDS", "\(life.wholeSeconds)"), ("FLEET_LIFETIME_SOURCE", source.rawValue)]
+  }
+
+  private func fields(_ failure: UpdateFailure) -> Fields {
+    var fields = [(name: "FLEET_REASON", value: failure.category.rawValue)]
+    if let http = failure.httpStatus { fields.append(("FLEET_HTTP_STATUS", "\(http)")) }
+    if let status = failure.status { fields.append(("FLEET_STATUS", status.withoutSecrets)) }
+    if let cause = failure.cause { fields.append(("FLEET_CAUSE", cause.rawValue)) }
+    return fields
+  }
+}

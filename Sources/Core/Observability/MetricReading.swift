@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Delivery
+package import Positioning
+package import Timekeeping
+
+/// What the metrics are made of, read at one moment. No coordinates.
+package struct MetricReading: Equatable, Sendable {
+  /// What has gone over the line to one party since the start.
+  package struct Traffic: Equatable, Sendable {
+    /// `fleet_engine` or `token_provider`.
+    package var peer: String
+    package var connections: UInt64
+    package var bytesSent: UInt64
+    package var bytesReceived: UInt64
+
+    package init(peer: String, connections: UInt64, bytesSent: UInt64, bytesReceived: UInt64) {
+      self.peer = peer
+      self.connections = connections
+      self.bytesSent = bytesSent
+      self.bytesReceived = bytesReceived
+    }
+  }
+
+  /// Of the agent.
+  package var snapshot: VehicleAgent.Snapshot
+  package var traffic: [Traffic]
+  /// Size of the store's files; nil where there are none.
+  package var storeBytes: Int64?
+  /// The daemon's release.
+  package var version: String
+  /// The daemon is done, and this is the last reading.
+  package var isLast = false
+
+  package init(
+    _ snapshot: VehicleAgent.Snapshot, traffic: [Traffic] = [], storeBytes: Int64? = nil, version: String = "",
+    isLast: Bool = false
+  ) {
+    self.snapshot = snapshot
+    self.traffic = traffic
+    self.storeBytes = storeBytes
+    self.version = version
+    self.isLast = isLast
+  }
+
+  var statistics: Statistics { snapshot.statistics }
+
+  var isOnline: Bool { snapshot.isOnline && !isLast }
+
+  /// By the best clock that is known; nil when there was none, or nobody knows the time.
+  var lastUpdate: Timestamp? { snapshot.lastAcceptedAt.flatMap(time(of:)) }
+
+  var lastFix: Timestamp? { snapshot.fix == nil ? nil : time(of: snapshot.fixCameAt) }
+
+  var fixAge: Duration? { snapshot.fix == nil ? nil : snapshot.now.boot - snapshot.fixCameAt }
+
+  /// What is left of the token's life; nil without one.
+  var tokenLife: Duration? { snapshot.tokenDeadline.map { $0 - snapshot.now.boot } }
+
+  /// By how much the machine's clock is ahead; nil when nobody can tell, 0 when it is right.
+  var clockOffset: Duration? { snapshot.isTimeTold ? snapshot.clockError?.offset ?? .zero : nil }
+
+  private func time(of instant: BootInstant) -> Timestamp? { snapshot.time.map { $0 - (snapshot.now.boot - instant) } }
+}

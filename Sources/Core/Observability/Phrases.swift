@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Positioning
+import Timekeeping
+
+// Parts of sentences that the journal and the status share.
+
+extension Fix {
+  /// Quality in a few words, without coordinates.
+  var summary: String {
+    var words = [mode == .threeD ? "3D" : "2D"]
+    if quality != .gnss { words.append(quality.rawValue) }
+    if let accuracy = horizontalAccuracy { words.append("±\(Int(min(accuracy, 9999).rounded(.up))) m") }
+    if let satellites { words.append("\(satellites) satellites") }
+    return words.joined(separator: ", ")
+  }
+}
+
+extension PauseNote {
+  /// As in ` since 2026-11-21T08:30:00Z`; empty when nobody knows.
+  var words: String {
+    guard let since else { return "" }
+    return " since \(Timestamp(seconds: since.milliseconds / 1000).canonicalJSON)"
+  }
+}
+
+extension SourceNumber {
+  /// As in `1 of 2`.
+  var words: String { "\(number) of \(count)" }
+}
+
+extension SourceOverview {
+  /// Why this one is used.
+  ///
+  /// - Parameter troubles: why none is that is preferred to it.
+  func whyUsed(_ index: Int, troubles: String) -> String {
+    switch reason {
+    case .takenBack(let time): "it has been good for \(time.spoken)\(troubles.isEmpty ? "" : "; \(troubles)")"
+    case .best: troubles.isEmpty ? "the first in the list" : troubles
+    }
+  }
+}
+
+extension WallClockJudge.Reference {
+  /// For a sentence.
+  var name: String {
+    switch self {
+    case .gnss: "the receiver"
+    case .tokenProvider: "the token provider"
+    case .fleetEngine: "Fleet Engine"
+    }
+  }
+}
+
+extension WallClockJudge.Error {
+  /// As in `56 s behind, by Fleet Engine`.
+  var words: String {
+    let size = offset < .zero ? Duration.zero - offset : offset
+    return "\(size.spoken) \(offset < .zero ? "behind" : "ahead"), by \(reference.name)"
+  }
+}
+
+extension Duration {
+  /// Clocks are read one after the other: a difference of two is some milliseconds off.
+  var toTheSecond: Duration { .seconds((self + .milliseconds(500)).wholeSeconds) }
+
+  /// Seconds with one decimal.
+  var tenths: String {
+    let tenths = nanoseconds / 100_000_000
+    return "\(tenths / 10).\(tenths % 10)"
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+package import Delivery
+import FleetEngine
+import Positioning
+import Timekeeping
+
+extension VehicleAgent.Snapshot {
+  /// One line for `systemctl status`: what is wrong first, then fix, last update, token, backlog. Ages, never coordinates:
+  /// every local user can read it.
+  package var statusLine: String {
+    var parts = [headline]
+    if let sources, sources.sources.count > 1, let used = sources.used {
+      let troubles = sources.troubles(before: used)
+      parts.append("source \(used + 1) of \(sources.sources.count)\(troubles.isEmpty ? "" : " (\(troubles))")")
+    }
+    if let fix {
+      parts.append("fix \(fix.summary), \(age(of: fixCameAt)) old\(isParked ? ", parked" : "")")
+    }
+    if let lastAcceptedAt { parts.append("last update \(age(of: lastAcceptedAt)) ago") }
+    if let tokenDeadline {
+      let trouble = tokenFailure.map { ", no successor\(withoutToken): \($0.message)" } ?? ""
+      parts.append("token \((tokenDeadline - now.boot).spoken)\(trouble)")
+    } else if failure == nil, tokenFailure == nil {
+      parts.append("no token yet")
+    }
+    let thinning = thinnedWithin > 0 ? ", thinned within \(Int(thinnedWithin.rounded(.up))) m" : ""
+    parts.append("backlog \(waiting)\(thinning)\(backlogTrouble)")
+    if let clockError { parts.append("this machine's clock is \(clockError.words)") }
+    return parts.joined(separator: "; ")
+  }
+
+  private func age(of instant: BootInstant) -> String { (now.boot - instant).spoken }
+
+  private var backlogTrouble: String {
+    if case .memoryOnly(let why) = store { return " (in memory only: \(why))" }
+    return ""
+  }
+
+  /// For how long no token has come, as in ` for 5 min`; nothing in the first seconds.
+  private var withoutToken: String {
+    guard let since = tokenFailingSince, now.boot - since >= .seconds(10) else { return "" }
+    return " for \(age(of: since))"
+  }
+
+  private var headline: String {
+    if let pause { return "Paused\(pause.words), fleet-locationctl resume ends it" }
+    if case .lost(let why) = source, isRunning { return "No source: \(why)" }
+    if let since = networkAbsentSince { return "No network for \(age(of: since))" }
+    if tokenDeadline == nil, let tokenFailure { return "No token\(withoutToken): \(tokenFailure.message)" }
+    if let failure {
+      let since = failingSince.map { " for \(age(of: $0))" } ?? ""
+      return "Offline\(since) (\(failure.category.rawValue)): \(failure.advice)"
+    }
+    if isFixLost || newest == nil {
+      return "Waiting for a fix\(lastRejection.map { " (refused: \($0.explanation))" } ?? "")"
+    }
+    return isOnline ? "Online" : "Connecting"
+  }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+package import Delivery
+import FleetEngine
+import Positioning
+import Timekeeping
+
+extension StatusReport {
+  /// What the agent can say; release, running time and events are for the shell to add.
+  ///
+  /// - Parameter storeBytes: size of the store's files; nil where there are none.
+  package init(_ snapshot: VehicleAgent.Snapshot, storeBytes: Int64? = nil) {
+    let now = snapshot.now.boot
+    summary = snapshot.statusLine
+    vehicle = snapshot.vehicle
+    isOnline = snapshot.isOnline
+    isPaused = snapshot.pause != nil
+    pausedSince = snapshot.pause?.since?.canonicalJSON
+    switch snapshot.source {
+    case .reading(let name): source = name
+    case .lost(let why): sourceTrouble = why
+    }
+    sources = Source.all(in: snapshot.sources)
+    fix = snapshot.fix.map { Fix($0, age: now - snapshot.fixCameAt, isParked: snapshot.isParked) }
+    lastUpdate = snapshot.lastAcceptedAt.map { (now - $0).wholeSeconds }
+    isUpdating = snapshot.isUpdating
+    nextUpdate = NextUpdate(snapshot)
+    lastOutcome = snapshot.outcomes.last.map { Outcome($0, at: now) }
+    lastMinutes = snapshot.outcomes.minutes(at: now)
+    if snapshot.pause == nil, let newest = snapshot.newest {
+      track = snapshot.track.shape(endingAt: newest.coordinate, at: now).map {
+        Track(seconds: $0.age.wholeSeconds, points: $0.points)
+      }
+    }
+    token = snapshot.tokenDeadline.map { ($0 - now).wholeSeconds }
+    tokenTrouble = snapshot.tokenFailure?.message
+    tokenTroubleSince = snapshot.tokenFailingSince.map { (now - $0).wholeSeconds }
+    failure = snapshot.failure.map { failure in
+      Failure(
+        category: failure.category.rawValue, message: failure.message,
+        since: snapshot.failingSince.map { (now - $0).wholeSeconds } ?? 0,
+        retryIn: snapshot.seconds(until: snapshot.earliest))
+    }
+    clockOffset = snapshot.clockError?.offset.wholeSeconds
+    withoutNetwork = snapshot.networkAbsentSince.map { (now - $0).wholeSeconds }
+    backlog = Backlog(snapshot, bytes: storeBytes)
+    explanation = snapshot.explanation
+    counters = snapshot.statistics.counters
+  }
+}
+
+extension VehicleAgent.Snapshot {
+  /// What is left of a second is still to be waited for.
+  fileprivate func seconds(until due: BootInstant) -> Int64 {
+    max((due - now.boot + .milliseconds(999)).wholeSeconds, 0)
+  }
+}
+
+extension StatusReport.NextUpdate {
+  fileprivate init?(_ snapshot: VehicleAgent.Snapshot) {
+    guard snapshot.isRunning, snapshot.pause == nil, snapshot.newest != nil, !snapshot.isUpdating else { return nil }
+    let earliest = snapshot.earliest
+    let due: BootInstant
+    if snapshot.tokenDeadline == nil, let retry = snapshot.tokenRetryAt {
+      (due, kind) = (max(retry, earliest), "token")
+    } else if snapshot.failure != nil, snapshot.isOwing {
+      (due, kind) = (earliest, "retry")
+    } else if snapshot.isOwing || snapshot.isReportDue {
+      (due, kind) = (earliest, "report")
+    } else {
+      due = max(snapshot.expectedReport ?? earliest, earliest)
+      kind = snapshot.isParked || snapshot.isFixLost ? "heartbeat" : "report"
+    }
+    self.due = snapshot.seconds(until: due)
+  }
+}
+
+extension StatusReport.Fix {
+  fileprivate init(_ fix: Fix, age: Duration, isParked: Bool) {
+    self.init(
+      mode: fix.mode.rawValue, quality: fix.quality.rawValue, satellites: fix.satellites,
+      horizontalAccuracy: fix.horizontalAccuracy, age: age.wholeSeconds, isParked: isParked)
+  }
+}
+
+extension StatusReport.Outcome {
+  fileprivate init(_ outcome: RecentOutcomes.Outcome, at now: BootInstant) {
+    self.init(
+      result: outcome.failure?.rawValue ?? "accepted", age: (now - outcome.at).wholeSeconds,
+      milliseconds: outcome.took.nanoseconds / 1_000_000, past: outcome.past)
+  }
+}
+
+extension StatusReport.Backlog {
+  fileprivate init(_ snapshot: VehicleAgent.Snapshot, bytes: Int64?) {
+    count = snapshot.waiting
+    oldestAge = snapshot.oldestAge?.wholeSeconds
+    switch snapshot.store {
+    case .off: store = "off"
+    case .healthy: store = "disk"
+    case .memoryOnly(let why): (store, storeTrouble) = ("memory", why)
+    }
+    self.bytes = bytes
+    removed = [:]
+    for (reason, count) in snapshot.statistics.removed where reason != .delivered { removed[reason.rawValue] = count }
+    thinnedWithin = snapshot.thinnedWithin > 0 ? snapshot.thinnedWithin : nil
+  }
+}
+
+extension StatusReport.Source {
+  /// Each with what a person is told of it; nil when there is only one.
+  fileprivate static func all(in overview: SourceOverview?) -> [StatusReport.Source]? {
+    guard let overview, overview.sources.count > 1 else { return nil }
+    return overview.sources.enumerated().map { index, source in
+      let isUsed = index == overview.used
+      let explanation: String
+      if isUsed {
+        // Of each that is preferred to it the reason stands beside itself.
+        explanation = overview.whyUsed(index, troubles: index == 0 ? "" : "none before it is good")
+      } else if case .good = source.condition, index > overview.used ?? index {
+        explanation = "good, in reserve"
+      } else {
+        explanation = source.trouble
+      }
+      return StatusReport.Source(
+        name: source.name, condition: source.condition.name, isUsed: isUsed, explanation: explanation)
+    }
+  }
+}
+
+extension SourceOverview.Condition {
+  fileprivate var name: String {
+    switch self {
+    case .waiting: "waiting"
+    case .searching: "searching"
+    case .good: "good"
+    case .lost: "lost"
+    case .ended: "ended"
+    }
+  }
+}
+
+extension Statistics {
+  /// Every count under a name of its own, as in `fixes`, `rejected.stale`, `failed.network`.
+  fileprivate var counters: [String: Int] {
+    var counters = [
+      "fixes": fixes, "attempts": attempts, "accepted": accepted, "abandoned": abandoned, "backfilled": backfilled,
+      "tokenFetches": tokenFetches, "tokens": tokens,
+    ]
+    for (reason, count) in rejected { counters["rejected.\(reason.rawValue)"] = count }
+    for (category, count) in failed { counters["failed.\(category.rawValue)"] = count }
+    for (reason, count) in removed { counters["removed.\(reason.rawValue)"] = count }
+    for (reason, count) in tokenFailures { counters["tokenFailed.\(reason)"] = count }
+    return counters
+  }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a person or a script may ask of a running daemon. Ages and lifetimes are in seconds; no coordinates, only the
+/// shape of the way of the last minutes.
+package struct StatusReport: Equatable, Sendable, Codable {
+  package struct Fix: Equatable, Sendable, Codable {
+    package var mode: Int
+    package var quality: String
+    package var satellites: Int?
+    /// Metres.
+    package var horizontalAccuracy: Double?
+    package var age: Int64
+    package var isParked: Bool
+  }
+
+  package struct Failure: Equatable, Sendable, Codable {
+    package var category: String
+    package var message: String
+    package var since: Int64
+    package var retryIn: Int64
+  }
+
+  package struct Source: Equatable, Sendable, Codable {
+    package var name: String
+    /// `waiting`, `searching`, `good`, `lost` or `ended`.
+    package var condition: String
+    /// Whether the fixes are from it.
+    package var isUsed: Bool
+    /// Why it is used, or is not.
+    package var explanation: String
+  }
+
+  /// When the next update goes, if nothing happens before.
+  package struct NextUpdate: Equatable, Sendable, Codable {
+    /// Seconds from now; 0 is at once.
+    package var due: Int64
+    /// `report`, `heartbeat`, `retry` after a failure, or `token` when one has to come first.
+    package var kind: String
+  }
+
+  /// How the last request to Fleet Engine ended.
+  package struct Outcome: Equatable, Sendable, Codable {
+    /// `accepted`, or the category of the failure.
+    package var result: String
+    package var age: Int64
+    /// From the request to its end.
+    package var milliseconds: Int64
+    /// Past positions that went with it and were accepted.
+    package var past: Int
+  }
+
+  /// A line of the journal.
+  package struct Event: Equatable, Sendable, Codable {
+    /// As in docs/journal.md.
+    package var name: String
+    /// `error`, `warning`, `notice` or `info`.
+    package var level: String
+    /// As in the journal, without coordinates.
+    package var sentence: String
+    /// Seconds since it was told last.
+    package var age: Int64
+    /// How often it was told in a row.
+    package var times: Int
+  }
+
+  /// The shape of the way: no coordinates.
+  package struct Track: Equatable, Sendable, Codable {
+    /// Age of its beginning.
+    package var seconds: Int64
+    /// Metres east and north of the newest position, oldest first; the last one is 0, 0.
+    package var points: [[Int]]
+  }
+
+  package struct Backlog: Equatable, Sendable, Codable {
+    /// Positions that wait.
+    package var count: Int
+    /// How far the oldest lies behind the newest fix, by their own times; nil when there is none of either.
+    package var oldestAge: Int64?
+    /// `disk`, `memory` or `off`.
+    package var store: String
+    /// Why it is in memory only.
+    package var storeTrouble: String?
+    /// Size of the store's files; nil where there are none.
+    package var bytes: Int64?
+    /// Positions that left undelivered since the start, by their reason.
+    package var removed: [String: Int]
+    /// Metres between a position that was thinned and the way that the others tell; nil as long as none was.
+    package var thinnedWithin: Double?
+  }
+
+  /// The same line as in `systemctl status`.
+  package var summary: String
+  /// The vehicle's ID.
+  package var vehicle: String?
+  /// Of the daemon; nil when whoever made the report did not say.
+  package var version: String?
+  /// For how long the daemon has run; nil as above.
+  package var uptime: Int64?
+  package var isOnline: Bool
+  /// The driver is off duty.
+  package var isPaused: Bool
+  /// When the pause began, RFC 3339; nil when there is none, or nobody knew the time then.
+  package var pausedSince: String?
+  /// What is being read; nil when there is none.
+  package var source: String?
+  /// Why there is none.
+  package var sourceTrouble: String?
+  /// All of them in the order of preference, when there are several.
+  package var sources: [Source]?
+  package var fix: Fix?
+  /// Age of the last accepted update.
+  package var lastUpdate: Int64?
+  /// A request is under way.
+  package var isUpdating = false
+  /// Nil during a pause, before the first fix, and when the daemon is about to stop.
+  package var nextUpdate: NextUpdate?
+  /// What became of the last update; nil before the first has ended.
+  package var lastOutcome: Outcome?
+  /// Updates accepted and failed in each of the last minutes, oldest first, the last one not over yet; nil when none has
+  /// ended in the last half hour.
+  package var lastMinutes: [[Int]]?
+  /// Nil when the vehicle has not moved, and during a pause.
+  package var track: Track?
+  /// Newest first; nil when whoever made the report keeps none.
+  package var events: [Event]?
+  /// What is left of the token's life.
+  package var token: Int64?
+  package var tokenTrouble: String?
+  /// For how long no token has come.
+  package var tokenTroubleSince: Int64?
+  package var failure: Failure?
+  /// By how much this machine's clock is ahead, when it is wrong by half a minute or more.
+  package var clockOffset: Int64?
+  /// For how long there has been no network; nil when there is one, or nobody can tell.
+  package var withoutNetwork: Int64?
+  package var backlog: Backlog
+  package var explanation: Explanation
+  /// Counts since the start, by name.
+  package var counters: [String: Int]
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import Delivery
+
+@Suite struct RecentOutcomesTests {
+  @Test("minutes without an update are told as such, and those past half an hour are not")
+  func minutes() {
+    var outcomes = RecentOutcomes()
+    func at(_ minute: Int64) -> BootInstant { .boot + .seconds(minute * 60 + 5) }
+    #expect(outcomes.minutes(at: at(1)) == nil)
+    outcomes.accepted(past: 0, at: at(1))
+    outcomes.accepted(past: 0, at: at(1))
+    outcomes.failed(.network, at: at(4))
+    #expect(outcomes.minutes(at: at(5)) == [[2, 0], [0, 0], [0, 0], [0, 1], [0, 0]])
+    #expect(outcomes.minutes(at: at(31))?.count == 28)
+    #expect(outcomes.minutes(at: at(40)) == nil)
+    for minute in 50...200 { outcomes.accepted(past: 0, at: at(Int64(minute))) }
+    #expect(outcomes.minutes(at: at(200)) == [[Int]](repeating: [1, 0], count: 30))
+  }
+}

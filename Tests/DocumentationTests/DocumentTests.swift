@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Documentation
+import FoundationEssentials
+import Glibc
+import Observability
+import Testing
+
+@Suite struct DocumentTests {
+  private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+
+  @Test(
+    "the documents in the tree are what the tables say; UPDATE_GOLDENS=1 writes them anew",
+    arguments: [
+      ("docs/journal.md", EventCatalog.markdown), ("systemd/fleet-locationd.catalog", EventCatalog.messageCatalog),
+      ("docs/metrics.md", MetricCatalog.markdown),
+    ])
+  func documents(name: String, text: String) throws {
+    let path = "\(Self.root)/\(name)"
+    if getenv("UPDATE_GOLDENS") != nil { try text.write(toFile: path, atomically: true, encoding: .utf8) }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+  }
+
+  @Test("every explanation of an event is whole sentences on one line of a table", arguments: Event.Kind.allCases)
+  func sentences(kind: Event.Kind) {
+    let sentences = kind.explanation.split(separator: ". ", omittingEmptySubsequences: false)
+    for sentence in sentences {
+      #expect(sentence.first?.isUppercase == true && sentence.contains(" "), "\(sentence)")
+    }
+    #expect(kind.explanation.hasSuffix(".") && !kind.explanation.contains(".."))
+    #expect(!kind.explanation.contains { $0.isNewline || $0 == "|" })
+  }
+
+  @Test("no event is explained in the words of another")
+  func different() {
+    #expect(Set(Event.Kind.allCases.map(\.explanation)).count == Event.Kind.allCases.count)
+  }
+
+  @Test("what an explanation sends a person to is there: a document, or a setting", arguments: Event.Kind.allCases)
+  func references(kind: Event.Kind) throws {
+    let settings = try String(contentsOfFile: "\(Self.root)/docs/settings.md", encoding: .utf8)
+    for word in kind.explanation.split(whereSeparator: { " ,;:()".contains($0) }) {
+      let word = word.hasSuffix(".") ? word.dropLast() : word
+      if word.hasPrefix("docs/") {
+        #expect(access("\(Self.root)/\(word)", F_OK) == 0, "\(word)")
+      } else if let dot = word.firstIndex(of: "."), word.allSatisfy({ $0.isLowercase || "._".contains($0) }) {
+        let (section, key) = (word[..<dot], word[word.index(after: dot)...])
+        let rows = settings.split(separator: "\n## [").first { $0.hasPrefix("\(section)]") }
+        #expect(rows?.contains("`\(key)`") == true, "\(word)")
+      }
+    }
+  }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import FleetEngine
+import Positioning
+import Timekeeping
+
+@testable import Delivery
+
+/// Every kind of event, in each of its variants.
+enum EventSamples {
+  static func all() throws -> [Event] {
+    try service + fixes() + updates() + tokens + backlog + surroundings
+  }
+
+  private static let service: [Event] = [
+    .started(vehicle: "truck-17", version: "1.0.0"), .crashed("signal 11 in 1.0.0; a; b; c"), .crashed("signal 11"),
+    .crashed(""), .stopping("asked to, by SIGTERM"), .stopped(undelivered: 0), .stopped(undelivered: 1),
+    .stopped(undelivered: 12), .reloaded, .reloadRefused("a.toml:3: what"), .settingsWarning("the warning"),
+  ]
+
+  private static let sources = SourceOverview(
+    sources: [
+      SourceOverview.Source(
+        label: "a", name: "/dev/gps0 at 9600 baud", condition: .lost("/dev/gps0: the device is gone")),
+      SourceOverview.Source(label: "b", name: "/dev/gps1", condition: .good),
+    ], used: 1)
+
+  private static func fixes() throws -> [Event] {
+    var returned = sources
+    returned.reason = .takenBack(after: .seconds(10))
+    return [
+      .sourceOpened("/dev/gps0"), .sourceOpened("/dev/gps1", SourceNumber(1, of: 2)),
+      .sourceLost("/dev/gps0: the device is gone"),
+      .sourceLost("/dev/gps0: the device is gone", SourceNumber(0, of: 2)), .sourceChosen(1, in: sources),
+      .sourceChosen(0, in: sources), .sourceChosen(0, in: returned), .sourceChosen(1, in: returned),
+      .noSourceGood(sources), .simulatedSource(endpoint: "https://e.test"), .firstFix(try fix(.gnss, 3.2, 9)),
+      .firstFix(try fix(.dgnss, nil, nil)), .firstFix(try fix(.simulated, 123_456, 4)), .fixLost(nil),
+      .fixLost(.frozen),
+      .fixRegained(after: .seconds(200)), .fixRejected(.jump, suppressed: 0), .fixRejected(.stale, suppressed: 8),
+    ]
+  }
+
+  private static func fix(_ quality: Fix.Quality, _ accuracy: Double?, _ satellites: Int?) throws -> Fix {
+    var fix = Fix(coordinate: try place(), time: .utc(stamp))
+    fix.quality = quality
+    fix.horizontalAccuracy = accuracy
+    fix.satellites = satellites
+    return fix
+  }
+
+  private static let stamp = Timestamp(seconds: 1_796_083_200)
+
+  private struct NoPlace: Error {}
+
+  private static func place() throws -> Coordinate {
+    guard let place = Coordinate(latitude: 48.5, longitude: 11.25) else { throw NoPlace() }
+    return place
+  }
+
+  private static let role = UpdateFailure(.denied, "no", httpStatus: 403, status: "PERMISSION_DENIED", cause: .role)
+  private static let failures =
+    UpdateFailure.Category.allCases.map { UpdateFailure($0, "what it said") } + [
+      role, UpdateFailure(.clock, "no", httpStatus: 401, status: "UNAUTHENTICATED", cause: .expired),
+      UpdateFailure(.unauthenticated, "no", httpStatus: 401, status: "UNAUTHENTICATED", cause: .notYetValid),
+    ]
+  private static let silence = UpdateFailure(.network, "no answer")
+
+  private static func updates() throws -> [Event] {
+    var events: [Event] = [
+      .online(after: nil, delivered: 0, waiting: 0), .online(after: .seconds(70), delivered: 1, waiting: 0),
+      .online(after: .seconds(7000), delivered: 24, waiting: 0),
+      .online(after: .seconds(7200), delivered: 0, waiting: 1),
+      .online(after: .seconds(172_800), delivered: 100, waiting: 7), .updateAccepted(past: 0, at: nil),
+      .updateAccepted(past: 1, at: nil),
+      .updateAccepted(past: 2, at: VehicleLocation(coordinate: try place(), time: stamp)),
+      .offline(silence, after: .seconds(60), untold: 1), .offline(silence, after: .milliseconds(999), untold: 2),
+      .stillOffline(silence, after: .seconds(600), tries: 1),
+    ]
+    for failure in failures {
+      events += [
+        .offline(failure, after: .zero, untold: 0), .interrupted(failure),
+        .stillOffline(failure, after: .seconds(600), tries: 44),
+      ]
+    }
+    return events
+  }
+
+  private static let tokens: [Event] = [
+    .tokenObtained(life: .seconds(3590), .relative, isFirst: true, after: nil),
+    .tokenObtained(life: .seconds(3590), .relative, isFirst: false, after: .seconds(1140)),
+    .tokenRestored(life: .seconds(3000), .relative), .tokenNotRestored("it has expired", reason: "expired"),
+    .tokenNotKept("no directory"), .tokenFailed(TokenFailure(.status(500), "HTTP 500"), left: nil, suppressed: 0),
+    .tokenFailed(TokenFailure(.notJWT, "not a JWT"), left: .seconds(600), suppressed: 4), .tokenRemark("hello"),
+    .tokenRefused(nil, nil, retry: .seconds(60)), .tokenRefused(role, nil, retry: .seconds(60)),
+    .tokenRefused(role, "it is for another vehicle", retry: .seconds(900)),
+  ]
+
+  private static let backlog: [Event] =
+    [
+      .backfilled(1), .backfilled(361), .backfillRefused(silence, suppressed: 0),
+      .backfillRefused(role, suppressed: 2), .othersDropped(1), .othersDropped(40), .backlogRestored(1),
+      .backlogRestored(7), .backlogInMemory("no room", suppressed: 0), .backlogInMemory("no room", suppressed: 5),
+      .backlogOnDisk(count: 3), .storeSetAside(name: "backlog.corrupt", why: "malformed"),
+    ]
+    + Backlog.Removal.allCases.flatMap { reason -> [Event] in
+      [
+        .positionsDropped(1, reason, suppressed: 0), .positionsDropped(12, reason, within: 12.3, suppressed: 3),
+      ]
+    }
+
+  private static let surroundings: [Event] = [
+    .clockUnset, .clockStepped(.milliseconds(-1250), untold: 0), .clockStepped(.seconds(500), untold: 3),
+    .clockStepped(.milliseconds(119_990), untold: 1),
+    .clockWrong(WallClockJudge.Error(offset: .seconds(-56), reference: .fleetEngine)),
+    .clockWrong(WallClockJudge.Error(offset: .seconds(9000), reference: .gnss)),
+    .clockWrong(WallClockJudge.Error(offset: .seconds(31), reference: .tokenProvider)), .clockRight,
+    .networkLost(suppressed: 0), .networkLost(suppressed: 3), .networkBack(["eth0", "wwan0"], after: .seconds(400)),
+    .networkUnwatched("socket: denied"), .resumed(after: .milliseconds(3_599_600)),
+    .paused(PauseNote(since: nil), isOld: false), .paused(PauseNote(since: nil), isOld: true),
+    .paused(PauseNote(since: stamp + .milliseconds(300)), isOld: true), .pauseEnded(after: nil),
+    .pauseEnded(after: .seconds(1800)), .pauseNotKept("the file"),
+  ]
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import FoundationEssentials
+import Glibc
+import Observability
+import Testing
+import Timekeeping
+
+@Suite struct EventTests {
+  @Test("message IDs are 32 hexadecimal digits in lower case, each its own")
+  func messageIDs() {
+    let digits = Set("0123456789abcdef")
+    for kind in Event.Kind.allCases {
+      #expect(kind.messageID.count == 32 && kind.messageID.allSatisfy(digits.contains), "\(kind)")
+    }
+    #expect(Set(Event.Kind.allCases.map(\.messageID)).count == Event.Kind.allCases.count)
+  }
+
+  @Test("every kind has a sample, and no sentence or field has a line end")
+  func samples() throws {
+    let samples = try EventSamples.all()
+    #expect(Set(samples.map(\.kind)) == Set(Event.Kind.allCases))
+    for event in samples {
+      #expect(!event.sentence.isEmpty && !event.sentence.contains("\n"), "\(event)")
+      for field in event.fields {
+        #expect(field.name.hasPrefix("FLEET_") && !field.value.contains("\n"), "\(field)")
+      }
+    }
+  }
+
+  @Test("what the journal gets of each event is in events.txt; UPDATE_GOLDENS=1 writes it anew")
+  func golden() throws {
+    var text = ""
+    for event in try EventSamples.all() {
+      text += "\(event.kind.rawValue) \(event.kind.priority.name) \(event.kind.messageID)\n  \(event.sentence)\n"
+      for field in event.fields { text += "  \(field.name)=\(field.value)\n" }
+    }
+    let golden = "/\(#filePath.split(separator: "/").dropLast().joined(separator: "/"))/events.txt"
+    if getenv("UPDATE_GOLDENS") != nil { try text.write(toFile: golden, atomically: true, encoding: .utf8) }
+    #expect(try text == String(contentsOfFile: golden, encoding: .utf8))
+  }
+}

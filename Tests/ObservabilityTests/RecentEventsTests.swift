@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Testing
+import Timekeeping
+
+@testable import Observability
+
+@Suite struct RecentEventsTests {
+  @Test("the last ten events are kept, newest first; repeats are counted, and what is for debugging is left out")
+  func events() {
+    var events = RecentEvents()
+    for index in 1...12 {
+      events.note(.stopping("reason \(index)"), at: .boot + .seconds(Int64(index)))
+      events.note(.updateAccepted(past: index, at: nil), at: .boot + .seconds(Int64(index)))
+    }
+    events.note(.stopping("reason 12"), at: .boot + .seconds(20))
+    events.note(.settingsWarning(String(repeating: "x", count: 5000)), at: .boot + .seconds(21))
+    let report = events.report(at: .boot + .seconds(30))
+    #expect(report.count == RecentEvents.most)
+    #expect(report[0].sentence.count == RecentEvents.longest)
+    #expect(report[0].level == "warning")
+    #expect(
+      report[1]
+        == StatusReport.Event(
+          name: "stopping", level: "notice", sentence: "Stopping: reason 12", age: 10, times: 2))
+    #expect(report.last?.sentence == "Stopping: reason 4")
+  }
+}
