@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Observability
 import Foundation
 import Terminal
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @Suite struct DrawingTests {
   private func sketch(_ points: [[Int]]) throws -> TrackSketch? {
     let track = try JSONSerialization.data(withJSONObject: ["seconds": 60, "points": points] as [String: Any])
-    return TrackSketch(try JSONDecoder().decode(DaemonQuestion.Status.Track.self, from: track))
+    return TrackSketch(try JSONDecoder().decode(StatusReport.Track.self, from: track))
   }
 
   @Test("north is up, east is right, and the vehicle is where the way ends")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Observability
 import Testing
 import Timekeeping
 
@@ -35,7 +36,7 @@ import Timekeeping
     var watch = observed()
     let error = WallClockJudge.Error(offset: .seconds(ahead), reference: .fleetEngine)
     #expect(watch.verdict(at: moment(1, ahead: ahead)) == .wrong(error))
-    #expect(error.words == "\(words), by Fleet Engine")
+    #expect(Event.clockWrong(error).sentence == "The clock of this machine is \(words), by Fleet Engine")
     for second in 2..<20 { #expect(watch.verdict(at: moment(second, ahead: ahead)) == nil) }
   }
 
@@ -79,7 +80,7 @@ import Timekeeping
     watch.observe(.gnss, Timestamp(milliseconds: milliseconds), at: .boot)
     for wall in [Int64.min, 0, Int64.max] {
       let verdict = watch.verdict(at: Moment(boot: .boot + .seconds(86_400), wall: Timestamp(milliseconds: wall)))
-      if case .wrong(let error) = verdict { #expect(!error.words.isEmpty) }
+      if case .wrong(let error) = verdict { #expect(!Event.clockWrong(error).sentence.isEmpty) }
     }
   }
 }

@@ -45,7 +45,7 @@ import Timekeeping
     try drive(&fixture, 0...25)
     let report = report(fixture)
     #expect(report.vehicle == "truck-1")
-    #expect(!report.isUpdating)
+    #expect(report.isUpdating == false)
     #expect(report.lastOutcome?.result == "accepted")
     #expect(report.lastOutcome?.milliseconds == 500)
     #expect(report.nextUpdate?.kind == "report")
@@ -84,7 +84,7 @@ import Timekeeping
     let effects = try fixture.drive(to: 0)
     let fetch = effects.compactMap { if case .fetchToken(let id, _) = $0 { id } else { nil } }.first
     _ = fixture.tell(.tokenEnded(id: try #require(fetch), fixture.token()), at: 0.1)
-    #expect(report(fixture).isUpdating)
+    #expect(report(fixture).isUpdating == true)
     #expect(report(fixture).nextUpdate == nil)
   }
 

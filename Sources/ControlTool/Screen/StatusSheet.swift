@@ -112,7 +112,7 @@ struct StatusSheet {
 
   private static func nextUpdate(_ status: StatusReport) -> String {
     if status.isPaused { return "after the pause" }
-    if status.isUpdating { return "under way" }
+    if status.isUpdating == true { return "under way" }
     guard let next = status.nextUpdate else { return status.fix == nil ? "with the first fix" : "not known" }
     let due = next.due > 0 ? "in \(time(next.due))" : "now"
     switch next.kind {

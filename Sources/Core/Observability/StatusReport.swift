@@ -110,8 +110,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var fix: Fix?
   /// Age of the last accepted update.
   package var lastUpdate: Int64?
-  /// A request is under way.
-  package var isUpdating = false
+  /// A request is under way; nil when an earlier release does not say.
+  package var isUpdating: Bool?
   /// Nil during a pause, before the first fix, and when the daemon is about to stop.
   package var nextUpdate: NextUpdate?
   /// What became of the last update; nil before the first has ended.
