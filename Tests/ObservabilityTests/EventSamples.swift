@@ -57,13 +57,15 @@ enum EventSamples {
     return place
   }
 
-  private static let role = UpdateFailure(.denied, "no", httpStatus: 403, status: "PERMISSION_DENIED", cause: .role)
+  private static let role = UpdateFailure(
+    .denied, "no", from: .deliveries, httpStatus: 403, status: "PERMISSION_DENIED", cause: .role)
   private static let failures =
-    UpdateFailure.Category.allCases.map { UpdateFailure($0, "what it said") } + [
-      role, UpdateFailure(.clock, "no", httpStatus: 401, status: "UNAUTHENTICATED", cause: .expired),
-      UpdateFailure(.unauthenticated, "no", httpStatus: 401, status: "UNAUTHENTICATED", cause: .notYetValid),
+    UpdateFailure.Category.allCases.map { UpdateFailure($0, "what it said", from: .deliveries) } + [
+      role, UpdateFailure(.clock, "no", from: .deliveries, httpStatus: 401, status: "UNAUTHENTICATED", cause: .expired),
+      UpdateFailure(
+        .unauthenticated, "no", from: .deliveries, httpStatus: 401, status: "UNAUTHENTICATED", cause: .notYetValid),
     ]
-  private static let silence = UpdateFailure(.network, "no answer")
+  private static let silence = UpdateFailure(.network, "no answer", from: .deliveries)
 
   private static func updates() throws -> [Event] {
     var events: [Event] = [
@@ -91,8 +93,9 @@ enum EventSamples {
     .tokenRestored(life: .seconds(3000), .relative), .tokenNotRestored("it has expired", reason: "expired"),
     .tokenNotKept("no directory"), .tokenFailed(TokenFailure(.status(500), "HTTP 500"), left: nil, suppressed: 0),
     .tokenFailed(TokenFailure(.notJWT, "not a JWT"), left: .seconds(600), suppressed: 4), .tokenRemark("hello"),
-    .tokenRefused(nil, nil, retry: .seconds(60)), .tokenRefused(role, nil, retry: .seconds(60)),
-    .tokenRefused(role, "it is for another vehicle", retry: .seconds(900)),
+    .tokenRefused(nil, of: .deliveries, nil, retry: .seconds(60)),
+    .tokenRefused(role, of: .deliveries, nil, retry: .seconds(60)),
+    .tokenRefused(role, of: .deliveries, "it is for another vehicle", retry: .seconds(900)),
   ]
 
   private static let backlog: [Event] =
