@@ -100,6 +100,6 @@ enum DaemonQuestion {
     let version = (try? JSONDecoder().decode(Speaker.self, from: Data(text)))?.version
     guard let version, version != Release.version else { return "the daemon's answer cannot be read" }
     return "the daemon is of release \(version) and this program of \(Release.version), which cannot read its answer; "
-      + "systemctl restart fleet-locationd starts the one that is installed"
+      + "a restart of the service brings both to the one that is installed"
   }
 }
