@@ -40,45 +40,80 @@ package struct DeliveryAgent: Sendable {
     var isLimited: Bool { floor >= .seconds(5) }
   }
 
-  /// What is under way.
+  package enum Input: Sendable {
+    /// Send the newest position; nothing is under way, and the time has come. `isOwed`: it was due, and must not be lost.
+    case send(VehicleLocation, isOwed: Bool, token: AccessToken)
+    /// This position is due and cannot be sent now.
+    case due(VehicleLocation)
+    /// A request has ended. Of another than the one under way nothing comes.
+    case ended(id: UInt64, UpdateOutcome)
+    /// What a store has held for this vehicle.
+    case restored([Backlog.Record])
+    /// The filter has overruled stamps after this one.
+    case overruled(after: Timestamp)
+    /// The time by positions that can be trusted with it: what is too old to matter goes, and what bears a later time.
+    case time(Timestamp)
+    /// Connections that were open are most likely dead: a request under way is given up.
+    case connectionsLost
+    /// The network came up, or the machine woke: what waits for a network waits no longer.
+    case networkUp
+    /// A pause begins: a request under way is given up, and what comes after is no part of the outage before.
+    case paused
+    /// Settings changed. When they name another vehicle, what is known of this one is forgotten, though not by the store.
+    case configured(Configuration, isOtherVehicle: Bool)
+  }
+
+  package enum Effect: Equatable, Sendable {
+    case send(id: UInt64, HTTPRequest)
+    case cancel(id: UInt64)
+    case backlog(Backlog.Change)
+    /// `live` was sent at `sentAt`; `past` is the number of positions of the backlog that went with it.
+    case accepted(live: VehicleLocation, sentAt: BootInstant, past: Int)
+    /// The request was not accepted, with this token.
+    case failed(UpdateFailure, AccessToken)
+    /// The request will be sent once more without the backlog, before anything else is blamed.
+    case suspectsBacklog(UpdateFailure)
+  }
+
+  private enum State {
+    case idle
+    case sending(Attempt)
+  }
+
   private struct Attempt {
     var id: UInt64
     var update: PositionUpdate
     var records: [Backlog.ID]
     var token: AccessToken
     var sentAt: BootInstant
-    /// Whether the position counts as taken by the policy, and must not be lost.
-    var isOwed: Bool
     /// Whether another position goes in the place of the newest, which was refused.
     var isSubstitute: Bool
     var deadline: BootInstant
   }
 
-  /// What the end of an attempt means.
-  package enum Conclusion: Equatable, Sendable {
-    /// `live` was sent at `sentAt`; `delivered` is the number of positions from the backlog that went with it.
-    case accepted(live: VehicleLocation, sentAt: BootInstant, delivered: Int)
-    case failed(UpdateFailure, retry: Duration)
-    /// The request will be sent once more without the backlog, before anything else is blamed.
-    case suspectsBacklog(UpdateFailure)
+  /// What is known of one vehicle, and forgotten with it.
+  private struct KnownVehicle {
+    /// Why the last attempt was not accepted.
+    var failure: UpdateFailure?
+    /// By the first failure after an accepted update.
+    var failingSince: BootInstant?
+    var lastAcceptedAt: BootInstant?
+    /// The newest position that Fleet Engine has.
+    var delivered: VehicleLocation?
+    /// The place that Fleet Engine has, and since when.
+    var place: (location: VehicleLocation, since: BootInstant)?
+    var isOwing = false
+    /// The newest position that was due in this run, as long as its time stands.
+    var newestOwed: Timestamp?
+    /// The time of a live position that the server refused with nothing else in the request.
+    var refusedLive: Timestamp?
   }
 
   private(set) var configuration: Configuration
   package private(set) var backlog = Backlog()
-  package private(set) var failure: UpdateFailure?
-  package private(set) var lastAcceptedAt: BootInstant?
-  /// When the vehicle was last offline since, by the first failure after an accepted update.
-  package private(set) var failingSince: BootInstant?
-  /// The newest position that Fleet Engine has.
-  package private(set) var delivered: VehicleLocation?
-  /// Positions are owed: an attempt failed, or a position went to the backlog.
-  package private(set) var isOwing = false
-
-  /// The newest position that was due in this run, as long as its time stands.
-  private var newestOwed: Timestamp?
-  /// The time of a live position that the server refused with nothing else in the request.
-  private var refusedLive: Timestamp?
-  private var attempt: Attempt?
+  private var state = State.idle
+  private var vehicle = KnownVehicle()
+  private var backfill: Backfill
   private var lastID: UInt64 = 0
   private var gate: RetryGate
   private var lastAttemptAt = BootInstant.boot
@@ -86,9 +121,6 @@ package struct DeliveryAgent: Sendable {
   private var spacedFrom: BootInstant?
   /// The same of vehicles that the settings have named in the last seconds, and may name again.
   private var departed: [(endpoint: FleetEngineEndpoint, at: BootInstant)] = []
-  private var backfill: Backfill
-  /// The place that Fleet Engine has, and since when.
-  private var place: (location: VehicleLocation, since: BootInstant)?
 
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
@@ -96,6 +128,9 @@ package struct DeliveryAgent: Sendable {
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
   }
 
+  // MARK: - What is known
+
+  /// Whether no request is under way.
   package var isIdle: Bool { attempt == nil }
 
   /// When the request under way was sent; nil when there is none.
@@ -103,6 +138,31 @@ package struct DeliveryAgent: Sendable {
 
   /// The latest time at which the request under way must have ended.
   package var attemptDeadline: BootInstant? { attempt?.deadline }
+
+  /// Why the last attempt was not accepted; nil when it was.
+  package var failure: UpdateFailure? { vehicle.failure }
+
+  /// Since when no attempt was accepted, by the first failure after an accepted update.
+  package var failingSince: BootInstant? { vehicle.failingSince }
+
+  package var lastAcceptedAt: BootInstant? { vehicle.lastAcceptedAt }
+
+  /// The newest position that Fleet Engine has.
+  package var delivered: VehicleLocation? { vehicle.delivered }
+
+  /// Whether positions are pending: an attempt failed, or a position went to the backlog.
+  package var isOwing: Bool { vehicle.isOwing }
+
+  /// Whether a position may go as the live one: it has not been refused alone.
+  package func mayBeLive(_ location: VehicleLocation) -> Bool { vehicle.refusedLive != location.time }
+
+  /// Positions of the backlog that are not on their way as the live one.
+  package var waiting: Int {
+    guard let attempt, backlog.holds(attempt.update.live.time) else { return backlog.count }
+    return backlog.count - 1
+  }
+
+  private var attempt: Attempt? { if case .sending(let attempt) = state { attempt } else { nil } }
 
   /// The earliest time of the next attempt, and which limit makes it so late; nil: the wait after a failure.
   package var earliest: (at: BootInstant, by: Cause.Limit?) {
@@ -133,34 +193,64 @@ package struct DeliveryAgent: Sendable {
     return due
   }
 
-  // MARK: - Doing
+  // MARK: - Inputs
 
-  /// What goes as the live position: the newest, unless it was refused. Then it is the newest of what Fleet Engine has
-  /// and what waits, so that the rest of the backlog goes on without it; the refused one goes as a past position of the
-  /// next fix, and is found to be the culprit there.
+  package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
+    switch input {
+    case .send(let newest, let isOwed, let token):
+      return (isOwed ? enqueue(newest) : []) + send(newest, token: token, at: now)
+    case .due(let location): return enqueue(location)
+    case .ended(let id, let outcome): return end(id, outcome, at: now)
+    case .restored(let records):
+      let changes = backlog.restore(records, limit: configuration.capacity)
+      // Its removal was not stored in time.
+      return effects(changes + (delivered.map { backlog.remove([$0.time], .delivered) } ?? []))
+    case .overruled(let newest):
+      if let owed = vehicle.newestOwed, owed > newest { vehicle.newestOwed = nil }
+      return effects(backlog.overrule(after: newest))
+    case .time(let time):
+      return effects(backlog.expire(before: time - configuration.maxAge) + backlog.overrule(after: time))
+    case .connectionsLost: return abandon()
+    case .networkUp:
+      resetBackoff(at: now)
+      return []
+    case .paused:
+      defer { vehicle.failingSince = nil }
+      return abandon()
+    case .configured(let configuration, let isOtherVehicle):
+      return configure(configuration, isOtherVehicle: isOtherVehicle, at: now)
+    }
+  }
+
+  private func effects(_ changes: [Backlog.Change]) -> [Effect] { changes.map { .backlog($0) } }
+
+  /// Keeps a position until it has arrived, unless it has, or is kept already.
+  private mutating func enqueue(_ location: VehicleLocation) -> [Effect] {
+    vehicle.isOwing = true
+    vehicle.newestOwed = max(vehicle.newestOwed ?? location.time, location.time)
+    guard location.time != delivered?.time else { return [] }
+    return effects(backlog.append(location, limit: configuration.capacity))
+  }
+
+  // MARK: - One attempt
+
+  /// The position to send as `lastLocation`: the newest, or, if the server refused that one, the newest accepted or queued
+  /// position, so that one bad position cannot block the queue. The refused one goes as a past position of the next fix,
+  /// and is found there.
   private func live(for newest: VehicleLocation) -> VehicleLocation {
-    guard refusedLive == newest.time else { return newest }
+    guard !mayBeLive(newest) else { return newest }
     let waiting = backlog.sendable(before: newest.time, age: configuration.maxAge).last?.location
     let known = delivered.flatMap { $0.time < newest.time ? $0 : nil }
     guard let waiting, let known else { return waiting ?? known ?? newest }
     return waiting.time > known.time ? waiting : known
   }
 
-  /// Whether a position may go as the live one: it has not been refused alone.
-  package func mayBeLive(_ location: VehicleLocation) -> Bool { refusedLive != location.time }
-
-  /// Starts an attempt; the caller has seen that there is none and that it may.
-  ///
-  /// - Parameter isOwed: whether `newest` must reach the server sooner or later.
-  /// - Returns: nil when it cannot be put into a request, which counts as refused.
-  package mutating func begin(
-    _ newest: VehicleLocation, isOwed: Bool, token: AccessToken, at now: BootInstant
-  ) -> (id: UInt64, request: HTTPRequest)? {
+  private mutating func send(_ newest: VehicleLocation, token: AccessToken, at now: BootInstant) -> [Effect] {
     let live = live(for: newest)
     let records = backfill.select(
       from: backlog.sendable(before: live.time, age: configuration.maxAge), with: token)
     var sinceUpdate: Int?
-    if let place, place.location.coordinate == live.coordinate {
+    if let place = vehicle.place, place.location.coordinate == live.coordinate {
       let seconds = (now - place.since).wholeSeconds
       sinceUpdate = seconds > 0 ? Int(min(seconds, Int64(Int32.max))) : nil
     }
@@ -169,76 +259,42 @@ package struct DeliveryAgent: Sendable {
     lastAttemptAt = now
     gate.attempted(at: now)
     let attempt = Attempt(
-      id: lastID, update: update, records: records.map(\.id), token: token, sentAt: now, isOwed: isOwed,
+      id: lastID, update: update, records: records.map(\.id), token: token, sentAt: now,
       isSubstitute: live.time != newest.time, deadline: now + configuration.endpoint.deadline)
     guard let request = configuration.endpoint.request(update, token: token.secret) else {
       let failure = UpdateFailure(
         .rejected, "the position cannot be written as JSON", from: configuration.endpoint.vehicle.service)
-      _ = fail(attempt, failure, at: now)
-      return nil
+      return [fail(attempt, failure, at: now)]
     }
-    self.attempt = attempt
-    return (lastID, request)
+    state = .sending(attempt)
+    return [.send(id: lastID, request)]
   }
 
-  /// Keeps a position until it has arrived, unless it has, or is kept already.
-  package mutating func record(_ location: VehicleLocation) -> [Backlog.Change] {
-    isOwing = true
-    newestOwed = max(newestOwed ?? location.time, location.time)
-    guard location.time != delivered?.time else { return [] }
-    return backlog.append(location, limit: configuration.capacity)
+  /// Gives up the request under way; a position that must not be lost is in the backlog.
+  private mutating func abandon() -> [Effect] {
+    guard let attempt else { return [] }
+    state = .idle
+    return [.cancel(id: attempt.id)]
   }
 
-  /// Takes what a store has held for this vehicle.
-  package mutating func restore(_ records: [Backlog.Record]) -> [Backlog.Change] {
-    let changes = backlog.restore(records, limit: configuration.capacity)
-    // Its removal was not stored in time.
-    return changes + (delivered.map { backlog.remove([$0.time], .delivered) } ?? [])
-  }
-
-  /// Gives up the attempt under way, before the end of everything; what it carried is kept if it must not be lost.
-  ///
-  /// - Returns: the request to cancel, if there is one, and the changes of the backlog.
-  package mutating func abandon() -> (cancel: UInt64?, [Backlog.Change]) {
-    guard let attempt else { return (nil, []) }
-    self.attempt = nil
-    return (attempt.id, attempt.isOwed ? record(attempt.update.live) : [])
-  }
-
-  /// The filter has overruled stamps after `newest`.
-  package mutating func overrule(after newest: Timestamp) -> [Backlog.Change] {
-    if let owed = newestOwed, owed > newest { newestOwed = nil }
-    return backlog.overrule(after: newest)
-  }
-
-  /// Reads the outcome of an attempt.
-  ///
-  /// - Returns: nil when it is not the outcome of the attempt under way; the token of the attempt, for the token agent to
-  ///   judge.
-  package mutating func finish(
-    _ id: UInt64, _ outcome: UpdateOutcome, at now: BootInstant
-  ) -> (Conclusion, [Backlog.Change], AccessToken)? {
-    guard let attempt, attempt.id == id else { return nil }
-    self.attempt = nil
+  private mutating func end(_ id: UInt64, _ outcome: UpdateOutcome, at now: BootInstant) -> [Effect] {
+    guard let attempt, attempt.id == id else { return [] }
+    state = .idle
     switch outcome {
-    case .accepted:
-      let (conclusion, changes) = accept(attempt, at: now)
-      return (conclusion, changes, attempt.token)
-    case .failed(let failure):
-      let changes = attempt.isOwed ? record(attempt.update.live) : []
-      return (fail(attempt, failure, at: now), changes, attempt.token)
+    case .accepted: return accept(attempt, at: now)
+    case .failed(let failure): return [fail(attempt, failure, at: now)]
     }
   }
 
-  private mutating func accept(_ attempt: Attempt, at now: BootInstant) -> (Conclusion, [Backlog.Change]) {
+  private mutating func accept(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
     let live = attempt.update.live
-    lastAcceptedAt = now
     spacedFrom = now
-    failure = nil
-    failingSince = nil
-    delivered = live
+    vehicle.lastAcceptedAt = now
+    vehicle.failure = nil
+    vehicle.failingSince = nil
+    vehicle.delivered = live
     backlog.part()
-    if place?.location.coordinate != live.coordinate { place = (live, now) }
+    if vehicle.place?.location.coordinate != live.coordinate { vehicle.place = (live, now) }
     gate.reset()
     var changes = [Backlog.Change]()
     let refused =
@@ -249,86 +305,52 @@ package struct DeliveryAgent: Sendable {
     let arrived = attempt.records + backlog.records.filter { $0.location.time == live.time }.map(\.id)
     changes += backlog.remove(arrived, .delivered)
     // What became due while this was on its way follows as soon as it may, and does not wait for the next fix.
-    isOwing = newestOwed.map { $0 > live.time && $0 != refusedLive } ?? false
-    return (.accepted(live: live, sentAt: attempt.sentAt, delivered: attempt.records.count), changes)
+    vehicle.isOwing = vehicle.newestOwed.map { $0 > live.time && $0 != vehicle.refusedLive } ?? false
+    return effects(changes) + [.accepted(live: live, sentAt: attempt.sentAt, past: attempt.records.count)]
   }
 
-  private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Conclusion {
-    isOwing = true
-    self.failure = failure
-    failingSince = failingSince ?? now
+  private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {
+    vehicle.isOwing = true
+    vehicle.failure = failure
+    vehicle.failingSince = failingSince ?? now
     if failure.category.row.pastPositions == .rejected, attempt.records.isEmpty {
       // Where another is refused as well, it is not this position's fault.
-      refusedLive = attempt.isSubstitute ? nil : attempt.update.live.time
+      vehicle.refusedLive = attempt.isSubstitute ? nil : attempt.update.live.time
     }
     if backfill.failed(attempt.records, failure.category.row.pastPositions, with: attempt.token) {
       gate.hold(for: AttemptLimiter.spacing, at: now)
       return .suspectsBacklog(failure)
     }
-    let wait = gate.failed(
-      failure.backoff, floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), at: now)
-    return .failed(failure, retry: wait)
+    _ = gate.failed(failure.backoff, floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), at: now)
+    return .failed(failure, attempt.token)
   }
 
-  // MARK: - Being told
+  // MARK: - Network and settings
 
-  /// A pause begins: what comes after it is no part of the outage before.
-  package mutating func forgetOutage() {
-    failingSince = nil
-  }
-
-  /// The network came up, or the machine woke: what waits for a network waits no longer. At most once in 30 s, and never
-  /// against the wish of a server that was reached.
-  package mutating func networkUp(at now: BootInstant) {
+  /// At most once in 30 s, and never against the wish of a server that was reached.
+  private mutating func resetBackoff(at now: BootInstant) {
     guard failure.map({ !$0.isJudged && $0.retryAfter == nil }) ?? true else { return }
     gate.kick(at: now)
   }
 
-  /// Takes new settings.
-  ///
-  /// - Parameter isOtherVehicle: the backlog is another's then, and is forgotten, though not by the store; so is what is
-  ///   known of Fleet Engine's state.
-  /// - Returns: the request to cancel.
-  package mutating func configure(
+  private mutating func configure(
     _ configuration: Configuration, isOtherVehicle: Bool, at now: BootInstant
-  ) -> UInt64? {
+  ) -> [Effect] {
     if isOtherVehicle { depart(to: configuration, at: now) }
     self.configuration = configuration
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
     gate.reset()
-    guard isOtherVehicle else { return nil }
-    let cancelled = attempt?.id
-    attempt = nil
-    failure = nil
-    failingSince = nil
-    lastAcceptedAt = nil
-    delivered = nil
-    place = nil
-    isOwing = false
-    newestOwed = nil
-    refusedLive = nil
+    guard isOtherVehicle else { return [] }
+    vehicle = KnownVehicle()
     backlog.forget()
-    return cancelled
+    return abandon()
   }
 
   /// The floor belongs to a vehicle: one that comes back within it is not updated sooner for that.
   private mutating func depart(to next: Configuration, at now: BootInstant) {
     departed.removeAll { now - $0.at > max(configuration.floor, next.floor) }
     // What is on its way may arrive all the same.
-    if let last = attempt == nil ? spacedFrom : now { departed.append((configuration.endpoint, last)) }
+    if let last = isIdle ? spacedFrom : now { departed.append((configuration.endpoint, last)) }
     spacedFrom = departed.last { $0.endpoint.isSameVehicle(as: next.endpoint) }?.at
-  }
-
-  /// Drops what is too old to matter, or bears a time that has not come.
-  ///
-  /// - Parameter newest: the time now, by positions that can be trusted with it.
-  package mutating func tidy(at newest: Timestamp) -> [Backlog.Change] {
-    backlog.expire(before: newest - configuration.maxAge) + backlog.overrule(after: newest)
-  }
-
-  /// Positions of the backlog that are not on their way as the live one.
-  package var waiting: Int {
-    guard let attempt, backlog.holds(attempt.update.live.time) else { return backlog.count }
-    return backlog.count - 1
   }
 }

@@ -13,7 +13,7 @@ extension VehicleAgent {
       case .reportFixLost:
         isFixLost = true
         effects.append(.event(.fixLost(lastRejection)))
-      case .enqueue: enqueue(at: now.boot, &effects)
+      case .enqueue: enqueue(at: now, &effects)
       case .askForToken: apply(tokens.handle(.needed, at: now), at: now, &effects)
       case .send(let isOwed): send(isOwed: isOwed, at: now, &effects)
       case .finish: finish(at: now, &effects)
@@ -29,34 +29,26 @@ extension VehicleAgent {
     guard let newest = policy.newest, let token = tokens.token(at: now.boot) else { return }
     statistics.attempts += 1
     outcomes.begin(at: now.boot)
-    let request = delivery.begin(newest, isOwed: isOwed, token: token, at: now.boot)
-    // Until it has arrived it is on the backlog: a power cut costs no more than the store's delay. An attempt that nothing
-    // called for counts when it arrives: a row of failed ones must not put off what is due.
-    if isOwed { enqueue(at: now.boot, &effects) }
-    if let (id, request) = request {
-      var request = request
-      request.certificateTime = certificateTime(at: now)
-      effects.append(.sendUpdate(id: id, request))
-    }
+    // An attempt that nothing called for counts when it arrives: a row of failed ones must not put off what is due.
+    if isOwed { policy.take(at: now.boot) }
+    apply(delivery.handle(.send(newest, isOwed: isOwed, token: token), at: now.boot), at: now, &effects)
   }
 
   /// A position that is due goes to the backlog, and counts as reported.
-  private mutating func enqueue(at now: BootInstant, _ effects: inout [Effect]) {
+  private mutating func enqueue(at now: Moment, _ effects: inout [Effect]) {
     guard let newest = policy.newest else { return }
-    policy.take(at: now)
-    follow(delivery.record(newest), at: now, &effects)
+    policy.take(at: now.boot)
+    apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
   }
 
   // MARK: - The end
 
   /// Ends everything; what could not be delivered is in the backlog then, for the next start.
   private mutating func finish(at now: Moment, _ effects: inout [Effect]) {
-    let (cancelled, changes) = delivery.abandon()
-    if let cancelled { effects.append(.cancelUpdate(id: cancelled)) }
-    follow(changes, at: now.boot, &effects)
+    apply(delivery.handle(.connectionsLost, at: now.boot), at: now, &effects)
     var missing = 0
     if !isPaused, let newest = policy.newest, newest.time != delivery.delivered?.time {
-      follow(delivery.record(newest), at: now.boot, &effects)
+      apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
       if !delivery.backlog.holds(newest.time) { missing = 1 }
     }
     phase = .finished
@@ -69,48 +61,71 @@ extension VehicleAgent {
 
   mutating func updateEnded(_ id: UInt64, _ outcome: HTTPOutcome, at now: Moment, _ effects: inout [Effect]) {
     let result = UpdateOutcome(outcome, from: service)
-    guard let (conclusion, changes, token) = delivery.finish(id, result, at: now.boot) else { return }
+    let changes = delivery.handle(.ended(id: id, result), at: now.boot)
+    // Not of a request that was given up.
+    guard !changes.isEmpty else { return }
     if result.isFromFleetEngine, let time = outcome.date { clocks.observe(.fleetEngine, time, at: now.boot) }
-    follow(changes, at: now.boot, &effects)
-    switch conclusion {
-    case .accepted(let live, let sentAt, let delivered):
-      // One that went in the place of a refused one changes nothing: what is known is told again at the heartbeat.
-      if let newest = policy.newest, !delivery.mayBeLive(newest) {
-        policy.take(at: sentAt)
-      } else {
-        policy.take(live, at: sentAt)
+    apply(changes, at: now, &effects)
+  }
+
+  mutating func apply(_ deliveryEffects: [DeliveryAgent.Effect], at now: Moment, _ effects: inout [Effect]) {
+    for effect in deliveryEffects {
+      switch effect {
+      case .send(let id, var request):
+        request.certificateTime = certificateTime(at: now)
+        effects.append(.sendUpdate(id: id, request))
+      case .cancel(let id): effects.append(.cancelUpdate(id: id))
+      case .backlog(let change): follow(change, at: now.boot, &effects)
+      case .accepted(let live, let sentAt, let past):
+        accepted(live, sentAt: sentAt, past: past, at: now, &effects)
+      case .suspectsBacklog(let failure):
+        count(failure, at: now.boot)
+        if let (_, suppressed) = backfillRefusals.admit(failure.category.rawValue, at: now.boot) {
+          effects.append(.event(.backfillRefused(failure, suppressed: suppressed)))
+        }
+      case .failed(let failure, let token): failed(failure, with: token, at: now, &effects)
       }
-      statistics.accepted += 1
-      outcomes.accepted(past: delivered, at: now.boot)
-      network.reached()
-      statistics.backfilled += delivered
-      apply(tokens.handle(.accepted, at: now), at: now, &effects)
-      let notices = outages.accepted(
-        wasOnline: isOnline, delivered: delivered, waiting: delivery.backlog.count, at: now.boot)
-      isOnline = true
-      effects += notices.map { .event($0) }
-      effects.append(
-        .event(.updateAccepted(past: delivered, at: configuration.tellsPositions ? delivery.delivered : nil)))
-    case .suspectsBacklog(let failure):
-      statistics.failed[failure.category, default: 0] += 1
-      outcomes.failed(failure.category, at: now.boot)
-      if let (_, suppressed) = backfillRefusals.admit(failure.category.rawValue, at: now.boot) {
-        effects.append(.event(.backfillRefused(failure, suppressed: suppressed)))
-      }
-    case .failed(let failure, _):
-      statistics.failed[failure.category, default: 0] += 1
-      outcomes.failed(failure.category, at: now.boot)
-      isOnline = false
-      if failure.category.row.isOfPath {
-        network.failed(at: now.boot)
-      } else if failure.httpStatus != nil {
-        network.reached()
-      }
-      if failure.refusesToken {
-        apply(tokens.handle(.refused(token), at: now), at: now, &effects)
-      }
-      if let notice = outages.failed(failure, at: now.boot) { effects.append(.event(notice)) }
     }
+  }
+
+  private mutating func accepted(
+    _ live: VehicleLocation, sentAt: BootInstant, past: Int, at now: Moment, _ effects: inout [Effect]
+  ) {
+    // One that went in the place of a refused one changes nothing: what is known is repeated at the heartbeat.
+    if let newest = policy.newest, !delivery.mayBeLive(newest) {
+      policy.take(at: sentAt)
+    } else {
+      policy.take(live, at: sentAt)
+    }
+    statistics.accepted += 1
+    statistics.backfilled += past
+    outcomes.accepted(past: past, at: now.boot)
+    network.reached()
+    apply(tokens.handle(.accepted, at: now), at: now, &effects)
+    let notices = outages.accepted(
+      wasOnline: isOnline, delivered: past, waiting: delivery.backlog.count, at: now.boot)
+    isOnline = true
+    effects += notices.map { .event($0) }
+    effects.append(.event(.updateAccepted(past: past, at: configuration.tellsPositions ? live : nil)))
+  }
+
+  private mutating func failed(
+    _ failure: UpdateFailure, with token: AccessToken, at now: Moment, _ effects: inout [Effect]
+  ) {
+    count(failure, at: now.boot)
+    isOnline = false
+    if failure.category.row.isOfPath {
+      network.failed(at: now.boot)
+    } else if failure.httpStatus != nil {
+      network.reached()
+    }
+    if failure.refusesToken { apply(tokens.handle(.refused(token), at: now), at: now, &effects) }
+    if let notice = outages.failed(failure, at: now.boot) { effects.append(.event(notice)) }
+  }
+
+  private mutating func count(_ failure: UpdateFailure, at now: BootInstant) {
+    statistics.failed[failure.category, default: 0] += 1
+    outcomes.failed(failure.category, at: now)
   }
 
   mutating func tokenEnded(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment, _ effects: inout [Effect]) {

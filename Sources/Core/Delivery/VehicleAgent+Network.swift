@@ -29,15 +29,11 @@ extension VehicleAgent {
   /// Connections that were open are most likely dead, and what waited for a network need wait no longer. What is under way
   /// is given up before its deadline: the answer would go to an address that is not this machine's any more.
   mutating func startAfresh(at now: Moment, _ effects: inout [Effect]) {
-    let (cancelled, changes) = delivery.abandon()
-    if let cancelled {
-      effects.append(.cancelUpdate(id: cancelled))
-      statistics.abandoned += 1
-    }
+    if !delivery.isIdle { statistics.abandoned += 1 }
+    apply(delivery.handle(.connectionsLost, at: now.boot), at: now, &effects)
     apply(tokens.handle(.connectionsLost, at: now), at: now, &effects)
     effects.append(.dropConnections)
-    follow(changes, at: now.boot, &effects)
-    delivery.networkUp(at: now.boot)
+    apply(delivery.handle(.networkUp, at: now.boot), at: now, &effects)
     apply(tokens.handle(.networkUp, at: now), at: now, &effects)
   }
 

@@ -38,15 +38,10 @@ extension VehicleAgent {
     // First on disk: what has been said to be in force survives a power cut.
     if note == nil { effects.append(.keepPause(new)) }
     effects.append(.event(.paused(new, isOld: note != nil)))
-    let (cancelled, changes) = delivery.abandon()
-    if let cancelled {
-      effects.append(.cancelUpdate(id: cancelled))
-      statistics.abandoned += 1
-    }
+    if !delivery.isIdle { statistics.abandoned += 1 }
+    apply(delivery.handle(.paused, at: now.boot), at: now, &effects)
     apply(tokens.handle(.connectionsLost, at: now), at: now, &effects)
-    follow(changes, at: now.boot, &effects)
     effects.append(.dropConnections)
-    delivery.forgetOutage()
     outages.forgetOutage()
     forgetPositions()
     isOnline = false
@@ -60,7 +55,7 @@ extension VehicleAgent {
     effects.append(.event(.pauseEnded(after: length.flatMap { $0 > .zero ? $0 : nil })))
     // What was seen during the pause stays here: the first fix from now on is the first of all.
     forgetPositions()
-    delivery.networkUp(at: now.boot)
+    apply(delivery.handle(.networkUp, at: now.boot), at: now, &effects)
     apply(tokens.handle(.networkUp, at: now), at: now, &effects)
     if isTokenRenewed { apply(tokens.handle(.renewed, at: now), at: now, &effects) }
     isTokenRenewed = false

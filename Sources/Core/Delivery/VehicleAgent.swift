@@ -202,7 +202,7 @@ package struct VehicleAgent: Sendable {
     case .source(let state): take(state, &effects)
     case .sources(let overview): take(overview, &effects)
     case .configure(let configuration): configure(configuration, at: now, &effects)
-    case .restored(let records): restore(records, at: now.boot, &effects)
+    case .restored(let records): restore(records, at: now, &effects)
     case .store(let state): take(state, at: now.boot, &effects)
     case .storeSetAside(let name, let why): effects.append(.event(.storeSetAside(name: name, why: why)))
     case .othersDropped(let count): effects.append(.event(.othersDropped(count)))
@@ -214,7 +214,7 @@ package struct VehicleAgent: Sendable {
     case .pause(let note): pause(note, at: now, &effects)
     case .resume: resume(at: now, &effects)
     }
-    tidy(at: now.boot, &effects)
+    tidy(at: now, &effects)
     watchClock(at: now, &effects)
     proceed(at: now, &effects)
     return effects
@@ -250,7 +250,7 @@ package struct VehicleAgent: Sendable {
       lastFix = fix
       lastFixAt = now.boot
       if let before = policy.newest, accepted.time < before.time {
-        follow(delivery.overrule(after: accepted.time), at: now.boot, &effects)
+        apply(delivery.handle(.overruled(after: accepted.time), at: now.boot), at: now, &effects)
       }
       policy.observe(accepted, at: now.boot)
       if let newest = policy.newest, !isPaused { track.observe(newest.coordinate, at: now.boot) }
@@ -303,9 +303,8 @@ package struct VehicleAgent: Sendable {
     }
     apply(tokens.handle(.configured(new.context, new.tokenProvider), at: now), at: now, &effects)
     keepToken(from: before, at: now.boot, &effects)
-    if let cancelled = delivery.configure(new.delivery, isOtherVehicle: isOtherVehicle, at: now.boot) {
-      effects.append(.cancelUpdate(id: cancelled))
-    }
+    apply(
+      delivery.handle(.configured(new.delivery, isOtherVehicle: isOtherVehicle), at: now.boot), at: now, &effects)
     outages.beginAfresh()
     tokenFailures.end()
   }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import FleetEngine
+import HTTPMessages
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import Delivery
+
+/// Transcripts: an input, and the effects that are expected of it.
+@Suite struct DeliveryAgentTests {
+  private struct Bench {
+    static let start = Timestamp(seconds: 1_796_083_200)
+
+    var agent: DeliveryAgent
+    var token: AccessToken
+
+    init(_ change: (inout DeliveryAgent.Configuration) -> Void = { _ in }) throws {
+      agent = DeliveryAgent(Bench.configuration(change), seed: 1)
+      token = try BackfillTests.token(1)
+    }
+
+    static func configuration(
+      vehicle: String = "v", _ change: (inout DeliveryAgent.Configuration) -> Void = { _ in }
+    ) -> DeliveryAgent.Configuration {
+      var configuration = DeliveryAgent.Configuration(
+        endpoint: FleetEngineEndpoint(
+          origin: "https://e.test",
+          vehicle: FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: vehicle)))
+      change(&configuration)
+      return configuration
+    }
+
+    static func location(_ second: Int) throws -> VehicleLocation {
+      let coordinate = try #require(Coordinate(latitude: 48 + Double(second) / 10_000, longitude: 11))
+      return VehicleLocation(coordinate: coordinate, time: start + .seconds(second))
+    }
+
+    static func failure(_ category: UpdateFailure.Category, retryAfter: Duration? = nil) -> UpdateOutcome {
+      .failed(UpdateFailure(category, "no", from: .deliveries, retryAfter: retryAfter))
+    }
+
+    /// The effects in brief; seconds are since the start.
+    mutating func tell(_ input: DeliveryAgent.Input, at second: Double) -> [String] {
+      agent.handle(input, at: .boot + .milliseconds(Int64(second * 1000))).map { effect in
+        func second(_ time: Timestamp) -> Int64 { (time - Bench.start).wholeSeconds }
+        return switch effect {
+        case .send(let id, let request): "send \(id)\(request.url.contains("past") ? " with past" : "")"
+        case .cancel(let id): "cancel \(id)"
+        case .backlog(.added(let record)): "add \(second(record.id))"
+        case .backlog(.changed(let records)): "change \(records.map { second($0.id) })"
+        case .backlog(.removed(let ids, let reason)): "remove \(ids.map(second)) \(reason)"
+        case .accepted(let live, _, let past): "accepted \(second(live.time)) and \(past)"
+        case .failed(let failure, _): "failed \(failure.category)"
+        case .suspectsBacklog(let failure): "suspects backlog \(failure.category)"
+        }
+      }
+    }
+
+    mutating func send(_ second: Int, isOwed: Bool = true, at now: Double? = nil) throws -> [String] {
+      tell(.send(try Bench.location(second), isOwed: isOwed, token: token), at: now ?? Double(second))
+    }
+  }
+
+  @Test("a position that is due is in the backlog before it is sent, and leaves it when it has arrived")
+  func accepted() throws {
+    var bench = try Bench()
+    #expect(try bench.send(0) == ["add 0", "send 1"])
+    #expect(!bench.agent.isIdle)
+    #expect(bench.agent.waiting == 0)
+    #expect(bench.tell(.ended(id: 1, .accepted), at: 1) == ["remove [0] delivered", "accepted 0 and 0"])
+    #expect(bench.agent.isIdle && !bench.agent.isOwing && bench.agent.backlog.isEmpty)
+    #expect(bench.agent.delivered == (try Bench.location(0)))
+    // What is known at Fleet Engine is not kept again.
+    #expect(bench.tell(.due(try Bench.location(0)), at: 50) == [])
+  }
+
+  @Test("the end of another request than the one under way says nothing")
+  func stranger() throws {
+    var bench = try Bench()
+    #expect(bench.tell(.ended(id: 1, .accepted), at: 0) == [])
+    _ = try bench.send(0)
+    #expect(bench.tell(.ended(id: 2, Bench.failure(.network)), at: 1) == [])
+    #expect(bench.agent.failure == nil && !bench.agent.isIdle)
+  }
+
+  @Test("after a failure the position waits, and goes along with the next; the failure lasts until one is accepted")
+  func failed() throws {
+    var bench = try Bench()
+    _ = try bench.send(0)
+    #expect(bench.tell(.ended(id: 1, Bench.failure(.network)), at: 1) == ["failed network"])
+    #expect(bench.agent.isOwing && bench.agent.waiting == 1)
+    #expect(bench.agent.failingSince == .boot + .seconds(1))
+    let earliest = bench.agent.earliest
+    #expect(earliest.by == nil || earliest.by == .attempts)
+    #expect((.boot + .seconds(2)...(.boot + .seconds(11))).contains(earliest.at))
+    #expect(try bench.send(10) == ["add 10", "send 2 with past"])
+    #expect(bench.tell(.ended(id: 2, Bench.failure(.unavailable)), at: 11) == ["failed unavailable"])
+    #expect(bench.agent.failingSince == .boot + .seconds(1))
+    #expect(try bench.send(20, at: 60) == ["add 20", "send 3 with past"])
+    #expect(bench.tell(.ended(id: 3, .accepted), at: 61) == ["remove [0, 10, 20] delivered", "accepted 20 and 2"])
+    #expect(bench.agent.failure == nil && bench.agent.failingSince == nil)
+  }
+
+  @Test("what becomes due during a request is owed after it, without another fix")
+  func dueMeanwhile() throws {
+    var bench = try Bench()
+    _ = try bench.send(0)
+    #expect(bench.tell(.due(try Bench.location(5)), at: 5) == ["add 5"])
+    _ = bench.tell(.ended(id: 1, .accepted), at: 6)
+    #expect(bench.agent.isOwing)
+    #expect(bench.agent.earliest == (.boot + .seconds(11), .floor))
+  }
+
+  @Test("a request that is given up is cancelled, and its position waits", arguments: [true, false])
+  func abandoned(isPause: Bool) throws {
+    var bench = try Bench()
+    _ = try bench.send(0)
+    _ = bench.tell(.ended(id: 1, Bench.failure(.network)), at: 1)
+    _ = try bench.send(20)
+    #expect(bench.tell(isPause ? .paused : .connectionsLost, at: 21) == ["cancel 2"])
+    #expect(bench.agent.isIdle && bench.agent.waiting == 2)
+    #expect((bench.agent.failingSince == nil) == isPause)
+    #expect(bench.tell(.connectionsLost, at: 22) == [])
+  }
+
+  @Test("a network that comes up ends a wait, once in 30 s, and not one that the server asked for")
+  func networkUp() throws {
+    var bench = try Bench()
+    _ = try bench.send(0)
+    _ = bench.tell(.ended(id: 1, Bench.failure(.unavailable)), at: 1)
+    _ = bench.tell(.networkUp, at: 1.5)
+    #expect(bench.agent.earliest.at <= .boot + .milliseconds(1500))
+    _ = try bench.send(2)
+    _ = bench.tell(.ended(id: 2, Bench.failure(.throttled, retryAfter: .seconds(100))), at: 3)
+    _ = bench.tell(.networkUp, at: 40)
+    #expect(bench.agent.earliest.at == .boot + .seconds(103))
+  }
+
+  @Test("a position that is refused alone is replaced by the newest that waits, until a newer one comes")
+  func refusedLive() throws {
+    var bench = try Bench()
+    _ = bench.tell(.restored([Backlog.Record(try Bench.location(-10))]), at: 0)
+    #expect(try bench.send(0) == ["add 0", "send 1 with past"])
+    #expect(bench.tell(.ended(id: 1, Bench.failure(.rejected)), at: 1) == ["suspects backlog rejected"])
+    #expect(try bench.send(0, isOwed: false, at: 2) == ["send 2"])
+    #expect(bench.tell(.ended(id: 2, Bench.failure(.rejected)), at: 3) == ["failed rejected"])
+    #expect(!bench.agent.mayBeLive(try Bench.location(0)))
+    #expect(try bench.send(0, isOwed: false, at: 300) == ["send 3"])
+    #expect(bench.tell(.ended(id: 3, .accepted), at: 301).last == "accepted -10 and 0")
+  }
+
+  @Test("another vehicle begins with nothing, and the floor of the one before is kept for its return")
+  func otherVehicle() throws {
+    var bench = try Bench()
+    _ = try bench.send(0)
+    _ = bench.tell(.ended(id: 1, .accepted), at: 1)
+    _ = try bench.send(10)
+    let other = Bench.configuration(vehicle: "w")
+    #expect(bench.tell(.configured(other, isOtherVehicle: true), at: 11) == ["cancel 2"])
+    #expect(bench.agent.backlog.isEmpty && bench.agent.delivered == nil && !bench.agent.isOwing)
+    #expect(bench.agent.earliest.at == .boot + .seconds(11))
+    #expect(bench.tell(.configured(Bench.configuration(), isOtherVehicle: true), at: 12) == [])
+    // The request that was given up may have arrived.
+    #expect(bench.agent.earliest == (.boot + .seconds(16), .floor))
+  }
+
+  @Test("what is too old, and what bears a time that has not come, goes for a reason with a name")
+  func tidies() throws {
+    var bench = try Bench { $0.maxAge = .seconds(100) }
+    _ = bench.tell(.restored(try [-200, -50, 900].map { Backlog.Record(try Bench.location($0)) }), at: 0)
+    #expect(
+      bench.tell(.time(Bench.start), at: 1) == ["remove [-200] expired", "change [-50]", "remove [900] misdated"])
+    #expect(bench.tell(.overruled(after: Bench.start - .seconds(60)), at: 2) == ["remove [-50] misdated"])
+  }
+
+  @Test("the backlog alone is worth a request an interval after the last, unless the server refuses past positions")
+  func backfill() throws {
+    var bench = try Bench()
+    let newest = try Bench.location(0)
+    let token = bench.token
+    #expect(bench.agent.backfillDeadline(for: newest) { _ in token } == nil)
+    _ = bench.tell(.restored([Backlog.Record(try Bench.location(-10))]), at: 0)
+    #expect(bench.agent.backfillDeadline(for: newest) { _ in token } == .boot + .seconds(10))
+    _ = try bench.send(0)
+    _ = bench.tell(.ended(id: 1, Bench.failure(.denied)), at: 1)
+    _ = try bench.send(0, isOwed: false, at: 2)
+    _ = bench.tell(.ended(id: 2, .accepted), at: 3)
+    #expect(bench.agent.backfillDeadline(for: newest) { _ in token } == nil)
+    let next = try BackfillTests.token(2)
+    #expect(bench.agent.backfillDeadline(for: newest) { _ in next } == .boot + .seconds(12))
+  }
+}
