@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A settings file as it was read, with the files of the directory `conf.d` beside it laid over it.
+/// A settings file as it was read, with the files of the directory `conf.d` beside it laid over it, and over these the files of
+/// its own directory, `NAME.toml.d` for `NAME.toml`.
 package struct SettingsFile: Equatable, Sendable {
   package let settings: Settings
   /// What is worth a look and no error, in the order of the files and lines.
@@ -11,8 +12,9 @@ package struct SettingsFile: Equatable, Sendable {
   /// Bytes; a settings file of a person is a few thousand.
   static let largest = 1_000_000
 
-  /// Reads the file and every `conf.d/*.toml` beside it, in the order of their names (as bytes; names with a leading
-  /// dot are left out). A key of a later file replaces the same key of an earlier one; sections and headers are merged.
+  /// Reads the file, every `conf.d/*.toml` beside it, and every `*.toml` in the directory that has its name with `.d` at the end:
+  /// what all daemons of a box share, then what only this one has. In each directory the order is that of the names (as bytes;
+  /// names with a leading dot are left out). A key of a later file replaces the same key of an earlier one; sections and headers are merged.
   ///
   /// - Parameters:
   ///   - path: the main file. Relative paths in any of the files begin at its directory.
@@ -23,17 +25,17 @@ package struct SettingsFile: Equatable, Sendable {
   ) throws(ConfigurationError) -> SettingsFile {
     let directory = directory(of: path)
     var files = [path]
-    do throws(ConfigurationEnvironment.FileProblem) {
-      let extras = "conf.d".relativePath(in: directory)
-      let names = try environment.listDirectory(extras)
-      files += names.filter { $0.hasSuffix(".toml") && !$0.hasPrefix(".") }
-        .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        .map { "\(extras)/\($0)" }
-    } catch {
-      let extras = "conf.d".relativePath(in: directory)
-      throw ConfigurationError(
-        code: .unreadable,
-        diagnostics: [Diagnostic(position: SourcePosition(file: extras), message: error.explanation)])
+    for extras in ["conf.d".relativePath(in: directory), "\(path).d"] {
+      do throws(ConfigurationEnvironment.FileProblem) {
+        let names = try environment.listDirectory(extras)
+        files += names.filter { $0.hasSuffix(".toml") && !$0.hasPrefix(".") }
+          .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+          .map { "\(extras)/\($0)" }
+      } catch {
+        throw ConfigurationError(
+          code: .unreadable,
+          diagnostics: [Diagnostic(position: SourcePosition(file: extras), message: error.explanation)])
+      }
     }
 
     var root: TOMLValue?

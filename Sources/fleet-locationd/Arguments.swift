@@ -20,7 +20,8 @@ enum Arguments: Equatable {
     Keeps one vehicle's position up to date in Google Fleet Engine.
 
       -c, --config FILE        settings (default \(standardSettings));
-                               conf.d/*.toml beside it is merged in name order
+                               conf.d/*.toml beside it is merged in name order,
+                               then FILE.d/*.toml
           --check              read the settings, name every mistake, and exit
           --settings-reference print every setting as Markdown
           --example-settings   print settings to begin with, commented

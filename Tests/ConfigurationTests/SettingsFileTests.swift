@@ -110,6 +110,17 @@ import Timekeeping
     #expect(settings.logLevel == .debug)
   }
 
+  @Test("over what all daemons of a box share lies what only this one has; what another one has is left out")
+  func ownDirectory() throws {
+    var machine = machine.adding(minimal(), ["z.toml": "[vehicle]\nvehicle_id = \"shared\"\n[log]\nlevel = \"debug\""])
+    machine.files["/etc/f/f.toml.d/a.toml"] = Array("[vehicle]\nvehicle_id = \"own\"".utf8)
+    machine.files["/etc/f/g.toml.d/a.toml"] = Array("[nonsense".utf8)
+    let file = try machine.load()
+    #expect(file.settings.vehicle.vehicleID == "own")
+    #expect(file.settings.log.level == .debug)
+    #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/z.toml", "/etc/f/f.toml.d/a.toml"])
+  }
+
   @Test("a problem in a later file is reported with that file")
   func laterFile() {
     #expect(
