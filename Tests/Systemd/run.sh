@@ -131,9 +131,11 @@ journal -x -o short | has 'Fleet Engine accepted an update, for the first time o
 
 step "fleet-locationctl: root may ask, and the group; nobody may not"
 inside fleet-locationctl status >"$work/status" || fail "status as root: $(cat "$work/status")"
-code=0
-inside setpriv --reuid=65534 --regid=65534 --clear-groups fleet-locationctl status >/dev/null 2>&1 || code=$?
-[ "$code" -eq 77 ] || fail "status as nobody: exit $code"
+for command in status explain pause resume metrics reload token; do
+  code=0
+  inside setpriv --reuid=65534 --regid=65534 --clear-groups fleet-locationctl "$command" >"$work/nobody" 2>&1 || code=$?
+  [ "$code" -eq 77 ] && grep -qi 'permission denied\|only root' "$work/nobody" || fail "$command as nobody: exit $code: $(cat "$work/nobody")"
+done
 group=$(inside getent group fleet-locationd | cut -d: -f3)
 inside setpriv --reuid=65534 --regid="$group" --clear-groups fleet-locationctl status >/dev/null ||
   fail "status as a member of the group"
@@ -228,10 +230,19 @@ step "template: a second vehicle in its own daemon"
 settings van-2 van-2
 printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n' |
   write /etc/systemd/system/fleet-locationd@.service.d/credential.conf
+write /etc/fleet-locationd/van-2.toml.d/metrics.toml <<'END'
+[metrics]
+textfile = "/run/fleet-locationd-van-2/metrics.prom"
+END
 inside systemctl daemon-reload
 inside systemctl enable -q --now fleet-locationd@van-2 || fail "start of the template"
 until_true 10 status_says Online fleet-locationd@van-2 || fail "STATUS of van-2: $(property StatusText fleet-locationd@van-2)"
-inside fleet-locationctl status --socket /run/fleet-locationd-van-2/control.sock >/dev/null || fail "status of van-2"
+inside fleet-locationctl status --instance van-2 >"$work/status" || fail "status of van-2"
+grep -q 'van-2' "$work/status" || fail "the status is not of van-2: $(cat "$work/status")"
+for command in check doctor token metrics; do
+  inside fleet-locationctl "$command" --instance van-2 >"$work/answer" 2>&1 || fail "$command of van-2: $(cat "$work/answer")"
+done
+until_true 5 inside test -e /run/fleet-locationd-van-2/metrics.prom || fail "van-2 writes no metrics of its own"
 status_says Online || fail "the first vehicle: $(property StatusText)"
 
 step "upgrade: settings, backlog and token stay, one restart; the second vehicle too runs the new program"
