@@ -90,7 +90,7 @@ let package = Package(
     platform("CrashReports", ["SystemCalls", "CLinux"]),
     platform("CommandLineOptions", ["CLinux"]),
     platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"]),
-    platform("HTTPClient", ["Timekeeping", "HTTPMessages", "EventLoop", "CCurl"]),
+    platform("HTTPClient", ["Timekeeping", "HTTPMessages", "SystemCalls", "EventLoop", "CCurl"]),
     platform("SerialPort", ["SystemCalls", "EventLoop"]),
     platform("ControlSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
     platform("Terminal", ["SystemCalls", "CLinux"]),
@@ -162,8 +162,10 @@ let package = Package(
     tests("ConfigurationTests", coreModules + ["Configuration"]),
     tests(
       "BacklogStoreTests",
-      ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "BacklogStore"],
-      exclude: ["Fixtures"]),
+      [
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "SystemCalls",
+        "BacklogStore",
+      ], exclude: ["Fixtures"]),
     tests("TokenStoreTests", ["HTTPMessages", "TokenStore"]),
     tests("RouteFileTests", ["Timekeeping", "Positioning", "RouteFile"]),
     // Tests, and what only they use.

@@ -4,6 +4,7 @@ import ControlSocket
 import FoundationEssentials
 import Observability
 import Release
+import SystemCalls
 
 /// Asks the running daemon.
 enum DaemonQuestion {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
 import Timekeeping
+import SystemCalls
 
 /// One part of the machine that the doctor looks at. It changes nothing.
 package protocol Check {

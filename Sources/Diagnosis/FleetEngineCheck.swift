@@ -7,6 +7,7 @@ import HTTPMessages
 import LocationDaemon
 import StreamSocket
 import Timekeeping
+import SystemCalls
 
 /// The way to Fleet Engine, step by step: the name, the connection, encryption, who answers, its clock, and whether it takes
 /// the token.

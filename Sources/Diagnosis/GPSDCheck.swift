@@ -4,6 +4,7 @@ import EventLoop
 import Positioning
 import StreamSocket
 import Timekeeping
+import SystemCalls
 
 /// A gpsd: reached, asked, and listened to until it tells a position.
 struct GPSDCheck: Check {

@@ -4,6 +4,7 @@ import Configuration
 import Delivery
 import HTTPMessages
 import ServiceManager
+import SystemCalls
 
 extension VehicleAgent.Configuration {
   /// What the settings mean to the core, with what only a running daemon has.

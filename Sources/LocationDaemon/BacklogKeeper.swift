@@ -5,6 +5,7 @@ import Delivery
 import EventLoop
 import FleetEngine
 import Timekeeping
+import SystemCalls
 
 /// Keeps the backlog's copy on disk: does what `StoreAgent` decides, and tells the vehicle's agent how it went.
 ///

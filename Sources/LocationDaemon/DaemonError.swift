@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import SystemCalls
 
 /// Why the daemon cannot begin, or cannot take new settings.
 package struct DaemonError: Error, Sendable {

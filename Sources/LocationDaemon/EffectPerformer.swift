@@ -9,6 +9,7 @@ import Observability
 import ServiceManager
 import Timekeeping
 import TokenStore
+import SystemCalls
 
 /// Does what `VehicleAgent` decides, and tells it how that went: requests, tokens, the backlog's file, the pause, the journal.
 ///

@@ -4,6 +4,7 @@ package import EventLoop
 import Positioning
 import StreamSocket
 package import Timekeeping
+import SystemCalls
 
 /// Takes fixes from a gpsd, on this machine or another: connects as the session decides, and hands it what comes.
 package final class GPSDSource: FixSource {

@@ -6,6 +6,7 @@ import HTTPMessages
 import Release
 import Observability
 import Timekeeping
+import SystemCalls
 
 /// The two parties that the daemon talks to, each with its own certificates.
 struct HTTPClients {

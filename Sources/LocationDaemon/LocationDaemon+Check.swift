@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
 import Delivery
+import SystemCalls
 
 extension LocationDaemon {
   /// Reads the settings, and the credentials that they name.

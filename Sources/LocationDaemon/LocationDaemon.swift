@@ -10,6 +10,7 @@ import Delivery
 import Observability
 package import ServiceManager
 import Timekeeping
+import SystemCalls
 
 /// The shell around `VehicleAgent`: it hands over what happens, does what the agent decides, and keeps systemd informed.
 ///

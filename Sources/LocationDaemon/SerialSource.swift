@@ -4,6 +4,7 @@ package import EventLoop
 package import Positioning
 import SerialPort
 package import Timekeeping
+import SystemCalls
 
 /// Reads a receiver on a serial port: opens it as the supervisor decides, at the speed that the probe proposes if none is
 /// set, and decodes what comes.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
 import ServiceManager
+import SystemCalls
 
 /// What `fleet-locationd --check` and `fleet-locationctl check` say of a settings file: one answer, whoever is asked.
 package struct SettingsVerdict: Sendable {

@@ -3,6 +3,7 @@ import Configuration
 import EventLoop
 import Positioning
 import Timekeeping
+import SystemCalls
 
 /// The sources that the settings name: reads them all, and hands on what the selector makes of it.
 final class SourceSet {

@@ -4,6 +4,7 @@ import EventLoop
 import NetworkWatch
 import Delivery
 import Timekeeping
+import SystemCalls
 
 /// Notices what happens around the daemon: the network comes and goes, the machine sleeps, somebody sets its clock.
 ///

@@ -7,6 +7,7 @@ import HTTPMessages
 import SerialPort
 import ServiceManager
 import Timekeeping
+import SystemCalls
 
 /// Carries out the core's requests for tokens: by URL, by program, by file.
 final class TokenFetcher {

@@ -2,6 +2,7 @@
 import EventLoop
 import ServiceManager
 import Timekeeping
+import SystemCalls
 
 /// Tells systemd twice in its interval that all is well, and only when it is: a loop that turns while a side is stuck is
 /// not alive.

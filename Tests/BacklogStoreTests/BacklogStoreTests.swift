@@ -3,6 +3,7 @@ import Foundation
 import Delivery
 import Testing
 import Timekeeping
+import SystemCalls
 
 @testable import BacklogStore
 

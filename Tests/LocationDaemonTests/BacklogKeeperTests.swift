@@ -8,6 +8,7 @@ import Positioning
 import Delivery
 import Testing
 import Timekeeping
+import SystemCalls
 
 @testable import BacklogStore
 @testable import LocationDaemon

@@ -4,6 +4,7 @@ import Glibc
 import LoopTesting
 import SerialPort
 import Testing
+import SystemCalls
 
 @Suite struct InputFileTests {
   @Test("A file is read piece by piece to its end")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Positioning
+import Timekeeping
 
 extension VehicleAgent {
   /// Tells what is new about the sources. One alone is told of as the source, several by their numbers.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import FleetEngine
+import SystemCalls
 
 /// The tables, and how an older file comes to have them.
 ///

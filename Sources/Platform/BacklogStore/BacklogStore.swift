@@ -3,6 +3,7 @@ package import FleetEngine
 import Positioning
 package import Delivery
 package import Timekeeping
+import SystemCalls
 
 /// The backlog on disk: an SQLite file that follows the changes of the backlog in memory.
 ///

@@ -17,7 +17,7 @@ package final class ClockWatch {
       let timer = timer.rawValue
       _ = try Errno.retrying { fleet_clock_watch_arm(timer) }
     } catch {
-      throw EventLoopError(.source, "watch the wall clock", cause: error)
+      throw EventLoopError(.source, what: "watch the wall clock", cause: error)
     }
     self.onChange = onChange
     source = try loop.addIO(timer.rawValue, .readable) { [unowned self] _ in take() }

@@ -2,6 +2,7 @@
 import CLinux
 import CSystemd
 import Glibc
+import SystemCalls
 
 /// How a child ended.
 package enum ChildStatus: Equatable, Sendable {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CSystemd
+import SystemCalls
 
 /// What a descriptor is ready for.
 package struct IOEvents: OptionSet, Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CSystemd
 import Glibc
+import SystemCalls
 
 extension EventLoop {
   /// Blocks the signals that the loop is to receive (TERM, INT, HUP, USR1, USR2, CHLD) and ignores SIGPIPE.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CSystemd
 import Glibc
+import SystemCalls
 
 /// What happened to a path, as in inotify(7).
 package struct PathEvents: OptionSet, Sendable {

@@ -2,6 +2,7 @@
 import CSystemd
 import Glibc
 package import Timekeeping
+import SystemCalls
 
 /// The one loop of the one thread: everything that happens to the program happens in a handler that this loop calls.
 ///

@@ -2,37 +2,22 @@
 package import SystemCalls
 
 /// The loop could not do what was asked.
-package struct EventLoopError: Error, Equatable, Sendable, CustomStringConvertible {
-  package struct Code: RawRepresentable, Equatable, Sendable {
-    package let rawValue: String
+package typealias EventLoopError = PlatformError<EventLoop>
 
-    package init(rawValue: String) {
-      self.rawValue = rawValue
-    }
+extension PlatformError.Code where Owner == EventLoop {
+  /// The loop itself could not be made or run.
+  package static var loop: Self { Self(rawValue: "loop") }
+  /// A descriptor, timer, signal, child or path could not be watched.
+  package static var source: Self { Self(rawValue: "source") }
+}
 
-    /// The loop itself could not be made or run.
-    package static let loop = Code(rawValue: "loop")
-    /// A descriptor, timer, signal, child or path could not be watched.
-    package static let source = Code(rawValue: "source")
-  }
-
-  package let code: Code
-  /// What was asked and what the system said.
-  package let message: String
-  package let cause: Errno
-
+extension PlatformError where Owner == EventLoop {
   /// - Parameter result: what libsystemd returned: a negative errno.
   init(_ code: Code, _ what: String, result: Int32) {
-    cause = Errno(result == .min ? .max : abs(result))
-    self.code = code
-    message = "cannot \(what): \(cause)"
+    self.init(code, what: what, cause: Errno(result == .min ? .max : abs(result)))
   }
 
-  init(_ code: Code, _ what: String, cause: Errno) {
-    self.cause = cause
-    self.code = code
-    message = "cannot \(what): \(cause)"
+  init(_ code: Code, what: String, cause: Errno) {
+    self.init(code, "cannot \(what): \(cause)", cause: cause)
   }
-
-  package var description: String { message }
 }

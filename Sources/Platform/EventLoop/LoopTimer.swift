@@ -2,6 +2,7 @@
 import CSystemd
 import Glibc
 package import Timekeeping
+import SystemCalls
 
 /// Calls its handler once at an instant of the elapsed clock, and again whenever it is armed again.
 package final class LoopTimer {

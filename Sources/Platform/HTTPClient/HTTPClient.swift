@@ -3,6 +3,7 @@ import CCurl
 package import EventLoop
 package import HTTPMessages
 import Timekeeping
+import SystemCalls
 
 /// Sends requests with libcurl on the loop: HTTP/2 over TLS 1.2 or later, one connection that is kept, no redirects, no
 /// cookies, no compression. It belongs to the loop's thread; when it goes, what it still carries is dropped untold.

@@ -2,6 +2,7 @@
 import CCurl
 import EventLoop
 import HTTPMessages
+import SystemCalls
 import Timekeeping
 
 /// A libcurl easy handle with the request it carries and the answer it gathers. It serves one request at a time and is
@@ -31,7 +32,7 @@ import Timekeeping
     do {
       try apply(settings)
     } catch {
-      throw HTTPClientError(.unsupported, "\(error); libcurl 7.85 or later with OpenSSL is needed", cause: error)
+      throw HTTPClientError(.unsupported, "\(error); libcurl 7.85 or later with OpenSSL is needed")
     }
   }
 

@@ -2,6 +2,7 @@
 import CCurl
 import EventLoop
 import Timekeeping
+import SystemCalls
 
 /// A libcurl multi handle on the loop: libcurl says which sockets and which time it waits for, the loop tells it when
 /// they come. It owns the open connections, which close with it.
@@ -28,7 +29,7 @@ import Timekeeping
     do {
       timer = try loop.makeTimer { [unowned self] in act(CURL_SOCKET_TIMEOUT, 0) }
     } catch {
-      throw HTTPClientError(.unavailable, error.message, cause: error)
+      throw HTTPClientError(.unavailable, error.message, cause: error.cause)
     }
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
     let results = unsafe [

@@ -3,31 +3,17 @@ import Glibc
 package import SystemCalls
 
 /// The network cannot be watched.
-package struct NetworkWatchError: Error, Equatable, Sendable, CustomStringConvertible {
-  package struct Code: RawRepresentable, Equatable, Sendable {
-    package let rawValue: String
+package typealias NetworkWatchError = PlatformError<NetworkWatch>
 
-    package init(rawValue: String) {
-      self.rawValue = rawValue
-    }
+extension PlatformError.Code where Owner == NetworkWatch {
+  /// This process may not have a netlink socket.
+  package static var denied: Self { Self(rawValue: "denied") }
+  /// Anything else: no descriptor or memory left.
+  package static var failed: Self { Self(rawValue: "failed") }
+}
 
-    /// This process may not have a netlink socket.
-    package static let denied = Code(rawValue: "denied")
-    /// Anything else: no descriptor or memory left.
-    package static let failed = Code(rawValue: "failed")
-  }
-
-  package let code: Code
-  /// What was asked, what the system said, and what to do.
-  package let message: String
-  package let cause: Errno
-
-  init(_ code: Code, _ message: String, cause: Errno) {
-    self.code = code
-    self.message = message
-    self.cause = cause
-  }
-
+extension PlatformError where Owner == NetworkWatch {
+  /// What the kernel said to a call for a netlink socket.
   init(_ cause: Errno) {
     // EAFNOSUPPORT is systemd's answer, EPERM and EACCES those of other sandboxes.
     let isDenied = [EAFNOSUPPORT, EPERM, EACCES, EPROTONOSUPPORT].contains(cause.code)
@@ -36,6 +22,4 @@ package struct NetworkWatchError: Error, Equatable, Sendable, CustomStringConver
       "no netlink socket: \(cause)\(isDenied ? "; allow AF_NETLINK in the unit's RestrictAddressFamilies" : "")",
       cause: cause)
   }
-
-  package var description: String { message }
 }

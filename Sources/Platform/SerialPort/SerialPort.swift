@@ -45,7 +45,7 @@ package final class SerialPort {
         source = try loop.addIO(rawValue, .readable) { [weak self] _ in self?.read() }
       } catch {
         // What epoll_ctl(2) says of a device that is always ready, as memory and /dev/null are.
-        if error.cause.code == EPERM {
+        if error.cause?.code == EPERM {
           throw SerialPortError(
             .wrongKind, "\(path): this is not a receiver; look for it with: ls -l /dev/serial/by-id", cause: error.cause
           )

@@ -2,36 +2,17 @@
 package import SystemCalls
 
 /// A secret cannot be had.
-package struct ServiceManagerError: Error, Equatable, Sendable, CustomStringConvertible {
-  package struct Code: RawRepresentable, Equatable, Sendable {
-    package let rawValue: String
+package typealias ServiceManagerError = PlatformError<Credentials>
 
-    package init(rawValue: String) {
-      self.rawValue = rawValue
-    }
-
-    /// There is no such credential or file.
-    package static let missing = Code(rawValue: "missing")
-    /// Credentials are handed out to a service, and this is none.
-    package static let notHandedOut = Code(rawValue: "notHandedOut")
-    /// This user may not read it.
-    package static let denied = Code(rawValue: "denied")
-    /// Others may read it.
-    package static let exposed = Code(rawValue: "exposed")
-    /// It is empty, too long, not text, or no regular file.
-    package static let unusable = Code(rawValue: "unusable")
-  }
-
-  package let code: Code
-  /// Which credential or file, what is wrong with it, and what to do. Never what it holds.
-  package let message: String
-  package let cause: Errno?
-
-  init(_ code: Code, _ message: String, cause: Errno? = nil) {
-    self.code = code
-    self.message = message
-    self.cause = cause
-  }
-
-  package var description: String { message }
+extension PlatformError.Code where Owner == Credentials {
+  /// There is no such credential or file.
+  package static var missing: Self { Self(rawValue: "missing") }
+  /// Credentials are handed out to a service, and this is none.
+  package static var notHandedOut: Self { Self(rawValue: "notHandedOut") }
+  /// This user may not read it.
+  package static var denied: Self { Self(rawValue: "denied") }
+  /// Others may read it.
+  package static var exposed: Self { Self(rawValue: "exposed") }
+  /// It is empty, too long, not text, or no regular file.
+  package static var unusable: Self { Self(rawValue: "unusable") }
 }

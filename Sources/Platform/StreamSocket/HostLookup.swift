@@ -3,6 +3,7 @@ import CLinux
 package import EventLoop
 import Glibc
 import Timekeeping
+import SystemCalls
 
 /// Finds the addresses of a host without holding up the loop.
 ///

@@ -109,7 +109,7 @@ package final class StreamSocket {
     do {
       source = try loop.addIO(rawValue, .writable) { [weak self] in self?.handle($0) }
     } catch {
-      throw error.cause
+      throw error.cause ?? Errno(EIO)
     }
   }
 

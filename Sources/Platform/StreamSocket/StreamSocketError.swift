@@ -3,39 +3,24 @@ import Glibc
 package import SystemCalls
 
 /// A connection could not be made, or has ended.
-package struct StreamSocketError: Error, Equatable, Sendable, CustomStringConvertible {
-  package struct Code: RawRepresentable, Equatable, Sendable {
-    package let rawValue: String
+package typealias StreamSocketError = PlatformError<StreamSocket>
 
-    package init(rawValue: String) {
-      self.rawValue = rawValue
-    }
+extension PlatformError.Code where Owner == StreamSocket {
+  /// The name has no address.
+  package static var unknownHost: Self { Self(rawValue: "unknownHost") }
+  /// The host is there and nobody listens.
+  package static var refused: Self { Self(rawValue: "refused") }
+  /// There is no way to the host.
+  package static var unreachable: Self { Self(rawValue: "unreachable") }
+  /// It took too long.
+  package static var timeout: Self { Self(rawValue: "timeout") }
+  /// The other side ended the connection.
+  package static var closed: Self { Self(rawValue: "closed") }
+  /// The system refused in another way.
+  package static var failed: Self { Self(rawValue: "failed") }
+}
 
-    /// The name has no address.
-    package static let unknownHost = Code(rawValue: "unknownHost")
-    /// The host is there and nobody listens.
-    package static let refused = Code(rawValue: "refused")
-    /// There is no way to the host.
-    package static let unreachable = Code(rawValue: "unreachable")
-    /// It took too long.
-    package static let timeout = Code(rawValue: "timeout")
-    /// The other side ended the connection.
-    package static let closed = Code(rawValue: "closed")
-    /// The system refused in another way.
-    package static let failed = Code(rawValue: "failed")
-  }
-
-  package let code: Code
-  /// Host and port, and what is wrong.
-  package let message: String
-  package let cause: Errno?
-
-  init(_ code: Code, _ message: String, cause: Errno? = nil) {
-    self.code = code
-    self.message = message
-    self.cause = cause
-  }
-
+extension PlatformError where Owner == StreamSocket {
   /// What the kernel said to an attempt to connect, or later.
   init(_ name: String, _ error: Errno) {
     let code: Code =
@@ -48,6 +33,4 @@ package struct StreamSocketError: Error, Equatable, Sendable, CustomStringConver
       }
     self.init(code, "\(name): \(error)", cause: error)
   }
-
-  package var description: String { message }
 }
