@@ -90,7 +90,8 @@ let package = Package(
     platform("CrashReports", ["SystemCalls", "CLinux"]),
     platform("CommandLineOptions", ["CLinux"]),
     platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"]),
-    platform("HTTPClient", ["Timekeeping", "HTTPMessages", "SystemCalls", "EventLoop", "CCurl"]),
+    platform("URLReader", ["HTTPMessages", "SystemCalls", "CCurl"]),
+    platform("HTTPClient", ["Timekeeping", "HTTPMessages", "SystemCalls", "EventLoop", "URLReader", "CCurl"]),
     platform("SerialPort", ["SystemCalls", "EventLoop"]),
     platform("ControlSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
     platform("Terminal", ["SystemCalls", "CLinux"]),
@@ -107,7 +108,8 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Release", "CTOML",
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Release", "SystemCalls",
+        "URLReader", "CTOML",
       ], swiftSettings: wrapper),
     .target(
       name: "LocationDaemon",
@@ -181,6 +183,7 @@ let package = Package(
     tests("CrashReportsTests", ["CrashReports"]),
     tests("ServiceManagerTests", ["Timekeeping", "HTTPMessages", "SystemCalls", "ServiceManager"]),
     tests("TimekeepingTests", ["Timekeeping"]),
+    tests("URLReaderTests", ["HTTPMessages", "SystemCalls", "URLReader"]),
     tests("ConnectivityTests", ["Timekeeping", "Connectivity"], exclude: ["Recordings"]),
     tests("HTTPMessagesTests", ["Timekeeping", "HTTPMessages"]),
     tests("AuthorizationTests", ["Timekeeping", "HTTPMessages", "Authorization"]),

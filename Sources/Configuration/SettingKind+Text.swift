@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
 
 extension SettingKind where Value == String {
   /// Any text that is not empty and stays on one line.

@@ -45,7 +45,7 @@ import Timekeeping
       ("[fleet_engine]\nendpoint = \"fleet.example.com\"", "has no scheme"),
       ("[fleet_engine]\nendpoint = \"ftp://fleet.example.com\"", "has the scheme \"ftp\"; allowed: https, http"),
       ("[fleet_engine]\nendpoint = \"https://u:hunter2@fleet.example.com\"", "has a user name or password in it"),
-      ("[fleet_engine]\nproxy = \"http://p:99999\"", "has the port \"99999\"; allowed: 1 to 65535"),
+      ("[fleet_engine]\nproxy = \"http://p:99999\"", "has no valid port after its host; allowed: 1 to 65535"),
       ("body = \"x\"", "token.body: is sent with method = \"POST\" only"),
       ("client_key = \"k.pem\"", "token.client_key: needs `client_certificate`"),
       ("client_certificate = \"c.pem\"", "needs `client_key`"),

@@ -109,4 +109,17 @@ import Testing
     #expect(failure(400, error("INVALID_ARGUMENT", "Bad mask."))?.message == "INVALID_ARGUMENT: Bad mask")
     #expect(failure(403, "<html>")?.message.contains("captive portal") == true)
   }
+
+  @Test("a redirect names the host that it leads to, and nothing that may be secret")
+  func redirect() {
+    var response = HTTPResponse(status: 302)
+    func message() -> String? {
+      guard case .failed(let failure) = UpdateOutcome(.response(response), from: .deliveries) else { return nil }
+      return failure.category == .untrusted ? failure.message : nil
+    }
+    #expect(message() == "HTTP 302, a redirect")
+    response.redirect = WebAddress(
+      scheme: "https", host: "login.portal.example", path: "/?token=1", hasCredentials: true)
+    #expect(message() == "HTTP 302, a redirect to login.portal.example")
+  }
 }

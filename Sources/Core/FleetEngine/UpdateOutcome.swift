@@ -66,7 +66,7 @@ package enum UpdateOutcome: Equatable, Sendable {
       case (let status?, nil): printable(status)
       case (nil, let words?): "HTTP \(response.status): \(words)"
       case (nil, nil) where (300..<400).contains(response.status):
-        "HTTP \(response.status), a redirect\(target(of: response).map { " to \($0)" } ?? "")"
+        "HTTP \(response.status), a redirect\(response.redirect.map { " to \(printable($0.host))" } ?? "")"
       case (nil, nil): "HTTP \(response.status), \(describe(response.body))"
       }
     return .failed(
@@ -128,17 +128,6 @@ package enum UpdateOutcome: Equatable, Sendable {
   private static func describe(_ body: [UInt8]) -> String {
     guard let first = body.first(where: { $0 > 32 }) else { return "an empty body" }
     return first == UInt8(ascii: "<") ? "a web page, as a captive portal or a proxy sends" : "a body that is not JSON"
-  }
-
-  /// The host that a redirect leads to: a portal's name tells which network it is.
-  private static func target(of response: HTTPResponse) -> String? {
-    guard let location = response.header("location"), let colon = location.firstIndex(of: ":") else { return nil }
-    let rest = location[location.index(after: colon)...]
-    guard rest.hasPrefix("//") else { return nil }
-    let authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    // What stands before an @ may be a password.
-    let name = printable(String(authority.split(separator: "@").last ?? ""))
-    return name.isEmpty ? nil : name
   }
 
   /// A server's words on one line of a bearable length, without secrets, and without a full stop at the end: the sentence

@@ -24,6 +24,8 @@ package struct HTTPResponse: Equatable, Sendable {
   /// In the order of arrival; names as sent.
   package var headers: [(name: String, value: String)]
   package var body: [UInt8]
+  /// Where a redirect leads to, when its `Location` is a whole URL.
+  package var redirect: WebAddress?
 
   package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
     self.status = status
@@ -37,7 +39,7 @@ package struct HTTPResponse: Equatable, Sendable {
   }
 
   package static func == (left: HTTPResponse, right: HTTPResponse) -> Bool {
-    left.status == right.status && left.body == right.body
+    left.status == right.status && left.body == right.body && left.redirect == right.redirect
       && left.headers.elementsEqual(right.headers) { $0.name == $1.name && $0.value == $1.value }
   }
 }

@@ -61,7 +61,7 @@ enum FailureTable {
 
   /// One line for a person: who, and the library's own words. What a server could have put into those words is made
   /// printable and cut short; they never hold the path or the query of the URL.
-  static func message(_ endpoint: Endpoint?, _ words: String) -> String {
+  static func message(_ endpoint: WebAddress?, _ words: String) -> String {
     let printable = words.unicodeScalars.prefix(300).map { scalar in
       (0x20...0x7E).contains(scalar.value) ? Character(scalar) : "?"
     }

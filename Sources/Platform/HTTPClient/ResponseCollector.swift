@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HTTPMessages
+import URLReader
 
 /// Gathers an answer as it comes in, within bounds.
 struct ResponseCollector {
@@ -56,6 +57,10 @@ struct ResponseCollector {
   }
 
   func response(status: Int) -> HTTPResponse {
-    HTTPResponse(status: status, headers: headers, body: body)
+    var response = HTTPResponse(status: status, headers: headers, body: body)
+    if (300..<400).contains(status) {
+      response.redirect = response.header("location").flatMap { try? WebAddress(reading: $0) }
+    }
+    return response
   }
 }

@@ -2,8 +2,9 @@
 import CCurl
 import EventLoop
 import HTTPMessages
-import SystemCalls
+import URLReader
 import Timekeeping
+import SystemCalls
 
 /// A libcurl easy handle with the request it carries and the answer it gathers. It serves one request at a time and is
 /// used again, so that settings and TLS sessions outlive a request.
@@ -11,7 +12,7 @@ import Timekeeping
   private let easy: EasyHandle
   private var headerList = HeaderList()
   private var response = ResponseCollector(maximumSize: 0)
-  private var endpoint: Endpoint?
+  private var endpoint: WebAddress?
   private let settings: HTTPClientConfiguration
 
   // What libcurl was told last.
@@ -120,9 +121,9 @@ import Timekeeping
   func prepare(_ request: HTTPRequest) throws(TransportFailure) {
     if request.url != url {
       url = nil
-      endpoint = Endpoint(url: request.url)
+      endpoint = try? WebAddress(reading: request.url)
     }
-    guard let endpoint, endpoint.scheme == .https || settings.allowsPlainHTTP else {
+    guard let endpoint, endpoint.scheme == "https" || (endpoint.scheme == "http" && settings.allowsPlainHTTP) else {
       let wanted = settings.allowsPlainHTTP ? "http:// or https://" : "https://"
       throw TransportFailure(.local, "the URL must begin with \(wanted) and a host")
     }
