@@ -30,6 +30,7 @@ extension Settings {
       store.directory ?? environment.variable("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init)
     agent.context = vehicle.tokenContext
     agent.needsNetwork = !fleetEngine.isLoopback
+    agent.remoteEndpoint = fleetEngine.isLoopback ? nil : fleetEngine.endpoint
     // Only a recording that is alone keeps its times.
     agent.filter.keepsTimes = sources.allSatisfy {
       if case .replay(let replay) = $0.kind { !replay.shiftsTimes } else { false }

@@ -1,17 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Positioning
 package import Timekeeping
-
-/// What a source tells the daemon.
-package enum SourceReport {
-  case fix(Fix)
-  /// It is being read; the text names it.
-  case reading(String)
-  /// It is not to be had for now; the text says why and what to do. The source goes on trying.
-  case lost(String)
-  /// There will be no more fixes, ever.
-  case ended
-}
 
 /// Where fixes come from: a receiver, a route, a recording.
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import EventLoop
+import Positioning
 
 /// Makes the sources that the settings name: for each kind the type that reads it.
 enum FixSources {

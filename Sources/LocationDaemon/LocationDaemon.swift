@@ -33,7 +33,6 @@ package final class LocationDaemon {
   private var control: ControlServer?
   private var signals: [EventSource<Void>] = []
   private var selfReport: SelfReport
-  private var simulationAlarm: SimulationAlarm
   private let startedAt: BootInstant
   private var isStopping = false
   private var isAskedToStop = false
@@ -58,7 +57,6 @@ package final class LocationDaemon {
     surroundings = Surroundings(loop: loop)
     startedAt = loop.now.boot
     selfReport = SelfReport(metricsFile: file.settings.metricsFile, notifier: notifier)
-    simulationAlarm = SimulationAlarm(file.settings.fleetEngine)
     let relay = Relay()
     do {
       timer = try loop.makeTimer { relay.action?() }
@@ -69,7 +67,8 @@ package final class LocationDaemon {
     performer.use(
       EffectPerformer.Handlers(
         tell: { [unowned self] in feed($0) },
-        records: { [unowned self] in agent.delivery.backlog.records }, finished: { [unowned self] in finish($0) }))
+        records: { [unowned self] in agent.delivery.backlog.records }, sourcesEnded: { [unowned self] in end() },
+        finished: { [unowned self] in finish($0) }))
   }
 
   /// Runs until it is asked to stop, or its recording has been delivered.
@@ -100,7 +99,9 @@ package final class LocationDaemon {
       performer.restorePause()
       try performer.openBacklog(settings)
       performer.restoreToken(settings.token)
-      sources = try makeSources(settings)
+      let sources = SourceSet(loop: loop) { [unowned self] in feed(.source($0, $1)) }
+      self.sources = sources
+      use(try sources.prepare(settings.sources))
       performer.watchToken(try VehicleAgent.Configuration(settings).tokenProvider)
       listen()
       loop.defer { [notifier] in _ = notifier.ready() }
@@ -131,9 +132,9 @@ package final class LocationDaemon {
     writeMetrics(at: now)
     guard isSettled, sources?.awaitsSettling == true else { return }
     // A fix that went nowhere has settled within its own report: the next one gets a turn of its own, or a recording of such
-    // fixes would be one deep call. And what is new of the sources is told before the fix that brought it.
+    // fixes would be one deep call.
     switch input {
-    case .fix, .sources: loop.defer { [unowned self] in tellSettled() }
+    case .source: loop.defer { [unowned self] in tellSettled() }
     default: tellSettled()
     }
   }
@@ -162,40 +163,22 @@ package final class LocationDaemon {
 
   // MARK: - The sources
 
-  /// - Throws: exit code `configuration` when a route or recording cannot be read. A receiver is not opened yet.
-  private func makeSources(_ settings: Settings) throws(DaemonError) -> SourceSet {
-    let handlers = SourceSet.Handlers(
-      use: { [unowned self] fix in
-        if let alarm = simulationAlarm.event(for: fix) { write(alarm) }
-        feed(.fix(fix))
-      },
-      changed: { [unowned self] in tellSources() },
-      ended: { [unowned self] in end() })
-    return try SourceSet(
-      settings.sources, filter: settings.agent.filter, loop: loop, handlers: handlers)
-  }
-
-  private func tellSources() {
-    if let sources { feed(.sources(sources.overview)) }
+  private func use(_ list: [SourceSet.Member]) {
+    guard let sources else { return }
+    sources.replace(by: list)
+    feed(.sources(sources.candidates))
   }
 
   /// The last source has ended.
   private func end() {
-    let names = sources?.names ?? ""
-    sources = nil
-    if agent.newestTime == nil {
-      feed(.source(.lost("\(names) has ended without a position that can be believed")))
-    }
     write(.stopping("the source has no more positions"))
     _ = notifier.stopping()
     isStopping = true
-    feed(.sourceEnded)
   }
 
   /// What a person should know of settings that are in force.
   private func warn() {
     for warning in warnings { write(.settingsWarning("\(warning)")) }
-    simulationAlarm = SimulationAlarm(settings.fleetEngine)
   }
 
   // MARK: - Questions
@@ -279,10 +262,7 @@ package final class LocationDaemon {
     performer.resumeBacklog()
     performer.watchToken(configuration.tokenProvider)
     if let state = surroundings.networkState { feed(.network(state)) }
-    if let newSources {
-      sources?.replace(by: newSources, filter: configuration.filter)
-      tellSources()
-    }
+    if let newSources { use(newSources) }
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 package import EventLoop
-import Positioning
+package import Positioning
 import SerialPort
 package import Timekeeping
 

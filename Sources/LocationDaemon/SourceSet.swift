@@ -1,56 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
+import Delivery
 import EventLoop
 import Positioning
 import Timekeeping
 import SystemCalls
 
-/// The sources that the settings name: reads them all, and hands on what the selector makes of it.
+/// The sources that the settings name: starts and stops them, and hands on what they report.
 final class SourceSet {
-  /// What becomes of the reports.
-  struct Handlers {
-    /// A fix of the source that is used.
-    var use: (Fix) -> Void
-    /// What is known of the sources has changed.
-    var changed: () -> Void
-    /// No source will give another fix.
-    var ended: () -> Void
-  }
-
   /// One source of the list; the same object for as long as its settings stay the same.
   final class Member {
     let settings: Settings.Source
+    /// Its name to `VehicleAgent`.
+    let id: Int
     /// Nil before it is made, and after its end.
     fileprivate(set) var source: (any FixSource)?
 
-    fileprivate init(_ settings: Settings.Source) { self.settings = settings }
+    fileprivate init(_ settings: Settings.Source, id: Int) {
+      self.settings = settings
+      self.id = id
+    }
   }
 
   private let loop: EventLoop
-  private let handlers: Handlers
-  private var selector: SourceSelector
-  private var members: [Member]
-  private var timer: LoopTimer?
+  private let report: (Int, SourceReport) -> Void
+  private var members: [Member] = []
+  private var lastID = 0
 
-  /// - Throws: exit code `configuration` when a route or recording cannot be read. A receiver is not opened yet.
-  init(
-    _ settings: [Settings.Source], filter: FixFilter.Configuration, loop: EventLoop, handlers: Handlers
-  ) throws(DaemonError) {
+  /// - Parameter report: takes what a source reports, with its ID.
+  init(loop: EventLoop, report: @escaping (Int, SourceReport) -> Void) {
     self.loop = loop
-    self.handlers = handlers
-    members = []
-    selector = SourceSelector([], filter: filter, at: loop.now.boot)
-    do {
-      timer = try loop.makeTimer { [unowned self] in handle(.deadline) }
-    } catch {
-      throw DaemonError(ExitCode.system, error.message, cause: error)
-    }
-    replace(by: try prepare(settings), filter: filter)
+    self.report = report
   }
 
   /// The members of another list: those that are in this one already, and new ones, which are made and not started.
   ///
-  /// - Throws: exit code `configuration`; then nothing has changed.
+  /// - Throws: exit code `configuration` when a route or recording cannot be read; then nothing has changed. A receiver is
+  ///   not opened yet.
   func prepare(_ settings: [Settings.Source]) throws(DaemonError) -> [Member] {
     var known = members
     var list: [Member] = []
@@ -59,42 +45,37 @@ final class SourceSet {
         list.append(known.remove(at: place))
         continue
       }
-      let member = Member(source)
+      lastID += 1
+      let member = Member(source, id: lastID)
       let key = settings.count > 1 ? "source[\(index + 1)]" : "source"
       member.source = try FixSources.make(source, key: key, loop: loop) { [unowned self, unowned member] report in
-        take(report, from: member)
+        // Its descriptors are closed at once, not when the list is replaced.
+        if case .ended = report { member.source = nil }
+        self.report(member.id, report)
       }
       list.append(member)
     }
     return list
   }
 
-  /// Lets go of the sources that are not in the list, and starts those that are new in it.
-  func replace(by list: [Member], filter: FixFilter.Configuration) {
+  /// Lets go of the sources that are not in the list, and starts those that are new in it. None reports from within.
+  func replace(by list: [Member]) {
     let old = members
     members = list
-    selector.replace(
-      by: list.map { member in
-        (
-          SourceSelector.Candidate(label: member.settings.kind.name, silenceTimeout: member.settings.silenceTimeout),
-          old.firstIndex { $0 === member }
-        )
-      }, filter: filter, at: loop.now.boot)
     for member in old where !list.contains(where: { $0 === member }) { member.stop() }
     for member in list where !old.contains(where: { $0 === member }) { member.source?.start() }
-    arm()
   }
 
   func stop() {
     for member in members { member.stop() }
-    timer?.close()
-    timer = nil
   }
 
-  var overview: SourceOverview { selector.overview }
-
-  /// The devices or files, for messages.
-  var names: String { members.map(\.settings.kind.name).joined(separator: ", ") }
+  /// For the agent, in the order of priority.
+  var candidates: [SourceSelector.Candidate] {
+    members.map {
+      SourceSelector.Candidate(id: $0.id, label: $0.settings.kind.name, silenceTimeout: $0.settings.silenceTimeout)
+    }
+  }
 
   /// Whether a source waits for `settled` to give its next fix.
   var awaitsSettling: Bool { members.contains { $0.source?.awaitsSettling == true } }
@@ -107,46 +88,11 @@ final class SourceSet {
   func isProgressing(at now: BootInstant) -> Bool {
     members.allSatisfy { $0.source?.isProgressing(at: now) ?? true }
   }
-
-  private func take(_ report: SourceReport, from member: Member) {
-    // A source that was let go of has nothing more to say.
-    guard let index = members.firstIndex(where: { $0 === member }) else { return }
-    if case .ended = report { member.source = nil }
-    handle(.report(SourceSelector.Report(report), from: index))
-  }
-
-  private func handle(_ input: SourceSelector.Input) {
-    let effects = selector.handle(input, at: loop.now)
-    arm()
-    for effect in effects {
-      switch effect {
-      case .use(let fix): handlers.use(fix)
-      case .changed: handlers.changed()
-      case .ended: handlers.ended()
-      }
-    }
-  }
-
-  private func arm() {
-    if let deadline = selector.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
-  }
 }
 
 extension SourceSet.Member {
   fileprivate func stop() {
     source?.stop()
     source = nil
-  }
-}
-
-extension SourceSelector.Report {
-  fileprivate init(_ report: SourceReport) {
-    self =
-      switch report {
-      case .fix(let fix): .fix(fix)
-      case .reading(let name): .reading(name)
-      case .lost(let why): .lost(why)
-      case .ended: .ended
-      }
   }
 }

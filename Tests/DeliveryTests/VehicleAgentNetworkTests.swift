@@ -57,7 +57,7 @@ import Timekeeping
     var fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(time))
     fix.horizontalAccuracy = 3
     let unset = Timestamp(seconds: 0)
-    #expect(requests(.fix(fix), at: 1, wall: unset).map(\.certificateTime) == [time])
+    #expect(requests(.source(0, .fix(fix)), at: 1, wall: unset).map(\.certificateTime) == [time])
     #expect(requests(.tokenEnded(id: 1, fixture.token()), at: 2, wall: unset).map(\.certificateTime) == [time])
     let moment = Moment(boot: .boot, wall: unset)
     #expect(CertificateTime.at(moment, buildDate: build) == build)

@@ -21,8 +21,8 @@ enum EventSamples {
   private static let sources = SourceOverview(
     sources: [
       SourceOverview.Source(
-        label: "a", name: "/dev/gps0 at 9600 baud", condition: .lost("/dev/gps0: the device is gone")),
-      SourceOverview.Source(label: "b", name: "/dev/gps1", condition: .good),
+        id: 1, name: "/dev/gps0 at 9600 baud", condition: .lost("/dev/gps0: the device is gone")),
+      SourceOverview.Source(id: 2, name: "/dev/gps1", condition: .good),
     ], used: 1)
 
   private static func fixes() throws -> [Event] {

@@ -40,6 +40,8 @@ extension Plan.Step {
     switch self {
     // What Fleet Engine has, or what is held already, is not put on the backlog again.
     case .enqueue: true
+    // A start-up deadline may pass without a source to use.
+    case .electSource: true
     case .reportFixLost: effects.contains { if case .event(let event) = $0 { event.kind == .fixLost } else { false } }
     case .askForToken: effects.contains { if case .fetchToken = $0 { true } else { false } }
     case .send: effects.contains { if case .sendUpdate = $0 { true } else { false } }

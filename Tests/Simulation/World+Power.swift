@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 import Delivery
+import Positioning
 import Timekeeping
 
 /// The machine loses its power, or sleeps; the disk remembers, or is full.
@@ -52,7 +53,8 @@ extension World {
     agent = VehicleAgent(configuration, seed: scenario.seed &+ life &* 1_000_003)
     copy = [:]
     if let pauseNote { tell(.pause(pauseNote)) }
-    tell(.source(.reading("/dev/gps0")))
+    tell(.sources([World.source]))
+    tell(.source(0, .reading("/dev/gps0")))
     // A machine that can tell of its network does so at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }
     restore()

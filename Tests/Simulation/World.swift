@@ -133,7 +133,7 @@ final class World {
     receiver = try Receiver(scenario)
     random = SplitMix64(seed: scenario.seed &+ 999)
     wallError = scenario.wallError ?? -Scenario.boot.milliseconds / 1000
-    _ = agent.handle(.source(.reading("/dev/gps0")), at: moment)
+    _ = agent.handle(.sources([World.source]), at: moment)
     queue.schedule(.tick(second: 1), at: World.time(1))
     for (second, act) in scenario.acts { queue.schedule(.act(act), at: World.time(second)) }
   }
@@ -157,6 +157,8 @@ final class World {
           vehicle: FleetEngineVehicle(service: .deliveries, providerID: "provider", vehicleID: vehicle))))
   }
 
+  static let source = SourceSelector.Candidate(id: 0, label: "/dev/gps0", silenceTimeout: .seconds(10))
+
   static func time(_ second: Int) -> BootInstant { .boot + .seconds(second) }
 
   var second: Double { World.seconds(now) }
@@ -171,6 +173,7 @@ final class World {
   /// Runs to the end of the scenario, or to the agent's own.
   func run() {
     let end = World.time(scenario.duration)
+    tell(.source(0, .reading("/dev/gps0")))
     while finishedAt == nil, violations.count < 20 {
       let mine = isOff ? .distantFuture : deadline ?? .distantFuture
       let next = min(mine, queue.nextTime ?? .distantFuture)
@@ -244,7 +247,7 @@ final class World {
     case .network(let isUsable): changeNetwork(isUsable: isUsable)
     case .suspend(let seconds): asleepUntil = min(now + .seconds(seconds), World.time(scenario.duration))
     case .stop(let seconds): tell(.stop(within: .seconds(seconds)))
-    case .sourceEnded: tell(.sourceEnded)
+    case .sourceEnded: tell(.source(0, .ended))
     case .clockStep(let seconds):
       wallError += seconds
       tell(.clockStepped(.seconds(seconds)))
@@ -322,7 +325,7 @@ final class World {
   /// With a clock that is right within half a day, a fix without a date gets the right one at once.
   private func tell(_ fix: Fix) {
     let before = agent.statistics
-    tell(.fix(fix))
+    tell(.source(0, .fix(fix)))
     guard case .ofDay(let milliseconds) = fix.time, abs(wallError) <= 11 * 3600, !isOff,
       agent.statistics.fixes == before.fixes + 1
     else { return }
@@ -371,6 +374,7 @@ final class World {
       case .backlog(let change):
         hasBacklogChanged = true
         follow(change)
+      case .sourcesEnded: break
       case .finished(let count):
         finishedAt = now
         undelivered = count

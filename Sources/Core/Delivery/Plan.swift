@@ -16,6 +16,8 @@ package enum Plan: Equatable, Sendable {
 
   /// What the agent does of its own accord.
   package enum Step: Equatable, Sendable {
+    /// A source was silent for too long, or has had its chance at the start: see which is used now.
+    case electSource
     /// No fix was accepted for a while: say so.
     case reportFixLost
     /// A position is due and cannot be sent now: put it on the backlog.
@@ -78,6 +80,8 @@ package enum Cause: Equatable, Sendable {
   case noSource(String)
   /// No fix has been accepted yet, or none since this time. Why the last one was rejected, if it was.
   case noFix(since: BootInstant?, FixRejection?)
+  /// The used source gives accepted fixes, which must wait because of its clock.
+  case held(SourceOverview.Hold)
   /// The machine has had no network since then.
   case noNetwork(since: BootInstant)
   /// There is no token when it is needed. Why the provider gave none, and since when; nil while the first is being fetched.

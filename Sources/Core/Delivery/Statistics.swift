@@ -7,6 +7,8 @@ package struct Statistics: Equatable, Sendable {
   /// Fixes that the source gave.
   package var fixes = 0
   package var rejected: [FixRejection: Int] = [:]
+  /// Accepted fixes that came too early: of a source whose clock is behind that of the source before.
+  package var held = 0
   /// Requests to Fleet Engine.
   package var attempts = 0
   package var accepted = 0

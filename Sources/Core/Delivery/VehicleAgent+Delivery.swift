@@ -13,6 +13,7 @@ extension VehicleAgent {
       case .reportFixLost:
         isFixLost = true
         effects.append(.event(.fixLost(lastRejection)))
+      case .electSource: select(.deadline, at: now, &effects)
       case .enqueue: enqueue(at: now, &effects)
       case .askForToken: apply(tokens.handle(.needed, at: now), at: now, &effects)
       case .send(let isOwed): send(isOwed: isOwed, at: now, &effects)
@@ -31,6 +32,7 @@ extension VehicleAgent {
     outcomes.begin(at: now.boot)
     // An attempt that nothing called for counts when it arrives: a row of failed ones must not put off what is due.
     if isOwed { policy.take(at: now.boot) }
+    select(.reported(newest.time), at: now, &effects)
     apply(delivery.handle(.send(newest, isOwed: isOwed, token: token), at: now.boot), at: now, &effects)
   }
 
@@ -38,6 +40,7 @@ extension VehicleAgent {
   private mutating func enqueue(at now: Moment, _ effects: inout [Effect]) {
     guard let newest = policy.newest else { return }
     policy.take(at: now.boot)
+    select(.reported(newest.time), at: now, &effects)
     apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
   }
 

@@ -19,9 +19,12 @@ extension VehicleAgent {
       // Nothing more can be delivered during a pause.
       return now >= end || isPaused || isDelivered ? .act(.finish) : planToReport(at: now).stopping(by: end)
     case .running:
+      if let electionAt = selector.nextDeadline, now >= electionAt { return .act(.electSource) }
       if let fixLostAt, now >= fixLostAt { return .act(.reportFixLost) }
-      if let pause { return .wait(until: fixLostAt, for: .paused(pause), next: nil) }
-      return planToReport(at: now).interrupted(at: fixLostAt)
+      if let pause {
+        return Plan.wait(until: fixLostAt, for: .paused(pause), next: nil).interrupted(at: selector.nextDeadline)
+      }
+      return planToReport(at: now).interrupted(at: fixLostAt).interrupted(at: selector.nextDeadline)
     }
   }
 
@@ -155,9 +158,10 @@ extension VehicleAgent {
   /// - Parameter attempt: nil when a request is under way, or there is no position to send.
   private func cause(attempt: Attempt?) -> Cause {
     if phase == .running {
-      if case .lost(let why) = source { return .noSource(why) }
+      if let why = selector.overview.lossReason { return .noSource(why) }
       if isFixLost { return .noFix(since: lastFixAt, lastRejection) }
     }
+    if let hold = selector.overview.hold { return .held(hold) }
     if policy.newest == nil { return .noFix(since: nil, lastRejection) }
     if let since = network.absentSince { return .noNetwork(since: since) }
     // Where Fleet Engine refuses the tokens that the provider gives, that is what is wrong.

@@ -23,9 +23,7 @@ extension VehicleAgent {
     /// Since when there has been no network; nil when there is one, or none can be seen.
     package let networkAbsentSince: BootInstant?
 
-    package let source: SourceState
-    /// Nil as long as nothing is known of them.
-    package let sources: SourceOverview?
+    package let sources: SourceOverview
     /// The newest accepted fix, also during a pause, and when it came.
     package let fix: Fix?
     /// Meaningless without a fix.
@@ -98,7 +96,7 @@ extension VehicleAgent {
     return Snapshot(
       now: now, vehicle: configuration.context?.scope.id, isRunning: phase == .running, pause: pause,
       isOnline: isOnline && !network.isAbsent, networkAbsentSince: network.absentSince,
-      source: source, sources: sources, fix: lastFix, fixCameAt: lastFixAt, isFixLost: isFixLost,
+      sources: selector.overview, fix: lastFix, fixCameAt: lastFixAt, isFixLost: isFixLost,
       lastRejection: lastRejection, newest: policy.newest, newestCameAt: policy.newestAt, isParked: policy.isParked,
       track: track,
       isReportDue: policy.reason(at: now.boot) != nil, reportDeadline: policy.nextDeadline,

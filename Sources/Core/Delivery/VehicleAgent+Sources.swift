@@ -3,62 +3,64 @@ import Positioning
 import Timekeeping
 
 extension VehicleAgent {
-  /// Tells what is new about the sources. One alone is told of as the source, several by their numbers.
-  mutating func take(_ overview: SourceOverview, _ effects: inout [Effect]) {
-    let before = sources
-    sources = overview
-    guard overview.sources.count > 1 else {
-      if let only = overview.sources.first, let state = only.state { take(state, &effects) }
-      return
+  /// Hands an input to the selector and follows what it decides.
+  mutating func select(_ input: SourceSelector.Input, at now: Moment, _ effects: inout [Effect]) {
+    // The last attempt carries what was newest when it was made.
+    if case .stopping(_, attempted: true) = phase { return }
+    for effect in selector.handle(input, at: now) {
+      switch effect {
+      case .accepted(let accepted, let overrules):
+        noteArrival(accepted.fix, &effects)
+        ingest(accepted, overrules: overrules, at: now, &effects)
+      case .held(let accepted, _):
+        noteArrival(accepted.fix, &effects)
+        statistics.held += 1
+        noteFix(accepted.fix, at: now.boot, &effects)
+      case .rejected(let fix, let rejection):
+        noteArrival(fix, &effects)
+        noteRejection(rejection, at: now.boot, &effects)
+      case .changed(let before): effects += changes(since: before).map { .event($0) }
+      case .ended:
+        if newestTime == nil {
+          let names = selector.overview.sources.map(\.name).joined(separator: ", ")
+          effects.append(.event(.sourceLost("\(names) has ended without a position that can be believed")))
+        }
+        effects.append(.sourcesEnded)
+        if phase == .running { phase = .draining(until: now.boot + configuration.drainLimit) }
+      }
     }
-    source = SourceState(overview) ?? source
+  }
+
+  private mutating func noteArrival(_ fix: Fix, _ effects: inout [Effect]) {
+    statistics.fixes += 1
+    if let alarm = simulationAlarm.event(for: fix) { effects.append(.event(alarm)) }
+  }
+
+  /// What the journal says of a change. One source alone is named, several are numbered.
+  private func changes(since before: SourceOverview) -> [Event] {
+    let overview = selector.overview
+    guard overview.sources.count > 1 else {
+      if let name = overview.name, name != before.name { return [.sourceOpened(name)] }
+      if case .lost(let why) = overview.sources.first?.condition, why != before.lossReason { return [.sourceLost(why)] }
+      return []
+    }
+    var events = [Event]()
     for (index, new) in overview.sources.enumerated() {
-      let old = before?.sources.first { $0.label == new.label }
+      let old = before.sources.first { $0.id == new.id }
       guard old?.condition != new.condition else { continue }
       let number = SourceNumber(index, of: overview.sources.count)
       switch new.condition {
-      case .lost, .ended: effects.append(.event(.sourceLost(new.trouble, number)))
-      case .searching, .good:
-        if old?.isRead != true { effects.append(.event(.sourceOpened(new.name, number))) }
+      case .lost, .ended: events.append(.sourceLost(new.trouble, number))
+      case .searching, .good: if old?.isRead != true { events.append(.sourceOpened(new.name, number)) }
       case .waiting: break
       }
     }
-    guard overview.usedSource?.label != before?.usedSource?.label else { return }
+    guard overview.usedSource?.id != before.usedSource?.id else { return events }
     if let used = overview.used {
-      effects.append(.event(.sourceChosen(used, in: overview)))
+      events.append(.sourceChosen(used, in: overview))
     } else if !overview.sources.allSatisfy({ $0.condition == .ended }) {
-      effects.append(.event(.noSourceGood(overview)))
+      events.append(.noSourceGood(overview))
     }
-  }
-}
-
-extension VehicleAgent.SourceState {
-  /// What several sources come to; nil while none has said anything.
-  fileprivate init?(_ overview: SourceOverview) {
-    if let used = overview.usedSource ?? overview.sources.first(where: \.isRead) {
-      self = .reading(used.name)
-    } else if overview.isAllLost {
-      self = .lost(overview.troubles(before: overview.sources.count))
-    } else {
-      return nil
-    }
-  }
-}
-
-extension SourceOverview.Source {
-  /// Whether it is open and says something.
-  fileprivate var isRead: Bool {
-    switch condition {
-    case .searching, .good: true
-    case .waiting, .lost, .ended: false
-    }
-  }
-
-  fileprivate var state: VehicleAgent.SourceState? {
-    switch condition {
-    case .searching, .good: .reading(name)
-    case .lost(let why): .lost(why)
-    case .waiting, .ended: nil
-    }
+    return events
   }
 }

@@ -23,6 +23,8 @@ package struct VehicleAgent: Sendable {
     package var tellsPositions = false
     /// Whether Fleet Engine is on another machine, and so beyond a network.
     package var needsNetwork = true
+    /// Address of a Fleet Engine on another machine, for the alarm that simulated positions are sent there.
+    package var remoteEndpoint: String?
     /// How long a source that has ended may take to be delivered.
     package var drainLimit: Duration
 
@@ -41,8 +43,10 @@ package struct VehicleAgent: Sendable {
   }
 
   package enum Input: Sendable {
-    /// A fix arrived from the source.
-    case fix(Fix)
+    /// The source of this ID reports.
+    case source(Int, SourceReport)
+    /// The sources that are read from now on, in the order of priority: at the start, and with new settings.
+    case sources([SourceSelector.Candidate])
     /// `nextDeadline` has come.
     case deadline
     case updateEnded(id: UInt64, HTTPOutcome)
@@ -57,10 +61,6 @@ package struct VehicleAgent: Sendable {
     case resumed(after: Duration)
     /// Somebody has set the wall clock, forward or back.
     case clockStepped(Duration)
-    /// The source is being read, or why it is not.
-    case source(SourceState)
-    /// What the sources are doing, and which one the fixes are from.
-    case sources(SourceOverview)
     /// New settings. When they name another vehicle, its backlog begins empty: `restored` follows.
     case configure(Configuration)
     /// What the store held for this vehicle: once at the start, after new settings with another vehicle, and when a store
@@ -72,8 +72,6 @@ package struct VehicleAgent: Sendable {
     case storeSetAside(name: String, why: String)
     /// So many positions of other vehicles had to make room in the store's file for this vehicle's.
     case othersDropped(Int)
-    /// The recording or route has no more to give: deliver what is owed, then finish.
-    case sourceEnded
     /// Finish within this time.
     case stop(within: Duration)
     /// The driver is off duty. What an earlier run has kept of the pause comes before the first fix; nil begins one now.
@@ -98,18 +96,12 @@ package struct VehicleAgent: Sendable {
     /// Positions of other vehicles from before this time have had their day; the store may let them go.
     case forgetOthers(before: Timestamp)
     case event(Event)
+    /// Every source has ended: what is pending is delivered, then `finished` follows.
+    case sourcesEnded
     /// Keep this for the next start, at once; nil: there is no pause any more.
     case keepPause(PauseNote?)
     /// All is done. `undelivered` is the number of positions that did not reach Fleet Engine.
     case finished(undelivered: Int)
-  }
-
-  /// What the source is doing.
-  package enum SourceState: Equatable, Sendable {
-    /// Being read; the text names it.
-    case reading(String)
-    /// Not to be had; the text says why and what to do.
-    case lost(String)
   }
 
   enum Phase: Equatable {
@@ -121,21 +113,19 @@ package struct VehicleAgent: Sendable {
     case finished
   }
 
-  /// Without a believed fix for this long, the fix counts as lost.
+  /// Without an accepted fix for this long, the fix counts as lost.
   package static let fixLostAfter = Duration.seconds(30)
   /// How long a finished recording may take to be delivered, if nothing else is said.
   package static let drainLimit = Duration.seconds(60)
 
   var configuration: Configuration
-  var filter: FixFilter
+  var selector: SourceSelector
+  var simulationAlarm: SimulationAlarm
   var policy: ReportingPolicy
   var tokens: TokenAgent
   package internal(set) var delivery: DeliveryAgent
   package internal(set) var statistics = Statistics()
   var phase = Phase.running
-  var source = SourceState.lost("not opened yet")
-  /// Nil as long as nothing is known of them.
-  var sources: SourceOverview?
   var isFixLost = false
   var isOnline = false
   var lastRejection: FixRejection?
@@ -173,7 +163,8 @@ package struct VehicleAgent: Sendable {
   /// - Parameter seed: of every jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
-    filter = FixFilter(configuration.filter)
+    selector = SourceSelector(filter: configuration.filter)
+    simulationAlarm = SimulationAlarm(configuration)
     policy = ReportingPolicy(configuration.reporting)
     tokens = TokenAgent(
       context: configuration.context, provider: configuration.tokenProvider, buildDate: configuration.filter.buildDate,
@@ -185,7 +176,8 @@ package struct VehicleAgent: Sendable {
     guard phase != .finished else { return [] }
     var effects = [Effect]()
     switch input {
-    case .fix(let fix): take(fix, at: now, &effects)
+    case .source(let id, let report): select(.report(report, from: id), at: now, &effects)
+    case .sources(let candidates): select(.replaced(candidates), at: now, &effects)
     case .deadline:
       proceed(at: now, &effects)
       return effects
@@ -199,15 +191,11 @@ package struct VehicleAgent: Sendable {
       wokeAt = now.boot
       startAfresh(at: now, &effects)
     case .clockStepped(let step): clockStepped(step, at: now.boot, &effects)
-    case .source(let state): take(state, &effects)
-    case .sources(let overview): take(overview, &effects)
     case .configure(let configuration): configure(configuration, at: now, &effects)
     case .restored(let records): restore(records, at: now, &effects)
     case .store(let state): take(state, at: now.boot, &effects)
     case .storeSetAside(let name, let why): effects.append(.event(.storeSetAside(name: name, why: why)))
     case .othersDropped(let count): effects.append(.event(.othersDropped(count)))
-    case .sourceEnded:
-      if phase == .running { phase = .draining(until: now.boot + configuration.drainLimit) }
     case .stop(let time):
       if case .stopping = phase { break }
       phase = .stopping(until: now.boot + time, attempted: false)
@@ -232,39 +220,43 @@ package struct VehicleAgent: Sendable {
 
   // MARK: - Fixes
 
-  private mutating func take(_ fix: Fix, at now: Moment, _ effects: inout [Effect]) {
-    // The last attempt carries what was newest when it was made.
-    if case .stopping(_, attempted: true) = phase { return }
-    statistics.fixes += 1
-    switch filter.judge(fix, at: now) {
-    case .success(let accepted):
-      if lastFix == nil {
-        effects.append(.event(.firstFix(fix)))
-      } else if isFixLost {
-        effects.append(.event(.fixRegained(after: now.boot - lastFixAt)))
-      }
-      isFixLost = false
-      lastRejection = nil
-      wokeAt = nil
-      rejections.end()
-      lastFix = fix
-      lastFixAt = now.boot
-      if let before = policy.newest, accepted.time < before.time {
-        apply(delivery.handle(.overruled(after: accepted.time), at: now.boot), at: now, &effects)
-      }
-      policy.observe(accepted, at: now.boot)
-      if let newest = policy.newest, !isPaused { track.observe(newest.coordinate, at: now.boot) }
-      steadyTime.observe(accepted.time, at: now.boot)
-      // Times of a recording or a simulator are no clock, and a date that the machine's clock has given says nothing about it.
-      if !configuration.filter.keepsTimes, fix.quality != .simulated, fix.timestamp != nil {
-        clocks.observe(.gnss, accepted.time, at: now.boot)
-      }
-    case .failure(let rejection):
-      lastRejection = rejection
-      statistics.rejected[rejection, default: 0] += 1
-      if rejection != .duplicate, let (_, suppressed) = rejections.admit(rejection.rawValue, at: now.boot) {
-        effects.append(.event(.fixRejected(rejection, suppressed: suppressed)))
-      }
+  /// Takes the next position of the vehicle.
+  ///
+  /// - Parameter overrules: whether stamps after this one were wrong.
+  mutating func ingest(
+    _ accepted: FixFilter.Accepted, overrules: Bool, at now: Moment, _ effects: inout [Effect]
+  ) {
+    noteFix(accepted.fix, at: now.boot, &effects)
+    if overrules { apply(delivery.handle(.overruled(after: accepted.time), at: now.boot), at: now, &effects) }
+    policy.observe(accepted, at: now.boot)
+    if let newest = policy.newest, !isPaused { track.observe(newest.coordinate, at: now.boot) }
+    steadyTime.observe(accepted.time, at: now.boot)
+    // Times of a recording or a simulator are no clock, and a date that the machine's clock has given says nothing about it.
+    if !configuration.filter.keepsTimes, accepted.fix.quality != .simulated, accepted.fix.timestamp != nil {
+      clocks.observe(.gnss, accepted.time, at: now.boot)
+    }
+  }
+
+  /// The used source gives accepted fixes.
+  mutating func noteFix(_ fix: Fix, at now: BootInstant, _ effects: inout [Effect]) {
+    if lastFix == nil {
+      effects.append(.event(.firstFix(fix)))
+    } else if isFixLost {
+      effects.append(.event(.fixRegained(after: now - lastFixAt)))
+    }
+    isFixLost = false
+    lastRejection = nil
+    wokeAt = nil
+    rejections.end()
+    lastFix = fix
+    lastFixAt = now
+  }
+
+  mutating func noteRejection(_ rejection: FixRejection, at now: BootInstant, _ effects: inout [Effect]) {
+    lastRejection = rejection
+    statistics.rejected[rejection, default: 0] += 1
+    if rejection != .duplicate, let (_, suppressed) = rejections.admit(rejection.rawValue, at: now) {
+      effects.append(.event(.fixRejected(rejection, suppressed: suppressed)))
     }
   }
 
@@ -276,15 +268,6 @@ package struct VehicleAgent: Sendable {
     }
   }
 
-  mutating func take(_ state: SourceState, _ effects: inout [Effect]) {
-    guard state != source else { return }
-    source = state
-    switch state {
-    case .reading(let name): effects.append(.event(.sourceOpened(name)))
-    case .lost(let why): effects.append(.event(.sourceLost(why)))
-    }
-  }
-
   // MARK: - Settings
 
   private mutating func configure(_ new: Configuration, at now: Moment, _ effects: inout [Effect]) {
@@ -292,7 +275,8 @@ package struct VehicleAgent: Sendable {
     let before = configuration
     if !new.needsNetwork { network = NetworkGate() }
     configuration = new
-    filter.configure(new.filter)
+    select(.configured(new.filter), at: now, &effects)
+    simulationAlarm = SimulationAlarm(new)
     policy.configure(new.reporting)
     if isOtherVehicle {
       policy.restart()

@@ -137,7 +137,8 @@ extension Event {
   private func sourceChosen(_ index: Int, in overview: SourceOverview) -> Words {
     let number = SourceNumber(index, of: overview.sources.count)
     let why = overview.whyUsed(index, troubles: overview.troubles(before: index))
-    return ("Using source \(number.words), \(overview.sources[index].name) (\(why))", fields(number))
+    let hold = overview.hold.map { "; \($0.words)" } ?? ""
+    return ("Using source \(number.words), \(overview.sources[index].name) (\(why))\(hold)", fields(number))
   }
 
   private func online(after time: Duration?, delivered: Int, waiting: Int) -> Words {

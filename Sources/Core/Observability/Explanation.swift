@@ -2,7 +2,7 @@
 
 /// What became of the last fix, and why: the answer to "why was it not sent?".
 package struct Explanation: Equatable, Sendable, Codable {
-  /// One word for a script: the reason of a rejection, the category of a failure, or one of `noFix`, `delivered`,
+  /// One word for a script: the reason of a rejection, the category of a failure, or one of `noFix`, `held`, `delivered`,
   /// `inFlight`, `notDue`, `spacing`, `backoff`, `noToken`, `noNetwork`, `paused`, `stopping`.
   package var reason: String
   /// For a person: what happened, and when it goes on.

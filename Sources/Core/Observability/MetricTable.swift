@@ -47,6 +47,10 @@ package enum MetricTable {
       FixRejection.allCases.map { ($0.rawValue, Double(reading.statistics.rejected[$0, default: 0])) }
     },
     .single(
+      "fixes_held_total", .counter,
+      "Accepted fixes that were not reported, because the clock of their source is behind that of the source before."
+    ) { Double($0.statistics.held) },
+    .single(
       "last_fix_timestamp_seconds", .gauge,
       "When the last believed fix came. Absent before the first, and while nobody knows the time."
     ) { $0.lastFix.map(seconds) },

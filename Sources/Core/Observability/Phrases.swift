@@ -41,6 +41,18 @@ extension SourceOverview {
   }
 }
 
+extension SourceOverview.Hold {
+  /// Why fixes of the used source wait.
+  var words: String {
+    switch self {
+    case .behind(let age): "its clock is behind: its positions are \(age.spoken) older than the last one reported"
+    case .disputed(let offset):
+      "its clock is \(max(offset, .zero - offset).spoken) \(offset < .zero ? "behind" : "ahead of") that of the source "
+        + "before, and counts after \(FixFilter.agreement) fixes in a row"
+    }
+  }
+}
+
 extension WallClockJudge.Reference {
   /// For a sentence.
   var name: String {

@@ -19,6 +19,9 @@ extension VehicleAgent.Snapshot {
         lastRejection.rawValue,
         "The last fix was refused: \(lastRejection.explanation). Refused so far, by reason: \(rejections).")
     }
+    if let hold = sources.hold, let used = sources.usedSource {
+      return Explanation("held", "The last fix is of \(used.name) and waits: \(hold.words).")
+    }
     guard let newest else {
       return Explanation("noFix", "No fix has come yet\(sourceTrouble).")
     }
@@ -70,8 +73,7 @@ extension VehicleAgent.Snapshot {
   private func until(_ time: BootInstant) -> String { (time - now.boot).spoken }
 
   private var sourceTrouble: String {
-    if case .lost(let why) = source { return ": \(why)" }
-    return ""
+    sources.lossReason.map { ": \($0)" } ?? ""
   }
 
   private var rejections: String {

@@ -10,10 +10,11 @@ extension VehicleAgent.Snapshot {
   /// every local user can read it.
   package var statusLine: String {
     var parts = [headline]
-    if let sources, sources.sources.count > 1, let used = sources.used {
+    if sources.sources.count > 1, let used = sources.used {
       let troubles = sources.troubles(before: used)
       parts.append("source \(used + 1) of \(sources.sources.count)\(troubles.isEmpty ? "" : " (\(troubles))")")
     }
+    if let hold = sources.hold { parts.append(hold.words) }
     if let fix {
       parts.append("fix \(fix.summary), \(age(of: fixCameAt)) old\(isParked ? ", parked" : "")")
     }
@@ -45,7 +46,7 @@ extension VehicleAgent.Snapshot {
 
   private var headline: String {
     if let pause { return "Paused\(pause.words), fleet-locationctl resume ends it" }
-    if case .lost(let why) = source, isRunning { return "No source: \(why)" }
+    if let why = sources.lossReason, isRunning { return "No source: \(why)" }
     if let since = networkAbsentSince { return "No network for \(age(of: since))" }
     if tokenDeadline == nil, let tokenFailure { return "No token\(withoutToken): \(tokenFailure.message)" }
     if let failure {

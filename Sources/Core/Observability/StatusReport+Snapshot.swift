@@ -16,10 +16,8 @@ extension StatusReport {
     isOnline = snapshot.isOnline
     isPaused = snapshot.pause != nil
     pausedSince = snapshot.pause?.since?.canonicalJSON
-    switch snapshot.source {
-    case .reading(let name): source = name
-    case .lost(let why): sourceTrouble = why
-    }
+    source = snapshot.sources.name
+    sourceTrouble = snapshot.sources.lossReason
     sources = Source.all(in: snapshot.sources)
     fix = snapshot.fix.map { Fix($0, age: now - snapshot.fixCameAt, isParked: snapshot.isParked) }
     lastUpdate = snapshot.lastAcceptedAt.map { (now - $0).wholeSeconds }
@@ -109,14 +107,15 @@ extension StatusReport.Backlog {
 
 extension StatusReport.Source {
   /// Each with what a person is told of it; nil when there is only one.
-  fileprivate static func all(in overview: SourceOverview?) -> [StatusReport.Source]? {
-    guard let overview, overview.sources.count > 1 else { return nil }
+  fileprivate static func all(in overview: SourceOverview) -> [StatusReport.Source]? {
+    guard overview.sources.count > 1 else { return nil }
     return overview.sources.enumerated().map { index, source in
       let isUsed = index == overview.used
       let explanation: String
       if isUsed {
         // Of each that is preferred to it the reason stands beside itself.
-        explanation = overview.whyUsed(index, troubles: index == 0 ? "" : "none before it is good")
+        let hold = overview.hold.map { "; \($0.words)" } ?? ""
+        explanation = overview.whyUsed(index, troubles: index == 0 ? "" : "none before it is good") + hold
       } else if case .good = source.condition, index > overview.used ?? index {
         explanation = "good, in reserve"
       } else {
@@ -144,8 +143,8 @@ extension Statistics {
   /// Every count under a name of its own, as in `fixes`, `rejected.stale`, `failed.network`.
   fileprivate var counters: [String: Int] {
     var counters = [
-      "fixes": fixes, "attempts": attempts, "accepted": accepted, "abandoned": abandoned, "backfilled": backfilled,
-      "tokenFetches": tokenFetches, "tokens": tokens,
+      "fixes": fixes, "held": held, "attempts": attempts, "accepted": accepted, "abandoned": abandoned,
+      "backfilled": backfilled, "tokenFetches": tokenFetches, "tokens": tokens,
     ]
     for (reason, count) in rejected { counters["rejected.\(reason.rawValue)"] = count }
     for (category, count) in failed { counters["failed.\(category.rawValue)"] = count }

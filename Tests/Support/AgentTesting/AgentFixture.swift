@@ -10,6 +10,8 @@ package import Timekeeping
 package struct AgentFixture {
   /// Wall-clock time at boot.
   package static let start = Timestamp(seconds: 1_796_083_200)
+  /// The only source.
+  package static let source = SourceSelector.Candidate(id: 0, label: "/dev/gps0", silenceTimeout: .seconds(10))
   /// Fleet Engine's answer to an update that it takes.
   package static let accepted = HTTPOutcome.response(HTTPResponse(status: 200, body: [UInt8](#"{"name":"v"}"#.utf8)))
   /// What comes of a request without a route.
@@ -28,7 +30,8 @@ package struct AgentFixture {
     var configuration = try AgentFixture.configuration()
     change(&configuration)
     agent = VehicleAgent(configuration, seed: 1)
-    _ = agent.handle(.source(.reading("/dev/gps0")), at: moment)
+    _ = agent.handle(.sources([AgentFixture.source]), at: moment)
+    _ = agent.handle(.source(0, .reading("/dev/gps0")), at: moment)
   }
 
   /// Defaults, a token provider and a Fleet Engine.
@@ -95,7 +98,7 @@ package struct AgentFixture {
     fix.speed = speed
     fix.horizontalAccuracy = 3
     fix.satellites = 9
-    return agent.handle(.fix(fix), at: moment)
+    return agent.handle(.source(0, .fix(fix)), at: moment)
   }
 
   /// Seconds since the start, as a record's name.
@@ -134,6 +137,7 @@ extension [VehicleAgent.Effect] {
       case .dropConnections: "drop connections"
       case .keepPause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
       case .event: nil
+      case .sourcesEnded: "sources ended"
       case .finished(let undelivered): "finished \(undelivered)"
       }
     }

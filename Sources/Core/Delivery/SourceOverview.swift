@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Positioning
+import Timekeeping
 
-/// What is known of each source of fixes, and which of them is used: what a person is told who asks.
+/// What is known of each source of fixes, and which of them is used.
 package struct SourceOverview: Equatable, Sendable {
   package enum Condition: Equatable, Sendable {
     /// It has not said anything of itself yet.
@@ -16,14 +18,14 @@ package struct SourceOverview: Equatable, Sendable {
   }
 
   package struct Source: Equatable, Sendable {
-    /// Tells it from the others as long as the settings stay.
-    package var label: String
+    /// Distinguishes it from the others, for as long as its settings stay the same.
+    package var id: Int
     /// As it names itself once it is read.
     package var name: String
     package var condition: Condition
 
-    package init(label: String, name: String, condition: Condition) {
-      self.label = label
+    package init(id: Int, name: String, condition: Condition) {
+      self.id = id
       self.name = name
       self.condition = condition
     }
@@ -36,17 +38,28 @@ package struct SourceOverview: Equatable, Sendable {
     case takenBack(after: Duration)
   }
 
-  /// In the order of preference.
+  /// Why accepted fixes of the used source are not handed on yet.
+  package enum Hold: Equatable, Sendable {
+    /// Their time is this much before that of the last reported position, which was of another source.
+    case behind(by: Duration)
+    /// Its clock differs from that of the source before by more than `filter.max_age`; more than zero when it is ahead.
+    case disputed(offset: Duration)
+  }
+
+  /// In the order of priority.
   package var sources: [Source]
   /// Index of the one whose fixes count; nil while none gives believable ones.
   package var used: Int?
   /// Why it is used.
   package var reason: Reason
+  /// Of the last fix of the used source; nil when it was handed on, or none has come.
+  package var hold: Hold?
 
-  package init(sources: [Source], used: Int? = nil, reason: Reason = .best) {
+  package init(sources: [Source], used: Int? = nil, reason: Reason = .best, hold: Hold? = nil) {
     self.sources = sources
     self.used = used
     self.reason = reason
+    self.hold = hold
   }
 
   /// The one whose fixes count.
@@ -55,14 +68,19 @@ package struct SourceOverview: Equatable, Sendable {
     return sources[used]
   }
 
-  /// Whether there is none that is read or may yet be.
-  package var isAllLost: Bool {
-    sources.allSatisfy { source in
-      switch source.condition {
-      case .lost, .ended: true
-      case .waiting, .searching, .good: false
-      }
-    }
+  /// The name of the source that is used, or else of the first that is read; nil when there is none. One that is alone
+  /// keeps its name to the end.
+  package var name: String? {
+    if let source = usedSource ?? sources.first(where: \.isRead) { return source.name }
+    return sources.count == 1 && sources[0].condition == .ended ? sources[0].name : nil
+  }
+
+  /// Why there is no source; nil when there is one.
+  package var lossReason: String? {
+    guard name == nil else { return nil }
+    if sources.count > 1 { return troubles(before: sources.count) }
+    if case .lost(let why) = sources.first?.condition { return why }
+    return "not opened yet"
   }
 
   /// Why none is used that is preferred to the one of this index, as in `1: the device is gone`; empty for the first.
@@ -72,6 +90,14 @@ package struct SourceOverview: Equatable, Sendable {
 }
 
 extension SourceOverview.Source {
+  /// Whether it is open and says something.
+  package var isRead: Bool {
+    switch condition {
+    case .searching, .good: true
+    case .waiting, .lost, .ended: false
+    }
+  }
+
   /// Its condition in words.
   package var trouble: String {
     switch condition {

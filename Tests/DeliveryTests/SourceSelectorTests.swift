@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 import Positioning
 import Testing
 import Timekeeping
@@ -14,14 +15,21 @@ import Timekeeping
     /// Indices of the sources that give good fixes, bad fixes (2D with a huge HDOP).
     var good: Set<Int> = []
     var bad: Set<Int> = []
-    /// Whose fix was used in each second: `-` for none, a letter for each source, in capitals when the fix is bad.
+    /// By how many seconds the clock of each source is ahead.
+    var clocks = [0, 0, 0]
+    /// Whose fix was used in each second: `-` for none, a letter for each source, in capitals when the fix is rejected, `~`
+    /// when it is held.
     var transcript = ""
+    /// Times of all accepted positions.
+    var positions: [Timestamp] = []
     var hasEnded = false
 
     init(_ count: Int, silenceTimeout: Duration = .seconds(10)) {
-      selector = SourceSelector(
-        (0..<count).map { SourceSelector.Candidate(label: "s\($0)", silenceTimeout: silenceTimeout) },
-        filter: Bench.filter, at: .boot)
+      selector = SourceSelector(filter: Bench.filter)
+      let list = (0..<count).map {
+        SourceSelector.Candidate(id: $0, label: "s\($0)", silenceTimeout: silenceTimeout)
+      }
+      _ = selector.handle(.replaced(list), at: moment)
     }
 
     static var filter: FixFilter.Configuration {
@@ -32,7 +40,7 @@ import Timekeeping
       Moment(boot: .boot + .seconds(now), wall: Bench.start + .seconds(now))
     }
 
-    mutating func tell(_ report: SourceSelector.Report, from index: Int) -> [SourceSelector.Effect] {
+    mutating func tell(_ report: SourceReport, from index: Int) -> [SourceSelector.Effect] {
       let effects = selector.handle(.report(report, from: index), at: moment)
       if effects.contains(.ended) { hasEnded = true }
       return effects
@@ -46,10 +54,19 @@ import Timekeeping
         now += 1
         if let deadline = selector.nextDeadline, deadline <= moment.boot { _ = selector.handle(.deadline, at: moment) }
         var letters = ""
-        for index in good.union(bad).sorted() {
+        for index in selector.overview.sources.map(\.id) where good.union(bad).contains(index) {
           let letter = ["a", "b", "c"][index]
-          for case .use in tell(.fix(try fix(index)), from: index) {
-            letters += good.contains(index) ? letter : letter.uppercased()
+          for effect in tell(.fix(try fix(index)), from: index) {
+            switch effect {
+            case .accepted(let accepted, _):
+              letters += letter
+              // Each is reported, as if there were no interval.
+              _ = selector.handle(.reported(accepted.time), at: moment)
+              positions.append(accepted.time)
+            case .held: letters += "~"
+            case .rejected: letters += letter.uppercased()
+            case .changed, .ended: break
+            }
           }
         }
         #expect(letters.count <= 1, "two sources are used in one second: \(letters)")
@@ -61,7 +78,7 @@ import Timekeeping
     private func fix(_ index: Int) throws -> Fix {
       // The receivers are a little apart, as on one roof.
       let place = try #require(Coordinate(latitude: 48 + Double(index) * 0.00001, longitude: 11))
-      var fix = Fix(coordinate: place, time: .utc(Bench.start + .seconds(now)))
+      var fix = Fix(coordinate: place, time: .utc(Bench.start + .seconds(now + clocks[index])))
       fix.hdop = good.contains(index) ? 1 : 50
       return fix
     }
@@ -191,7 +208,7 @@ import Timekeeping
     _ = bench.tell(.lost("s1 gone"), from: 1)
     #expect(bench.selector.overview.used == nil)
     bench.good = [0]
-    #expect(try bench.play(3) == "aaa")
+    #expect(try bench.play(3) == "Aaa")
   }
 
   @Test("a preferred one whose fixes cannot be believed is as good as silent, and its refusals are told")
@@ -220,7 +237,7 @@ import Timekeeping
     let same = Fix(coordinate: place, time: .utc(Bench.start + .seconds(100)))
     var used = ""
     for _ in 0..<15 {
-      for case .use in bench.tell(.fix(same), from: 0) { used += "a" }
+      for case .rejected(_, .duplicate) in bench.tell(.fix(same), from: 0) { used += "a" }
       used += try bench.play(1)
     }
     #expect(used.hasSuffix("bbbb") && used.hasPrefix("a"))
@@ -249,16 +266,105 @@ import Timekeeping
     bench.good = [0, 1]
     try bench.play(100)
     // The first goes, a new one comes before the second.
-    bench.selector.replace(
-      by: [
-        (SourceSelector.Candidate(label: "new", silenceTimeout: .seconds(10)), nil),
-        (SourceSelector.Candidate(label: "s1", silenceTimeout: .seconds(10)), 1),
-      ], filter: Bench.filter, at: bench.moment.boot)
+    _ = bench.selector.handle(
+      .replaced([
+        SourceSelector.Candidate(id: 2, label: "new", silenceTimeout: .seconds(10)),
+        SourceSelector.Candidate(id: 1, label: "s1", silenceTimeout: .seconds(10)),
+      ]), at: bench.moment)
     #expect(bench.conditions == [.waiting, .good])
     bench.good = [1]
     #expect(try bench.play(12) == "---------bbb")
+    bench.good = [1, 2]
+    #expect(try bench.play(11) == repeated("b", 10) + "c")
+  }
+
+  // MARK: - Clocks that differ
+
+  @Test(
+    "after a failover to a clock that lags, its fixes are held until they are newer than what was reported",
+    arguments: [
+      (0, "bbbbbbbbbbbb"), (-3, "~~~bbbbbbbbb"), (-8, "~~~~~~~~bbbb"), (-10, "~~~~~~~~~~bb"), (3, "bbbbbbbbbbbb"),
+      (8, "bbbbbbbbbbbb"),
+    ])
+  func lag(seconds: Int, expected: String) throws {
+    var bench = Bench(2)
+    bench.clocks = [0, seconds, 0]
     bench.good = [0, 1]
-    #expect(try bench.play(11) == repeated("b", 10) + "a")
+    #expect(try bench.play(20) == repeated("a", 20))
+    _ = bench.tell(.lost("s0: the device is gone"), from: 0)
+    #expect(
+      bench.selector.overview.hold == (seconds < 0 ? SourceOverview.Hold.behind(by: .seconds(-seconds)) : nil))
+    bench.good = [1]
+    #expect(try bench.play(12) == expected)
+    #expect(bench.selector.overview.hold == nil)
+    #expect(bench.conditions.last == .good)
+    // And back again, to a clock that is ahead or behind.
+    _ = bench.tell(.reading("s0"), from: 0)
+    bench.good = [0, 1]
+    let back = try bench.play(34)
+    #expect(!back.contains("A") && !back.contains("B") && back.hasSuffix("aaa"))
+    #expect(bench.positions == bench.positions.sorted())
+    #expect(Set(bench.positions).count == bench.positions.count)
+  }
+
+  @Test("a silent source leaves its successor time to catch up, so nothing is held")
+  func lagAfterSilence() throws {
+    var bench = Bench(2)
+    bench.clocks = [0, -8, 0]
+    bench.good = [0, 1]
+    try bench.play(20)
+    bench.good = [1]
+    #expect(try bench.play(12) == "---------bbb")
+  }
+
+  @Test(
+    "a clock that differs by more than max_age counts after five fixes, and overrules what was reported if it lags",
+    arguments: [-11, -3600, 11, 3600])
+  func dispute(seconds: Int) throws {
+    var bench = Bench(2)
+    bench.clocks = [0, seconds, 0]
+    bench.good = [0, 1]
+    try bench.play(20)
+    _ = bench.tell(.lost("s0: the device is gone"), from: 0)
+    #expect(bench.selector.overview.hold == .disputed(offset: .seconds(seconds)))
+    bench.good = [1]
+    #expect(try bench.play(4) == "~~~~")
+    #expect(bench.selector.overview.hold == .disputed(offset: .seconds(seconds)))
+    bench.now += 1
+    let fix = Fix(
+      coordinate: try #require(Coordinate(latitude: 48.00001, longitude: 11)),
+      time: .utc(Bench.start + .seconds(bench.now + seconds)))
+    let accepted = FixFilter.Accepted(fix: fix, time: Bench.start + .seconds(bench.now + seconds))
+    #expect(bench.tell(.fix(fix), from: 1).last == .accepted(accepted, overrules: seconds < 0))
+    #expect(bench.selector.overview.hold == nil)
+    #expect(try bench.play(3) == "bbb")
+  }
+
+  @Test("a filter that overrules the stamps of its own source says so")
+  func overruling() throws {
+    var bench = Bench(1)
+    bench.good = [0]
+    try bench.play(5)
+    bench.clocks = [-60, 0, 0]
+    #expect(try bench.play(4) == "AAAA")
+    bench.now += 1
+    let time = Bench.start + .seconds(bench.now - 60)
+    let fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(time))
+    #expect(
+      bench.tell(.fix(fix), from: 0) == [.accepted(FixFilter.Accepted(fix: fix, time: time), overrules: true)])
+    #expect(try bench.play(2) == "aa")
+  }
+
+  @Test("a source that comes with new settings continues the order of the one before")
+  func replacedWithLag() throws {
+    var bench = Bench(1)
+    bench.good = [0]
+    try bench.play(20)
+    _ = bench.selector.handle(
+      .replaced([SourceSelector.Candidate(id: 1, label: "new", silenceTimeout: .seconds(10))]), at: bench.moment)
+    bench.clocks = [0, -3, 0]
+    bench.good = [1]
+    #expect(try bench.play(5) == "~~~bb")
   }
 
   @Test("reports of sources that are not in the list change nothing")
