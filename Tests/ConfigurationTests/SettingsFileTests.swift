@@ -117,7 +117,7 @@ import Timekeeping
     machine.files["/etc/f/g.toml.d/a.toml"] = Array("[nonsense".utf8)
     let file = try machine.load()
     #expect(file.settings.vehicle.vehicleID == "own")
-    #expect(file.settings.log.level == .debug)
+    #expect(file.settings.logLevel == .debug)
     #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/z.toml", "/etc/f/f.toml.d/a.toml"])
   }
 

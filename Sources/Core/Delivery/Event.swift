@@ -2,7 +2,7 @@
 package import Authorization
 package import FleetEngine
 package import Positioning
-package import Timekeeping
+import Timekeeping
 
 /// One thing that happened and that a person may want to read: what, and with which particulars. `Observability` has the
 /// words, the priority and the MESSAGE_ID.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Delivery
-package import Positioning
-package import Timekeeping
+import Positioning
+import Timekeeping
 
 /// What the metrics are made of, read at one moment. No coordinates.
 package struct MetricReading: Equatable, Sendable {
