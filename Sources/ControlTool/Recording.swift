@@ -30,7 +30,10 @@ struct Recording {
   ///
   /// - Parameter emit: receives each fix as soon as the input completes it; those of GPX at the end.
   mutating func decode(_ bytes: ArraySlice<UInt8>, into emit: (Fix) -> Void) throws(CommandError) {
-    if case .unread = kind { kind = try firstKind(of: bytes) }
+    if case .unread = kind {
+      kind = try firstKind(of: bytes)
+      nmea.study(bytes.span)
+    }
     switch kind {
     case .unread: break
     case .gpx(let parser):

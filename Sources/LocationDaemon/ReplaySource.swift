@@ -20,6 +20,7 @@ package final class ReplaySource: FixSource {
   /// Decoded and not yet due, in order.
   private var waiting: [Fix] = []
   private var next: (fix: Fix, due: BootInstant)?
+  private var isUnread = true
   private var isAtEnd = false
   /// With pace 0: the daemon is busy with the last fix.
   private var isBusy = false
@@ -105,7 +106,10 @@ package final class ReplaySource: FixSource {
     do {
       switch try input?.read(upTo: 4096) {
       case .bytes(let bytes):
-        decoder.decode(bytes, at: loop.now.boot) { waiting.append($0) }
+        if isUnread { decoder.study(bytes.span) }
+        isUnread = false
+        // When a recording is read says nothing of when its sentences came.
+        decoder.decode(bytes, at: .boot) { waiting.append($0) }
       case .wouldBlock:
         input?.whenReadable { [unowned self] in advance() }
         return false

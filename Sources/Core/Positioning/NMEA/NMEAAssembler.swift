@@ -4,7 +4,8 @@ import Timekeeping
 /// Puts sentences together into epochs and epochs into fixes.
 ///
 /// An epoch ends when a sentence of another time comes, when it has all the sentences that the receiver sends (which is
-/// learnt), when the line has been silent, or with the input. Never does one epoch give two fixes.
+/// learnt), when the line has been silent, when a sentence comes that is known to begin the next, or with the input. Never
+/// does one epoch give two fixes.
 struct NMEAAssembler {
   /// How long after its last sentence an epoch is waited for at first. Receivers send an epoch in one go.
   private static let shortestPatience = Duration.milliseconds(80)
@@ -12,8 +13,14 @@ struct NMEAAssembler {
   /// How long the mode that a receiver told holds for its epochs that show none: some send GSA or GGA at every fifth only.
   private static let modeLife: Int64 = 10_000
 
+  /// GST among the kinds with a time, whose others are those of position reports.
+  private static let errorsKind: UInt8 = 1 << 7
+
   private var epoch = NMEAEpoch()
   private var cadence = NMEACadence()
+  private var order = NMEAOrder()
+  /// What began the open epoch although no silence and no time came before it.
+  private var beginner: NMEAOrder.Untimed?
   private var calendar = NMEACalendar()
   private var patience = shortestPatience
   /// When the last sentence, or a part of one, came.
@@ -25,6 +32,12 @@ struct NMEAAssembler {
   private var mayTrail = false
   private var closedBySilence = false
   private var knownMode: (mode: Fix.Mode, time: Int64)?
+
+  /// Takes over the order of sentences that another has learnt from the same receiver.
+  mutating func adoptOrder(of other: NMEAAssembler) {
+    order = other.order
+    order.close()
+  }
 
   /// When silence ends the open epoch.
   var deadline: BootInstant? {
@@ -61,15 +74,17 @@ struct NMEAAssembler {
       let isInTime = open(report.time, into: emit)
       note(report, at: now)
       guard isInTime else { return false }
+      if report.time != nil { order.note(timed: report.kind.rawValue) }
       epoch.add(report)
     case .errors(let report):
       guard open(report.time, into: emit) else { return false }
+      if report.time != nil { order.note(timed: NMEAAssembler.errorsKind) }
       epoch.add(report)
     case .motion(let report):
-      guard open(nil, into: emit) else { return false }
+      guard open(.motion, into: emit) else { return false }
       epoch.add(report)
     case .satellites(let report):
-      guard open(nil, into: emit) else { return false }
+      guard open(.satellites, into: emit) else { return false }
       epoch.add(report)
     }
     arrival = now
@@ -98,12 +113,29 @@ struct NMEAAssembler {
   }
 
   private mutating func silence(into emit: (Fix) -> Void) {
+    // It was the last of its burst and not the first of the next.
+    if let beginner, epoch.time == nil { order.contradict(beginner) }
+    beginner = nil
     // Sentences without a time may come before the one that tells it: they wait.
     if epoch.time != nil || epoch.hasPosition {
       close(into: emit)
       closedBySilence = true
     }
     mayTrail = false
+  }
+
+  /// Makes the epoch of a sentence without a time the open one.
+  ///
+  /// - Returns: false when that epoch has ended.
+  private mutating func open(_ untimed: NMEAOrder.Untimed, into emit: (Fix) -> Void) -> Bool {
+    if order.begins(untimed), !epoch.isEmpty || mayTrail {
+      close(into: emit)
+      mayTrail = false
+      beginner = untimed
+    }
+    guard open(nil, into: emit) else { return false }
+    order.note(untimed)
+    return true
   }
 
   /// Makes the epoch of that time the open one, and ends the one before if it is another.
@@ -115,6 +147,8 @@ struct NMEAAssembler {
       if epoch.time == nil, time == closedTime {
         if closedBySilence { patience = min(patience + patience, Self.longestPatience) }
         cadence.contradict()
+        if let beginner { order.contradict(beginner) }
+        beginner = nil
         return false
       }
     } else if epoch.isEmpty, mayTrail {
@@ -128,6 +162,8 @@ struct NMEAAssembler {
   private mutating func close(into emit: (Fix) -> Void) {
     guard !epoch.isEmpty else { return }
     cadence.close(at: epoch.time)
+    order.close()
+    beginner = nil
     if epoch.hasPosition {
       let mode = mode(at: epoch.time)
       let time = epoch.time.map { calendar.time(ofDay: $0, at: arrival) }

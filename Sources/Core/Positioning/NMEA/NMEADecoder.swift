@@ -37,6 +37,14 @@ package struct NMEADecoder {
     scratch.reserveCapacity(2 * NMEAFraming.maximumLength)
   }
 
+  /// Learns the order of the receiver's sentences from the beginning of a recording, which is then decoded from there: no
+  /// silence shows where its first epochs begin.
+  package mutating func study(_ beginning: Span<UInt8>) {
+    var student = NMEADecoder()
+    student.decode(beginning, at: .boot) { _ in }
+    assembler.adoptOrder(of: student.assembler)
+  }
+
   /// When `expire` is due: silence until then means that the open epoch has all its sentences. Nil when none is open.
   package var deadline: BootInstant? { assembler.deadline }
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import Foundation
+import LoopTesting
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import LocationDaemon
+
+@Suite struct ReplaySourceTests {
+  private static func sentence(_ body: String) -> String {
+    let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+    return "$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n"
+  }
+
+  @Test("a recording that is read in portions, while time goes by between them, gives what it gives in one go")
+  func portions() throws {
+    // An epoch has 204 bytes: behind the first line, the first portion of 4096 ends in the last sentence of one.
+    let epochs = (0..<100).map { second in
+      let time = "08\(second < 60 ? "30" : "31")\(second % 60 < 10 ? "0" : "")\(second % 60).000"
+      let position = "5230.0000,N,01324.0000,E"
+      return ReplaySourceTests.sentence("GPGGA,\(time),\(position),1,08,1.5,437.9,M,48.0,M,,0000")
+        + ReplaySourceTests.sentence("GPGSA,A,3,04,17,13,23,20,07,32,11,,,,,2.4,1.5,1.9")
+        + ReplaySourceTests.sentence("GPRMC,\(time),A,\(position),10.00,45.00,211126,,,A")
+    }.joined()
+    let path = NSTemporaryDirectory() + "replay-\(UUID().uuidString).nmea"
+    try (String(repeating: "#", count: 60) + "\n" + epochs).write(toFile: path, atomically: false, encoding: .utf8)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let loop = try EventLoop()
+    var fixes: [Fix] = []
+    var isAtEnd = false
+    // Some 250 ms pass between two portions.
+    let source = try ReplaySource(loop: loop, file: path, pace: 100, shiftsTimes: false) { report in
+      switch report {
+      case .fix(let fix): fixes.append(fix)
+      case .ended: isAtEnd = true
+      default: break
+      }
+    }
+    source.start()
+    #expect(try loop.turns { isAtEnd })
+    #expect(fixes.count == 100)
+    #expect(fixes.allSatisfy { $0.hdop == 1.5 && $0.speed != nil && $0.altitude == 437.9 })
+  }
+}
