@@ -6,6 +6,8 @@ package enum ExitCode {
   package static let done: Int32 = 0
   /// The command line cannot be understood.
   package static let usage: Int32 = 64
+  /// A recording ended, and most of its positions were rejected, or it had none.
+  package static let rejected: Int32 = 65
   /// The system denied what no program can do without, such as an event loop.
   package static let system: Int32 = 71
   /// A recording ended, and some of it could not be delivered.

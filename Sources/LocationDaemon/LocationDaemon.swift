@@ -228,9 +228,15 @@ package final class LocationDaemon {
   private func finish(_ undelivered: Int) {
     isEnded = true
     writeMetrics(at: loop.now, isLast: true)
-    write(.stopped(undelivered: undelivered))
-    // Who asks for the end has had what could be done; a recording that was not delivered has failed.
-    loop.exit(undelivered == 0 || isAskedToStop ? ExitCode.done : ExitCode.undelivered)
+    // Who asks for the end has had what could be done; a recording that was not delivered, or not accepted, has failed.
+    guard !isAskedToStop else {
+      write(.stopped(undelivered: undelivered))
+      return loop.exit(ExitCode.done)
+    }
+    let statistics = agent.statistics
+    write(.stopped(undelivered: undelivered, recording: statistics))
+    guard statistics.acceptedFixes > statistics.contradictingFixes else { return loop.exit(ExitCode.rejected) }
+    loop.exit(undelivered == 0 ? ExitCode.done : ExitCode.undelivered)
   }
 
   /// - Returns: what is wrong with the new settings; nil when they are in force.

@@ -68,6 +68,36 @@ import Testing
     #expect(bench.emulator?.accepted.count == 5)
   }
 
+  @Test(
+    "a recording whose positions are rejected ends with status 65 and says so",
+    arguments: [
+      (20, "all positions of the recording were rejected, 20 of 20"), (0, "the recording had no position"),
+    ])
+  func rejected(count: Int, says: String) throws {
+    let bench = try TestBench()
+    var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    try bench.recording(drive.next(count))
+    bench.settings["filter.max_accuracy"] = "\"1 m\""
+    let daemon = try bench.start()
+    #expect(try bench.exitCode() == 65)
+    #expect(daemon.logs(says) && !daemon.logs("everything"))
+    #expect(bench.emulator?.accepted.isEmpty == true)
+  }
+
+  @Test("positions that were rejected are counted beside those that were delivered")
+  func partlyRejected() throws {
+    let bench = try TestBench()
+    var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    let before = drive.next(5)
+    drive.longitude += 1
+    let wild = drive.next(1)
+    drive.longitude -= 1
+    try bench.recording(before + wild + drive.next(5))
+    let daemon = try bench.start()
+    #expect(try bench.exitCode() == 0)
+    #expect(daemon.logs("Stopped, everything that was accepted is delivered; 1 of 11 positions was rejected"))
+  }
+
   @Test("a recording that cannot be delivered ends with status 75 after drain_timeout")
   func undeliverable() throws {
     let bench = try TestBench()

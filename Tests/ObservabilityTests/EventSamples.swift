@@ -15,8 +15,20 @@ enum EventSamples {
   private static let service: [Event] = [
     .started(vehicle: "truck-17", version: "1.0.0"), .crashed("signal 11 in 1.0.0; a; b; c"), .crashed("signal 11"),
     .crashed(""), .stopping("asked to, by SIGTERM"), .stopped(undelivered: 0), .stopped(undelivered: 1),
-    .stopped(undelivered: 12), .reloaded, .reloadRefused("a.toml:3: what"), .settingsWarning("the warning"),
+    .stopped(undelivered: 12), .stopped(undelivered: 0, recording: recording(50)),
+    .stopped(undelivered: 0, recording: recording(50, rejected: 50)),
+    .stopped(undelivered: 0, recording: recording(50, rejected: 1)),
+    .stopped(undelivered: 3, recording: recording(50, rejected: 20)),
+    .stopped(undelivered: 0, recording: recording(0)), .reloaded, .reloadRefused("a.toml:3: what"),
+    .settingsWarning("the warning"),
   ]
+
+  private static func recording(_ fixes: Int, rejected: Int = 0) -> Statistics {
+    var statistics = Statistics()
+    statistics.fixes = fixes
+    statistics.rejected = rejected > 0 ? [.inaccurate: rejected] : [:]
+    return statistics
+  }
 
   private static let sources = SourceOverview(
     sources: [

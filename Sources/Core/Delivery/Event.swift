@@ -17,7 +17,8 @@ package enum Event: Equatable, Sendable {
   case crashed(String)
   /// With the reason.
   case stopping(String)
-  case stopped(undelivered: Int)
+  /// - Parameter recording: what became of the fixes when a recording or route has ended; nil when the stop was asked for.
+  case stopped(undelivered: Int, recording: Statistics? = nil)
   case reloaded
   /// With the first mistake, its file and its line.
   case reloadRefused(String)

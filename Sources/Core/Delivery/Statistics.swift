@@ -9,6 +9,10 @@ package struct Statistics: Equatable, Sendable {
   package var rejected: [FixRejection: Int] = [:]
   /// Accepted fixes that came too early: of a source whose clock is behind that of the source before.
   package var held = 0
+  /// Fixes that the filter accepted.
+  package var acceptedFixes: Int { fixes - rejected.values.reduce(0, +) }
+  /// Fixes that were rejected and did not only repeat another.
+  package var contradictingFixes: Int { rejected.reduce(0) { $0 + ($1.key == .duplicate ? 0 : $1.value) } }
   /// Requests to Fleet Engine.
   package var attempts = 0
   package var accepted = 0

@@ -26,11 +26,8 @@ extension Event {
         [("FLEET_BACKTRACE", report)]
       )
     case .stopping(let why): ("Stopping: \(why)", [])
-    case .stopped(let undelivered):
-      (
-        undelivered == 0 ? "Stopped, everything delivered" : "Stopped with \(positions(undelivered)) undelivered",
-        [("FLEET_UNDELIVERED", "\(undelivered)")]
-      )
+    case .stopped(let undelivered, let recording):
+      (stopped(undelivered, recording), [("FLEET_UNDELIVERED", "\(undelivered)")])
     case .reloaded: ("Settings reloaded", [])
     case .reloadRefused(let why): ("Settings not reloaded, the old ones stay in force: \(why)", [])
     case .settingsWarning(let warning): (warning, [])
@@ -192,6 +189,23 @@ extension Event {
         + "next try in \(retry.spoken)",
       failure.map(fields) ?? []
     )
+  }
+
+  /// What the filter rejected of a recording does not count as delivered.
+  private func stopped(_ undelivered: Int, _ recording: Statistics?) -> String {
+    let rejected = recording?.contradictingFixes ?? 0
+    let end: String
+    if let recording, recording.fixes == 0 {
+      return "Stopped: the recording had no position"
+    } else if let recording, recording.acceptedFixes == 0 {
+      return "Stopped: all positions of the recording were rejected, \(recording.fixes) of \(recording.fixes)"
+    } else if undelivered > 0 {
+      end = "Stopped with \(positions(undelivered)) undelivered"
+    } else {
+      end = rejected == 0 ? "Stopped, everything delivered" : "Stopped, everything that was accepted is delivered"
+    }
+    guard let recording, rejected > 0 else { return end }
+    return "\(end); \(rejected) of \(positions(recording.fixes)) \(rejected == 1 ? "was" : "were") rejected"
   }
 
   private func positionsDropped(
