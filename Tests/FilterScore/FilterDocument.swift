@@ -64,7 +64,7 @@ enum FilterDocument {
       of another device does as well.
 
       ```
-      fleet-locationctl fixes --verdict --config /etc/fleet-locationd/fleet-locationd.toml drive.nmea > verdicts.jsonl
+      fleet-locationctl fixes --verdict --map drive.svg --config /etc/fleet-locationd/fleet-locationd.toml drive.nmea > verdicts.jsonl
       ```
 
       Each fix is judged as the daemon would have judged it live, arriving at the time that it states. Its line has the members that
@@ -73,6 +73,10 @@ enum FilterDocument {
       on standard error has the counts, the longest time without an accepted fix, the speeds that the positions imply, and where fixes
       were rejected: with the time, the reasons, and how far they were off the line between the accepted fixes around them. A fix that
       was rejected far off that line was wrong; one that was rejected on it was most likely right.
+
+      `drive.svg` opens in any browser: the track with the rejected fixes in the colour of their reason, and below it the six longest
+      episodes closer, each with a scale bar, the times, and a thin line from fix to fix in the order in which they came. It holds no
+      coordinates, but who knows the streets will know the place: treat it like the recording.
 
 
       """

@@ -139,6 +139,22 @@ import Testing
       process.errors.text.contains("\(verdict == "accepted" ? "accepted" : "rejected")                 3  100.00 %"))
   }
 
+  @Test("--map draws a picture beside the verdicts")
+  func map() throws {
+    let directory = try TemporaryDirectory()
+    var drive = Drive()
+    let path = try directory.write(drive.next(3), to: "drive.nmea")
+    let picture = directory("drive.svg")
+    let process = try ChildProcess("fleet-locationctl", ["fixes", "--map", picture, path])
+    #expect(try process.finish() == 0)
+    #expect(process.output.lines.count == 3 && process.output.lines.allSatisfy { $0.contains("\"verdict\":") })
+    let text = try String(contentsOfFile: picture, encoding: .utf8)
+    #expect(text.hasPrefix("<svg ") && text.hasSuffix("</svg>\n") && text.contains("drive.nmea"))
+    let nowhere = try ChildProcess("fleet-locationctl", ["fixes", "--map", directory("none/drive.svg"), path])
+    #expect(try nowhere.finish() == 74)
+    #expect(nowhere.errors.text.contains("none/drive.svg: cannot be written"))
+  }
+
   @Test("the limits of --verdict are those of the settings that are named")
   func verdictLimits() throws {
     let bench = try TestBench(emulator: nil)
