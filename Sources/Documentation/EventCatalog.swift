@@ -5,6 +5,7 @@ import Timekeeping
 
 /// The table of events as a document: `docs/journal.md` is this text.
 package enum EventCatalog {
+  /// The whole page.
   package static var markdown: String {
     var text = """
       # The journal

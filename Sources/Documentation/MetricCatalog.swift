@@ -3,6 +3,7 @@ import Observability
 
 /// The table of metrics as a document: `docs/metrics.md` is this text.
 package enum MetricCatalog {
+  /// The whole page.
   package static var markdown: String {
     var text = """
       # Metrics

@@ -2,7 +2,6 @@
 import AgentTesting
 import Authorization
 import HTTPMessages
-import Observability
 import Testing
 import Timekeeping
 
@@ -44,8 +43,7 @@ import Timekeeping
     let effects = fixture.tell(.pause(PauseNote(text: "2026-12-01T00:00:05Z\n")), at: 0)
     #expect(effects.brief == ["drop connections"])
     #expect(try fixture.drive(to: 1).brief.isEmpty)
-    #expect(fixture.snapshot().statusLine.hasPrefix("Paused since \(Self.since)"))
-    #expect(StatusReport(fixture.snapshot()).pausedSince == Self.since)
+    #expect(fixture.snapshot().pause == PauseNote(since: AgentFixture.start + .seconds(5)))
   }
 
   @Test("twice paused is kept twice and told once; resumed on duty does no harm")
@@ -64,7 +62,7 @@ import Timekeeping
     let effects = fixture.agent.handle(
       .pause(nil), at: Moment(boot: .boot + .seconds(5), wall: Timestamp(seconds: 100)))
     #expect(effects.brief.first == "keep pause unknown")
-    #expect(fixture.snapshot(at: 6).statusLine.hasPrefix("Paused, "))
+    #expect(fixture.snapshot(at: 6).pause == PauseNote(since: nil))
   }
 
   @Test(

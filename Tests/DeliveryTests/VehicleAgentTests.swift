@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import HTTPMessages
-import Observability
 import Positioning
 import Testing
 import Timekeeping
@@ -181,26 +180,6 @@ import Timekeeping
     #expect(fixture.tell(.stop(within: .seconds(3)), at: 11).brief == [])
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(14))
     #expect(fixture.tell(.deadline, at: 14).brief == ["cancel update 2", "finished 1"])
-  }
-
-  @Test("the status line: what is wrong first, ages, never coordinates")
-  func status() throws {
-    var fixture = try AgentFixture()
-    #expect(fixture.snapshot(at: 0).statusLine == "Waiting for a fix; no token yet; backlog 0")
-    try fixture.comeOnline()
-    _ = try fixture.drive(to: 4)
-    #expect(
-      fixture.snapshot(at: 5).statusLine
-        == "Online; fix 3D, ±3 m, 9 satellites, 1 s old; last update 4 s ago; token 59 min; backlog 0")
-    _ = try fixture.drive(to: 10.2)
-    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
-    #expect(
-      fixture.snapshot(at: 11).statusLine
-        == "Offline for 0 s (network): no route to host; fix 3D, ±3 m, 9 satellites, 0 s old; last update 10 s ago; "
-        + "token 59 min; backlog 1")
-    _ = fixture.tell(.source(0, .lost("/dev/gps0 is not there")), at: 12)
-    #expect(fixture.snapshot(at: 12).statusLine.hasPrefix("No source: /dev/gps0 is not there; fix"))
-    #expect(!fixture.snapshot(at: 12).statusLine.contains("48."))
   }
 
   @Test("progress: a deadline that nobody honours is noticed")

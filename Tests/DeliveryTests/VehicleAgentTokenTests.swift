@@ -3,11 +3,11 @@ import AgentTesting
 import Authorization
 import HTTPMessages
 import Delivery
-import Observability
+import FleetEngine
 import Testing
 import Timekeeping
 
-/// What a vehicle does when its tokens are refused, and what a person reads of it.
+/// What a vehicle does when its tokens are refused.
 @Suite struct VehicleAgentTokenTests {
   private static func refusal(_ http: Int, _ status: String, _ message: String, reason: String) -> HTTPOutcome {
     let body =
@@ -21,11 +21,10 @@ import Timekeeping
   private static let expired = refusal(
     401, "UNAUTHENTICATED", "Request had invalid authentication credentials.", reason: "ACCESS_TOKEN_EXPIRED")
 
-  private func sentences(_ effects: [VehicleAgent.Effect], _ kind: Event.Kind) -> [String] {
-    effects.compactMap { effect in
-      if case .event(let event) = effect, event.kind == kind { return event.sentence }
-      return nil
-    }
+  /// Why an outage that is reported began.
+  private func failure(_ effects: [VehicleAgent.Effect]) -> UpdateFailure? {
+    for case .event(.offline(let failure, _, _)) in effects { return failure }
+    return nil
   }
 
   @Test("iat or exp refused: one fresh token at once, then the clock is blamed, and it slows down")
@@ -34,16 +33,15 @@ import Timekeeping
     try fixture.comeOnline()
     #expect(try fixture.drive(to: 10.3).brief == ["keep 10.3", "send 2"])
     let first = fixture.tell(.updateEnded(id: 2, VehicleAgentTokenTests.expired), at: 10.4)
-    #expect(sentences(first, .offline).first?.contains("(clock)") == true)
-    #expect(sentences(first, .offline).first?.contains("the clock of the machine that signs") == true)
+    #expect(failure(first)?.category == .clock && failure(first)?.cause == .expired)
     // A second later there is a fresh token, and the position goes with it.
     let asked = fixture.tell(.deadline, at: 11.5)
     #expect(asked.brief == ["fetch 2 https://t.test/truck-1"])
     #expect(fixture.tell(.tokenEnded(id: 2, fixture.token()), at: 11.6).brief == ["send 3"])
     let second = fixture.tell(.updateEnded(id: 3, VehicleAgentTokenTests.expired), at: 11.7)
-    let refused = try #require(sentences(second, .tokenRefused).first)
     // What is wrong with the token itself shows without asking anybody.
-    #expect(refused.contains("of the token itself: ") && refused.contains("there is no audience"))
+    let flaws = second.compactMap { if case .event(.tokenRefused(_, _, let flaw, _)) = $0 { flaw } else { nil } }
+    #expect(flaws.count == 1 && flaws[0].contains("there is no audience"))
     for second in stride(from: 12.0, to: 71, by: 1) {
       #expect(try fixture.drive(to: second).brief.allSatisfy { !$0.hasPrefix("fetch") })
     }
@@ -52,78 +50,17 @@ import Timekeeping
   @Test(
     "a wrong role, a wrong vehicle and a missing API are told apart",
     arguments: [
-      ("IAM_PERMISSION_DENIED", "roles/fleetengine.deliveryUntrustedDriver"), ("SERVICE_DISABLED", "not enabled"),
-      ("ACCOUNT_STATE_INVALID", "deleted or disabled"),
+      ("IAM_PERMISSION_DENIED", RefusalCause.role), ("SERVICE_DISABLED", .apiDisabled),
+      ("ACCOUNT_STATE_INVALID", .account),
     ])
-  func causes(reason: String, words: String) throws {
+  func causes(reason: String, cause: RefusalCause) throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.3)
     let effects = fixture.tell(
       .updateEnded(
         id: 2, VehicleAgentTokenTests.refusal(403, "PERMISSION_DENIED", "no", reason: reason)), at: 10.4)
-    #expect(sentences(effects, .offline).first?.contains(words) == true, "\(sentences(effects, .offline))")
-  }
-
-  @Test("a provider that is down shows in the status while the old token serves, and since when")
-  func providerDown() throws {
-    var fixture = try AgentFixture()
-    _ = try fixture.drive(to: 0)
-    _ = fixture.tell(.tokenEnded(id: 1, fixture.token(life: 600)), at: 0.1)
-    _ = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
-    var updates: UInt64 = 1
-    var tokens: UInt64 = 1
-    var kept = 0
-    for second in 1...900 {
-      for effect in try fixture.drive(to: Double(second)) {
-        switch effect {
-        case .sendUpdate(let id, _):
-          updates = id
-          #expect(second < 601)
-          _ = fixture.tell(.updateEnded(id: id, AgentFixture.accepted), at: Double(second) + 0.1)
-        case .fetchToken(let id, _):
-          tokens = id
-          _ = fixture.tell(
-            .tokenEnded(id: id, .http(.failure(TransportFailure(.unreachable, "refused")))), at: Double(second) + 0.1)
-        case .backlog(.added): kept += 1
-        default: break
-        }
-      }
-      let status = fixture.snapshot().statusLine
-      if second == 300 { #expect(status.hasPrefix("Online") && !status.contains("successor")) }
-      if second == 550 {
-        #expect(status.hasPrefix("Online"))
-        #expect(
-          status.contains("no successor for ") && status.contains("the token provider cannot be reached: refused"))
-      }
-      if second == 890 {
-        #expect(status.hasPrefix("No token for 6 min: the token provider cannot be reached: refused"), "\(status)")
-      }
-    }
-    #expect(updates > 50 && tokens > 10)
-    #expect(kept >= 28)
-    #expect(StatusReport(fixture.snapshot()).tokenTroubleSince.map { $0 > 300 } == true)
-  }
-
-  @Test("a clock that is wrong is in the status and the report, with its size, and gone when it is set")
-  func wrongClock() throws {
-    var fixture = try AgentFixture()
-    _ = try fixture.drive(to: 0)
-    _ = fixture.tell(.tokenEnded(id: 1, fixture.token()), at: 0.1)
-    let answer = HTTPOutcome.response(
-      HTTPResponse(
-        status: 200, headers: [("Date", "Tue, 01 Dec 2026 02:00:10 GMT")], body: [UInt8](#"{"name":"v"}"#.utf8)))
-    let effects = fixture.tell(.updateEnded(id: 1, answer), at: 0.2)
-    #expect(sentences(effects, .clockWrong) == ["The clock of this machine is 2 h behind, by Fleet Engine"])
-    let now = fixture.moment
-    #expect(
-      fixture.agent.snapshot(at: now).statusLine
-        .hasSuffix("this machine's clock is 2 h behind, by Fleet Engine"))
-    #expect(StatusReport(fixture.agent.snapshot(at: now)).clockOffset == -7209)
-    // NTP sets it.
-    let later = Moment(boot: now.boot + .seconds(1), wall: now.wall + .seconds(7211))
-    #expect(fixture.agent.handle(.clockStepped(.seconds(7211)), at: later).events.contains(.clockRight))
-    #expect(StatusReport(fixture.agent.snapshot(at: later)).clockOffset == nil)
+    #expect(failure(effects)?.cause == cause)
   }
 
   @Test(
@@ -161,7 +98,8 @@ import Timekeeping
     let moment = Moment(boot: fixture.moment.boot, wall: Timestamp(seconds: 2_147_483_648))
     let effects = fixture.agent.handle(
       .tokenEnded(id: 1, .file(.text(Secret(text), age: .seconds(350_000_000)))), at: moment)
-    #expect(sentences(effects, .tokenObtained) == ["Token obtained, good for 10 min"])
+    let lives = effects.compactMap { if case .event(.tokenObtained(let life, _, _, _)) = $0 { life } else { nil } }
+    #expect(lives == [.seconds(600)])
   }
 
   @Test("a captive portal's clock is nobody's clock")

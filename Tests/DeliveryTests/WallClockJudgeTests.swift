@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Observability
 import Testing
 import Timekeeping
 
@@ -28,15 +27,11 @@ import Timekeeping
 
   @Test(
     "a wrong clock is told once, with its size and by whom",
-    arguments: [
-      (30, "30 s ahead"), (-95, "95 s behind"), (3600, "60 min ahead"), (-1_795_000_000, "20775 days behind"),
-      (378_691_200, "4383 days ahead"),
-    ])
-  func wrong(ahead: Int, words: String) {
+    arguments: [30, -95, 3600, -1_795_000_000, 378_691_200])
+  func wrong(ahead: Int) {
     var watch = observed()
     let error = WallClockJudge.Error(offset: .seconds(ahead), reference: .fleetEngine)
     #expect(watch.verdict(at: moment(1, ahead: ahead)) == .wrong(error))
-    #expect(Event.clockWrong(error).sentence == "The clock of this machine is \(words), by Fleet Engine")
     for second in 2..<20 { #expect(watch.verdict(at: moment(second, ahead: ahead)) == nil) }
   }
 
@@ -79,8 +74,7 @@ import Timekeeping
     var watch = WallClockJudge()
     watch.observe(.gnss, Timestamp(milliseconds: milliseconds), at: .boot)
     for wall in [Int64.min, 0, Int64.max] {
-      let verdict = watch.verdict(at: Moment(boot: .boot + .seconds(86_400), wall: Timestamp(milliseconds: wall)))
-      if case .wrong(let error) = verdict { #expect(!Event.clockWrong(error).sentence.isEmpty) }
+      _ = watch.verdict(at: Moment(boot: .boot + .seconds(86_400), wall: Timestamp(milliseconds: wall)))
     }
   }
 }

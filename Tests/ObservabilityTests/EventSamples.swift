@@ -4,7 +4,7 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-@testable import Delivery
+import Delivery
 
 /// Every kind of event, in each of its variants.
 enum EventSamples {
@@ -128,7 +128,8 @@ enum EventSamples {
     .clockStepped(.milliseconds(119_990), untold: 1),
     .clockWrong(WallClockJudge.Error(offset: .seconds(-56), reference: .fleetEngine)),
     .clockWrong(WallClockJudge.Error(offset: .seconds(9000), reference: .gnss)),
-    .clockWrong(WallClockJudge.Error(offset: .seconds(31), reference: .tokenProvider)), .clockRight,
+    .clockWrong(WallClockJudge.Error(offset: .seconds(31), reference: .tokenProvider)),
+    .clockWrong(WallClockJudge.Error(offset: .seconds(-1_795_000_000), reference: .fleetEngine)), .clockRight,
     .networkLost(suppressed: 0), .networkLost(suppressed: 3), .networkBack(["eth0", "wwan0"], after: .seconds(400)),
     .networkUnwatched("socket: denied"), .resumed(after: .milliseconds(3_599_600)),
     .paused(PauseNote(since: nil), isOld: false), .paused(PauseNote(since: nil), isOld: true),

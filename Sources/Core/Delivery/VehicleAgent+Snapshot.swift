@@ -23,6 +23,7 @@ extension VehicleAgent {
     /// Since when there has been no network; nil when there is one, or none can be seen.
     package let networkAbsentSince: BootInstant?
 
+    /// What each source gives, and which is used.
     package let sources: SourceOverview
     /// The newest accepted fix, also during a pause, and when it came.
     package let fix: Fix?
@@ -79,6 +80,7 @@ extension VehicleAgent {
     package let oldestAge: Duration?
     /// Error of the thinned track against all of it, in metres; 0 when nothing was thinned.
     package let thinnedWithin: Double
+    /// Where the backlog is stored.
     package let store: BacklogStoreState
 
     /// What time it is by whoever knows best; nil when nobody can know.
@@ -87,6 +89,7 @@ extension VehicleAgent {
     package let isTimeTold: Bool
     /// By how much this machine's clock is wrong; nil when it is not, or nobody can say.
     package let clockError: WallClockJudge.Error?
+    /// Counts since the start.
     package var statistics: Statistics
   }
 

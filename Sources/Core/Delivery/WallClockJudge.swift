@@ -12,17 +12,29 @@ package struct WallClockJudge: Sendable {
     case tokenProvider
     case fleetEngine
 
+    /// Whether `left` is trusted less.
     package static func < (left: Reference, right: Reference) -> Bool { left.rawValue < right.rawValue }
   }
 
+  /// By how much the wall clock is wrong, and by whose word.
   package struct Error: Equatable, Sendable {
     /// More than zero when the machine's clock is ahead.
     package var offset: Duration
+    /// Whose time it was compared with.
     package var reference: Reference
+
+    /// - Parameter offset: more than zero when the machine's clock is ahead.
+    package init(offset: Duration, reference: Reference) {
+      self.offset = offset
+      self.reference = reference
+    }
   }
 
+  /// What is new about the wall clock.
   package enum Verdict: Equatable, Sendable {
+    /// It is wrong, or wrong by another amount.
     case wrong(Error)
+    /// It was wrong, and is no more.
     case right
   }
 
@@ -35,6 +47,7 @@ package struct WallClockJudge: Sendable {
   /// What was last said to be wrong.
   private var reported: Error?
 
+  /// Nobody has told the time yet.
   package init() {}
 
   /// Somebody told the time.

@@ -7,6 +7,7 @@ package import Timekeeping
 extension Event.Kind {
   /// 128 bits in hexadecimal that never change: `journalctl MESSAGE_ID=…` finds the event in every release.
   package var messageID: String { row.id }
+  /// How serious it is, for the journal's PRIORITY= and for `log.level`.
   package var priority: Priority { row.priority }
   /// When it is written, and what to do about it.
   package var explanation: String { row.explanation }

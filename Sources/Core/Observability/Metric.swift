@@ -2,6 +2,7 @@
 
 /// One number, or one for each value of its label, that a monitoring system may collect.
 package struct Metric: Sendable {
+  /// As in Prometheus' `# TYPE`.
   package enum Kind: String, Sendable {
     /// Grows from 0 at the start of the daemon. Its name ends in `_total`.
     case counter
@@ -11,9 +12,12 @@ package struct Metric: Sendable {
 
   /// A value, and of a metric with a label what the label says.
   package struct Sample: Equatable, Sendable {
+    /// Any text; nil where the metric has no label.
     package var label: String?
+    /// In the unit of the metric's name.
     package var value: Double
 
+    /// - Parameter label: only of a metric with one.
     package init(_ value: Double, label: String? = nil) {
       self.label = label
       self.value = value
@@ -22,13 +26,16 @@ package struct Metric: Sendable {
 
   /// In base units: seconds, bytes, meters. Begins with ``prefix``.
   package let name: String
+  /// Whether it only grows.
   package let kind: Kind
   /// One sentence.
   package let help: String
+  /// The name of its label; nil: it has a single value.
   package let label: String?
   /// None, when there is nothing to tell.
   package let samples: @Sendable (MetricReading) -> [Sample]
 
+  /// What the name of each metric begins with.
   package static let prefix = "fleet_locationd_"
 
   /// One value; nil: nothing to tell.

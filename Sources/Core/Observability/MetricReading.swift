@@ -9,10 +9,14 @@ package struct MetricReading: Equatable, Sendable {
   package struct Traffic: Equatable, Sendable {
     /// `fleet_engine` or `token_provider`.
     package var peer: String
+    /// Connections that were opened.
     package var connections: UInt64
+    /// Bytes of requests, as HTTP/1.1 would write them.
     package var bytesSent: UInt64
+    /// Bytes of answers, likewise.
     package var bytesReceived: UInt64
 
+    /// - Parameter peer: `fleet_engine` or `token_provider`.
     package init(peer: String, connections: UInt64, bytesSent: UInt64, bytesReceived: UInt64) {
       self.peer = peer
       self.connections = connections
@@ -23,6 +27,7 @@ package struct MetricReading: Equatable, Sendable {
 
   /// Of the agent.
   package var snapshot: VehicleAgent.Snapshot
+  /// By peer.
   package var traffic: [Traffic]
   /// Size of the store's files; nil where there are none.
   package var storeBytes: Int64?
@@ -31,6 +36,9 @@ package struct MetricReading: Equatable, Sendable {
   /// The daemon is done, and this is the last reading.
   package var isLast = false
 
+  /// - Parameters:
+  ///   - snapshot: of now.
+  ///   - isLast: when the daemon is done.
   package init(
     _ snapshot: VehicleAgent.Snapshot, traffic: [Traffic] = [], storeBytes: Int64? = nil, version: String = "",
     isLast: Bool = false

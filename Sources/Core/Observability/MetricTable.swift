@@ -6,6 +6,7 @@ import Timekeeping
 
 /// Every metric there is. What Prometheus reads, `docs/metrics.md` and the tests are made from this one table.
 package enum MetricTable {
+  /// In the order in which they are written.
   package static let all: [Metric] = service + updates + fixes + tokens + backlog + traffic
 
   private static let service: [Metric] = [

@@ -19,6 +19,7 @@ package struct RecentEvents: Sendable {
   /// Oldest first.
   private var entries: [Entry] = []
 
+  /// Nothing has happened yet.
   package init() {}
 
   /// Takes an event of the level info and above. One that says the same as the newest is counted, not kept again.

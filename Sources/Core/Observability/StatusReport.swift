@@ -3,24 +3,37 @@
 /// What a person or a script may ask of a running daemon. Ages and lifetimes are in seconds; no coordinates, only the
 /// shape of the way of the last minutes.
 package struct StatusReport: Equatable, Sendable, Codable {
+  /// The newest accepted fix, without its place.
   package struct Fix: Equatable, Sendable, Codable {
+    /// 2 or 3 dimensions.
     package var mode: Int
+    /// As in `gnss`, `dgnss`, `rtk-fixed`, `simulated`.
     package var quality: String
+    /// Used for it; nil where the receiver does not say.
     package var satellites: Int?
     /// Metres.
     package var horizontalAccuracy: Double?
+    /// Since it came.
     package var age: Int64
+    /// The vehicle does not move.
     package var isParked: Bool
   }
 
+  /// Why the last update was not accepted.
   package struct Failure: Equatable, Sendable, Codable {
+    /// As in docs/architecture.md, under "What the categories mean".
     package var category: String
+    /// One sentence, without secrets.
     package var message: String
+    /// For how long no update has been accepted.
     package var since: Int64
+    /// Until the next attempt; 0 is at once.
     package var retryIn: Int64
   }
 
+  /// One of several sources.
   package struct Source: Equatable, Sendable, Codable {
+    /// As in `/dev/ttyUSB0 at 9600 baud`.
     package var name: String
     /// `waiting`, `searching`, `good`, `lost` or `ended`.
     package var condition: String
@@ -42,6 +55,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package struct Outcome: Equatable, Sendable, Codable {
     /// `accepted`, or the category of the failure.
     package var result: String
+    /// Since it ended.
     package var age: Int64
     /// From the request to its end.
     package var milliseconds: Int64
@@ -71,6 +85,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var points: [[Int]]
   }
 
+  /// The positions that are pending.
   package struct Backlog: Equatable, Sendable, Codable {
     /// Positions that wait.
     package var count: Int
@@ -96,6 +111,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var version: String?
   /// For how long the daemon has run; nil as above.
   package var uptime: Int64?
+  /// Fleet Engine accepted the last update, and there is a network.
   package var isOnline: Bool
   /// The driver is off duty.
   package var isPaused: Bool
@@ -107,6 +123,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var sourceTrouble: String?
   /// All of them in the order of preference, when there are several.
   package var sources: [Source]?
+  /// Nil before the first.
   package var fix: Fix?
   /// Age of the last accepted update.
   package var lastUpdate: Int64?
@@ -125,15 +142,19 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var events: [Event]?
   /// What is left of the token's life.
   package var token: Int64?
+  /// Why the last request to the token provider gave none; nil when it gave one.
   package var tokenTrouble: String?
   /// For how long no token has come.
   package var tokenTroubleSince: Int64?
+  /// Nil when the last update was accepted, or there was none.
   package var failure: Failure?
   /// By how much this machine's clock is ahead, when it is wrong by half a minute or more.
   package var clockOffset: Int64?
   /// For how long there has been no network; nil when there is one, or nobody can tell.
   package var withoutNetwork: Int64?
+  /// What could not be sent yet.
   package var backlog: Backlog
+  /// What became of the last fix.
   package var explanation: Explanation
   /// Counts since the start, by name.
   package var counters: [String: Int]

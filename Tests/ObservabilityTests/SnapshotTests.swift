@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Authorization
+import Connectivity
+import Delivery
+import HTTPMessages
+import Observability
+import Testing
+import Timekeeping
+
+/// What a person reads of a vehicle's agent in a situation.
+@Suite struct SnapshotTests {
+  @Test("the status line: what is wrong first, ages, never coordinates")
+  func status() throws {
+    var fixture = try AgentFixture()
+    #expect(fixture.snapshot(at: 0).statusLine == "Waiting for a fix; no token yet; backlog 0")
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 4)
+    #expect(
+      fixture.snapshot(at: 5).statusLine
+        == "Online; fix 3D, ±3 m, 9 satellites, 1 s old; last update 4 s ago; token 59 min; backlog 0")
+    _ = try fixture.drive(to: 10.2)
+    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
+    #expect(
+      fixture.snapshot(at: 11).statusLine
+        == "Offline for 0 s (network): no route to host; fix 3D, ±3 m, 9 satellites, 0 s old; last update 10 s ago; "
+        + "token 59 min; backlog 1")
+    _ = fixture.tell(.source(0, .lost("/dev/gps0 is not there")), at: 12)
+    #expect(fixture.snapshot(at: 12).statusLine.hasPrefix("No source: /dev/gps0 is not there; fix"))
+    #expect(!fixture.snapshot(at: 12).statusLine.contains("48."))
+  }
+
+  @Test("a provider that is down shows in the status while the old token serves, and since when")
+  func providerDown() throws {
+    var fixture = try AgentFixture()
+    _ = try fixture.drive(to: 0)
+    _ = fixture.tell(.tokenEnded(id: 1, fixture.token(life: 600)), at: 0.1)
+    _ = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+    var updates: UInt64 = 1
+    var tokens: UInt64 = 1
+    for second in 1...900 {
+      for effect in try fixture.drive(to: Double(second)) {
+        switch effect {
+        case .sendUpdate(let id, _):
+          updates = id
+          #expect(second < 601)
+          _ = fixture.tell(.updateEnded(id: id, AgentFixture.accepted), at: Double(second) + 0.1)
+        case .fetchToken(let id, _):
+          tokens = id
+          _ = fixture.tell(
+            .tokenEnded(id: id, .http(.failure(TransportFailure(.unreachable, "refused")))), at: Double(second) + 0.1)
+        default: break
+        }
+      }
+      let status = fixture.snapshot().statusLine
+      if second == 300 { #expect(status.hasPrefix("Online") && !status.contains("successor")) }
+      if second == 550 {
+        #expect(status.hasPrefix("Online"))
+        #expect(
+          status.contains("no successor for ") && status.contains("the token provider cannot be reached: refused"))
+      }
+      if second == 890 {
+        #expect(status.hasPrefix("No token for 6 min: the token provider cannot be reached: refused"), "\(status)")
+      }
+    }
+    #expect(updates > 50 && tokens > 10)
+    #expect(StatusReport(fixture.snapshot()).tokenTroubleSince.map { $0 > 300 } == true)
+  }
+
+  @Test("a clock that is wrong is in the status and the report, with its size, and gone when it is set")
+  func wrongClock() throws {
+    var fixture = try AgentFixture()
+    _ = try fixture.drive(to: 0)
+    _ = fixture.tell(.tokenEnded(id: 1, fixture.token()), at: 0.1)
+    let answer = HTTPOutcome.response(
+      HTTPResponse(
+        status: 200, headers: [("Date", "Tue, 01 Dec 2026 02:00:10 GMT")], body: [UInt8](#"{"name":"v"}"#.utf8)))
+    let effects = fixture.tell(.updateEnded(id: 1, answer), at: 0.2)
+    #expect(effects.events.contains(.clockWrong))
+    let now = fixture.moment
+    #expect(
+      fixture.agent.snapshot(at: now).statusLine
+        .hasSuffix("this machine's clock is 2 h behind, by Fleet Engine"))
+    #expect(StatusReport(fixture.agent.snapshot(at: now)).clockOffset == -7209)
+    // NTP sets it.
+    let later = Moment(boot: now.boot + .seconds(1), wall: now.wall + .seconds(7211))
+    #expect(fixture.agent.handle(.clockStepped(.seconds(7211)), at: later).events.contains(.clockRight))
+    #expect(StatusReport(fixture.agent.snapshot(at: later)).clockOffset == nil)
+  }
+
+  @Test("a pause says since when, if anybody knew the time then", arguments: ["2026-12-01T00:00:05Z", nil])
+  func pause(since: String?) throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.pause(PauseNote(text: "\(since ?? "unknown")\n")), at: 10)
+    let start = since.map { "Paused since \($0), " } ?? "Paused, "
+    #expect(fixture.snapshot().statusLine.hasPrefix("\(start)fleet-locationctl resume ends it; "))
+    let report = StatusReport(fixture.snapshot())
+    #expect(report.isPaused && report.pausedSince == since.map { $0.replacing("Z", with: ".000Z") })
+    #expect(report.explanation.reason == "paused")
+  }
+
+  @Test("without a network the status says for how long, and explain what is missing")
+  func noNetwork() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = fixture.tell(.network(NetworkState()), at: 5)
+    for second in 6...60 { _ = try fixture.drive(to: Double(second)) }
+    #expect(fixture.snapshot().statusLine.hasPrefix("No network for 55 s; "))
+    let report = StatusReport(fixture.snapshot())
+    #expect(report.withoutNetwork == 55 && !report.isOnline)
+    #expect(report.explanation.reason == "noNetwork")
+    #expect(report.explanation.sentence.contains("no interface has had an address and a default route for 55 s"))
+  }
+
+  @Test("a backlog that is in memory only says why")
+  func store() throws {
+    var fixture = try AgentFixture()
+    let why = "/var/lib/x/backlog.sqlite: the disk is full"
+    _ = fixture.tell(.store(.memoryOnly(why)), at: 0)
+    #expect(fixture.snapshot().statusLine.hasSuffix("backlog 0 (in memory only: \(why))"))
+    let memory = StatusReport(fixture.snapshot(), storeBytes: 4096).backlog
+    #expect(memory.store == "memory" && memory.storeTrouble == why && memory.bytes == 4096)
+    _ = fixture.tell(.store(.healthy), at: 1)
+    let disk = StatusReport(fixture.snapshot()).backlog
+    #expect(disk.store == "disk" && disk.storeTrouble == nil && disk.bytes == nil)
+  }
+
+  @Test("a clock that is wrong by any amount can be said", arguments: [Int64.min, -1, 0, Int64.max])
+  func clockExtremes(milliseconds: Int64) {
+    let error = WallClockJudge.Error(offset: .milliseconds(milliseconds), reference: .gnss)
+    #expect(Event.clockWrong(error).sentence.hasSuffix(", by the receiver"))
+    #expect(Event.clockStepped(.milliseconds(milliseconds), untold: 0).fields.count == 1)
+  }
+}
