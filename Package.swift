@@ -108,7 +108,8 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Release", "SystemCalls",
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Release",
+        "SystemCalls",
         "URLReader", "CTOML",
       ], swiftSettings: wrapper),
     .target(
