@@ -43,6 +43,8 @@ package struct Fix: Hashable, Sendable {
   package var hdop: Double?
   /// Metres, one sigma, as are the others in their own units.
   package var horizontalAccuracy: Double?
+  /// Whether `horizontalAccuracy` is only what HDOP suggests.
+  package var isAccuracyDerived = false
   package var verticalAccuracy: Double?
   /// Metres per second.
   package var speedAccuracy: Double?
@@ -55,6 +57,9 @@ package struct Fix: Hashable, Sendable {
     self.mode = mode
     self.quality = quality
   }
+
+  /// The horizontal accuracy that the receiver states itself, in metres: it outranks HDOP. Nil when it states none.
+  package var statedAccuracy: Double? { isAccuracyDerived ? nil : horizontalAccuracy }
 
   /// The time in UTC when the date is known.
   package var timestamp: Timestamp? {

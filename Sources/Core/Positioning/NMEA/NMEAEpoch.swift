@@ -71,7 +71,9 @@ struct NMEAEpoch {
   mutating func add(_ report: NMEASentence.ErrorReport) {
     isEmpty = false
     time = time ?? report.time
-    errors = report
+    // Each of several kinds may state what another does not; the first that states it counts.
+    errors = NMEASentence.ErrorReport(
+      time: time, horizontal: errors?.horizontal ?? report.horizontal, altitude: errors?.altitude ?? report.altitude)
   }
 
   /// Whether a sentence of that kind came.
@@ -107,7 +109,11 @@ struct NMEAEpoch {
     fix.heading = motionOfRMC.heading ?? motionOfVTG.heading
     fix.satellites = satelliteCount
     fix.hdop = hdop
-    fix.horizontalAccuracy = horizontalAccuracy
+    fix.horizontalAccuracy = errors?.horizontal
+    if fix.horizontalAccuracy == nil, let hdop, let error = quality.rangeError {
+      fix.horizontalAccuracy = hdop * error
+      fix.isAccuracyDerived = true
+    }
     fix.verticalAccuracy = verticalAccuracy
     return fix
   }
@@ -122,15 +128,6 @@ struct NMEAEpoch {
   private var quality: Fix.Quality {
     if let letteredQuality, letteredQuality == .simulated || letteredQuality == .estimated { return letteredQuality }
     return numberedQuality ?? letteredQuality ?? .gnss
-  }
-
-  /// GST's deviations as one distance (the root of the sum of their squares), else HDOP times the range error.
-  private var horizontalAccuracy: Double? {
-    if let latitude = errors?.latitude, let longitude = errors?.longitude {
-      return (latitude * latitude + longitude * longitude).squareRoot()
-    }
-    guard let hdop, let error = quality.rangeError else { return nil }
-    return hdop * error
   }
 
   private var verticalAccuracy: Double? {

@@ -62,9 +62,9 @@ extension NMEASentence {
     return degrees == 360 ? 0 : degrees
   }
 
-  /// 0 and 99.99 and the like say that there is none.
+  /// 0, 99.9 and 99.99 say that there is none.
   static func dilution(_ value: Double) -> Double? {
-    value > 0 && value < 99 ? value : nil
+    value > 0 && value < 1e4 && !(99..<100).contains(value) ? value : nil
   }
 
   static func deviation(_ metres: Double) -> Double? {

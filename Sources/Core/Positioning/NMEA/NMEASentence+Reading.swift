@@ -6,9 +6,11 @@ extension NMEASentence {
   ///
   /// - Parameter line: from `$` to the checksum, which is right; four bytes or more.
   static func read(_ line: Span<UInt8>) -> NMEASentence {
-    // Talker of two letters, type of three: `P` begins the private ones, whatever follows.
-    guard line.count > 9, line[6] == UInt8(ascii: ","), line[1] != UInt8(ascii: "P") else { return .unknown }
+    guard line.count > 9 else { return .unknown }
     let line = line.extracting(0..<line.count - 3)
+    // Talker of two letters, type of three: `P` begins the private ones, whatever follows.
+    guard line[1] != UInt8(ascii: "P") else { return readPrivate(line) }
+    guard line[6] == UInt8(ascii: ",") else { return .unknown }
     var fields = NMEAFields(from: 7)
     let sentence: NMEASentence
     switch type(line) {
@@ -24,6 +26,51 @@ extension NMEASentence {
     default: return .unknown
     }
     return fields.isMalformed ? .unusable : sentence
+  }
+
+  /// The private sentences in which receivers state their accuracy.
+  private static func readPrivate(_ line: Span<UInt8>) -> NMEASentence {
+    let vendor = UInt32(line[1]) << 8 | UInt32(line[2])
+    let report: ErrorReport?
+    var fields: NMEAFields
+    switch (vendor, type(line)) {
+    case (vendorGarmin, pack("R", "M", "E")) where line[6] == UInt8(ascii: ","):
+      fields = NMEAFields(from: 7)
+      report = pgrme(line, &fields)
+    case (vendorUBX, pack("B", "X", ",")) where line.count > 8 && line[6] == UInt8(ascii: "0") && line[7] == line[6]:
+      fields = NMEAFields(from: 6)
+      fields.skip(in: line)
+      report = pubx(line, &fields)
+    default: return .unknown
+    }
+    guard !fields.isMalformed else { return .unusable }
+    return report.map { .errors($0) } ?? .unknown
+  }
+
+  private static let vendorGarmin = UInt32(UInt8(ascii: "P")) << 8 | UInt32(UInt8(ascii: "G"))
+  private static let vendorUBX = UInt32(UInt8(ascii: "P")) << 8 | UInt32(UInt8(ascii: "U"))
+
+  /// Garmin: horizontal error, M, vertical error, M, spherical error, M. Which share of positions lies within them Garmin
+  /// does not say. Nil when there is none.
+  private static func pgrme(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> ErrorReport? {
+    var report = ErrorReport()
+    report.horizontal = fields.number(in: line).flatMap(deviation)
+    fields.skip(in: line)
+    report.altitude = fields.number(in: line).flatMap(deviation)
+    return report.horizontal == nil && report.altitude == nil ? nil : report
+  }
+
+  /// u-blox: time, latitude, N/S, longitude, E/W, altitude, status, horizontal accuracy, vertical accuracy, … Nil without a
+  /// fix, where the accuracy is that of a guess.
+  private static func pubx(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> ErrorReport? {
+    var report = ErrorReport()
+    report.time = fields.timeOfDay(in: line)
+    fields.skip(5, in: line)
+    // NF: no fix.
+    guard let status = fields.letter(in: line), status != UInt8(ascii: "N") else { return nil }
+    report.horizontal = fields.number(in: line).flatMap(deviation)
+    report.altitude = fields.number(in: line).flatMap(deviation)
+    return report
   }
 
   /// Talker and type as one number, which tells the sentences of an epoch apart.
@@ -137,8 +184,11 @@ extension NMEASentence {
     var report = ErrorReport()
     report.time = fields.timeOfDay(in: line)
     fields.skip(4, in: line)
-    report.latitude = fields.number(in: line).flatMap(deviation)
-    report.longitude = fields.number(in: line).flatMap(deviation)
+    if let latitude = fields.number(in: line).flatMap(deviation),
+      let longitude = fields.number(in: line).flatMap(deviation)
+    {
+      report.horizontal = (latitude * latitude + longitude * longitude).squareRoot()
+    }
     report.altitude = fields.number(in: line).flatMap(deviation)
     return report
   }

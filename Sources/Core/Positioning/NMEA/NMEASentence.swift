@@ -64,11 +64,10 @@ enum NMEASentence {
     var vdop: Double?
   }
 
-  /// GST: standard deviations in metres.
+  /// GST, and of the private sentences PGRME and PUBX,00: what the receiver states of its accuracy, one sigma in metres.
   struct ErrorReport {
     var time: Int64?
-    var latitude: Double?
-    var longitude: Double?
+    var horizontal: Double?
     var altitude: Double?
   }
 }
