@@ -51,6 +51,41 @@ import Timekeeping
     #expect(!yard.isParked)
   }
 
+  @Test("a vehicle that was moved in a gap is parked at its old place no longer, at once", arguments: [0.0, nil])
+  func movedInGap(speed: Double?) throws {
+    var yard = Yard()
+    _ = try yard.observe(60, speed: speed)
+    yard.second += 2000
+    yard.north += 200
+    #expect(try yard.observe(1, speed: speed) == [2060])
+    #expect(!yard.isParked)
+    // It is parked again where it is now, and its speed is believed as before.
+    #expect(try yard.observe(30, speed: speed).count == 1)
+    #expect(yard.isParked)
+  }
+
+  @Test(
+    "a gap by itself ends no parking, nor does a fix within its accuracy after it",
+    arguments: [(0.0, 4.0), (28, 4), (90, 100)])
+  func gapAlone(metres: Double, accuracy: Double) throws {
+    var yard = Yard()
+    _ = try yard.observe(60, speed: 0, accuracy: accuracy)
+    yard.second += 2000
+    yard.north += metres
+    #expect(try yard.observe(2, speed: 0, accuracy: accuracy) == [])
+    #expect(yard.isParked)
+  }
+
+  @Test("a receiver with a fix every ten seconds has no gaps: one far fix moves nothing")
+  func rareFixes() throws {
+    var yard = Yard()
+    for index in 0..<20 {
+      _ = try yard.observe(1, speed: 0) { _ in index == 15 ? 60 : 0 }
+      yard.second += 9
+    }
+    #expect(yard.isParked)
+  }
+
   @Test("drift within three times the accuracy releases nothing", arguments: [4.0, 15, 50])
   func drift(accuracy: Double) throws {
     var yard = Yard()
