@@ -208,7 +208,7 @@ let package = Package(
         "EventLoop", "SystemCalls", "ServiceManager", "Configuration", "BacklogStore", "LocationDaemon", "LoopTesting",
         "GPSDTesting", "CPseudoTerminal",
       ]),
-    tests("FilterScore", coreModules + ["Documentation"]),
+    tests("FilterScore", coreModules + ["Documentation"], exclude: ["Drives"]),
     tests("ControlToolTests", ["ControlTool", "Observability", "Release", "Terminal"]),
     tests(
       "DiagnosisTests",

@@ -2,31 +2,35 @@
 package import Positioning
 
 extension FixRejection {
-  /// What it tells a person in the workshop, and what to do: whole sentences.
+  /// What the cause is and what to do, for a technician: whole sentences.
   package var advice: String {
     switch self {
     case .noTime:
-      "The receiver sends positions without a time. If it lasts, its battery is flat or its output lacks RMC, GGA or ZDA."
+      "If this persists, the receiver's battery is flat or its output lacks RMC, GGA or ZDA."
     case .noDate:
-      "The receiver tells the time of day alone. Switch on RMC or ZDA at the receiver, or set the clock of the box."
+      "The receiver reports only the time of day. Enable RMC or ZDA at the receiver, or set the clock of the box."
     case .inaccurate:
-      "Poor sky: a hall, a narrow street, the first fixes after a tunnel. If it lasts in the open, look at the antenna."
-    case .diluted: "The satellites stand in a bad geometry: part of the sky is hidden. As above."
+      "Poor sky: a hall, a narrow street, the first fixes after a tunnel. If this persists in the open, check the antenna."
+    case .diluted:
+      "Poor satellite geometry: part of the sky is hidden. As above. Fixes that continue those before are accepted."
     case .fewSatellites: "As above; `min_satellites` is off unless it is set."
-    case .zeroIsland: "The receiver has no fix and says that it has one. If it lasts, its firmware is at fault."
-    case .duplicate: "Harmless: a source that says everything twice, or a receiver whose clock stands still."
+    case .noSatellites:
+      "A tunnel or a garage. A receiver with sensors should state the accuracy of its dead reckoning: enable GST, or PUBX,00 of a u-blox."
+    case .zeroIsland: "The receiver has no fix and reports one. If this persists, its firmware is at fault."
+    case .duplicate: "Harmless: a source that sends everything twice, or a receiver whose clock stands still."
     case .outOfOrder:
-      "A stamp in the past, or sentences that overtake each other. If it lasts, two receivers write to one port."
+      "A stamp in the past, or sentences that overtake each other. If this persists, two receivers write to one port."
     case .stale:
-      "The line or the box held sentences back. If it lasts, the port is too slow for what the receiver sends."
+      "The line or the box delayed sentences. If this persists, the port is too slow for what the receiver sends."
     case .future:
-      "One wrong stamp. If all are, they are believed after a few seconds: nothing but the receiver tells the time here."
+      "A wrong stamp. If all are ahead, they are accepted after a few seconds: only the receiver knows the time here."
     case .impossibleSpeed:
-      "A wild position or speed: echoes, or a jammer. A train that is faster than `max_speed` is believed after ten seconds."
-    case .jump: "Echoes between walls or under a bridge. If it lasts, the receiver tells wrong speeds or headings."
+      "A wild position or speed: echoes, or a jammer. A train faster than `max_speed` is accepted after ten seconds."
+    case .jump:
+      "Echoes between walls or under a bridge. If this persists, the receiver reports wrong speeds or headings."
     case .frozen:
-      "The receiver has hung itself up, or goes on with its last position without satellites. Switch it off and on if it lasts."
-    case .unsettled: "Once after each tunnel or garage, for a second: no trouble."
+      "The receiver has frozen, or keeps repeating its last position without satellites. Power-cycle it if this persists."
+    case .unsettled: "Normal: once after each tunnel or garage, for a second."
     }
   }
 }

@@ -53,19 +53,24 @@ import Testing
     #expect(!(reason.explanation + reason.advice).contains { $0 == "|" || $0 == "\n" })
   }
 
+  /// `docs/filter.md`.
+  static func page() throws -> String { try String(contentsOfFile: pagePath, encoding: .utf8) }
+
+  private static let pagePath =
+    "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/docs/filter.md"
+
   @Test("docs/filter.md is what the code says; UPDATE_GOLDENS=1 writes it, FILTER_SCORE=1 checks the scores too")
   func document() throws {
-    let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-    let path = "/\(root)/docs/filter.md"
     let isUpdating = getenv("UPDATE_GOLDENS") != nil
     guard isUpdating || getenv("FILTER_SCORE") != nil else {
-      #expect(try String(contentsOfFile: path, encoding: .utf8).hasPrefix(FilterDocument.beginning))
+      #expect(try FilterScoreTests.page().hasPrefix(FilterDocument.beginning))
       return
     }
-    let table = Trouble.allCases.map { ($0, Score($0, seeds: FilterDocument.seeds)) }
-    let text = FilterDocument.beginning + FilterDocument.scores(table)
-    print(FilterDocument.scores(table))
-    if isUpdating { try text.write(toFile: path, atomically: true, encoding: .utf8) }
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+    let road = FilterDocument.road(try RoadScoreTests.scores.get())
+    let scores = FilterDocument.scores(Trouble.allCases.map { ($0, Score($0, seeds: FilterDocument.seeds)) })
+    print(road + scores)
+    let text = FilterDocument.beginning + road + scores
+    if isUpdating { try text.write(toFile: FilterScoreTests.pagePath, atomically: true, encoding: .utf8) }
+    #expect(try FilterScoreTests.page() == text)
   }
 }

@@ -40,8 +40,14 @@ import Timekeeping
 
   @Test("rules that live fixes alone are subject to hold, whatever the limits say of a recording's times")
   func liveRules() {
-    // A tunnel of 20 s: the first fix after it waits for a second.
-    let fixes = RecordingReviewTests.drive(Array(0..<30) + Array(50..<60))
+    // A tunnel of 20 s: the first fix after it is not where the speed has led, and waits for a second.
+    let fixes =
+      RecordingReviewTests.drive(Array(0..<30))
+      + RecordingReviewTests.drive(70..<80).map { fix in
+        var fix = fix
+        fix.time = fix.timestamp.map { .utc($0 - .seconds(20)) }
+        return fix
+      }
     var limits = RecordingReviewTests.limits
     limits.keepsTimes = true
     let review = RecordingReview(fixes, limits: limits)

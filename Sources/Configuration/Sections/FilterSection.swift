@@ -6,17 +6,18 @@ extension Settings {
   static let filterKeys: [Setting<Settings>] = [
     Setting(
       "max_accuracy", \.agent.filter.maxAccuracy, .distance(1...10_000),
-      "A fix that is less accurate (one sigma) is not believed. One of unknown accuracy is."),
+      "Reject fixes with a worse accuracy (one sigma). Fixes of unknown accuracy are accepted."),
     Setting(
       "max_speed", \.agent.filter.maxSpeed, .speed(1...2000),
-      "A fix that would need more speed to be reached is not believed, until several agree."),
+      "Reject fixes that only a faster vehicle could have reached, until several agree."),
     Setting(
       "min_satellites", \.agent.filter.minSatellites, .integer(0...64),
-      "A fix from fewer satellites is not believed; 0 is off."),
+      "Reject fixes from fewer satellites; 0 accepts any number."),
     Setting(
       "max_hdop", \.agent.filter.maxHDOP, .number(0.5...100),
-      "A fix with more horizontal dilution of precision is not believed."),
+      "Reject fixes with a higher HDOP whose accuracy the receiver does not state, unless they continue those before."),
     Setting(
-      "max_age", \.agent.filter.maxAge, .duration(.seconds(1)...(.seconds(300))), "An older fix is not believed."),
+      "max_age", \.agent.filter.maxAge, .duration(.seconds(1)...(.seconds(300))),
+      "Reject fixes whose time lags by more than this."),
   ]
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Decides which fixes are believed, and settles their time.
+/// Decides which fixes are accepted, and settles their time.
 ///
-/// It judges a fix against the one believed before and against elapsed time, never against the wall clock. It cannot latch
-/// on a wrong reference: fixes that are refused for their time or place but agree with each other and with elapsed time,
-/// `agreement` of them in a row, become the new reference.
+/// It compares a fix with the last accepted one and with elapsed time; the wall clock only gives a date to a receiver that
+/// has none. It cannot latch on a wrong reference: fixes that are rejected for their time or place but agree with each other
+/// and with elapsed time, `agreement` of them in a row, become the new reference.
 package struct FixFilter: Sendable {
   package struct Configuration: Equatable, Sendable {
     /// Metres. An unknown accuracy passes.
     package var maxAccuracy: Double
     /// Metres per second.
     package var maxSpeed: Double
+    /// For receivers that state no accuracy, and fixes that do not continue those before.
     package var maxHDOP: Double
     package var minSatellites: Int
     package var maxAge: Duration
@@ -34,8 +35,9 @@ package struct FixFilter: Sendable {
     }
   }
 
-  /// A believed fix and when it was true.
+  /// An accepted fix and when it was true.
   package struct Accepted: Equatable, Sendable {
+    /// As it was judged: with a widened accuracy where its HDOP is poor and it was accepted for continuing those before.
     package var fix: Fix
     package var time: Timestamp
 
@@ -60,30 +62,52 @@ package struct FixFilter: Sendable {
   /// than half a day, so that a clock wrong by half a day does not change the date at every fix.
   private static let dateSlack = Duration.seconds(13 * 3600)
 
-  /// A receiver that has just found satellites again is wrong at first: after a gap so long a fix needs a second that agrees.
+  /// A receiver that has just found satellites again is wrong at first: after a gap this long a fix needs a second that
+  /// agrees. A fix rejected for its quality is no gap.
   private static let gap = Duration.seconds(5)
   /// A receiver that gives fixes more rarely than this has no gaps that mean anything.
   private static let closePeriod = Duration.seconds(2)
-  /// For how long after a gap fixes that do not agree are refused at most.
+  /// For how long after a gap fixes that do not agree are rejected at most.
   private static let settlingTime = Duration.seconds(8)
 
-  /// Fixes that were refused for their time or place, and agree with each other.
+  /// Metres per second by which the accuracy widens while all fixes have a poor HDOP and only continue the last good one. On
+  /// recorded drives receivers without any satellite were off by 2 to 6 m after each second of dead reckoning.
+  private static let widening = 3.0
+  /// A receiver that has reported this many satellites once means it when it reports none.
+  private static let satellitesOfAFix = 3
+
+  /// Fixes that were rejected for their time or place, and agree with each other.
   private struct Challenge {
     var first: FixReference
     var last: FixReference
     var count = 1
-    /// Whether the speeds and headings that were told explain the way between them.
+    /// Whether the reported speeds and headings explain the way between them.
     var isExplained = true
+    /// Whether each is within a few metres of where the one before leads.
+    var isContinuous = true
+
+    init(_ candidate: FixReference) {
+      (first, last) = (candidate, candidate)
+    }
+
+    mutating func add(_ candidate: FixReference) {
+      if candidate.time != last.time { count += 1 }
+      if !candidate.follows(last) { isExplained = false }
+      if !candidate.continues(last, within: FixReference.overrulingSlack) { isContinuous = false }
+      last = candidate
+    }
   }
 
   private var configuration: Configuration
-  /// The last fix that was believed.
+  /// The last accepted fix.
   private var reference: FixReference?
   private var challenge: Challenge?
-  /// The first and the last fix after a gap, while none is believed.
+  /// The first and the last fix after a gap, while none is accepted.
   private var settling: (first: FixReference, last: FixReference)?
-  /// When the last fix of good quality came, believed or not.
+  /// The last fix that was measured, accepted or not, and when it came.
+  private var previous: FixReference?
   private var lastArrival = BootInstant.boot
+  private var countsSatellites = false
   private var freeze = FreezeDetector()
   private var trust = MotionTrust()
 
@@ -91,7 +115,7 @@ package struct FixFilter: Sendable {
     self.configuration = configuration
   }
 
-  /// Takes new limits and keeps what it knows.
+  /// Replaces the limits and keeps the rest of the state.
   package mutating func configure(_ configuration: Configuration) {
     self.configuration = configuration
   }
@@ -106,10 +130,22 @@ package struct FixFilter: Sendable {
     case .success(let settled): time = settled
     case .failure(let rejection): return .failure(rejection)
     }
+    var fix = fix
     var candidate = FixReference(fix, time: time, at: now.boot)
+    defer { previous = candidate }
     freeze.observe(candidate)
+    if let rejection = dilution(of: fix) {
+      guard let accuracy = widenedAccuracy(of: candidate) else {
+        return .failure(contradiction(of: candidate) == .duplicate ? .duplicate : rejection)
+      }
+      fix.horizontalAccuracy = min(accuracy, fix.horizontalAccuracy ?? accuracy)
+      candidate = FixReference(fix, time: time, at: now.boot)
+      // It has no say against the reference.
+      if contradiction(of: candidate) != nil { return .failure(rejection) }
+    }
     if let rejection = contradiction(of: candidate) {
       guard overrules(candidate, after: rejection) else { return .failure(rejection) }
+      if let reference { candidate.drift(from: reference) }
     } else if let reference {
       guard hasSettled(candidate, since: reference, after: silence) else { return .failure(.unsettled) }
       trust.note(isExplained: candidate.follows(reference))
@@ -126,13 +162,39 @@ package struct FixFilter: Sendable {
 
   // MARK: - The fix by itself
 
-  private func quality(of fix: Fix) -> FixRejection? {
+  private mutating func quality(of fix: Fix) -> FixRejection? {
+    if let satellites = fix.satellites, satellites >= FixFilter.satellitesOfAFix { countsSatellites = true }
     if abs(fix.coordinate.latitude) < 0.001, abs(fix.coordinate.longitude) < 0.001 { return .zeroIsland }
-    if let accuracy = fix.horizontalAccuracy, accuracy > configuration.maxAccuracy { return .inaccurate }
-    if let hdop = fix.hdop, hdop > configuration.maxHDOP { return .diluted }
+    if let accuracy = fix.statedAccuracy {
+      if accuracy > configuration.maxAccuracy { return .inaccurate }
+    } else if fix.quality == .estimated || (countsSatellites && fix.satellites == 0) {
+      return .noSatellites
+    }
     if let satellites = fix.satellites, satellites < configuration.minSatellites { return .fewSatellites }
     return nil
   }
+
+  /// What HDOP says against a fix whose receiver states no accuracy.
+  private func dilution(of fix: Fix) -> FixRejection? {
+    guard fix.statedAccuracy == nil else { return nil }
+    if let accuracy = fix.horizontalAccuracy, accuracy > configuration.maxAccuracy { return .inaccurate }
+    if let hdop = fix.hdop, hdop > configuration.maxHDOP { return .diluted }
+    return nil
+  }
+
+  /// The accuracy, in metres, of a fix with a poor HDOP that continues those before: HDOP describes a single solution, and
+  /// receivers filter. Nil when it does not continue them, or nothing better has come for too long.
+  private func widenedAccuracy(of candidate: FixReference) -> Double? {
+    guard let reference, let previous, trust.isGiven, candidate.continues(previous) else { return nil }
+    let seconds = max((candidate.time - reference.time).inSeconds, 0)
+    let accuracy = reference.accuracy + FixFilter.widening * seconds
+    guard accuracy <= configuration.maxAccuracy, candidate.isExpected(after: reference, accuracy: accuracy) else {
+      return nil
+    }
+    return accuracy
+  }
+
+  // MARK: - Its time
 
   private mutating func settledTime(of fix: Fix, at now: Moment) -> Result<Timestamp, FixRejection> {
     switch fix.time {
@@ -169,12 +231,13 @@ package struct FixFilter: Sendable {
     challenge?.last.redate(by: days)
     settling?.first.redate(by: days)
     settling?.last.redate(by: days)
+    previous?.redate(by: days)
     freeze.redate(by: days)
   }
 
   // MARK: - The fix against what is known
 
-  /// Metres per second: `maxSpeed`, unless a faster vehicle has been believed.
+  /// Metres per second: `maxSpeed`, unless a faster vehicle has been accepted.
   private var speedLimit: Double {
     guard let speed = reference?.speed, speed > configuration.maxSpeed else { return configuration.maxSpeed }
     return speed * 1.2
@@ -196,7 +259,7 @@ package struct FixFilter: Sendable {
     return nil
   }
 
-  /// Whether this refused fix, with those refused before it, is more to be believed than the reference.
+  /// Whether this rejected fix, with those rejected before it, outweighs the reference.
   private mutating func overrules(_ candidate: FixReference, after rejection: FixRejection) -> Bool {
     // Neither says anything that the reference did not.
     if rejection == .duplicate || rejection == .frozen { return false }
@@ -207,14 +270,17 @@ package struct FixFilter: Sendable {
       return false
     }
     guard var challenge, agrees(candidate, with: challenge) else {
-      challenge = Challenge(first: candidate, last: candidate)
+      challenge = Challenge(candidate)
       return false
     }
-    if candidate.time != challenge.last.time { challenge.count += 1 }
-    if !candidate.follows(challenge.last) { challenge.isExplained = false }
-    challenge.last = candidate
+    challenge.add(candidate)
     self.challenge = challenge
     let isFast = (candidate.speed ?? 0) > speedLimit
+    if rejection == .jump || rejection == .impossibleSpeed, !isFast, challenge.isContinuous, trust.isGiven,
+      let reference, candidate.outweighs(reference)
+    {
+      return true
+    }
     let duration = isFast ? FixFilter.fastAgreementTime : FixFilter.agreementTime
     guard challenge.count >= (isFast ? FixFilter.fastAgreement : FixFilter.agreement),
       configuration.keepsTimes || candidate.at - challenge.first.at >= duration, challenge.isExplained || !isFast
@@ -224,14 +290,16 @@ package struct FixFilter: Sendable {
   }
 
   private func agrees(_ candidate: FixReference, with challenge: Challenge) -> Bool {
-    guard candidate.time >= challenge.last.time, candidate.isReachable(from: challenge.last, at: speedLimit) else {
+    // One that is faster than the limit has to be so by its places, too.
+    let limit = max(speedLimit, candidate.speed ?? 0)
+    guard candidate.time >= challenge.last.time, candidate.isReachable(from: challenge.last, at: limit) else {
       return false
     }
     let difference = candidate.lead - challenge.first.lead
     return configuration.keepsTimes || (difference <= FixFilter.tolerance && difference >= .zero - FixFilter.tolerance)
   }
 
-  /// Whether a fix that contradicts nothing may be believed at once, or needs another after a gap.
+  /// Whether a fix that contradicts nothing may be accepted at once, or needs another after a gap.
   private mutating func hasSettled(
     _ candidate: FixReference, since reference: FixReference, after silence: Duration
   ) -> Bool {
@@ -239,6 +307,7 @@ package struct FixFilter: Sendable {
       guard !configuration.keepsTimes, silence >= FixFilter.gap, let period = reference.period,
         period <= FixFilter.closePeriod
       else { return true }
+      if trust.isGiven, candidate.bridges(gapAfter: reference) { return true }
       self.settling = (candidate, candidate)
       return false
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Tells a receiver that has hung itself up from one that stands: the same place to the last digit, a clock that goes on, and
-/// a speed that would have taken the vehicle elsewhere. A parked receiver may well repeat its place exactly (static
-/// navigation), but it tells no speed then.
+/// Tells a frozen receiver from a parked one: the same place to the last digit, a clock that goes on, and a speed that would
+/// have taken the vehicle elsewhere. A parked receiver may well repeat its place exactly (static navigation), but then it
+/// reports no speed.
 struct FreezeDetector: Sendable {
-  /// Metres per second. Less is what a receiver may say of a vehicle that stands.
-  private static let leastSpeed = 2.0
+  /// Metres per second. Less is what a receiver may report of a vehicle that stands.
+  static let leastSpeed = 2.0
   /// Metres that the speed must have covered. A receiver with two digits of a minute moves its place in steps of 18 m.
   private static let leastDistance = 30.0
 
@@ -20,7 +20,7 @@ struct FreezeDetector: Sendable {
   /// Moves the time of the last fix by whole days.
   mutating func redate(by days: Duration) { time = time + days }
 
-  /// Takes the next fix, believed or not.
+  /// Notes the next fix, accepted or not.
   mutating func observe(_ fix: FixReference) {
     defer {
       place = fix.coordinate

@@ -122,6 +122,7 @@ extension FixRejection {
     case .inaccurate: "#e0a800"
     case .diluted: "#f07f09"
     case .fewSatellites: "#8c564b"
+    case .noSatellites: "#1d4ed8"
     case .zeroIsland: "#000000"
     case .duplicate: "#8a8a8a"
     case .outOfOrder: "#0d9488"

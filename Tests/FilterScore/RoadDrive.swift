@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Positioning
+import Testing
+import Timekeeping
+
+/// A drive on a real road, as its receiver told it. `Drives/README.md` says where each is from.
+enum RoadDrive: String, CaseIterable {
+  case boston, dotnet2, morten, splosch
+  case geniviMunich = "genivi-munich"
+  case geniviSwiss = "genivi-swiss"
+  case mountainView = "mtv-f9k"
+
+  /// Where the vehicle was at a time, by a better instrument.
+  struct Truth {
+    var time: Timestamp
+    var coordinate: Coordinate
+  }
+
+  /// The fixes of the recording, and what live rules make of each at the time that it states.
+  func review() throws -> RecordingReview {
+    var decoder = NMEADecoder()
+    var fixes: [Fix] = []
+    decoder.decode(try RoadDrive.unpacked("\(rawValue).nmea.gz"), at: .boot) { fixes.append($0) }
+    decoder.finish { fixes.append($0) }
+    return RecordingReview(fixes, limits: FixFilter.Configuration(buildDate: Timestamp(seconds: 946_684_800)))
+  }
+
+  /// In the order of time; empty where nobody knows better.
+  func truth() throws -> [Truth] {
+    guard self == .mountainView else { return [] }
+    let text = String(decoding: try RoadDrive.unpacked("\(rawValue).truth.csv.gz"), as: UTF8.self)
+    return text.split(separator: "\n").compactMap { line in
+      let numbers = line.split(separator: ",").compactMap { Double($0) }
+      guard numbers.count >= 3, let coordinate = Coordinate(latitude: numbers[1], longitude: numbers[2]) else {
+        return nil
+      }
+      return Truth(time: Timestamp(milliseconds: Int64(numbers[0] * 1000)), coordinate: coordinate)
+    }
+  }
+
+  private static func unpacked(_ name: String) throws -> [UInt8] {
+    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Drives/\(name)")
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/gzip")
+    process.arguments = ["-dc", file.path]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "gzip -dc \(file.path)")
+    return Array(bytes)
+  }
+}

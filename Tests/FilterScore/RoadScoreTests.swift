@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Testing
+import Timekeeping
+
+/// The filter on real roads. What it has reached is not to be lost: a change that makes it better sets the bounds anew.
+@Suite struct RoadScoreTests {
+  /// What is known of the seven drives, counted once.
+  static let scores = Result { try RoadDrive.allCases.map { ($0, RoadScore(try $0.review(), truth: try $0.truth())) } }
+
+  @Test("on recorded drives good fixes are accepted, and those without satellites or of a frozen receiver are not")
+  func bounds() throws {
+    let total = try RoadScoreTests.scores.get().map(\.1).reduce(RoadScore(), +)
+    #expect(total.fixes == 22_648)
+    #expect(total.wrong <= 5 && total.longest <= 2, "\(total)")
+    #expect(total.bad == 0 && total.jumps <= 3, "\(total)")
+    #expect(total.unmeasured == 143 && total.unmeasuredStopped == 143, "\(total)")
+    #expect(total.frozen == 20 && total.frozenStopped >= 19, "\(total)")
+    #expect(total.median <= 0.5 && total.largest <= 1.1, "\(total)")
+  }
+
+  @Test("echoes end within a second of the first right fix, and a wild fix does not pass")
+  func episodes() throws {
+    let munich = try RoadDrive.geniviMunich.review()
+    for (wrong, right) in [
+      ("2009-04-01T12:40:37Z", "2009-04-01T12:40:39Z"), ("2009-04-01T13:01:15Z", "2009-04-01T13:01:17Z"),
+    ] {
+      #expect(try verdict(munich, at: wrong) == nil)
+      #expect(try verdict(munich, at: right) == nil, "\(right)")
+    }
+    let dotnet = try RoadDrive.dotnet2.review()
+    #expect(try verdict(dotnet, at: "2016-03-09T18:30:27.768Z") == .jump)
+    #expect(try verdict(dotnet, at: "2016-03-09T18:30:28.768Z") == .jump)
+    #expect(try verdict(dotnet, at: "2016-03-09T18:30:29.768Z") == nil)
+  }
+
+  private func verdict(_ review: RecordingReview, at text: String) throws -> FixRejection? {
+    let time = try #require(Timestamp(rfc3339: text))
+    return try #require(review.fixes.first { $0.time == time }, "\(text)").rejection
+  }
+
+  @Test("docs/filter.md has the scores of the recorded drives")
+  func document() throws {
+    let table = FilterDocument.road(try RoadScoreTests.scores.get())
+    #expect(try FilterScoreTests.page().contains(table), "\(table)")
+  }
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Testing
+import Timekeeping
+
+/// What the filter makes of fixes that are poor by their HDOP or satellites, or that catch up after an echo.
+@Suite struct FixFilterQualityTests {
+  private static let start = Timestamp(seconds: 1_796_083_200)
+
+  /// A vehicle that goes north from second to second, and a filter that judges what its receiver reports.
+  private struct Road {
+    var filter = FixFilter(FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200)))
+    /// Metres.
+    var north = 0.0
+    var second = 0
+    var speed = 14.0
+
+    /// The fix of the next second, and what becomes of it.
+    mutating func drive(
+      by metres: Double? = nil, aside: Double = 0, hdop: Double = 1, _ change: (inout Fix) -> Void = { _ in }
+    ) throws -> Result<FixFilter.Accepted, FixRejection> {
+      second += 1
+      north += metres ?? speed
+      let coordinate = try #require(Coordinate(latitude: 48 + north / 111_200, longitude: 11 + aside / 74_600))
+      var fix = Fix(coordinate: coordinate, time: .utc(start + .seconds(second)))
+      (fix.speed, fix.heading, fix.satellites) = (speed, 0, 8)
+      (fix.hdop, fix.horizontalAccuracy, fix.isAccuracyDerived) = (hdop, 5 * hdop, true)
+      change(&fix)
+      return filter.judge(fix, at: Moment(boot: .boot + .seconds(second), wall: start))
+    }
+
+    mutating func rejection(
+      by metres: Double? = nil, aside: Double = 0, hdop: Double = 1, _ change: (inout Fix) -> Void = { _ in }
+    ) throws -> FixRejection? {
+      if case .failure(let rejection) = try drive(by: metres, aside: aside, hdop: hdop, change) { return rejection }
+      return nil
+    }
+
+    mutating func warmUp(_ change: (inout Fix) -> Void = { _ in }) throws {
+      for _ in 0..<10 { #expect(try rejection(change) == nil) }
+    }
+  }
+
+  private func accuracy(_ result: Result<FixFilter.Accepted, FixRejection>) -> Double? {
+    if case .success(let accepted) = result { return accepted.fix.horizontalAccuracy }
+    return nil
+  }
+
+  @Test(
+    "a poor HDOP that continues the fixes before is accepted, with an accuracy that widens by the second",
+    arguments: [20.2, 50, 176])
+  func continues(hdop: Double) throws {
+    var road = Road()
+    try road.warmUp()
+    var widest = 5.0
+    for _ in 0..<12 {
+      let widened = try #require(accuracy(try road.drive(hdop: hdop)))
+      #expect(widened > widest && widened < 50)
+      widest = widened
+    }
+    #expect(accuracy(try road.drive()) == 5)
+  }
+
+  @Test("a vehicle that stands and a receiver without speed are continued, too")
+  func continuesAtRest() throws {
+    var road = Road()
+    road.speed = 0
+    try road.warmUp { $0.heading = nil }
+    #expect(try road.rejection(hdop: 50) { $0.heading = nil } == nil)
+    var places = Road()
+    try places.warmUp { ($0.speed, $0.heading) = (nil, nil) }
+    for _ in 0..<5 { #expect(try places.rejection(hdop: 50) { ($0.speed, $0.heading) = (nil, nil) } == nil) }
+  }
+
+  @Test(
+    "a poor HDOP is rejected where it does not continue the fixes before, and the first that does is accepted again")
+  func strays() throws {
+    var road = Road()
+    #expect(try road.rejection(hdop: 50) == .inaccurate)
+    #expect(try road.rejection(hdop: 20.1) { $0.horizontalAccuracy = nil } == .diluted)
+    try road.warmUp()
+    #expect(try road.rejection(aside: 25, hdop: 50) == .inaccurate)
+    // It goes on from there, and may be off by as much after another two seconds.
+    #expect(try road.rejection(aside: 25, hdop: 50) == .inaccurate)
+    #expect(try road.rejection(aside: 25, hdop: 50) == nil)
+    #expect(try road.rejection() == nil)
+    // The same place at a speed is no continuation, however small the step would be.
+    road.speed = 3
+    try road.warmUp()
+    #expect(try road.rejection(by: 0, hdop: 50) == .inaccurate)
+  }
+
+  @Test("what only continues is accepted until it can be further off than max_accuracy")
+  func tooLong() throws {
+    var road = Road()
+    try road.warmUp()
+    let judged = try (0..<60).map { _ in try road.rejection(hdop: 50) }
+    let accepted = judged.prefix { $0 == nil }.count
+    #expect((15...40).contains(accepted))
+    #expect(judged.dropFirst(accepted).allSatisfy { $0 == .inaccurate })
+    #expect(try road.rejection() == nil)
+  }
+
+  @Test("a poor fix has no say against the reference, however often it is repeated")
+  func noSay() throws {
+    var road = Road()
+    try road.warmUp()
+    for _ in 0..<40 { #expect(try road.rejection(aside: 300, hdop: 50) == .inaccurate) }
+    #expect(try road.rejection() == nil)
+  }
+
+  @Test("an accuracy that the receiver states outranks its HDOP, for good and ill")
+  func stated() throws {
+    var road = Road()
+    #expect(try road.rejection(hdop: 77) { ($0.horizontalAccuracy, $0.isAccuracyDerived) = (9, false) } == nil)
+    #expect(try road.rejection(hdop: 1) { ($0.horizontalAccuracy, $0.isAccuracyDerived) = (160, false) } == .inaccurate)
+  }
+
+  @Test("fixes rejected for their HDOP are no silence: the next good one need not settle")
+  func noSilence() throws {
+    var road = Road()
+    try road.warmUp()
+    // Away from where the vehicle is heading, so that they are rejected.
+    for second in 0..<8 {
+      #expect(try road.rejection(aside: second.isMultiple(of: 2) ? 40 : -40, hdop: 60) == .inaccurate)
+    }
+    #expect(try road.rejection(by: 40) == nil)
+  }
+
+  @Test("dead reckoning without satellites is rejected unless the receiver states how good it is")
+  func deadReckoning() throws {
+    var road = Road()
+    try road.warmUp()
+    for _ in 0..<5 {
+      #expect(try road.rejection(hdop: 2) { ($0.quality, $0.satellites) = (.estimated, nil) } == .noSatellites)
+    }
+    #expect(try road.rejection(hdop: 2) { $0.satellites = 0 } == .noSatellites)
+    #expect(
+      try road.rejection(hdop: 50) {
+        ($0.quality, $0.horizontalAccuracy, $0.isAccuracyDerived) = (.estimated, 12, false)
+      } == nil)
+    // A receiver that never counts its satellites says nothing with 0.
+    var silent = Road()
+    try silent.warmUp { $0.satellites = 0 }
+  }
+
+  @Test("after dead reckoning a fix settles like after any gap")
+  func settlesAfterDeadReckoning() throws {
+    var road = Road()
+    try road.warmUp()
+    for _ in 0..<8 { #expect(try road.rejection { $0.quality = .estimated } == .noSatellites) }
+    #expect(try road.rejection(aside: 60) == .unsettled)
+    #expect(try road.rejection(aside: 60) == nil)
+  }
+
+  @Test("a first fix after a gap that is where the speed has led needs no second", arguments: [6, 10, 60, 3600])
+  func bridges(gap: Int) throws {
+    var road = Road()
+    try road.warmUp()
+    road.second += gap
+    #expect(try road.rejection(by: 14 * Double(gap + 1) + 8) == nil)
+    try road.warmUp()
+    road.second += gap
+    #expect(try road.rejection(by: 14 * Double(gap + 1) + 25) == .unsettled)
+  }
+
+  @Test("where the places have drifted away from the speeds, two fixes at the right place end it within a second")
+  func drifted() throws {
+    var road = Road()
+    try road.warmUp()
+    // Drawn sideways by 9 m a second, which no speed explains.
+    for second in 1...10 { #expect(try road.rejection(aside: Double(second) * 9) == nil) }
+    #expect(try road.rejection(aside: 40) == .jump)
+    #expect(try road.rejection(aside: 40) == nil)
+    #expect(try road.rejection(aside: 40) == nil)
+    for second in 1...10 { #expect(try road.rejection(aside: 40 + Double(second) * 9) == nil) }
+    // However far it is.
+    #expect(try road.rejection(aside: 800) == .impossibleSpeed)
+    #expect(try road.rejection(aside: 800) == nil)
+  }
+
+  @Test("so do two with a height of their own after fixes without")
+  func withoutHeight() throws {
+    var road = Road()
+    try road.warmUp { $0.mode = .twoD }
+    #expect(try road.rejection(aside: 50) == .jump)
+    #expect(try road.rejection(aside: 50) == nil)
+    // Two that do not go on from each other do not.
+    var other = Road()
+    try other.warmUp { $0.mode = .twoD }
+    #expect(try other.rejection(aside: 50) == .jump)
+    #expect(try other.rejection(aside: 65) == .jump)
+  }
+
+  @Test("an echo of two fixes is no catch-up where the places before agree with the speeds")
+  func echo() throws {
+    var road = Road()
+    try road.warmUp()
+    for _ in 0..<2 { #expect(try road.rejection(aside: 60) == .jump) }
+    #expect(try road.rejection() == nil)
+  }
+
+  @Test("86 m in a second at a reported 10 m/s are a jump, even where three satellites excuse much")
+  func wild() throws {
+    var road = Road()
+    road.speed = 10
+    try road.warmUp { $0.horizontalAccuracy = 11.5 }
+    #expect(try road.rejection(by: 64, aside: 58, hdop: 5.8) == .jump)
+  }
+}
