@@ -158,7 +158,8 @@ let package = Package(
 
     // What the documents in docs/ that follow from the code are made of; nothing that is shipped depends on it.
     .target(
-      name: "Documentation", dependencies: ["Timekeeping", "Positioning", "Delivery", "Observability"],
+      name: "Documentation",
+      dependencies: ["Timekeeping", "Positioning", "Delivery", "Observability", "Configuration"],
       swiftSettings: strict),
 
     tests("PositioningTests", ["Timekeeping", "Positioning", "GPSDTesting"]),
@@ -205,7 +206,8 @@ let package = Package(
     tests(
       "LocationDaemonTests",
       coreModules + [
-        "EventLoop", "SystemCalls", "ServiceManager", "Configuration", "BacklogStore", "LocationDaemon", "LoopTesting",
+        "EventLoop", "SystemCalls", "SerialPort", "ServiceManager", "Configuration", "BacklogStore", "LocationDaemon",
+        "LoopTesting",
         "GPSDTesting", "CPseudoTerminal",
       ]),
     tests("FilterScore", coreModules + ["Documentation"], exclude: ["Drives"]),

@@ -53,17 +53,22 @@ extension SettingKind {
 }
 
 /// A setting as it is described to a reader, whatever it sets.
-struct SettingDescription: Sendable {
-  let section: SettingSection
-  let name: String
+package struct SettingDescription: Sendable {
+  package let section: SettingSection
+  /// Its key.
+  package let name: String
   /// The `type` of source or the token provider that alone has it; nil when all do.
-  let owner: String?
-  let typeName: String
-  let allowed: String
-  let isRequired: Bool
+  package let owner: String?
+  /// What a reader writes: "duration".
+  package let typeName: String
+  /// The values that are allowed; empty when any.
+  package let allowed: String
+  /// Whether it must be written.
+  package let isRequired: Bool
   /// As a settings file writes it; nil when there is none.
-  let defaultText: String?
-  let summary: String
+  package let defaultText: String?
+  /// What it means, as a sentence.
+  package let summary: String
 
   /// - Parameter defaults: a new value of what it sets a property of.
   init<Root>(_ setting: Setting<Root>, in section: SettingSection, owner: String? = nil, defaults: Root) {
@@ -78,5 +83,5 @@ struct SettingDescription: Sendable {
   }
 
   /// What alone has it, as a settings file writes it: `type = "serial"`; nil when all do.
-  var choice: String? { owner.flatMap { owner in section.selector.map { "\($0) = \"\(owner)\"" } } }
+  package var choice: String? { owner.flatMap { owner in section.selector.map { "\($0) = \"\(owner)\"" } } }
 }

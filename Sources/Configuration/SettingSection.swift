@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A table of the settings file.
-enum SettingSection: String, CaseIterable, Sendable {
+package enum SettingSection: String, CaseIterable, Sendable {
   case vehicle
   case source
   case token
@@ -13,7 +13,7 @@ enum SettingSection: String, CaseIterable, Sendable {
   case metrics
 
   /// What the section is about.
-  var summary: String {
+  package var summary: String {
     switch self {
     case .vehicle: "Which vehicle this is."
     case .source:
@@ -55,24 +55,31 @@ enum SettingSection: String, CaseIterable, Sendable {
   }
 
   /// What it may hold, in the order in which the reference lists it.
-  var settings: [SettingDescription] { SettingSection.descriptions[self] ?? [] }
+  package var settings: [SettingDescription] { SettingSection.descriptions[self] ?? [] }
 
   /// All settings, section by section.
   static let all: [SettingDescription] = allCases.flatMap(\.settings)
 
-  private static let descriptions = Dictionary(uniqueKeysWithValues: allCases.map { ($0, $0.describe()) })
+  private static let descriptions = {
+    let defaults = Settings()
+    return Dictionary(uniqueKeysWithValues: allCases.map { ($0, $0.describe(defaults)) })
+  }()
 
-  private func describe() -> [SettingDescription] {
+  private func describe(_ defaults: Settings) -> [SettingDescription] {
     switch self {
-    case .source:
-      SourceDraft.keys.map { SettingDescription($0, in: self, defaults: SourceDraft()) }
-        + SourceKind.all.flatMap { describe($0) }
-    case .token: TokenDraft.keys.map { SettingDescription($0, in: self, defaults: TokenDraft()) }
-    default: keys.map { SettingDescription($0, in: self, defaults: Settings()) }
+    case .source: describe(SourceDraft.keys, SourceDraft()) + SourceKind.all.flatMap { describe($0) }
+    case .token: describe(TokenDraft.keys, TokenDraft())
+    default: describe(keys, defaults)
     }
   }
 
   private func describe<Kind: SourceSettings>(_ kind: Kind) -> [SettingDescription] {
-    Kind.keys.map { SettingDescription($0, in: self, owner: Kind.type, defaults: kind) }
+    describe(Kind.keys, kind, owner: Kind.type)
+  }
+
+  private func describe<Root>(
+    _ keys: [Setting<Root>], _ defaults: Root, owner: String? = nil
+  ) -> [SettingDescription] {
+    keys.map { SettingDescription($0, in: self, owner: owner, defaults: defaults) }
   }
 }

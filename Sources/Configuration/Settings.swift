@@ -53,6 +53,7 @@ package struct Settings: Equatable, Sendable {
       case file(String)
     }
 
+    /// A header of the request for a token.
     package struct Header: Equatable, Sendable {
       package var name: String
       package var value: HeaderSource
@@ -60,6 +61,7 @@ package struct Settings: Equatable, Sendable {
 
     /// Of the request, in the order of their names; those of the core's provider are made of them.
     package var headers: [Header] = []
+    /// How a URL is reached.
     package var client = HTTPClientConfiguration()
     /// Whether a restart goes on with the token in hand.
     package var isCached = true
@@ -69,6 +71,7 @@ package struct Settings: Equatable, Sendable {
   package struct FleetEngine: Equatable, Sendable {
     /// `https://host[:port]` without a path, or `http://` to a loopback address.
     package var endpoint = "https://fleetengine.googleapis.com"
+    /// How it is reached.
     package var client = HTTPClientConfiguration()
   }
 

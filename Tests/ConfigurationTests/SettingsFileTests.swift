@@ -2,8 +2,6 @@
 import Authorization
 import Delivery
 import FleetEngine
-import FoundationEssentials
-import Glibc
 import HTTPMessages
 import Positioning
 import Testing
@@ -41,18 +39,6 @@ import Timekeeping
     #expect(file.warnings == [])
     #expect(file.settings.sources[0].kind == .serial(SerialSettings(device: "/dev/ttyUSB0", baud: 9600)))
     #expect(try endpoint(file.settings).format.expiration == .epochMilliseconds)
-  }
-
-  @Test(
-    "the documents in the tree are what the declarations say; UPDATE_GOLDENS=1 writes them anew",
-    arguments: [
-      ("settings.md", SettingsReference.markdown()), ("man/fleet-locationd.toml.5", SettingsReference.manual()),
-    ])
-  func documents(_ name: String, _ text: String) throws {
-    let path = packageRoot + "/docs/" + name
-    if getenv("UPDATE_GOLDENS") != nil { try text.write(toFile: path, atomically: true, encoding: .utf8) }
-    let bytes = try ConfigurationEnvironment.system.readFile(path, 1_000_000)
-    #expect(String(decoding: bytes, as: UTF8.self) == text)
   }
 
   @Test("every key is in the reference once, and no two of one source share a place")

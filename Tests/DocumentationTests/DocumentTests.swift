@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Configuration
 import Delivery
 import Documentation
 import FoundationEssentials
@@ -13,7 +14,8 @@ import Testing
     "the documents in the tree are what the tables say; UPDATE_GOLDENS=1 writes them anew",
     arguments: [
       ("docs/journal.md", EventCatalog.markdown), ("systemd/fleet-locationd.catalog", EventCatalog.messageCatalog),
-      ("docs/metrics.md", MetricCatalog.markdown),
+      ("docs/metrics.md", MetricCatalog.markdown), ("docs/settings.md", SettingsReference.markdown()),
+      ("docs/man/fleet-locationd.toml.5", SettingsManual.text),
     ])
   func documents(name: String, text: String) throws {
     let path = "\(Self.root)/\(name)"

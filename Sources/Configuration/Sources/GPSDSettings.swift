@@ -2,6 +2,7 @@
 
 /// The receivers of a gpsd.
 package struct GPSDSettings: Equatable, Sendable {
+  /// Where gpsd listens.
   package struct Address: Equatable, Sendable {
     /// A name, or an address in digits without brackets.
     package var host: String

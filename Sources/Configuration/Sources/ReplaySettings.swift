@@ -2,7 +2,7 @@
 
 /// A recording.
 package struct ReplaySettings: Equatable, Sendable {
-  package enum Time: String, CaseIterable, Sendable {
+  enum Time: String, CaseIterable, Sendable {
     /// The recording starts now.
     case shift
     /// The recording's own times are kept.

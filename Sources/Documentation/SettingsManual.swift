@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-@testable import Configuration
+import Configuration
 
-extension SettingsReference {
-  /// The manual page fleet-locationd.toml(5), in man(7), from the same declarations as `markdown()`.
-  static func manual() -> String {
+/// The settings as a manual page.
+package enum SettingsManual {
+  /// The manual page fleet-locationd.toml(5), in man(7), from the same declarations as `docs/settings.md`.
+  package static var text: String {
     var text = #"""
       .\" SPDX-License-Identifier: Apache-2.0
       .\" Generated from the declarations that the parser reads by; do not edit.

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import SerialPort
+import Testing
+
+@Suite struct BaudRateTests {
+  @Test("termios has a name for every speed that can be set or is tried")
+  func all() {
+    #expect(Set(BaudProbe.rates).isSubset(of: BaudRate.all))
+  }
+}
