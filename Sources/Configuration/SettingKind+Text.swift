@@ -29,9 +29,11 @@ extension SettingKind where Value == String {
     return path
   }
 
-  /// The path of a file with a name that the textfile collector reads.
+  /// The path of a file with a name that the textfile collector reads. A relative one begins at the directory that systemd
+  /// made for this daemon: no other can be written by default, and several daemons can share the setting.
   static let metricsFile = SettingKind(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
-    let path = try path.read(value, context)
+    let directory = context.environment.variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
+    let path = try value.line(expected: "a path in quotes").relativePath(in: directory ?? context.directory)
     guard path.hasSuffix(".prom") else {
       throw ValueProblem(
         message: "\(path.printable) does not end in .prom; the collector reads no other file")

@@ -11,7 +11,8 @@ package enum SettingsReference {
 
       The settings are one TOML file, `/etc/fleet-locationd/fleet-locationd.toml`, and the files `conf.d/*.toml` beside it, which are
       laid over it in the order of their names: a key of a later file replaces the same key of an earlier one; sections and
-      headers are merged. Relative paths begin at the directory of the main file. `fleet-locationd --check` says what is
+      headers are merged. `fleet-locationd@NAME` has `/etc/fleet-locationd/NAME.toml` instead, shares `conf.d`, and has
+      `NAME.toml.d/*.toml` for itself, which is laid over both. Relative paths begin at the directory of the main file. `fleet-locationd --check` says what is
       wrong with them, and where.
 
       Numbers with a unit are strings: durations `"500ms"`, `"10s"`, `"5min"`, `"1h 30min"`, `"7 days"`; distances `"25 m"`,

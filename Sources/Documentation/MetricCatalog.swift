@@ -28,18 +28,22 @@ package enum MetricCatalog {
 
       ## With the node exporter
 
-      The service may write only to its own directories; the collector follows a link:
+      The service may write only to its own directories, and a relative path begins at the one in `/run`; the collector follows
+      a link:
 
       ```
       # /etc/fleet-locationd/conf.d/metrics.toml
       [metrics]
-      textfile = "/run/fleet-locationd/fleet_locationd.prom"
+      textfile = "fleet_locationd.prom"
       ```
 
       ```
       systemctl restart fleet-locationd
       ln -s /run/fleet-locationd/fleet_locationd.prom /var/lib/prometheus/node-exporter/
       ```
+
+      The daemons of several vehicles (`fleet-locationd@NAME`) share that setting and write a file each. The collector takes one
+      of these files only: no label tells the vehicles apart.
 
       The file is replaced as a whole, at most once a minute, when the daemon is awake anyway: no metric wakes an idle
       machine. `fix_age_seconds` and `backlog_oldest_age_seconds` are as old as the file (`node_textfile_mtime_seconds`);

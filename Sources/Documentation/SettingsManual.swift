@@ -19,7 +19,15 @@ package enum SettingsManual {
       One TOML file, and the files
       .I conf.d/*.toml
       beside it, which are laid over it in the order of their names: a key of a later file replaces the same key of an earlier
-      one; sections and headers are merged. Relative paths begin at the directory of the main file.
+      one; sections and headers are merged.
+      .BI fleet\-locationd@ NAME
+      has
+      .IR /etc/fleet\-locationd/ NAME .toml
+      instead, shares
+      .IR conf.d ,
+      and has
+      .IR NAME .toml.d/*.toml
+      for itself, which is laid over both. Relative paths begin at the directory of the main file.
       .B fleet\-locationd \-\-check
       says what is wrong with them, and where.
       .PP

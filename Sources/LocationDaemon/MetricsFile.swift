@@ -36,8 +36,8 @@ struct MetricsFile {
       try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644, isDurable: false)
     } catch {
       new =
-        "metrics.textfile: \(path) cannot be written (\(error)); the service may write to /run/fleet-locationd, and its "
-        + "directory must be there"
+        "metrics.textfile: \(path) cannot be written (\(error)); the service may write to its own directory, as with "
+        + "textfile = \"fleet_locationd.prom\""
     }
     defer { trouble = new }
     return new == trouble ? nil : new

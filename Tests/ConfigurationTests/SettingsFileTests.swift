@@ -126,6 +126,17 @@ import Timekeeping
     #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/x.toml"])
   }
 
+  @Test("a relative metrics file is in the directory that systemd made for the daemon")
+  func metricsFile() throws {
+    var machine = machine
+    let text = minimal() + "\n[metrics]\ntextfile = \"a.prom\"\n"
+    #expect(try machine.settings(for: text).metricsFile == "/etc/f/a.prom")
+    machine.variables["RUNTIME_DIRECTORY"] = "/run/fleet-locationd-van:/run/other"
+    #expect(try machine.settings(for: text).metricsFile == "/run/fleet-locationd-van/a.prom")
+    #expect(
+      try machine.settings(for: text.replacing("a.prom", with: "/srv/a.prom")).metricsFile == "/srv/a.prom")
+  }
+
   @Test("relative paths begin at the directory of the main file")
   func relativePaths() throws {
     let settings = try machine.with(pem: ["/ca.pem"]).settings(

@@ -164,7 +164,7 @@ journal FLEET_EVENT=tokenRestored | has . || fail "the restart has asked for ano
 step "metrics: the unit lets the daemon write them where the node exporter reads"
 write /etc/fleet-locationd/conf.d/metrics.toml <<'END'
 [metrics]
-textfile = "/run/fleet-locationd/metrics.prom"
+textfile = "metrics.prom"
 END
 inside systemctl reload fleet-locationd || fail "reload with metrics"
 until_true 5 inside setpriv --reuid=65534 --regid=65534 --clear-groups grep -q '^fleet_locationd_online 1' /run/fleet-locationd/metrics.prom ||
@@ -230,15 +230,15 @@ step "template: a second vehicle in its own daemon"
 settings van-2 van-2
 printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n' |
   write /etc/systemd/system/fleet-locationd@.service.d/credential.conf
-write /etc/fleet-locationd/van-2.toml.d/metrics.toml <<'END'
-[metrics]
-textfile = "/run/fleet-locationd-van-2/metrics.prom"
+write /etc/fleet-locationd/van-2.toml.d/own.toml <<'END'
+[vehicle]
+vehicle_id = "van-2-by-its-own-directory"
 END
 inside systemctl daemon-reload
 inside systemctl enable -q --now fleet-locationd@van-2 || fail "start of the template"
 until_true 10 status_says Online fleet-locationd@van-2 || fail "STATUS of van-2: $(property StatusText fleet-locationd@van-2)"
 inside fleet-locationctl status --instance van-2 >"$work/status" || fail "status of van-2"
-grep -q 'van-2' "$work/status" || fail "the status is not of van-2: $(cat "$work/status")"
+grep -q 'van-2-by-its-own-directory' "$work/status" || fail "the status is not of van-2: $(cat "$work/status")"
 for command in check doctor token metrics; do
   inside fleet-locationctl "$command" --instance van-2 >"$work/answer" 2>&1 || fail "$command of van-2: $(cat "$work/answer")"
 done

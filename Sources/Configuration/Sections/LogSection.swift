@@ -13,7 +13,7 @@ extension Settings {
   static let metricsKeys: [Setting<Settings>] = [
     Setting(
       "textfile", \.metricsFile, .metricsFile,
-      "A file for the textfile collector of Prometheus' node exporter, whose name has to end in `.prom`; best under `/run/fleet-locationd/`. Written at most once a minute, and never by waking the machine. Without it none is."
+      "A file for the textfile collector of Prometheus' node exporter, whose name has to end in `.prom`. A relative path begins at the daemon's own directory: `/run/fleet-locationd`, or `/run/fleet-locationd-NAME` of `fleet-locationd@NAME`. Written at most once a minute, and never by waking the machine. Without it none is."
     )
   ]
 }
