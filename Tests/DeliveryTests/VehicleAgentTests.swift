@@ -182,13 +182,23 @@ import Timekeeping
     #expect(fixture.tell(.deadline, at: 14).brief == ["cancel update 2", "finished 1"])
   }
 
-  @Test("progress: a deadline that nobody honours is noticed")
+  @Test("progress: a request that does not end by its deadline is noticed after half a minute")
   func progress() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
     #expect(fixture.agent.isProgressing(at: .boot + .seconds(30)))
     #expect(!fixture.agent.isProgressing(at: .boot + .seconds(70)))
+  }
+
+  @Test("progress: a step that is due and not done is noticed after half a minute, with nothing under way")
+  func progressWithoutRequest() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    let due = try #require(fixture.agent.nextDeadline(at: fixture.moment.boot))
+    #expect(fixture.agent.isProgressing(at: due - .seconds(1)))
+    #expect(fixture.agent.isProgressing(at: due + .seconds(29)))
+    #expect(!fixture.agent.isProgressing(at: due + .seconds(31)))
   }
 
   @Test("settled: a source that waits may give the next fix when all is delivered")

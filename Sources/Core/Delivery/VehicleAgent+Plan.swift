@@ -31,11 +31,12 @@ extension VehicleAgent {
   /// When to call again, if nothing happens before. Nil: only an input can move things on.
   package func nextDeadline(at now: BootInstant) -> BootInstant? { plan(at: now).until }
 
-  /// Whether every wait has a deadline that is still to come, give or take half a minute: what the watchdog asks.
+  /// Whether what is due has been done, and what is under way has a deadline still to come, give or take half a minute: what
+  /// the watchdog asks.
   package func isProgressing(at now: BootInstant) -> Bool {
     let grace = Duration.seconds(30)
-    let deadlines = [nextDeadline(at: now), delivery.attemptDeadline, tokens.fetchDeadline]
-    return deadlines.allSatisfy { $0.map { now - $0 < grace } ?? true }
+    if case .act = plan(at: now), case .act = plan(at: now - grace) { return false }
+    return [delivery.attemptDeadline, tokens.fetchDeadline].allSatisfy { $0.map { now - $0 < grace } ?? true }
   }
 
   private var fixLostAt: BootInstant? {
