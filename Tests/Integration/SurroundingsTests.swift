@@ -80,7 +80,7 @@ import Testing
     let bench = try TestBench()
     try bench.recording(text)
     let daemon = try bench.start()
-    #expect(try bench.exitCode() == 0)
+    #expect(try bench.exitCode() == 65)
     #expect(daemon.log.contains { $0.hasPrefix("warning: ") && $0.contains(bench.directory("drive.nmea")) })
   }
 
