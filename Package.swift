@@ -233,7 +233,7 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzNMEA", ["Timekeeping", "Positioning"]),
     ("FuzzGPSD", ["Timekeeping", "Positioning"]),
     ("FuzzNetlink", ["Timekeeping", "Connectivity"]),
-    ("FuzzSettings", ["Timekeeping", "Delivery", "Configuration"]),
+    ("FuzzSettings", ["Timekeeping", "FleetEngine", "Delivery", "Configuration"]),
     ("FuzzGPX", ["Positioning", "RouteFile"]),
     ("FuzzGeoJSON", ["Timekeeping", "Positioning", "RouteFile"]),
     ("FuzzTokenResponse", ["Timekeeping", "HTTPMessages", "Authorization"]),

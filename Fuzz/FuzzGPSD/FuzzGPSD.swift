@@ -40,7 +40,7 @@ private func check(_ fix: Fix) {
 /// Line by line, with time going by, connections ending and deadlines passing.
 private func converse(_ input: [UInt8]) {
   var session = GPSDSession(
-    address: "localhost:2947", device: input.first == 0 ? "/dev/a" : nil, silenceTimeout: .seconds(10))
+    address: "localhost:2947", device: input.first == 0 ? "/dev/a" : nil, silenceTimeout: .seconds(10), seed: 1)
   var now = BootInstant.boot
   _ = session.handle(.start, at: now)
   _ = session.handle(.connected, at: now)

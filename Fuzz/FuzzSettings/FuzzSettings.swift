@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import Delivery
+import FleetEngine
 
 // FUZZ=1 swift build --product FuzzSettings --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
 //   -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp \
