@@ -21,6 +21,8 @@ final class EffectPerformer {
     var tell: (VehicleAgent.Input) -> Void
     /// All of the backlog that is in memory.
     var records: () -> [Backlog.Record]
+    /// The source of this ID may give its next fix.
+    var readyForNextFix: (Int) -> Void
     /// No source gives another fix.
     var sourcesEnded: () -> Void
     /// The agent is done: so many positions were not delivered, and no program or file is open any more.
@@ -72,6 +74,7 @@ final class EffectPerformer {
     case .keepPause(let note):
       pauseTrouble = pauseFile.keep(note)
       if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
+    case .readyForNextFix(let id): handlers?.readyForNextFix(id)
     case .sourcesEnded: handlers?.sourcesEnded()
     case .finished(let undelivered):
       tokens.endPrograms()

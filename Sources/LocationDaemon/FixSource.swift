@@ -8,14 +8,15 @@ package protocol FixSource: AnyObject {
   func start()
   /// Lets go of everything; no report comes after it.
   func stop()
-  /// Whether the next fix waits for `settled`; sources that run by a clock wait for nobody.
-  var awaitsSettling: Bool { get }
-  /// The daemon has done all it will do with the last fix.
-  func settled()
-  /// Whether what the source waits for has a deadline still to come: what the watchdog asks.
-  func isProgressing(at now: BootInstant) -> Bool
+  /// Whether each fix but the first waits for `readyForNextFix`; sources that run by a clock do not.
+  var waits: Bool { get }
+  /// The daemon has done all that it will do with the last fix: a source that waits for this gives the next.
+  func readyForNextFix()
+  /// When something is due that the source does by itself: what the watchdog asks. Nil while it waits for something else.
+  var nextDeadline: BootInstant? { get }
 }
 
 extension FixSource {
-  package var awaitsSettling: Bool { false }
+  package var waits: Bool { false }
+  package func readyForNextFix() {}
 }

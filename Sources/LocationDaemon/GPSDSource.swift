@@ -49,12 +49,7 @@ package final class GPSDSource: FixSource {
     disconnect()
   }
 
-  package func settled() {}
-
-  package func isProgressing(at now: BootInstant) -> Bool {
-    guard let deadline = session.nextDeadline else { return true }
-    return now - deadline < .seconds(30)
-  }
+  package var nextDeadline: BootInstant? { timer == nil ? nil : session.nextDeadline }
 
   private func handle(_ input: GPSDSession.Input) {
     perform(session.handle(input, at: loop.now.boot))
@@ -68,9 +63,7 @@ package final class GPSDSource: FixSource {
       case .connect: connect()
       case .send(let bytes): socket?.send(bytes)
       case .close: disconnect()
-      case .reading(let name): report(.reading(name))
-      case .lost(let why): report(.lost(why))
-      case .fix(let fix): report(.fix(fix))
+      case .report(let report): self.report(report)
       }
     }
     if let deadline = session.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }

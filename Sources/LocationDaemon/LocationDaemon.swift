@@ -67,7 +67,8 @@ package final class LocationDaemon {
     performer.use(
       EffectPerformer.Handlers(
         tell: { [unowned self] in feed($0) },
-        records: { [unowned self] in agent.delivery.backlog.records }, sourcesEnded: { [unowned self] in end() },
+        records: { [unowned self] in agent.delivery.backlog.records },
+        readyForNextFix: { [unowned self] in sources?.readyForNextFix($0) }, sourcesEnded: { [unowned self] in end() },
         finished: { [unowned self] in finish($0) }))
   }
 
@@ -125,23 +126,11 @@ package final class LocationDaemon {
   }
 
   private func step(_ input: VehicleAgent.Input, at now: Moment) {
-    let (effects, deadline, isSettled) = agent.step(input, at: now)
+    let (effects, deadline) = agent.step(input, at: now)
     for effect in effects { performer.perform(effect) }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
     selfReport.follow(input, effects, at: now, text: agent.snapshot(at: now).statusLine)
     writeMetrics(at: now)
-    guard isSettled, sources?.awaitsSettling == true else { return }
-    // A fix that went nowhere has settled within its own report: the next one gets a turn of its own, or a recording of such
-    // fixes would be one deep call.
-    switch input {
-    case .source: loop.defer { [unowned self] in tellSettled() }
-    default: tellSettled()
-    }
-  }
-
-  /// Looks again: in the meantime the source may have given a fix that has not run its course.
-  private func tellSettled() {
-    if agent.isSettled(at: loop.now.boot) { sources?.settled() }
   }
 
   private func write(_ event: Event) {

@@ -6,16 +6,12 @@ import Release
 import RouteFile
 package import Timekeeping
 
-/// Drives along a route, a fix each period of the simulator but in tunnels.
+/// Drives along a route, as the session decides.
 package final class SimulatedSource: FixSource {
   private let loop: EventLoop
-  private let name: String
-  private let buildDate: Timestamp
   private let report: (SourceReport) -> Void
-  private let simulator: RouteSimulator
+  private var session: DriveSession
   private var timer: LoopTimer?
-  private var started: Moment?
-  private var steps = 0
 
   /// - Parameters:
   ///   - name: of the route, for messages.
@@ -25,19 +21,18 @@ package final class SimulatedSource: FixSource {
     report: @escaping (SourceReport) -> Void
   ) {
     self.loop = loop
-    self.name = name
-    self.simulator = simulator
-    self.buildDate = buildDate
     self.report = report
+    session = DriveSession(name: name, simulator: simulator, buildDate: buildDate)
   }
 
   package func start() {
     do {
-      timer = try loop.makeTimer { [unowned self] in step() }
-      timer?.arm(at: .boot)
+      timer = try loop.makeTimer { [unowned self] in handle(.deadline) }
     } catch {
       loop.defer { [report] in report(.lost("\(error)")) }
+      return
     }
+    loop.defer { [weak self] in self?.handle(.start) }
   }
 
   package func stop() {
@@ -45,36 +40,17 @@ package final class SimulatedSource: FixSource {
     timer = nil
   }
 
-  package func settled() {}
+  package var nextDeadline: BootInstant? { timer == nil ? nil : session.nextDeadline }
 
-  package func isProgressing(at now: BootInstant) -> Bool {
-    guard let started else { return true }
-    return now - (started.boot + simulator.period * steps) < .seconds(30)
-  }
-
-  private func step() {
-    let begin: Moment
-    if let started {
-      begin = started
-    } else {
-      let now = loop.now
-      begin = Moment(boot: now.boot, wall: max(now.wall, buildDate))
-      started = begin
-      report(.reading("the simulated route \(name)"))
+  private func handle(_ input: DriveSession.Input) {
+    let reports = session.handle(input, at: loop.now)
+    if let deadline = session.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
+    for report in reports {
+      // A report may end in this source being stopped.
+      guard timer != nil else { return }
+      if report == .ended { stop() }
+      self.report(report)
     }
-    // After a sleep it goes on from where a receiver would find the vehicle; nobody was there for what lies between.
-    steps = max(steps, Int(clamping: (loop.now.boot - begin.boot).nanoseconds / simulator.period.nanoseconds))
-    let elapsed = simulator.period * steps
-    steps += 1
-    let observation = simulator.observation(at: elapsed, startingAt: begin.wall)
-    guard observation != .ended else {
-      stop()
-      report(.ended)
-      return
-    }
-    timer?.arm(at: begin.boot + simulator.period * steps)
-    // In a tunnel a receiver says nothing that would help.
-    if case .fix(let fix) = observation { report(.fix(fix)) }
   }
 }
 

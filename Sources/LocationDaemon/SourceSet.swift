@@ -73,20 +73,21 @@ final class SourceSet {
   /// For the agent, in the order of priority.
   var candidates: [SourceSelector.Candidate] {
     members.map {
-      SourceSelector.Candidate(id: $0.id, label: $0.settings.kind.name, silenceTimeout: $0.settings.silenceTimeout)
+      SourceSelector.Candidate(
+        id: $0.id, label: $0.settings.kind.name, silenceTimeout: $0.settings.silenceTimeout,
+        waits: $0.source?.waits ?? false)
     }
   }
 
-  /// Whether a source waits for `settled` to give its next fix.
-  var awaitsSettling: Bool { members.contains { $0.source?.awaitsSettling == true } }
-
-  func settled() {
-    for member in members where member.source?.awaitsSettling == true { member.source?.settled() }
+  /// Lets the source of this ID give its next fix, in a turn of the loop of its own: a recording of fixes that are all
+  /// rejected would be one deep call.
+  func readyForNextFix(_ id: Int) {
+    loop.defer { [weak self] in self?.members.first { $0.id == id }?.source?.readyForNextFix() }
   }
 
-  /// Whether what each source waits for has a deadline still to come: what the watchdog asks.
+  /// Whether each source keeps its deadlines: what the watchdog asks.
   func isProgressing(at now: BootInstant) -> Bool {
-    members.allSatisfy { $0.source?.isProgressing(at: now) ?? true }
+    members.allSatisfy { $0.source?.nextDeadline?.isMissed(at: now) != true }
   }
 }
 

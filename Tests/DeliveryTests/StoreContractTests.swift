@@ -43,7 +43,7 @@ import Timekeeping
       fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).brief == [
         "drop [-40.0, -30.0, -20.0, 0.0] delivered"
       ])
-    #expect(fixture.agent.isSettled(at: fixture.moment.boot))
+    #expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.isOwing)
   }
 
   @Test("a live position that is refused alone gives way to the newest that waits, until a fix comes")
@@ -140,7 +140,7 @@ import Timekeeping
     var fixture = try AgentFixture()
     _ = fixture.tell(.restored(try records([90_000])), at: 0)
     try fixture.comeOnline()
-    #expect(fixture.agent.isSettled(at: fixture.moment.boot))
+    #expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.isOwing)
   }
 
   @Test("another vehicle's positions are forgotten, told of to nobody, and back when it is named again")

@@ -201,24 +201,57 @@ import Timekeeping
     #expect(!fixture.agent.isProgressing(at: due + .seconds(31)))
   }
 
-  @Test("settled: a source that waits may give the next fix when all is delivered")
-  func settled() throws {
+  @Test("a source that waits may give its next fix once the last one is delivered, or goes nowhere")
+  func readyForNextFix() throws {
     var fixture = try AgentFixture {
       $0.reporting.interval = .zero
       $0.delivery.floor = .zero
       $0.delivery.interval = .zero
     }
-    _ = try fixture.drive(to: 0)
-    #expect(!fixture.agent.isSettled(at: fixture.moment.boot))
+    var source = AgentFixture.source
+    source.waits = true
+    _ = fixture.tell(.sources([source]), at: 0)
+    #expect(try !fixture.drive(to: 0).brief.contains("ready"))
     let token = fixture.token()
-    _ = fixture.tell(.tokenEnded(id: 1, token), at: 0.001)
-    #expect(!fixture.agent.isSettled(at: fixture.moment.boot))
-    _ = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.002)
-    #expect(fixture.agent.isSettled(at: fixture.moment.boot))
+    #expect(!fixture.tell(.tokenEnded(id: 1, token), at: 0.001).brief.contains("ready"))
+    #expect(fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.002).brief.last == "ready")
+    // Once for each fix.
+    #expect(!fixture.tell(.deadline, at: 0.003).brief.contains("ready"))
     // No limit on the loopback: a hundred in a tenth of a second.
     for step in 1...100 {
       #expect(try fixture.drive(to: 0.01 + Double(step) / 1000, speed: 0.5).brief.last == "send \(step + 1)")
-      _ = fixture.tell(.updateEnded(id: UInt64(step + 1), AgentFixture.accepted), at: fixture.now + 0.0005)
+      let effects = fixture.tell(.updateEnded(id: UInt64(step + 1), AgentFixture.accepted), at: fixture.now + 0.0005)
+      #expect(effects.brief.last == "ready")
     }
+    // A fix that is rejected, here the last one again, goes nowhere.
+    #expect(try fixture.drive(to: 0.11, speed: 0.5).brief == ["ready"])
+    // During a pause a recording waits.
+    _ = fixture.tell(.pause(nil), at: 1)
+    #expect(try fixture.drive(to: 2).brief == [])
+    #expect(fixture.tell(.resume, at: 3).brief.last == "ready")
+  }
+
+  @Test("two sources that wait are both released")
+  func twoWait() throws {
+    var fixture = try AgentFixture()
+    let sources = (0...1).map {
+      SourceSelector.Candidate(id: $0, label: "recording \($0)", silenceTimeout: .seconds(10), waits: true)
+    }
+    _ = fixture.tell(.sources(sources), at: 0)
+    _ = try fixture.drive(to: 0)
+    let coordinate = try #require(Coordinate(latitude: 48, longitude: 11))
+    let fix = Fix(coordinate: coordinate, time: .utc(fixture.moment.wall))
+    #expect(fixture.tell(.source(1, .fix(fix)), at: 0.05).brief == [])
+    let token = fixture.token()
+    _ = fixture.tell(.tokenEnded(id: 1, token), at: 0.1)
+    let effects = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+    #expect(effects.filter { [.readyForNextFix(0), .readyForNextFix(1)].contains($0) }.count == 2)
+  }
+
+  @Test("a source that runs by a clock is not notified when it may give its next fix")
+  func clocked() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    #expect(try fixture.drive(to: 1).brief == [])
   }
 }

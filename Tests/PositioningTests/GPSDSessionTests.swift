@@ -13,7 +13,7 @@ import Timekeeping
   }
 
   private func loss(_ effects: [GPSDSession.Effect]) -> String {
-    for case .lost(let why) in effects { return why }
+    for case .report(.lost(let why)) in effects { return why }
     return ""
   }
 
@@ -25,7 +25,7 @@ import Timekeeping
     #expect(session.handle(.connected, at: .boot) == [.send(Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))])
     #expect(session.receive(GPSDTranscript.greeting, at: .boot).isEmpty)
     let first = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
-    #expect(first.first == .reading("gpsd at localhost:2947, receiver /dev/a, NMEA0183"))
+    #expect(first.first == .report(.reading("gpsd at localhost:2947, receiver /dev/a, NMEA0183")))
     #expect(first.count == 2)
     #expect(session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot).count == 1)
   }
@@ -54,7 +54,7 @@ import Timekeeping
     _ = session.handle(.start, at: now)
     var waits: [Duration] = []
     for _ in 0..<6 {
-      #expect(session.handle(.connectFailed("no"), at: now) == [.lost("no")])
+      #expect(session.handle(.connectFailed("no"), at: now) == [.report(.lost("no"))])
       let deadline = session.nextDeadline ?? now
       waits.append(deadline - now)
       #expect(session.handle(.deadline, at: now).isEmpty)
@@ -66,7 +66,7 @@ import Timekeeping
     }
     _ = session.handle(.connected, at: now)
     _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: now)
-    #expect(session.handle(.ended("gone"), at: now) == [.lost("gone")])
+    #expect(session.handle(.ended("gone"), at: now) == [.report(.lost("gone"))])
     #expect(session.nextDeadline.map { $0 - now <= .seconds(1) } == true)
   }
 

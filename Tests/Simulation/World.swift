@@ -374,6 +374,7 @@ final class World {
       case .backlog(let change):
         hasBacklogChanged = true
         follow(change)
+      case .readyForNextFix: violate("a source is released that does not wait")
       case .sourcesEnded: break
       case .finished(let count):
         finishedAt = now

@@ -15,6 +15,14 @@ import Timekeeping
     #expect(BootInstant.distantFuture - BootInstant(nanoseconds: .min) == .nanoseconds(Int64.max))
   }
 
+  @Test("a deadline is missed half a minute after it")
+  func missed() {
+    let deadline = BootInstant.boot + .seconds(100)
+    #expect(!deadline.isMissed(at: .boot))
+    #expect(!deadline.isMissed(at: deadline + .milliseconds(29_999)))
+    #expect(deadline.isMissed(at: deadline + .seconds(30)))
+  }
+
   @Test("a seed gives the same numbers everywhere")
   func splitMix() {
     var random = SplitMix64(seed: 1_234_567)

@@ -22,11 +22,14 @@ package struct SourceSelector: Sendable {
     package var label: String
     /// Without an accepted fix for this duration it counts as failed.
     package var silenceTimeout: Duration
+    /// Whether it gives each fix after the first only on `VehicleAgent.Effect.readyForNextFix`.
+    package var waits: Bool
 
-    package init(id: Int, label: String, silenceTimeout: Duration) {
+    package init(id: Int, label: String, silenceTimeout: Duration, waits: Bool = false) {
       self.id = id
       self.label = label
       self.silenceTimeout = silenceTimeout
+      self.waits = waits
     }
   }
 
@@ -203,6 +206,11 @@ package struct SourceSelector: Sendable {
     let since = dispute?.since ?? now
     dispute = (since, count)
     return count >= FixFilter.agreement && (filter.keepsTimes || now - since >= SourceSelector.agreementTime)
+  }
+
+  /// Whether the source of this ID waits for `VehicleAgent.Effect.readyForNextFix` after each fix.
+  package func waits(_ id: Int) -> Bool {
+    entries.first { $0.candidate.id == id }?.candidate.waits ?? false
   }
 
   // MARK: - Which source is used

@@ -34,9 +34,8 @@ extension VehicleAgent {
   /// Whether what is due has been done, and what is under way has a deadline still to come, give or take half a minute: what
   /// the watchdog asks.
   package func isProgressing(at now: BootInstant) -> Bool {
-    let grace = Duration.seconds(30)
-    if case .act = plan(at: now), case .act = plan(at: now - grace) { return false }
-    return [delivery.attemptDeadline, tokens.fetchDeadline].allSatisfy { $0.map { now - $0 < grace } ?? true }
+    if case .act = plan(at: now), case .act = plan(at: now - BootInstant.grace) { return false }
+    return [delivery.attemptDeadline, tokens.fetchDeadline].allSatisfy { $0?.isMissed(at: now) != true }
   }
 
   private var fixLostAt: BootInstant? {

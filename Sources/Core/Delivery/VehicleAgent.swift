@@ -96,6 +96,8 @@ package struct VehicleAgent: Sendable {
     /// Positions of other vehicles from before this time have had their day; the store may let them go.
     case forgetOthers(before: Timestamp)
     case event(Event)
+    /// The source of this ID, which waits for this, may give its next fix: the last one has run its course.
+    case readyForNextFix(Int)
     /// Every source has ended: what is pending is delivered, then `finished` follows.
     case sourcesEnded
     /// Keep this for the next start, at once; nil: there is no pause any more.
@@ -121,6 +123,8 @@ package struct VehicleAgent: Sendable {
   var configuration: Configuration
   var selector: SourceSelector
   var simulationAlarm: SimulationAlarm
+  /// Sources that have given a fix and wait for `readyForNextFix` to give the next, in order.
+  private var waitingSources: [Int] = []
   var policy: ReportingPolicy
   var tokens: TokenAgent
   package internal(set) var delivery: DeliveryAgent
@@ -176,10 +180,13 @@ package struct VehicleAgent: Sendable {
     guard phase != .finished else { return [] }
     var effects = [Effect]()
     switch input {
-    case .source(let id, let report): select(.report(report, from: id), at: now, &effects)
+    case .source(let id, let report):
+      if case .fix = report, selector.waits(id) { waitingSources.append(id) }
+      select(.report(report, from: id), at: now, &effects)
     case .sources(let candidates): select(.replaced(candidates), at: now, &effects)
     case .deadline:
       proceed(at: now, &effects)
+      releaseSources(at: now.boot, &effects)
       return effects
     case .updateEnded(let id, let outcome): updateEnded(id, outcome, at: now, &effects)
     case .tokenEnded(let id, let outcome): tokenEnded(id, outcome, at: now, &effects)
@@ -205,17 +212,21 @@ package struct VehicleAgent: Sendable {
     tidy(at: now, &effects)
     watchClock(at: now, &effects)
     proceed(at: now, &effects)
+    releaseSources(at: now.boot, &effects)
     return effects
   }
 
   /// The time of the newest believed fix: the better clock while the machine's own is not set.
   package var newestTime: Timestamp? { policy.newest?.time ?? forgottenTime }
 
-  /// Whether the newest fix has run its course, so that a source which waits may give the next.
-  package func isSettled(at now: BootInstant) -> Bool {
-    // During a pause a recording waits; after it the next fix is what there is to wait for.
-    if isPaused { return false }
-    return delivery.isIdle && (policy.newest == nil || !delivery.isOwing && policy.reason(at: now) == nil)
+  /// Releases the sources that wait, once the newest position is delivered or not due. During a pause a recording waits;
+  /// after it the next fix is what there is to wait for.
+  private mutating func releaseSources(at now: BootInstant, _ effects: inout [Effect]) {
+    guard !waitingSources.isEmpty, !isPaused, delivery.isIdle,
+      policy.newest == nil || !delivery.isOwing && policy.reason(at: now) == nil
+    else { return }
+    effects += waitingSources.map { .readyForNextFix($0) }
+    waitingSources = []
   }
 
   // MARK: - Fixes

@@ -40,6 +40,14 @@ package struct BootInstant: Hashable, Comparable, Sendable {
   }
 }
 
+extension BootInstant {
+  /// How late a deadline may be met before what should have met it counts as stuck.
+  package static let grace = Duration.seconds(30)
+
+  /// Whether this deadline passed at least `grace` ago.
+  package func isMissed(at now: BootInstant) -> Bool { now - self >= BootInstant.grace }
+}
+
 extension Duration {
   /// Whole nanoseconds, stopped at the ends of Int64 (292 years).
   package var nanoseconds: Int64 {

@@ -137,6 +137,7 @@ extension [VehicleAgent.Effect] {
       case .dropConnections: "drop connections"
       case .keepPause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
       case .event: nil
+      case .readyForNextFix: "ready"
       case .sourcesEnded: "sources ended"
       case .finished(let undelivered): "finished \(undelivered)"
       }

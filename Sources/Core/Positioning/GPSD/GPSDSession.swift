@@ -19,11 +19,7 @@ package struct GPSDSession: Sendable {
     /// Bytes for gpsd.
     case send([UInt8])
     case close
-    /// gpsd tells of a receiver, which the text names.
-    case reading(String)
-    /// There is nothing to be had; the text says why and what to do.
-    case lost(String)
-    case fix(Fix)
+    case report(SourceReport)
   }
 
   /// The version of gpsd's protocol that is understood.
@@ -98,9 +94,9 @@ package struct GPSDSession: Sendable {
         // Before any fix, whichever receiver speaks first is named.
         if fix == nil ? announced == nil : announced != device {
           announced = device
-          effects.append(.reading(name(of: device)))
+          effects.append(.report(.reading(name(of: device))))
         }
-        if let fix { effects.append(.fix(fix)) }
+        if let fix { effects.append(.report(.fix(fix))) }
       }
     }
     complain()
@@ -112,7 +108,7 @@ package struct GPSDSession: Sendable {
       switch effect {
       case .open: return .connect
       case .close: return .close
-      case .lost(let why): return .lost(why)
+      case .lost(let why): return .report(.lost(why))
       case .reading:
         // It talks to gpsd, be it without a fix.
         supervisor.silent = PortSupervisor.Complaint(

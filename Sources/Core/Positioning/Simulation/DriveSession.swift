@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
+
+/// Drives along a route in real time: reports a fix each period of the simulator but in tunnels.
+package struct DriveSession: Sendable {
+  package enum Input: Equatable, Sendable {
+    case start
+    case deadline
+  }
+
+  private let name: String
+  private let simulator: RouteSimulator
+  private let buildDate: Timestamp
+  /// When the drive began; nil before.
+  private var began: Moment?
+  /// Periods until the next fix, from the beginning.
+  private var steps = 0
+  private var isOver = false
+
+  /// - Parameters:
+  ///   - name: of the route, for messages.
+  ///   - buildDate: the drive begins then when the wall clock is not set.
+  package init(name: String, simulator: RouteSimulator, buildDate: Timestamp) {
+    self.name = name
+    self.simulator = simulator
+    self.buildDate = buildDate
+  }
+
+  /// When to hand over `deadline`; nil before the start and after the end.
+  package var nextDeadline: BootInstant? {
+    isOver ? nil : began.map { $0.boot + simulator.period * steps }
+  }
+
+  package mutating func handle(_ input: Input, at now: Moment) -> [SourceReport] {
+    switch input {
+    case .start:
+      guard began == nil else { return [] }
+      let start = Moment(boot: now.boot, wall: max(now.wall, buildDate))
+      began = start
+      return [.reading("the simulated route \(name)")] + step(from: start, at: now.boot)
+    case .deadline:
+      guard let began, let nextDeadline, now.boot >= nextDeadline else { return [] }
+      return step(from: began, at: now.boot)
+    }
+  }
+
+  private mutating func step(from began: Moment, at now: BootInstant) -> [SourceReport] {
+    // After a sleep it goes on from where a receiver would find the vehicle; what lies between was not received.
+    steps = max(steps, Int(clamping: (now - began.boot).nanoseconds / simulator.period.nanoseconds))
+    let observation = simulator.observation(at: simulator.period * steps, startingAt: began.wall)
+    steps += 1
+    switch observation {
+    case .ended:
+      isOver = true
+      return [.ended]
+    case .fix(let fix): return [.fix(fix)]
+    // In a tunnel a receiver says nothing that would help.
+    default: return []
+    }
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Testing
+import Timekeeping
+
+@Suite struct ReplayTimelineTests {
+  private static let recorded = Timestamp(seconds: 1_700_000_000)
+  private static let start = Moment(boot: .boot + .seconds(50), wall: Timestamp(seconds: 1_796_083_200))
+
+  private func fix(_ time: Fix.Time?) throws -> Fix {
+    Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: time)
+  }
+
+  /// Seconds since the start at which fixes of these seconds of the recording are due, and their times since `base`.
+  private func play(
+    _ seconds: [Double], pace: Double, shiftsTimes: Bool, base: Timestamp
+  ) throws -> [(due: Double, time: Double)] {
+    var timeline = ReplayTimeline(pace: pace, shiftsTimes: shiftsTimes, start: ReplayTimelineTests.start)
+    return try seconds.map { second in
+      let placed = timeline.place(try fix(.utc(ReplayTimelineTests.recorded + .milliseconds(Int64(second * 1000)))))
+      let time = try #require(placed.fix.timestamp)
+      return ((placed.due - ReplayTimelineTests.start.boot).inSeconds, (time - base).inSeconds)
+    }
+  }
+
+  @Test("at its own pace each fix is due as long after the first as in the recording", arguments: [0.5, 1, 2, 10])
+  func pace(pace: Double) throws {
+    let played = try play([0, 1, 2.5, 12], pace: pace, shiftsTimes: true, base: ReplayTimelineTests.start.wall)
+    #expect(played.map(\.due) == [0, 1 / pace, 2.5 / pace, 12 / pace])
+    // The first is true now, and the others after it.
+    #expect(played.map(\.time) == played.map { ($0.due * 1000).rounded(.down) / 1000 })
+  }
+
+  @Test("times that are kept stay what they were, and are due all the same")
+  func keeps() throws {
+    let played = try play([0, 1, 3], pace: 1, shiftsTimes: false, base: ReplayTimelineTests.recorded)
+    #expect(played.map(\.due) == [0, 1, 3])
+    #expect(played.map(\.time) == [0, 1, 3])
+  }
+
+  @Test("at pace 0 everything is due at once")
+  func immediate() throws {
+    #expect(
+      try play([0, 1, 300], pace: 0, shiftsTimes: false, base: ReplayTimelineTests.recorded).map(\.due) == [0, 0, 0])
+  }
+
+  @Test("a gap of the recording is a minute at most, and a step back takes no time")
+  func gaps() throws {
+    let played = try play([0, 40_000, 40_001, 5, 6], pace: 1, shiftsTimes: true, base: ReplayTimelineTests.start.wall)
+    #expect(played.map(\.due) == [0, 60, 61, 61, 62])
+  }
+
+  @Test("a fix without a date is placed by the date of the one before, also across midnight")
+  func withoutDate() throws {
+    var timeline = ReplayTimeline(pace: 1, shiftsTimes: true, start: ReplayTimelineTests.start)
+    let midnight = Timestamp(seconds: 1_700_006_400)
+    _ = timeline.place(try fix(.utc(midnight - .seconds(1))))
+    #expect(
+      timeline.place(try fix(.ofDay(milliseconds: 500))).due == ReplayTimelineTests.start.boot + .milliseconds(1500))
+    // One without any time comes with the one before.
+    #expect(timeline.place(try fix(nil)).due == ReplayTimelineTests.start.boot + .milliseconds(1500))
+    #expect(
+      timeline.place(try fix(.ofDay(milliseconds: 2500))).due == ReplayTimelineTests.start.boot + .milliseconds(3500))
+  }
+}
