@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
-/// Every Swift target is built in Swift 6 mode with the strict flags that the language offers.
-let strict: [SwiftSetting] = [
+/// Swift 6 mode with the strict flags that the language offers.
+let swift6: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("MemberImportVisibility"),
@@ -11,8 +11,9 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// Wrapper targets touch C: every unsafe use in them is marked in the source.
-let wrapper: [SwiftSetting] = strict + [.strictMemorySafety()]
+/// Every target but those with tests: in each, what may touch memory it must not is marked `unsafe` in the source. Test
+/// targets cannot have it, because what the macros of Swift Testing expand to is not marked.
+let strict: [SwiftSetting] = swift6 + [.strictMemorySafety()]
 
 /// A part of the core: it decides, and imports no C module and no platform.
 func core(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -24,7 +25,7 @@ func core(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 
 /// A wrapper of one C library.
 func platform(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Sources/Platform/\(name)", swiftSettings: wrapper)
+  .target(name: name, dependencies: dependencies, path: "Sources/Platform/\(name)", swiftSettings: strict)
 }
 
 /// A library of the system, found by pkg-config and named for apt.
@@ -37,7 +38,7 @@ func tests(
   _ name: String, _ dependencies: [Target.Dependency], path: String? = nil, exclude: [String] = []
 ) -> Target {
   .testTarget(
-    name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", exclude: exclude, swiftSettings: strict)
+    name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", exclude: exclude, swiftSettings: swift6)
 }
 
 /// The core.
@@ -111,7 +112,7 @@ let package = Package(
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Release",
         "SystemCalls",
         "URLReader", "CTOML",
-      ], swiftSettings: wrapper),
+      ], swiftSettings: strict),
     .target(
       name: "LocationDaemon",
       dependencies: [
@@ -150,7 +151,7 @@ let package = Package(
     .target(
       name: "FleetEngineEmulator", dependencies: ["COpenSSL", "CMicrohttpd"],
       // The live map's page: the emulator stays one file.
-      resources: [.embedInCode("LiveMap")], swiftSettings: wrapper),
+      resources: [.embedInCode("LiveMap")], swiftSettings: strict),
     .executableTarget(
       name: "fleet-engine-emulator",
       dependencies: ["FleetEngineEmulator", "CommandLineOptions", "Positioning", "Release", "RouteFile"],

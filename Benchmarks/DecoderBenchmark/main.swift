@@ -9,18 +9,18 @@ import Timekeeping
 
 func processorTime() -> Double {
   var time = timespec()
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+  unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
   return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
 }
 
 func contents(of path: String) -> [UInt8]? {
-  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { return nil }
   defer { close(descriptor) }
   var bytes: [UInt8] = []
   var buffer = [UInt8](repeating: 0, count: 65_536)
   while true {
-    let count = read(descriptor, &buffer, buffer.count)
+    let count = unsafe read(descriptor, &buffer, buffer.count)
     guard count > 0 else { return count == 0 ? bytes : nil }
     bytes += buffer[..<count]
   }
@@ -30,7 +30,7 @@ let arguments = CommandLine.arguments
 if arguments.contains("--print") {
   var rest = SentenceStream.hour()[...]
   while !rest.isEmpty {
-    let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+    let count = unsafe rest.withUnsafeBytes { unsafe write(STDOUT_FILENO, $0.baseAddress, $0.count) }
     guard count > 0 else { exit(74) }
     rest = rest.dropFirst(count)
   }

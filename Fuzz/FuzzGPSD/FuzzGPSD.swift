@@ -7,7 +7,7 @@ import Timekeeping
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let input = Array(UnsafeBufferPointer(start: start, count: count))
+  let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
   let split = count == 0 ? 0 : Int(input[0]) * count / 256
   let whole = decoded([input])
   let parts = decoded([Array(input[..<split]), Array(input[split...])])

@@ -13,7 +13,7 @@ import RouteFile
 /// Any bytes as a GPX file that comes in two pieces: a route or an error, never a trap; and the same as in one piece.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzGPX(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let bytes = Array(UnsafeBufferPointer(start: data, count: count))
+  let bytes = unsafe Array(UnsafeBufferPointer(start: data, count: count))
   let cut = Int(bytes.first ?? 0) % (count + 1)
   let whole = points([bytes[...]])
   precondition(points([bytes[..<cut], bytes[cut...]]) == whole)

@@ -14,7 +14,7 @@ import Timekeeping
 /// Any bytes as a GeoJSON file: a route that can be driven or an error, never a trap.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzGeoJSON(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let bytes = Array(UnsafeBufferPointer(start: data, count: count))
+  let bytes = unsafe Array(UnsafeBufferPointer(start: data, count: count))
   do throws(RouteFileError) {
     drive(try GeoJSONParser.parse(bytes, file: "f"), seed: UInt64(count))
   } catch {

@@ -9,7 +9,7 @@ import Timekeeping
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let input = Array(UnsafeBufferPointer(start: start, count: count))
+  let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
   inspect(String(decoding: input, as: UTF8.self))
   let parts = input.split(separator: 10, maxSplits: 1, omittingEmptySubsequences: false)
   let header = parts.count > 1 ? Array(parts[0]) : Array(#"{"alg":"RS256"}"#.utf8)

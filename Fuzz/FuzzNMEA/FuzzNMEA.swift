@@ -10,7 +10,7 @@ import Timekeeping
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let input = Array(UnsafeBufferPointer(start: start, count: count))
+  let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
   checked(confirmed(input))
   let split = count == 0 ? 0 : Int(input[0]) * count / 256
   let whole = decoded([input])

@@ -7,7 +7,7 @@ import Timekeeping
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let input = Array(UnsafeBufferPointer(start: start, count: count))
+  let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
   let messages = NetlinkMessage.decode(input).map(\.message)
   precondition(messages.count <= count / 16)
   var table = NetworkTable()

@@ -14,7 +14,7 @@ import FleetEngine
 /// Any bytes as a settings file and, after a zero byte, as a file of `conf.d`: settings or diagnostics, never a trap.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzSettings(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let bytes = Array(UnsafeBufferPointer(start: data, count: count))
+  let bytes = unsafe Array(UnsafeBufferPointer(start: data, count: count))
   let parts = bytes.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false).map(Array.init)
   let environment = ConfigurationEnvironment(
     readFile: { path, _ throws(ConfigurationEnvironment.FileProblem) in

@@ -14,7 +14,7 @@ private let buildDate = Timestamp(seconds: 1_795_219_200)
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let input = Array(UnsafeBufferPointer(start: start, count: count))
+  let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
   guard let choice = input.first,
     let context = AuthorizationContext(providerID: "p", scope: scope(choice))
   else { return 0 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
+import SystemCalls
 
 extension ConfigurationEnvironment {
   /// The machine that this process runs on.
   package static var system: ConfigurationEnvironment {
     ConfigurationEnvironment(
       readFile: SystemFiles.read, listDirectory: SystemFiles.names,
-      variable: { name in
-        guard let value = unsafe getenv(name) else { return nil }
-        return unsafe String(cString: value)
-      },
+      variable: Environment.value(of:),
       hostname: {
         var name = [CChar](repeating: 0, count: 256)
         // The last byte stays zero, whatever the system does with a name that is too long.

@@ -15,7 +15,7 @@ enum DaemonQuestion {
     let instance = try Instance.name(options, besides: "socket")
     if let path = options.value("socket") { return path }
     let directory =
-      instance.map { "/run/fleet-locationd-\($0)" } ?? ProcessInfo.processInfo.environment["RUNTIME_DIRECTORY"]
+      instance.map { "/run/fleet-locationd-\($0)" } ?? Environment.value(of: "RUNTIME_DIRECTORY")
     return "\(directory ?? "/run/fleet-locationd")/control.sock"
   }
 

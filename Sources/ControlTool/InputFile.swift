@@ -35,18 +35,13 @@ struct InputFile: ~Copyable {
         switch try descriptor.read(into: &buffer) {
         case .bytes(let count): return count
         case .end: return 0
-        case .wouldBlock: try waitUntilReadable()
+        // Standard input may have been set not to wait by the program that had it before.
+        case .wouldBlock: try descriptor.waitUntilReadable()
         }
       } catch {
         throw CommandError(.io, "\(name): cannot be read: \(error)")
       }
     }
-  }
-
-  /// Standard input may have been set not to wait by somebody who had it before.
-  private func waitUntilReadable() throws(Errno) {
-    var entry = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
-    _ = try Errno.retrying { poll(&entry, 1, -1) }
   }
 
   private static func refusal(_ path: String, _ error: Errno) -> CommandError {

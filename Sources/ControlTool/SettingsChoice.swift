@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import Glibc
+import SystemCalls
 
 /// Whose settings a command looks at: those of the one daemon, of an instance, or a file that is named.
 enum SettingsChoice {
@@ -18,7 +19,7 @@ enum SettingsChoice {
   static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
     let instance = try Instance.name(options, besides: "config")
     let path = options.value("config") ?? instance.map { "/etc/fleet-locationd/\($0).toml" } ?? standardPath
-    if access(path, R_OK) != 0, errno == EACCES {
+    if FileAccess.refusal(path, R_OK)?.code == EACCES {
       throw CommandError(.permission, "\(path): permission denied; be root, or name settings of your own with --config")
     }
     return path

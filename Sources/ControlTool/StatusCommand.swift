@@ -4,6 +4,7 @@ import EventLoop
 import FoundationEssentials
 import Glibc
 import Observability
+import SystemCalls
 import Terminal
 import Timekeeping
 
@@ -46,7 +47,7 @@ enum StatusCommand: Command {
   private static func text(of status: StatusReport) -> String {
     let isTerminal = Terminal.isOutput
     let capabilities =
-      isTerminal ? TerminalCapabilities(environment: ProcessInfo.processInfo.environment) : .plain
+      isTerminal ? TerminalCapabilities(environment: Environment.value(of:)) : .plain
     let width = isTerminal ? Terminal.size?.columns ?? 80 : nil
     return StatusScreen.lines(of: StatusSheet(status), width: width, capabilities: capabilities)
       .map { "\($0.encoded(capabilities))\n" }.joined()
@@ -56,8 +57,7 @@ enum StatusCommand: Command {
 
   private static func watch(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     let interval = try interval(options.operands)
-    let environment = ProcessInfo.processInfo.environment
-    guard Terminal.isOutput, !TerminalCapabilities.isDumb(environment), !options.has("json") else {
+    guard Terminal.isOutput, !TerminalCapabilities.isDumb(Environment.value(of:)), !options.has("json") else {
       return try stream(options, every: interval)
     }
     // Who may not ask is told so, and not shown a screen.
@@ -66,7 +66,9 @@ enum StatusCommand: Command {
     } catch  where error.code == .unavailable {
       // It may come.
     }
-    let watch = try StatusWatch(every: interval, capabilities: TerminalCapabilities(environment: environment)) {
+    let watch = try StatusWatch(
+      every: interval, capabilities: TerminalCapabilities(environment: Environment.value(of:))
+    ) {
       Result { () throws(CommandError) in try DaemonQuestion.status(options, patience: StatusWatch.patience).status }
     }
     return try watch.run()

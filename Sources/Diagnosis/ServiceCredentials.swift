@@ -15,8 +15,8 @@ package enum ServiceCredentials {
   /// - Parameter settings: path of the main file, by whose name the daemons of one box are told apart.
   package static func adopt(for settings: String) {
     let directory = "/run/credentials/\(unit(for: settings))"
-    guard getenv(variable) == nil, access(directory, F_OK) == 0 else { return }
-    setenv(variable, directory, 1)
+    guard Environment.value(of: variable) == nil, FileAccess.refusal(directory, F_OK) == nil else { return }
+    Environment.set(variable, to: directory)
   }
 
   /// The unit that reads these settings: `fleet-locationd@NAME.service` those in `NAME.toml`.

@@ -2,6 +2,9 @@
 import Glibc
 
 /// The write end of the pipe below: a signal handler can know nothing but a global.
+///
+/// `nonisolated(unsafe)`, because the compiler cannot know that it is written once, before the first handler that reads it
+/// is installed, and never again.
 nonisolated(unsafe) private var signalPipe: Int32 = -1
 
 /// SIGINT and SIGTERM as a file descriptor that becomes readable.

@@ -18,7 +18,7 @@ struct PauseFile {
 
   /// In the directory that systemd made for the service.
   static var ofService: PauseFile {
-    PauseFile(stateDirectory: getenv("STATE_DIRECTORY").map { String(cString: $0) })
+    PauseFile(stateDirectory: Environment.value(of: "STATE_DIRECTORY"))
   }
 
   /// - Returns: what an earlier run has left; why that cannot be told.

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import Glibc
+import SystemCalls
 
 /// The directory that systemd makes for the service, in memory; it is gone at the latest with the next boot.
 enum RuntimeDirectory {
   /// Nil when the program runs without systemd.
   static var path: String? {
-    guard let directory = getenv("RUNTIME_DIRECTORY").map({ String(cString: $0) }), !directory.isEmpty else {
-      return nil
-    }
+    guard let directory = Environment.value(of: "RUNTIME_DIRECTORY"), !directory.isEmpty else { return nil }
     return directory
   }
 }

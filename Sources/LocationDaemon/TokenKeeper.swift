@@ -49,7 +49,7 @@ extension KeptToken.Key {
   /// The kernel's name of this boot, as 32 hexadecimal digits. The unit hides the kernel's file from the service (ProcSubset=pid),
   /// and tells the name itself instead.
   static var currentBoot: String? {
-    let told = getenv("FLEET_BOOT_ID").map { String(cString: $0) }
+    let told = Environment.value(of: "FLEET_BOOT_ID")
     return (identifier(in: firstBytes(of: "/proc/sys/kernel/random/boot_id")) ?? told.flatMap { identifier(in: $0) })
   }
 

@@ -7,7 +7,7 @@ import RouteFile
 
 func warn(_ message: String) {
   let line = "fleet-engine-emulator: \(message)\n"
-  _ = write(STDERR_FILENO, line, line.utf8.count)
+  _ = unsafe write(STDERR_FILENO, line, line.utf8.count)
 }
 
 /// Says why on standard error and ends: 2 for a mistake on the command line, 1 for the rest.

@@ -81,7 +81,7 @@ import Testing
     ])
   func capabilities(environment: [String: String], hasColour: Bool, isUnicode: Bool) {
     #expect(
-      TerminalCapabilities(environment: environment)
+      TerminalCapabilities { environment[$0] }
         == TerminalCapabilities(hasColour: hasColour, isUnicode: isUnicode))
   }
 }

@@ -16,17 +16,17 @@ struct TerminalCapabilities: Equatable, Sendable {
   }
 
   /// As the environment tells: TERM, NO_COLOR (no-color.org), and the first of LC_ALL, LC_CTYPE and LANG.
-  init(environment: [String: String]) {
+  init(environment: (String) -> String?) {
     let isDumb = TerminalCapabilities.isDumb(environment)
-    hasColour = !isDumb && (environment["NO_COLOR"] ?? "").isEmpty
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? "C"
+    hasColour = !isDumb && (environment("NO_COLOR") ?? "").isEmpty
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { environment($0) }.first { !$0.isEmpty } ?? "C"
     let charset = locale.uppercased()
     isUnicode = charset.contains("UTF-8") || charset.contains("UTF8")
   }
 
   /// Whether it cannot be drawn on: not even the cursor moves.
-  static func isDumb(_ environment: [String: String]) -> Bool {
-    let name = environment["TERM"] ?? ""
+  static func isDumb(_ environment: (String) -> String?) -> Bool {
+    let name = environment("TERM") ?? ""
     return name.isEmpty || name == "dumb"
   }
 }

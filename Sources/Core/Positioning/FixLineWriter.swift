@@ -78,10 +78,10 @@ package struct FixLineWriter {
     bytes.append(contentsOf: text.utf8)
   }
 
-  private mutating func member(_ name: StaticString, _ value: Double?, decimals: Int) {
+  private mutating func member(_ name: String, _ value: Double?, decimals: Int) {
     // What is not finite or too large for the digits is no measurement and has no place in JSON.
     guard let value, abs(value) < 1e9 else { return }
-    name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    text(name)
     number(value, decimals: decimals)
   }
 

@@ -20,7 +20,7 @@ package enum CrashReporter {
   ///   - note: path of a file that gets the report too, for the next run; nil writes none.
   package static func install(program: String, version: String, note: String?) {
     // journald takes the number for the priority; a person would only wonder.
-    let leadsToJournal = unsafe getenv("JOURNAL_STREAM") != nil
+    let leadsToJournal = Environment.value(of: "JOURNAL_STREAM") != nil
     unsafe fleet_crash_report_install(program, version, note, leadsToJournal)
   }
 

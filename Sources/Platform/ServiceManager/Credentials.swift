@@ -17,9 +17,8 @@ package struct Credentials: Sendable {
     self.directory = directory
   }
 
-  package static var environmentDirectory: String? {
-    unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
-  }
+  /// `$CREDENTIALS_DIRECTORY`; nil outside a unit with credentials.
+  package static var environmentDirectory: String? { Environment.value(of: "CREDENTIALS_DIRECTORY") }
 
   /// The credential that the unit names in LoadCredential= or SetCredential=.
   ///

@@ -20,7 +20,7 @@ package struct Journal: Sendable {
 
   /// Looks at what standard error is.
   package init(level: Priority) {
-    self.init(level: level, descriptor: STDERR_FILENO, journalStream: Journal.environment("JOURNAL_STREAM"))
+    self.init(level: level, descriptor: STDERR_FILENO, journalStream: Environment.value(of: "JOURNAL_STREAM"))
   }
 
   /// - Parameter journalStream: the value of JOURNAL_STREAM: device and inode of the stream to the journal, which
@@ -103,9 +103,5 @@ package struct Journal: Sendable {
     guard unsafe localtime_r(&now, &parts) != nil else { return "" }
     let numbers = unsafe [parts.tm_hour, parts.tm_min, parts.tm_sec]
     return numbers.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
-  }
-
-  private static func environment(_ name: String) -> String? {
-    unsafe getenv(name).map { unsafe String(cString: $0) }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CSystemd
 import Glibc
+import SystemCalls
 import Timekeeping
 
 /// Tells the service manager how the service does (sd_notify(3)). Without one to tell, every call does nothing.
@@ -9,7 +10,7 @@ package struct ServiceNotifier: Sendable {
   package let isActive: Bool
 
   package init() {
-    isActive = unsafe getenv("NOTIFY_SOCKET") != nil
+    isActive = Environment.value(of: "NOTIFY_SOCKET") != nil
   }
 
   /// The service does its work; after a reload, too, it does so again.

@@ -49,6 +49,14 @@ package struct Descriptor: ~Copyable {
     }
   }
 
+  /// Waits until there is something to read, or the other end is gone. Not for the loop's thread.
+  ///
+  /// - Throws: what poll(2) says.
+  package borrowing func waitUntilReadable() throws(Errno) {
+    var entry = pollfd(fd: rawValue, events: Int16(POLLIN), revents: 0)
+    _ = try Errno.retrying { unsafe poll(&entry, 1, -1) }
+  }
+
   /// What fstat(2) tells.
   package borrowing func status() throws(Errno) -> stat { try Descriptor.status(of: rawValue) }
 

@@ -105,7 +105,7 @@ package struct NMEAWriter {
     close()
   }
 
-  private mutating func open(_ type: StaticString) {
+  private mutating func open(_ type: String) {
     start = bytes.count
     text("$GP")
     text(type)
@@ -121,8 +121,8 @@ package struct NMEAWriter {
     text("\r\n")
   }
 
-  private mutating func text(_ text: StaticString) {
-    text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+  private mutating func text(_ text: String) {
+    bytes.append(contentsOf: text.utf8)
   }
 
   private mutating func time(_ time: Fix.Time?) {
@@ -196,7 +196,7 @@ package struct NMEAWriter {
   }
 
   /// The mode indicator of version 2.3.
-  private static func mode(_ quality: Fix.Quality) -> StaticString {
+  private static func mode(_ quality: Fix.Quality) -> String {
     switch quality {
     case .gnss: "A"
     case .dgnss: "D"
