@@ -212,7 +212,8 @@ let package = Package(
         "GPSDTesting", "CPseudoTerminal",
       ]),
     tests("FilterScore", coreModules + ["Documentation"], exclude: ["Drives"]),
-    tests("ControlToolTests", ["ControlTool", "Observability", "Release", "Terminal"]),
+    tests(
+      "ControlToolTests", coreModules + ["AgentTesting", "ControlTool", "Release", "Terminal"], exclude: ["causes.txt"]),
     tests(
       "DiagnosisTests",
       [

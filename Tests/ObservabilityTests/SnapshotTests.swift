@@ -105,6 +105,7 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = fixture.tell(.network(NetworkState()), at: 5)
+    for second in 6...60 { _ = try fixture.drive(to: Double(second)) }
     #expect(fixture.snapshot(at: 60).statusLine.hasPrefix("No network for 55 s; "))
     let report = StatusReport(fixture.snapshot(at: 60))
     #expect(report.withoutNetwork == 55 && !report.isOnline)

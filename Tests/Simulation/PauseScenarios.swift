@@ -136,6 +136,6 @@ import Timekeeping
     #expect(world.agent.isPaused)
     #expect(world.agent.isProgressing(at: world.moment.boot))
     #expect(world.agent.snapshot(at: world.moment).statusLine.hasPrefix("Paused since 2026-12-01T00:0"))
-    #expect(world.agent.snapshot(at: world.moment).explanation.reason == "paused")
+    #expect(Explanation(world.agent.snapshot(at: world.moment)).reason == "paused")
   }
 }

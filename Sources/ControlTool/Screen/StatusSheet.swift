@@ -59,17 +59,23 @@ struct StatusSheet {
 
   // MARK: - Fleet Engine
 
+  /// As the daemon says; an earlier release says no more than whether it is online.
   private static func state(_ status: StatusReport) -> StyledText {
-    if status.isPaused { return StyledText("paused", .warning) }
-    if status.withoutNetwork != nil { return StyledText("no network", .bad) }
-    if status.failure != nil { return StyledText("offline", .bad) }
-    if status.token == nil, status.tokenTrouble != nil { return StyledText("no token", .bad) }
-    return status.isOnline ? StyledText("online", .good) : StyledText("not reached yet", .warning)
+    guard let state = status.state else {
+      return status.isOnline ? StyledText("online", .good) : StyledText("not online", .warning)
+    }
+    let style: TextStyle =
+      switch state.level {
+      case "good": .good
+      case "warning": .warning
+      default: .bad
+      }
+    return StyledText(state.label, style)
   }
 
   private static func updates(_ status: StatusReport, _ minutes: UpdateBars?) -> [Row] {
     var rows = [
-      Row(name: "Fleet Engine", text: engine(status), weight: 10),
+      Row(name: "Fleet Engine", text: state(status) + StyledText(status.state?.detail ?? ""), weight: 10),
       Row(name: "Last update", text: StyledText(lastUpdate(status)), weight: 9),
     ]
     if let outcome = status.lastOutcome, outcome.result != "accepted" {
@@ -81,22 +87,6 @@ struct StatusSheet {
     rows.append(Row(name: "Next update", text: StyledText(nextUpdate(status)), weight: 7))
     if let minutes { rows.append(Row(name: "Last \(minutes.count) min", text: StyledText(minutes.words), weight: 2)) }
     return rows
-  }
-
-  private static func engine(_ status: StatusReport) -> StyledText {
-    if status.isPaused {
-      return StyledText("paused", .warning)
-        + StyledText("\(status.pausedSince.map { " since \($0)" } ?? ""): no position leaves this machine until resume")
-    }
-    if let time = status.withoutNetwork {
-      return StyledText("offline", .bad) + StyledText(" for want of a network for \(StatusSheet.time(time))")
-    }
-    guard let failure = status.failure else {
-      return status.isOnline ? StyledText("online", .good) : StyledText("not reached yet", .warning)
-    }
-    return StyledText("offline", .bad)
-      + StyledText(
-        " for \(time(failure.since)) (\(failure.category)): \(failure.message); next try in \(time(failure.retryIn))")
   }
 
   private static func lastUpdate(_ status: StatusReport) -> String {
@@ -118,7 +108,7 @@ struct StatusSheet {
     switch next.kind {
     case "heartbeat": return "\(due), a heartbeat"
     case "retry": return "\(due), to try again"
-    case "token": return "when there is a token, which is asked for \(due)"
+    case "token": return "when there is a token, which is \(next.due > 0 ? "asked for \(due)" : "being fetched")"
     default: return due
     }
   }

@@ -91,11 +91,6 @@ package struct TokenAgent: Sendable {
   /// Whether a fetch is under way.
   package var isFetching: Bool { fetch != nil }
 
-  /// When the next fetch is due for an update that waits; nil when there is a token, or a fetch is under way.
-  package func nextDeadline(at now: BootInstant) -> BootInstant? {
-    fetch == nil && token(at: now) == nil ? earliest : nil
-  }
-
   /// The earliest time of the next fetch.
   package var earliest: BootInstant { gate.earliest }
 

@@ -116,9 +116,6 @@ package struct ReportingPolicy: Sendable {
     return (floor, change)
   }
 
-  /// When the newest position is due, if no other fix comes before.
-  package var nextDeadline: BootInstant? { next?.at }
-
   /// What makes a report due before the interval is over: the way, or the turn, since the last one.
   private func change(from before: VehicleLocation, to newest: VehicleLocation) -> Reason? {
     if configuration.distance > 0, before.coordinate.distance(to: newest.coordinate) >= configuration.distance {

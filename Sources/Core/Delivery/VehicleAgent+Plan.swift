@@ -150,9 +150,6 @@ extension VehicleAgent {
     return awake > last ? (awake, .waking) : (last, limit)
   }
 
-  /// The earliest time of the next attempt.
-  var earliest: BootInstant { earliestAttempt.at }
-
   /// What stands in the way first. The order of the tests is the precedence of causes.
   ///
   /// - Parameter attempt: nil when a request is under way, or there is no position to send.

@@ -14,8 +14,10 @@ extension VehicleAgent {
     package let now: Moment
     /// The vehicle's ID; nil while the settings name none.
     package let vehicle: String?
-    /// Neither stopping nor working off a recording that has ended.
-    package let isRunning: Bool
+    /// What the agent waits for.
+    package let cause: Cause
+    /// The next request to Fleet Engine; nil when none is planned, or one is under way.
+    package let next: Plan.Next?
     /// Nil while the driver is on duty.
     package let pause: PauseNote?
     /// Fleet Engine accepted the last update, and there is a network.
@@ -42,18 +44,8 @@ extension VehicleAgent {
     /// The way of the last minutes.
     package let track: RecentTrack
 
-    /// The newest position is worth an update now.
-    package let isReportDue: Bool
-    /// When a report becomes due by time alone, if no fix comes before.
-    package let reportDeadline: BootInstant?
-    /// When the next report is to be expected, with the fixes that will come until then.
-    package let expectedReport: BootInstant?
-    /// The earliest time of the next attempt.
-    package let earliest: BootInstant
     /// A request is under way.
     package let isUpdating: Bool
-    /// An attempt failed or a position was queued, and nothing has been accepted since.
-    package let isOwing: Bool
     /// Time of the newest position that Fleet Engine has.
     package let delivered: Timestamp?
     /// When Fleet Engine last accepted an update.
@@ -71,8 +63,6 @@ extension VehicleAgent {
     package let tokenFailure: TokenFailure?
     /// Since when none has come.
     package let tokenFailingSince: BootInstant?
-    /// When the token provider is asked again, or given up waiting for.
-    package let tokenRetryAt: BootInstant?
 
     /// Positions that are pending, without the one that is under way as the live position.
     package let waiting: Int
@@ -95,23 +85,33 @@ extension VehicleAgent {
 
   /// - Parameter now: with this machine's clock, which is judged.
   package func snapshot(at now: Moment) -> Snapshot {
+    let plan = outlook(at: now)
     let oldest = delivery.waiting > 0 ? delivery.backlog.records.first?.location.time : nil
     return Snapshot(
-      now: now, vehicle: configuration.context?.scope.id, isRunning: phase == .running, pause: pause,
+      now: now, vehicle: configuration.context?.scope.id, cause: plan.cause ?? .stopping(until: nil, nil),
+      next: plan.next,
+      pause: pause,
       isOnline: isOnline && !network.isAbsent, networkAbsentSince: network.absentSince,
       sources: selector.overview, fix: lastFix, fixCameAt: lastFixAt, isFixLost: isFixLost,
       lastRejection: lastRejection, newest: policy.newest, newestCameAt: policy.newestAt, isParked: policy.isParked,
       track: track,
-      isReportDue: policy.reason(at: now.boot) != nil, reportDeadline: policy.nextDeadline,
-      expectedReport: policy.expected(hasFixes: !isFixLost), earliest: earliest, isUpdating: !delivery.isIdle,
-      isOwing: delivery.isOwing, delivered: delivery.delivered?.time, lastAcceptedAt: delivery.lastAcceptedAt,
+      isUpdating: !delivery.isIdle, delivered: delivery.delivered?.time, lastAcceptedAt: delivery.lastAcceptedAt,
       failure: delivery.failure, failingSince: delivery.failingSince, outcomes: outcomes,
       tokenDeadline: tokens.token(at: now.boot)?.deadline, tokenFailure: tokens.lastFailure,
-      tokenFailingSince: tokens.failingSince, tokenRetryAt: tokens.nextDeadline(at: now.boot),
+      tokenFailingSince: tokens.failingSince,
       waiting: delivery.waiting,
       oldestAge: newestTime.flatMap { newest in oldest.map { max(newest - $0, .zero) } },
       thinnedWithin: delivery.backlog.thinnedWithin, store: store,
       time: bestTime(at: now), isTimeTold: clocks.time(at: now.boot) != nil, clockError: clocks.error(at: now),
       statistics: statistics)
+  }
+
+  /// The plan; where there is something to do at this very moment, what is waited for once it is done.
+  private func outlook(at now: Moment) -> Plan {
+    let plan = plan(at: now.boot)
+    guard case .act = plan else { return plan }
+    var copy = self
+    _ = copy.handle(.deadline, at: now)
+    return copy.plan(at: now.boot)
   }
 }

@@ -9,12 +9,13 @@ extension VehicleAgent.Snapshot {
   /// One line for `systemctl status`: what is wrong first, then fix, last update, token, backlog. Ages, never coordinates:
   /// every local user can read it.
   package var statusLine: String {
-    var parts = [headline]
+    let row = causeRow
+    var parts = ["\(row.label.prefix(1).uppercased())\(row.label.dropFirst())\(row.detail)"]
     if sources.sources.count > 1, let used = sources.used {
       let troubles = sources.troubles(before: used)
       parts.append("source \(used + 1) of \(sources.sources.count)\(troubles.isEmpty ? "" : " (\(troubles))")")
     }
-    if let hold = sources.hold { parts.append(hold.words) }
+    if let hold = sources.hold, cause != .held(hold) { parts.append(hold.words) }
     if let fix {
       parts.append("fix \(fix.summary), \(age(of: fixCameAt)) old\(isParked ? ", parked" : "")")
     }
@@ -31,8 +32,6 @@ extension VehicleAgent.Snapshot {
     return parts.joined(separator: "; ")
   }
 
-  private func age(of instant: BootInstant) -> String { (now.boot - instant).spoken }
-
   private var backlogTrouble: String {
     if case .memoryOnly(let why) = store { return " (in memory only: \(why))" }
     return ""
@@ -42,20 +41,5 @@ extension VehicleAgent.Snapshot {
   private var withoutToken: String {
     guard let since = tokenFailingSince, now.boot - since >= .seconds(10) else { return "" }
     return " for \(age(of: since))"
-  }
-
-  private var headline: String {
-    if let pause { return "Paused\(pause.words), fleet-locationctl resume ends it" }
-    if let why = sources.lossReason, isRunning { return "No source: \(why)" }
-    if let since = networkAbsentSince { return "No network for \(age(of: since))" }
-    if tokenDeadline == nil, let tokenFailure { return "No token\(withoutToken): \(tokenFailure.message)" }
-    if let failure {
-      let since = failingSince.map { " for \(age(of: $0))" } ?? ""
-      return "Offline\(since) (\(failure.category.rawValue)): \(failure.advice)"
-    }
-    if isFixLost || newest == nil {
-      return "Waiting for a fix\(lastRejection.map { " (refused: \($0.explanation))" } ?? "")"
-    }
-    return isOnline ? "Online" : "Connecting"
   }
 }

@@ -13,6 +13,7 @@ extension StatusReport {
     let now = snapshot.now.boot
     summary = snapshot.statusLine
     vehicle = snapshot.vehicle
+    state = State(snapshot.causeRow)
     isOnline = snapshot.isOnline
     isPaused = snapshot.pause != nil
     pausedSince = snapshot.pause?.since?.canonicalJSON
@@ -37,39 +38,43 @@ extension StatusReport {
       Failure(
         category: failure.category.rawValue, message: failure.message,
         since: snapshot.failingSince.map { (now - $0).wholeSeconds } ?? 0,
-        retryIn: snapshot.seconds(until: snapshot.earliest))
+        retryIn: snapshot.next?.time.map(snapshot.seconds(until:)) ?? 0)
     }
     clockOffset = snapshot.clockError?.offset.wholeSeconds
     withoutNetwork = snapshot.networkAbsentSince.map { (now - $0).wholeSeconds }
     backlog = Backlog(snapshot, bytes: storeBytes)
-    explanation = snapshot.explanation
+    explanation = Explanation(snapshot)
     counters = snapshot.statistics.counters
   }
 }
 
-extension VehicleAgent.Snapshot {
-  /// What is left of a second is still to be waited for.
-  fileprivate func seconds(until due: BootInstant) -> Int64 {
-    max((due - now.boot + .milliseconds(999)).wholeSeconds, 0)
+extension StatusReport.State {
+  fileprivate init(_ row: CauseRow) {
+    self.init(cause: row.reason, label: row.label, detail: row.detail, level: row.level.rawValue)
   }
 }
 
 extension StatusReport.NextUpdate {
   fileprivate init?(_ snapshot: VehicleAgent.Snapshot) {
-    guard snapshot.isRunning, snapshot.pause == nil, snapshot.newest != nil, !snapshot.isUpdating else { return nil }
-    let earliest = snapshot.earliest
-    let due: BootInstant
-    if snapshot.tokenDeadline == nil, let retry = snapshot.tokenRetryAt {
-      (due, kind) = (max(retry, earliest), "token")
-    } else if snapshot.failure != nil, snapshot.isOwing {
-      (due, kind) = (earliest, "retry")
-    } else if snapshot.isOwing || snapshot.isReportDue {
-      (due, kind) = (earliest, "report")
-    } else {
-      due = max(snapshot.expectedReport ?? earliest, earliest)
-      kind = snapshot.isParked || snapshot.isFixLost ? "heartbeat" : "report"
+    guard let next = snapshot.next else { return nil }
+    kind =
+      switch next {
+      case .report: "report"
+      case .heartbeat: "heartbeat"
+      case .retry: "retry"
+      case .token: "token"
+      }
+    due = next.time.map(snapshot.seconds(until:)) ?? 0
+  }
+}
+
+extension Plan.Next {
+  /// When the request goes, or the token for it is asked for; nil while that is being fetched.
+  fileprivate var time: BootInstant? {
+    switch self {
+    case .report(let at), .heartbeat(let at), .retry(let at): at
+    case .token(let at): at
     }
-    self.due = snapshot.seconds(until: due)
   }
 }
 

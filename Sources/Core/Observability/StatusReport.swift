@@ -27,7 +27,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var message: String
     /// For how long no update has been accepted.
     package var since: Int64
-    /// Until the next attempt; 0 is at once.
+    /// Seconds until the next attempt, or until a token for it is asked for; 0 while one of the two is under way.
     package var retryIn: Int64
   }
 
@@ -43,9 +43,21 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var explanation: String
   }
 
+  /// What the daemon waits for: the first reason in the order that all outputs share.
+  package struct State: Equatable, Sendable, Codable {
+    /// One word for a script, as ``Explanation/reason``, but never what became of a fix that nothing stands in the way of.
+    package var cause: String
+    /// As in `no network`.
+    package var label: String
+    /// What follows the label in a line, as in ` for 4 min`.
+    package var detail: String
+    /// `good`, `warning` or `bad`.
+    package var level: String
+  }
+
   /// When the next update goes, if nothing happens before.
   package struct NextUpdate: Equatable, Sendable, Codable {
-    /// Seconds from now; 0 is at once.
+    /// Seconds from now; 0 is at once, and with `token` that it is being fetched.
     package var due: Int64
     /// `report`, `heartbeat`, `retry` after a failure, or `token` when one has to come first.
     package var kind: String
@@ -111,6 +123,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var version: String?
   /// For how long the daemon has run; nil as above.
   package var uptime: Int64?
+  /// What the daemon waits for; nil in the answer of an earlier release.
+  package var state: State?
   /// Fleet Engine accepted the last update, and there is a network.
   package var isOnline: Bool
   /// The driver is off duty.

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Delivery
+import FleetEngine
+import Positioning
+import Timekeeping
+
+/// What is said of a cause, in every place that names one: STATUS=, `status`, `status --json` and `explain`.
+struct CauseRow: Equatable {
+  /// How a terminal shows it.
+  enum Level: String {
+    case good, warning, bad
+  }
+
+  /// One word for a script.
+  var reason: String
+  /// A few words that begin the line of `systemctl status` and of `status`; without a capital letter.
+  var label: String
+  var level: Level
+  /// What follows the label, beginning with what parts them: ` for 4 min`, `: /dev/ttyUSB0 is not there`.
+  var detail = ""
+  /// What `explain` says of it after what has become of the last fix; nil when that says it all.
+  var clause: String?
+}
+
+extension VehicleAgent.Snapshot {
+  /// What is said of what the agent waits for.
+  var causeRow: CauseRow { row(of: cause) }
+
+  /// The table of causes.
+  private func row(of cause: Cause) -> CauseRow {
+    switch cause {
+    case .stopping(let end, let inner):
+      let limit = end.map { " within \(wait(until: $0))" } ?? ""
+      return CauseRow(
+        reason: "stopping", label: "stopping", level: .warning, detail: limit + obstacle(inner),
+        clause: "the daemon stops\(limit)\(obstacle(inner))")
+    case .paused(let pause):
+      return CauseRow(
+        reason: "paused", label: "paused", level: .warning,
+        detail: "\(pause.words), fleet-locationctl resume ends it",
+        clause: "the driver is off duty\(pause.words): no position leaves this machine and none is kept, until "
+          + "fleet-locationctl resume")
+    case .noSource(let why):
+      return CauseRow(
+        reason: "noSource", label: "no source", level: .bad, detail: ": \(why)", clause: "no source is read: \(why)")
+    case .noFix(let since, let rejection):
+      let refusal = rejection.map { " (refused: \($0.explanation))" } ?? ""
+      return CauseRow(
+        reason: rejection?.rawValue ?? "noFix", label: "waiting for a fix", level: .warning, detail: refusal,
+        clause: since == nil ? nil : "no other has been accepted since")
+    case .held(let hold):
+      let name = sources.usedSource?.name ?? "the source"
+      return CauseRow(
+        reason: "held", label: "waiting for a newer fix", level: .warning, detail: " of \(name): \(hold.words)",
+        clause: "fixes of \(name) wait: \(hold.words)")
+    case .noNetwork(let since):
+      return CauseRow(
+        reason: "noNetwork", label: "no network", level: .bad, detail: " for \(age(of: since))",
+        clause:
+          "no interface has had an address and a default route for \(age(of: since))\(attempt("one try all the same"))")
+    case .noToken(let failure?, let since):
+      let asked = since.map { ", for which the provider has been asked for \(age(of: $0))" } ?? ""
+      return CauseRow(
+        reason: "noToken", label: "no token", level: .bad,
+        detail: "\(duration(since, atLeast: .seconds(10))): \(failure.message)",
+        clause: "it waits for a token\(asked): \(failure.message)\(attempt("next try"))")
+    case .noToken(nil, _):
+      return CauseRow(
+        reason: "noToken", label: "waiting for a token", level: .warning,
+        clause: "it waits for a token\(attempt("next try"))")
+    case .failed(let failure, let since):
+      let category = failure.category.rawValue
+      return CauseRow(
+        reason: category, label: "offline", level: .bad, detail: "\(duration(since)) (\(category)): \(failure.advice)",
+        clause: "the last update was not accepted (\(category)): \(failure.advice)\(attempt("next try"))")
+    case .rateLimited(let until, let limit):
+      return reached("spacing", "an update is due, and goes in \(wait(until: until)): \(limit.words)")
+    case .inFlight: return reached("inFlight", "a request is under way, and the newest fix goes with the next")
+    case .notDue(let until):
+      return reached(
+        "notDue",
+        isParked
+          ? "the vehicle is parked, and the next heartbeat is due in \(wait(until: until))"
+          : "the next report is due in \(wait(until: until))")
+    }
+  }
+
+  /// Nothing stands in the way.
+  private func reached(_ reason: String, _ clause: String) -> CauseRow {
+    CauseRow(
+      reason: reason, label: isOnline ? "online" : "connecting", level: isOnline ? .good : .warning, clause: clause)
+  }
+
+  /// What keeps an agent that is about to stop from delivering the rest.
+  private func obstacle(_ cause: Cause?) -> String {
+    switch cause {
+    case .noNetwork, .noToken, .failed:
+      cause.map { row(of: $0) }.map { ": \($0.label)\($0.detail)" } ?? ""
+    default: ""
+    }
+  }
+
+  /// When it goes on, as in `; next try in 9 s`; empty when nobody knows.
+  private func attempt(_ name: String) -> String {
+    switch next {
+    case .report(let at), .heartbeat(let at), .retry(let at): "; \(name) in \(wait(until: at))"
+    case .token(let at?): "; the provider is asked for a token in \(wait(until: at))"
+    case .token(nil): "; the provider is being asked"
+    case nil: isUpdating ? "; a request is under way" : ""
+    }
+  }
+
+  func age(of instant: BootInstant) -> String { (now.boot - instant).spoken }
+
+  private func duration(_ since: BootInstant?, atLeast least: Duration = .zero) -> String {
+    guard let since, now.boot - since >= least else { return "" }
+    return " for \(age(of: since))"
+  }
+
+  /// In a unit that a person would use; what is left of a second is still to be waited for.
+  private func wait(until time: BootInstant) -> String { Duration.seconds(seconds(until: time)).spoken }
+
+  /// Whole seconds, rounded up; 0 when the time has come.
+  func seconds(until time: BootInstant) -> Int64 { max((time - now.boot + .milliseconds(999)).wholeSeconds, 0) }
+}
+
+extension Cause.Limit {
+  fileprivate var words: String {
+    switch self {
+    case .floor: "Fleet Engine takes no updates of a vehicle closer together than 5 s"
+    case .attempts: "the daemon makes at most \(AttemptLimiter.perMinute) requests in a minute"
+    case .waking: "the machine has just woken, and waits for its receiver"
+    }
+  }
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Authorization
+import Connectivity
+import Delivery
+import Foundation
+import HTTPMessages
+import Observability
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import ControlTool
+
+/// Every cause that the agent waits for, and what STATUS=, `status`, `status --json` and `explain` say of it.
+@Suite struct CauseTests {
+  struct Case: Sendable {
+    var name: String
+    /// When the daemon is asked.
+    var second: Double
+    var prepare: @Sendable (inout AgentFixture) throws -> Void
+  }
+
+  /// A kind of wait. A new `Cause`, `Limit` or `Next` does not compile until it is one of these, and then a case must
+  /// reach it.
+  enum Wait: String, CaseIterable {
+    case stopping, stopped, paused, noSource, noFixYet, noFixSince, held, noNetwork, noToken, firstToken, failed
+    case floor, attempts, waking, inFlight, notDue
+
+    init(_ cause: Cause) {
+      self =
+        switch cause {
+        case .stopping(until: .some, _): .stopping
+        case .stopping(until: nil, _): .stopped
+        case .paused: .paused
+        case .noSource: .noSource
+        case .noFix(since: nil, _): .noFixYet
+        case .noFix(since: .some, _): .noFixSince
+        case .held: .held
+        case .noNetwork: .noNetwork
+        case .noToken(nil, _): .firstToken
+        case .noToken(.some, _): .noToken
+        case .failed: .failed
+        case .rateLimited(_, by: .floor): .floor
+        case .rateLimited(_, by: .attempts): .attempts
+        case .rateLimited(_, by: .waking): .waking
+        case .inFlight: .inFlight
+        case .notDue: .notDue
+        }
+    }
+  }
+
+  /// What comes next, likewise.
+  enum Next: String, CaseIterable {
+    case none, report, heartbeat, retry, tokenLater, tokenFetched
+
+    init(_ next: Plan.Next?) {
+      self =
+        switch next {
+        case nil: .none
+        case .report: .report
+        case .heartbeat: .heartbeat
+        case .retry: .retry
+        case .token(.some): .tokenLater
+        case .token(nil): .tokenFetched
+        }
+    }
+  }
+
+  private static let refusal = AgentFixture.error(403, "PERMISSION_DENIED")
+
+  private static func network(_ isUsable: Bool) -> VehicleAgent.Input {
+    var state = NetworkState()
+    guard isUsable else { return .network(state) }
+    state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, 2])]
+    state.ways = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 0)]
+    return .network(state)
+  }
+
+  /// A fix in a place where none can be.
+  private static func badFix(at second: Int) throws -> VehicleAgent.Input {
+    var fix = Fix(
+      coordinate: try #require(Coordinate(latitude: 48, longitude: 11)),
+      time: .utc(AgentFixture.start + .seconds(second)))
+    fix.horizontalAccuracy = 5000
+    return .source(0, .fix(fix))
+  }
+
+  /// A fix of the second receiver, whose clock is 8 s behind.
+  private static func lateFix(at second: Int) throws -> VehicleAgent.Input {
+    let place = try #require(Coordinate(latitude: 48 + Double(second) * 14 / 111_200, longitude: 11))
+    var fix = Fix(coordinate: place, time: .utc(AgentFixture.start + .seconds(second - 8)))
+    fix.speed = 14
+    fix.horizontalAccuracy = 3
+    return .source(1, .fix(fix))
+  }
+
+  static let cases: [Case] = [
+    Case(name: "no source", second: 5) { _ = $0.tell(.source(0, .lost("/dev/gps0 is not there")), at: 0) },
+    Case(name: "no source any more, and no fix for a while", second: 50) {
+      try $0.comeOnline()
+      _ = $0.tell(.source(0, .lost("/dev/gps0 is not there")), at: 10)
+      for second in 11...50 { _ = $0.tell(.deadline, at: Double(second)) }
+    },
+    Case(name: "no fix yet", second: 5) { _ in },
+    Case(name: "no fix but refused ones", second: 5) { _ = $0.tell(try badFix(at: 4), at: 4) },
+    Case(name: "no fix any more", second: 45) {
+      try $0.comeOnline()
+      _ = $0.tell(.deadline, at: 31)
+    },
+    Case(name: "no network, and one try is under way all the same", second: 182) {
+      _ = $0.tell(network(true), at: 0)
+      try $0.comeOnline()
+      _ = $0.tell(network(false), at: 1)
+      for second in 2...182 { _ = try $0.drive(to: Double(second)) }
+    },
+    Case(name: "no network, and a try has failed", second: 240) {
+      _ = $0.tell(network(true), at: 0)
+      try $0.comeOnline()
+      _ = $0.tell(network(false), at: 1)
+      for second in 2...182 { _ = try $0.drive(to: Double(second)) }
+      _ = $0.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 182.5)
+      for second in 183...240 { _ = try $0.drive(to: Double(second)) }
+    },
+    Case(name: "the first token is being fetched", second: 8) { _ = try $0.drive(to: 0) },
+    Case(name: "the provider gives no token", second: 15) {
+      _ = try $0.drive(to: 0)
+      _ = $0.tell(.tokenEnded(id: 1, .http(.response(HTTPResponse(status: 500, body: [])))), at: 1)
+      _ = $0.tell(.deadline, at: 5)
+      _ = $0.tell(.tokenEnded(id: 2, .http(.response(HTTPResponse(status: 500, body: [])))), at: 15)
+    },
+    Case(name: "Fleet Engine cannot be reached", second: 12) {
+      try $0.comeOnline()
+      _ = try $0.drive(to: 10)
+      _ = $0.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 12)
+    },
+    Case(name: "the next try after a failure is under way", second: 30) {
+      try $0.comeOnline()
+      _ = try $0.drive(to: 10)
+      _ = $0.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 12)
+      _ = try $0.drive(to: 28)
+    },
+    Case(name: "Fleet Engine refuses every token: a wrong provider_id", second: 20) {
+      _ = try $0.drive(to: 0)
+      _ = $0.tell(.tokenEnded(id: 1, $0.token()), at: 1)
+      _ = $0.tell(.updateEnded(id: 1, refusal), at: 2)
+      _ = $0.tell(.deadline, at: 4)
+      _ = $0.tell(.tokenEnded(id: 2, $0.token()), at: 5)
+      _ = $0.tell(.updateEnded(id: 2, refusal), at: 6)
+      _ = try $0.drive(to: 20)
+    },
+    Case(name: "due, and Fleet Engine's floor is not over", second: 23) {
+      try $0.comeOnline()
+      for second in 1...21 { _ = try $0.drive(to: Double(second)) }
+      _ = $0.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 22)
+    },
+    Case(name: "due, and the machine has just woken", second: 20.5) {
+      try $0.comeOnline()
+      _ = try $0.drive(to: 10)
+      _ = $0.tell(.resumed(after: .seconds(8)), at: 20)
+    },
+    Case(name: "a request is under way", second: 12) {
+      try $0.comeOnline()
+      _ = try $0.drive(to: 10)
+    },
+    Case(name: "due, and as many requests as are made in a minute were made", second: 58.5) {
+      $0 = try AgentFixture { $0.reporting.interval = .seconds(5) }
+      _ = try $0.drive(to: 0)
+      var effects = $0.tell(.tokenEnded(id: 1, $0.token()), at: 0)
+      // Every other request fails, and is made again soon.
+      for step in 1...117 {
+        for case .sendUpdate(let id, _) in effects {
+          let outcome = id.isMultiple(of: 2) ? AgentFixture.accepted : AgentFixture.unreachable
+          _ = $0.tell(.updateEnded(id: id, outcome), at: Double(step) / 2 - 0.25)
+        }
+        let second = Double(step) / 2
+        effects = step.isMultiple(of: 2) ? try $0.drive(to: second) : $0.tell(.deadline, at: second)
+      }
+    },
+    Case(name: "the clock of the receiver after a failover is behind", second: 14) {
+      let spare = SourceSelector.Candidate(id: 1, label: "/dev/gps1", silenceTimeout: .seconds(10))
+      _ = $0.tell(.sources([AgentFixture.source, spare]), at: 0)
+      _ = $0.tell(.source(1, .reading("/dev/gps1")), at: 0)
+      try $0.comeOnline()
+      for second in 1...10 {
+        _ = try $0.drive(to: Double(second))
+        _ = $0.tell(try lateFix(at: second), at: Double(second))
+      }
+      _ = $0.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 10.2)
+      _ = $0.tell(.source(0, .lost("/dev/gps0 is not there")), at: 11)
+      for second in 11...14 { _ = $0.tell(try lateFix(at: second), at: Double(second)) }
+    },
+    Case(name: "not due: the newest is at Fleet Engine", second: 3) { try $0.comeOnline() },
+    Case(name: "not due: there is a newer one", second: 6) {
+      try $0.comeOnline()
+      for second in 1...6 { _ = try $0.drive(to: Double(second)) }
+    },
+    Case(name: "not due, and the last fix was refused", second: 5) {
+      try $0.comeOnline()
+      _ = $0.tell(try badFix(at: 4), at: 4)
+    },
+    Case(name: "not due: parked", second: 61) {
+      _ = try $0.drive(to: 0, speed: 0)
+      _ = $0.tell(.tokenEnded(id: 1, $0.token()), at: 0.1)
+      _ = $0.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+      for second in 1...61 {
+        let effects = try $0.drive(to: Double(second), speed: 0)
+        for case .sendUpdate(let id, _) in effects {
+          _ = $0.tell(.updateEnded(id: id, AgentFixture.accepted), at: Double(second) + 0.1)
+        }
+      }
+    },
+    Case(name: "paused", second: 30) {
+      try $0.comeOnline()
+      _ = $0.tell(.pause(nil), at: 5)
+      _ = try $0.drive(to: 10)
+    },
+    Case(name: "a recording has ended, and there is no network", second: 30) {
+      _ = $0.tell(network(true), at: 0)
+      try $0.comeOnline()
+      _ = $0.tell(network(false), at: 1)
+      _ = try $0.drive(to: 10)
+      _ = $0.tell(.source(0, .ended), at: 20)
+    },
+    Case(name: "asked to stop while a request is under way", second: 12) {
+      try $0.comeOnline()
+      _ = try $0.drive(to: 10)
+      _ = $0.tell(.stop(within: .seconds(8)), at: 11)
+    },
+    Case(name: "stopped", second: 13) {
+      try $0.comeOnline()
+      _ = $0.tell(.stop(within: .seconds(8)), at: 11)
+    },
+  ]
+
+  /// What all four say.
+  private func outputs(_ item: Case) throws -> (snapshot: VehicleAgent.Snapshot, report: StatusReport, text: String) {
+    var fixture = try AgentFixture()
+    try item.prepare(&fixture)
+    let snapshot = fixture.snapshot(at: item.second)
+    let report = StatusReport(snapshot)
+    let state = try #require(report.state)
+    let next = report.nextUpdate.map { "\($0.kind) in \($0.due) s" } ?? "null"
+    let rows = StatusScreen.lines(of: StatusSheet(report), width: nil, capabilities: .plain).map(\.text)
+    let shown = rows.filter { $0.hasPrefix("Fleet Engine") || $0.hasPrefix("Next update") }
+    let lines = [
+      "STATUS=  \(report.summary)", "state    \(state.cause), \(state.level)", "next     \(next)",
+      "explain  \(report.explanation.reason): \(report.explanation.sentence)",
+    ]
+    return (snapshot, report, "\(item.name)\n" + (lines + shown).map { "  \($0)\n" }.joined())
+  }
+
+  @Test("what is said of each cause and wait is in causes.txt; UPDATE_GOLDENS=1 writes it anew")
+  func golden() throws {
+    let text = try CauseTests.cases.map { try outputs($0).text }.joined(separator: "\n")
+    let golden = "/\(#filePath.split(separator: "/").dropLast().joined(separator: "/"))/causes.txt"
+    if getenv("UPDATE_GOLDENS") != nil { try text.write(toFile: golden, atomically: true, encoding: .utf8) }
+    #expect(try text == String(contentsOfFile: golden, encoding: .utf8))
+  }
+
+  @Test("there is a case for every cause, and for everything that can come next")
+  func complete() throws {
+    let snapshots = try CauseTests.cases.map { try outputs($0).snapshot }
+    #expect(Set(snapshots.map { Wait($0.cause) }) == Set(Wait.allCases))
+    #expect(Set(snapshots.map { Next($0.next) }) == Set(Next.allCases))
+  }
+
+  @Test("all four name one cause", arguments: CauseTests.cases)
+  func oneCause(item: Case) throws {
+    let report = try outputs(item).report
+    let state = try #require(report.state)
+    let line = "\(state.label)\(state.detail)"
+    #expect(report.summary.lowercased().hasPrefix(line.lowercased()))
+    let rows = StatusScreen.lines(of: StatusSheet(report), width: nil, capabilities: .plain).map(\.text)
+    #expect(rows.contains("Fleet Engine  \(line)"))
+    #expect(StatusSheet(report).state.text == state.label)
+    // While nothing stands in the way, explain tells what became of the last fix.
+    let isFree = ["notDue", "inFlight", "spacing"].contains(state.cause)
+    if !isFree { #expect(report.explanation.reason == state.cause) }
+    // Where a next request is known, it is never called due now while it waits.
+    if let next = report.nextUpdate, next.kind != "token" { #expect(next.due > 0) }
+  }
+}
+
+extension CauseTests.Case: CustomTestStringConvertible {
+  var testDescription: String { name }
+}
