@@ -105,6 +105,7 @@ let package = Package(
     platform("TokenStore", ["HTTPMessages", "SystemCalls", "COpenSSL"]),
     platform("RouteFile", ["Timekeeping", "Positioning", "CExpat"]),
     platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
+    platform("MessageBus", ["Timekeeping", "SystemCalls", "CSystemd"]),
 
     .target(
       name: "Configuration",
@@ -185,6 +186,7 @@ let package = Package(
     tests("SerialPortTests", ["SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "CPseudoTerminal"]),
     tests("CrashReportsTests", ["CrashReports"]),
     tests("ServiceManagerTests", ["Timekeeping", "HTTPMessages", "SystemCalls", "ServiceManager"]),
+    tests("MessageBusTests", ["Timekeeping", "SystemCalls", "MessageBus"]),
     tests("TimekeepingTests", ["Timekeeping"]),
     tests("URLReaderTests", ["HTTPMessages", "SystemCalls", "URLReader"]),
     tests("ConnectivityTests", ["Timekeeping", "Connectivity"], exclude: ["Recordings"]),

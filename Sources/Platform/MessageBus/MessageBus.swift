@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+import CSystemd
+import Glibc
+package import SystemCalls
+import Timekeeping
+
+/// A connection over which systemd answers questions about its units (D-Bus, by sd-bus).
+///
+/// Every call waits for its answer, and none longer than the time limit: for command line tools, which have nothing else
+/// to do.
+@safe package struct MessageBus: ~Copyable {
+  /// Where systemd listens.
+  package enum Address: Equatable, Sendable {
+    /// The system bus, as in `unix:path=/run/dbus/system_bus_socket`.
+    case bus(String)
+    /// systemd's own socket, which speaks to root and needs no bus daemon.
+    case manager(String)
+  }
+
+  /// Those to try, in this order: as systemctl does.
+  package static var systemAddresses: [Address] {
+    let bus = unsafe getenv("DBUS_SYSTEM_BUS_ADDRESS").map { unsafe String(cString: $0) }
+    let addresses = [Address.bus(bus ?? "unix:path=/run/dbus/system_bus_socket")]
+    return geteuid() == 0 ? [.manager("unix:path=/run/systemd/private")] + addresses : addresses
+  }
+
+  private static let manager = "org.freedesktop.systemd1"
+
+  private let bus: OpaquePointer
+
+  /// Connects to the first address where somebody answers.
+  ///
+  /// - Parameter timeLimit: for connecting, and then for each call.
+  /// - Throws: `absent` when no systemd runs here, `denied`, `silent` when the time limit has passed, `failed`.
+  package init(
+    _ addresses: [Address] = MessageBus.systemAddresses, timeLimit: Duration = .seconds(5)
+  ) throws(MessageBusError) {
+    var lastError = MessageBusError(.absent, "no systemd runs here")
+    for address in addresses {
+      do throws(MessageBusError) {
+        unsafe bus = try MessageBus.connect(address, timeLimit)
+        return
+      } catch {
+        lastError = error
+      }
+    }
+    throw lastError
+  }
+
+  deinit { unsafe sd_bus_flush_close_unref(bus) }
+
+  private static func connect(_ address: Address, _ timeLimit: Duration) throws(MessageBusError) -> OpaquePointer {
+    var made: OpaquePointer?
+    try check(unsafe sd_bus_new(&made))
+    guard let bus = unsafe made else { throw MessageBusError(.failed, "systemd cannot be asked: no memory") }
+    var isConnected = false
+    defer { if !isConnected { unsafe sd_bus_close_unref(bus) } }
+    let limit = UInt64(max(timeLimit.nanoseconds / 1000, 1))
+    switch address {
+    case .bus(let path):
+      try check(unsafe sd_bus_set_address(bus, path))
+      try check(unsafe sd_bus_set_bus_client(bus, 1))
+    case .manager(let path): try check(unsafe sd_bus_set_address(bus, path))
+    }
+    try check(unsafe sd_bus_set_method_call_timeout(bus, limit))
+    try check(unsafe sd_bus_start(bus))
+    // The library's own limit for this is a minute and a half.
+    let end = monotonicMicroseconds &+ limit
+    while try check(unsafe sd_bus_is_ready(bus)) == 0 {
+      let now = monotonicMicroseconds
+      guard now < end else { throw MessageBusError(.silent, "systemd does not answer", cause: Errno(ETIMEDOUT)) }
+      if try check(unsafe sd_bus_process(bus, nil)) == 0 { try check(unsafe sd_bus_wait(bus, end - now)) }
+    }
+    isConnected = true
+    return unsafe bus
+  }
+
+  private static var monotonicMicroseconds: UInt64 {
+    var time = timespec()
+    _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(clamping: time.tv_sec) &* 1_000_000 &+ UInt64(clamping: time.tv_nsec) / 1000
+  }
+
+  // MARK: - Properties
+
+  /// One of systemd's objects: a unit, by its name.
+  struct Unit {
+    let path: String
+
+    init(_ name: String) throws(MessageBusError) {
+      var path: UnsafeMutablePointer<CChar>?
+      try unsafe MessageBus.check(sd_bus_path_encode("/org/freedesktop/systemd1/unit", name, &path))
+      defer { unsafe free(path) }
+      self.path = unsafe path.map { unsafe String(cString: $0) } ?? ""
+    }
+  }
+
+  /// - Parameter interface: the last part of its name, as in `Service`.
+  func string(_ name: String, of unit: Unit, _ interface: String) throws(MessageBusError) -> String {
+    var error = unsafe sd_bus_error()
+    defer { unsafe sd_bus_error_free(&error) }
+    var value: UnsafeMutablePointer<CChar>?
+    let result = unsafe sd_bus_get_property_string(
+      bus, MessageBus.manager, unit.path, "\(MessageBus.manager).\(interface)", name, &error, &value)
+    defer { unsafe free(value) }
+    try MessageBus.check(result, unsafe MessageBus.message(of: error))
+    return unsafe value.map { unsafe String(cString: $0) } ?? ""
+  }
+
+  /// A property of the D-Bus type `i` or `b`.
+  func integer(_ name: String, of unit: Unit, _ interface: String, type: Character = "i") throws(MessageBusError) -> Int
+  {
+    var value: Int32 = 0
+    try trivial(name, of: unit, interface, type, &value)
+    return Int(value)
+  }
+
+  /// A property of the D-Bus type `u`.
+  func count(_ name: String, of unit: Unit, _ interface: String) throws(MessageBusError) -> Int {
+    var value: UInt32 = 0
+    try trivial(name, of: unit, interface, "u", &value)
+    return Int(value)
+  }
+
+  /// A time of CLOCK_MONOTONIC in microseconds; 0 is never.
+  func time(_ name: String, of unit: Unit, _ interface: String) throws(MessageBusError) -> UInt64 {
+    var value: UInt64 = 0
+    try trivial(name, of: unit, interface, "t", &value)
+    return value
+  }
+
+  /// - Parameter value: of the size that the type has.
+  private func trivial<Value: FixedWidthInteger>(
+    _ name: String, of unit: Unit, _ interface: String, _ type: Character, _ value: inout Value
+  ) throws(MessageBusError) {
+    var error = unsafe sd_bus_error()
+    defer { unsafe sd_bus_error_free(&error) }
+    let result = unsafe sd_bus_get_property_trivial(
+      bus, MessageBus.manager, unit.path, "\(MessageBus.manager).\(interface)", name, &error,
+      CChar(bitPattern: type.asciiValue ?? 0), &value)
+    try MessageBus.check(result, unsafe MessageBus.message(of: error))
+  }
+
+  // MARK: - Errors
+
+  private static func message(of error: sd_bus_error) -> String? {
+    unsafe error.message.map { unsafe String(cString: $0).onOneLine }
+  }
+
+  @discardableResult
+  private static func check(_ result: Int32, _ message: String? = nil) throws(MessageBusError) -> Int32 {
+    guard result < 0 else { return result }
+    let cause = Errno(-result)
+    let words = message ?? "\(cause)"
+    switch cause.code {
+    case ENOENT, ECONNREFUSED: throw MessageBusError(.absent, "no systemd runs here", cause: cause)
+    case EACCES, EPERM: throw MessageBusError(.denied, "systemd refuses to answer: \(words)", cause: cause)
+    case ETIMEDOUT, ECONNRESET, ENOTCONN:
+      throw MessageBusError(.silent, "systemd does not answer: \(words)", cause: cause)
+    default: throw MessageBusError(.failed, "systemd cannot be asked: \(words)", cause: cause)
+    }
+  }
+}
+
+/// systemd cannot be asked.
+package typealias MessageBusError = PlatformError<MessageBus.Address>
+
+extension PlatformError.Code where Owner == MessageBus.Address {
+  /// No systemd runs here, or no bus.
+  package static var absent: Self { Self(rawValue: "absent") }
+  /// This user may not ask.
+  package static var denied: Self { Self(rawValue: "denied") }
+  /// No answer within the time limit, or the connection broke.
+  package static var silent: Self { Self(rawValue: "silent") }
+  /// Everything else.
+  package static var failed: Self { Self(rawValue: "failed") }
+}
+
+extension String {
+  /// Words of another program, for a sentence.
+  fileprivate var onOneLine: String {
+    String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }).prefix(200))
+  }
+}

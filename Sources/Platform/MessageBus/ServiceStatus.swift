@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What systemd knows of a service: the properties that `systemctl show` prints, by org.freedesktop.systemd1(5).
+package struct ServiceStatus: Equatable, Sendable {
+  /// How the main process ended (CLD_… of waitid(2)).
+  package enum End: Equatable, Sendable {
+    /// By itself, with this exit status; 0 also when it has not ended yet.
+    case exited(Int)
+    /// By this signal.
+    case killed(signal: Int)
+  }
+
+  /// As in `fleet-locationd.service`.
+  package var unit: String
+  /// LoadState: `loaded`, `not-found`, `masked`, `bad-setting`, …
+  package var load = "loaded"
+  /// ActiveState: `active`, `activating`, `failed`, `inactive`, …
+  package var active = "inactive"
+  /// SubState: `running`, `auto-restart`, `dead`, …
+  package var sub = "dead"
+  /// UnitFileState: `enabled`, `disabled`, …; empty when there is no file.
+  package var file = "enabled"
+  /// Whether the conditions of the unit (ConditionPathExists=) held when it was last started; true before that.
+  package var isConditionMet = true
+  /// Whether the unit's files have changed since systemd read them.
+  package var needsReload = false
+  /// Result: `success`, `exit-code`, `signal`, `timeout`, `watchdog`, `oom-kill`, …
+  package var result = "success"
+  /// Automatic restarts since it was last started by command.
+  package var restarts = 0
+  package var end = End.exited(0)
+  /// What the service last said of itself (STATUS=): of its last run, when it does not run.
+  package var text = ""
+
+  package init(unit: String) {
+    self.unit = unit
+  }
+}
+
+extension ServiceStatus {
+  /// Asks systemd. Of a unit that does not exist, ``load`` says so.
+  package init(of unit: String, from bus: borrowing MessageBus) throws(MessageBusError) {
+    self.init(unit: unit)
+    let object = try MessageBus.Unit(unit)
+    load = try bus.string("LoadState", of: object, "Unit")
+    active = try bus.string("ActiveState", of: object, "Unit")
+    sub = try bus.string("SubState", of: object, "Unit")
+    file = try bus.string("UnitFileState", of: object, "Unit")
+    needsReload = try bus.integer("NeedDaemonReload", of: object, "Unit", type: "b") != 0
+    // Before the first start the result is that no condition held.
+    let wasTried = try bus.time("ConditionTimestampMonotonic", of: object, "Unit") != 0
+    let conditions = try bus.integer("ConditionResult", of: object, "Unit", type: "b")
+    isConditionMet = !wasTried || conditions != 0
+    result = try bus.string("Result", of: object, "Service")
+    restarts = try bus.count("NRestarts", of: object, "Service")
+    text = try bus.string("StatusText", of: object, "Service")
+    let status = try bus.integer("ExecMainStatus", of: object, "Service")
+    // CLD_EXITED is 1, CLD_KILLED 2, CLD_DUMPED 3; 0 before the first end.
+    end = try bus.integer("ExecMainCode", of: object, "Service") > 1 ? .killed(signal: status) : .exited(status)
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import SystemCalls
+import Testing
+import Timekeeping
+
+@testable import MessageBus
+
+/// Where no systemd answers; what a real one does is in Tests/Systemd.
+@Suite final class MessageBusTests {
+  private let path = NSTemporaryDirectory() + "bus-" + UUID().uuidString
+  private var listener: Int32 = -1
+
+  deinit {
+    close(listener)
+    unlink(path)
+  }
+
+  /// Takes connections, as far as the kernel does it for a program that never accepts one.
+  private func listen() throws {
+    listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let isCopied = withUnsafeMutableBytes(of: &address.sun_path) { field in
+      guard field.count > path.utf8.count else { return false }
+      field.copyBytes(from: path.utf8)
+      return true
+    }
+    try #require(isCopied)
+    let isListening = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 && Glibc.listen(listener, 8) == 0
+      }
+    }
+    try #require(isListening)
+  }
+
+  private func error(_ addresses: [MessageBus.Address]) -> MessageBusError? {
+    do {
+      let bus = try MessageBus(addresses, timeLimit: .milliseconds(200))
+      _ = try ServiceStatus(of: "fleet-locationd.service", from: bus)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test("where no systemd runs, that is said at once")
+  func absent() {
+    for addresses in [[], [MessageBus.Address.bus("unix:path=\(path)")], [.manager("unix:path=\(path)")]] {
+      #expect(error(addresses)?.code == .absent)
+    }
+  }
+
+  @Test("a bus that does not answer is waited for no longer than the time limit")
+  func silent() throws {
+    try listen()
+    for address in [MessageBus.Address.bus("unix:path=\(path)"), .manager("unix:path=\(path)")] {
+      let start = ContinuousClock.now
+      #expect(error([address])?.code == .silent)
+      #expect(ContinuousClock.now - start < .seconds(5))
+    }
+  }
+
+  @Test("an address that cannot be used says so, and the next one is tried")
+  func unusable() {
+    #expect(error([.bus("tcp:port=none")])?.code == .failed)
+    #expect(error([.bus("tcp:port=none"), .bus("unix:path=\(path)")])?.code == .absent)
+  }
+}
