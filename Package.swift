@@ -136,6 +136,7 @@ let package = Package(
       dependencies: [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "EventLoop",
         "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "SystemCalls", "Configuration", "LocationDaemon",
+        "MessageBus", "Observability", "Release",
       ], swiftSettings: strict),
     .target(
       name: "ControlTool",
@@ -221,7 +222,8 @@ let package = Package(
       [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Configuration",
         "EventLoop",
-        "SerialPort", "SystemCalls", "LocationDaemon", "Diagnosis", "CPseudoTerminal",
+        "SerialPort", "SystemCalls", "LocationDaemon", "Diagnosis", "MessageBus", "Observability", "Release",
+        "CPseudoTerminal",
       ]),
   ],
   cxxLanguageStandard: .cxx17

@@ -34,7 +34,13 @@ enum DaemonQuestion {
   static func status(
     _ options: CommandLineOptions, patience: Duration = .seconds(5)
   ) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
-    let path = try path(options)
+    try status(at: try path(options), patience: patience)
+  }
+
+  /// - Parameter path: of the daemon's socket.
+  static func status(
+    at path: String, patience: Duration = .seconds(5)
+  ) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
     let text = try ask("status", at: path, patience: patience)
     return (text, try read(text, from: path))
   }

@@ -10,24 +10,28 @@ import SystemCalls
 /// `fleet-locationctl doctor`: what is wrong with this machine, and what to do about it.
 enum DoctorCommand: Command {
   static let name = "doctor"
-  static let summary = "look at what the settings name, a token and the network, and say what is wrong"
+  static let summary = "look at what the settings name, the network and the running service, and say what is wrong"
   static let options =
     SettingsChoice.options + [
       CommandLineOptions.Option("user", takesValue: true), CommandLineOptions.Option("token"),
+      CommandLineOptions.Option("socket", takesValue: true),
     ]
   static let usage = """
-    Usage: fleet-locationctl doctor [--token] [--config FILE | --instance NAME] [--user NAME]
-    Looks at the settings, at each source that they name, at a token, and at the way to Fleet Engine, and says how it
-    stands and what to do. A receiver that nobody reads is listened to for some seconds; one token is asked for, as the
-    service would. As root it sees most: who has a device open, what the service may do, and its credentials. It prints
-    no positions and no secrets, and changes nothing.
+    Usage: fleet-locationctl doctor [--token] [--config FILE | --instance NAME] [--socket PATH] [--user NAME]
+    Looks at the settings, at each source that they name, at a token, at the way to Fleet Engine, and at the service as
+    it runs, and says how it stands and what to do. A receiver that nobody reads is listened to for some seconds; one
+    token is asked for, as the service would. systemd is asked for the unit, and the daemon for its status; one that has
+    just started is given half a minute to its first update. As root it sees most: who has a device open, what the
+    service may do, and its credentials. It prints no positions and no secrets, and changes nothing.
 
           --token            only the token provider, against all that is asked of one; it is asked for two tokens, and a
                              third time with wrong credentials
     \(SettingsChoice.usage)
+          --socket PATH      where the daemon answers, when it is not the installed service
           --user NAME        whom the service runs as (default \(serviceUser))
 
-    Exit status: 0 when nothing failed, 1 when something did, 77 when this user may not read the settings.
+    Exit status: 0 when nothing failed, and Fleet Engine has accepted an update within the last two heartbeats or the
+    vehicle is paused by command; 1 when not; 77 when this user may not read the settings.
 
     """
 
@@ -45,10 +49,14 @@ enum DoctorCommand: Command {
     EventLoop.blockChildSignal()
     let path = try SettingsChoice.path(options)
     ServiceCredentials.adopt(for: path)
+    let service = InstalledService(settings: path)
+    let socket = options.value("socket") ?? service?.socket
+    let isDaemonRunning = if case .status = ask(socket, path) { true } else { false }
     let surroundings: Doctor.Surroundings
     do {
       surroundings = Doctor.Surroundings(
-        loop: try EventLoop(), serviceUser: user, currentUser: .current, buildDate: Release.buildDate)
+        loop: try EventLoop(), serviceUser: user, currentUser: .current, buildDate: Release.buildDate,
+        isDaemonRunning: isDaemonRunning)
     } catch {
       throw CommandError(.io, error.message)
     }
@@ -56,13 +64,32 @@ enum DoctorCommand: Command {
     var doctor = Doctor { text in _ = try? StandardOutput.write(text) }
     let settings = SettingsCheck(path: path, environment: .system)
     doctor.run(settings)
-    if let settings = settings.settings {
-      let checks =
-        options.has("token")
-        ? [TokenConformanceCheck(settings, in: surroundings)] : Doctor.checks(for: settings, in: surroundings)
-      for check in checks { doctor.run(check) }
+    var checks: [any Check] = []
+    if options.has("token") {
+      checks += settings.settings.map { [TokenConformanceCheck($0, in: surroundings)] } ?? []
+    } else {
+      checks += settings.settings.map { Doctor.checks(for: $0, in: surroundings) } ?? []
+      checks.append(ServiceCheck(service, settings: settings.settings, in: surroundings) { ask(socket, path) })
     }
+    for check in checks { doctor.run(check) }
     _ = try StandardOutput.write(doctor.summary)
     return doctor.isContent ? 0 : 1
+  }
+
+  /// - Parameter socket: of the daemon; nil when nobody has named one.
+  private static func ask(_ socket: String?, _ settings: String) -> ServiceFindings.Daemon {
+    guard let socket else {
+      return .none(
+        "no installed service reads \(settings)",
+        advice: "Name the socket of the daemon that does with --socket PATH")
+    }
+    do throws(CommandError) {
+      return .status(try DaemonQuestion.status(at: socket).status)
+    } catch {
+      return .none(
+        error.message,
+        advice: error.code == .permission
+          ? "Run this as root" : "Start it, and look at its journal: journalctl -u fleet-locationd -n 20")
+    }
   }
 }

@@ -15,12 +15,19 @@ package struct Doctor {
     package var currentUser: UserAccount
     /// No clock can be right that shows less.
     package var buildDate: Timestamp
+    /// Whether a daemon runs with these settings. It opens a receiver that is silent or vanished again and again, and
+    /// nothing else may hold it at that moment.
+    package var isDaemonRunning: Bool
 
-    package init(loop: EventLoop, serviceUser: UserAccount?, currentUser: UserAccount, buildDate: Timestamp) {
+    package init(
+      loop: EventLoop, serviceUser: UserAccount?, currentUser: UserAccount, buildDate: Timestamp,
+      isDaemonRunning: Bool
+    ) {
       self.loop = loop
       self.serviceUser = serviceUser
       self.currentUser = currentUser
       self.buildDate = buildDate
+      self.isDaemonRunning = isDaemonRunning
     }
   }
 

@@ -31,6 +31,9 @@ struct SerialCheck: Check {
     let (findings, isFree) = DeviceFindings.findings(heldBy: holders, isComplete: isComplete)
     for finding in findings { report(finding) }
     guard isFree else { return }
+    guard !surroundings.isDaemonRunning else {
+      return report(.pass("the running daemon opens it, and reports under Service what it receives"))
+    }
     guard DeviceFindings.mayOpen(status, surroundings.currentUser) else {
       return report(.warn("it is not listened to: this user may not open it", "Run this as root"))
     }

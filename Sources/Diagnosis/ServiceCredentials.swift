@@ -14,16 +14,9 @@ package enum ServiceCredentials {
   ///
   /// - Parameter settings: path of the main file, by whose name the daemons of one box are told apart.
   package static func adopt(for settings: String) {
-    let directory = "/run/credentials/\(unit(for: settings))"
+    let directory = "/run/credentials/\(InstalledService.unit(for: settings))"
     guard Environment.value(of: variable) == nil, FileAccess.refusal(directory, F_OK) == nil else { return }
     Environment.set(variable, to: directory)
-  }
-
-  /// The unit that reads these settings: `fleet-locationd@NAME.service` those in `NAME.toml`.
-  static func unit(for settings: String) -> String {
-    let file = settings.split(separator: "/").last ?? ""
-    let name = file.hasSuffix(".toml") ? file.dropLast(5) : ""
-    return ["", "fleet-locationd"].contains(name) ? "fleet-locationd.service" : "fleet-locationd@\(name).service"
   }
 
   /// Whether a credential or secret file is missing here, or closed to this user, and the service might have it all the same.

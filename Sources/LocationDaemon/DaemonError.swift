@@ -4,6 +4,9 @@ import SystemCalls
 
 /// Why the daemon cannot begin, or cannot take new settings.
 package struct DaemonError: Error, Sendable {
+  /// What the line of `systemctl status` begins with when the daemon has ended with an error.
+  package static let statusPrefix = "Ended: "
+
   /// One of `ExitCode`.
   package let code: Int32
   /// One line or more for a person: file, key or device, and what to do.

@@ -198,6 +198,7 @@ package final class LocationDaemon {
     var report = StatusReport(agent.snapshot(at: now), storeBytes: performer.storeBytes)
     report.version = Release.version
     report.uptime = (now.boot - startedAt).wholeSeconds
+    report.heartbeat = settings.agent.reporting.heartbeat.wholeSeconds
     report.events = performer.recentEvents.report(at: now.boot)
     return report
   }

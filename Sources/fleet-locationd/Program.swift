@@ -37,16 +37,17 @@ enum Program {
   private static func serve(_ path: String) -> Int32 {
     LocationDaemon.reportCrashes()
     let journal = Journal(level: .notice)
+    let notifier = ServiceNotifier()
     do {
       let loop = try EventLoop()
-      let daemon = try LocationDaemon(loop: loop, journal: journal, notifier: ServiceNotifier()) {
+      let daemon = try LocationDaemon(loop: loop, journal: journal, notifier: notifier) {
         () throws(ConfigurationError) in try load(path)
       }
       return try daemon.run()
     } catch let error as DaemonError {
-      for line in error.message.split(separator: "\n") {
-        journal.log(JournalEntry(.error, String(line)))
-      }
+      let lines = error.message.split(separator: "\n")
+      for line in lines { journal.log(JournalEntry(.error, String(line))) }
+      notifier.status(DaemonError.statusPrefix + (lines.first ?? ""))
       return error.code
     } catch {
       journal.log(JournalEntry(.error, "\(error)"))

@@ -46,8 +46,8 @@ import Testing
 
   @Test("the credentials of the daemon that reads these settings are used, of several in one box too")
   func unit() {
-    #expect(ServiceCredentials.unit(for: "/etc/fleet-locationd/fleet-locationd.toml") == "fleet-locationd.service")
-    #expect(ServiceCredentials.unit(for: "/etc/fleet-locationd/van-2.toml") == "fleet-locationd@van-2.service")
-    #expect(ServiceCredentials.unit(for: "") == "fleet-locationd.service")
+    #expect(InstalledService.unit(for: "/etc/fleet-locationd/fleet-locationd.toml") == "fleet-locationd.service")
+    #expect(InstalledService.unit(for: "/etc/fleet-locationd/van-2.toml") == "fleet-locationd@van-2.service")
+    #expect(InstalledService.unit(for: "") == "fleet-locationd.service")
   }
 }

@@ -125,6 +125,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var uptime: Int64?
   /// What the daemon waits for; nil in the answer of an earlier release.
   package var state: State?
+  /// `reporting.heartbeat` of the settings in force; nil as above.
+  package var heartbeat: Int64?
   /// Fleet Engine accepted the last update, and there is a network.
   package var isOnline: Bool
   /// The driver is off duty.

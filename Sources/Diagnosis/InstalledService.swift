@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The service that systemd runs with a settings file of the package.
+package struct InstalledService: Equatable, Sendable {
+  private static let name = "fleet-locationd"
+
+  /// As in `fleet-locationd.service`, or `fleet-locationd@van.service` for the instance `van`.
+  package let unit: String
+  /// Where its daemon answers.
+  package let socket: String
+
+  /// - Parameter path: of the main settings file.
+  /// - Returns: nil when no unit of the package reads this file.
+  package init?(settings path: String) {
+    let directory = "/etc/\(InstalledService.name)/"
+    guard path.hasPrefix(directory), path.hasSuffix(".toml") else { return nil }
+    let instance = path.dropFirst(directory.utf8.count).dropLast(5)
+    guard !instance.isEmpty, !instance.contains("/") else { return nil }
+    unit = InstalledService.unit(for: path)
+    let suffix = instance == InstalledService.name ? "" : "-\(instance)"
+    socket = "/run/\(InstalledService.name)\(suffix)/control.sock"
+  }
+
+  /// The unit by the name of a settings file, wherever it is: `fleet-locationd@NAME.service` reads `NAME.toml`.
+  static func unit(for settings: String) -> String {
+    let file = settings.split(separator: "/").last ?? ""
+    let instance = file.hasSuffix(".toml") ? file.dropLast(5) : ""
+    return ["", Substring(name)].contains(instance) ? "\(name).service" : "\(name)@\(instance).service"
+  }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Configuration
+import Delivery
+import EventLoop
+import FleetEngine
+import MessageBus
+import Timekeeping
+
+/// The service as it runs: asked of systemd and of the daemon.
+package struct ServiceCheck: Check {
+  private let service: InstalledService?
+  private let settings: Settings?
+  private let surroundings: Doctor.Surroundings
+  private let ask: () -> ServiceFindings.Daemon
+
+  /// - Parameters:
+  ///   - service: nil when no unit of the package reads the settings; then systemd is not asked.
+  ///   - settings: nil when they cannot be read.
+  ///   - ask: asks the daemon for its status, and waits no longer than some seconds.
+  package init(
+    _ service: InstalledService?, settings: Settings?, in surroundings: Doctor.Surroundings,
+    ask: @escaping () -> ServiceFindings.Daemon
+  ) {
+    self.service = service
+    self.settings = settings
+    self.surroundings = surroundings
+    self.ask = ask
+  }
+
+  package var title: String { "Service" + (service.map { ": \($0.unit)" } ?? "") }
+
+  package func run(_ report: (Finding) -> Void) {
+    let loop = surroundings.loop
+    let end = loop.now.boot + ServiceFindings.startTime
+    var daemon = ask()
+    while ServiceFindings.isStarting(daemon), loop.now.boot < end {
+      do {
+        try loop.turn(until: loop.now.boot + .seconds(1)) { false }
+      } catch {
+        return report(.fail("\(error)", "Close other programs, and try again"))
+      }
+      daemon = ask()
+    }
+    let heartbeat = settings?.agent.reporting.heartbeat ?? ReportingPolicy.Configuration().heartbeat
+    let findings = ServiceFindings.findings(
+      unit: service.map(unit), daemon: daemon, vehicle: settings?.vehicle.vehicleID, heartbeat: heartbeat)
+    for finding in findings { report(finding) }
+  }
+
+  private func unit(_ service: InstalledService) -> Result<ServiceStatus, MessageBusError> {
+    Result { () throws(MessageBusError) in
+      let bus = try MessageBus()
+      return try ServiceStatus(of: service.unit, from: bus)
+    }
+  }
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+import LocationDaemon
+package import MessageBus
+package import Observability
+import Release
+import SystemCalls
+import Timekeeping
+
+/// What the running service lives through: what systemd knows of its unit, and what the daemon says of itself.
+///
+/// Without a fail among these findings an update has been accepted within the last two heartbeats, or the vehicle is paused
+/// by command.
+package enum ServiceFindings {
+  /// What the daemon answered.
+  package enum Daemon: Equatable, Sendable {
+    case status(StatusReport)
+    /// None came; with why, and what to do.
+    case none(String, advice: String)
+  }
+
+  /// - Parameters:
+  ///   - unit: nil when no installed service reads these settings.
+  ///   - vehicle: the vehicle's ID in the settings file; nil when they cannot be read.
+  ///   - heartbeat: of the settings file, for a daemon that does not say its own.
+  package static func findings(
+    unit: Result<ServiceStatus, MessageBusError>?, daemon: Daemon, vehicle: String?, heartbeat: Duration
+  ) -> [Finding] {
+    var findings: [Finding] = []
+    switch (unit, daemon) {
+    case (.success(let status), .none): findings += self.findings(status)
+    case (.success(let status), .status): findings += self.findings(status).map(\.answered)
+    case (.failure(let error), _):
+      findings.append(.warn(error.message, "Without systemd the daemon's own answer is all there is to see"))
+    case (nil, _): break
+    }
+    switch daemon {
+    case .none(let why, let advice): findings.append(.fail(why, advice))
+    case .status(let report): findings += self.findings(report, vehicle: vehicle, heartbeat: heartbeat)
+    }
+    return findings
+  }
+
+  /// Whether the daemon has just started and its first update may come at any moment: no reason to judge it yet.
+  package static func isStarting(_ daemon: Daemon) -> Bool {
+    guard case .status(let report) = daemon else { return false }
+    return !report.isPaused && report.lastUpdate == nil && report.state?.level != "bad"
+      && report.uptime ?? .max < startTime.wholeSeconds
+  }
+
+  /// How long after the start an update may be waited for.
+  package static let startTime = Duration.seconds(30)
+
+  // MARK: - The unit
+
+  private static func findings(_ status: ServiceStatus) -> [Finding] {
+    var findings = [state(status)]
+    if status.needsReload {
+      findings.append(
+        .warn(
+          "\(status.unit): its files have changed since systemd read them",
+          "systemctl daemon-reload && systemctl restart \(status.unit)"))
+    }
+    if status.load == "loaded", status.file == "disabled" {
+      findings.append(
+        .warn("\(status.unit) is not started at boot (disabled)", "systemctl enable \(status.unit)"))
+    }
+    return findings
+  }
+
+  private static func state(_ status: ServiceStatus) -> Finding {
+    let unit = status.unit
+    switch (status.load, status.active, status.sub) {
+    case ("not-found", _, _):
+      return .fail("systemd knows no \(unit)", "Install the package fleet-locationd; systemctl daemon-reload")
+    case ("masked", _, _): return .fail("\(unit) is masked", "systemctl unmask \(unit)")
+    case ("loaded", "active", _), ("loaded", "reloading", _): return running(status)
+    case ("loaded", "activating", "auto-restart"):
+      let end = ServiceEnd(status)
+      let count = status.restarts == 1 ? "1 restart" : "\(status.restarts) restarts"
+      return .fail(
+        "\(unit) is in a restart loop, \(count) so far: its last run ended with \(end.words)\(lastWords(status))",
+        end.advice)
+    case ("loaded", "activating", _):
+      return .fail("\(unit) is starting (\(status.sub))", "Wait some seconds, and ask again")
+    case ("loaded", "deactivating", _):
+      return .fail("\(unit) is being stopped (\(status.sub))", "Start it again: systemctl start \(unit)")
+    case ("loaded", "failed", _):
+      let end = ServiceEnd(status)
+      return .fail("\(unit) has failed: it ended with \(end.words)\(lastWords(status))", end.advice)
+    case ("loaded", _, _):
+      guard status.isConditionMet else {
+        return .fail(
+          "\(unit) was not started: its settings file was not there (ConditionPathExists=)",
+          "Write the settings, then: systemctl start \(unit)")
+      }
+      return .fail("\(unit) does not run (\(status.active))", "systemctl enable --now \(unit)")
+    default:
+      return .fail("\(unit) cannot be loaded (\(status.load))", "systemctl status \(unit) has the line that is wrong")
+    }
+  }
+
+  private static func running(_ status: ServiceStatus) -> Finding {
+    guard status.restarts > 0 else { return .pass("\(status.unit) runs") }
+    // What systemd keeps of the end of the run before.
+    let times = status.restarts == 1 ? "once" : "\(status.restarts) times"
+    return .warn(
+      "\(status.unit) runs, and systemd has restarted it \(times)",
+      "journalctl -u \(status.unit) -p warning has the reasons")
+  }
+
+  /// What the daemon said when it ended.
+  private static func lastWords(_ status: ServiceStatus) -> String {
+    let prefix = DaemonError.statusPrefix
+    return status.text.hasPrefix(prefix) ? ": \(status.text.dropFirst(prefix.count))" : ""
+  }
+
+  // MARK: - The daemon
+
+  private static func findings(_ report: StatusReport, vehicle: String?, heartbeat: Duration) -> [Finding] {
+    var findings: [Finding] = []
+    if let vehicle, let own = report.vehicle, own != vehicle {
+      findings.append(
+        .warn(
+          "the daemon reports vehicle \(own), and the settings name \(vehicle)",
+          "Have it read them: systemctl reload, or fleet-locationctl reload"))
+    }
+    if let version = report.version, version != Release.version {
+      findings.append(
+        .warn(
+          "the daemon that runs is of release \(version), and \(Release.version) is installed", "systemctl restart it"))
+    }
+    if let trouble = report.backlog.storeTrouble {
+      findings.append(
+        .warn("positions that wait are in memory only: \(trouble)", "Until that is corrected a power cut costs them"))
+    }
+    return findings + delivery(report, heartbeat)
+  }
+
+  private static func delivery(_ report: StatusReport, _ heartbeat: Duration) -> [Finding] {
+    if report.isPaused {
+      let since = report.pausedSince.map { " since \($0)" } ?? ""
+      return [
+        .pass("paused by command\(since): no position leaves this machine until fleet-locationctl resume")
+      ]
+    }
+    let limit = (report.heartbeat.map { Duration.seconds($0) } ?? heartbeat) * 2
+    let cause = Cause(report)
+    guard let age = report.lastUpdate.map({ Duration.seconds($0) }), age <= limit else {
+      let time =
+        report.lastUpdate.map { "for \(Duration.seconds($0).spoken)" }
+        ?? report.uptime.map { "since the daemon started \(Duration.seconds($0).spoken) ago" } ?? "yet"
+      return [.fail("Fleet Engine has accepted no update \(time): \(cause.words)", cause.advice)]
+    }
+    let accepted = Finding.pass("Fleet Engine accepted an update \(age.spoken) ago")
+    return report.isOnline && report.state?.level != "bad"
+      ? [accepted] : [accepted, .warn("but now: \(cause.words)", cause.advice)]
+  }
+}
+
+/// What the daemon waits for, and what to do.
+private struct Cause {
+  let words: String
+  let advice: String
+
+  init(_ report: StatusReport) {
+    // A release before this one has no state.
+    words = report.state.map { $0.label + $0.detail } ?? report.summary
+    advice =
+      switch report.state?.cause {
+      case "noSource": "What to do with each kind of receiver: docs/receivers.md"
+      case "noFix": "The antenna needs a view of the sky and, after a while without power, some minutes"
+      case "noNetwork": "Look at the modem, its SIM and the coverage: docs/network.md"
+      case "noToken": "See what the provider gives: fleet-locationctl token"
+      case "unauthenticated", "denied", "missing":
+        "See what the token holds with fleet-locationctl token; correct the settings or the backend"
+      default: "fleet-locationctl explain, and docs/troubleshooting.md"
+      }
+  }
+}
+
+extension Finding {
+  /// Of the unit of a daemon that answers: what would keep it from running does not.
+  fileprivate var answered: Finding {
+    guard verdict == .fail, let advice else { return self }
+    return .warn("\(sentence), and yet a daemon answers", advice)
+  }
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import MessageBus
+import Observability
+import Release
+import SystemCalls
+import Testing
+import Timekeeping
+
+@testable import Diagnosis
+
+/// What doctor says of the running service: never that all is well while nothing arrives at Fleet Engine.
+@Suite struct ServiceFindingsTests {
+  private static let unit = "fleet-locationd.service"
+  private static let heartbeat = Duration.seconds(60)
+
+  static func status(_ changes: [String: Any] = [:]) throws -> StatusReport {
+    var answer: [String: Any] = [
+      "summary": "Online; fix 3D, ±2 m, 11 satellites, 0 s old", "vehicle": "truck-17", "version": Release.version,
+      "uptime": 11_000, "heartbeat": 60, "isOnline": true, "isPaused": false, "source": "/dev/gps0 at 9600 baud",
+      "lastUpdate": 3, "state": ["cause": "notDue", "label": "online", "detail": "", "level": "good"],
+      "backlog": ["count": 0, "store": "disk", "removed": [:] as [String: Int]],
+      "explanation": ["reason": "delivered", "sentence": "The last fix was accepted."],
+      "counters": [:] as [String: Int],
+    ]
+    answer.merge(changes) { $1 }
+    answer = answer.filter { !($0.value is NSNull) }
+    return try JSONDecoder().decode(StatusReport.self, from: try JSONSerialization.data(withJSONObject: answer))
+  }
+
+  static func running(_ change: (inout ServiceStatus) -> Void = { _ in }) -> ServiceStatus {
+    var status = ServiceStatus(unit: unit)
+    (status.active, status.sub) = ("active", "running")
+    change(&status)
+    return status
+  }
+
+  /// A unit that systemd starts again and again.
+  static func looping(_ end: ServiceStatus.End, _ text: String = "") -> ServiceStatus {
+    running { status in
+      (status.active, status.sub, status.result, status.restarts) = ("activating", "auto-restart", "exit-code", 216)
+      (status.end, status.text) = (end, text)
+    }
+  }
+
+  static func findings(
+    _ unit: Result<ServiceStatus, MessageBusError>?, _ daemon: ServiceFindings.Daemon, vehicle: String? = "truck-17"
+  ) -> [Finding] {
+    ServiceFindings.findings(unit: unit, daemon: daemon, vehicle: vehicle, heartbeat: heartbeat)
+  }
+
+  static let silent = ServiceFindings.Daemon.none(
+    "the daemon does not run (nobody listens at /run/fleet-locationd/control.sock)", advice: "Start it")
+
+  // MARK: - All is well
+
+  @Test("a service that runs and whose update was accepted within two heartbeats passes", arguments: [0, 60, 120])
+  func well(age: Int) throws {
+    let findings = Self.findings(.success(Self.running()), .status(try Self.status(["lastUpdate": age])))
+    #expect(
+      findings == [
+        .pass("fleet-locationd.service runs"),
+        .pass("Fleet Engine accepted an update \(age == 120 ? "2 min" : "\(age) s") ago"),
+      ])
+  }
+
+  @Test("an update before that fails, and the daemon's own heartbeat counts")
+  func stale() throws {
+    for (age, heartbeat, isWell) in [(121, 60, false), (121, 90, true), (21, 10, false)] {
+      let report = try Self.status(["lastUpdate": age, "heartbeat": heartbeat])
+      let findings = Self.findings(.success(Self.running()), .status(report))
+      #expect(!findings.contains { $0.verdict == .fail } == isWell)
+    }
+    // An earlier release says none.
+    let report = try Self.status(["lastUpdate": 121, "heartbeat": NSNull()])
+    #expect(Self.findings(nil, .status(report)).contains { $0.verdict == .fail })
+  }
+
+  @Test("a vehicle that is paused by command passes, and it is said")
+  func paused() throws {
+    let report = try Self.status([
+      "isPaused": true, "pausedSince": "2026-12-01T08:00:00Z", "isOnline": false, "lastUpdate": 90_000,
+    ])
+    #expect(
+      Self.findings(.success(Self.running()), .status(report)).last
+        == .pass(
+          "paused by command since 2026-12-01T08:00:00Z: no position leaves this machine until fleet-locationctl resume"
+        ))
+    #expect(!Self.findings(nil, .status(report)).contains { $0.verdict == .fail })
+  }
+
+  // MARK: - What was tried on a box
+
+  /// A mistake, and what the service lives through with it.
+  struct Row: CustomTestStringConvertible, Sendable {
+    var mistake: String
+    /// Has to be said, in one finding that fails.
+    var words: [String]
+    var unit = running()
+    /// Nil: no daemon answers.
+    var report: StatusReport?
+    var testDescription: String { mistake }
+
+    /// The daemon runs, and this stands in the way.
+    static func lives(_ mistake: String, _ cause: String, _ label: String, _ detail: String, _ words: String...) -> Row
+    {
+      Row(
+        mistake: mistake, words: words,
+        report: try? status([
+          "isOnline": false, "lastUpdate": NSNull(), "uptime": 300, "summary": "\(label)\(detail); backlog 0",
+          "state": ["cause": cause, "label": label, "detail": detail, "level": "bad"],
+        ]))
+    }
+
+    /// The unit does not run.
+    static func unit(_ mistake: String, _ unit: ServiceStatus, _ words: String...) -> Row {
+      Row(mistake: mistake, words: words, unit: unit)
+    }
+
+    /// The daemon ends at its start with 78, again and again.
+    static func rejected(_ mistake: String, _ text: String) -> Row {
+      .unit(mistake, looping(.exited(78), "Ended: \(text)"), "restart loop", "216 restarts", "exit status 78", text)
+    }
+  }
+
+  static let receivers: [Row] = [
+    .lives(
+      "wrong device path", "noSource", "no source", ": /dev/gps0: there is no such device", "there is no such device"),
+    .lives("device is a plain file", "noSource", "no source", ": /dev/gps0: this is not a device", "not a device"),
+    .lives("device root:root 0600", "noSource", "no source", ": /dev/gps0: permission denied", "permission denied"),
+    .lives(
+      "wrong baud", "noSource", "no source",
+      ": /dev/gps0 sends bytes but no whole NMEA sentence for 10 s: check source.baud",
+      "no whole NMEA sentence", "source.baud"),
+    .lives(
+      "UBX mode", "noSource", "no source", ": /dev/gps0 speaks u-blox's binary protocol and not NMEA 0183 for 10 s",
+      "u-blox's binary protocol"),
+    .lives(
+      "baud = auto, noise", "noSource", "no source", ": /dev/gps0 sends bytes but no whole NMEA sentence at any speed",
+      "at any speed"),
+    .lives(
+      "receiver silent", "noSource", "no source",
+      ": /dev/gps0 is open but silent for 10 s: check the receiver and its power",
+      "silent for 10 s"),
+    .lives(
+      "no sky from the start", "noFix", "waiting for a fix", " for 5 min, 3 satellites in view",
+      "waiting for a fix for 5 min",
+      "3 satellites in view"),
+    .lives("port held by cat", "noSource", "no source", ": another program has this device", "another program"),
+    .lives("socat pty", "noSource", "no source", ": another program has this device", "another program"),
+    .lives("gpsd not running", "noSource", "no source", ": localhost:2947: Connection refused", "Connection refused"),
+  ]
+
+  static let secrets: [Row] = [
+    .rejected("header file 0644", "/etc/h: others than its owner have access (mode 0644)"),
+    .rejected("header file 0600 root", "/etc/h: permission denied; the user of the service must own the file"),
+    .unit(
+      "LoadCredential's file missing", looping(.exited(243)), "restart loop", "243/CREDENTIALS", "cannot be read"),
+    .rejected("credential name mistyped in TOML", "credential token-provder: there is no such file"),
+    .lives(
+      "credential without Bearer", "noToken", "no token",
+      ": the token provider answered HTTP 401: it wants other credentials",
+      "HTTP 401"),
+    .rejected("secret in the TOML", "token.headers.Authorization: a secret does not belong here"),
+    .lives("provider=file missing", "noToken", "no token", ": the token file /run/t is not there", "/run/t"),
+    .lives(
+      "token command under /root", "noToken", "no token", ": the token command /root/t: Permission denied", "/root/t"),
+  ]
+
+  static let settings: [Row] = [
+    .rejected("typo in key", "fleet-locationd.toml:7:1: source.sped: is not a setting"),
+    .rejected("interval = 10", "reporting.interval: expected a duration"),
+    .rejected("missing quotes", "fleet-locationd.toml:3:1: could not determine value type"),
+    .rejected("empty file", "fleet-locationd.toml: is empty"),
+    .rejected("settings 0600 root", "fleet-locationd.toml: permission denied"),
+    .rejected("ca_file 0600 root", "fleet_engine.ca_file: permission denied"),
+    .rejected("ca_file missing", "fleet_engine.ca_file: there is no such file"),
+    .rejected("provider_id with a slash", "vehicle.provider_id: may not hold a slash"),
+    .rejected(
+      "backlog.directory outside", "backlog.directory: must be a directory that the service's user may write to"),
+    .rejected("vehicle_id = { environment }, not set", "vehicle.vehicle_id: the environment has no VEHICLE_ID"),
+    .rejected("vehicle_id = { credential }, not handed out", "vehicle.vehicle_id: systemd has handed out none"),
+    .rejected("conf.d typo", "conf.d/a.toml:1:1: is not a setting"),
+  ]
+
+  static let servers: [Row] = [
+    .lives(
+      "wrong or private CA", "untrusted", "offline", " for 5 min (untrusted): the certificate is not trusted",
+      "not trusted"),
+    .lives(
+      "wrong provider_id", "denied", "offline", " for 5 min (denied): PERMISSION_DENIED; check vehicle.provider_id",
+      "vehicle.provider_id"),
+    .lives(
+      "signature of another key", "unauthenticated", "offline", " for 5 min (unauthenticated): the token's signature",
+      "signature"),
+    .lives("token for another vehicle", "noToken", "no token", ": the token is for vehicle van-2", "van-2"),
+    .lives("token endpoint 404", "noToken", "no token", ": the token provider answered HTTP 404", "HTTP 404"),
+    .lives(
+      "token endpoint 302", "noToken", "no token", ": the token provider answered HTTP 302: it redirects", "redirects"),
+    .lives("token endpoint HTML", "noToken", "no token", ": the token provider gave a web page", "web page"),
+    .lives(
+      "token endpoint, other keys", "noToken", "no token", ": gave nothing at `token`: set token_key", "token_key"),
+    .lives("token endpoint 500", "noToken", "no token", ": the token provider answered HTTP 500", "HTTP 500"),
+    .lives(
+      "bare JWT", "noToken", "no token", ": what the token provider gave is not a JSON object", "not a JSON object"),
+    .lives("expiration in s where ms", "noToken", "no token", ": is in seconds, and epoch-ms is set", "in seconds"),
+    .lives("token endpoint slow", "noToken", "no token", ": the token provider did not answer in 15 s", "15 s"),
+    .lives(
+      "DNS failure", "network", "offline", " for 5 min (network): fleetengine.googleapis.com: no such name",
+      "no such name"),
+    .lives("no network", "noNetwork", "no network", " for 5 min", "no network for 5 min"),
+    .lives(
+      "vehicle not created", "missing", "offline", " for 5 min (missing): NOT_FOUND; create the vehicle in the backend",
+      "create the vehicle"),
+  ]
+
+  static let units: [Row] = [
+    .unit(
+      "no settings yet",
+      running {
+        ($0.active, $0.sub, $0.isConditionMet) = ("inactive", "dead", false)
+      }, "was not started", "settings file was not there"),
+    .unit("not started", ServiceStatus(unit: unit), "does not run (inactive)"),
+    .unit("not installed", running { $0.load = "not-found" }, "systemd knows no fleet-locationd.service"),
+    .unit("masked", running { ($0.load, $0.active, $0.sub) = ("masked", "inactive", "dead") }, "is masked"),
+    .unit(
+      "a line of the unit is wrong", running { ($0.load, $0.active, $0.sub) = ("bad-setting", "inactive", "dead") },
+      "bad-setting"),
+    .unit(
+      "a mistake in the settings, not started again",
+      running {
+        ($0.active, $0.sub, $0.result, $0.end) = ("failed", "failed", "exit-code", .exited(78))
+        $0.text = "Ended: fleet-locationd.toml:7:1: source.sped: is not a setting"
+      }, "has failed", "exit status 78", "source.sped"),
+    .unit("read-only /var/lib", looping(.exited(238)), "restart loop", "238/STATE_DIRECTORY"),
+    .unit("no such user", looping(.exited(217)), "217/USER"),
+    .unit("no program", looping(.exited(203)), "203/EXEC"),
+    .unit("ReadWritePaths of a directory that is not there", looping(.exited(226)), "226/NAMESPACE"),
+    .unit("crash", looping(.killed(signal: 11)), "restart loop", "signal 11"),
+    .unit("stuck", running { ($0.active, $0.sub, $0.result) = ("failed", "failed", "watchdog") }, "watchdog"),
+    .unit("memory", running { ($0.active, $0.sub, $0.result) = ("failed", "failed", "oom-kill") }, "memory"),
+    .unit("starting", running { ($0.active, $0.sub) = ("activating", "start") }, "is starting"),
+    .unit("stopping", running { ($0.active, $0.sub) = ("deactivating", "stop-sigterm") }, "is being stopped"),
+    .unit("a daemon that does not answer", running(), "does not run"),
+  ]
+
+  @Test(
+    "no mistake that was tried on a box passes, and each is named with what to do",
+    arguments: receivers + secrets + settings + servers + units)
+  func mistake(row: Row) {
+    let findings = Self.findings(.success(row.unit), row.report.map { .status($0) } ?? Self.silent)
+    let failed = findings.filter { $0.verdict == .fail }
+    #expect(failed.contains { finding in row.words.allSatisfy(finding.sentence.contains) }, "\(failed)")
+    #expect(failed.allSatisfy { $0.advice?.isEmpty == false })
+  }
+
+  @Test("what a run said before is not taken for why it ended")
+  func lastWords() {
+    let findings = Self.findings(
+      .success(Self.looping(.killed(signal: 9), "Online; fix 3D, 11 satellites")), Self.silent)
+    #expect(findings.first?.sentence.contains("Online") == false)
+  }
+
+  @Test("without systemd the daemon's answer is enough, and nothing fails for it")
+  func noSystemd() throws {
+    let error = MessageBusError(.absent, "no systemd runs here")
+    let findings = Self.findings(.failure(error), .status(try Self.status()))
+    #expect(findings.map(\.verdict) == [.warn, .pass])
+    #expect(Self.findings(.failure(error), Self.silent).map(\.verdict) == [.warn, .fail])
+  }
+
+  @Test("what does not keep positions from arriving is a warning")
+  func warnings() throws {
+    let restarted = Self.findings(.success(Self.running { $0.restarts = 3 }), .status(try Self.status()))
+    #expect(restarted.first?.verdict == .warn && restarted.first?.sentence.contains("3 times") == true)
+    let changed = Self.findings(.success(Self.running { $0.needsReload = true }), .status(try Self.status()))
+    #expect(changed.contains { $0.verdict == .warn && $0.advice?.contains("daemon-reload") == true })
+    let disabled = Self.findings(.success(Self.running { $0.file = "disabled" }), .status(try Self.status()))
+    #expect(disabled.contains { $0.verdict == .warn && $0.advice?.contains("systemctl enable") == true })
+    let other = Self.findings(.success(Self.running()), .status(try Self.status(["vehicle": "van-2"])))
+    #expect(other.contains { $0.verdict == .warn && $0.sentence.contains("van-2") && $0.sentence.contains("truck-17") })
+    let old = Self.findings(.success(Self.running()), .status(try Self.status(["version": "0.0.9"])))
+    #expect(old.contains { $0.verdict == .warn && $0.sentence.contains("0.0.9") })
+    let byHand = Self.findings(.success(ServiceStatus(unit: Self.unit)), .status(try Self.status()))
+    #expect(byHand.map(\.verdict) == [.warn, .pass])
+    let backlog = ["count": 3, "store": "memory", "storeTrouble": "disk full", "removed": [:]] as [String: Any]
+    let memory = Self.findings(.success(Self.running()), .status(try Self.status(["backlog": backlog])))
+    #expect(memory.contains { $0.verdict == .warn && $0.sentence.contains("disk full") })
+    let offline = try Self.status([
+      "isOnline": false, "state": ["cause": "network", "label": "offline", "detail": " for 9 s", "level": "bad"],
+      "summary": "offline for 9 s",
+    ])
+    let now = Self.findings(.success(Self.running()), .status(offline))
+    #expect(now.map(\.verdict) == [.pass, .pass, .warn] && now.last?.sentence.contains("offline for 9 s") == true)
+  }
+
+  @Test("a daemon that has just started is waited for, unless something is wrong already or it is paused")
+  func starting() throws {
+    let fresh: [String: Any] = [
+      "uptime": 3, "lastUpdate": NSNull(), "isOnline": false,
+      "state": ["cause": "noFix", "label": "waiting for a fix", "detail": "", "level": "warning"],
+    ]
+    func isStarting(_ changes: [String: Any]) throws -> Bool {
+      ServiceFindings.isStarting(.status(try Self.status(fresh.merging(changes) { $1 })))
+    }
+    #expect(try isStarting([:]))
+    #expect(try !isStarting(["uptime": 30]))
+    #expect(try !isStarting(["lastUpdate": 1]))
+    #expect(try !isStarting(["isPaused": true]))
+    #expect(
+      try !isStarting(["state": ["cause": "noSource", "label": "no source", "detail": ": silent", "level": "bad"]]))
+    #expect(!ServiceFindings.isStarting(Self.silent))
+  }
+
+  @Test(
+    "the service of a settings file is that of the package, or none",
+    arguments: [
+      ("/etc/fleet-locationd/fleet-locationd.toml", "fleet-locationd.service", "/run/fleet-locationd/control.sock"),
+      ("/etc/fleet-locationd/van-2.toml", "fleet-locationd@van-2.service", "/run/fleet-locationd-van-2/control.sock"),
+      ("/tmp/fleet-locationd.toml", nil, nil), ("van-2.toml", nil, nil),
+      ("/etc/fleet-locationd/conf.d/a.toml", nil, nil),
+      ("/etc/fleet-locationd/.toml", nil, nil), ("", nil, nil),
+    ])
+  func service(path: String, unit: String?, socket: String?) {
+    let service = InstalledService(settings: path)
+    #expect(service?.unit == unit && service?.socket == socket)
+  }
+}
