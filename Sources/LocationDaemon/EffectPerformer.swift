@@ -23,10 +23,10 @@ final class EffectPerformer {
     var records: () -> [Backlog.Record]
     /// The source of this ID may give its next fix.
     var readyForNextFix: (Int) -> Void
-    /// No source gives another fix.
-    var sourcesEnded: () -> Void
-    /// The agent is done: so many positions were not delivered, and no program or file is open any more.
-    var finished: (Int) -> Void
+    /// The run comes to its end.
+    var stopping: () -> Void
+    /// The agent is done, and no program or file is open any more.
+    var finished: (Lifecycle.Ending) -> Void
   }
 
   private let loop: EventLoop
@@ -75,11 +75,11 @@ final class EffectPerformer {
       pauseTrouble = pauseFile.keep(note)
       if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
     case .readyForNextFix(let id): handlers?.readyForNextFix(id)
-    case .sourcesEnded: handlers?.sourcesEnded()
-    case .finished(let undelivered):
+    case .stopping: handlers?.stopping()
+    case .finished(let ending):
       tokens.endPrograms()
       keeper?.close()
-      handlers?.finished(undelivered)
+      handlers?.finished(ending)
     }
   }
 

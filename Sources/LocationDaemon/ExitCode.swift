@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 
 /// How the program ends, by the numbers of sysexits(3). `docs/architecture.md` and `--help` say the same.
 package enum ExitCode {
@@ -14,4 +15,13 @@ package enum ExitCode {
   package static let undelivered: Int32 = 75
   /// The settings, or a file or credential that they name, are at fault.
   package static let configuration: Int32 = 78
+
+  /// Of a run that has come to this.
+  static func of(_ result: Lifecycle.Ending.Result) -> Int32 {
+    switch result {
+    case .stopped, .delivered: done
+    case .undelivered: undelivered
+    case .rejected: rejected
+    }
+  }
 }

@@ -34,9 +34,6 @@ package final class LocationDaemon {
   private var signals: [EventSource<Void>] = []
   private var selfReport: SelfReport
   private let startedAt: BootInstant
-  private var isStopping = false
-  private var isAskedToStop = false
-  private var isEnded = false
 
   /// - Parameters:
   ///   - load: is called now, and again at SIGHUP.
@@ -68,7 +65,8 @@ package final class LocationDaemon {
       EffectPerformer.Handlers(
         tell: { [unowned self] in feed($0) },
         records: { [unowned self] in agent.delivery.backlog.records },
-        readyForNextFix: { [unowned self] in sources?.readyForNextFix($0) }, sourcesEnded: { [unowned self] in end() },
+        readyForNextFix: { [unowned self] in sources?.readyForNextFix($0) },
+        stopping: { [notifier] in _ = notifier.stopping() },
         finished: { [unowned self] in finish($0) }))
   }
 
@@ -78,8 +76,8 @@ package final class LocationDaemon {
   package func run() throws(DaemonError) -> Int32 {
     do {
       signals = [
-        try loop.addSignal(SIGTERM) { [unowned self] in stop("asked to, by SIGTERM") },
-        try loop.addSignal(SIGINT) { [unowned self] in stop("asked to, by SIGINT") },
+        try loop.addSignal(SIGTERM) { [unowned self] in stop("SIGTERM") },
+        try loop.addSignal(SIGINT) { [unowned self] in stop("SIGINT") },
         try loop.addSignal(SIGHUP) { [unowned self] in _ = reload() },
       ]
       watchdog = try Watchdog(loop: loop, notifier: notifier) { [unowned self] in
@@ -143,7 +141,7 @@ package final class LocationDaemon {
     MetricsText.exposition(
       of: MetricReading(
         agent.snapshot(at: now), traffic: performer.traffic, storeBytes: performer.storeBytes, version: Release.version,
-        isLast: isEnded))
+        isLast: agent.lifecycle.isFinished))
   }
 
   private func writeMetrics(at now: Moment, isLast: Bool = false) {
@@ -156,13 +154,6 @@ package final class LocationDaemon {
     guard let sources else { return }
     sources.replace(by: list)
     feed(.sources(sources.candidates))
-  }
-
-  /// The last source has ended.
-  private func end() {
-    write(.stopping("the source has no more positions"))
-    _ = notifier.stopping()
-    isStopping = true
   }
 
   /// What a person should know of settings that are in force.
@@ -189,7 +180,7 @@ package final class LocationDaemon {
 
   /// - Returns: what the daemon has to say to it.
   private func steer(_ input: VehicleAgent.Input) -> ControlAnswers.Steered {
-    guard !isStopping else { return .refused("the daemon is stopping") }
+    guard agent.lifecycle.isRunning else { return .refused("the daemon is stopping") }
     feed(input)
     return .done(remark: performer.pauseTrouble)
   }
@@ -205,33 +196,21 @@ package final class LocationDaemon {
 
   // MARK: - The service
 
-  private func stop(_ why: String) {
-    if !isStopping { write(.stopping(why)) }
-    isStopping = true
-    isAskedToStop = true
-    _ = notifier.stopping()
+  private func stop(_ signal: String) {
     sources?.stop()
     sources = nil
-    feed(.stop(within: settings.stopTimeout))
+    feed(.stop(within: settings.stopTimeout, signal: signal))
   }
 
-  private func finish(_ undelivered: Int) {
-    isEnded = true
+  private func finish(_ ending: Lifecycle.Ending) {
     writeMetrics(at: loop.now, isLast: true)
-    // Who asks for the end has had what could be done; a recording that was not delivered, or not accepted, has failed.
-    guard !isAskedToStop else {
-      write(.stopped(undelivered: undelivered))
-      return loop.exit(ExitCode.done)
-    }
-    let statistics = agent.statistics
-    write(.stopped(undelivered: undelivered, recording: statistics))
-    guard statistics.acceptedFixes > statistics.contradictingFixes else { return loop.exit(ExitCode.rejected) }
-    loop.exit(undelivered == 0 ? ExitCode.done : ExitCode.undelivered)
+    write(.stopped(undelivered: ending.undelivered, recording: ending.recording))
+    loop.exit(ExitCode.of(ending.result))
   }
 
   /// - Returns: what is wrong with the new settings; nil when they are in force.
   private func reload() -> String? {
-    guard !isStopping else { return "the daemon is stopping" }
+    guard agent.lifecycle.isRunning else { return "the daemon is stopping" }
     _ = notifier.reloading()
     defer { _ = notifier.ready() }
     do {

@@ -225,11 +225,11 @@ import Timekeeping
     Case(name: "asked to stop while a request is under way", second: 12) {
       try $0.comeOnline()
       _ = try $0.drive(to: 10)
-      _ = $0.tell(.stop(within: .seconds(8)), at: 11)
+      _ = $0.tell(.stop(within: .seconds(8), signal: "SIGTERM"), at: 11)
     },
     Case(name: "stopped", second: 13) {
       try $0.comeOnline()
-      _ = $0.tell(.stop(within: .seconds(8)), at: 11)
+      _ = $0.tell(.stop(within: .seconds(8), signal: "SIGTERM"), at: 11)
     },
   ]
 

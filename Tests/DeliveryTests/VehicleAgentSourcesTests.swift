@@ -202,7 +202,7 @@ import Timekeeping
   func endsWithoutPosition() throws {
     var fixture = try AgentFixture()
     let effects = fixture.tell(.source(0, .ended), at: 1)
-    #expect(effects.brief == ["sources ended", "finished 0"])
+    #expect(effects.brief == ["stopping", "finished 0"])
     guard case .event(let event) = effects.first else { return #expect(Bool(false), "no event") }
     #expect(event.sentence == "No source: /dev/gps0 has ended without a position that can be believed")
   }

@@ -154,8 +154,8 @@ import Timekeeping
   func stopDelivered() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    #expect(fixture.tell(.stop(within: .seconds(3)), at: 4).brief == ["finished 0"])
-    #expect(fixture.tell(.stop(within: .seconds(3)), at: 5).isEmpty)
+    #expect(fixture.tell(.stop(within: .seconds(3), signal: "SIGTERM"), at: 4).brief == ["stopping", "finished 0"])
+    #expect(fixture.tell(.stop(within: .seconds(3), signal: "SIGTERM"), at: 5).isEmpty)
     #expect(try fixture.drive(to: 6).isEmpty)
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == nil)
   }
@@ -165,7 +165,7 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 3)
-    #expect(fixture.tell(.stop(within: .seconds(3)), at: 3.5).brief == [])
+    #expect(fixture.tell(.stop(within: .seconds(3), signal: "SIGTERM"), at: 3.5).brief == ["stopping"])
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(5200))
     #expect(fixture.tell(.deadline, at: 5.2).brief == ["keep 3.0", "send 2"])
     #expect(
@@ -177,7 +177,7 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
-    #expect(fixture.tell(.stop(within: .seconds(3)), at: 11).brief == [])
+    #expect(fixture.tell(.stop(within: .seconds(3), signal: "SIGTERM"), at: 11).brief == ["stopping"])
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(14))
     #expect(fixture.tell(.deadline, at: 14).brief == ["cancel update 2", "finished 1"])
   }

@@ -30,7 +30,7 @@ import Timekeeping
   @Test("what a person would want to read is shown at once, outcomes at most once a second")
   func events() {
     let line = Self.shown()
-    #expect(line.isDue(after: [.event(.stopping("asked to"))], at: Self.start + .milliseconds(1)))
+    #expect(line.isDue(after: [.event(.stopping(.signal("SIGTERM")))], at: Self.start + .milliseconds(1)))
     let outcome = VehicleAgent.Effect.event(.updateAccepted(past: 0, at: nil))
     #expect(!line.isDue(after: [outcome], at: Self.start + .milliseconds(999)))
     #expect(line.isDue(after: [outcome], at: Self.start + .seconds(1)))

@@ -10,10 +10,10 @@ import Timekeeping
   func events() {
     var events = RecentEvents()
     for index in 1...12 {
-      events.note(.stopping("reason \(index)"), at: .boot + .seconds(Int64(index)))
+      events.note(.stopping(.signal("reason \(index)")), at: .boot + .seconds(Int64(index)))
       events.note(.updateAccepted(past: index, at: nil), at: .boot + .seconds(Int64(index)))
     }
-    events.note(.stopping("reason 12"), at: .boot + .seconds(20))
+    events.note(.stopping(.signal("reason 12")), at: .boot + .seconds(20))
     events.note(.settingsWarning(String(repeating: "x", count: 5000)), at: .boot + .seconds(21))
     let report = events.report(at: .boot + .seconds(30))
     #expect(report.count == RecentEvents.most)
@@ -22,7 +22,7 @@ import Timekeeping
     #expect(
       report[1]
         == StatusReport.Event(
-          name: "stopping", level: "notice", sentence: "Stopping: reason 12", age: 10, times: 2))
-    #expect(report.last?.sentence == "Stopping: reason 4")
+          name: "stopping", level: "notice", sentence: "Stopping: asked to, by reason 12", age: 10, times: 2))
+    #expect(report.last?.sentence == "Stopping: asked to, by reason 4")
   }
 }

@@ -38,8 +38,6 @@ import Timekeeping
     var events = [(BootInstant.boot, Event.started(vehicle: "truck-17", version: "1.0.0"))]
     events += world.events.map { ($0.at, $0.event) }
     let end = try #require(world.finishedAt)
-    let stop = events.firstIndex { $0.0 >= World.time(28_920) } ?? events.endIndex
-    events.insert((World.time(28_920), .stopping("asked to, by SIGTERM")), at: stop)
     events.append((end, .stopped(undelivered: world.undelivered ?? -1)))
     let diary = events.filter { $0.1.kind.priority <= .notice }
       .map { "\(DiaryTests.timeOfDay($0.0))  \($0.1.sentence)\n" }.joined()

@@ -246,7 +246,7 @@ final class World {
     case .networkUp: changeNetwork()
     case .network(let isUsable): changeNetwork(isUsable: isUsable)
     case .suspend(let seconds): asleepUntil = min(now + .seconds(seconds), World.time(scenario.duration))
-    case .stop(let seconds): tell(.stop(within: .seconds(seconds)))
+    case .stop(let seconds): tell(.stop(within: .seconds(seconds), signal: "SIGTERM"))
     case .sourceEnded: tell(.source(0, .ended))
     case .clockStep(let seconds):
       wallError += seconds
@@ -375,10 +375,10 @@ final class World {
         hasBacklogChanged = true
         follow(change)
       case .readyForNextFix: violate("a source is released that does not wait")
-      case .sourcesEnded: break
-      case .finished(let count):
+      case .stopping: break
+      case .finished(let ending):
         finishedAt = now
-        undelivered = count
+        undelivered = ending.undelivered
       }
     }
     if case .tokenEnded = input, failed != agent.statistics.tokenFailures { tokenTroubles.append(now) }

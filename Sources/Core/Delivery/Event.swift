@@ -16,7 +16,7 @@ package enum Event: Equatable, Sendable {
   /// As the crash has written it: the signal, the place and the version; then, after "; ", the callers.
   case crashed(String)
   /// With the reason.
-  case stopping(String)
+  case stopping(Lifecycle.StopReason)
   /// - Parameter recording: what became of the fixes when a recording or route has ended; nil when the stop was asked for.
   case stopped(undelivered: Int, recording: Statistics? = nil)
   case reloaded

@@ -24,7 +24,7 @@ extension VehicleAgent {
 
   /// Sends the newest position.
   private mutating func send(isOwed: Bool, at now: Moment, _ effects: inout [Effect]) {
-    if case .stopping(let until, _) = phase { phase = .stopping(until: until, attempted: true) }
+    lifecycle.attempt()
     // A token near its end is succeeded while it serves.
     apply(tokens.handle(.needed, at: now), at: now, &effects)
     guard let newest = policy.newest, let token = tokens.token(at: now.boot) else { return }
@@ -54,8 +54,7 @@ extension VehicleAgent {
       apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
       if !delivery.backlog.holds(newest.time) { missing = 1 }
     }
-    phase = .finished
-    effects.append(.finished(undelivered: delivery.backlog.count + missing))
+    effects.append(.finished(lifecycle.finish(undelivered: delivery.backlog.count + missing, statistics)))
   }
 
   // MARK: - Outcomes

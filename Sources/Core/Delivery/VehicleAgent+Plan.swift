@@ -11,7 +11,7 @@ extension VehicleAgent {
   /// A question about the future is asked of the time at which it matters (is there a token when the update goes?), so that
   /// the answer does not change while nothing but time passes.
   package func plan(at now: BootInstant) -> Plan {
-    switch phase {
+    switch lifecycle.state {
     case .finished: return .wait(until: nil, for: .stopping(until: nil, nil), next: nil)
     case .stopping(let end, let attempted):
       return now < end ? planToStop(by: end, attempted: attempted, at: now) : .act(.finish)
@@ -138,7 +138,7 @@ extension VehicleAgent {
 
   /// Whether a source that has ended has given a position that is not at Fleet Engine yet.
   private func isDraining(_ newest: VehicleLocation) -> Bool {
-    guard case .draining = phase else { return false }
+    guard case .draining = lifecycle.state else { return false }
     return newest.time != delivery.delivered?.time && delivery.mayBeLive(newest)
   }
 
@@ -154,7 +154,7 @@ extension VehicleAgent {
   ///
   /// - Parameter attempt: nil when a request is under way, or there is no position to send.
   private func cause(attempt: Attempt?) -> Cause {
-    if phase == .running {
+    if lifecycle.isRunning {
       if let why = selector.overview.lossReason { return .noSource(why) }
       if isFixLost { return .noFix(since: lastFixAt, lastRejection) }
     }

@@ -6,7 +6,7 @@ extension VehicleAgent {
   /// Hands an input to the selector and follows what it decides.
   mutating func select(_ input: SourceSelector.Input, at now: Moment, _ effects: inout [Effect]) {
     // The last attempt carries what was newest when it was made.
-    if case .stopping(_, attempted: true) = phase { return }
+    if lifecycle.isLastAttemptMade { return }
     for effect in selector.handle(input, at: now) {
       switch effect {
       case .accepted(let accepted, let overrules):
@@ -25,8 +25,9 @@ extension VehicleAgent {
           let names = selector.overview.sources.map(\.name).joined(separator: ", ")
           effects.append(.event(.sourceLost("\(names) has ended without a position that can be believed")))
         }
-        effects.append(.sourcesEnded)
-        if phase == .running { phase = .draining(until: now.boot + configuration.drainLimit) }
+        if lifecycle.drain(until: now.boot + configuration.drainLimit) {
+          effects += [.event(.stopping(.sourcesEnded)), .stopping]
+        }
       }
     }
   }

@@ -72,8 +72,8 @@ package struct VehicleAgent: Sendable {
     case storeSetAside(name: String, why: String)
     /// So many positions of other vehicles had to make room in the store's file for this vehicle's.
     case othersDropped(Int)
-    /// Finish within this time.
-    case stop(within: Duration)
+    /// The process was asked to stop, by this signal: finish within this time.
+    case stop(within: Duration, signal: String)
     /// The driver is off duty. What an earlier run has kept of the pause comes before the first fix; nil begins one now.
     case pause(PauseNote?)
     /// The driver is on duty again.
@@ -98,21 +98,12 @@ package struct VehicleAgent: Sendable {
     case event(Event)
     /// The source of this ID, which waits for this, may give its next fix: the last one has run its course.
     case readyForNextFix(Int)
-    /// Every source has ended: what is pending is delivered, then `finished` follows.
-    case sourcesEnded
+    /// From now on the agent only delivers what is pending; `finished` follows.
+    case stopping
     /// Keep this for the next start, at once; nil: there is no pause any more.
     case keepPause(PauseNote?)
-    /// All is done. `undelivered` is the number of positions that did not reach Fleet Engine.
-    case finished(undelivered: Int)
-  }
-
-  enum Phase: Equatable {
-    case running
-    /// The source has ended; until when to try.
-    case draining(until: BootInstant)
-    /// Asked to stop; until when to try, and whether the last attempt has been made.
-    case stopping(until: BootInstant, attempted: Bool)
-    case finished
+    /// All is done.
+    case finished(Lifecycle.Ending)
   }
 
   /// Without an accepted fix for this long, the fix counts as lost.
@@ -129,7 +120,7 @@ package struct VehicleAgent: Sendable {
   var tokens: TokenAgent
   package internal(set) var delivery: DeliveryAgent
   package internal(set) var statistics = Statistics()
-  var phase = Phase.running
+  package internal(set) var lifecycle = Lifecycle()
   var isFixLost = false
   var isOnline = false
   var lastRejection: FixRejection?
@@ -177,7 +168,7 @@ package struct VehicleAgent: Sendable {
   }
 
   package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
-    guard phase != .finished else { return [] }
+    guard !lifecycle.isFinished else { return [] }
     var effects = [Effect]()
     switch input {
     case .source(let id, let report):
@@ -203,9 +194,8 @@ package struct VehicleAgent: Sendable {
     case .store(let state): take(state, at: now.boot, &effects)
     case .storeSetAside(let name, let why): effects.append(.event(.storeSetAside(name: name, why: why)))
     case .othersDropped(let count): effects.append(.event(.othersDropped(count)))
-    case .stop(let time):
-      if case .stopping = phase { break }
-      phase = .stopping(until: now.boot + time, attempted: false)
+    case .stop(let time, let signal):
+      if lifecycle.stop(until: now.boot + time) { effects += [.event(.stopping(.signal(signal))), .stopping] }
     case .pause(let note): pause(note, at: now, &effects)
     case .resume: resume(at: now, &effects)
     }

@@ -25,7 +25,8 @@ extension Event {
         "The run before this one crashed: \(report.split(separator: "; ", maxSplits: 1).first ?? "")",
         [("FLEET_BACKTRACE", report)]
       )
-    case .stopping(let why): ("Stopping: \(why)", [])
+    case .stopping(.signal(let name)): ("Stopping: asked to, by \(name)", [])
+    case .stopping(.sourcesEnded): ("Stopping: the source has no more positions", [])
     case .stopped(let undelivered, let recording):
       (stopped(undelivered, recording), [("FLEET_UNDELIVERED", "\(undelivered)")])
     case .reloaded: ("Settings reloaded", [])

@@ -138,8 +138,8 @@ extension [VehicleAgent.Effect] {
       case .keepPause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
       case .event: nil
       case .readyForNextFix: "ready"
-      case .sourcesEnded: "sources ended"
-      case .finished(let undelivered): "finished \(undelivered)"
+      case .stopping: "stopping"
+      case .finished(let ending): "finished \(ending.undelivered)"
       }
     }
   }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import Delivery
+
+/// How a run ends, and what it has come to.
+@Suite struct LifecycleTests {
+  private static let soon = BootInstant.boot + .seconds(10)
+  private static let later = BootInstant.boot + .seconds(20)
+
+  private static func counts(fixes: Int, rejected: Int = 0, duplicates: Int = 0) -> Statistics {
+    var statistics = Statistics()
+    statistics.fixes = fixes
+    statistics.rejected = [.inaccurate: rejected, .duplicate: duplicates]
+    return statistics
+  }
+
+  @Test("the end of the sources begins the end of a run, once")
+  func drain() {
+    var lifecycle = Lifecycle()
+    #expect(lifecycle.isRunning)
+    #expect(lifecycle.drain(until: LifecycleTests.soon) == true)
+    #expect(lifecycle.drain(until: LifecycleTests.later) == false)
+    #expect(lifecycle.state == .draining(until: LifecycleTests.soon) && !lifecycle.isRunning)
+  }
+
+  @Test("a request to stop ends a drain by its own deadline, and the first request counts")
+  func stop() {
+    var lifecycle = Lifecycle()
+    _ = lifecycle.drain(until: LifecycleTests.later)
+    #expect(lifecycle.stop(until: LifecycleTests.soon) == false)
+    #expect(lifecycle.stop(until: LifecycleTests.later) == false)
+    #expect(lifecycle.state == .stopping(until: LifecycleTests.soon, attempted: false))
+    var other = Lifecycle()
+    #expect(other.stop(until: LifecycleTests.soon) == true)
+    #expect(other.drain(until: LifecycleTests.later) == false)
+    #expect(other.state == .stopping(until: LifecycleTests.soon, attempted: false))
+  }
+
+  @Test("only the attempt of a run that was asked to stop is its last")
+  func attempt() {
+    var lifecycle = Lifecycle()
+    lifecycle.attempt()
+    #expect(lifecycle.isRunning)
+    _ = lifecycle.drain(until: LifecycleTests.soon)
+    lifecycle.attempt()
+    #expect(!lifecycle.isLastAttemptMade)
+    _ = lifecycle.stop(until: LifecycleTests.soon)
+    #expect(!lifecycle.isLastAttemptMade)
+    lifecycle.attempt()
+    #expect(lifecycle.isLastAttemptMade)
+  }
+
+  @Test("a run that was asked to stop has ended as asked, whatever is left or was rejected")
+  func stopped() {
+    var lifecycle = Lifecycle()
+    _ = lifecycle.stop(until: LifecycleTests.soon)
+    let ending = lifecycle.finish(undelivered: 3, LifecycleTests.counts(fixes: 5, rejected: 5))
+    #expect(ending.result == .stopped && ending.undelivered == 3 && ending.recording == nil)
+    #expect(lifecycle.isFinished)
+    #expect(lifecycle.stop(until: LifecycleTests.later) == false)
+    #expect(lifecycle.isFinished)
+  }
+
+  @Test(
+    "a recording is delivered, not delivered, or rejected when no more than half of its positions were accepted",
+    arguments: [
+      (counts(fixes: 10), 0, Lifecycle.Ending.Result.delivered), (counts(fixes: 10), 1, .undelivered),
+      (counts(fixes: 10, rejected: 4), 0, .delivered), (counts(fixes: 10, rejected: 5), 0, .rejected),
+      (counts(fixes: 10, duplicates: 9), 0, .delivered), (counts(fixes: 0), 0, .rejected),
+    ])
+  func recording(statistics: Statistics, undelivered: Int, result: Lifecycle.Ending.Result) {
+    var lifecycle = Lifecycle()
+    _ = lifecycle.drain(until: LifecycleTests.soon)
+    let ending = lifecycle.finish(undelivered: undelivered, statistics)
+    #expect(ending.result == result && ending.recording == statistics)
+  }
+}
