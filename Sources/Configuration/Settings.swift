@@ -19,7 +19,7 @@ package struct Settings: Equatable, Sendable {
   /// What the core is to know, whole but for what only a running daemon has: the secrets in the headers of the token
   /// provider, and the key under which a token is kept.
   package var agent: VehicleAgent.Configuration
-  package var store = Store()
+  package var store = StoreAgent.Configuration()
   /// How long the last update may take when the service stops.
   package var stopTimeout = Duration.seconds(3)
   /// What is less serious is not written to the journal.
@@ -73,15 +73,5 @@ package struct Settings: Equatable, Sendable {
     package var endpoint = "https://fleetengine.googleapis.com"
     /// How it is reached.
     package var client = HTTPClientConfiguration()
-  }
-
-  /// Where the backlog outlives a restart.
-  package struct Store: Equatable, Sendable {
-    /// Nil keeps it in memory.
-    package var directory: String?
-    /// Bytes of the file and its log.
-    package var maxSize: Int64 = 16_000_000
-    /// How long a change may wait before it is written.
-    package var commitInterval = Duration.seconds(5)
   }
 }

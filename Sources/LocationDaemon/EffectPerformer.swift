@@ -19,8 +19,6 @@ final class EffectPerformer {
   struct Handlers {
     /// What the vehicle's agent should know.
     var tell: (VehicleAgent.Input) -> Void
-    /// All of the backlog that is in memory.
-    var records: () -> [Backlog.Record]
     /// The source of this ID may give its next fix.
     var readyForNextFix: (Int) -> Void
     /// The run comes to its end.
@@ -68,8 +66,9 @@ final class EffectPerformer {
     case .dropConnections:
       clients.updates.dropConnections()
       clients.tokens.dropConnections()
-    case .backlog(let change): keeper?.follow(change)
-    case .forgetOthers(let time): keeper?.forgetOthers(before: time)
+    case .backlog(let change): keeper?.handle(.changed(change))
+    case .backlogSnapshot(let records): keeper?.handle(.snapshot(records))
+    case .forgetOthers(let time): keeper?.handle(.forgetOthers(before: time))
     case .event(let event): write(event)
     case .keepPause(let note):
       pauseTrouble = pauseFile.keep(note)
@@ -114,9 +113,7 @@ final class EffectPerformer {
   ///
   /// - Throws: the system denies a timer.
   func openBacklog(_ settings: Settings) throws(EventLoopError) {
-    let handlers = BacklogKeeper.Handlers(
-      tell: { [unowned self] in tell($0) }, records: { [unowned self] in self.handlers?.records() ?? [] })
-    keeper = try BacklogKeeper(settings.store, vehicle: settings.vehicle, loop: loop, handlers: handlers)
+    keeper = try BacklogKeeper(settings.store, vehicle: settings.vehicle, loop: loop) { [unowned self] in tell($0) }
     keeper?.start()
   }
 

@@ -64,7 +64,6 @@ package final class LocationDaemon {
     performer.use(
       EffectPerformer.Handlers(
         tell: { [unowned self] in feed($0) },
-        records: { [unowned self] in agent.delivery.backlog.records },
         readyForNextFix: { [unowned self] in sources?.readyForNextFix($0) },
         stopping: { [notifier] in _ = notifier.stopping() },
         finished: { [unowned self] in finish($0) }))

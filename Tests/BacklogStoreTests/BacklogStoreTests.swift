@@ -14,7 +14,8 @@ import SystemCalls
     let records = [try StoreFixture.record(30), try StoreFixture.record(-10, isFull: true)]
     do {
       let store = try fixture.open()
-      try store.commit(records.map { (StoreAgent.Key(vehicle: fixture.truck, id: $0.id), $0) })
+      try store.commit(
+        records.map { StoreAgent.Write(key: StoreAgent.Key(vehicle: fixture.truck, id: $0.id), record: $0) })
     }
     #expect(try fixture.open().positions(of: fixture.truck) == records.reversed())
     #expect(try fixture.open().positions(of: fixture.other).isEmpty)
@@ -131,7 +132,7 @@ import SystemCalls
       try store.commit(
         try new.map {
           let record = try StoreFixture.record($0, isFull: true)
-          return (StoreAgent.Key(vehicle: fixture.truck, id: record.id), record)
+          return StoreAgent.Write(key: StoreAgent.Key(vehicle: fixture.truck, id: record.id), record: record)
         })
       #expect(store.size <= 2_000_000 + 100_000)
       // As thinning does it: one in so many, all along the track.
@@ -179,9 +180,9 @@ import SystemCalls
     #expect(try fixture.seconds(store) == [7, 8])
     #expect(try store.positions(of: fixture.truck).allSatisfy { $0.spent == 0 })
     try store.commit([
-      (
-        StoreAgent.Key(vehicle: fixture.truck, id: Timestamp(seconds: 8)),
-        Backlog.Record(try store.positions(of: fixture.truck)[1].location, spent: .infinity)
+      StoreAgent.Write(
+        key: StoreAgent.Key(vehicle: fixture.truck, id: Timestamp(seconds: 8)),
+        record: Backlog.Record(try store.positions(of: fixture.truck)[1].location, spent: .infinity)
       )
     ])
     #expect(try store.positions(of: fixture.truck).map(\.spent) == [0, .infinity])

@@ -21,7 +21,7 @@ import Timekeeping
 
   /// Opens whatever is there, and sees that the store works afterwards.
   @discardableResult
-  private func opens(_ fixture: StoreFixture) throws -> BacklogStore.SetAside? {
+  private func opens(_ fixture: StoreFixture) throws -> StoreAgent.SetAside? {
     let (store, setAside) = try BacklogStore.open(directory: fixture.directory, maxSize: 16_000_000)
     try store.commit(try fixture.puts([100_000]))
     #expect(try fixture.seconds(store).last == 100_000)

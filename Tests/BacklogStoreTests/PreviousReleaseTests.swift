@@ -67,7 +67,7 @@ import Timekeeping
       #expect(positions.count == 10)
       #expect(zip(positions, positions.dropFirst()).allSatisfy { $1.id - $0.id == .seconds(1) })
       #expect(positions.first?.location.horizontalAccuracy == 8.0.squareRoot())
-      try store.commit([(StoreAgent.Key(vehicle: truck, id: positions[0].id), nil)])
+      try store.commit([StoreAgent.Write(key: StoreAgent.Key(vehicle: truck, id: positions[0].id), record: nil)])
       try store.commit(fixture.puts(1...2, of: taxi))
       #expect(try store.positions(of: truck).count == 9)
     }

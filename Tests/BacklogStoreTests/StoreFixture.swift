@@ -49,15 +49,15 @@ final class StoreFixture {
 
   func puts(
     _ seconds: some Sequence<Int64>, of vehicle: FleetEngineVehicle? = nil
-  ) throws -> [(key: StoreAgent.Key, record: Backlog.Record?)] {
+  ) throws -> [StoreAgent.Write] {
     try seconds.map { second in
       let record = try StoreFixture.record(second)
-      return (StoreAgent.Key(vehicle: vehicle ?? truck, id: record.id), record)
+      return StoreAgent.Write(key: StoreAgent.Key(vehicle: vehicle ?? truck, id: record.id), record: record)
     }
   }
 
-  func deletes(_ seconds: some Sequence<Int64>) throws -> [(key: StoreAgent.Key, record: Backlog.Record?)] {
-    try puts(seconds).map { ($0.key, nil) }
+  func deletes(_ seconds: some Sequence<Int64>) throws -> [StoreAgent.Write] {
+    try puts(seconds).map { StoreAgent.Write(key: $0.key, record: nil) }
   }
 
   func seconds(_ store: BacklogStore, of vehicle: FleetEngineVehicle? = nil) throws -> [Int64] {

@@ -5,128 +5,485 @@ import Delivery
 import Testing
 import Timekeeping
 
+/// Transcripts: what happens, and what is done with the file and reported.
 @Suite struct StoreAgentTests {
-  private let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
-  private let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
+  private static let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
+  private static let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
 
-  private func record(_ second: Int64) throws -> Backlog.Record {
+  private static func record(_ second: Int64) throws -> Backlog.Record {
     let coordinate = try #require(Coordinate(latitude: 48, longitude: 11))
     return Backlog.Record(VehicleLocation(coordinate: coordinate, time: Timestamp(seconds: second)))
   }
 
-  private func added(_ second: Int64) throws -> Backlog.Change { .added(try record(second)) }
-
-  private func removed(_ seconds: Int64...) -> Backlog.Change {
-    .removed(seconds.map(Timestamp.init(seconds:)), .delivered)
+  private static func configuration(_ directory: String?, interval: Duration = .seconds(5)) -> StoreAgent.Configuration
+  {
+    var configuration = StoreAgent.Configuration()
+    configuration.directory = directory
+    configuration.commitInterval = interval
+    return configuration
   }
 
-  /// `+` what is put and `-` what goes, by its second.
-  private func batch(_ agent: StoreAgent) -> [String] {
-    agent.batch.map { "\($0.record == nil ? "-" : "+")\($0.key.id.milliseconds / 1000)" }
+  private struct Bench {
+    var agent: StoreAgent
+    /// Seconds since boot.
+    var now = 0.0
+
+    init(_ directory: String? = "/a", interval: Duration = .seconds(5)) {
+      agent = StoreAgent(configuration(directory, interval: interval), vehicle: truck, seed: 1)
+    }
+
+    /// One whose file is open, and has nothing to write.
+    static func open(interval: Duration = .seconds(5)) -> Bench {
+      var bench = Bench(interval: interval)
+      _ = bench.tell(.start)
+      _ = bench.tell(.ended(.opened(nil)))
+      _ = bench.tell(.ended(.read([])))
+      return bench
+    }
+
+    mutating func tell(_ input: StoreAgent.Input, at second: Double? = nil) -> [String] {
+      now = second ?? now
+      return agent.handle(input, at: BootInstant(nanoseconds: Int64((now * 1e9).rounded()))).map(brief)
+    }
+
+    mutating func add(_ second: Int64, at now: Double? = nil) throws -> [String] {
+      tell(.changed(.added(try record(second))), at: now)
+    }
+
+    mutating func change(_ second: Int64, at now: Double? = nil) throws -> [String] {
+      tell(.changed(.changed([try record(second)])), at: now)
+    }
+
+    mutating func remove(_ seconds: Int64..., at now: Double? = nil) -> [String] {
+      tell(.changed(.removed(seconds.map(Timestamp.init(seconds:)), .delivered)), at: now)
+    }
+
+    mutating func fail(_ kind: StoreAgent.Failure.Kind, _ message: String = "why") -> [String] {
+      tell(.ended(.failed(StoreAgent.Failure(kind, message))))
+    }
+
+    /// What is written now: `+` what is put and `-` what is deleted, by its second.
+    mutating func written() -> [String] {
+      tell(.deadline, at: (agent.nextDeadline ?? .distantFuture).seconds)
+    }
+
+    /// Seconds since boot.
+    var deadline: Double? { agent.nextDeadline?.seconds }
+
+    private func brief(_ effect: StoreAgent.Effect) -> String {
+      switch effect {
+      case .perform(.open(let directory, _)): "open \(directory)"
+      case .perform(.replace(let directory, _, let why)): "replace \(directory): \(why)"
+      case .perform(.commit(let writes)):
+        "commit "
+          + writes.map { write in
+            let vehicle = write.key.vehicle == truck ? "" : "\(write.key.vehicle.vehicleID):"
+            return "\(vehicle)\(write.record == nil ? "-" : "+")\(write.key.id.milliseconds / 1000)"
+          }.joined(separator: " ")
+      case .perform(.makeRoom(let writes, let vehicle)): "make room for \(writes) of \(vehicle.vehicleID)"
+      case .perform(.read(let vehicle)): "read \(vehicle.vehicleID)"
+      case .perform(.forgetOthers(let vehicle, let time)):
+        "forget all but \(vehicle.vehicleID) before \(time.milliseconds / 1000)"
+      case .perform(.close): "close"
+      case .report(.restored(let records)): "restored \(records.map { $0.id.milliseconds / 1000 })"
+      case .report(.store(.healthy)): "healthy"
+      case .report(.store(.memoryOnly(let why))): "memory only: \(why)"
+      case .report(.store(.off)): "off"
+      case .report(.storeSetAside(let name, let why)): "set aside \(name): \(why)"
+      case .report(.storeStartsOver): "starts over"
+      case .report(.othersDropped(let count)): "dropped \(count)"
+      case .report: "?"
+      }
+    }
   }
 
-  @Test("what comes and goes before it is written is never written")
+  private static let setAside = StoreAgent.SetAside(name: "backlog.sqlite.corrupt-1", why: "damaged")
+
+  // MARK: - What is written, and when
+
+  @Test("at the start the file is opened, and what it holds of the vehicle is reported once")
+  func start() throws {
+    var bench = Bench()
+    #expect(bench.deadline == nil)
+    #expect(bench.tell(.start) == ["open /a"])
+    #expect(bench.tell(.ended(.opened(nil))) == ["read truck-1"])
+    #expect(bench.deadline == nil)
+    #expect(bench.tell(.ended(.read([try Self.record(1)]))) == ["restored [1]", "healthy"])
+    #expect(bench.tell(.start) == [])
+    #expect(bench.deadline == nil)
+  }
+
+  @Test("what is added and removed before it is written is never written")
   func cancels() throws {
-    var agent = StoreAgent(interval: .seconds(5), seed: 1)
-    agent.follow(try added(1), of: truck, at: .boot)
-    #expect(agent.deadline == .boot + .seconds(5))
-    agent.follow(removed(1), of: truck, at: .boot + .seconds(1))
-    #expect(agent.deadline == nil)
-    #expect(agent.isEmpty)
+    var bench = Bench.open()
+    #expect(try bench.add(1) == [])
+    #expect(bench.deadline == 5)
+    #expect(bench.remove(1, at: 1) == [])
+    #expect(bench.deadline == nil)
+    #expect(bench.tell(.deadline, at: 100) == [])
   }
 
   @Test("changes are written together, when the first of them has waited for the interval")
   func together() throws {
-    var agent = StoreAgent(interval: .seconds(5), seed: 1)
-    agent.follow(try added(1), of: truck, at: .boot)
-    agent.follow(try added(2), of: truck, at: .boot + .seconds(4))
-    #expect(!agent.isDue(at: .boot + .milliseconds(4999)))
-    #expect(agent.isDue(at: .boot + .seconds(5)))
-    #expect(batch(agent) == ["+1", "+2"])
-    agent.written()
-    #expect(agent.deadline == nil)
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    #expect(try bench.add(2, at: 4) == [])
+    #expect(bench.tell(.deadline, at: 4.999) == [])
+    #expect(bench.tell(.deadline, at: 5) == ["commit +1 +2"])
+    #expect(bench.deadline == nil)
+    #expect(bench.tell(.ended(.committed)) == [])
     // What is written has to be deleted.
-    agent.follow(removed(1, 2), of: truck, at: .boot + .seconds(6))
-    #expect(batch(agent) == ["-1", "-2"])
+    #expect(bench.remove(1, 2, at: 6) == [])
+    #expect(bench.written() == ["commit -1 -2"])
+    #expect(bench.now == 11)
   }
 
   @Test("what changes is written anew, and deleted when it goes; unless it was never written")
   func changes() throws {
-    var agent = StoreAgent(interval: .seconds(5), seed: 1)
-    agent.follow(.changed([try record(1)]), of: truck, at: .boot)
-    #expect(batch(agent) == ["+1"])
-    agent.follow(removed(1), of: truck, at: .boot)
-    #expect(batch(agent) == ["-1"])
-    agent.written()
-    agent.follow(try added(2), of: truck, at: .boot)
-    agent.follow(.changed([try record(2)]), of: truck, at: .boot)
-    agent.follow(removed(2), of: truck, at: .boot)
-    #expect(agent.isEmpty)
+    var bench = Bench.open()
+    _ = try bench.change(1)
+    _ = bench.remove(1)
+    _ = try bench.add(2)
+    _ = try bench.change(2)
+    _ = bench.remove(2)
+    _ = try bench.change(3)
+    #expect(bench.written() == ["commit -1 +3"])
   }
 
-  @Test("a time that goes and comes again is written anew, and goes for good as often as it does")
+  @Test("a time that goes and comes again is written anew, and deleted as often as it goes")
   func comesAgain() throws {
-    var agent = StoreAgent(interval: .seconds(5), seed: 1)
-    agent.follow(removed(1), of: truck, at: .boot)
-    agent.follow(try added(1), of: truck, at: .boot)
-    #expect(batch(agent) == ["+1"])
-    agent.follow(removed(1), of: truck, at: .boot)
-    #expect(batch(agent) == ["-1"])
+    var bench = Bench.open()
+    _ = bench.remove(1)
+    _ = try bench.add(1)
+    #expect(bench.written() == ["commit +1"])
+    _ = bench.tell(.ended(.committed))
+    _ = bench.remove(1)
+    _ = try bench.add(1)
+    _ = bench.remove(1)
+    #expect(bench.written() == ["commit -1"])
   }
 
-  @Test("without an interval each change is due at once")
+  @Test("without an interval each change is written at once")
   func atOnce() throws {
-    var agent = StoreAgent(interval: .zero, seed: 1)
-    agent.follow(try added(1), of: truck, at: .boot + .seconds(3))
-    #expect(agent.isDue(at: .boot + .seconds(3)))
+    var bench = Bench.open(interval: .zero)
+    #expect(try bench.add(1, at: 3) == ["commit +1"])
   }
 
-  @Test("after a failure nothing is forgotten, and the waits grow up to five minutes")
+  @Test("what changes while something is written is written next, and counts as held by the store")
+  func during() throws {
+    var bench = Bench.open(interval: .zero)
+    #expect(try bench.add(1) == ["commit +1"])
+    #expect(bench.remove(1) == [])
+    #expect(try bench.add(2) == [])
+    #expect(bench.tell(.ended(.committed)) == ["commit -1 +2"])
+    #expect(bench.remove(2) == [])
+    #expect(bench.tell(.ended(.committed)) == ["commit -2"])
+    #expect(bench.tell(.ended(.committed)) == [])
+  }
+
+  @Test("what was removed while its writing failed is not written")
+  func duringFailure() throws {
+    var bench = Bench.open(interval: .zero)
+    _ = try bench.add(1)
+    _ = bench.remove(1)
+    _ = try bench.add(2)
+    #expect(bench.fail(.other) == ["close", "memory only: why"])
+    #expect(bench.written() == ["open /a"])
+    #expect(bench.tell(.ended(.opened(nil))) == ["commit +2"])
+  }
+
+  // MARK: - Failures
+
+  @Test("after a failure the file is closed, nothing is forgotten, and the waits grow up to five minutes")
   func failures() throws {
-    var agent = StoreAgent(interval: .seconds(5), seed: 1)
-    agent.follow(try added(1), of: truck, at: .boot)
-    var now = BootInstant.boot + .seconds(5)
-    var waits = [Duration]()
-    for _ in 0..<8 {
-      agent.failed(at: now)
-      let next = try #require(agent.deadline)
-      waits.append(next - now)
-      now = next
-      agent.follow(try added(now.nanoseconds / 1_000_000_000), of: truck, at: now - .seconds(1))
-      #expect(agent.deadline == next)
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    #expect(bench.written() == ["commit +1"])
+    #expect(bench.fail(.other, "I/O error") == ["close", "memory only: I/O error"])
+    var waits = [Double]()
+    for second in Int64(2)...9 {
+      waits.append(try #require(bench.deadline) - bench.now)
+      let deadline = bench.deadline
+      // A change does not move it, and is not forgotten.
+      #expect(try bench.add(second) == [])
+      #expect(bench.deadline == deadline)
+      #expect(bench.written() == ["open /a"])
+      // The same failure is reported once.
+      #expect(bench.fail(.other, "I/O error") == ["close"])
     }
-    for (wait, bound) in zip(waits, [5, 10, 20, 40, 80, 160, 300, 300]) {
-      #expect(wait > .milliseconds(500 * bound) && wait < .seconds(bound))
+    for (wait, bound) in zip(waits, [5.0, 10, 20, 40, 80, 160, 300, 300]) {
+      #expect(wait > bound / 2 && wait < bound)
     }
-    #expect(agent.batch.count == 9)
-    agent.written()
-    #expect(agent.deadline == nil)
-    // Also when there is nothing to write: the store has to be opened.
-    agent.failed(at: now)
-    #expect(agent.deadline.map { $0 - now <= .seconds(5) } == true)
+    #expect(bench.written() == ["open /a"])
+    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1 +2 +3 +4 +5 +6 +7 +8 +9"])
+    #expect(bench.tell(.ended(.committed)) == ["healthy"])
+    #expect(bench.deadline == nil)
+    // The waits begin anew.
+    bench.now += 100
+    _ = bench.tell(.forgetOthers(before: Timestamp(seconds: 1)))
+    #expect(bench.fail(.other) == ["close", "memory only: why"])
+    #expect(try #require(bench.deadline) - bench.now < 5)
   }
 
-  @Test("vehicles are kept apart, and the batch is in the order of vehicles and times")
-  func vehicles() throws {
-    var agent = StoreAgent(interval: .seconds(5), seed: 1)
-    agent.follow(try added(7), of: other, at: .boot)
-    agent.follow(try added(7), of: truck, at: .boot)
-    agent.follow(try added(3), of: truck, at: .boot)
-    agent.follow(removed(7), of: other, at: .boot)
-    #expect(batch(agent) == ["+3", "+7"])
-    agent.follow(try added(1), of: other, at: .boot)
-    #expect(agent.batch.map(\.key.vehicle.vehicleID) == ["truck-1", "truck-1", "truck-2"])
+  @Test("a file that cannot be opened is tried again, also with nothing to write")
+  func openFails() throws {
+    var bench = Bench()
+    _ = bench.tell(.start)
+    #expect(bench.fail(.full, "disk full") == ["close", "memory only: disk full"])
+    #expect(bench.written() == ["open /a"])
+    #expect(bench.tell(.ended(.opened(nil))) == ["read truck-1"])
+    // What it holds is still reported, once it can be read.
+    #expect(bench.fail(.other, "I/O error") == ["close", "memory only: I/O error"])
+    _ = bench.written()
+    _ = bench.tell(.ended(.opened(nil)))
+    #expect(bench.tell(.ended(.read([]))) == ["restored []", "healthy"])
   }
 
-  @Test("an empty store gets all that is in memory, and is not told to delete")
-  func startOver() throws {
-    var agent = StoreAgent(interval: .seconds(5), seed: 1)
-    agent.follow(removed(1), of: truck, at: .boot)
-    agent.follow(try added(2), of: truck, at: .boot)
-    agent.follow(try added(9), of: other, at: .boot)
-    agent.startOver([try record(5), try record(2)], of: truck, at: .boot)
-    #expect(batch(agent) == ["+2", "+5", "+9"])
-    agent.follow(removed(5), of: truck, at: .boot)
-    #expect(batch(agent) == ["+2", "+9"])
+  @Test("start does not wait for the retry")
+  func startAgain() throws {
+    var bench = Bench()
+    _ = bench.tell(.start)
+    _ = bench.fail(.other)
+    #expect(bench.tell(.start) == ["open /a"])
   }
+
+  // MARK: - Room
+
+  @Test("what other vehicles left is dropped until the batch fits, and reported with its number")
+  func makesRoom() throws {
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    _ = try bench.add(2)
+    #expect(bench.written() == ["commit +1 +2"])
+    #expect(bench.fail(.full) == ["make room for 2 of truck-1"])
+    #expect(bench.tell(.ended(.madeRoom(dropped: 500))) == ["commit +1 +2"])
+    #expect(bench.fail(.full) == ["make room for 2 of truck-1"])
+    #expect(bench.tell(.ended(.madeRoom(dropped: 7))) == ["commit +1 +2"])
+    #expect(bench.tell(.ended(.committed)) == ["dropped 507"])
+    #expect(bench.deadline == nil)
+  }
+
+  @Test("where nothing can be dropped the failure is that there is no room")
+  func noRoom() throws {
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    _ = bench.written()
+    _ = bench.fail(.full, "disk full")
+    _ = bench.tell(.ended(.madeRoom(dropped: 3)))
+    _ = bench.fail(.full, "disk full")
+    #expect(bench.tell(.ended(.madeRoom(dropped: 0))) == ["dropped 3", "close", "memory only: disk full"])
+    #expect(bench.written() == ["open /a"])
+    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1"])
+    // Dropping can fail as well.
+    _ = bench.fail(.full, "disk full")
+    #expect(bench.fail(.other, "I/O error") == ["close", "memory only: I/O error"])
+  }
+
+  // MARK: - Files that begin empty
+
+  @Test("a file that was set aside when it was opened gets all that is in memory, and is not told to delete")
+  func setAsideAtStart() throws {
+    var bench = Bench()
+    _ = bench.remove(1)
+    _ = try bench.add(2)
+    #expect(bench.tell(.start) == ["open /a"])
+    #expect(
+      bench.tell(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
+    #expect(bench.deadline == nil)
+    #expect(bench.tell(.snapshot([try Self.record(5), try Self.record(2)])) == ["commit +2 +5"])
+    #expect(bench.tell(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.tell(.ended(.read([]))) == ["restored []", "healthy"])
+  }
+
+  @Test(
+    "a file that turns out to be beyond use is replaced once, without a wait", arguments: ["commit", "room", "read"])
+  func replaces(during operation: String) throws {
+    var bench = Bench()
+    _ = bench.tell(.start)
+    _ = try bench.add(1)
+    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1"])
+    if operation == "room" { _ = bench.fail(.full) }
+    if operation == "read" { #expect(bench.tell(.ended(.committed)) == ["read truck-1"]) }
+    #expect(bench.fail(.beyondUse, "malformed") == ["replace /a: malformed"])
+    #expect(
+      bench.tell(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
+    // In the meantime the backlog goes on.
+    #expect(try bench.add(2) == [])
+    #expect(bench.tell(.snapshot([try Self.record(1), try Self.record(2)])) == ["commit +1 +2"])
+    #expect(bench.fail(.beyondUse, "malformed") == ["close", "memory only: malformed"])
+    // The next attempt may replace it again.
+    #expect(bench.written() == ["open /a"])
+    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1 +2"])
+    #expect(bench.fail(.beyondUse, "malformed") == ["replace /a: malformed"])
+    #expect(bench.fail(.full, "disk full") == ["close", "memory only: disk full"])
+  }
+
+  @Test("a record that an empty file has got is deleted when it goes")
+  func deletesAfterStartOver() throws {
+    var bench = Bench()
+    _ = bench.tell(.start)
+    _ = bench.tell(.ended(.opened(Self.setAside)))
+    _ = bench.tell(.snapshot([try Self.record(1), try Self.record(2)]))
+    _ = bench.remove(1)
+    _ = bench.tell(.ended(.committed))
+    _ = bench.tell(.ended(.read([])))
+    #expect(bench.written() == ["commit -1"])
+  }
+
+  // MARK: - Other vehicles
+
+  @Test("what other vehicles left is forgotten while the file is open and idle, and otherwise left for the next time")
+  func forgetsOthers() throws {
+    var bench = Bench()
+    #expect(bench.tell(.forgetOthers(before: Timestamp(seconds: 50))) == [])
+    bench = .open(interval: .zero)
+    #expect(bench.tell(.forgetOthers(before: Timestamp(seconds: 50))) == ["forget all but truck-1 before 50"])
+    #expect(try bench.add(1) == [])
+    #expect(bench.tell(.ended(.forgotten)) == ["commit +1"])
+    #expect(bench.tell(.forgetOthers(before: Timestamp(seconds: 50))) == [])
+    _ = bench.tell(.ended(.committed))
+    // A file that turns out to be damaged is replaced when it is opened.
+    _ = bench.tell(.forgetOthers(before: Timestamp(seconds: 50)))
+    #expect(bench.fail(.beyondUse, "malformed") == ["close", "memory only: malformed"])
+  }
+
+  @Test("another vehicle's positions are reported after the pending ones of the first are written")
+  func otherVehicle() throws {
+    var bench = Bench.open()
+    _ = try bench.add(7)
+    _ = try bench.add(3)
+    #expect(bench.tell(.configured(Self.configuration("/a"), Self.other)) == [])
+    _ = try bench.add(7)
+    _ = try bench.add(1)
+    #expect(bench.tell(.start) == ["commit +3 +7 truck-2:+1 truck-2:+7"])
+    #expect(bench.tell(.ended(.committed)) == ["read truck-2"])
+    #expect(bench.tell(.ended(.read([try Self.record(9)]))) == ["restored [9]"])
+    #expect(bench.remove(7) == [])
+    #expect(bench.written() == ["commit truck-2:-7"])
+  }
+
+  @Test("what is read of a vehicle that has been replaced in the meantime is not reported")
+  func replacedVehicle() throws {
+    var bench = Bench()
+    _ = bench.tell(.start)
+    #expect(bench.tell(.ended(.opened(nil))) == ["read truck-1"])
+    _ = bench.tell(.configured(Self.configuration("/a"), Self.other))
+    #expect(bench.tell(.start) == [])
+    #expect(bench.tell(.ended(.read([try Self.record(1)]))) == ["read truck-2"])
+    #expect(bench.tell(.ended(.read([]))) == ["restored []", "healthy"])
+  }
+
+  // MARK: - Settings, and the end
+
+  @Test("another directory gets all that is in memory, after the old one has got what it lacks")
+  func moves() throws {
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    #expect(bench.tell(.configured(Self.configuration("/b"), Self.truck)) == ["commit +1"])
+    #expect(bench.tell(.ended(.committed)) == ["close", "starts over"])
+    #expect(bench.tell(.snapshot([try Self.record(1), try Self.record(0)])) == [])
+    #expect(bench.tell(.start) == ["open /b"])
+    #expect(bench.tell(.ended(.opened(nil))) == ["commit +0 +1"])
+    #expect(bench.tell(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.tell(.ended(.read([]))) == ["restored []"])
+  }
+
+  @Test("what is in memory moves under the vehicle that it is of, when the vehicle changes with the directory")
+  func movesWithVehicle() throws {
+    var bench = Bench()
+    _ = bench.tell(.start)
+    _ = bench.fail(.other, "read-only")
+    _ = try bench.add(1)
+    #expect(bench.tell(.configured(Self.configuration("/b"), Self.other)) == ["close", "starts over"])
+    #expect(bench.tell(.snapshot([try Self.record(1)])) == [])
+    // No wait for a retry of the old one, nor before `start`.
+    #expect(bench.deadline == bench.now + 5)
+    _ = try bench.add(2)
+    #expect(bench.tell(.start) == ["open /b"])
+    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1 truck-2:+2"])
+    #expect(bench.tell(.ended(.committed)) == ["read truck-2"])
+  }
+
+  @Test("an old file that cannot be written does not hold the new one up")
+  func movesAfterFailure() throws {
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    _ = bench.tell(.configured(Self.configuration("/b"), Self.truck))
+    #expect(bench.fail(.other) == ["close", "memory only: why", "close", "starts over"])
+    _ = bench.tell(.snapshot([try Self.record(1)]))
+    #expect(bench.tell(.start) == ["open /b"])
+  }
+
+  @Test("a start that comes before what is in memory is not forgotten")
+  func startWhileMoving() throws {
+    var bench = Bench.open()
+    #expect(bench.tell(.configured(Self.configuration("/b"), Self.truck)) == ["close", "starts over"])
+    #expect(bench.tell(.start) == [])
+    #expect(bench.tell(.snapshot([])) == ["open /b"])
+  }
+
+  @Test("without a directory nothing is done, and it says so; with one everything is written")
+  func off() throws {
+    var bench = Bench(nil)
+    #expect(bench.tell(.start) == ["off"])
+    #expect(try bench.add(1) == [])
+    #expect(bench.deadline == nil)
+    #expect(bench.tell(.start) == [])
+    #expect(bench.tell(.configured(Self.configuration("/a"), Self.truck)) == ["close", "starts over"])
+    _ = bench.tell(.snapshot([try Self.record(1)]))
+    #expect(bench.tell(.start) == ["open /a"])
+    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1"])
+    _ = bench.tell(.ended(.committed))
+    #expect(bench.tell(.ended(.read([]))) == ["restored []", "healthy"])
+    #expect(bench.tell(.configured(Self.configuration(nil), Self.truck)) == ["close", "starts over"])
+    _ = bench.tell(.snapshot([try Self.record(1)]))
+    #expect(bench.tell(.start) == ["off"])
+    #expect(bench.tell(.close) == ["close"])
+  }
+
+  @Test("another interval holds from the next change on")
+  func interval() throws {
+    var bench = Bench.open()
+    _ = bench.tell(.configured(Self.configuration("/a", interval: .seconds(30)), Self.truck))
+    _ = try bench.add(1)
+    #expect(bench.deadline == 30)
+  }
+
+  @Test("at the end what is pending is written, also when a retry is waited for, and the file is closed")
+  func close() throws {
+    var bench = Bench.open()
+    #expect(bench.tell(.close) == ["close"])
+    #expect(try bench.add(1) == [])
+    #expect(bench.tell(.start) == [])
+    bench = .open()
+    _ = try bench.add(1)
+    #expect(bench.tell(.close) == ["commit +1"])
+    #expect(bench.tell(.ended(.committed)) == ["close"])
+    bench = .open()
+    _ = try bench.add(1)
+    _ = bench.written()
+    _ = bench.fail(.other)
+    #expect(bench.tell(.close) == ["open /a"])
+    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1"])
+    // Once.
+    #expect(bench.fail(.other) == ["close", "close"])
+    #expect(bench.deadline == nil)
+  }
+
+  @Test("a file that turns out to be damaged at the end is replaced as at any other time")
+  func damagedAtEnd() throws {
+    var bench = Bench.open()
+    _ = try bench.add(3)
+    _ = bench.tell(.close)
+    #expect(bench.fail(.beyondUse, "malformed") == ["replace /a: malformed"])
+    #expect(
+      bench.tell(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
+    #expect(bench.tell(.snapshot([try Self.record(1), try Self.record(3)])) == ["commit +1 +3"])
+    #expect(bench.tell(.ended(.committed)) == ["close"])
+  }
+}
+
+extension BootInstant {
+  /// Since boot.
+  fileprivate var seconds: Double { Double((self - .boot).nanoseconds) / 1e9 }
 }

@@ -182,6 +182,16 @@ import Timekeeping
     #expect(fixture.snapshot().store == .healthy)
     #expect(fixture.tell(.storeSetAside(name: "backlog.sqlite.corrupt-1", why: "x"), at: 5).events == [.storeSetAside])
   }
+
+  @Test("a store that starts over gets all that is in memory, also after the end, and nothing else happens")
+  func startsOver() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.restored(try records([-20, -10])), at: 0)
+    #expect(fixture.tell(.storeStartsOver, at: 1).brief == ["keep all [-20.0, -10.0]"])
+    _ = fixture.tell(.stop(within: .zero, signal: "SIGTERM"), at: 2)
+    #expect(fixture.tell(.deadline, at: 3).isEmpty)
+    #expect(fixture.tell(.storeStartsOver, at: 4).brief == ["keep all [-20.0, -10.0]"])
+  }
 }
 
 extension String {

@@ -29,14 +29,25 @@ import SystemCalls
 
   deinit { try? FileManager.default.removeItem(atPath: directory) }
 
-  private func settings(_ interval: Duration = .milliseconds(20), in directory: String? = nil) -> Settings.Store {
-    Settings.Store(directory: directory ?? self.directory, maxSize: 4_000_000, commitInterval: interval)
+  private func settings(
+    _ interval: Duration = .milliseconds(20), in directory: String? = nil
+  ) -> StoreAgent.Configuration {
+    var settings = StoreAgent.Configuration()
+    settings.directory = directory ?? self.directory
+    settings.maxSize = 4_000_000
+    settings.commitInterval = interval
+    return settings
   }
 
-  private func keeper(_ settings: Settings.Store? = nil) throws -> BacklogKeeper {
-    let handlers = BacklogKeeper.Handlers(
-      tell: { [unowned self] in told.append($0) }, records: { [unowned self] in memory.records })
-    return try BacklogKeeper(settings ?? self.settings(), vehicle: truck, loop: loop, handlers: handlers)
+  /// Answers as the vehicle's agent does.
+  private func keeper(_ settings: StoreAgent.Configuration? = nil) throws -> BacklogKeeper {
+    var reached: () -> BacklogKeeper? = { nil }
+    let keeper = try BacklogKeeper(settings ?? self.settings(), vehicle: truck, loop: loop) { [unowned self] input in
+      guard input == .storeStartsOver else { return told.append(input) }
+      reached()?.handle(.snapshot(memory.records))
+    }
+    reached = { [weak keeper] in keeper }
+    return keeper
   }
 
   private func add(_ seconds: some Sequence<Int64>, to keeper: BacklogKeeper) throws {
@@ -45,13 +56,13 @@ import SystemCalls
       for change in memory.append(
         VehicleLocation(coordinate: place, time: Timestamp(seconds: second)), limit: 100_000)
       {
-        keeper.follow(change)
+        keeper.handle(.changed(change))
       }
     }
   }
 
   private func remove(_ seconds: [Int64], from keeper: BacklogKeeper) {
-    for change in memory.remove(seconds.map(Timestamp.init(seconds:)), .delivered) { keeper.follow(change) }
+    for change in memory.remove(seconds.map(Timestamp.init(seconds:)), .delivered) { keeper.handle(.changed(change)) }
   }
 
   /// In words, without numbers that differ each time.
@@ -120,7 +131,7 @@ import SystemCalls
             let place = try #require(Coordinate(latitude: 48, longitude: 11))
             return Backlog.Record(VehicleLocation(coordinate: place, time: Timestamp(seconds: second)))
           }
-          try store.commit(records.map { (StoreAgent.Key(vehicle: other, id: $0.id), $0) })
+          try store.commit(records.map { StoreAgent.Write(key: StoreAgent.Key(vehicle: other, id: $0.id), record: $0) })
           count = start + 500
         }
       }
@@ -188,7 +199,7 @@ import SystemCalls
     keeper.start()
     #expect(news == ["restored []"])
     try add([7], to: keeper)
-    keeper.forgetOthers(before: Timestamp(seconds: 2))
+    keeper.handle(.forgetOthers(before: Timestamp(seconds: 2)))
     keeper.configure(settings(.seconds(60)), vehicle: truck)
     memory.forget()
     told = []

@@ -374,6 +374,7 @@ final class World {
       case .backlog(let change):
         hasBacklogChanged = true
         follow(change)
+      case .backlogSnapshot: violate("all of the backlog is given to a store that does not start over")
       case .readyForNextFix: violate("a source is released that does not wait")
       case .stopping: break
       case .finished(let ending):

@@ -25,8 +25,3 @@ extension Settings {
     ),
   ]
 }
-
-extension Settings.Store {
-  /// What of `maxSize` is for positions, whether there is a file or not; the rest is its log's.
-  var maxBytes: Int { Int(clamping: max(maxSize - 1_048_576, 0)) }
-}

@@ -2,11 +2,120 @@
 package import FleetEngine
 package import Timekeeping
 
-/// Decides when changes of the backlog are written to the store, and which.
+/// Keeps a copy of the backlog in a store that outlives the process: decides when it is opened, what is written and when, and
+/// what follows a failure.
 ///
-/// Changes are collected and written together, so that flash memory is not worn. What comes and goes in between is never
-/// written: while all is well, nothing is. After a failure the rest waits, and the waits grow.
+/// Changes are collected for the commit interval and written together, so that flash memory is not worn. After a failure the
+/// rest stays pending, and the waits grow. A file that cannot be used is set aside, and the one in its place gets all that is
+/// in memory. Where `max_size` denies the room, positions of other vehicles are dropped, the oldest first.
+///
+/// The shell performs one operation at a time, with `ended` as its outcome; other inputs may come in between, but `configured`
+/// only when none is under way. What is reported goes to the vehicle's agent, in order, before anything else does.
 package struct StoreAgent: Sendable {
+  package struct Configuration: Equatable, Sendable {
+    /// The file's directory. Nil: the backlog is in memory only.
+    package var directory: String?
+    /// Bytes of the file and its log.
+    package var maxSize: Int64 = 16_000_000
+    /// Maximum time that a change waits to be written, which is what a power cut costs. Zero or more.
+    package var commitInterval = Duration.seconds(5)
+
+    package init() {}
+
+    /// Bytes of `maxSize` for positions, whether there is a file or not; the rest is for its log.
+    package var maxBytes: Int { Int(clamping: max(maxSize - 1_048_576, 0)) }
+  }
+
+  package enum Input: Equatable, Sendable {
+    /// The vehicle's agent is ready for `restored`: at the start, and after each `configured`. Does not wait for a retry.
+    case start
+    /// The backlog has changed: `VehicleAgent.Effect.backlog`.
+    case changed(Backlog.Change)
+    /// All that is in memory: `VehicleAgent.Effect.backlogSnapshot`, the answer to `storeStartsOver`.
+    case snapshot([Backlog.Record])
+    /// Positions of other vehicles from before this time are of no use any more. Left undone while no file is open, or another
+    /// operation is under way.
+    case forgetOthers(before: Timestamp)
+    /// `nextDeadline` has come.
+    case deadline
+    /// The operation under way has ended.
+    case ended(Outcome)
+    /// New settings, which the vehicle's agent does not have yet.
+    case configured(Configuration, FleetEngineVehicle)
+    /// Write what is pending, and close the file. Nothing happens after that.
+    case close
+  }
+
+  package enum Effect: Equatable, Sendable {
+    /// Do this with the file.
+    case perform(Operation)
+    /// The vehicle's agent should know.
+    case report(VehicleAgent.Input)
+  }
+
+  /// What is done with the file.
+  package enum Operation: Equatable, Sendable {
+    /// Open the file, or make it; one that is beyond use is set aside, and an empty one made. Ends in `opened`.
+    case open(directory: String, maxSize: Int64)
+    /// Close the file, set it aside for this reason, and make an empty one. Ends in `opened`.
+    case replace(directory: String, maxSize: Int64, why: String)
+    /// Write these, all or none. Ends in `committed` when they are on disk.
+    case commit([Write])
+    /// Drop positions of all vehicles but this one, the oldest first, for this number of writes. Ends in `madeRoom`.
+    case makeRoom(writes: Int, sparing: FleetEngineVehicle)
+    /// Read what the file holds of a vehicle, oldest first. Ends in `read`.
+    case read(FleetEngineVehicle)
+    /// Drop positions of all vehicles but this one from before a time. Ends in `forgotten`.
+    case forgetOthers(sparing: FleetEngineVehicle, before: Timestamp)
+    /// Close the file, if it is open. Has no outcome.
+    case close
+  }
+
+  /// How an operation has ended. All but `close` can end in `failed`.
+  package enum Outcome: Equatable, Sendable {
+    /// What was set aside for it, if anything; then the file is empty.
+    case opened(SetAside?)
+    case committed
+    /// The number of positions that were dropped. 0: there are none, or something else denies the room.
+    case madeRoom(dropped: Int)
+    case read([Backlog.Record])
+    case forgotten
+    /// Nothing has changed in the file.
+    case failed(Failure)
+  }
+
+  package struct Failure: Equatable, Sendable {
+    package enum Kind: Sendable {
+      /// There is no room: on the disk, or up to `maxSize`.
+      case full
+      /// The file can never be used as it is.
+      case beyondUse
+      /// It may go well another time.
+      case other
+    }
+
+    package var kind: Kind
+    /// Says why, and what to do.
+    package var message: String
+
+    package init(_ kind: Kind, _ message: String) {
+      self.kind = kind
+      self.message = message
+    }
+  }
+
+  /// A file that could not be used.
+  package struct SetAside: Equatable, Sendable {
+    /// Its new name, without its directory.
+    package var name: String
+    package var why: String
+
+    package init(name: String, why: String) {
+      self.name = name
+      self.why = why
+    }
+  }
+
   /// A position of a vehicle.
   package struct Key: Hashable, Sendable {
     package var vehicle: FleetEngineVehicle
@@ -18,103 +127,243 @@ package struct StoreAgent: Sendable {
     }
   }
 
-  /// What to do with a key.
-  private struct Entry {
-    /// Nil: it goes.
-    var record: Backlog.Record?
-    /// Whether the store may hold something under this key.
-    var isKnown: Bool
+  /// What the store holds under a key from now on.
+  package struct Write: Equatable, Sendable {
+    package var key: Key
+    /// Nil: nothing.
+    package var record: Backlog.Record?
+
+    package init(key: Key, record: Backlog.Record?) {
+      self.key = key
+      self.record = record
+    }
+  }
+
+  /// One go at writing what is pending.
+  private struct Attempt: Equatable {
+    /// A file that was beyond use has been replaced in it, which is done once.
+    var hasReplaced = false
+    /// Positions of other vehicles that were dropped for it and not reported yet.
+    var dropped = 0
+  }
+
+  private enum State: Equatable {
+    /// No file is open: before the start, after a failure, or without a directory.
+    case closed
+    /// The file is open, and nothing is under way.
+    case open
+    case opening(Attempt)
+    /// The file is empty, and waits for what is in memory.
+    case refilling(Attempt)
+    case committing(Attempt)
+    case makingRoom(Attempt, after: Failure)
+    case reading(FleetEngineVehicle, Attempt)
+    case forgetting
+    /// The directory changes, and its file waits for what is in memory.
+    case moving
+    case ended
   }
 
   /// The waits after a failure.
   private static let retry = Backoff.Bounds.atLeastHalf(.seconds(5), cap: .seconds(300))
 
-  private var interval: Duration
-  private var entries: [Key: Entry] = [:]
+  private var configuration: Configuration
+  private var vehicle: FleetEngineVehicle
+  /// Those with another directory, as long as the file in the old one gets what it lacks.
+  private var next: (configuration: Configuration, vehicle: FleetEngineVehicle)?
+  private var state = State.closed
+  private var pending = PendingWrites()
+  /// When the first of the pending changes has waited for the interval.
   private var dueAt: BootInstant?
   private var gate: RetryGate
-  /// The store could not be opened or written the last time.
+  /// The last attempt has failed.
   private var isFailing = false
+  /// An attempt is to be made, whatever the deadline.
+  private var isCalled = false
+  private var isClosing = false
+  /// What the file holds of the vehicle has not been reported.
+  private var owesRestoring = true
+  private var reported: BacklogStoreState?
 
-  /// - Parameters:
-  ///   - interval: how long a change may wait for company: what a power cut costs. Zero or more.
-  ///   - seed: of the jitter of the waits after a failure.
-  package init(interval: Duration, seed: UInt64) {
-    self.interval = interval
+  /// - Parameter seed: of the jitter of the waits after a failure.
+  package init(_ configuration: Configuration, vehicle: FleetEngineVehicle, seed: UInt64) {
+    self.configuration = configuration
+    self.vehicle = vehicle
     gate = RetryGate(seed: seed)
   }
 
-  package mutating func configure(interval: Duration) {
-    self.interval = interval
+  /// When to hand over `deadline`; nil while there is nothing to do, or an outcome is waited for.
+  package var nextDeadline: BootInstant? {
+    guard state == .open || state == .closed, configuration.directory != nil else { return nil }
+    return isFailing ? gate.notBefore : dueAt
   }
 
-  /// Takes a change.
-  package mutating func follow(_ change: Backlog.Change, of vehicle: FleetEngineVehicle, at now: BootInstant) {
-    switch change {
-    case .added(let record): put(record, of: vehicle)
-    case .changed(let records):
-      // What is not waiting to be written for the first time is in the store.
-      for record in records { put(record, of: vehicle, isKnown: true) }
-    case .removed(let ids, _):
-      for id in ids {
-        let key = Key(vehicle: vehicle, id: id)
-        if let entry = entries[key], entry.record != nil, !entry.isKnown {
-          entries[key] = nil
-        } else {
-          entries[key] = Entry(record: nil, isKnown: true)
-        }
-      }
+  package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
+    let effects = take(input, at: now)
+    return effects + proceed(at: now)
+  }
+
+  private mutating func take(_ input: Input, at now: BootInstant) -> [Effect] {
+    switch input {
+    case .start: isCalled = true
+    case .changed(let change):
+      guard configuration.directory != nil else { break }
+      pending.follow(change, of: vehicle)
+      dueAt = pending.isEmpty ? nil : dueAt ?? now + configuration.commitInterval
+    case .snapshot(let records): return startOver(records, at: now)
+    case .forgetOthers(let time):
+      guard state == .open else { break }
+      state = .forgetting
+      return [.perform(.forgetOthers(sparing: vehicle, before: time))]
+    case .deadline: break
+    case .ended(let outcome): return ended(outcome, at: now)
+    case .configured(let new, let vehicle): configure(new, vehicle)
+    case .close:
+      isClosing = true
+      endWait()
     }
-    dueAt = entries.isEmpty ? nil : dueAt ?? now + interval
+    return []
   }
 
-  private mutating func put(_ record: Backlog.Record, of vehicle: FleetEngineVehicle, isKnown: Bool = false) {
-    let key = Key(vehicle: vehicle, id: record.id)
-    entries[key] = Entry(record: record, isKnown: entries[key]?.isKnown ?? isKnown)
-  }
-
-  /// The store begins empty, while these records are in memory.
-  package mutating func startOver(_ records: [Backlog.Record], of vehicle: FleetEngineVehicle, at now: BootInstant) {
-    entries = entries.filter { $0.value.record != nil && $0.key.vehicle != vehicle }
-    for key in entries.keys { entries[key]?.isKnown = false }
-    for record in records { put(record, of: vehicle) }
-    dueAt = entries.isEmpty ? nil : now + interval
-  }
-
-  /// When to write, or to try again; nil while there is nothing to do.
-  package var deadline: BootInstant? { isFailing ? gate.notBefore : dueAt }
-
-  package func isDue(at now: BootInstant) -> Bool { deadline.map { now >= $0 } ?? false }
-
-  package var isEmpty: Bool { entries.isEmpty }
-
-  /// What there is to write, in the order of vehicles and times: the record, or nil where it goes.
-  package var batch: [(key: Key, record: Backlog.Record?)] {
-    entries.map { ($0.key, $0.value.record) }.sorted { left, right in
-      let (one, other) = (left.key.vehicle, right.key.vehicle)
-      return one == other
-        ? left.key.id < right.key.id
-        : (one.service.name, one.providerID, one.vehicleID) < (other.service.name, other.providerID, other.vehicleID)
+  /// Begins what is next, if nothing is under way.
+  private mutating func proceed(at now: BootInstant) -> [Effect] {
+    guard state == .open || state == .closed else { return [] }
+    if next != nil {
+      // The old file gets what it lacks, if it can.
+      if state == .open, !pending.isEmpty { return commit(Attempt(), at: now) }
+      state = .moving
+      return [.perform(.close), .report(.storeStartsOver)]
     }
+    if isClosing {
+      if configuration.directory != nil, !pending.isEmpty, !isFailing { return attempt(at: now) }
+      state = .ended
+      return [.perform(.close)]
+    }
+    return isCalled || nextDeadline.map { now >= $0 } ?? false ? attempt(at: now) : []
   }
 
-  /// All of `batch` is in the store.
-  package mutating func written() {
-    entries = [:]
+  // MARK: - Attempts
+
+  /// Opens the file if it is not, and writes what there is to write.
+  private mutating func attempt(at now: BootInstant) -> [Effect] {
+    isCalled = false
+    guard let directory = configuration.directory else { return report(.off) }
+    guard state == .closed else { return commit(Attempt(), at: now) }
+    state = .opening(Attempt())
+    return [.perform(.open(directory: directory, maxSize: configuration.maxSize))]
+  }
+
+  private mutating func commit(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
     dueAt = nil
-    isFailing = false
-    gate.reset()
+    let batch = pending.batch()
+    guard !batch.isEmpty else { return committed(attempt) }
+    state = .committing(attempt)
+    return [.perform(.commit(batch))]
   }
 
-  /// The store cannot be opened or written.
-  package mutating func failed(at now: BootInstant) {
+  private mutating func ended(_ outcome: Outcome, at now: BootInstant) -> [Effect] {
+    switch (state, outcome) {
+    case (.opening(let attempt), .opened(let setAside)):
+      guard let setAside else { return commit(attempt, at: now) }
+      state = .refilling(attempt)
+      return [.report(.storeSetAside(name: setAside.name, why: setAside.why)), .report(.storeStartsOver)]
+    case (.committing(let attempt), .committed): return committed(attempt)
+    case (.committing(let attempt), .failed(let failure)):
+      pending.notWritten()
+      guard failure.kind == .full else { return recover(attempt, from: failure, at: now) }
+      state = .makingRoom(attempt, after: failure)
+      return [.perform(.makeRoom(writes: pending.count, sparing: vehicle))]
+    case (.makingRoom(var attempt, let full), .madeRoom(let dropped)):
+      guard dropped > 0 else { return recover(attempt, from: full, at: now) }
+      attempt.dropped += dropped
+      return commit(attempt, at: now)
+    case (.makingRoom(let attempt, _), .failed(let failure)), (.reading(_, let attempt), .failed(let failure)):
+      return recover(attempt, from: failure, at: now)
+    case (.reading(let subject, _), .read(let records)):
+      state = .open
+      // Of a vehicle that has been replaced in the meantime, nothing is to be known.
+      guard subject == vehicle else { return [] }
+      owesRestoring = false
+      return [.report(.restored(records))] + report(.healthy)
+    case (.forgetting, .forgotten):
+      state = .open
+      return []
+    case (.opening, .failed(let failure)), (.forgetting, .failed(let failure)): return fail(failure, at: now)
+    default: return []
+    }
+  }
+
+  private mutating func committed(_ attempt: Attempt) -> [Effect] {
+    pending.written()
+    endWait()
+    let dropped = reportDropped(attempt)
+    guard owesRestoring else {
+      state = .open
+      return dropped + report(.healthy)
+    }
+    state = .reading(vehicle, Attempt(hasReplaced: attempt.hasReplaced))
+    return dropped + [.perform(.read(vehicle))]
+  }
+
+  /// Replaces a file that is beyond use; any other failure is one of the attempt.
+  private mutating func recover(_ attempt: Attempt, from failure: Failure, at now: BootInstant) -> [Effect] {
+    let dropped = reportDropped(attempt)
+    guard failure.kind == .beyondUse, !attempt.hasReplaced, let directory = configuration.directory else {
+      return dropped + fail(failure, at: now)
+    }
+    state = .opening(Attempt(hasReplaced: true))
+    return dropped + [.perform(.replace(directory: directory, maxSize: configuration.maxSize, why: failure.message))]
+  }
+
+  /// Tries again after a wait, with a new connection: after an input or output error one may be of no use.
+  private mutating func fail(_ failure: Failure, at now: BootInstant) -> [Effect] {
     isFailing = true
     _ = gate.failed(StoreAgent.retry, at: now)
+    state = .closed
+    return [.perform(.close)] + report(.memoryOnly(failure.message))
   }
 
-  /// What stood in the way may be gone: there is no wait any more.
-  package mutating func retryNow() {
+  private mutating func endWait() {
     isFailing = false
     gate.reset()
+  }
+
+  // MARK: - Files that begin empty
+
+  /// The file gets all that is in memory.
+  private mutating func startOver(_ records: [Backlog.Record], at now: BootInstant) -> [Effect] {
+    switch state {
+    case .refilling(let attempt):
+      pending.startOver(records, of: vehicle)
+      return commit(attempt, at: now)
+    case .moving:
+      pending.startOver(records, of: vehicle)
+      dueAt = pending.isEmpty ? nil : now + configuration.commitInterval
+      endWait()
+      owesRestoring = true
+      if let next { (configuration, vehicle) = next }
+      next = nil
+      state = .closed
+      return []
+    default: return []
+    }
+  }
+
+  private mutating func configure(_ new: Configuration, _ newVehicle: FleetEngineVehicle) {
+    guard new.directory == configuration.directory else { return next = (new, newVehicle) }
+    if newVehicle != vehicle { owesRestoring = true }
+    (configuration, vehicle) = (new, newVehicle)
+  }
+
+  // MARK: - Reports
+
+  private mutating func report(_ state: BacklogStoreState) -> [Effect] {
+    guard state != reported else { return [] }
+    reported = state
+    return [.report(.store(state))]
+  }
+
+  private func reportDropped(_ attempt: Attempt) -> [Effect] {
+    attempt.dropped > 0 ? [.report(.othersDropped(attempt.dropped))] : []
   }
 }

@@ -42,7 +42,7 @@ package struct VehicleAgent: Sendable {
     }
   }
 
-  package enum Input: Sendable {
+  package enum Input: Equatable, Sendable {
     /// The source of this ID reports.
     case source(Int, SourceReport)
     /// The sources that are read from now on, in the order of priority: at the start, and with new settings.
@@ -70,6 +70,8 @@ package struct VehicleAgent: Sendable {
     case store(BacklogStoreState)
     /// The store's file could not be used; it was set aside under this name, and an empty one made.
     case storeSetAside(name: String, why: String)
+    /// The store's file is an empty one, or another: `backlogSnapshot` answers, also after the end, and nothing else does.
+    case storeStartsOver
     /// So many positions of other vehicles had to make room in the store's file for this vehicle's.
     case othersDropped(Int)
     /// The process was asked to stop, by this signal: finish within this time.
@@ -93,6 +95,8 @@ package struct VehicleAgent: Sendable {
     case dropConnections
     /// For a store that outlives the process. It belongs to the vehicle of the configuration in force.
     case backlog(Backlog.Change)
+    /// All that the backlog holds, for a store that starts over.
+    case backlogSnapshot([Backlog.Record])
     /// Positions of other vehicles from before this time have had their day; the store may let them go.
     case forgetOthers(before: Timestamp)
     case event(Event)
@@ -168,6 +172,7 @@ package struct VehicleAgent: Sendable {
   }
 
   package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
+    if case .storeStartsOver = input { return [.backlogSnapshot(delivery.backlog.records)] }
     guard !lifecycle.isFinished else { return [] }
     var effects = [Effect]()
     switch input {
@@ -193,6 +198,7 @@ package struct VehicleAgent: Sendable {
     case .restored(let records): restore(records, at: now, &effects)
     case .store(let state): take(state, at: now.boot, &effects)
     case .storeSetAside(let name, let why): effects.append(.event(.storeSetAside(name: name, why: why)))
+    case .storeStartsOver: break
     case .othersDropped(let count): effects.append(.event(.othersDropped(count)))
     case .stop(let time, let signal):
       if lifecycle.stop(until: now.boot + time) { effects += [.event(.stopping(.signal(signal))), .stopping] }

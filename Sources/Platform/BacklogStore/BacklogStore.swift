@@ -10,12 +10,6 @@ import SystemCalls
 /// WAL with synchronous=FULL: what `commit` has returned from survives a power cut. One connection has the file to itself
 /// for as long as it is open. It belongs to one thread, which waits for the disk.
 package final class BacklogStore {
-  package struct SetAside: Equatable, Sendable {
-    /// The file's new name, without its directory.
-    package var name: String
-    package var why: String
-  }
-
   private let file: StoreFile
   private let database: Database
   private let put: Statement
@@ -41,30 +35,34 @@ package final class BacklogStore {
   /// - Throws: `busy`, `full`, `denied`, `failed`.
   package static func open(
     directory: String, maxSize: Int64
-  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: SetAside?) {
+  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: StoreAgent.SetAside?) {
     try open(directory: directory, maxSize: maxSize, schema: .current)
   }
 
   static func open(
     directory: String, maxSize: Int64, schema: BacklogSchema
-  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: SetAside?) {
+  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: StoreAgent.SetAside?) {
     let file = StoreFile(directory: directory)
     do {
       return (try BacklogStore(file, maxSize: maxSize, schema: schema), nil)
     } catch {
       guard error.isBeyondUse else { throw error }
       let name = try file.setAside()
-      return (try BacklogStore(file, maxSize: maxSize, schema: schema), SetAside(name: name, why: error.message))
+      return (
+        try BacklogStore(file, maxSize: maxSize, schema: schema), StoreAgent.SetAside(name: name, why: error.message)
+      )
     }
   }
 
   /// Sets a file aside that turned out to be damaged while it was in use, and makes an empty one. It must not be open.
+  ///
+  /// - Throws: `busy`, `full`, `denied`, `failed`.
   package static func replace(
-    directory: String, maxSize: Int64, because error: BacklogStoreError
-  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: SetAside) {
+    directory: String, maxSize: Int64, why: String
+  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: StoreAgent.SetAside) {
     let file = StoreFile(directory: directory)
     let name = try file.setAside()
-    return (try BacklogStore(file, maxSize: maxSize, schema: .current), SetAside(name: name, why: error.message))
+    return (try BacklogStore(file, maxSize: maxSize, schema: .current), StoreAgent.SetAside(name: name, why: why))
   }
 
   private init(_ file: StoreFile, maxSize: Int64, schema: BacklogSchema) throws(BacklogStoreError) {
@@ -134,12 +132,14 @@ package final class BacklogStore {
     return records
   }
 
-  /// Writes changes, all or none; when it returns they are on disk.
-  package func commit(_ changes: [(key: StoreAgent.Key, record: Backlog.Record?)]) throws(BacklogStoreError) {
-    guard !changes.isEmpty else { return }
+  /// Writes all or nothing; when it returns they are on disk.
+  ///
+  /// - Throws: `full`, `damaged`, `failed`; then the file is as it was.
+  package func commit(_ writes: [StoreAgent.Write]) throws(BacklogStoreError) {
+    guard !writes.isEmpty else { return }
     do throws(BacklogStoreError) {
       try database.transaction { () throws(BacklogStoreError) in
-        for (key, record) in changes { try write(record, under: key) }
+        for write in writes { try perform(write) }
       }
     } catch {
       // A vehicle's key may have been rolled back.
@@ -148,14 +148,14 @@ package final class BacklogStore {
     }
   }
 
-  /// Deletes positions of other vehicles, the oldest first, so that changes find room which `max_size` denies them.
+  /// Deletes positions of other vehicles, the oldest first, so that writes find room which `max_size` denies them.
   ///
-  /// - Parameter changes: how many there are to be written.
+  /// - Parameter writes: their number.
   /// - Returns: how many were deleted: 0 when there are none, or when it is not `max_size` that denies the room.
   package func makeRoom(
-    for changes: Int, than vehicle: FleetEngineVehicle
+    for writes: Int, than vehicle: FleetEngineVehicle
   ) throws(BacklogStoreError) -> Int {
-    let needed = Int64(changes * Backlog.recordSize) / BacklogStore.pageSize + 16
+    let needed = Int64(writes * Backlog.recordSize) / BacklogStore.pageSize + 16
     let used = try database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")
     guard used + needed > (try database.number("PRAGMA max_page_count")) else { return 0 }
     let delete = try database.prepare(
@@ -164,18 +164,18 @@ package final class BacklogStore {
         SELECT vehicle, time FROM positions JOIN vehicles ON vehicle = key
         WHERE NOT (provider_id = ? AND vehicle_id = ?) ORDER BY time LIMIT ?)
       """)
-    let most = Int64(changes + BacklogStore.leastRoom)
+    let most = Int64(writes + BacklogStore.leastRoom)
     try delete.run(.text(vehicle.storedProvider), .text(vehicle.vehicleID), .integer(most))
     return Int(clamping: try database.number("SELECT changes()"))
   }
 
-  private func write(_ record: Backlog.Record?, under key: StoreAgent.Key) throws(BacklogStoreError) {
-    let vehicle = try number(of: key.vehicle)
-    guard let record, case let location = record.location else {
-      return try delete.run(.integer(vehicle), .integer(key.id.milliseconds))
+  private func perform(_ write: StoreAgent.Write) throws(BacklogStoreError) {
+    let vehicle = try number(of: write.key.vehicle)
+    guard let record = write.record, case let location = record.location else {
+      return try delete.run(.integer(vehicle), .integer(write.key.id.milliseconds))
     }
     try put.run(
-      .integer(vehicle), .integer(key.id.milliseconds), .real(location.coordinate.latitude),
+      .integer(vehicle), .integer(write.key.id.milliseconds), .real(location.coordinate.latitude),
       .real(location.coordinate.longitude), .real(location.altitude), .real(location.speed), .real(location.heading),
       .real(location.horizontalAccuracy), .real(location.verticalAccuracy), .real(location.speedAccuracy),
       .real(location.headingAccuracy), .real(record.spent))

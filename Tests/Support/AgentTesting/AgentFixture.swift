@@ -136,6 +136,7 @@ extension [VehicleAgent.Effect] {
       case .forgetToken: "forget token"
       case .dropConnections: "drop connections"
       case .keepPause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
+      case .backlogSnapshot(let records): "keep all \(records.map { AgentFixture.second($0.id) })"
       case .event: nil
       case .readyForNextFix: "ready"
       case .stopping: "stopping"
