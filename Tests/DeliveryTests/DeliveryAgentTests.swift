@@ -52,8 +52,8 @@ import Timekeeping
         case .backlog(.changed(let records)): "change \(records.map { second($0.id) })"
         case .backlog(.removed(let ids, let reason)): "remove \(ids.map(second)) \(reason)"
         case .accepted(let live, _, let past): "accepted \(second(live.time)) and \(past)"
-        case .failed(let failure, _): "failed \(failure.category)"
-        case .suspectsBacklog(let failure): "suspects backlog \(failure.category)"
+        case .failed(let failure, _, _): "failed \(failure.category)"
+        case .suspectsBacklog(let failure, _): "suspects backlog \(failure.category)"
         }
       }
     }

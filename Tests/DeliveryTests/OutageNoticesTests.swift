@@ -17,9 +17,8 @@ import Timekeeping
     notices.failed(failure(category), at: at(second))
   }
 
-  private mutating func accept(_ second: Int, delivered: Int = 0, waiting: Int = 0, wasOnline: Bool = false) -> [Event]
-  {
-    notices.accepted(wasOnline: wasOnline, delivered: delivered, waiting: waiting, at: at(second))
+  private mutating func accept(_ second: Int, delivered: Int = 0, waiting: Int = 0) -> [Event] {
+    notices.accepted(delivered: delivered, waiting: waiting, at: at(second))
   }
 
   @Test("an outage is reported with its end, how long it was, and what came with it")
@@ -28,15 +27,15 @@ import Timekeeping
     #expect(fail(100) == .offline(failure(), after: .zero, untold: 0))
     #expect(fail(110) == nil)
     #expect(accept(340, delivered: 24) == [.online(after: .seconds(240), delivered: 24, waiting: 0)])
-    #expect(accept(350, delivered: 3, wasOnline: true) == [])
+    #expect(accept(350, delivered: 3) == [])
   }
 
   @Test("what is announced is reported when it has come")
   mutating func announced() {
     _ = fail(0)
     #expect(accept(200, delivered: 100, waiting: 7) == [.online(after: .seconds(200), delivered: 100, waiting: 7)])
-    #expect(accept(210, delivered: 6, waiting: 1, wasOnline: true) == [])
-    #expect(accept(220, delivered: 1, wasOnline: true) == [.backfilled(107)])
+    #expect(accept(210, delivered: 6, waiting: 1) == [])
+    #expect(accept(220, delivered: 1) == [.backfilled(107)])
   }
 
   @Test("short outages after one that was reported are counted, and the next that is reported says how many")

@@ -70,9 +70,9 @@ package struct DeliveryAgent: Sendable {
     /// `live` was sent at `sentAt`; `past` is the number of positions of the backlog that went with it.
     case accepted(live: VehicleLocation, sentAt: BootInstant, past: Int)
     /// The request was not accepted, with this token.
-    case failed(UpdateFailure, AccessToken)
+    case failed(UpdateFailure, AccessToken, sentAt: BootInstant)
     /// The request will be sent once more without the backlog, before anything else is blamed.
-    case suspectsBacklog(UpdateFailure)
+    case suspectsBacklog(UpdateFailure, sentAt: BootInstant)
   }
 
   private enum State {
@@ -97,6 +97,8 @@ package struct DeliveryAgent: Sendable {
     var failure: UpdateFailure?
     /// By the first failure after an accepted update.
     var failingSince: BootInstant?
+    /// The last attempt was accepted, and there was no pause since.
+    var isOnline = false
     var lastAcceptedAt: BootInstant?
     /// The newest position that Fleet Engine has.
     var delivered: VehicleLocation?
@@ -144,6 +146,9 @@ package struct DeliveryAgent: Sendable {
 
   /// Since when no attempt was accepted, by the first failure after an accepted update.
   package var failingSince: BootInstant? { vehicle.failingSince }
+
+  /// Whether the last attempt was accepted. Not after a pause, until the next one is.
+  package var isOnline: Bool { vehicle.isOnline }
 
   package var lastAcceptedAt: BootInstant? { vehicle.lastAcceptedAt }
 
@@ -215,7 +220,8 @@ package struct DeliveryAgent: Sendable {
       resetBackoff(at: now)
       return []
     case .paused:
-      defer { vehicle.failingSince = nil }
+      vehicle.failingSince = nil
+      vehicle.isOnline = false
       return abandon()
     case .configured(let configuration, let isOtherVehicle):
       return configure(configuration, isOtherVehicle: isOtherVehicle, at: now)
@@ -289,6 +295,7 @@ package struct DeliveryAgent: Sendable {
   private mutating func accept(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
     let live = attempt.update.live
     spacedFrom = now
+    vehicle.isOnline = true
     vehicle.lastAcceptedAt = now
     vehicle.failure = nil
     vehicle.failingSince = nil
@@ -311,6 +318,7 @@ package struct DeliveryAgent: Sendable {
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {
     vehicle.isOwing = true
+    vehicle.isOnline = false
     vehicle.failure = failure
     vehicle.failingSince = failingSince ?? now
     if failure.category.row.pastPositions == .rejected, attempt.records.isEmpty {
@@ -319,10 +327,10 @@ package struct DeliveryAgent: Sendable {
     }
     if backfill.failed(attempt.records, failure.category.row.pastPositions, with: attempt.token) {
       gate.hold(for: AttemptLimiter.spacing, at: now)
-      return .suspectsBacklog(failure)
+      return .suspectsBacklog(failure, sentAt: attempt.sentAt)
     }
     _ = gate.failed(failure.backoff, floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), at: now)
-    return .failed(failure, attempt.token)
+    return .failed(failure, attempt.token, sentAt: attempt.sentAt)
   }
 
   // MARK: - Network and settings

@@ -23,6 +23,8 @@ struct OutageNotices: Sendable {
   }
 
   private var outage: Outage?
+  /// The last update was accepted.
+  private var isOnline = false
   private var toldAt: BootInstant?
   /// Outages that were not told.
   private var untold = 0
@@ -33,6 +35,7 @@ struct OutageNotices: Sendable {
 
   /// - Returns: what is to be told of a failed attempt.
   mutating func failed(_ failure: UpdateFailure, at now: BootInstant) -> Event? {
+    isOnline = false
     var outage = self.outage ?? Outage(since: now)
     defer { self.outage = outage }
     let lasted = now - outage.since
@@ -61,14 +64,14 @@ struct OutageNotices: Sendable {
   }
 
   /// - Parameters:
-  ///   - wasOnline: whether the attempt before was accepted as well.
   ///   - delivered: past positions that came with this update.
   ///   - waiting: past positions that are still to come.
   /// - Returns: what is to be told of an update that was accepted.
-  mutating func accepted(wasOnline: Bool, delivered: Int, waiting: Int, at now: BootInstant) -> [Event] {
+  mutating func accepted(delivered: Int, waiting: Int, at now: BootInstant) -> [Event] {
     past += delivered
     var events: [Event] = []
-    if !wasOnline {
+    defer { isOnline = true }
+    if !isOnline {
       if let outage, !outage.isTold {
         untold += 1
       } else {
@@ -100,6 +103,7 @@ struct OutageNotices: Sendable {
 
   /// Nothing is to fail any more: a pause begins.
   mutating func forgetOutage() {
+    isOnline = false
     outage = nil
     toldAt = nil
   }

@@ -30,19 +30,17 @@ package struct RecentOutcomes: Equatable, Sendable {
   private var minutes: [Minute] = []
   /// Of the last update that has ended.
   package private(set) var last: Outcome?
-  private var beganAt = BootInstant.boot
 
-  /// An update goes out.
-  mutating func begin(at now: BootInstant) { beganAt = now }
-
-  /// It has been accepted, with so many past positions in it.
-  mutating func accepted(past: Int, at now: BootInstant) {
-    last = Outcome(failure: nil, past: past, at: now, took: now - beganAt)
+  /// An update has been accepted.
+  ///
+  /// - Parameter past: the number of past positions in it.
+  mutating func accepted(past: Int, sentAt: BootInstant, at now: BootInstant) {
+    last = Outcome(failure: nil, past: past, at: now, took: now - sentAt)
     minutes[minute(at: now)].accepted += 1
   }
 
-  mutating func failed(_ category: UpdateFailure.Category, at now: BootInstant) {
-    last = Outcome(failure: category, past: 0, at: now, took: now - beganAt)
+  mutating func failed(_ category: UpdateFailure.Category, sentAt: BootInstant, at now: BootInstant) {
+    last = Outcome(failure: category, past: 0, at: now, took: now - sentAt)
     minutes[minute(at: now)].failed += 1
   }
 

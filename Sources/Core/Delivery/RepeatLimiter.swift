@@ -17,20 +17,20 @@ struct RepeatLimiter: Sendable {
 
   /// - Parameter subject: what makes events alike.
   /// - Returns: nil when this one is kept back; else how many like it were since the last that was let through.
-  mutating func admit(_ subject: String, at now: BootInstant) -> (isFirst: Bool, suppressed: Int)? {
+  mutating func admit(_ subject: String, at now: BootInstant) -> Int? {
     guard let row = rows[subject] else {
       if rows.count == RepeatLimiter.mostRows, let oldest = rows.min(by: { $0.value.lastAt < $1.value.lastAt }) {
         rows[oldest.key] = nil
       }
       rows[subject] = Row(lastAt: now)
-      return (true, 0)
+      return 0
     }
     guard now - row.lastAt >= RepeatLimiter.period else {
       rows[subject]?.suppressed += 1
       return nil
     }
     rows[subject] = Row(lastAt: now)
-    return (false, row.suppressed)
+    return row.suppressed
   }
 
   /// The rows are over.

@@ -39,6 +39,8 @@ package struct ReportingPolicy: Sendable {
 
   /// The newest position, as it would be reported.
   package private(set) var newest: VehicleLocation?
+  /// Its time; after `forget` of the last one before: a clock, and no place.
+  package private(set) var newestTime: Timestamp?
   /// When the sentences of `newest` arrived.
   package private(set) var newestAt = BootInstant.boot
   private var configuration: Configuration
@@ -74,6 +76,13 @@ package struct ReportingPolicy: Sendable {
     taken = nil
   }
 
+  /// Forgets every position: the next one is the first of all.
+  package mutating func forget() {
+    let time = newestTime
+    self = ReportingPolicy(configuration)
+    newestTime = time
+  }
+
   package var isParked: Bool { motion.state != .moving }
 
   /// Takes the next believed fix.
@@ -91,6 +100,7 @@ package struct ReportingPolicy: Sendable {
     }
     period = newest == nil ? nil : now - newestAt
     newest = location
+    newestTime = location.time
     newestAt = now
   }
 

@@ -80,6 +80,8 @@ package struct SourceSelector: Sendable {
   private var hold: SourceOverview.Hold?
   /// Fixes in a row of a clock that differs by more than `maxAge`.
   private var dispute: (since: BootInstant, count: Int)?
+  /// Sources that have given a fix and give no other until they are released.
+  private var waiting: [Int] = []
   /// As it was after the last input.
   package private(set) var overview = SourceOverview(sources: [])
 
@@ -109,7 +111,9 @@ package struct SourceSelector: Sendable {
     case .report(let report, let id):
       guard let index = entries.firstIndex(where: { $0.candidate.id == id }) else { break }
       switch report {
-      case .fix(let fix): verdict = (entries[index].judge(fix, at: now), fix, index)
+      case .fix(let fix):
+        if entries[index].candidate.waits { waiting.append(id) }
+        verdict = (entries[index].judge(fix, at: now), fix, index)
       case .reading(let name): entries[index].read(as: name)
       case .lost(let why): entries[index].condition = .lost(why)
       case .ended:
@@ -208,9 +212,13 @@ package struct SourceSelector: Sendable {
     return count >= FixFilter.agreement && (filter.keepsTimes || now - since >= SourceSelector.agreementTime)
   }
 
-  /// Whether the source of this ID waits for `VehicleAgent.Effect.readyForNextFix` after each fix.
-  package func waits(_ id: Int) -> Bool {
-    entries.first { $0.candidate.id == id }?.candidate.waits ?? false
+  /// Whether a source waits for `VehicleAgent.Effect.readyForNextFix`.
+  package var hasWaiting: Bool { !waiting.isEmpty }
+
+  /// - Returns: the IDs of the sources that wait; they may give their next fix.
+  package mutating func release() -> [Int] {
+    defer { waiting = [] }
+    return waiting
   }
 
   // MARK: - Which source is used

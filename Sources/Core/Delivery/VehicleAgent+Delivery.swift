@@ -11,8 +11,7 @@ extension VehicleAgent {
     while case .act(let step) = plan(at: now.boot) {
       switch step {
       case .reportFixLost:
-        isFixLost = true
-        effects.append(.event(.fixLost(lastRejection)))
+        report(fixes.lose(), &effects)
       case .electSource: select(.deadline, at: now, &effects)
       case .enqueue: enqueue(at: now, &effects)
       case .askForToken: apply(tokens.handle(.needed, at: now), at: now, &effects)
@@ -29,7 +28,6 @@ extension VehicleAgent {
     apply(tokens.handle(.needed, at: now), at: now, &effects)
     guard let newest = policy.newest, let token = tokens.token(at: now.boot) else { return }
     statistics.attempts += 1
-    outcomes.begin(at: now.boot)
     // An attempt that nothing called for counts when it arrives: a row of failed ones must not put off what is due.
     if isOwed { policy.take(at: now.boot) }
     select(.reported(newest.time), at: now, &effects)
@@ -80,12 +78,12 @@ extension VehicleAgent {
       case .backlog(let change): follow(change, at: now.boot, &effects)
       case .accepted(let live, let sentAt, let past):
         accepted(live, sentAt: sentAt, past: past, at: now, &effects)
-      case .suspectsBacklog(let failure):
-        count(failure, at: now.boot)
-        if let (_, suppressed) = backfillRefusals.admit(failure.category.rawValue, at: now.boot) {
-          effects.append(.event(.backfillRefused(failure, suppressed: suppressed)))
-        }
-      case .failed(let failure, let token): failed(failure, with: token, at: now, &effects)
+      case .suspectsBacklog(let failure, let sentAt):
+        count(failure, sentAt: sentAt, at: now.boot)
+        report(notices.backfillRefused(failure, at: now.boot), &effects)
+      case .failed(let failure, let token, let sentAt):
+        count(failure, sentAt: sentAt, at: now.boot)
+        failed(failure, with: token, at: now, &effects)
       }
     }
   }
@@ -101,38 +99,34 @@ extension VehicleAgent {
     }
     statistics.accepted += 1
     statistics.backfilled += past
-    outcomes.accepted(past: past, at: now.boot)
+    outcomes.accepted(past: past, sentAt: sentAt, at: now.boot)
     network.reached()
     apply(tokens.handle(.accepted, at: now), at: now, &effects)
-    let notices = outages.accepted(
-      wasOnline: isOnline, delivered: past, waiting: delivery.backlog.count, at: now.boot)
-    isOnline = true
-    effects += notices.map { .event($0) }
+    effects += notices.updateAccepted(past: past, pending: delivery.backlog.count, at: now.boot).map { .event($0) }
     effects.append(.event(.updateAccepted(past: past, at: configuration.tellsPositions ? live : nil)))
   }
 
   private mutating func failed(
     _ failure: UpdateFailure, with token: AccessToken, at now: Moment, _ effects: inout [Effect]
   ) {
-    count(failure, at: now.boot)
-    isOnline = false
     if failure.category.row.isOfPath {
       network.failed(at: now.boot)
     } else if failure.httpStatus != nil {
       network.reached()
     }
     if failure.refusesToken { apply(tokens.handle(.refused(token), at: now), at: now, &effects) }
-    if let notice = outages.failed(failure, at: now.boot) { effects.append(.event(notice)) }
+    report(notices.updateFailed(failure, at: now.boot), &effects)
   }
 
-  private mutating func count(_ failure: UpdateFailure, at now: BootInstant) {
+  private mutating func count(_ failure: UpdateFailure, sentAt: BootInstant, at now: BootInstant) {
     statistics.failed[failure.category, default: 0] += 1
-    outcomes.failed(failure.category, at: now)
+    outcomes.failed(failure.category, sentAt: sentAt, at: now)
   }
 
   mutating func tokenEnded(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment, _ effects: inout [Effect]) {
     // An expiration is held against the best time there is.
     let best = Moment(boot: now.boot, wall: clocks.time(at: now.boot)?.0 ?? now.wall)
+    let failingSince = tokens.failingSince
     let changes = tokens.handle(.answered(id: id, outcome), at: best)
     // Who has a token to give is the provider; what else answers may be a portal with a clock of its own.
     if case .http(let answer) = outcome, let time = answer.date,
@@ -140,10 +134,13 @@ extension VehicleAgent {
     {
       clocks.observe(.tokenProvider, time, at: now.boot)
     }
-    apply(changes, at: now, &effects)
+    apply(changes, failingSince: failingSince, at: now, &effects)
   }
 
-  mutating func apply(_ tokenEffects: [TokenAgent.Effect], at now: Moment, _ effects: inout [Effect]) {
+  /// - Parameter failingSince: since when the provider had given no token before; nil when it had.
+  mutating func apply(
+    _ tokenEffects: [TokenAgent.Effect], failingSince: BootInstant? = nil, at now: Moment, _ effects: inout [Effect]
+  ) {
     for effect in tokenEffects {
       switch effect {
       case .fetch(let id, let request):
@@ -153,13 +150,12 @@ extension VehicleAgent {
         effects.append(.cancelToken(id: id))
       case .obtained(let token):
         statistics.tokens += 1
-        tokenFailures.end()
-        let without = tokenlessSince.map { now.boot - $0 }
+        notices.tokenObtained()
+        let without = failingSince.map { now.boot - $0 }
         effects.append(
           .event(
             .tokenObtained(
               life: token.deadline - now.boot, token.lifetimeSource, isFirst: statistics.tokens == 1, after: without)))
-        tokenlessSince = nil
         keep(token, &effects)
       case .restored(let token):
         effects.append(.event(.tokenRestored(life: token.deadline - now.boot, token.lifetimeSource)))
@@ -167,11 +163,8 @@ extension VehicleAgent {
       case .failed(let failure, _):
         if case .transport = failure.reason { network.failed(at: now.boot) }
         statistics.tokenFailures[failure.reason.name, default: 0] += 1
-        tokenlessSince = tokenlessSince ?? now.boot
-        if let (_, suppressed) = tokenFailures.admit(failure.reason.name, at: now.boot) {
-          let left = tokens.token(at: now.boot).map { $0.deadline - now.boot }
-          effects.append(.event(.tokenFailed(failure, left: left, suppressed: suppressed)))
-        }
+        let left = tokens.token(at: now.boot).map { $0.deadline - now.boot }
+        report(notices.tokenFailed(failure, left: left, at: now.boot), &effects)
       case .remarked(let lines):
         for line in lines { effects.append(.event(.tokenRemark(line))) }
       case .keepsBeingRefused(let token, let retry):

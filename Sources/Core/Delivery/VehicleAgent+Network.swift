@@ -7,22 +7,12 @@ import Timekeeping
 
 /// What the machine's network and clocks do to the vehicle's reports.
 extension VehicleAgent {
-  /// How long a machine that woke waits for its receiver, so that the first update does not carry the place where it fell
-  /// asleep, with the floor between updates keeping the next one back.
-  static let wakeGrace = Duration.milliseconds(1500)
-
   mutating func take(_ state: NetworkState, at now: Moment, _ effects: inout [Effect]) {
-    switch network.take(state, isNeeded: configuration.needsNetwork, at: now.boot) {
-    case .none: break
-    case .lost:
-      let told = networkLosses.admit("network", at: now.boot)
-      isNetworkLossTold = told != nil
-      if let (_, suppressed) = told { effects.append(.event(.networkLost(suppressed: suppressed))) }
-    case .back(let time):
-      // An interface that flaps is told once in a while, its returns neither.
-      if isNetworkLossTold { effects.append(.event(.networkBack(state.names, after: time))) }
-      startAfresh(at: now, &effects)
-    case .moved: startAfresh(at: now, &effects)
+    let change = network.take(state, isNeeded: configuration.needsNetwork, at: now.boot)
+    report(notices.network(change, names: state.names, at: now.boot), &effects)
+    switch change {
+    case .none, .lost: break
+    case .back, .moved: startAfresh(at: now, &effects)
     }
   }
 
@@ -40,16 +30,5 @@ extension VehicleAgent {
   /// When the certificates of a request are judged, if not by the machine's clock.
   func certificateTime(at now: Moment) -> Timestamp? {
     CertificateTime.at(now, buildDate: configuration.filter.buildDate, receiver: newestTime)
-  }
-
-  mutating func clockStepped(_ step: Duration, at now: BootInstant, _ effects: inout [Effect]) {
-    // Two time daemons that disagree would fill the journal.
-    if let clockStepToldAt, now - clockStepToldAt < .seconds(60) {
-      clockStepsUntold += 1
-      return
-    }
-    effects.append(.event(.clockStepped(step, untold: clockStepsUntold)))
-    clockStepToldAt = now
-    clockStepsUntold = 0
   }
 }

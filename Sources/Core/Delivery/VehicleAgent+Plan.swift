@@ -20,11 +20,11 @@ extension VehicleAgent {
       return now >= end || isPaused || isDelivered ? .act(.finish) : planToReport(at: now).stopping(by: end)
     case .running:
       if let electionAt = selector.nextDeadline, now >= electionAt { return .act(.electSource) }
-      if let fixLostAt, now >= fixLostAt { return .act(.reportFixLost) }
-      if let pause {
-        return Plan.wait(until: fixLostAt, for: .paused(pause), next: nil).interrupted(at: selector.nextDeadline)
+      if let lostAt = fixes.lostAt, now >= lostAt { return .act(.reportFixLost) }
+      if let pause = duty.pause {
+        return Plan.wait(until: fixes.lostAt, for: .paused(pause), next: nil).interrupted(at: selector.nextDeadline)
       }
-      return planToReport(at: now).interrupted(at: fixLostAt).interrupted(at: selector.nextDeadline)
+      return planToReport(at: now).interrupted(at: fixes.lostAt).interrupted(at: selector.nextDeadline)
     }
   }
 
@@ -36,10 +36,6 @@ extension VehicleAgent {
   package func isProgressing(at now: BootInstant) -> Bool {
     if case .act = plan(at: now), case .act = plan(at: now - BootInstant.grace) { return false }
     return [delivery.attemptDeadline, tokens.fetchDeadline].allSatisfy { $0?.isMissed(at: now) != true }
-  }
-
-  private var fixLostAt: BootInstant? {
-    lastFix == nil || isFixLost ? nil : lastFixAt + VehicleAgent.fixLostAfter
   }
 
   /// Whether Fleet Engine has all that a source that has ended gave.
@@ -132,8 +128,8 @@ extension VehicleAgent {
     let at = attempt.at ?? .boot
     if delivery.isOwing { return delivery.failure == nil ? .report(at) : .retry(at) }
     if attempt.limit != nil { return .report(at) }
-    let expected = max(policy.expected(hasFixes: !isFixLost) ?? at, earliestAttempt.at)
-    return policy.isParked || isFixLost ? .heartbeat(expected) : .report(expected)
+    let expected = max(policy.expected(hasFixes: !fixes.isLost) ?? at, earliestAttempt.at)
+    return policy.isParked || fixes.isLost ? .heartbeat(expected) : .report(expected)
   }
 
   /// Whether a source that has ended has given a position that is not at Fleet Engine yet.
@@ -144,7 +140,7 @@ extension VehicleAgent {
 
   /// The earliest time of the next attempt, and what makes it so late.
   private var earliestAttempt: (at: BootInstant, by: Cause.Limit?) {
-    let awake = wokeAt.map { $0 + VehicleAgent.wakeGrace } ?? .boot
+    let awake = fixes.awakeAt
     let (at, limit) = delivery.earliest
     let last = max(at, network.earliest)
     return awake > last ? (awake, .waking) : (last, limit)
@@ -156,10 +152,10 @@ extension VehicleAgent {
   private func cause(attempt: Attempt?) -> Cause {
     if lifecycle.isRunning {
       if let why = selector.overview.lossReason { return .noSource(why) }
-      if isFixLost { return .noFix(since: lastFixAt, lastRejection) }
+      if fixes.isLost { return .noFix(since: fixes.newest?.at, fixes.rejection) }
     }
     if let hold = selector.overview.hold { return .held(hold) }
-    if policy.newest == nil { return .noFix(since: nil, lastRejection) }
+    if policy.newest == nil { return .noFix(since: nil, fixes.rejection) }
     if let since = network.absentSince { return .noNetwork(since: since) }
     // Where Fleet Engine refuses the tokens that the provider gives, that is what is wrong.
     if let attempt, attempt.isWithoutToken, tokens.lastFailure != nil || delivery.failure == nil {
@@ -167,9 +163,9 @@ extension VehicleAgent {
     }
     if let failure = delivery.failure { return .failed(failure, since: delivery.failingSince) }
     if let sentAt = delivery.sentAt { return .inFlight(since: sentAt) }
-    guard let attempt else { return .noFix(since: nil, lastRejection) }
+    guard let attempt else { return .noFix(since: nil, fixes.rejection) }
     let at = attempt.at ?? attempt.due
     if let limit = attempt.limit { return .rateLimited(until: at, by: limit) }
-    return .notDue(until: max(policy.expected(hasFixes: !isFixLost) ?? at, earliestAttempt.at))
+    return .notDue(until: max(policy.expected(hasFixes: !fixes.isLost) ?? at, earliestAttempt.at))
   }
 }

@@ -31,7 +31,7 @@ extension VehicleAgent {
     package let fix: Fix?
     /// Meaningless without a fix.
     package let fixCameAt: BootInstant
-    /// No fix has been accepted for ``VehicleAgent/fixLostAfter``.
+    /// No fix has been accepted for half a minute.
     package let isFixLost: Bool
     /// Why the last fix was rejected; nil when it was accepted, or none has come.
     package let lastRejection: FixRejection?
@@ -90,10 +90,10 @@ extension VehicleAgent {
     return Snapshot(
       now: now, vehicle: configuration.context?.scope.id, cause: plan.cause ?? .stopping(until: nil, nil),
       next: plan.next,
-      pause: pause,
-      isOnline: isOnline && !network.isAbsent, networkAbsentSince: network.absentSince,
-      sources: selector.overview, fix: lastFix, fixCameAt: lastFixAt, isFixLost: isFixLost,
-      lastRejection: lastRejection, newest: policy.newest, newestCameAt: policy.newestAt, isParked: policy.isParked,
+      pause: duty.pause,
+      isOnline: delivery.isOnline && !network.isAbsent, networkAbsentSince: network.absentSince,
+      sources: selector.overview, fix: fixes.newest?.fix, fixCameAt: fixes.newest?.at ?? .boot, isFixLost: fixes.isLost,
+      lastRejection: fixes.rejection, newest: policy.newest, newestCameAt: policy.newestAt, isParked: policy.isParked,
       track: track,
       isUpdating: !delivery.isIdle, delivered: delivery.delivered?.time, lastAcceptedAt: delivery.lastAcceptedAt,
       failure: delivery.failure, failingSince: delivery.failingSince, outcomes: outcomes,

@@ -110,54 +110,26 @@ package struct VehicleAgent: Sendable {
     case finished(Lifecycle.Ending)
   }
 
-  /// Without an accepted fix for this long, the fix counts as lost.
-  package static let fixLostAfter = Duration.seconds(30)
   /// How long a finished recording may take to be delivered, if nothing else is said.
   package static let drainLimit = Duration.seconds(60)
 
   var configuration: Configuration
   var selector: SourceSelector
   var simulationAlarm: SimulationAlarm
-  /// Sources that have given a fix and wait for `readyForNextFix` to give the next, in order.
-  private var waitingSources: [Int] = []
   var policy: ReportingPolicy
   var tokens: TokenAgent
   package internal(set) var delivery: DeliveryAgent
   package internal(set) var statistics = Statistics()
   package internal(set) var lifecycle = Lifecycle()
-  var isFixLost = false
-  var isOnline = false
-  var lastRejection: FixRejection?
-  var lastFix: Fix?
-  /// When it came.
-  var lastFixAt = BootInstant.boot
-  var outages = OutageNotices()
-  var tokenFailures = RepeatLimiter()
-  var rejections = RepeatLimiter()
-  var losses = RepeatLimiter()
-  var backfillRefusals = RepeatLimiter()
-  /// When the token provider first gave none, until it gives one.
-  var tokenlessSince: BootInstant?
-  var steadyTime = SteadyTime()
-  var forgotAt: BootInstant?
+  var fixes = FixMonitor()
+  var notices = Notices()
+  var expiry = BacklogExpiry()
   var track = RecentTrack()
   var outcomes = RecentOutcomes()
   var store = BacklogStoreState.off
-  var storeTroubles = RepeatLimiter()
   var network = NetworkGate()
-  var networkLosses = RepeatLimiter()
-  var isNetworkLossTold = false
-  /// When the machine woke, until a fix has come since.
-  var wokeAt: BootInstant?
-  var clockStepToldAt: BootInstant?
-  var clockStepsUntold = 0
   var clocks = WallClockJudge()
-  /// Nil while on duty.
-  var pause: PauseNote?
-  /// The time of the newest fix before a pause, or of it: a clock, and no place.
-  var forgottenTime: Timestamp?
-  /// The token's file has changed during a pause.
-  var isTokenRenewed = false
+  var duty = Duty()
 
   /// - Parameter seed: of every jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
@@ -176,9 +148,7 @@ package struct VehicleAgent: Sendable {
     guard !lifecycle.isFinished else { return [] }
     var effects = [Effect]()
     switch input {
-    case .source(let id, let report):
-      if case .fix = report, selector.waits(id) { waitingSources.append(id) }
-      select(.report(report, from: id), at: now, &effects)
+    case .source(let id, let report): select(.report(report, from: id), at: now, &effects)
     case .sources(let candidates): select(.replaced(candidates), at: now, &effects)
     case .deadline:
       proceed(at: now, &effects)
@@ -191,9 +161,9 @@ package struct VehicleAgent: Sendable {
     case .network(let state): take(state, at: now, &effects)
     case .resumed(let time):
       effects.append(.event(.resumed(after: time)))
-      wokeAt = now.boot
+      fixes.woke(at: now.boot)
       startAfresh(at: now, &effects)
-    case .clockStepped(let step): clockStepped(step, at: now.boot, &effects)
+    case .clockStepped(let step): report(notices.clockStepped(step, at: now.boot), &effects)
     case .configure(let configuration): configure(configuration, at: now, &effects)
     case .restored(let records): restore(records, at: now, &effects)
     case .store(let state): take(state, at: now.boot, &effects)
@@ -213,16 +183,15 @@ package struct VehicleAgent: Sendable {
   }
 
   /// The time of the newest believed fix: the better clock while the machine's own is not set.
-  package var newestTime: Timestamp? { policy.newest?.time ?? forgottenTime }
+  package var newestTime: Timestamp? { policy.newestTime }
 
   /// Releases the sources that wait, once the newest position is delivered or not due. During a pause a recording waits;
   /// after it the next fix is what there is to wait for.
   private mutating func releaseSources(at now: BootInstant, _ effects: inout [Effect]) {
-    guard !waitingSources.isEmpty, !isPaused, delivery.isIdle,
+    guard selector.hasWaiting, !isPaused, delivery.isIdle,
       policy.newest == nil || !delivery.isOwing && policy.reason(at: now) == nil
     else { return }
-    effects += waitingSources.map { .readyForNextFix($0) }
-    waitingSources = []
+    effects += selector.release().map { .readyForNextFix($0) }
   }
 
   // MARK: - Fixes
@@ -237,7 +206,7 @@ package struct VehicleAgent: Sendable {
     if overrules { apply(delivery.handle(.overruled(after: accepted.time), at: now.boot), at: now, &effects) }
     policy.observe(accepted, at: now.boot)
     if let newest = policy.newest, !isPaused { track.observe(newest.coordinate, at: now.boot) }
-    steadyTime.observe(accepted.time, at: now.boot)
+    expiry.observe(accepted.time, at: now.boot)
     // Times of a recording or a simulator are no clock, and a date that the machine's clock has given says nothing about it.
     if !configuration.filter.keepsTimes, accepted.fix.quality != .simulated, accepted.fix.timestamp != nil {
       clocks.observe(.gnss, accepted.time, at: now.boot)
@@ -246,25 +215,18 @@ package struct VehicleAgent: Sendable {
 
   /// The used source gives accepted fixes.
   mutating func noteFix(_ fix: Fix, at now: BootInstant, _ effects: inout [Effect]) {
-    if lastFix == nil {
-      effects.append(.event(.firstFix(fix)))
-    } else if isFixLost {
-      effects.append(.event(.fixRegained(after: now - lastFixAt)))
-    }
-    isFixLost = false
-    lastRejection = nil
-    wokeAt = nil
-    rejections.end()
-    lastFix = fix
-    lastFixAt = now
+    notices.fixAccepted()
+    report(fixes.accepted(fix, at: now), &effects)
   }
 
   mutating func noteRejection(_ rejection: FixRejection, at now: BootInstant, _ effects: inout [Effect]) {
-    lastRejection = rejection
     statistics.rejected[rejection, default: 0] += 1
-    if rejection != .duplicate, let (_, suppressed) = rejections.admit(rejection.rawValue, at: now) {
-      effects.append(.event(.fixRejected(rejection, suppressed: suppressed)))
-    }
+    fixes.rejected(rejection)
+    report(notices.fixRejected(rejection, at: now), &effects)
+  }
+
+  func report(_ event: Event?, _ effects: inout [Effect]) {
+    if let event { effects.append(.event(event)) }
   }
 
   private mutating func watchClock(at now: Moment, _ effects: inout [Effect]) {
@@ -287,8 +249,6 @@ package struct VehicleAgent: Sendable {
     policy.configure(new.reporting)
     if isOtherVehicle {
       policy.restart()
-      isOnline = false
-      outages = OutageNotices()
       track.forget()
       outcomes = RecentOutcomes()
     }
@@ -296,7 +256,6 @@ package struct VehicleAgent: Sendable {
     keepToken(from: before, at: now.boot, &effects)
     apply(
       delivery.handle(.configured(new.delivery, isOtherVehicle: isOtherVehicle), at: now.boot), at: now, &effects)
-    outages.beginAfresh()
-    tokenFailures.end()
+    notices.configured(isOtherVehicle: isOtherVehicle)
   }
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Timekeeping
+
+/// Whether there is a fix: the newest accepted one, and for how long no other has come. Held fixes and those of a pause
+/// count as well, which is why this is not the newest position to report (`ReportingPolicy.newest`).
+struct FixMonitor: Equatable, Sendable {
+  /// Without an accepted fix for this long, the fix counts as lost.
+  static let timeout = Duration.seconds(30)
+  /// How long a machine that woke waits for its receiver, so that the first update does not carry the place where it fell
+  /// asleep, with the floor between updates keeping the next one back.
+  static let wakeGrace = Duration.milliseconds(1500)
+
+  private enum State: Equatable {
+    case none
+    case present(Fix, at: BootInstant)
+    case lost(Fix, at: BootInstant)
+  }
+
+  private var state = State.none
+  /// Why the last fix was rejected; nil when it was accepted, or none has come.
+  private(set) var rejection: FixRejection?
+  /// When the machine woke, until a fix has come since.
+  private var wokeAt: BootInstant?
+
+  /// The newest accepted fix, and when it came; nil before the first.
+  var newest: (fix: Fix, at: BootInstant)? {
+    switch state {
+    case .none: nil
+    case .present(let fix, let at), .lost(let fix, let at): (fix, at)
+    }
+  }
+
+  /// No fix has been accepted for `timeout`.
+  var isLost: Bool { if case .lost = state { true } else { false } }
+
+  /// When the fix counts as lost, if no other comes before; nil when it does already, or none has come.
+  var lostAt: BootInstant? { if case .present(_, let at) = state { at + FixMonitor.timeout } else { nil } }
+
+  /// Until when a machine that woke waits for its receiver; long past when it need not.
+  var awakeAt: BootInstant { wokeAt.map { $0 + FixMonitor.wakeGrace } ?? .boot }
+
+  /// - Returns: an edge, if it is one.
+  mutating func accepted(_ fix: Fix, at now: BootInstant) -> Event? {
+    defer { state = .present(fix, at: now) }
+    rejection = nil
+    wokeAt = nil
+    return switch state {
+    case .none: .firstFix(fix)
+    case .present: nil
+    case .lost(_, let at): .fixRegained(after: now - at)
+    }
+  }
+
+  mutating func rejected(_ reason: FixRejection) {
+    rejection = reason
+  }
+
+  /// `lostAt` has come.
+  ///
+  /// - Returns: nil when there is nothing to lose.
+  mutating func lose() -> Event? {
+    guard case .present(let fix, let at) = state else { return nil }
+    state = .lost(fix, at: at)
+    return .fixLost(rejection)
+  }
+
+  /// The machine was suspended, and has woken.
+  mutating func woke(at now: BootInstant) {
+    wokeAt = now
+  }
+}
