@@ -15,7 +15,8 @@ struct EventQueue<Happening> {
   private var heap: [Entry] = []
   private var scheduled: UInt64 = 0
 
-  var nextTime: BootInstant? { heap.first?.at }
+  /// Nil when nothing will.
+  private(set) var nextTime: BootInstant?
 
   mutating func schedule(_ happening: Happening, at time: BootInstant) {
     scheduled += 1
@@ -25,10 +26,12 @@ struct EventQueue<Happening> {
       heap.swapAt(child, (child - 1) / 2)
       child = (child - 1) / 2
     }
+    nextTime = heap[0].at
   }
 
   mutating func next() -> Happening? {
     guard let first = heap.first else { return nil }
+    defer { nextTime = heap.first?.at }
     let last = heap.removeLast()
     guard !heap.isEmpty else { return first.happening }
     heap[0] = last

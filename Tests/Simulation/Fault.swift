@@ -60,11 +60,23 @@ struct Fault: Sendable {
     /// The position is so many metres off.
     case jump(Double)
     case twice
-    /// Each fix comes after its successor.
+    /// Each epoch comes after its successor.
     case swapped
     /// Everything is held back, and comes at once at the end.
     case heldBack
     case noTime
+
+    // The line from the receiver to its port.
+    /// This part of the bytes are others.
+    case noise(Double)
+    /// This part of the bytes are lost, a few in a row.
+    case bytesLost(Double)
+    /// The receiver writes at so many bits per second.
+    case speed(Int)
+    /// The device is gone.
+    case unplugged
+    /// The receiver writes nothing.
+    case mute
 
     /// The store cannot write.
     case diskFull
@@ -73,16 +85,19 @@ struct Fault: Sendable {
   var kind: Kind
   var from: Int
   var until: Int
+  /// Which receiver or line it is of.
+  var source: Int
 
-  init(_ kind: Kind, _ seconds: Range<Int>) {
+  init(_ kind: Kind, _ seconds: Range<Int>, of source: Int = 0) {
     self.kind = kind
+    self.source = source
     from = seconds.lowerBound
     until = seconds.upperBound
   }
 
   func isActive(at second: Double) -> Bool { Double(from) <= second && second < Double(until) }
 
-  enum Place: Sendable { case network, server, provider, receiver, disk }
+  enum Place: Sendable { case network, server, provider, receiver, line, disk }
 
   var place: Place {
     switch kind {
@@ -92,6 +107,7 @@ struct Fault: Sendable {
     case .slow, .answers, .deniesPast, .rejectsPast, .mostPast, .mostBytes, .poison, .poisonLive, .revoked: .server
     case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale: .provider
     case .noFix, .ahead, .behind, .jump, .twice, .swapped, .heldBack, .noTime: .receiver
+    case .noise, .bytesLost, .speed, .unplugged, .mute: .line
     case .diskFull: .disk
     }
   }

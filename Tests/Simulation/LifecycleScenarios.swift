@@ -11,7 +11,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.unreachable, 200..<300)], acts: [(290, .reload(vehicle: "truck-2"))]))
     #expect(world.applied(290..<600).allSatisfy { $0.vehicle == "truck-2" })
-    #expect(world.store.held["truck-1"]?.count ?? 0 >= 8)
+    #expect(world.disk.held["truck-1"]?.count ?? 0 >= 8)
     #expect(world.removals.allSatisfy { $0.reason == .delivered })
     #expect(!world.applied(300..<312).isEmpty)
     #expect(world.applied(300..<600).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })

@@ -76,6 +76,38 @@ extension Scenario {
     if seed % 6 == 3 { removeDate(using: &random) }
     // Every fourth machine can tell whether it has a network, and sleeps now and then.
     if seed % 4 == 1 { addConnectivity(using: &random) }
+    addLines()
+  }
+
+  /// What lies between the receivers and the program, from a seed of its own.
+  private mutating func addLines() {
+    var random = SplitMix64(seed: seed ^ 0x6C69_6E65)
+    // The longer ones take their time.
+    switch Int.random(in: 0..<40, using: &random) {
+    case 0: dialect = .own
+    case 1...4: dialect = .usual
+    case 5...16: dialect = .dateLast
+    default: dialect = .brief
+    }
+    baud = [4800, 9600, 9600, 38_400, 115_200].randomElement(using: &random) ?? 9600
+    isAutobaud = Int.random(in: 0..<6, using: &random) == 0
+    if Int.random(in: 0..<4, using: &random) == 0 {
+      second =
+        Bool.random(using: &random)
+        ? Second(lag: [0, 400, 3000, 8000].randomElement(using: &random) ?? 0)
+        : Second(metresOff: [3, 60, 5000].randomElement(using: &random) ?? 0)
+    }
+    let count = Int.random(in: 0..<3, using: &random)
+    for _ in 0..<(second == nil ? max(count - 1, 0) : count + 1) {
+      let from = Int.random(in: 0..<duration, using: &random)
+      let length = Int.random(in: 1...(Bool.random(using: &random) ? 20 : 200), using: &random)
+      let kinds: [Fault.Kind] = [
+        .noise(0.0005), .noise(0.005), .noise(0.02), .noise(0.3), .bytesLost(0.01), .bytesLost(0.1), .unplugged,
+        .unplugged, .mute, .speed(4800), .speed(38_400), .noFix,
+      ]
+      let source = second == nil ? 0 : Int.random(in: 0..<2, using: &random)
+      faults.append(Fault(kinds.randomElement(using: &random) ?? .mute, from..<(from + length), of: source))
+    }
   }
 
   private mutating func removeDate(using random: inout SplitMix64) {

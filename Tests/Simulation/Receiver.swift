@@ -2,48 +2,95 @@
 import Positioning
 import Timekeeping
 
-/// Turns the drive into fixes, once a second, with the faults of receivers.
+/// Says once a second where the drive is, with the faults of receivers.
 struct Receiver {
   /// What a stamp stands for.
   struct Told {
     var second: Int
     var coordinate: Coordinate
+    var speed: Double
     /// Its time or place is wrong.
     var isFaulty: Bool
+
+    /// Whether a decoded fix is this one: to the last digit that is written, half of 2 cm and of a thousandth of a knot.
+    ///
+    /// - Parameter isWhole: whether no sentence of its epoch was lost; else the speed may be another epoch's.
+    func matches(_ fix: Fix, isWhole: Bool) -> Bool {
+      abs(fix.coordinate.latitude - coordinate.latitude) < 1e-7
+        && abs(fix.coordinate.longitude - coordinate.longitude) < 1e-7
+        && (!isWhole || abs((fix.speed ?? -1) - speed) < 1e-3)
+    }
   }
 
+  /// What it says in one second.
+  struct Output {
+    var fixes: [Fix] = []
+    /// It says that it has no fix, at this time.
+    var voidAt: Timestamp?
+    /// The fix of this very second is among them, and right.
+    var isSound = false
+  }
+
+  /// Its number among the scenario's.
+  let index: Int
   private let scenario: Scenario
-  private var drive: Drive
+  private let faults: [Fault]
   private var random: SplitMix64
   private var held: [Fix] = []
   private var swapped: Fix?
   /// Every position that was ever told, by its stamp in milliseconds.
   private(set) var told: [Int64: [Told]] = [:]
-  /// By how many days a clock was wrong that dated the fixes of a receiver without a date.
+  /// The last that were told, and their stamps; none for a position without a time.
+  private var recent: [(stamp: Timestamp?, told: Told)] = []
+  /// By how many days a clock was wrong that dated fixes without a date.
   private var wrongDays: Set<Int64> = []
-  /// Per second since boot: whether a sound fix came, and the speed.
-  private(set) var track: [(hasFix: Bool, speed: Double)] = []
 
-  init(_ scenario: Scenario) throws {
+  init(_ scenario: Scenario, index: Int) {
     self.scenario = scenario
-    random = SplitMix64(seed: scenario.seed &+ 77)
-    guard let start = Coordinate(latitude: 48.137, longitude: 11.575) else { throw SimulationError.noStart }
-    drive = Drive(scenario.drive, from: start, seed: scenario.seed &+ 7)
+    self.index = index
+    faults = scenario.faults.filter { $0.place == .receiver && $0.source == index }
+    random = SplitMix64(seed: scenario.seed &+ 77 &+ UInt64(index) &* 1009)
     told.reserveCapacity(scenario.duration)
-  }
-
-  /// Nobody listens in this second.
-  mutating func skip(second: Int) {
-    drive.advance(second: second)
-    track.append((false, drive.speed))
   }
 
   /// What that stamp stands for: empty when there was no such position. One that a wrong clock has dated is faulty.
   func told(at stamp: Timestamp) -> [Told] {
     if let told = told[stamp.milliseconds] { return told }
     return wrongDays.compactMap { told[stamp.milliseconds - $0 * 86_400_000] }.joined().map {
-      Told(second: $0.second, coordinate: $0.coordinate, isFaulty: true)
+      Told(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true)
     }
+  }
+
+  /// Which second's position this is, as it came out of the decoder; nil when it was never told.
+  ///
+  /// - Parameters:
+  ///   - isWhole: whether no sentence of its epoch was lost. One that was may have held the date: then it is another, and the
+  ///     position faulty.
+  ///   - time: the true one.
+  ///   - wallError: seconds by which the machine's clock is wrong, which may give the fix a date.
+  mutating func second(of fix: Fix, isWhole: Bool, at time: Timestamp, wallError: Int64) -> Int? {
+    let stamp: Timestamp
+    switch fix.time {
+    case nil: return recent.first { $0.stamp == nil && $0.told.matches(fix, isWhole: isWhole) }?.told.second
+    case .utc(let utc): stamp = utc
+    case .ofDay(let milliseconds):
+      note(wallError: wallError)
+      stamp = time.nearest(millisecondsOfDay: milliseconds)
+    }
+    if let told = told[stamp.milliseconds]?.first(where: { $0.matches(fix, isWhole: isWhole) }) { return told.second }
+    guard !isWhole || fix.timestamp == nil else { return nil }
+    let entry = recent.first {
+      $0.stamp?.millisecondsOfDay == stamp.millisecondsOfDay && $0.told.matches(fix, isWhole: isWhole)
+    }
+    guard let entry else { return nil }
+    note(fix, at: stamp, second: entry.told.second)
+    return entry.told.second
+  }
+
+  /// A position that comes from this receiver, and is not what it meant.
+  mutating func note(_ fix: Fix, at stamp: Timestamp, second: Int) {
+    told[stamp.milliseconds, default: []].append(
+      Told(second: second, coordinate: fix.coordinate, speed: fix.speed ?? 0, isFaulty: true))
   }
 
   /// Notes which dates a clock that is wrong by so many seconds gives to fixes that have none.
@@ -54,25 +101,28 @@ struct Receiver {
     }
   }
 
-  /// The fixes that arrive for this second.
+  /// Nobody hears what is said now.
+  mutating func skip() {
+    (held, swapped) = ([], nil)
+  }
+
+  /// What it says in this second.
   ///
-  /// - Parameters:
-  ///   - isRead: false while the machine is off or asleep: what is told then nobody hears.
-  ///   - wallError: seconds by which the machine's clock is wrong.
-  mutating func fixes(second: Int, isRead: Bool, wallError: Int64) -> [Fix] {
-    drive.advance(second: second)
+  /// - Parameter wallError: seconds by which the machine's clock is wrong.
+  mutating func output(second: Int, of drive: Drive, wallError: Int64) -> Output {
     if scenario.isDateless { note(wallError: wallError) }
-    guard isRead else {
-      track.append((false, drive.speed))
-      (held, swapped) = ([], nil)
-      return []
-    }
     var stamp = Scenario.boot + .seconds(second)
     var coordinate = drive.coordinate.stepped(
       by: Double.random(in: 0...scenario.noise, using: &random), heading: Double.random(in: 0..<360, using: &random))
-    var isFaulty = false
+    if index > 0, let second = scenario.second {
+      // No stamp is of both.
+      stamp = stamp + .milliseconds(200) - .milliseconds(second.lag)
+      if second.metresOff > 0 { coordinate = coordinate.stepped(by: second.metresOff, heading: 200) }
+    }
+    // More than `filter.max_age` is no lag any more: what it says is overruled, and overrules.
+    var isFaulty = index > 0 && scenario.second?.lag ?? 0 > 10_000
     var (isSilent, isTwice, isSwapped, isHeld, hasTime) = (false, false, false, false, true)
-    for fault in scenario.faults where fault.place == .receiver && fault.isActive(at: Double(second)) {
+    for fault in faults where fault.isActive(at: Double(second)) {
       switch fault.kind {
       case .noFix: isSilent = true
       case .ahead(let seconds):
@@ -97,38 +147,45 @@ struct Receiver {
       stamp = (Scenario.boot + .seconds(second)).nearest(millisecondsOfDay: stamp.millisecondsOfDay)
       isDated = Scenario.boot + .seconds(Int64(second) + wallError) > Scenario.buildDate
     }
-    track.append((!isSilent && !isFaulty && hasTime && isDated && !isHeld && !isSwapped, drive.speed))
-    var arriving: [Fix] = []
+    var output = Output()
     if !isHeld, !held.isEmpty {
-      arriving = held
+      output.fixes = held
       held = []
     }
-    guard !isSilent else { return arriving }
+    guard !isSilent else {
+      if !isHeld { output.voidAt = stamp }
+      return output
+    }
+    output.isSound = !isFaulty && hasTime && isDated && !isHeld && !isSwapped
     var fix = Fix(coordinate: coordinate, time: hasTime ? .utc(stamp) : nil)
     if hasTime, scenario.isDateless { fix.time = .ofDay(milliseconds: stamp.millisecondsOfDay) }
+    fix.altitude = 515
     fix.altitudeHAE = 560
     fix.speed = max(0, drive.speed + (drive.speed > 0.5 ? Double.random(in: -0.2...0.2, using: &random) : 0))
     fix.heading = drive.heading
     fix.horizontalAccuracy = 4
+    fix.hdop = 0.8
     fix.satellites = 11
-    if hasTime {
-      told[stamp.milliseconds, default: []].append(Told(second: second, coordinate: coordinate, isFaulty: isFaulty))
-    }
+    let told = Told(second: second, coordinate: coordinate, speed: fix.speed ?? 0, isFaulty: isFaulty)
+    if hasTime { self.told[stamp.milliseconds, default: []].append(told) }
+    // A line that was held back gives all of it again, and needs no second look.
+    if recent.count >= 4 { recent.removeFirst() }
+    recent.append((hasTime ? stamp : nil, told))
     if isHeld {
       held.append(fix)
-      return arriving
+      return output
     }
     if isSwapped, swapped == nil {
       swapped = fix
-      return arriving
+      return output
     }
-    arriving.append(fix)
+    output.fixes.append(fix)
     if let late = swapped {
-      arriving.append(late)
+      output.fixes.append(late)
       swapped = nil
     }
-    if isTwice { arriving.append(fix) }
-    return arriving
+    if isTwice { output.fixes.append(fix) }
+    return output
   }
 }
 

@@ -44,6 +44,14 @@ struct Scenario {
     case maxLocations(Int)
   }
 
+  /// A second receiver, and what it disagrees in with the first.
+  struct Second: Sendable {
+    /// Milliseconds that its clock lags.
+    var lag = 0
+    /// Metres that its positions are off.
+    var metresOff = 0.0
+  }
+
   var seed: UInt64 = 1
   /// Seconds.
   var duration = 3600
@@ -58,9 +66,16 @@ struct Scenario {
   var settings: [Setting] = []
   /// The receiver reports the time of day alone.
   var isDateless = false
+  /// Which sentences the receivers write, and at how many bits per second.
+  var dialect = Dialect.brief
+  var baud = 9600
+  /// The settings name no speed.
+  var isAutobaud = false
+  var second: Second?
 
   /// The first second that is known to the world: boot.
   static let boot = Timestamp(seconds: 1_796_083_200)
+  static let bootMilliseconds = boot.milliseconds
   static let buildDate = Timestamp(seconds: 1_795_219_200)
 
   func adjust(_ configuration: inout VehicleAgent.Configuration) {

@@ -41,6 +41,15 @@ struct Shrinker {
     if scenario.wallError != 0 { add { $0.wallError = 0 } }
     if scenario.tokenLife != 3600 { add { $0.tokenLife = 3600 } }
     if scenario.isDateless { add { $0.isDateless = false } }
+    if scenario.second != nil {
+      add {
+        $0.second = nil
+        $0.faults.removeAll { $0.source > 0 }
+      }
+    }
+    if scenario.isAutobaud { add { $0.isAutobaud = false } }
+    if scenario.baud != 9600 { add { $0.baud = 9600 } }
+    if scenario.dialect != .brief { add { $0.dialect = .brief } }
     if scenario.noise != 0 { add { $0.noise = 0 } }
     if case .steady = scenario.drive {} else { add { $0.drive = .steady(14) } }
     for part in [2, 4, 10] where scenario.duration / part > 5 { add { $0.duration -= $0.duration / part } }
@@ -74,7 +83,10 @@ extension Scenario {
   var source: String {
     var parts = ["seed: \(seed)", "duration: \(duration)", "drive: .\(drive)"]
     if !faults.isEmpty {
-      parts.append("faults: [\(faults.map { "Fault(.\($0.kind), \($0.from)..<\($0.until))" }.joined(separator: ", "))]")
+      let list = faults.map {
+        "Fault(.\($0.kind), \($0.from)..<\($0.until)\($0.source > 0 ? ", of: \($0.source)" : ""))"
+      }
+      parts.append("faults: [\(list.joined(separator: ", "))]")
     }
     if !acts.isEmpty { parts.append("acts: [\(acts.map { "(\($0.second), .\($0.act))" }.joined(separator: ", "))]") }
     if wallError != 0 { parts.append("wallError: \(wallError.map { "\($0)" } ?? "nil")") }
@@ -82,6 +94,10 @@ extension Scenario {
     if noise != 1.5 { parts.append("noise: \(noise)") }
     if !settings.isEmpty { parts.append("settings: [\(settings.map { ".\($0)" }.joined(separator: ", "))]") }
     if isDateless { parts.append("isDateless: true") }
+    if dialect != .brief { parts.append("dialect: .\(dialect)") }
+    if baud != 9600 { parts.append("baud: \(baud)") }
+    if isAutobaud { parts.append("isAutobaud: true") }
+    if let second { parts.append("second: Second(lag: \(second.lag), metresOff: \(second.metresOff))") }
     return "Scenario(\(parts.joined(separator: ", ")))"
   }
 }

@@ -11,14 +11,14 @@ extension World {
     var accounted = lostInCuts
     for applied in server.applied {
       for position in applied.past + [applied.live] {
-        accounted.insert(StoreModel.Key(vehicle: applied.vehicle, id: position.time))
+        accounted.insert(Disk.Key(vehicle: applied.vehicle, id: position.time))
       }
     }
-    for (name, records) in store.held.merging([vehicle: copy], uniquingKeysWith: { $1 }) {
-      for id in records.keys { accounted.insert(StoreModel.Key(vehicle: name, id: id)) }
+    for (name, records) in pending {
+      for id in records.keys { accounted.insert(Disk.Key(vehicle: name, id: id)) }
     }
     for removal in removals where removal.reason != .delivered {
-      for name in [vehicle, "truck-1"] { accounted.insert(StoreModel.Key(vehicle: name, id: removal.record.id)) }
+      for name in [vehicle, "truck-1"] { accounted.insert(Disk.Key(vehicle: name, id: removal.record.id)) }
     }
     for key in recorded.keys where !accounted.contains(key) {
       violate("the position of \(key.id.rfc3339) of \(key.vehicle) is lost without a reason")
@@ -28,10 +28,10 @@ extension World {
   /// A past position is sent again only for an answer that was lost, or a removal that was not on disk.
   func checkRepeats() {
     let acknowledged = Set(attempts.filter(\.isAccepted).map(\.id))
-    var (sent, excused) = ([StoreModel.Key: Int](), [StoreModel.Key: Int]())
+    var (sent, excused) = ([Disk.Key: Int](), [Disk.Key: Int]())
     for applied in server.applied {
       for position in applied.past + [applied.live] {
-        let key = StoreModel.Key(vehicle: applied.vehicle, id: position.time)
+        let key = Disk.Key(vehicle: applied.vehicle, id: position.time)
         // The last position is repeated at heartbeats.
         if position != applied.live { sent[key, default: 0] += 1 }
         if !acknowledged.contains(applied.request) { excused[key, default: 0] += 1 }
@@ -67,6 +67,6 @@ extension World {
   }
 
   func coordinate(of stamp: Timestamp) -> (latitude: Double, longitude: Double)? {
-    receiver.told(at: stamp).first.map { ($0.coordinate.latitude, $0.coordinate.longitude) }
+    told(at: stamp).first.map { ($0.coordinate.latitude, $0.coordinate.longitude) }
   }
 }

@@ -9,7 +9,7 @@ extension World {
   /// `requests` have `at`, `ended` and `status`, which is 0 without an answer; `applied` are the updates that the server took,
   /// with the times of their positions; `backlog` is how many positions waited at each second.
   var trace: String {
-    let fixes = receiver.told.keys.sorted().map { World.text(Double($0 - Scenario.boot.milliseconds) / 1000) }
+    let fixes = receivers[0].told.keys.sorted().map { World.text(Double($0 - Scenario.boot.milliseconds) / 1000) }
     let requests = attempts.map { attempt in
       let ended = World.text(World.seconds(attempt.endedAt ?? now))
       return #"{"at":\#(World.text(World.seconds(attempt.at))),"ended":\#(ended),"status":\#(attempt.status ?? 0)}"#

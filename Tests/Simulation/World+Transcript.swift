@@ -10,7 +10,8 @@ import Timekeeping
 extension World {
   static func brief(_ input: VehicleAgent.Input) -> String {
     switch input {
-    case .source(_, .fix(let fix)): "fix \(fix.timestamp?.rfc3339 ?? "without a date") \(fix.speed ?? -1) m/s"
+    case .source(let id, .fix(let fix)):
+      "fix of \(id) \(fix.timestamp?.rfc3339 ?? "without a date") \(fix.speed ?? -1) m/s"
     case .updateEnded(let id, let outcome): "update \(id) ended: \(brief(outcome))"
     case .tokenEnded(let id, .http(let outcome)): "token \(id) ended: \(brief(outcome))"
     case .configure: "configure"

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Positioning
+import Testing
+import Timekeeping
+
+/// Faults of the line between the receiver and the program.
+@Suite struct LineScenarios {
+  @Test(
+    "whatever the order of its sentences and its speed, a receiver gives a fix a second", arguments: Dialect.allCases)
+  func dialects(dialect: Dialect) throws {
+    let world = try World.drive(Scenario(duration: 300, dialect: dialect, baud: 38_400))
+    #expect(world.agent.statistics.fixes == 299)
+    #expect(world.agent.statistics.rejected.isEmpty)
+    #expect(world.longestHole(5..<290) <= 11)
+  }
+
+  @Test(
+    "noise costs the fixes that it hits, and no wrong one gets through", arguments: [0.0005, 0.005, 0.02],
+    Dialect.allCases)
+  func noise(part: Double, dialect: Dialect) throws {
+    let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noise(part), 100..<800)], dialect: dialect))
+    let lost = 899 - Int(world.agent.statistics.fixes)
+    #expect(lost < 700)
+    if part >= 0.005 { #expect(lost > 0) }
+    #expect(world.longestHole(5..<100) <= 11)
+    #expect(world.longestHole(804..<890) <= 13)
+  }
+
+  @Test("bytes that are lost cost the sentences that they were in")
+  func bytesLost() throws {
+    let world = try World.drive(Scenario(duration: 900, faults: [Fault(.bytesLost(0.01), 100..<800)]))
+    #expect((400..<899).contains(Int(world.agent.statistics.fixes)))
+    #expect(world.longestHole(5..<890) <= 20)
+    #expect(world.events(.sourceLost).isEmpty)
+  }
+
+  @Test("a line that is noise alone is opened again and again, and read at once when it is quiet")
+  func nothingButNoise() throws {
+    let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noise(0.5), 300..<600)]))
+    #expect(world.events(.sourceLost).contains { $0.contains("sends bytes but no whole NMEA sentence") })
+    #expect(world.events(.fixLost).count == 1)
+    // A try waits for 10 s at most.
+    #expect(!world.applied(600..<613).isEmpty)
+    #expect(world.longestHole(612..<890) <= 13)
+  }
+
+  @Test("a receiver that is unplugged is lost at once, and read within two seconds of its return")
+  func unplugged() throws {
+    let world = try World.drive(Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)]))
+    #expect(world.events(.sourceLost).first?.contains("/dev/gps0 was unplugged") == true)
+    #expect(world.events(.sourceOpened).count == 2)
+    #expect(world.longestHole(5..<298) <= 11)
+    #expect(!world.applied(600..<603).isEmpty)
+    #expect(world.longestHole(603..<890) <= 13)
+  }
+
+  @Test("a receiver that is plugged in after the start is read at once")
+  func pluggedInLate() throws {
+    let world = try World.drive(Scenario(duration: 300, faults: [Fault(.unplugged, 0..<100)]))
+    #expect(world.applied(0..<100).isEmpty)
+    #expect(!world.applied(100..<103).isEmpty)
+  }
+
+  @Test("a loose plug: gone and back every few seconds for a quarter of an hour, and the track has no longer holes")
+  func loosePlug() throws {
+    let faults = stride(from: 100, to: 1000, by: 9).map { Fault(.unplugged, $0..<($0 + 3)) }
+    let world = try World.drive(Scenario(duration: 1200, faults: faults))
+    #expect(world.longestHole(5..<1190) <= 20)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("a receiver that falls silent is opened again, and said to be silent")
+  func mute() throws {
+    let world = try World.drive(Scenario(duration: 900, faults: [Fault(.mute, 300..<600)]))
+    #expect(world.events(.sourceLost).contains { $0.contains("is open but silent") })
+    #expect(!world.applied(600..<613).isEmpty)
+  }
+
+  @Test("a receiver at another speed than the settings say is named as such, and read when it is right")
+  func wrongSpeed() throws {
+    let world = try World.drive(Scenario(duration: 600, faults: [Fault(.speed(4800), 0..<300)]))
+    #expect(world.agent.statistics.fixes <= 300)
+    #expect(world.applied(0..<300).isEmpty)
+    #expect(world.events(.sourceLost).allSatisfy { $0.contains("check source.baud") })
+    #expect(!world.events(.sourceLost).isEmpty)
+    #expect(!world.applied(300..<313).isEmpty)
+  }
+
+  @Test(
+    "without a speed in the settings it is found within one round", arguments: [4800, 9600, 38_400, 115_200, 921_600])
+  func autobaud(speed: Int) throws {
+    let world = try World.drive(Scenario(duration: 120, baud: speed, isAutobaud: true))
+    let place = BaudProbe.rates.firstIndex(of: speed) ?? 0
+    let first = try #require(world.server.applied.first).at
+    #expect(first < Double(place) * 2.5 + 3)
+    #expect(world.events(.sourceOpened).first?.contains("at \(speed) baud, found by itself") == true)
+  }
+
+  @Test("a receiver that forgets its speed, as one does whose battery is empty, is found again")
+  func forgottenSpeed() throws {
+    let world = try World.drive(
+      Scenario(duration: 900, faults: [Fault(.speed(9600), 300..<900)], baud: 115_200, isAutobaud: true))
+    #expect(world.longestHole(20..<298) <= 11)
+    // Ten seconds of silence, a second until it is opened again, and two speeds before the right one at most.
+    #expect(!world.applied(300..<325).isEmpty)
+    #expect(world.longestHole(325..<890) <= 13)
+  }
+}

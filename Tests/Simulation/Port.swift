@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Timekeeping
+
+/// A serial port with the line to its receiver: what is written at one end is read at the other in portions, unless something
+/// is wrong. What the port does is decided by `SerialSession`.
+final class Port {
+  struct Read {
+    var at: BootInstant
+    var bytes: [UInt8]
+  }
+
+  var session: SerialSession
+  let faults: [Fault]
+  /// Bits per second that it is set to; nil while it is closed.
+  var speed: Int?
+  var openedAt = BootInstant.boot
+  var isPlugged = true
+  /// The recording is at its end.
+  var hasEnded = false
+  /// What is still to be read, and the session's deadline: when the world looks at it next.
+  var reads: [Read] = []
+  var deadline = BootInstant.distantFuture
+
+  /// What the checksum let through although nobody wrote it.
+  var forgeries = Forgeries()
+  /// Sound positions that must come out of the decoder, by the second in which they went in.
+  var awaited: Set<Int> = []
+  /// Since which second nothing has been wrong with the line and the receiver's speed; nil while something is.
+  var fineSince: Int?
+  /// For how many seconds in a row a sound position went in.
+  var soundFor = 0
+  private var random: SplitMix64
+
+  init(_ session: SerialSession, faults: [Fault], seed: UInt64) {
+    self.session = session
+    self.faults = faults
+    random = SplitMix64(seed: seed)
+  }
+
+  /// When something happens by itself.
+  var next: BootInstant { reads.isEmpty ? deadline : min(reads[0].at, deadline) }
+
+  func close() {
+    speed = nil
+    reads = []
+    awaited = []
+    soundFor = 0
+  }
+
+  /// Whether the line has been bad in this second, or in the one before.
+  func isDisturbed(at second: Int) -> Bool {
+    faults.contains { $0.from <= second && second <= $0.until }
+  }
+
+  /// Bits per second at which the receiver writes.
+  func receiverSpeed(at second: Int, otherwise usual: Int) -> Int {
+    for fault in faults where fault.isActive(at: Double(second)) {
+      if case .speed(let speed) = fault.kind { return speed }
+    }
+    return usual
+  }
+
+  /// The receiver writes an epoch.
+  ///
+  /// - Parameter receiverSpeed: bits per second.
+  func transmit(_ epoch: [UInt8], at second: Int, receiverSpeed: Int) {
+    guard let speed, !epoch.isEmpty else { return }
+    var bytes = epoch
+    if isDisturbed(at: second) {
+      guard !isMute(at: second) else { return }
+      for fault in faults where fault.isActive(at: Double(second)) {
+        switch fault.kind {
+        case .noise(let part): spoil(&bytes, part)
+        case .bytesLost(let part): thin(&bytes, part)
+        default: break
+        }
+      }
+    }
+    if receiverSpeed != speed { spoil(&bytes, 1) }
+    if bytes != epoch { forgeries.look(at: bytes, written: epoch, at: second) }
+    let pieces = max(Int.random(in: -4...3, using: &random), 1)
+    var start = 0
+    for piece in 1...pieces {
+      let end = piece == pieces ? bytes.count : Int.random(in: start...bytes.count, using: &random)
+      let at = World.time(second) + .milliseconds(100 - 15 * (pieces - piece))
+      if end > start {
+        reads.append(Read(at: at, bytes: start == 0 && end == bytes.count ? bytes : Array(bytes[start..<end])))
+      }
+      start = end
+    }
+  }
+
+  private func isMute(at second: Int) -> Bool {
+    faults.contains { if case .mute = $0.kind { $0.isActive(at: Double(second)) } else { false } }
+  }
+
+  /// Whether the device file is there.
+  func isThere(at second: Int) -> Bool {
+    !faults.contains { if case .unplugged = $0.kind { $0.isActive(at: Double(second)) } else { false } }
+  }
+
+  /// This part of the bytes are others.
+  private func spoil(_ bytes: inout [UInt8], _ part: Double) {
+    for index in bytes.indices where Double.random(in: 0..<1, using: &random) < part {
+      bytes[index] ^= UInt8.random(in: 1...255, using: &random)
+    }
+  }
+
+  /// This part of the bytes are gone, a few in a row.
+  private func thin(_ bytes: inout [UInt8], _ part: Double) {
+    var kept: [UInt8] = []
+    var missing = 0
+    for byte in bytes {
+      if missing == 0, Double.random(in: 0..<1, using: &random) < part / 8 {
+        missing = Int.random(in: 1...16, using: &random)
+      }
+      if missing > 0 { missing -= 1 } else { kept.append(byte) }
+    }
+    bytes = kept
+  }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Positioning
+import Testing
+import Timekeeping
+
+/// Two receivers that disagree. That no live position goes back in time is watched by the world in every scenario.
+@Suite struct SourcesScenarios {
+  @Test(
+    "failover to a receiver whose clock lags and back: no fix that its own filter accepts is rejected",
+    arguments: [0, 400, 3000, 8000])
+  func lag(milliseconds: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, faults: [Fault(.unplugged, 300..<600)], second: Scenario.Second(lag: milliseconds)))
+    #expect(world.events(.sourceChosen).count == 3)
+    #expect(world.agent.statistics.rejected.isEmpty)
+    #expect(world.longestHole(5..<298) <= 11)
+    // The device is gone: that is known at once, and the other one is good already. Its clock may have to catch up.
+    #expect(!world.applied(300..<(312 + milliseconds / 1000)).isEmpty)
+    // By the stamps, on the way back from a clock that lags.
+    #expect(world.longestHole(312..<890) <= 12 + milliseconds / 1000)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("a receiver whose clock lags by half a minute is waited for until five fixes agree, and then believed")
+  func disputed() throws {
+    let world = try World.drive(
+      Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)], second: Scenario.Second(lag: 30_000)))
+    #expect(world.events(.sourceChosen).count == 3)
+    #expect(!world.applied(306..<322).isEmpty)
+    #expect(!world.applied(615..<640).isEmpty)
+  }
+
+  @Test("a second receiver that is far off is not asked as long as the first is good")
+  func farOffUnused() throws {
+    let alone = try World.drive(Scenario(duration: 600))
+    let world = try World.drive(Scenario(duration: 600, second: Scenario.Second(metresOff: 5000)))
+    #expect(world.server.applied.map(\.live) == alone.server.applied.map(\.live))
+    #expect(world.events(.sourceChosen).count == 1)
+  }
+
+  @Test("failover to a receiver that is far off: its places are reported as they are")
+  func farOff() throws {
+    let world = try World.drive(
+      Scenario(duration: 900, faults: [Fault(.noFix, 300..<600)], second: Scenario.Second(metresOff: 5000)))
+    #expect(world.agent.statistics.rejected.isEmpty)
+    #expect(!world.applied(310..<322).isEmpty)
+    #expect(world.longestHole(5..<890) <= 23)
+  }
+
+  @Test("the first receiver on a noisy line, the second on a good one: the track is whole")
+  func noisy() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, faults: [Fault(.noise(0.3), 200..<700)], second: Scenario.Second(lag: 400)))
+    #expect(world.longestHole(5..<890) <= 23)
+    #expect(world.events(.fixLost).isEmpty)
+  }
+
+  @Test("both receivers flicker in turns for twenty minutes: something is sent all the time")
+  func flicker() throws {
+    let faults = stride(from: 100, to: 1300, by: 60).flatMap {
+      [Fault(.noFix, $0..<($0 + 30)), Fault(.unplugged, ($0 + 30)..<($0 + 60), of: 1)]
+    }
+    let world = try World.drive(Scenario(duration: 1500, faults: faults, second: Scenario.Second(lag: 3000)))
+    #expect(world.longestHole(5..<1490) <= 30)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Positioning
+import Timekeeping
+
+/// The receivers' bytes, from the line to the agent.
+extension World {
+  /// The shell starts its sources.
+  func startPorts() {
+    for index in ports.indices where !isOff {
+      ports[index].session = World.session(scenario, index: index, seed: scenario.seed &+ life &* 31)
+      ports[index].close()
+      tellPort(index, .start)
+    }
+  }
+
+  static func session(_ scenario: Scenario, index: Int, seed: UInt64) -> SerialSession {
+    SerialSession(
+      device: "/dev/gps\(index)", baud: scenario.isAutobaud ? nil : scenario.baud,
+      silenceTimeout: World.silenceTimeout, seed: seed &+ UInt64(index))
+  }
+
+  /// The machine has no power, the program does not run, or its recordings are at their end.
+  func closePorts() {
+    for index in ports.indices {
+      ports[index].close()
+      ports[index].deadline = .distantFuture
+      ports[index].fineSince = nil
+    }
+  }
+
+  func endSources() {
+    for index in ports.indices where !isOff {
+      ports[index].hasEnded = true
+      ports[index].close()
+      ports[index].deadline = .distantFuture
+      tell(.source(index, .ended))
+    }
+  }
+
+  // MARK: - Once a second
+
+  /// The receivers say where the drive is.
+  func speak(second: Int) {
+    drive.advance(second: second)
+    var isSound = false
+    for index in ports.indices {
+      replug(index, at: second)
+      guard !isOff else {
+        receivers[index].skip()
+        continue
+      }
+      let output = receivers[index].output(second: second, of: drive, wallError: wallError)
+      let speed = ports[index].receiverSpeed(at: second, otherwise: scenario.baud)
+      let isGood = isGood(index, at: second, speed: speed)
+      ports[index].soundFor = isGood && output.isSound ? ports[index].soundFor + 1 : 0
+      if isGood, output.isSound { ports[index].awaited.insert(second) }
+      // Which of several is used is for the agent to say; one that is good for so long must be found.
+      if ports[index].soundFor > (ports.count > 1 ? World.electionTime : 0) { isSound = true }
+      var bytes: [UInt8] = []
+      for fix in output.fixes { bytes += scenario.dialect.epoch(of: fix) }
+      if let stamp = output.voidAt { bytes += scenario.dialect.void(at: stamp, isDated: !scenario.isDateless) }
+      checkPort(index, at: second, speed: speed, isTalking: !bytes.isEmpty)
+      ports[index].transmit(bytes, at: second, receiverSpeed: speed)
+    }
+    track.append((isSound, drive.speed))
+  }
+
+  /// Nobody listens in this second.
+  func speakUnheard(second: Int) {
+    drive.advance(second: second)
+    for index in receivers.indices {
+      receivers[index].skip()
+      ports[index].awaited = []
+      ports[index].fineSince = nil
+      ports[index].soundFor = 0
+    }
+    track.append((false, drive.speed))
+  }
+
+  /// Whether what goes into the line in this second comes out.
+  private func isGood(_ index: Int, at second: Int, speed: Int) -> Bool {
+    ports[index].speed == speed && ports[index].openedAt <= now && !ports[index].isDisturbed(at: second)
+  }
+
+  /// A device that goes takes its port along; one that comes is announced.
+  private func replug(_ index: Int, at second: Int) {
+    let isThere = ports[index].isThere(at: second)
+    guard isThere != ports[index].isPlugged else { return }
+    ports[index].isPlugged = isThere
+    guard !isOff, !ports[index].hasEnded else { return }
+    if isThere {
+      tellPort(index, .appeared)
+    } else if ports[index].speed != nil {
+      ports[index].close()
+      tellPort(index, .ended("/dev/gps\(index) was unplugged"))
+    }
+  }
+
+  /// What went in came out, and a port that can be read is read.
+  private func checkPort(_ index: Int, at second: Int, speed: Int, isTalking: Bool) {
+    for awaited in ports[index].awaited where awaited <= second - 2 {
+      violate("the position of second \(awaited) went into a good line, and never came out of the decoder")
+      ports[index].awaited.remove(awaited)
+    }
+    guard isTalking, !ports[index].isDisturbed(at: second), !ports[index].hasEnded else {
+      ports[index].fineSince = nil
+      return
+    }
+    let since = ports[index].fineSince ?? second
+    ports[index].fineSince = since
+    // The waits between tries grow to 10 s; all speeds are tried in 23 s, after a silence that may have to be noticed first.
+    if second - since > (scenario.isAutobaud ? 80 : 25), ports[index].speed != speed {
+      violate("nothing has been wrong with port \(index) for \(second - since) s, and it is not read")
+    }
+  }
+
+  // MARK: - The port
+
+  /// The next read, or the session's deadline.
+  func advancePort(_ index: Int) {
+    if let read = ports[index].reads.first, read.at <= now {
+      ports[index].reads.removeFirst()
+      perform(ports[index].session.receive(read.bytes.span, at: moment.boot), of: index)
+    } else {
+      tellPort(index, .deadline)
+    }
+  }
+
+  func tellPort(_ index: Int, _ input: SerialSession.Input) {
+    if isTranscribing { note("> port \(index): \(input)") }
+    perform(ports[index].session.handle(input, at: moment.boot), of: index)
+  }
+
+  private func perform(_ effects: [SerialSession.Effect], of index: Int) {
+    for effect in effects where !isOff && finishedAt == nil {
+      switch effect {
+      case .open(let baud):
+        guard ports[index].isPlugged else {
+          tellPort(index, .openFailed("/dev/gps\(index) is not there"))
+          continue
+        }
+        ports[index].speed = baud
+        ports[index].openedAt = now
+        tellPort(index, .opened(isTerminal: true))
+      case .setSpeed(let baud):
+        ports[index].speed = baud
+        ports[index].openedAt = now
+      case .close: ports[index].close()
+      case .report(.fix(let fix)):
+        judge(fix, from: index)
+        tell(fix, from: index)
+      case .report(let report): tell(.source(index, report))
+      }
+    }
+    guard !isOff else { return }
+    ports[index].deadline = ports[index].session.nextDeadline.map { bootedAt + ($0 - .boot) } ?? .distantFuture
+  }
+
+  /// A fix that comes out of the decoder was told by the receiver, or is one that the checksum could not catch.
+  private func judge(_ fix: Fix, from index: Int) {
+    let second = Int(self.second)
+    let isWhole = !ports[index].isDisturbed(at: second)
+    let told = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
+    if let told {
+      ports[index].awaited.remove(told)
+    } else if let forged = ports[index].forgeries.last, ports[index].isDisturbed(at: second), second - forged <= 2 {
+      forgedFixes += 1
+      let stamp = fix.timestamp ?? trueTime.nearest(millisecondsOfDay: trueTime.millisecondsOfDay)
+      receivers[index].note(fix, at: stamp, second: second)
+    } else {
+      violate("port \(index) gives a fix that the receiver never told: \(fix)")
+    }
+  }
+
+  /// With a clock that is right within half a day, a fix without a date gets the right one at once.
+  private func tell(_ fix: Fix, from index: Int) {
+    guard case .ofDay(let milliseconds) = fix.time, abs(wallError) <= 11 * 3600 else {
+      return tell(.source(index, .fix(fix)))
+    }
+    let before = agent.statistics
+    tell(.source(index, .fix(fix)))
+    let after = agent.statistics
+    guard !isOff, after.fixes == before.fixes + 1, after.held == before.held else { return }
+    if after.rejected[.noDate] != before.rejected[.noDate] {
+      violate("a fix is rejected for its date, and the clock is right")
+    }
+    let truth = trueTime.nearest(millisecondsOfDay: milliseconds)
+    if after.rejected == before.rejected, let newest = agent.newestTime, newest != truth {
+      violate("a fix of \(truth.rfc3339) is dated \(newest.rfc3339), and the clock is right")
+    }
+  }
+
+  var trueTime: Timestamp { Scenario.boot + .nanoseconds(now.nanoseconds) }
+
+  /// What that stamp stands for, whichever receiver told it.
+  func told(at stamp: Timestamp) -> [Receiver.Told] {
+    receivers.count == 1 ? receivers[0].told(at: stamp) : receivers.flatMap { $0.told(at: stamp) }
+  }
+}
