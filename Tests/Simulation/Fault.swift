@@ -80,6 +80,10 @@ struct Fault: Sendable {
 
     /// The store cannot write.
     case diskFull
+    /// Whatever is done with the store's file ends in an error.
+    case diskFails
+    /// The store's file is found damaged, once.
+    case diskDamaged
   }
 
   var kind: Kind
@@ -108,7 +112,7 @@ struct Fault: Sendable {
     case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale: .provider
     case .noFix, .ahead, .behind, .jump, .twice, .swapped, .heldBack, .noTime: .receiver
     case .noise, .bytesLost, .speed, .unplugged, .mute: .line
-    case .diskFull: .disk
+    case .diskFull, .diskFails, .diskDamaged: .disk
     }
   }
 }

@@ -107,6 +107,31 @@ import Timekeeping
     #expect((8...12).contains(world.lostInCuts.count))
   }
 
+  @Test("a disk that fails for a while: nothing is lost, and a power cut afterwards costs the last seconds alone")
+  func diskFails() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500, faults: [Fault(.unreachable, 200..<1200), Fault(.diskFails, 300..<500)],
+        acts: [(900, .powerCut(afterEffects: 0, seconds: 10))]))
+    #expect(world.events(.backlogInMemory).count == 1)
+    #expect(world.events(.backlogOnDisk).count == 1)
+    #expect(world.lostInCuts.count <= 1)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("a file that is damaged in an outage is set aside, and the next one gets all that is in memory")
+  func diskDamaged() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500, faults: [Fault(.unreachable, 200..<1200), Fault(.diskDamaged, 500..<510)],
+        acts: [(900, .powerCut(afterEffects: 0, seconds: 10))]))
+    #expect(world.disk.setAside == 1)
+    #expect(world.events(.storeSetAside).count == 1)
+    #expect(world.longestHole(5..<890) <= 13)
+    #expect(world.lostInCuts.count <= 1)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
   @Test("a power cut and another vehicle's name in the settings: each gets its own")
   func cutAndReload() throws {
     let world = try World.drive(

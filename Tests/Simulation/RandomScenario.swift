@@ -97,6 +97,11 @@ extension Scenario {
         ? Second(lag: [0, 400, 3000, 8000].randomElement(using: &random) ?? 0)
         : Second(metresOff: [3, 60, 5000].randomElement(using: &random) ?? 0)
     }
+    if Int.random(in: 0..<10, using: &random) == 0 {
+      let from = Int.random(in: 0..<duration, using: &random)
+      let length = Int.random(in: 1...200, using: &random)
+      faults.append(Fault(Bool.random(using: &random) ? .diskFails : .diskDamaged, from..<(from + length)))
+    }
     let count = Int.random(in: 0..<3, using: &random)
     for _ in 0..<(second == nil ? max(count - 1, 0) : count + 1) {
       let from = Int.random(in: 0..<duration, using: &random)

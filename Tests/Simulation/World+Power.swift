@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 import Delivery
+import FleetEngine
 import Positioning
 import Timekeeping
 
@@ -29,7 +30,7 @@ extension World {
   private func loseUnwritten() {
     // Nobody writes in sleep.
     let slept = now - wakesAt < Disk.commitInterval ? sleepLasts : .zero
-    let since = shelf.troubledSince ?? now - Disk.commitInterval - slept
+    let since = store.troubledSince ?? now - Disk.commitInterval - slept
     for (name, records) in pending {
       let onDisk = disk.held[name] ?? [:]
       for id in records.keys where onDisk[id] == nil {
@@ -55,7 +56,7 @@ extension World {
     agent = VehicleAgent(configuration, seed: scenario.seed &+ life &* 1_000_003)
     copy = [:]
     left = disk.held
-    shelf = Shelf(seed: scenario.seed &+ life &* 17)
+    store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed &+ life &* 17)
     if let pauseNote { tell(.pause(pauseNote)) }
     tell(.sources(World.candidates(scenario)))
     startPorts()

@@ -3,7 +3,7 @@ import Delivery
 import FleetEngine
 import Timekeeping
 
-/// What is on disk: it outlives everything.
+/// A file on disk: it outlives everything but its own damage.
 struct Disk {
   struct Key: Hashable {
     var vehicle: String
@@ -11,129 +11,168 @@ struct Disk {
   }
 
   /// A power cut costs at most what was recorded in so long.
-  static let commitInterval = Duration.seconds(5)
+  static let commitInterval = StoreAgent.Configuration().commitInterval
 
-  private(set) var held: [String: [Backlog.ID: Backlog.Record]] = [:]
-
-  mutating func write(_ batch: [(key: StoreAgent.Key, record: Backlog.Record?)]) {
-    for (key, record) in batch { held[key.vehicle.vehicleID, default: [:]][key.id] = record }
-  }
-
-  /// Forgets what is too old of all vehicles but one.
-  mutating func forget(before time: Timestamp, but vehicle: String) {
-    for other in held.keys where other != vehicle { held[other] = held[other]?.filter { $0.key >= time } }
-  }
+  fileprivate(set) var held: [String: [Backlog.ID: Backlog.Record]] = [:]
+  /// How often it was set aside, and an empty one made.
+  fileprivate(set) var setAside = 0
 }
 
 /// The program's side of the disk, which a power cut ends.
-struct Shelf {
-  var agent: StoreAgent
-  var isOpen = false
-  /// What the disk holds of this vehicle has not been told yet.
-  var owesRestoring = true
-  var state: BacklogStoreState?
-  /// Since when it has not followed, because it could not.
-  var troubledSince: BootInstant?
+struct StoreShell {
+  fileprivate let configuration: StoreAgent.Configuration
+  fileprivate var agent: StoreAgent
+  /// Since when the disk has not followed, because it could not.
+  fileprivate(set) var troubledSince: BootInstant?
   /// What the vehicle's agent is to be told in a turn of its own.
-  var news: [VehicleAgent.Input] = []
+  fileprivate(set) var reports: [VehicleAgent.Input] = []
+  fileprivate var isDelivering = false
   /// In the world's time.
-  var deadline: BootInstant?
+  fileprivate(set) var deadline: BootInstant?
 
-  init(seed: UInt64) {
-    agent = StoreAgent(interval: Disk.commitInterval, seed: seed)
+  init(_ vehicle: FleetEngineVehicle, seed: UInt64) {
+    var configuration = StoreAgent.Configuration()
+    configuration.directory = "/var/lib/fleet-locationd"
+    self.configuration = configuration
+    agent = StoreAgent(configuration, vehicle: vehicle, seed: seed)
   }
 }
 
-/// Does what `StoreAgent` decides, as a shell does.
+/// Performs what `StoreAgent` decides, as the shell does.
 extension World {
-  /// Everything that waits, of each vehicle.
+  /// Everything that is pending, of each vehicle.
   var pending: [String: [Backlog.ID: Backlog.Record]] {
     left.merging([vehicle: copy]) { $0.merging($1) { $1 } }
   }
 
-  private var storeKey: FleetEngineVehicle { configuration.delivery.endpoint.vehicle }
-
-  /// Opens the disk and tells what it holds of this vehicle. Also after `configureStore`.
   func startStore() {
     guard !isOff, finishedAt == nil else { return }
-    work()
-    deliverNews()
-  }
-
-  func store(_ change: Backlog.Change) {
-    shelf.agent.follow(change, of: storeKey, at: moment.boot)
-    if shelf.agent.isDue(at: moment.boot) { work() }
-    arm()
+    performStore(.start)
+    deliverReports()
   }
 
   func advanceStore() {
-    if shelf.agent.isDue(at: moment.boot) { work() }
-    arm()
+    performStore(.deadline)
+    deliverReports()
   }
 
-  /// New settings, before the vehicle's agent has them.
-  func configureStore(for other: String) {
-    if shelf.isOpen, !shelf.agent.isEmpty { work() }
-    guard other != vehicle else { return }
-    shelf.owesRestoring = true
-    left = pending
-    vehicle = other
-    copy = [:]
+  /// New settings, before the vehicle's agent has them; `startStore` follows after that.
+  func configureStore(_ new: VehicleAgent.Configuration, vehicle other: String) {
+    deliverReports()
+    guard !isOff else { return }
+    if other != vehicle {
+      left = pending
+      vehicle = other
+      copy = [:]
+    }
+    performStore(.configured(store.configuration, new.delivery.endpoint.vehicle))
+    deliverReports()
   }
 
-  func forgetOthers(before time: Timestamp) {
-    guard shelf.isOpen else { return }
-    disk.forget(before: time, but: vehicle)
-    for other in left.keys where other != vehicle { left[other] = left[other]?.filter { $0.key >= time } }
+  /// The run is at its end: all that is pending is on disk, if it can be.
+  func closeStore() {
+    performStore(.close)
+    guard store.troubledSince == nil else { return }
+    let missing = (pending[vehicle] ?? [:]).keys.filter { disk.held[vehicle]?[$0] == nil }
+    if !missing.isEmpty { violate("\(missing.count) positions are not on disk at the end") }
   }
 
-  /// Tells the agent what its store has to say.
-  func deliverNews() {
-    let news = shelf.news
-    shelf.news = []
-    for input in news where !isOff && finishedAt == nil {
-      if case .restored(let records) = input {
-        let known = Set(records.map(\.id))
-        for id in (left[vehicle] ?? [:]).keys where !known.contains(id) {
-          violate("the store has lost the position of \(id.rfc3339) of \(vehicle)")
+  func performStore(_ input: StoreAgent.Input) {
+    var inputs = [input]
+    while let input = inputs.popLast() {
+      for effect in store.agent.handle(input, at: bootNow) {
+        switch effect {
+        case .perform(let operation):
+          let outcome = run(operation)
+          note("!store: \(World.brief(operation))\(outcome.map { ", \(World.brief($0))" } ?? "")")
+          if let outcome { inputs.append(.ended(outcome)) }
+        case .report(let report): store.reports.append(report)
         }
-        left[vehicle] = nil
-        for record in records where copy[record.id] == nil { copy[record.id] = record }
       }
-      tell(input)
+    }
+    store.deadline = store.agent.nextDeadline.map { bootedAt + ($0 - .boot) }
+  }
+
+  /// Gives the agent what its store reports.
+  func deliverReports() {
+    guard !store.isDelivering else { return }
+    store.isDelivering = true
+    while !store.reports.isEmpty, !isOff, finishedAt == nil {
+      let report = store.reports.removeFirst()
+      if case .restored(let records) = report { restore(records) }
+      if case .store(.healthy) = report { store.troubledSince = nil }
+      tell(report)
+    }
+    store.isDelivering = false
+  }
+
+  /// What was left behind is given back, all of it.
+  private func restore(_ records: [Backlog.Record]) {
+    let known = Set(records.map(\.id))
+    for id in (left[vehicle] ?? [:]).keys where !known.contains(id) {
+      violate("the store has lost the position of \(id.rfc3339) of \(vehicle)")
+    }
+    left[vehicle] = nil
+    for record in records where copy[record.id] == nil { copy[record.id] = record }
+  }
+
+  // MARK: - The file
+
+  private func run(_ operation: StoreAgent.Operation) -> StoreAgent.Outcome? {
+    var (isFull, isFailing, isDamaged) = (false, false, false)
+    for fault in scenario.faults where fault.place == .disk && fault.isActive(at: second) {
+      switch fault.kind {
+      case .diskFull: isFull = true
+      case .diskFails: isFailing = true
+      case .diskDamaged: isDamaged = !damages.contains(fault.from)
+      default: break
+      }
+      if isDamaged { damages.insert(fault.from) }
+    }
+    if case .close = operation { return nil }
+    guard !isFailing else { return fail(.other, "an input or output error") }
+    switch operation {
+    case .open: return .opened(nil)
+    case .replace(_, _, let why):
+      // What it held and is not in memory stays in the file that is set aside.
+      for (name, records) in disk.held {
+        for id in records.keys where name != vehicle || copy[id] == nil {
+          lostInCuts.insert(Disk.Key(vehicle: name, id: id))
+        }
+      }
+      left = [:]
+      disk.held = [:]
+      disk.setAside += 1
+      return .opened(StoreAgent.SetAside(name: "backlog.db.\(disk.setAside)", why: why))
+    case .commit(let writes):
+      guard !isDamaged else { return fail(.beyondUse, "the file is damaged") }
+      guard !isFull else { return fail(.full, "the disk is full") }
+      store.troubledSince = nil
+      for write in writes { disk.held[write.key.vehicle.vehicleID, default: [:]][write.key.id] = write.record }
+      return .committed
+    // The room is not taken by positions.
+    case .makeRoom: return .madeRoom(dropped: 0)
+    case .read(let vehicle): return .read((disk.held[vehicle.vehicleID] ?? [:]).values.sorted { $0.id < $1.id })
+    case .forgetOthers(let vehicle, let time):
+      for other in disk.held.keys where other != vehicle.vehicleID {
+        disk.held[other] = disk.held[other]?.filter { $0.key >= time }
+        left[other] = left[other]?.filter { $0.key >= time }
+      }
+      return .forgotten
+    case .close: return nil
     }
   }
 
-  private func arm() {
-    shelf.deadline = shelf.agent.deadline.map { bootedAt + ($0 - .boot) }
+  private func fail(_ kind: StoreAgent.Failure.Kind, _ why: String) -> StoreAgent.Outcome {
+    store.troubledSince = store.troubledSince ?? now - Disk.commitInterval
+    return .failed(StoreAgent.Failure(kind, why))
   }
 
-  private func work() {
-    shelf.isOpen = true
-    let batch = shelf.agent.batch
-    let isFull = scenario.isActive(at: second) { if case .diskFull = $0 { true } else { false } }
-    note("!store writes \(batch.count)\(isFull ? ", disk full" : "")")
-    if isFull, !batch.isEmpty {
-      shelf.agent.failed(at: moment.boot)
-      shelf.isOpen = false
-      shelf.troubledSince = shelf.troubledSince ?? now - Disk.commitInterval
-      become(.memoryOnly("the disk is full"))
-    } else {
-      disk.write(batch)
-      shelf.agent.written()
-      shelf.troubledSince = nil
-      if shelf.owesRestoring {
-        shelf.owesRestoring = false
-        shelf.news.append(.restored(Array((disk.held[vehicle] ?? [:]).values)))
-      }
-      become(.healthy)
-    }
-    arm()
+  private static func brief(_ operation: StoreAgent.Operation) -> String {
+    if case .commit(let writes) = operation { "commits \(writes.count)" } else { "\(operation)" }
   }
 
-  private func become(_ state: BacklogStoreState) {
-    guard state != shelf.state else { return }
-    shelf.state = state
-    shelf.news.append(.store(state))
+  private static func brief(_ outcome: StoreAgent.Outcome) -> String {
+    if case .read(let records) = outcome { "reads \(records.count)" } else { "\(outcome)" }
   }
 }

@@ -73,7 +73,9 @@ final class World {
   /// What other vehicles of this machine have left, or this one and it has not been restored yet.
   var left: [String: [Backlog.ID: Backlog.Record]] = [:]
   var disk = Disk()
-  var shelf: Shelf
+  var store: StoreShell
+  /// When the file was damaged, each once.
+  var damages: Set<Int> = []
   var removals: [(record: Backlog.Record, reason: Backlog.Removal)] = []
   /// Everything that was ever put on the backlog, with its vehicle, and when.
   var recorded: [Disk.Key: BootInstant] = [:]
@@ -149,7 +151,7 @@ final class World {
         faults: scenario.faults.filter { $0.place == .line && $0.source == index },
         seed: scenario.seed &+ 5077 &+ UInt64(index))
     }
-    shelf = Shelf(seed: scenario.seed)
+    store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed)
     random = SplitMix64(seed: scenario.seed &+ 999)
     wallError = scenario.wallError ?? -Scenario.boot.milliseconds / 1000
     _ = agent.handle(.sources(World.candidates(scenario)), at: moment)
@@ -210,7 +212,7 @@ final class World {
     startStore()
     startPorts()
     while finishedAt == nil, violations.count < 20 {
-      if !shelf.news.isEmpty { deliverNews() }
+      if !store.reports.isEmpty { deliverReports() }
       let (turn, time) = nextTurn
       guard time <= end else { break }
       now = max(time, now)
@@ -235,7 +237,7 @@ final class World {
     var (turn, time) = (Turn.queue, queue.nextTime ?? .distantFuture)
     guard !isOff else { return (turn, time) }
     for index in ports.indices where ports[index].next < time { (turn, time) = (.port(index), ports[index].next) }
-    if let deadline = shelf.deadline, deadline < time { (turn, time) = (.store, deadline) }
+    if let deadline = store.deadline, deadline < time { (turn, time) = (.store, deadline) }
     if let deadline, deadline < time { (turn, time) = (.agent, deadline) }
     return (turn, time)
   }
@@ -350,7 +352,8 @@ final class World {
     scenario.adjust(&new)
     new.tokenKey = KeptToken.Key(subject: other, boot: "\(boots)")
     configuration = new
-    configureStore(for: other)
+    configureStore(new, vehicle: other)
+    guard !isOff else { return }
     tell(.configure(new))
     // As a shell does, it asks its store after that.
     startStore()
@@ -392,16 +395,19 @@ final class World {
       case .dropConnections: drops.append(now)
       case .event(let event): events.append((now, event))
       case .keepPause(let note): keepPause(note)
-      case .forgetOthers(let time): forgetOthers(before: time)
+      case .forgetOthers(let time): performStore(.forgetOthers(before: time))
       case .backlog(let change):
         hasBacklogChanged = true
         follow(change)
-      case .backlogSnapshot: violate("all of the backlog is given to a store that does not start over")
+      case .backlogSnapshot(let records):
+        if Set(records.map(\.id)) != Set(copy.keys) { violate("a store that starts over gets another backlog") }
+        performStore(.snapshot(records))
       case .readyForNextFix: violate("a source is released that does not wait")
       case .stopping: break
       case .finished(let ending):
         finishedAt = now
         undelivered = ending.undelivered
+        closeStore()
       }
     }
     if let failed, failed != agent.statistics.tokenFailures { tokenTroubles.append(now) }
@@ -419,7 +425,7 @@ final class World {
   }
 
   func follow(_ change: Backlog.Change) {
-    store(change)
+    performStore(.changed(change))
     switch change {
     case .added(let record):
       if let pausedAt, pausedAt < now { violate("a position is recorded during a pause") }
