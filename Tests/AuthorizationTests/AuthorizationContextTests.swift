@@ -40,7 +40,7 @@ import Timekeeping
       return
     }
     #expect(request.url == "https://t.test/\(scope.name)/\(scope.id)")
-    guard case .obtained(let token)? = agent.handle(.answered(id: id, answer(claims)), at: Fixture.moment(0)).first
+    guard case .obtained(let token, _)? = agent.handle(.answered(id: id, answer(claims)), at: Fixture.moment(0)).first
     else {
       Issue.record("no token: \(String(describing: agent.lastFailure))")
       return

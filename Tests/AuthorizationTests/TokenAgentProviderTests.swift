@@ -57,11 +57,9 @@ import Timekeeping
     _ = agent.handle(.refused(token), at: Fixture.moment(10))
     let second = try #require(fetch(&agent, at: 10))
     let effects = agent.handle(.answered(id: second, answer(1)), at: Fixture.moment(10))
-    guard case .failed(let failure, let retry)? = effects.first else {
-      Issue.record("taken: \(effects)")
-      return
-    }
-    #expect(failure.reason == .unchanged)
+    #expect(effects == [try .failed(#require(agent.lastFailure))])
+    #expect(agent.lastFailure?.reason == .unchanged)
+    let retry = agent.earliest - Fixture.moment(10).boot
     #expect(retry >= .seconds(60) && retry <= .seconds(120))
     #expect(fetch(&agent, at: 69) == nil)
     let later = 10 + retry.inSeconds + 0.01

@@ -29,10 +29,16 @@ import Timekeeping
     return id
   }
 
-  private func retry(_ effects: [TokenAgent.Effect]) throws -> Duration {
-    if case .failed(_, let retry)? = effects.first { return retry }
-    if case .keepsBeingRefused(_, let retry)? = effects.first { return retry }
-    return try #require(nil)
+  /// Hands over what makes a fetch fail.
+  ///
+  /// - Returns: the wait before the next.
+  private func retry(_ agent: inout TokenAgent, _ input: TokenAgent.Input, at second: Double) throws -> Duration {
+    let effects = agent.handle(input, at: Fixture.moment(second))
+    guard effects == [try .failed(#require(agent.lastFailure))] else {
+      Issue.record("no failure: \(effects)")
+      return .zero
+    }
+    return agent.earliest - Fixture.moment(second).boot
   }
 
   /// An agent that got its token at second 0.
@@ -52,7 +58,8 @@ import Timekeeping
     #expect(agent.isFetching)
     #expect(agent.fetchDeadline == .boot + .seconds(15))
     #expect(agent.handle(.answered(id: id + 1, answer()), at: Fixture.moment(2)).isEmpty)
-    guard case .obtained(let token)? = agent.handle(.answered(id: id, answer()), at: Fixture.moment(2)).first else {
+    guard case .obtained(let token, nil)? = agent.handle(.answered(id: id, answer()), at: Fixture.moment(2)).first
+    else {
       Issue.record("no token")
       return
     }
@@ -87,7 +94,7 @@ import Timekeeping
     while second < 600 {
       for effect in agent.handle(.needed, at: Fixture.moment(second)) {
         guard case .fetch(let id, _) = effect else { continue }
-        let wait = try retry(agent.handle(.answered(id: id, down), at: Fixture.moment(second)))
+        let wait = try retry(&agent, .answered(id: id, down), at: second)
         #expect(wait >= .seconds(1) && wait <= .seconds(10))
       }
       #expect(agent.token(at: Fixture.moment(second).boot) != nil)
@@ -114,12 +121,35 @@ import Timekeeping
     #expect(agent.lastFailure?.reason == .transport(.unreachable))
   }
 
+  @Test("a token that comes after failures says how long they lasted, and the next one does not")
+  func afterFailures() throws {
+    var agent = agent(try Fixture.context())
+    for second in [0.0, 20] {
+      let id = try fetchID(agent.handle(.needed, at: Fixture.moment(second)))
+      _ = try retry(&agent, .answered(id: id, down), at: second)
+      #expect(agent.failingSince == .boot)
+    }
+    var id = try fetchID(agent.handle(.needed, at: Fixture.moment(40)))
+    guard case .obtained(_, .seconds(41)?)? = agent.handle(.answered(id: id, answer()), at: Fixture.moment(41)).first
+    else {
+      Issue.record("no token, or without the time")
+      return
+    }
+    #expect(agent.failingSince == nil && agent.lastFailure == nil)
+    id = try fetchID(agent.handle(.needed, at: Fixture.moment(600)))
+    guard case .obtained(_, nil)? = agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(600)).first
+    else {
+      Issue.record("no token, or with a time")
+      return
+    }
+  }
+
   @Test("the provider's Retry-After is a floor that no network event lifts")
   func pushback() throws {
     var agent = agent(try Fixture.context())
     let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
     let busy = Fixture.response("{}", status: 503, headers: [("Retry-After", "120")])
-    #expect(try retry(agent.handle(.answered(id: id, .http(.response(busy))), at: Fixture.moment(0))) == .seconds(120))
+    #expect(try retry(&agent, .answered(id: id, .http(.response(busy))), at: 0) == .seconds(120))
     _ = agent.handle(.networkUp, at: Fixture.moment(60))
     #expect(agent.handle(.needed, at: Fixture.moment(119)).isEmpty)
     _ = try fetchID(agent.handle(.needed, at: Fixture.moment(120)))
@@ -153,7 +183,9 @@ import Timekeeping
     // A late answer to the token before says nothing of this one.
     #expect(agent.handle(.refused(first), at: Fixture.moment(100)).isEmpty)
     #expect(agent.token(at: .boot + .seconds(100)) == second)
-    let wait = try retry(agent.handle(.refused(second), at: Fixture.moment(101)))
+    let effects = agent.handle(.refused(second), at: Fixture.moment(101))
+    let wait = agent.earliest - Fixture.moment(101).boot
+    #expect(effects == [.keepsBeingRefused(second, retry: wait), .forget])
     #expect(wait >= .seconds(60) && wait <= .seconds(900))
     _ = agent.handle(.networkUp, at: Fixture.moment(110))
     #expect(agent.handle(.needed, at: Fixture.moment(160.9)).isEmpty)
@@ -199,7 +231,7 @@ import Timekeeping
   func foreign() throws {
     var agent = agent(try Fixture.context())
     let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
-    _ = try retry(agent.handle(.answered(id: id, answer(vehicle: "truck-18")), at: Fixture.moment(0)))
+    _ = try retry(&agent, .answered(id: id, answer(vehicle: "truck-18")), at: 0)
     #expect(agent.lastFailure?.reason == .wrongVehicle)
     #expect(agent.token(at: .boot) == nil)
   }
@@ -207,7 +239,7 @@ import Timekeeping
   @Test("without a vehicle it fails by name and asks nobody")
   func noContext() throws {
     var agent = agent(nil)
-    let wait = try retry(agent.handle(.needed, at: Fixture.moment(0)))
+    let wait = try retry(&agent, .needed, at: 0)
     #expect(agent.lastFailure?.reason == .missingAuthorizationContext)
     #expect(agent.earliest == .boot + wait)
   }

@@ -31,17 +31,38 @@ package struct TokenAgent: Sendable {
   package enum Effect: Equatable, Sendable {
     case fetch(id: UInt64, TokenRequest)
     case cancelFetch(id: UInt64)
-    case obtained(AccessToken)
+    /// A new token. `after` is the time since the first failure before it; nil when there was none.
+    case obtained(AccessToken, after: Duration?)
     /// A token of an earlier run serves on.
     case restored(AccessToken)
     /// Fleet Engine has refused the token that is in use: whoever keeps it is to forget it.
     case forget
-    /// No token came. `retry` is the wait before the next try.
-    case failed(TokenFailure, retry: Duration)
+    /// No token came; there is no other fetch before `earliest`.
+    case failed(TokenFailure)
     /// What the provider's program says beside its answer.
     case remarked([String])
     /// Fleet Engine refuses one fresh token after another: the configuration is wrong. The token is the last of them.
     case keepsBeingRefused(AccessToken, retry: Duration)
+  }
+
+  /// Fetches have failed, and none has gone well since.
+  private struct Outage {
+    /// The last failure.
+    var failure: TokenFailure
+    var since: BootInstant
+    /// Whether the provider itself has asked for the wait.
+    var isAskedToWait: Bool
+  }
+
+  /// Fresh tokens that Fleet Engine has refused, one after another.
+  private struct Refusals {
+    var count = 0
+    var backoff = Backoff()
+    /// The last of them, until the provider has been given time to make another.
+    var token: Secret?
+
+    /// Whether it is the configuration that is wrong, rather than one token.
+    var isOfConfiguration: Bool { count >= 2 }
   }
 
   private struct Fetch {
@@ -57,20 +78,10 @@ package struct TokenAgent: Sendable {
   private var cached: AccessToken?
   private var fetch: Fetch?
   private var lastID: UInt64 = 0
-  /// Whether the provider itself has asked for the wait.
-  private var isAskedToWait = false
-  /// Fresh tokens that Fleet Engine has refused, one after another.
-  private var refusals = 0
-  private var damping = Backoff()
-  /// The token that was refused last, until the provider has been given time to make another.
-  private var refused: Secret?
+  private var outage: Outage?
+  private var refusals = Refusals()
   /// What the provider keeps has changed since it was read.
   private var isRenewed = false
-
-  /// Why there is none, when the last fetch failed.
-  package private(set) var lastFailure: TokenFailure?
-  /// Since when no fetch has gone well.
-  package private(set) var failingSince: BootInstant?
 
   /// - Parameters:
   ///   - buildDate: a wall clock before it is not believed.
@@ -87,6 +98,12 @@ package struct TokenAgent: Sendable {
     guard let cached, cached.context == context, cached.isValid(at: now) else { return nil }
     return cached
   }
+
+  /// Why the last fetch has failed; nil when it has not.
+  package var lastFailure: TokenFailure? { outage?.failure }
+
+  /// When the first of the failures before now was; nil when the last fetch has not failed.
+  package var failingSince: BootInstant? { outage?.since }
 
   /// Whether a fetch is under way.
   package var isFetching: Bool { fetch != nil }
@@ -106,9 +123,7 @@ package struct TokenAgent: Sendable {
     case .refused(let token):
       return refuse(token, at: now)
     case .accepted:
-      refusals = 0
-      refused = nil
-      damping.reset()
+      refusals = Refusals()
       return []
     case .configured(let context, let provider):
       return configure(context, provider, at: now)
@@ -164,18 +179,17 @@ package struct TokenAgent: Sendable {
   }
 
   private mutating func take(_ token: AccessToken, at now: Moment) -> [Effect] {
-    if token.secret == refused {
-      // The next time it is taken all the same: a refusal can be a mistake, and a provider may have no other to give.
-      refused = nil
+    if token.secret == refusals.token {
+      // The next time it is accepted all the same: a refusal can be a mistake, and a provider may have no other to give.
+      refusals.token = nil
       let failure = TokenFailure(
         .unchanged,
         "the token provider gives the same token again that Fleet Engine has just refused: it caches too long")
-      let wait = gate.failed(.seconds(120, cap: 900), floor: .seconds(60), growing: &damping, at: now.boot)
-      return note(failure, retry: wait, at: now)
+      _ = waitAfterRefusal(at: now.boot)
+      return note(failure, isAskedToWait: outage?.isAskedToWait ?? false, at: now.boot)
     }
-    lastFailure = nil
-    failingSince = nil
-    isAskedToWait = false
+    let outage = outage
+    self.outage = nil
     if let cached, cached.secret == token.secret, cached.isValid(at: now.boot) {
       // It has no successor to give yet. The token's end stays where it was first known to be.
       _ = gate.failed(.seconds(10, cap: 60), floor: .seconds(5), at: now.boot)
@@ -183,35 +197,38 @@ package struct TokenAgent: Sendable {
     }
     cached = token
     gate.reset()
-    return [.obtained(token)]
+    return [.obtained(token, after: outage.map { now.boot - $0.since })]
   }
 
   private mutating func fail(_ failure: TokenFailure, floor: Duration? = nil, at now: Moment) -> [Effect] {
-    isAskedToWait = floor != nil
-    let wait = gate.failed(
+    _ = gate.failed(
       Backoff.Bounds(base: .seconds(2), cap: provider.patience(after: failure)),
       floor: max(floor ?? .zero, AttemptLimiter.spacing),
       at: now.boot)
-    return note(failure, retry: wait, at: now)
+    return note(failure, isAskedToWait: floor != nil, at: now.boot)
   }
 
-  private mutating func note(_ failure: TokenFailure, retry wait: Duration, at now: Moment) -> [Effect] {
-    lastFailure = failure
-    failingSince = failingSince ?? now.boot
-    return [.failed(failure, retry: wait)]
+  private mutating func note(_ failure: TokenFailure, isAskedToWait: Bool, at now: BootInstant) -> [Effect] {
+    outage = Outage(failure: failure, since: outage?.since ?? now, isAskedToWait: isAskedToWait)
+    return [.failed(failure)]
+  }
+
+  /// - Returns: the wait before the next fetch, which grows from refusal to refusal.
+  private mutating func waitAfterRefusal(at now: BootInstant) -> Duration {
+    gate.failed(.seconds(120, cap: 900), floor: .seconds(60), growing: &refusals.backoff, at: now)
   }
 
   /// A file is cheap to read, and its change is the best reason to; one that changes all the time is read by updates only.
   private mutating func renew(at now: Moment) -> [Effect] {
     isRenewed = true
-    if refusals < 2 { gate.reset() }
+    if !refusals.isOfConfiguration { gate.reset() }
     guard fetch == nil, now.boot >= earliest, context != nil else { return [] }
     return ask(at: now)
   }
 
   /// The network came up: at most once in 30 s, and never against the provider's or Fleet Engine's wish.
   private mutating func reset(at now: BootInstant) {
-    guard refusals < 2, !isAskedToWait else { return }
+    guard !refusals.isOfConfiguration, outage?.isAskedToWait != true else { return }
     gate.kick(at: now)
   }
 
@@ -219,15 +236,14 @@ package struct TokenAgent: Sendable {
     // A request that was under way with the token before says nothing about this one.
     guard cached == token else { return [] }
     cached = nil
-    refused = token.secret
-    isAskedToWait = false
-    refusals += 1
-    guard refusals >= 2 else {
+    outage?.isAskedToWait = false
+    refusals.token = token.secret
+    refusals.count += 1
+    guard refusals.isOfConfiguration else {
       gate.allow()
       return [.forget]
     }
-    let wait = gate.failed(.seconds(120, cap: 900), floor: .seconds(60), growing: &damping, at: now.boot)
-    return [.keepsBeingRefused(token, retry: wait), .forget]
+    return [.keepsBeingRefused(token, retry: waitAfterRefusal(at: now.boot)), .forget]
   }
 
   private mutating func configure(
@@ -239,13 +255,9 @@ package struct TokenAgent: Sendable {
     self.context = context
     self.provider = provider
     gate.reset()
-    damping.reset()
-    refusals = 0
-    refused = nil
+    refusals = Refusals()
+    outage = nil
     isRenewed = false
-    failingSince = nil
-    isAskedToWait = false
-    lastFailure = nil
     guard let fetch else { return [] }
     self.fetch = nil
     return [.cancelFetch(id: fetch.id)]

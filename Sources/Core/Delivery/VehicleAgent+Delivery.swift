@@ -126,7 +126,6 @@ extension VehicleAgent {
   mutating func tokenEnded(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment, _ effects: inout [Effect]) {
     // An expiration is held against the best time there is.
     let best = Moment(boot: now.boot, wall: clocks.time(at: now.boot)?.0 ?? now.wall)
-    let failingSince = tokens.failingSince
     let changes = tokens.handle(.answered(id: id, outcome), at: best)
     // Who has a token to give is the provider; what else answers may be a portal with a clock of its own.
     if case .http(let answer) = outcome, let time = answer.date,
@@ -134,13 +133,10 @@ extension VehicleAgent {
     {
       clocks.observe(.tokenProvider, time, at: now.boot)
     }
-    apply(changes, failingSince: failingSince, at: now, &effects)
+    apply(changes, at: now, &effects)
   }
 
-  /// - Parameter failingSince: since when the provider had given no token before; nil when it had.
-  mutating func apply(
-    _ tokenEffects: [TokenAgent.Effect], failingSince: BootInstant? = nil, at now: Moment, _ effects: inout [Effect]
-  ) {
+  mutating func apply(_ tokenEffects: [TokenAgent.Effect], at now: Moment, _ effects: inout [Effect]) {
     for effect in tokenEffects {
       switch effect {
       case .fetch(let id, let request):
@@ -148,19 +144,18 @@ extension VehicleAgent {
         effects.append(.fetchToken(id: id, request.judgingCertificates(at: certificateTime(at: now))))
       case .cancelFetch(let id):
         effects.append(.cancelToken(id: id))
-      case .obtained(let token):
+      case .obtained(let token, let outage):
         statistics.tokens += 1
         notices.tokenObtained()
-        let without = failingSince.map { now.boot - $0 }
         effects.append(
           .event(
             .tokenObtained(
-              life: token.deadline - now.boot, token.lifetimeSource, isFirst: statistics.tokens == 1, after: without)))
+              life: token.deadline - now.boot, token.lifetimeSource, isFirst: statistics.tokens == 1, after: outage)))
         keep(token, &effects)
       case .restored(let token):
         effects.append(.event(.tokenRestored(life: token.deadline - now.boot, token.lifetimeSource)))
       case .forget: if configuration.tokenKey != nil { effects.append(.forgetToken) }
-      case .failed(let failure, _):
+      case .failed(let failure):
         if case .transport = failure.reason { network.failed(at: now.boot) }
         statistics.tokenFailures[failure.reason.name, default: 0] += 1
         let left = tokens.token(at: now.boot).map { $0.deadline - now.boot }
