@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import Positioning
+
+/// Places are metres from one point along a heading, times are seconds. Each limit is met from both sides.
+@Suite struct FixReferenceTests {
+  private static let start = Timestamp(seconds: 1_796_083_200)
+
+  /// - Parameters:
+  ///   - north: metres from the origin.
+  ///   - second: since the start.
+  private func reference(
+    _ north: Double, east: Double = 0, at second: Double, speed: Double? = nil, heading: Double? = nil,
+    accuracy: Double? = 3, mode: Fix.Mode = .threeD
+  ) throws -> FixReference {
+    let origin = try #require(Coordinate(latitude: 48, longitude: 11))
+    let place = origin.moved(by: north, heading: 0).moved(by: east, heading: 90)
+    let elapsed = Duration.milliseconds(Int64((second * 1000).rounded()))
+    var fix = Fix(coordinate: place, time: .utc(FixReferenceTests.start + elapsed), mode: mode)
+    fix.speed = speed
+    fix.heading = heading
+    fix.horizontalAccuracy = accuracy
+    return FixReference(fix, time: FixReferenceTests.start + elapsed, at: .boot + elapsed)
+  }
+
+  // MARK: - Reach
+
+  @Test("a place is reachable within the speed limit and 2.15 deviations of both errors")
+  func reach() throws {
+    let before = try reference(0, at: 0, accuracy: 3)
+    // √(3² + 4²) · 2.15 m + 50 m
+    #expect(try reference(60.7, at: 1, accuracy: 4).isReachable(from: before, at: 50))
+    #expect(try !reference(60.8, at: 1, accuracy: 4).isReachable(from: before, at: 50))
+    // An accuracy that is not reported is 15 m.
+    #expect(try reference(82.8, at: 1, accuracy: nil).isReachable(from: before, at: 50))
+    #expect(try !reference(83, at: 1, accuracy: nil).isReachable(from: before, at: 50))
+    // Time that goes back gives no distance.
+    #expect(try reference(10.7, at: -5, accuracy: 4).isReachable(from: before, at: 50))
+    #expect(try !reference(10.8, at: -5, accuracy: 4).isReachable(from: before, at: 50))
+  }
+
+  // MARK: - What the reported motion explains
+
+  @Test("without a heading the faster of both speeds, 4 m/s² and 30 m explain a distance in any direction")
+  func followsSpeed() throws {
+    let before = try reference(0, at: 0, speed: 10)
+    for north in [43.9, -43.9] { #expect(try reference(north, at: 1, speed: 6).follows(before)) }
+    for north in [44.1, -44.1] { #expect(try !reference(north, at: 1, speed: 6).follows(before)) }
+    #expect(try reference(0, at: 1, speed: 10).follows(before))
+    // Large errors excuse more than the usual 30 m: 15 · √2 · 2.15 m.
+    let vague = try reference(0, at: 0, speed: 10, accuracy: 15)
+    #expect(try reference(59.5, at: 1, speed: 10, accuracy: 15).follows(vague))
+    #expect(try !reference(59.7, at: 1, speed: 10, accuracy: 15).follows(vague))
+  }
+
+  @Test("a heading foretells the place within 30 m and 5 m/s², for 5 s and from 3 m/s on")
+  func followsHeading() throws {
+    let before = try reference(0, at: 0, speed: 10, heading: 0)
+    #expect(try reference(42.4, at: 1, speed: 10).follows(before))
+    #expect(try !reference(42.6, at: 1, speed: 10).follows(before))
+    // Due south it is further from where the heading leads.
+    #expect(try reference(-22.4, at: 1, speed: 10).follows(before))
+    #expect(try !reference(-22.6, at: 1, speed: 10).follows(before))
+    #expect(try reference(-42.4, at: 5, speed: 10).follows(before))
+    #expect(try !reference(-42.6, at: 5, speed: 10).follows(before))
+    #expect(try reference(-180, at: 5.1, speed: 10).follows(before))
+    let slow = try reference(0, at: 0, speed: 2.9, heading: 0)
+    #expect(try reference(-36.8, at: 1, speed: 2.9).follows(slow))
+    let faster = try reference(0, at: 0, speed: 3, heading: 0)
+    #expect(try reference(-29.4, at: 1, speed: 3).follows(faster))
+    #expect(try !reference(-29.6, at: 1, speed: 3).follows(faster))
+  }
+
+  @Test("a receiver without speeds is foretold by its last three places, once there are three within 5 s")
+  func followsPlaces() throws {
+    let first = try reference(0, at: 0)
+    var second = try reference(10, at: 1)
+    second.succeed(first)
+    // Two places are no motion yet.
+    #expect(try reference(90_000, at: 2).follows(second))
+    var third = try reference(20, at: 2)
+    third.succeed(second)
+    #expect(try reference(62.4, at: 3).follows(third))
+    #expect(try !reference(62.6, at: 3).follows(third))
+    #expect(try reference(90_000, at: 7.1).follows(third))
+    var late = try reference(20, at: 5.1)
+    late.succeed(second)
+    #expect(try reference(90_000, at: 6).follows(late))
+  }
+
+  // MARK: - Going on
+
+  @Test("a fix goes on from another within 10 m and 5 m/s² of where both velocities lead")
+  func continues() throws {
+    let before = try reference(0, at: 0, speed: 10, heading: 0)
+    #expect(try reference(22.4, at: 1, speed: 10, heading: 0).continues(before))
+    #expect(try !reference(22.6, at: 1, speed: 10, heading: 0).continues(before))
+    #expect(try reference(17.4, at: 1, speed: 10, heading: 0).continues(before, within: FixReference.overrulingSlack))
+    #expect(try !reference(17.6, at: 1, speed: 10, heading: 0).continues(before, within: FixReference.overrulingSlack))
+    // Half of the second goes north and half east.
+    #expect(try reference(5, east: 17.4, at: 1, speed: 10, heading: 90).continues(before))
+    #expect(try !reference(5, east: 17.6, at: 1, speed: 10, heading: 90).continues(before))
+    // Without a direction the distance tells.
+    #expect(try reference(-22.4, at: 1, speed: 10).continues(before))
+    #expect(try !reference(-22.6, at: 1, speed: 10).continues(before))
+  }
+
+  @Test("nothing goes on from a fix of the same time, or of more than 5 s before, or without any motion to tell by")
+  func continuesNothing() throws {
+    let before = try reference(0, at: 0, speed: 10, heading: 0)
+    #expect(try !reference(0, at: 0, speed: 10, heading: 0).continues(before))
+    #expect(try reference(50, at: 5, speed: 10, heading: 0).continues(before))
+    #expect(try !reference(51, at: 5.1, speed: 10, heading: 0).continues(before))
+    #expect(try !reference(1, at: 1).continues(try reference(0, at: 0)))
+    // The same place at a speed is no motion; at a walking pace it may be rounded.
+    let walking = try reference(0, at: 0, speed: 1.9, heading: 0)
+    #expect(try reference(0, at: 1, speed: 1.9, heading: 0).continues(walking))
+    #expect(try !reference(0, at: 1, speed: 2, heading: 0).continues(walking))
+  }
+
+  @Test("a receiver without speeds goes on within 10 m and 5 m/s² of where its last three places lead")
+  func continuesPlaces() throws {
+    var second = try reference(10, at: 1)
+    second.succeed(try reference(0, at: 0))
+    var third = try reference(20, at: 2)
+    third.succeed(second)
+    #expect(try reference(42.4, at: 3).continues(third))
+    #expect(try !reference(42.6, at: 3).continues(third))
+  }
+
+  @Test("a first fix after a gap bridges it within 20 m of where the motion before and after leads")
+  func bridges() throws {
+    let before = try reference(0, at: 0, speed: 10, heading: 0)
+    #expect(try reference(619.9, at: 60, speed: 10, heading: 0).bridges(gapAfter: before))
+    #expect(try !reference(620.1, at: 60, speed: 10, heading: 0).bridges(gapAfter: before))
+    // At a speed without a heading nothing is known; at rest the vehicle is where it was.
+    #expect(try !reference(600, at: 60, speed: 10).bridges(gapAfter: before))
+    let parked = try reference(0, at: 0, speed: 0)
+    #expect(try reference(19.9, at: 60, speed: 2.9).bridges(gapAfter: parked))
+    #expect(try !reference(20.1, at: 60, speed: 2.9).bridges(gapAfter: parked))
+    #expect(try !reference(0, at: 60, speed: 3).bridges(gapAfter: parked))
+  }
+
+  @Test("a fix is expected within 2.15 times an accuracy of where the motion leads, and wherever nothing tells")
+  func expected() throws {
+    let before = try reference(0, at: 0, speed: 10, heading: 0)
+    #expect(try reference(31.4, at: 1, speed: 10, heading: 0).isExpected(after: before, accuracy: 10))
+    #expect(try !reference(31.6, at: 1, speed: 10, heading: 0).isExpected(after: before, accuracy: 10))
+    #expect(try reference(-31.4, at: 1, speed: 10).isExpected(after: before, accuracy: 10))
+    #expect(try !reference(-31.6, at: 1, speed: 10).isExpected(after: before, accuracy: 10))
+    #expect(try reference(90_000, at: 1).isExpected(after: before, accuracy: 10))
+  }
+
+  // MARK: - Overruling
+
+  @Test("places that have drifted 50 m from what the speeds explain are outweighed by any other")
+  func outweighsDrift() throws {
+    // Two steps of a receiver that says it stands: 0.9 · step + step.
+    func drifted(by step: Double, accuracy: Double = 3) throws -> FixReference {
+      var second = try reference(step, at: 1, speed: 0, accuracy: accuracy)
+      second.drift(from: try reference(0, at: 0, speed: 0, accuracy: accuracy))
+      var third = try reference(2 * step, at: 2, speed: 0, accuracy: accuracy)
+      third.drift(from: second)
+      return third
+    }
+    let other = try reference(0, at: 3, speed: 0, accuracy: 40)
+    #expect(try !other.outweighs(drifted(by: 26.3)))
+    #expect(try other.outweighs(drifted(by: 26.4)))
+    // Errors as large as they are stated excuse more: 20 · √2 · 2.15 m.
+    #expect(try !other.outweighs(drifted(by: 31.9, accuracy: 20)))
+    #expect(try other.outweighs(drifted(by: 32.1, accuracy: 20)))
+  }
+
+  @Test("drift there and back cancels out, and a gap of more than 5 s begins anew")
+  func driftCancels() throws {
+    let other = try reference(0, at: 9, speed: 0)
+    var away = try reference(60, at: 1, speed: 0)
+    away.drift(from: try reference(0, at: 0, speed: 0))
+    #expect(other.outweighs(away))
+    var back = try reference(0, at: 2, speed: 0)
+    back.drift(from: away)
+    // 0.9 · 60 m less 60 m.
+    #expect(!other.outweighs(back))
+    var late = try reference(60, at: 5.1, speed: 0)
+    late.drift(from: try reference(0, at: 0, speed: 0))
+    #expect(!other.outweighs(late))
+  }
+
+  @Test("a fix with a height outweighs one without, unless it is less accurate")
+  func outweighsFlat() throws {
+    let flat = try reference(0, at: 0, accuracy: 5, mode: .twoD)
+    #expect(try reference(0, at: 1, accuracy: 5).outweighs(flat))
+    #expect(try !reference(0, at: 1, accuracy: 5.1).outweighs(flat))
+    #expect(try !reference(0, at: 1, accuracy: 5, mode: .twoD).outweighs(flat))
+    #expect(try !reference(0, at: 1, accuracy: 5).outweighs(try reference(0, at: 0, accuracy: 5)))
+  }
+
+  // MARK: - Dates
+
+  @Test("a date that is put right moves the time, the lead over elapsed time, and the motion with it")
+  func redate() throws {
+    let day = Duration.seconds(86_400)
+    var second = try reference(10, at: 1)
+    let lead = second.lead
+    #expect(lead == FixReferenceTests.start - Timestamp(milliseconds: 0))
+    second.succeed(try reference(0, at: 0))
+    second.redate(by: day)
+    #expect(second.time == FixReferenceTests.start + .seconds(1) + day)
+    #expect(second.lead == lead + day)
+    var third = try reference(20, at: 86_402)
+    third.succeed(second)
+    #expect(try reference(30, at: 86_403).continues(third))
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import Positioning
+
+@Suite struct FreezeDetectorTests {
+  private func reference(at second: Double, speed: Double?, north: Double = 0) throws -> FixReference {
+    let place = try #require(Coordinate(latitude: 48, longitude: 11)).moved(by: north, heading: 0)
+    let time = Timestamp(seconds: 1_796_083_200) + .milliseconds(Int64((second * 1000).rounded()))
+    var fix = Fix(coordinate: place, time: .utc(time))
+    fix.speed = speed
+    return FixReference(fix, time: time, at: .boot)
+  }
+
+  /// After how many repetitions of a place, one a second, the receiver counts as frozen; nil: not within 100.
+  private func repetitions(speed: Double?) throws -> Int? {
+    var detector = FreezeDetector()
+    for second in 0...100 {
+      detector.observe(try reference(at: Double(second), speed: speed))
+      if detector.isFrozen { return second }
+    }
+    return nil
+  }
+
+  @Test("a place that is repeated while its speed would have covered 30 m is a frozen receiver's")
+  func frozen() throws {
+    #expect(try repetitions(speed: 10) == 3)
+    #expect(try repetitions(speed: 9.9) == 4)
+    #expect(try repetitions(speed: 30) == 1)
+    #expect(try repetitions(speed: 2) == 15)
+  }
+
+  @Test("a parked vehicle may repeat its place: without a speed, or with one that a receiver reports at rest")
+  func parked() throws {
+    #expect(try repetitions(speed: nil) == nil)
+    #expect(try repetitions(speed: 0) == nil)
+    #expect(try repetitions(speed: 1.99) == nil)
+  }
+
+  @Test("any other place, and any repetition at rest, begins anew", arguments: [(10.0, 0.01), (0, 0)])
+  func thaws(speed: Double, north: Double) throws {
+    var detector = FreezeDetector()
+    for second in 0...3 { detector.observe(try reference(at: Double(second), speed: 10)) }
+    #expect(detector.isFrozen)
+    detector.observe(try reference(at: 4, speed: speed, north: north))
+    #expect(!detector.isFrozen)
+    for second in 5...6 { detector.observe(try reference(at: Double(second), speed: 10, north: north)) }
+    #expect(!detector.isFrozen)
+    for second in 7...8 { detector.observe(try reference(at: Double(second), speed: 10, north: north)) }
+    #expect(detector.isFrozen)
+  }
+
+  @Test("time that stands still or goes back covers nothing")
+  func time() throws {
+    var detector = FreezeDetector()
+    for second in [9.0, 9, 9, 8, 7] { detector.observe(try reference(at: second, speed: 100)) }
+    #expect(!detector.isFrozen)
+  }
+
+  @Test("a date that is put right is no time that goes by")
+  func redate() throws {
+    var detector = FreezeDetector()
+    detector.observe(try reference(at: 0, speed: 10))
+    detector.redate(by: .seconds(86_400))
+    detector.observe(try reference(at: 86_401, speed: 10))
+    #expect(!detector.isFrozen)
+    detector.observe(try reference(at: 86_403, speed: 10))
+    #expect(detector.isFrozen)
+  }
+}

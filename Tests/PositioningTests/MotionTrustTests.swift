@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Positioning
+
+@Suite struct MotionTrustTests {
+  /// The number of explained fixes until the trust is given again.
+  private func probation(_ trust: inout MotionTrust) -> Int {
+    var count = 0
+    while !trust.isGiven {
+      trust.note(isExplained: true)
+      count += 1
+    }
+    return count
+  }
+
+  @Test("what a receiver reports is trusted until its places refute it, and again after twice as many fixes each time")
+  func doubles() {
+    var trust = MotionTrust()
+    #expect(trust.isGiven)
+    trust.note(isExplained: true)
+    #expect(trust.isGiven)
+    var probations = [Int]()
+    for _ in 0..<9 {
+      trust.note(isExplained: false)
+      #expect(!trust.isGiven)
+      probations.append(probation(&trust))
+    }
+    #expect(probations == [64, 128, 256, 512, 1024, 2048, 4096, 4096, 4096])
+  }
+
+  @Test("a fix that is not explained during the probation begins it anew, and does not double it")
+  func beginsAnew() {
+    var trust = MotionTrust()
+    trust.note(isExplained: false)
+    for _ in 0..<63 { trust.note(isExplained: true) }
+    #expect(!trust.isGiven)
+    trust.note(isExplained: false)
+    #expect(probation(&trust) == 64)
+  }
+}
