@@ -25,6 +25,9 @@ package struct ConfigurationError: Error, Equatable, Sendable {
     self.warnings = warnings
   }
 
+  /// Whether nothing is wrong but that files or credentials which the settings name are not there, and may yet come.
+  package var isAbsence: Bool { diagnostics.allSatisfy(\.isAbsence) }
+
   /// One line for each diagnostic: `file:line:column: key: what is wrong`.
   package var message: String {
     diagnostics.map(\.description).joined(separator: "\n")

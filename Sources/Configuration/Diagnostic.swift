@@ -31,11 +31,14 @@ package struct Diagnostic: Hashable, Sendable {
   package let key: String?
   /// What is wrong, what is allowed, and what to do.
   package let message: String
+  /// Whether nothing is wrong but that a file or credential which the settings name is not there, and may yet come.
+  package let isAbsence: Bool
 
-  package init(position: SourcePosition, key: String? = nil, message: String) {
+  package init(position: SourcePosition, key: String? = nil, message: String, isAbsence: Bool = false) {
     self.position = position
     self.key = key
     self.message = message
+    self.isAbsence = isAbsence
   }
 }
 

@@ -21,7 +21,8 @@ extension SettingKind where Value == String {
       // The bundle of all the world's authorities is a fifth of it.
       bytes = try context.environment.readFile(path, 1_000_000)
     } catch {
-      throw ValueProblem(message: "\(path.printable) \(error.explanation); a PEM file is expected")
+      throw ValueProblem(
+        message: "\(path.printable) \(error.explanation); a PEM file is expected", isAbsence: error == .missing)
     }
     guard String(decoding: bytes, as: UTF8.self).contains("-----BEGIN ") else {
       throw ValueProblem(message: "\(path.printable) is not a PEM file: it holds no line -----BEGIN …-----")

@@ -36,6 +36,8 @@ struct ValueProblem: Error, Equatable {
   let message: String
   /// Where, when it is not where the value begins.
   var position: SourcePosition?
+  /// Whether what it refers to is not there, and may yet come.
+  var isAbsence = false
 
   /// The value is of another type.
   static func type(of value: TOMLValue, expected: String) -> ValueProblem {

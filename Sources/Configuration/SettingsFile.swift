@@ -8,6 +8,8 @@ package struct SettingsFile: Equatable, Sendable {
   package let warnings: [Diagnostic]
   /// Every file that was read, in the order in which they were merged.
   package let files: [String]
+  /// What they say together.
+  let root: TOMLValue
 
   /// Bytes; a settings file of a person is a few thousand.
   static let largest = 1_000_000
@@ -23,21 +25,7 @@ package struct SettingsFile: Equatable, Sendable {
   package static func load(
     path: String, environment: ConfigurationEnvironment
   ) throws(ConfigurationError) -> SettingsFile {
-    let directory = directory(of: path)
-    var files = [path]
-    for extras in ["conf.d".relativePath(in: directory), "\(path).d"] {
-      do throws(ConfigurationEnvironment.FileProblem) {
-        let names = try environment.listDirectory(extras)
-        files += names.filter { $0.hasSuffix(".toml") && !$0.hasPrefix(".") }
-          .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-          .map { "\(extras)/\($0)" }
-      } catch {
-        throw ConfigurationError(
-          code: .unreadable,
-          diagnostics: [Diagnostic(position: SourcePosition(file: extras), message: error.explanation)])
-      }
-    }
-
+    let files = try names(path: path, environment: environment)
     var root: TOMLValue?
     var unreadable: [Diagnostic] = []
     var malformed: [Diagnostic] = []
@@ -60,22 +48,54 @@ package struct SettingsFile: Equatable, Sendable {
       throw ConfigurationError(
         code: unreadable.isEmpty ? .syntax : .unreadable, diagnostics: unreadable + malformed)
     }
+    return try SettingsFile(root: root, files: files, main: path, environment: environment)
+  }
+
+  /// - Parameter main: at whose directory relative paths begin.
+  /// - Throws: everything that is wrong with the values, at once.
+  init(
+    root: TOMLValue, files: [String], main: String, environment: ConfigurationEnvironment
+  ) throws(ConfigurationError) {
     var reader = SettingsReader(
-      root: root, files: files, context: SettingsContext(environment: environment, directory: directory))
-    let settings = Settings(&reader)
+      root: root, files: files,
+      context: SettingsContext(environment: environment, directory: SettingsFile.directory(of: main)))
+    settings = Settings(&reader)
     reader.sort()
     guard reader.problems.isEmpty else {
       throw ConfigurationError(code: .invalid, diagnostics: reader.problems, warnings: reader.warnings)
     }
-    return SettingsFile(settings: settings, warnings: reader.warnings, files: files)
+    warnings = reader.warnings
+    self.files = files
+    self.root = root
+  }
+
+  /// The files that `load` reads, in the order in which they are merged.
+  static func names(
+    path: String, environment: ConfigurationEnvironment
+  ) throws(ConfigurationError) -> [String] {
+    let directory = directory(of: path)
+    var files = [path]
+    for extras in ["conf.d".relativePath(in: directory), "\(path).d"] {
+      do throws(ConfigurationEnvironment.FileProblem) {
+        let names = try environment.listDirectory(extras)
+        files += names.filter { $0.hasSuffix(".toml") && !$0.hasPrefix(".") }
+          .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+          .map { "\(extras)/\($0)" }
+      } catch {
+        throw ConfigurationError(
+          code: .unreadable,
+          diagnostics: [Diagnostic(position: SourcePosition(file: extras), message: error.explanation)])
+      }
+    }
+    return files
   }
 
   /// Sections merge key by key and the headers name by name; any other table is one value.
-  private static func isMerged(_ path: [String]) -> Bool {
+  static func isMerged(_ path: [String]) -> Bool {
     path.count < 2 || path == [SettingSection.token.rawValue, "headers"]
   }
 
-  private static func read(
+  static func read(
     _ file: String, isMain: Bool, _ environment: ConfigurationEnvironment
   ) throws(Diagnostic) -> [UInt8] {
     let position = SourcePosition(file: file)

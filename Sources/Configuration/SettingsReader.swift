@@ -46,7 +46,7 @@ struct SettingsReader {
       do throws(ValueProblem) {
         try key.read(value, context, &root)
       } catch {
-        problem(with: key.target, error.message, at: error.position)
+        problem(with: key.target, error.message, at: error.position, isAbsence: error.isAbsence)
       }
     }
   }
@@ -60,10 +60,13 @@ struct SettingsReader {
   /// Notes what is wrong with the key that sets this property.
   ///
   /// - Parameter position: where, if it is not where the value stands.
-  mutating func problem(with target: AnyKeyPath, _ message: String, at position: SourcePosition? = nil) {
+  mutating func problem(
+    with target: AnyKeyPath, _ message: String, at position: SourcePosition? = nil, isAbsence: Bool = false
+  ) {
     unsound.insert(target)
     problems.append(
-      Diagnostic(position: position ?? self.position(of: target), key: path(of: target), message: message))
+      Diagnostic(
+        position: position ?? self.position(of: target), key: path(of: target), message: message, isAbsence: isAbsence))
   }
 
   /// Notes what a reader should know of the key that sets this property.

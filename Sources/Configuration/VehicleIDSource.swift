@@ -34,7 +34,7 @@ enum VehicleIDSource: Equatable, Sendable {
       guard let directory = environment.variable("CREDENTIALS_DIRECTORY"), !directory.isEmpty else {
         throw ValueProblem(
           message: "there are no credentials: CREDENTIALS_DIRECTORY is not set; "
-            + "add LoadCredential=\(name.printable):/path/to/it to the unit")
+            + "add LoadCredential=\(name.printable):/path/to/it to the unit", isAbsence: true)
       }
       let text = try Self.read("\(directory)/\(name)", "the credential \(name.printable)", environment)
       return (text, "the ID in the credential \(name.printable)")
@@ -58,7 +58,7 @@ enum VehicleIDSource: Equatable, Sendable {
     do throws(ConfigurationEnvironment.FileProblem) {
       bytes = try environment.readFile(path, 4096)
     } catch {
-      throw ValueProblem(message: "\(name) \(error.explanation)")
+      throw ValueProblem(message: "\(name) \(error.explanation)", isAbsence: error == .missing)
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw ValueProblem(message: "\(name) is not UTF-8 text")

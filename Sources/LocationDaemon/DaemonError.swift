@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import Configuration
 import EventLoop
+import ServiceManager
 import SystemCalls
 
 /// Why the daemon cannot begin, or cannot take new settings.
@@ -17,6 +19,15 @@ package struct DaemonError: Error, Sendable {
     self.code = code
     self.message = message
     self.cause = cause
+  }
+
+  /// Whether nothing is wrong but that a file or credential which the settings name is not there, and may yet come.
+  package var isAbsence: Bool {
+    switch cause {
+    case let error as ConfigurationError: error.isAbsence
+    case let error as ServiceManagerError: error.code == .missing || error.code == .notHandedOut
+    default: false
+    }
   }
 
   /// Whatever ended a run; what is not the daemon's own word for it is the system's doing.

@@ -74,6 +74,8 @@ final class EffectPerformer {
       pauseTrouble = pauseFile.keep(note)
       if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
     case .readyForNextFix(let id): handlers?.readyForNextFix(id)
+    // The daemon does it, for it has the settings.
+    case .settingsProven: break
     case .stopping: handlers?.stopping()
     case .finished(let ending):
       tokens.endPrograms()

@@ -9,6 +9,8 @@ package enum ExitCode {
   package static let usage: Int32 = 64
   /// A recording ended, and most of its positions were rejected, or it had none.
   package static let rejected: Int32 = 65
+  /// A file or credential that the settings name did not come in time: a new start may get it.
+  package static let unavailable: Int32 = 69
   /// The system denied what no program can do without, such as an event loop.
   package static let system: Int32 = 71
   /// A recording ended, and some of it could not be delivered.

@@ -16,14 +16,12 @@ import SystemCalls
 ///
 /// It belongs to the loop's thread.
 package final class LocationDaemon {
-  /// Gives the settings, at the start and at each reload.
-  package typealias Loader = () throws(ConfigurationError) -> SettingsFile
-
   private let loop: EventLoop
   private let notifier: ServiceNotifier
-  private let load: Loader
-  private var settings: Settings
-  private var warnings: [Diagnostic]
+  private let loader: SettingsLoader
+  private var inForce: SettingsInForce
+  private var settingsHash: String
+  private var lastReload: SettingsReading.Reload?
   private var agent: VehicleAgent
   private let performer: EffectPerformer
   private let surroundings: Surroundings
@@ -34,20 +32,22 @@ package final class LocationDaemon {
   private var signals: [EventSource<Void>] = []
   private var selfReport: SelfReport
   private let startedAt: BootInstant
+  private var settings: Settings { inForce.file.settings }
 
   /// - Parameters:
-  ///   - load: is called now, and again at SIGHUP.
-  /// - Throws: `DaemonError` with the exit code, when the settings are wrong, a credential or certificate file cannot be
-  ///   used, or the system denies a timer.
+  ///   - loader: gives the settings at each reload.
+  ///   - inForce: those to begin with.
+  /// - Throws: `DaemonError` with the exit code, when a credential or certificate file cannot be used, or the system denies
+  ///   a timer.
   package init(
-    loop: EventLoop, journal: Journal, notifier: ServiceNotifier, load: @escaping Loader
+    loop: EventLoop, journal: Journal, notifier: ServiceNotifier, loader: SettingsLoader, inForce: SettingsInForce
   ) throws(DaemonError) {
-    let file = try LocationDaemon.check(load)
+    let file = inForce.file
     self.loop = loop
     self.notifier = notifier
-    self.load = load
-    settings = file.settings
-    warnings = file.warnings
+    self.loader = loader
+    self.inForce = inForce
+    settingsHash = inForce.hash
     var seed = SystemRandomNumberGenerator()
     agent = VehicleAgent(try VehicleAgent.Configuration(file.settings), seed: seed.next())
     performer = try EffectPerformer(file.settings, loop: loop, journal: journal)
@@ -82,12 +82,13 @@ package final class LocationDaemon {
       watchdog = try Watchdog(loop: loop, notifier: notifier) { [unowned self] in
         let now = loop.now
         writeMetrics(at: now)
-        selfReport.refresh(at: now, text: agent.snapshot(at: now).statusLine)
+        selfReport.refresh(at: now, text: statusLine(at: now))
         return isProgressing
       }
       write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
       if let report = LocationDaemon.crashOfRunBefore() { write(.crashed(report)) }
       if loop.now.wall < Release.buildDate { write(.clockUnset) }
+      if let mistake = inForce.mistake { write(.settingsKept(mistake)) }
       warn()
       // The wake of the machine is told when its clocks are compared; what else is due comes of it.
       let trouble = surroundings.watch(
@@ -125,8 +126,9 @@ package final class LocationDaemon {
   private func step(_ input: VehicleAgent.Input, at now: Moment) {
     let (effects, deadline) = agent.step(input, at: now)
     for effect in effects { performer.perform(effect) }
+    if effects.contains(.settingsProven) { keepSettings() }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
-    selfReport.follow(input, effects, at: now, text: agent.snapshot(at: now).statusLine)
+    selfReport.follow(input, effects, at: now, text: statusLine(at: now))
     writeMetrics(at: now)
   }
 
@@ -140,7 +142,7 @@ package final class LocationDaemon {
     MetricsText.exposition(
       of: MetricReading(
         agent.snapshot(at: now), traffic: performer.traffic, storeBytes: performer.storeBytes, version: Release.version,
-        isLast: agent.lifecycle.isFinished))
+        settings: settingsReading, isLast: agent.lifecycle.isFinished))
   }
 
   private func writeMetrics(at now: Moment, isLast: Bool = false) {
@@ -157,7 +159,23 @@ package final class LocationDaemon {
 
   /// What a person should know of settings that are in force.
   private func warn() {
-    for warning in warnings { write(.settingsWarning("\(warning)")) }
+    for warning in inForce.file.warnings { write(.settingsWarning("\(warning)")) }
+  }
+
+  // MARK: - The settings in force
+
+  private var settingsReading: SettingsReading {
+    SettingsReading(hash: settingsHash, mistake: inForce.mistake, lastReload: lastReload)
+  }
+
+  private func statusLine(at now: Moment) -> String {
+    agent.snapshot(at: now).statusLine + settingsReading.statusSuffix
+  }
+
+  /// An update was accepted with them: a start that finds mistakes in the files can use them.
+  private func keepSettings() {
+    guard inForce.mistake == nil, let trouble = loader.keep(inForce.file) else { return }
+    write(.settingsWarning(trouble))
   }
 
   // MARK: - Questions
@@ -186,6 +204,8 @@ package final class LocationDaemon {
 
   private func report(at now: Moment) -> StatusReport {
     var report = StatusReport(agent.snapshot(at: now), storeBytes: performer.storeBytes)
+    report.summary += settingsReading.statusSuffix
+    report.settings = settingsReading.report(at: now.boot)
     report.version = Release.version
     report.uptime = (now.boot - startedAt).wholeSeconds
     report.heartbeat = settings.agent.reporting.heartbeat.wholeSeconds
@@ -213,11 +233,13 @@ package final class LocationDaemon {
     _ = notifier.reloading()
     defer { _ = notifier.ready() }
     do {
-      try takeSettings(try LocationDaemon.check(load))
+      try takeSettings(try loader.load())
+      lastReload = SettingsReading.Reload(at: loop.now.boot, mistake: nil)
       write(.reloaded)
       warn()
       return nil
     } catch {
+      lastReload = SettingsReading.Reload(at: loop.now.boot, mistake: error.message)
       write(.reloadRefused(error.message))
       return error.message
     }
@@ -228,8 +250,8 @@ package final class LocationDaemon {
     let configuration = try VehicleAgent.Configuration(file.settings)
     let newClients = try HTTPClients(file.settings, loop: loop)
     let newSources = try sources?.prepare(file.settings.sources)
-    settings = file.settings
-    warnings = file.warnings
+    inForce = SettingsInForce(file: file)
+    settingsHash = inForce.hash
     performer.configure(settings, clients: newClients)
     selfReport.configure(metricsFile: settings.metricsFile)
     feed(.configure(configuration))

@@ -14,9 +14,7 @@ package struct SettingsVerdict: Sendable {
   /// Reads the settings, and the credentials that they name.
   package init(of path: String, environment: ConfigurationEnvironment = .system) {
     do {
-      let file = try LocationDaemon.check { () throws(ConfigurationError) in
-        try SettingsFile.load(path: path, environment: environment)
-      }
+      let file = try SettingsLoader(path: path, environment: environment).load()
       exitCode = ExitCode.done
       praise = "\(file.files.joined(separator: ", ")): good\n"
       complaints = file.warnings.map { "\($0)\n" }.joined()

@@ -39,10 +39,15 @@ enum Program {
     let journal = Journal(level: .notice)
     let notifier = ServiceNotifier()
     do {
-      let loop = try EventLoop()
-      let daemon = try LocationDaemon(loop: loop, journal: journal, notifier: notifier) {
-        () throws(ConfigurationError) in try load(path)
+      let loader = SettingsLoader(path: path)
+      let start: SettingsInForce
+      switch try begin(loader, journal, notifier) {
+      case .run(let settings): start = settings
+      case .end(let code): return code
       }
+      let loop = try EventLoop()
+      let daemon = try LocationDaemon(
+        loop: loop, journal: journal, notifier: notifier, loader: loader, inForce: start)
       return try daemon.run()
     } catch let error as DaemonError {
       let lines = error.message.split(separator: "\n")
@@ -55,8 +60,36 @@ enum Program {
     }
   }
 
-  private static func load(_ path: String) throws(ConfigurationError) -> SettingsFile {
-    try SettingsFile.load(path: path, environment: .system)
+  /// How a run begins.
+  private enum Beginning {
+    case run(SettingsInForce)
+    /// It does not: the exit code.
+    case end(Int32)
+  }
+
+  /// Finds the settings to begin with, and waits for what they name and is not there yet.
+  private static func begin(
+    _ loader: SettingsLoader, _ journal: Journal, _ notifier: ServiceNotifier
+  ) throws -> Beginning {
+    while true {
+      let absence: DaemonError
+      switch Result(catching: { () throws(DaemonError) in try loader.start() }) {
+      case .success(let settings): return .run(settings)
+      // On a terminal the mistake is worth more than the wait.
+      case .failure(let error) where error.isAbsence && notifier.isActive: absence = error
+      case .failure(let error): throw error
+      }
+      let wait = try SettingsWait(loop: EventLoop(), journal: journal, notifier: notifier, error: absence) {
+        if case .failure(let error) = Result(catching: { () throws(DaemonError) in try loader.start() }),
+          error.isAbsence
+        {
+          error
+        } else {
+          nil
+        }
+      }
+      if let code = try wait.run() { return .end(code) }
+    }
   }
 
   private static func say(_ text: String) -> Int32 {

@@ -21,6 +21,7 @@ enum EventSamples {
     .stopped(undelivered: 0, recording: recording(50, rejected: 1)),
     .stopped(undelivered: 3, recording: recording(50, rejected: 20)),
     .stopped(undelivered: 0, recording: recording(0)), .reloaded, .reloadRefused("a.toml:3: what"),
+    .settingsKept("a.toml:3: what\na.toml:4: why"), .settingsAwaited("/run/key: there is no such file"),
     .settingsWarning("the warning"),
   ]
 

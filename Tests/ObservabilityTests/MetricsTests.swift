@@ -22,8 +22,59 @@ import Timekeeping
     #expect(MetricTable.all.count { $0.name == metric.name } == 1)
   }
 
+  /// Without the labels that all metrics have.
   private func lines(_ fixture: AgentFixture) -> [String] {
-    MetricsText.exposition(of: MetricReading(fixture.snapshot())).split(separator: "\n").map(String.init)
+    text(MetricReading(fixture.snapshot())).split(separator: "\n").map(String.init)
+  }
+
+  private func text(_ reading: MetricReading) -> String {
+    let identity = #"provider="p",vehicle="truck-1""#
+    return MetricsText.exposition(of: reading).replacing("{\(identity)}", with: "").replacing("\(identity),", with: "")
+  }
+
+  @Test("each sample says whose it is, so that one collector can read the files of several daemons")
+  func identity() throws {
+    let samples = MetricsText.exposition(of: MetricReading(try AgentFixture().snapshot(), version: "1.0.0"))
+      .split(separator: "\n").filter { !$0.hasPrefix("#") }
+    #expect(samples.contains(#"fleet_locationd_online{provider="p",vehicle="truck-1"} 0"#))
+    #expect(samples.contains(#"fleet_locationd_build_info{provider="p",vehicle="truck-1",version="1.0.0"} 1"#))
+    #expect(samples.allSatisfy { $0.contains(#"{provider="p",vehicle="truck-1""#) })
+  }
+
+  @Test("settings: which are in force, whether kept ones stand in, and how the last reload went")
+  func settings() throws {
+    func values(_ settings: SettingsReading?) throws -> [String] {
+      text(MetricReading(try AgentFixture().snapshot(), settings: settings)).split(separator: "\n")
+        .filter { $0.hasPrefix("fleet_locationd_config") }.map { String($0.dropFirst("fleet_locationd_".count)) }
+    }
+    let hash = "0123456789abcdef"
+    let info = #"config_info{hash="0123456789abcdef"} 1"#
+    #expect(try values(nil) == [])
+    #expect(
+      try values(SettingsReading(hash: hash)) == [info, "config_last_reload_success 1", "config_kept 0"])
+    #expect(
+      try values(SettingsReading(hash: hash, mistake: "a.toml:1: what"))
+        == [info, "config_last_reload_success 0", "config_kept 1"])
+    let good = SettingsReading.Reload(at: .boot, mistake: nil)
+    let bad = SettingsReading.Reload(at: .boot, mistake: "a.toml:1: what")
+    #expect(
+      try values(SettingsReading(hash: hash, lastReload: good))
+        == [info, "config_last_reload_success 1", "config_kept 0"])
+    #expect(
+      try values(SettingsReading(hash: hash, lastReload: bad))
+        == [info, "config_last_reload_success 0", "config_kept 0"])
+  }
+
+  @Test("the line of systemctl status names the first mistake, and how many there are besides")
+  func settingsSuffix() {
+    #expect(SettingsReading(hash: "0").statusSuffix == "")
+    #expect(
+      SettingsReading(hash: "0", mistake: "a.toml:1: what\na.toml:2: why\na.toml:3: who").statusSuffix
+        == "; settings have a mistake, the kept ones are used: a.toml:1: what (and 2 more)")
+    let reload = SettingsReading.Reload(at: .boot, mistake: "a.toml:1: what")
+    #expect(
+      SettingsReading(hash: "0", lastReload: reload).statusSuffix
+        == "; reload refused, the old settings are in force: a.toml:1: what")
   }
 
   @Test("what happened is counted, and times are those of the best clock")
@@ -61,7 +112,7 @@ import Timekeeping
   func escaping() throws {
     var reading = MetricReading(try AgentFixture().snapshot())
     reading.snapshot.statistics.tokenFailures = ["a \"b\" \\ c\nd": 3, "ü": 1]
-    let text = MetricsText.exposition(of: reading)
+    let text = text(reading)
     #expect(text.contains(#"fleet_locationd_token_failures_total{reason="a \"b\" \\ c\nd"} 3"# + "\n"))
     #expect(text.contains(#"{reason="ü"} 1"#))
   }

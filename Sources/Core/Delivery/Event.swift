@@ -22,6 +22,11 @@ package enum Event: Equatable, Sendable {
   case reloaded
   /// With the first mistake, its file and its line.
   case reloadRefused(String)
+  /// The settings files have these mistakes, each on a line of its own; the last settings that led to an accepted update are
+  /// in force.
+  case settingsKept(String)
+  /// A file or credential that the settings name is not there: which, and what to do.
+  case settingsAwaited(String)
   /// With a sentence of its own.
   case settingsWarning(String)
 
@@ -137,7 +142,8 @@ package struct SourceNumber: Equatable, Sendable {
 extension Event {
   /// What `FLEET_EVENT` of the journal names it by: the same in every release.
   package enum Kind: String, Sendable, CaseIterable {
-    case started, crashed, stopping, stopped, reloaded, reloadRefused, settingsWarning
+    case started, crashed, stopping, stopped, reloaded, reloadRefused, settingsKept, settingsAwaited,
+      settingsWarning
     case sourceOpened, sourceLost, sourceChosen, noSourceGood, simulatedSource
     case firstFix, fixLost, fixRegained, fixRejected
     case online, offline, stillOffline, interrupted, updateAccepted
@@ -159,6 +165,8 @@ extension Event {
     case .stopped: .stopped
     case .reloaded: .reloaded
     case .reloadRefused: .reloadRefused
+    case .settingsKept: .settingsKept
+    case .settingsAwaited: .settingsAwaited
     case .settingsWarning: .settingsWarning
     case .sourceOpened: .sourceOpened
     case .sourceLost: .sourceLost

@@ -102,6 +102,10 @@ extension VehicleAgent {
     outcomes.accepted(past: past, sentAt: sentAt, at: now.boot)
     network.reached()
     apply(tokens.handle(.accepted, at: now), at: now, &effects)
+    if let since = unprovenSince, sentAt >= since {
+      unprovenSince = nil
+      effects.append(.settingsProven)
+    }
     effects += notices.updateAccepted(past: past, pending: delivery.backlog.count, at: now.boot).map { .event($0) }
     effects.append(.event(.updateAccepted(past: past, at: configuration.tellsPositions ? live : nil)))
   }

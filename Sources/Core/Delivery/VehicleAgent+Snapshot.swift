@@ -14,6 +14,8 @@ extension VehicleAgent {
     package let now: Moment
     /// The vehicle's ID; nil while the settings name none.
     package let vehicle: String?
+    /// The Google Cloud project; nil as above.
+    package let provider: String?
     /// What the agent waits for.
     package let cause: Cause
     /// The next request to Fleet Engine; nil when none is planned, or one is under way.
@@ -88,8 +90,8 @@ extension VehicleAgent {
     let plan = outlook(at: now)
     let oldest = delivery.waiting > 0 ? delivery.backlog.records.first?.location.time : nil
     return Snapshot(
-      now: now, vehicle: configuration.context?.scope.id, cause: plan.cause ?? .stopping(until: nil, nil),
-      next: plan.next,
+      now: now, vehicle: configuration.context?.scope.id, provider: configuration.context?.providerID,
+      cause: plan.cause ?? .stopping(until: nil, nil), next: plan.next,
       pause: duty.pause,
       isOnline: delivery.isOnline && !network.isAbsent, networkAbsentSince: network.absentSince,
       sources: selector.overview, fix: fixes.newest?.fix, fixCameAt: fixes.newest?.at ?? .boot, isFixLost: fixes.isLost,

@@ -102,6 +102,8 @@ package struct VehicleAgent: Sendable {
     case event(Event)
     /// The source of this ID, which waits for this, may give its next fix: the last one has run its course.
     case readyForNextFix(Int)
+    /// For the first time an update was accepted that was sent with the settings in force.
+    case settingsProven
     /// From now on the agent only delivers what is pending; `finished` follows.
     case stopping
     /// Keep this for the next start, at once; nil: there is no pause any more.
@@ -130,6 +132,8 @@ package struct VehicleAgent: Sendable {
   var network = NetworkGate()
   var clocks = WallClockJudge()
   var duty = Duty()
+  /// Since when the settings are in force, until an update was accepted with them.
+  var unprovenSince: BootInstant? = .boot
 
   /// - Parameter seed: of every jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
@@ -242,6 +246,7 @@ package struct VehicleAgent: Sendable {
   private mutating func configure(_ new: Configuration, at now: Moment, _ effects: inout [Effect]) {
     let isOtherVehicle = new.context != configuration.context
     let before = configuration
+    unprovenSince = now.boot
     if !new.needsNetwork { network = NetworkGate() }
     configuration = new
     select(.configured(new.filter), at: now, &effects)

@@ -31,6 +31,12 @@ extension Event {
       (stopped(undelivered, recording), [("FLEET_UNDELIVERED", "\(undelivered)")])
     case .reloaded: ("Settings reloaded", [])
     case .reloadRefused(let why): ("Settings not reloaded, the old ones stay in force: \(why)", [])
+    case .settingsKept(let mistakes):
+      (
+        "The settings have a mistake; those of the last accepted update are in force: \(SettingsReading.first(of: mistakes))",
+        []
+      )
+    case .settingsAwaited(let why): ("Waiting for what the settings name: \(SettingsReading.first(of: why))", [])
     case .settingsWarning(let warning): (warning, [])
 
     case .sourceOpened(let name, let number):

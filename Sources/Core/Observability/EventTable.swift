@@ -35,6 +35,16 @@ extension Event.Kind {
         "2bf0a74e5a4f4dc78ab9147b22d53536", .error,
         "The new settings have a mistake; the old ones stay in force. Mend the line that is named and reload again."
       )
+    case .settingsKept:
+      (
+        "53d17eaa5f7a417d9fec6656053bd445", .error,
+        "The settings have a mistake, and the daemon has started with the last settings that led to an accepted update, which it keeps for this. The vehicle goes on reporting. Correct the line that is named, then systemctl reload fleet-locationd."
+      )
+    case .settingsAwaited:
+      (
+        "def64e5a544b412594d61273ab1da436", .error,
+        "A file or credential that the settings name is not there. The daemon looks again every 5 s to 60 s, and starts anew after a quarter of an hour, for systemd hands out credentials at a start only."
+      )
     case .settingsWarning:
       (
         "2c9d1a8b0be2490f97a31ee41ac03c5e", .warning,

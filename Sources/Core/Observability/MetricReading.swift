@@ -33,20 +33,27 @@ package struct MetricReading: Equatable, Sendable {
   package var storeBytes: Int64?
   /// The daemon's release.
   package var version: String
+  /// Nil where they are not known.
+  package var settings: SettingsReading?
   /// The daemon is done, and this is the last reading.
   package var isLast = false
 
   /// - Parameters:
   ///   - snapshot: of now.
+  ///   - traffic: by peer.
+  ///   - storeBytes: nil where there are no files.
+  ///   - version: the daemon's release.
+  ///   - settings: nil where they are not known.
   ///   - isLast: when the daemon is done.
   package init(
     _ snapshot: VehicleAgent.Snapshot, traffic: [Traffic] = [], storeBytes: Int64? = nil, version: String = "",
-    isLast: Bool = false
+    settings: SettingsReading? = nil, isLast: Bool = false
   ) {
     self.snapshot = snapshot
     self.traffic = traffic
     self.storeBytes = storeBytes
     self.version = version
+    self.settings = settings
     self.isLast = isLast
   }
 

@@ -13,6 +13,17 @@ package enum MetricTable {
     .labelled("build_info", .gauge, by: "version", "Always 1; the label tells the release.") {
       [($0.version, 1)]
     },
+    .labelled("config_info", .gauge, by: "hash", "Always 1; the label is equal for settings that say the same.") {
+      $0.settings.map { [($0.hash, 1)] } ?? []
+    },
+    .single(
+      "config_last_reload_success", .gauge,
+      "Whether the settings that were read last, at the start or at a reload, came into force."
+    ) { $0.settings.map { $0.isLastReloadGood ? 1 : 0 } },
+    .single(
+      "config_kept", .gauge,
+      "Whether the settings files have a mistake, and those of the last accepted update stand in for them."
+    ) { $0.settings.map { $0.mistake != nil ? 1 : 0 } },
     .single("online", .gauge, "Whether Fleet Engine accepted the last update.") { $0.isOnline ? 1 : 0 },
     .single("paused", .gauge, "Whether the driver is off duty, so that no position leaves.") {
       $0.snapshot.pause != nil ? 1 : 0

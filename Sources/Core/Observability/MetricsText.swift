@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Delivery
+
 /// The metrics as text for Prometheus.
 package enum MetricsText {
   /// Prometheus' text format, version 0.0.4.
   package static func exposition(of reading: MetricReading) -> String {
+    // A collector that reads the files of several daemons tells their metrics apart by the labels alone.
+    let identity = [("provider", reading.snapshot.provider), ("vehicle", reading.snapshot.vehicle)]
+      .compactMap { name, value in value.map { (name, $0) } }
     var text = ""
     for metric in MetricTable.all {
       let samples = metric.samples(reading)
@@ -11,11 +16,10 @@ package enum MetricsText {
       text += "# HELP \(metric.name) \(escaped(metric.help, quotes: false))\n"
       text += "# TYPE \(metric.name) \(metric.kind.rawValue)\n"
       for sample in samples {
-        text += metric.name
-        if let name = metric.label, let value = sample.label {
-          text += "{\(name)=\"\(escaped(value, quotes: true))\"}"
-        }
-        text += " \(number(sample.value))\n"
+        var labels = identity
+        if let name = metric.label, let value = sample.label { labels.append((name, value)) }
+        let pairs = labels.map { "\($0)=\"\(escaped($1, quotes: true))\"" }.joined(separator: ",")
+        text += metric.name + (pairs.isEmpty ? "" : "{\(pairs)}") + " \(number(sample.value))\n"
       }
     }
     return text

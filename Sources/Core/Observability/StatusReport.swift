@@ -97,6 +97,28 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var points: [[Int]]
   }
 
+  /// Which settings are in force.
+  package struct Settings: Equatable, Sendable, Codable {
+    /// Equal for settings that say the same: 16 hexadecimal digits.
+    package var hash: String
+    /// The settings files have a mistake, and the last settings that led to an accepted update stand in for them.
+    package var isKept: Bool
+    /// What is wrong with the files, every mistake on a line of its own; nil while they are in force.
+    package var mistake: String?
+    /// Nil before the first.
+    package var lastReload: Reload?
+  }
+
+  /// How the settings were last read again.
+  package struct Reload: Equatable, Sendable, Codable {
+    /// They came into force.
+    package var isSuccess: Bool
+    /// Since then, in seconds.
+    package var age: Int64
+    /// Why they did not, every mistake on a line of its own; nil when they did.
+    package var mistake: String?
+  }
+
   /// The positions that are pending.
   package struct Backlog: Equatable, Sendable, Codable {
     /// Positions that wait.
@@ -127,6 +149,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var state: State?
   /// `reporting.heartbeat` of the settings in force; nil as above.
   package var heartbeat: Int64?
+  /// Nil when whoever made the report did not say.
+  package var settings: Settings?
   /// Fleet Engine accepted the last update, and there is a network.
   package var isOnline: Bool
   /// The driver is off duty.

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension TOMLValue {
+  /// A text that says the same as these merged settings, whatever files, comments and order they came in: sections and keys
+  /// stand in the order of their names. The parser reads it.
+  var canonicalText: String {
+    var text = ""
+    for (name, member) in members.sorted(by: { $0.key < $1.key }) {
+      switch member.value.content {
+      case .table(let keys): text += "[\(TOMLValue.quoted(name))]\n" + TOMLValue.lines(keys)
+      case .array(let elements):
+        for element in elements { text += "[[\(TOMLValue.quoted(name))]]\n" + TOMLValue.lines(element.members) }
+      default: continue
+      }
+    }
+    return text
+  }
+
+  private static func lines(_ keys: [String: Member]) -> String {
+    keys.sorted { $0.key < $1.key }.map { "\(quoted($0.key)) = \($0.value.value.inlineText)\n" }.joined()
+  }
+
+  /// As the right-hand side of a key.
+  private var inlineText: String {
+    switch content {
+    case .string(let text): TOMLValue.quoted(text)
+    case .array(let elements): "[\(elements.map(\.inlineText).joined(separator: ", "))]"
+    case .table(let keys):
+      "{ "
+        + keys.sorted { $0.key < $1.key }.map { "\(TOMLValue.quoted($0.key)) = \($0.value.value.inlineText)" }
+        .joined(separator: ", ") + " }"
+    case .integer, .float, .boolean: content.source
+    // No setting is one.
+    case .dateTime: TOMLValue.quoted("")
+    }
+  }
+
+  private static func quoted(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": quoted += "\\\(scalar)"
+      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+        let digits = String(scalar.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import FleetEngine
+import Testing
+
+@testable import Configuration
+
+@Suite struct KeptSettingsTests {
+  static let good = """
+    [vehicle]
+    provider_id = "my-project"
+    vehicle_id = "truck-17"
+    [source]
+    type = "serial"
+    device = "/dev/gps0"
+    [token]
+    url = "https://tokens.example.com/{vehicle_id}"
+    headers = { Accept = "application/json", Authorization = { file = "/etc/f/key" } }
+    [reporting]
+    interval = "20s"
+    """
+
+  /// The text with which the good settings are kept.
+  private func kept(_ text: String = good, _ machine: TestMachine = TestMachine()) throws -> KeptSettings {
+    KeptSettings(
+      path: "/var/lib/f/kept-settings.toml", bytes: Array(try machine.adding(text).load().keptText.utf8))
+  }
+
+  /// What becomes of a start with this text.
+  private func outcome(_ text: String, with extras: [String: String] = [:]) throws -> String
+  {
+    let (kept, machine) = (try kept(), TestMachine().adding(text, extras))
+    do throws(KeptSettings.Refusal) {
+      let file = try kept.standIn(for: "/etc/f/f.toml", environment: machine.environment)
+      return "interval \(file.settings.agent.reporting.interval)"
+    } catch {
+      return error.message
+    }
+  }
+
+  private let used = "interval \(Duration.seconds(20))"
+
+  @Test("settings that are kept and read again are the same settings")
+  func roundTrip() throws {
+    let texts = [
+      Self.good,
+      """
+      # Two receivers, and every kind of value.
+      [[source]]
+      type = "serial"
+      device = "/dev/gps \\"0\\" \\\\ \\u00e9"
+      baud = "auto"
+      [[source]]
+      type = "gpsd"
+      [vehicle]
+      vehicle_id = { hostname = true }
+      provider_id = "my-project"
+      [token]
+      provider = "command"
+      command = ["/usr/bin/token", "--for", "{vehicle_id}"]
+      cache = false
+      [filter]
+      max_hdop = 7.5
+      [backlog]
+      max_locations = 100
+      """,
+    ]
+    var machine = TestMachine()
+    machine.hostname = "truck-18"
+    machine.files["/usr/bin/token"] = []
+    for text in texts {
+      let file = try machine.adding(text).load()
+      let again = try machine.adding(file.keptText).load()
+      #expect(again.settings == file.settings)
+      #expect(again.canonicalText == file.canonicalText)
+    }
+  }
+
+  @Test("comments, order and files do not change the canonical text, a value does")
+  func canonical() throws {
+    let machine = TestMachine()
+    let split = Self.good.replacing("[reporting]\ninterval = \"20s\"", with: "")
+    let parts = machine.adding("# Hello\n" + split, ["10.toml": "[reporting]\ninterval=\"20s\" # slow\n"])
+    let text = try machine.adding(Self.good).load().canonicalText
+    #expect(try parts.load().canonicalText == text)
+    #expect(try machine.adding(Self.good.replacing("20s", with: "21s")).load().canonicalText != text)
+    #expect(!text.contains("#"))
+  }
+
+  @Test("they stand in for a file with a mistake that is not about vehicle and servers")
+  func standsIn() throws {
+    let mistakes = [
+      Self.good.replacing("\"20s\"", with: "20"),
+      Self.good.replacing("interval", with: "intervall"),
+      Self.good.replacing("[reporting]", with: "[reportng]"),
+      Self.good.replacing("\"20s\"", with: "\"20s"),
+      Self.good.replacing("/dev/gps0\"", with: "/dev/gps0"),
+      Self.good.replacing("interval = \"20s\"", with: "interval = \"\"\"20s"),
+      Self.good + "\n[log]\nlevel = True\n",
+      Self.good.replacing("[source]", with: "[source]\nbaud = 9601"),
+      Self.good.replacing("[token]", with: "[token]\ndeadline = 3"),
+    ]
+    for text in mistakes {
+      #expect(throws: ConfigurationError.self) { try TestMachine().adding(text).load() }
+      #expect(try outcome(text) == used, "\(text)")
+    }
+    #expect(try outcome(Self.good, with: ["10.toml": "[reporting]\nheartbeat = 3"]) == used)
+    #expect(try outcome("\u{FEFF}" + Self.good.replacing("\"20s\"", with: "20")) == used)
+  }
+
+  @Test(
+    "they are not used where the new file names another vehicle, server or credential",
+    arguments: [
+      ("truck-17", "truck-18", "vehicle.vehicle_id"),
+      ("my-project", "other-project", "vehicle.provider_id"),
+      ("tokens.example.com", "tokens.example.org", "token.url"),
+      ("Accept = \"application/json\", ", "", "token.headers"),
+      ("/etc/f/key", "/etc/f/other-key", "token.headers"),
+      ("[token]", "[token]\nproxy = \"http://10.0.0.1:3128\"", "token.proxy"),
+      (
+        "[reporting]", "[fleet_engine]\nendpoint = \"https://staging.example.com\"\n[reporting]",
+        "fleet_engine.endpoint"
+      ),
+      ("[reporting]", "[fleet_engine]\nca_file = \"/etc/f/ca.pem\"\n[reporting]", "fleet_engine.ca_file"),
+      ("[reporting]", "[fleet_engine]\nproxy = \"http://10.0.0.1:3128\"\n[reporting]", "fleet_engine.proxy"),
+    ])
+  func otherDestination(_ old: String, _ new: String, _ key: String) throws {
+    let text = Self.good.replacing(old, with: new).replacing("\"20s\"", with: "20")
+    #expect(try outcome(text).hasPrefix("are not used: they differ in \(key) (/etc/f/f.toml:"))
+  }
+
+  @Test(
+    "they are not used where vehicle and servers of the new file cannot be read",
+    arguments: [
+      Self.good.replacing("\"https://tokens.example.com/{vehicle_id}\"", with: "https://tokens.example.org"),
+      Self.good.replacing("[token]", with: "[token"),
+      Self.good + "\n[fleet_engin]\nproxy = \"http://10.0.0.1\"\n",
+      Self.good + "\n[log]\nproxi = \"http://10.0.0.1\"\n",
+      Self.good + "\n[log]\nproxy = http://10.0.0.1\n",
+      Self.good + "\ntoken.deadline = \n",
+      Self.good.replacing("[vehicle]", with: "[vehicle]\nnote = 'unterminated"),
+      Self.good.replacing("interval = \"20s\"", with: "interval = \"\"\"20s\n[token.headers]\nX-Depot = \"1\"\n"),
+      "vehicle: truck-17",
+      "",
+      "\u{0}\u{1}",
+    ])
+  func unreadable(_ text: String) throws {
+    let said = try outcome(text)
+    #expect(said.hasPrefix("are not used: "), "\(said)")
+  }
+
+  @Test("a file that is gone, or is not text, says nothing of vehicle and servers")
+  func gone() throws {
+    let kept = try kept()
+    for bytes: [UInt8]? in [nil, [0xFF, 0xFE, 0x5B, 0x00]] {
+      var machine = TestMachine()
+      machine.files["/etc/f/f.toml"] = bytes
+      #expect(throws: KeptSettings.Refusal.self) {
+        try kept.standIn(for: "/etc/f/f.toml", environment: machine.environment)
+      }
+    }
+  }
+
+  @Test("a reference stays one: a cloned disk does not become the vehicle that it was copied from")
+  func references() throws {
+    let text = Self.good.replacing("\"truck-17\"", with: "{ hostname = true }")
+    var machine = TestMachine()
+    machine.hostname = "truck-17"
+    let kept = try kept(text, machine)
+    machine.hostname = "truck-99"
+    let broken = machine.adding(text.replacing("\"20s\"", with: "20"))
+    let file = try kept.standIn(for: "/etc/f/f.toml", environment: broken.environment)
+    #expect(file.settings.vehicle.vehicleID == "truck-99")
+  }
+
+  @Test("what is kept is input like any other: a damaged file is not used, and says why")
+  func damaged() throws {
+    let broken = TestMachine().adding(Self.good.replacing("\"20s\"", with: "20"))
+    let whole = Array(try broken.adding(Self.good).load().keptText.utf8)
+    for count in stride(from: 0, to: whole.count - 1, by: 7) {
+      let kept = KeptSettings(path: "/var/lib/f/kept-settings.toml", bytes: Array(whole[..<count]))
+      #expect(throws: KeptSettings.Refusal.self) {
+        try kept.standIn(for: "/etc/f/f.toml", environment: broken.environment)
+      }
+    }
+  }
+
+  @Test("a missing file or credential that may yet come is told from a mistake")
+  func absence() throws {
+    func error(_ text: String) -> ConfigurationError? {
+      do throws(ConfigurationError) {
+        _ = try TestMachine().adding(text).load()
+        return nil
+      } catch {
+        return error
+      }
+    }
+    let late = Self.good.replacing("\"truck-17\"", with: "{ file = \"/run/id\" }")
+    #expect(error(late)?.isAbsence == true)
+    #expect(error(Self.good.replacing("\"truck-17\"", with: "{ credential = \"id\" }"))?.isAbsence == true)
+    #expect(error(Self.good.replacing("[token]", with: "[token]\nca_file = \"ca.pem\""))?.isAbsence == true)
+    #expect(error(late.replacing("\"20s\"", with: "20"))?.isAbsence == false)
+    #expect(error("")?.isAbsence == false)
+  }
+}
