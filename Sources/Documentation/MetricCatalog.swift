@@ -10,7 +10,7 @@ package enum MetricCatalog {
 
       What `fleet-locationctl metrics` prints, and what is written to the file of `metrics.textfile` for the textfile
       collector of Prometheus' node exporter. Counters begin at 0 with each start of the daemon. No metric holds a
-      coordinate or a token.
+      coordinate or a token. Each has the labels `provider` and `vehicle` beside its own.
 
       | Metric | Type | Label | Meaning |
       |---|---|---|---|
@@ -42,8 +42,8 @@ package enum MetricCatalog {
       ln -s /run/fleet-locationd/fleet_locationd.prom /var/lib/prometheus/node-exporter/
       ```
 
-      The daemons of several vehicles (`fleet-locationd@NAME`) share that setting and write a file each. The collector takes one
-      of these files only: no label tells the vehicles apart.
+      The daemons of several vehicles (`fleet-locationd@NAME`) share that setting and write a file each, as
+      `/run/fleet-locationd-NAME/fleet_locationd.prom`: link each under a name of its own. Their labels tell the vehicles apart.
 
       The file is replaced as a whole, at most once a minute, when the daemon is awake anyway: no metric wakes an idle
       machine. `fix_age_seconds` and `backlog_oldest_age_seconds` are as old as the file (`node_textfile_mtime_seconds`);
@@ -52,7 +52,7 @@ package enum MetricCatalog {
       `node_textfile_scrape_error 1` for the link until the service is back.
 
       `packaging/prometheus/fleet-locationd.rules.yml` has alerts for a silent vehicle, a token provider that gives none, a
-      backlog that grows, and fixes that are not believed; the package installs it as
+      backlog that grows, fixes that are not believed, and settings with a mistake; the package installs it as
       `/usr/share/doc/fleet-locationd/examples/fleet-locationd.rules.yml`.
 
       """

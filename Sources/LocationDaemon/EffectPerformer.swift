@@ -47,6 +47,7 @@ final class EffectPerformer {
     self.journal.level = settings.logLevel
     clients = try HTTPClients(settings, loop: loop)
     tokens = TokenFetcher(loop: loop, exchanges: clients.tokens)
+    tokens.configure(settings.token)
   }
 
   func use(_ handlers: Handlers) {
@@ -147,6 +148,7 @@ final class EffectPerformer {
     journal.level = settings.logLevel
     clients.updates.replaceClient(by: newClients.updates)
     clients.tokens.replaceClient(by: newClients.tokens)
+    tokens.configure(settings.token)
     keeper?.configure(settings.store, vehicle: settings.vehicle)
   }
 

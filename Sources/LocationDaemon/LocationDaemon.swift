@@ -146,7 +146,9 @@ package final class LocationDaemon {
   }
 
   private func writeMetrics(at now: Moment, isLast: Bool = false) {
-    if let trouble = selfReport.writeMetrics(at: now, isLast: isLast, text: metrics(at: now)) { write(trouble) }
+    let trouble = selfReport.writeMetrics(
+      at: now, isOnline: agent.isReachingFleetEngine, isLast: isLast, text: metrics(at: now))
+    if let trouble { write(trouble) }
   }
 
   // MARK: - The sources

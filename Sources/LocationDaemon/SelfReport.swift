@@ -50,8 +50,10 @@ struct SelfReport {
   ///
   /// - Parameter text: what is in it; asked for only when it is written.
   /// - Returns: what went wrong, when it was not told before.
-  mutating func writeMetrics(at now: Moment, isLast: Bool = false, text: @autoclosure () -> String) -> Event? {
-    guard isLast || metricsFile.isDue(at: now.boot) else { return nil }
-    return metricsFile.write(text(), at: now.boot).map { .settingsWarning($0) }
+  mutating func writeMetrics(
+    at now: Moment, isOnline: Bool, isLast: Bool = false, text: @autoclosure () -> String
+  ) -> Event? {
+    guard isLast || metricsFile.isDue(at: now.boot, isOnline: isOnline) else { return nil }
+    return metricsFile.write(text(), at: now.boot, isOnline: isOnline).map { .settingsWarning($0) }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Configuration
 import EventLoop
 import HelperProgram
 import HTTPClient
@@ -16,6 +17,8 @@ final class TokenFetcher {
   private var programs: [UInt64: HelperProgram] = [:]
   private var reads: Set<UInt64> = []
   private var watched: (path: String, watch: DeviceWatch)?
+  /// The headers whose secret stands in a file: the file by the name of the header.
+  private var secretFiles: [String: String] = [:]
 
   /// - Parameter exchanges: for requests by URL.
   init(loop: EventLoop, exchanges: ExchangeTable) {
@@ -27,7 +30,7 @@ final class TokenFetcher {
   func start(_ id: UInt64, _ request: TokenRequest, completion: @escaping (TokenOutcome) -> Void) {
     switch request {
     case .http(let request):
-      exchanges.start(id, request) { completion(.http($0)) }
+      exchanges.start(id, refreshed(request)) { completion(.http($0)) }
     case .command(let invocation):
       programs[id] = HelperProgram(
         loop: loop, arguments: invocation.arguments, environment: invocation.environment,
@@ -43,6 +46,24 @@ final class TokenFetcher {
         completion(.file(TokenFile.Outcome(reading: path, at: loop.now.wall)))
       }
     }
+  }
+
+  /// New settings: which headers have their secret in a file.
+  func configure(_ settings: Settings.Token) {
+    secretFiles = [:]
+    for case (let name, .file(let path)) in settings.headers.map({ ($0.name, $0.value) }) { secretFiles[name] = path }
+  }
+
+  /// The request with the secrets that the files hold now, for secrets are rotated; one that cannot be read just now stays as
+  /// it was.
+  private func refreshed(_ request: HTTPRequest) -> HTTPRequest {
+    var request = request
+    for index in request.headers.indices {
+      guard let path = secretFiles[request.headers[index].name], let secret = try? Credentials().secret(inFile: path)
+      else { continue }
+      request.headers[index].value = .secret(prefix: "", secret)
+    }
+    return request
   }
 
   func cancel(_ id: UInt64) {

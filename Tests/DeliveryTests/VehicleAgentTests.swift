@@ -199,7 +199,7 @@ import Timekeeping
     #expect(try fixture.drive(to: 30.2).brief.contains("send 4"))
     #expect(
       !fixture.tell(.updateEnded(id: 4, AgentFixture.error(503, "UNAVAILABLE")), at: 30.3).contains(.settingsProven))
-    #expect(try fixture.drive(to: 40.2).brief.contains("send 5"))
+    #expect(try fixture.drive(to: 40.2).brief.contains("send 5 with past"))
     #expect(fixture.tell(.updateEnded(id: 5, AgentFixture.accepted), at: 40.3).contains(.settingsProven))
   }
 

@@ -60,11 +60,19 @@ if sed 's/^\(# TYPE fleet_locationd_online\) gauge/\1 nonsense/' "$work/metrics"
   echo "promtool takes nonsense" >&2
   exit 1
 fi
-grep -qx 'fleet_locationd_online 1' "$work/metrics"
+grep -qx 'fleet_locationd_online{provider="[^"]*",vehicle="[^"]*"} 1' "$work/metrics"
+
+# Another vehicle on the same box, with a file of its own.
+mkdir "$work/other"
+sed -e 's/truck-17/truck-18/' -e "s|$work/textfiles/|$work/other/|" "$work/settings.toml" >"$work/other.toml"
+RUNTIME_DIRECTORY=$work/other "$bin/fleet-locationd" --config "$work/other.toml" >"$work/other.log" 2>&1 &
+pids+=($!)
+for _ in $(seq 100); do grep -q 'vehicle="truck-18"} 1$' "$work/other/fleet_locationd.prom" 2>/dev/null && break; sleep 0.1; done
 
 # The real node exporter reads the file; through a link, as docs/metrics.md says.
 mkdir "$work/collector"
 ln -s "$work/textfiles/fleet_locationd.prom" "$work/collector/"
+ln -s "$work/other/fleet_locationd.prom" "$work/collector/truck-18.prom"
 port=$((20000 + RANDOM % 20000))
 "$tools/usr/bin/prometheus-node-exporter" --web.listen-address="127.0.0.1:$port" --collector.disable-defaults \
   --collector.textfile --collector.textfile.directory="$work/collector" >"$work/exporter.log" 2>&1 &
@@ -75,8 +83,9 @@ kill "$daemon"
 wait "$daemon"
 curl -sf "http://127.0.0.1:$port/metrics" >"$work/scraped"
 grep -qx 'node_textfile_scrape_error 0' "$work/scraped"
-grep -qx 'fleet_locationd_online 0' "$work/scraped"
-wanted=$(grep -v '^#' "$work/textfiles/fleet_locationd.prom" | sed -E 's/ [^ ]+$//' | sort)
+grep -qx 'fleet_locationd_online{provider="[^"]*",vehicle="[^"]*"} 0' "$work/scraped"
+grep -qx 'fleet_locationd_online{provider="demo",vehicle="truck-18"} 1' "$work/scraped"
+wanted=$(cat "$work/textfiles/fleet_locationd.prom" "$work/other/fleet_locationd.prom" | grep -v '^#' | sed -E 's/ [^ ]+$//' | sort)
 found=$(grep '^fleet_locationd_' "$work/scraped" | sed -E 's/ [^ ]+$//' | sort)
 [ "$wanted" = "$found" ] || { diff <(echo "$wanted") <(echo "$found") >&2; exit 1; }
 echo "prometheus: promtool accepts metrics and alerts, the node exporter tells all $(wc -l <<<"$wanted") series"

@@ -152,6 +152,52 @@ journal | has 'vehicle.vehicle_id' || fail "the mistake is not named in the jour
 settings truck-17
 inside systemctl reload fleet-locationd || fail "reload of mended settings"
 
+step "a mistake in the settings at a start: the vehicle goes on with those of the last accepted update"
+main=/etc/fleet-locationd/fleet-locationd.toml
+kept=/var/lib/fleet-locationd/kept-settings.toml
+mistake() { inside sed -i 's/^interval = "1s"$/interval = 1/' "$main"; }
+mend() { inside sed -i 's/^interval = 1$/interval = "1s"/' "$main"; }
+until_true 10 inside grep -q truck-17 "$kept" || fail "the settings are not kept"
+[ "$(inside stat -c '%a %U' "$kept")" = "600 fleet-locationd" ] || fail "the kept settings: $(inside stat -c '%a %U' "$kept")"
+mistake
+inside systemctl restart fleet-locationd || fail "a restart with a mistake"
+until_true 10 status_says Online || fail "STATUS with a mistake: $(property StatusText)"
+status_says "the kept ones are used: $main:16:12: reporting.interval" || fail "STATUS with a mistake: $(property StatusText)"
+journal FLEET_EVENT=settingsKept | has "$main:16:12: reporting.interval" || fail "no event settingsKept"
+inside fleet-locationctl status | grep -q '^Settings .*kept' || fail "status: $(inside fleet-locationctl status)"
+inside fleet-locationctl metrics | grep -q '^fleet_locationd_config_kept{.*} 1$' || fail "metrics do not tell"
+mend
+inside systemctl reload fleet-locationd || fail "reload of mended settings"
+until_true 5 eval '! status_says "kept ones"' || fail "STATUS of mended settings: $(property StatusText)"
+
+step "a mistake and another vehicle: failed, no update of either, and a start when the settings change"
+mistake
+inside sed -i 's/truck-17/truck-99/' "$main"
+! inside systemctl restart fleet-locationd 2>/dev/null || fail "it starts as another vehicle with kept settings"
+[ "$(property ActiveState) $(property ExecMainStatus)" = "failed 78" ] || fail "it is $(property ActiveState), $(property ExecMainStatus)"
+inside systemctl --failed --plain | has fleet-locationd.service || fail "systemctl --failed does not show it"
+journal -n 5 | has 'The kept settings are not used: they differ in vehicle.vehicle_id' || fail "$(journal -n 5)"
+inside sed -i 's/truck-99/truck-17/' "$main"
+mend
+until_true 15 status_says Online || fail "it is not started by new settings: $(property ActiveState)"
+inside systemctl stop fleet-locationd
+inside touch "$main"
+sleep 3
+[ "$(property ActiveState)" = inactive ] || fail "stopped on purpose, it is started by new settings"
+
+step "a secret that comes late is waited for"
+inside sed -i 's|{ credential = "token-provider" }|{ file = "/run/late-key" }|' "$main"
+inside systemctl start fleet-locationd || fail "a start without the secret"
+until_true 5 status_says 'Waiting for what the settings name: token.headers.Authorization: /run/late-key' ||
+  fail "STATUS without the secret: $(property StatusText)"
+printf 'Bearer s3cret-of-the-box' | write /run/late-key
+inside chown fleet-locationd /run/late-key
+inside chmod 600 /run/late-key
+until_true 15 status_says Online || fail "STATUS with the late secret: $(property StatusText)"
+settings truck-17
+inside systemctl restart fleet-locationd
+until_true 10 status_says Online || fail "STATUS with the credential again: $(property StatusText)"
+
 step "restart: the token in hand serves on, where nobody else can read it"
 until_true 10 inside test -e /run/fleet-locationd/token || fail "no token is kept"
 inside systemctl restart fleet-locationd
@@ -167,7 +213,7 @@ write /etc/fleet-locationd/conf.d/metrics.toml <<'END'
 textfile = "metrics.prom"
 END
 inside systemctl reload fleet-locationd || fail "reload with metrics"
-until_true 5 inside setpriv --reuid=65534 --regid=65534 --clear-groups grep -q '^fleet_locationd_online 1' /run/fleet-locationd/metrics.prom ||
+until_true 5 inside setpriv --reuid=65534 --regid=65534 --clear-groups grep -q '^fleet_locationd_online{.*} 1' /run/fleet-locationd/metrics.prom ||
   fail "metrics for everybody: $(inside ls -l /run/fleet-locationd)"
 
 step "pause: across a restart and a power cut no position leaves"
@@ -255,6 +301,8 @@ dpkg-deb --root-owner-group -Zgzip -z1 -b "$work/next" "$work/next.deb" >/dev/nu
 container push "$work/next.deb" /root/next.deb
 started=$(property ExecMainStartTimestampMonotonic)
 waiting=$(waiting)
+# Nobody looks at a box after an upgrade: a mistake that has stood there since must not take it off the map.
+mistake
 inside dpkg -i /root/next.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "upgrade"; }
 [ "$(property ExecMainStartTimestampMonotonic)" -gt "$started" ] || fail "the upgrade has not started the new program"
 until_true 10 runs_installed fleet-locationd@van-2 || fail "van-2 still runs the program before the upgrade"
@@ -264,6 +312,9 @@ left=$(waiting)
 [ "$waiting" -gt 0 ] && [ "$left" -ge "$waiting" ] || fail "of $waiting positions that waited $left are left"
 emulate
 until_true 30 status_says "backlog 0" || fail "the backlog does not drain: $(property StatusText)"
+status_says 'the kept ones are used' || fail "after an upgrade with a mistake: $(property StatusText)"
+mend
+inside systemctl reload fleet-locationd || fail "reload of mended settings"
 inside grep -q pastLocations /run/record.jsonl || fail "no past position has arrived"
 
 step "stop: what is due is sent, and the end is told"

@@ -85,8 +85,22 @@ struct StatusSheet {
           weight: 3))
     }
     rows.append(Row(name: "Next update", text: StyledText(nextUpdate(status)), weight: 7))
+    if let settings = status.settings.flatMap(settings) {
+      rows.append(Row(name: "Settings", text: settings, weight: 8))
+    }
     if let minutes { rows.append(Row(name: "Last \(minutes.count) min", text: StyledText(minutes.words), weight: 2)) }
     return rows
+  }
+
+  /// Nil when those of the files are in force.
+  private static func settings(_ settings: StatusReport.Settings) -> StyledText? {
+    if let mistake = settings.mistake {
+      return StyledText("kept ones", .bad)
+        + StyledText(", for the files have a mistake: \(SettingsReading.first(of: mistake))")
+    }
+    return settings.lastReload?.mistake.map {
+      StyledText("reload refused", .bad) + StyledText(", the old ones are in force: \(SettingsReading.first(of: $0))")
+    }
   }
 
   private static func lastUpdate(_ status: StatusReport) -> String {

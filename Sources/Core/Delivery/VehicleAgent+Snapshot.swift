@@ -85,6 +85,9 @@ extension VehicleAgent {
     package var statistics: Statistics
   }
 
+  /// Fleet Engine accepted the last update, and there is a network.
+  package var isReachingFleetEngine: Bool { delivery.isOnline && !network.isAbsent }
+
   /// - Parameter now: with this machine's clock, which is judged.
   package func snapshot(at now: Moment) -> Snapshot {
     let plan = outlook(at: now)
@@ -93,7 +96,7 @@ extension VehicleAgent {
       now: now, vehicle: configuration.context?.scope.id, provider: configuration.context?.providerID,
       cause: plan.cause ?? .stopping(until: nil, nil), next: plan.next,
       pause: duty.pause,
-      isOnline: delivery.isOnline && !network.isAbsent, networkAbsentSince: network.absentSince,
+      isOnline: isReachingFleetEngine, networkAbsentSince: network.absentSince,
       sources: selector.overview, fix: fixes.newest?.fix, fixCameAt: fixes.newest?.at ?? .boot, isFixLost: fixes.isLost,
       lastRejection: fixes.rejection, newest: policy.newest, newestCameAt: policy.newestAt, isParked: policy.isParked,
       track: track,

@@ -57,7 +57,7 @@ package struct SettingsReading: Equatable, Sendable {
   }
 
   /// The first mistake, and how many there are besides.
-  static func first(of mistakes: String) -> String {
+  package static func first(of mistakes: String) -> String {
     let lines = mistakes.split(separator: "\n")
     return (lines.first.map(String.init) ?? "") + (lines.count > 1 ? " (and \(lines.count - 1) more)" : "")
   }

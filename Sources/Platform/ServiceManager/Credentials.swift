@@ -27,7 +27,9 @@ package struct Credentials: Sendable {
     guard !name.isEmpty, !name.contains("/"), name != ".", name != "..", !name.utf8.contains(0) else {
       throw ServiceManagerError(.unusable, "credential \"\(name.onOneLine)\": this is not a name that systemd allows")
     }
-    let remedy = "add to the unit: LoadCredential=\(name.onOneLine):/path/of/the/file"
+    let remedy =
+      "the unit needs LoadCredential=\(name.onOneLine):/path/of/the/file, and credentials are handed out at a start only: "
+      + "systemctl restart"
     guard let directory else {
       throw ServiceManagerError(
         .notHandedOut, "credential \(name.onOneLine): systemd has handed out none to this program; \(remedy)")

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+import Configuration
+import Foundation
+import Testing
+
+@testable import LocationDaemon
+
+@Suite final class SettingsLoaderTests {
+  private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("kept-\(UUID().uuidString)")
+    .path
+  private static let good = """
+    [vehicle]
+    provider_id = "p"
+    vehicle_id = "truck-17"
+    [source]
+    type = "serial"
+    device = "/dev/gps0"
+    [token]
+    url = "https://tokens.example.com/{vehicle_id}"
+    headers = { Authorization = { file = "SECRET" } }
+    """
+  private static let mistake = "\n[reporting]\ninterval = 3\n"
+
+  init() throws {
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    try Data("Bearer s3cret".utf8).write(to: URL(fileURLWithPath: secret))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+  private var secret: String { "\(directory)/secret" }
+  private var keptPath: String { "\(directory)/kept-settings.toml" }
+
+  private func loader(_ text: String) -> SettingsLoader {
+    let bytes = Array(text.replacing("SECRET", with: secret).utf8)
+    let directory = directory
+    return SettingsLoader(
+      path: "/etc/f/f.toml",
+      environment: ConfigurationEnvironment(
+        readFile: { path, _ throws(ConfigurationEnvironment.FileProblem) in
+          guard path == "/etc/f/f.toml" else { throw .missing }
+          return bytes
+        },
+        listDirectory: { _ throws(ConfigurationEnvironment.FileProblem) in [] },
+        variable: { $0 == "STATE_DIRECTORY" ? directory : nil }, hostname: { nil }))
+  }
+
+  private func message(_ loader: SettingsLoader) -> String? {
+    do throws(DaemonError) {
+      _ = try loader.start()
+      return nil
+    } catch {
+      return error.message
+    }
+  }
+
+  @Test("what is kept stands in for a file with a mistake, with its place; a good file needs no stand-in")
+  func standsIn() throws {
+    let before = loader(Self.good)
+    let file = try before.start()
+    #expect(file.mistake == nil)
+    #expect(before.keep(file.file) == nil)
+    let start = try loader(Self.good + Self.mistake).start()
+    #expect(start.file.settings == file.file.settings)
+    #expect(start.hash == file.hash)
+    #expect(start.mistake?.hasPrefix("/etc/f/f.toml:11:12: reporting.interval: has no unit") == true)
+    let mode = try FileManager.default.attributesOfItem(atPath: keptPath)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    #expect(try !String(contentsOfFile: keptPath, encoding: .utf8).contains("s3cret"))
+  }
+
+  @Test("what is kept already is not written again")
+  func keptOnce() throws {
+    let loader = loader(Self.good)
+    let file = try loader.load()
+    #expect(loader.keep(file) == nil)
+    let first = try FileManager.default.attributesOfItem(atPath: keptPath)[.systemFileNumber] as? Int
+    #expect(loader.keep(file) == nil)
+    #expect(try FileManager.default.attributesOfItem(atPath: keptPath)[.systemFileNumber] as? Int == first)
+  }
+
+  @Test("nothing kept, something damaged, or another vehicle: the mistake, and why nothing stands in")
+  func refused() throws {
+    let broken = loader(Self.good + Self.mistake)
+    let mistake =
+      "/etc/f/f.toml:11:12: reporting.interval: has no unit; write a duration with one, in quotes, as in \"3s\""
+    #expect(message(broken) == mistake)
+    try Data("vehicle = 3".utf8).write(to: URL(fileURLWithPath: keptPath))
+    #expect(message(broken)?.hasPrefix(mistake + "\nThe kept settings are not used: they differ in ") == true)
+    try Data([0xFF, 0x00, 0x5B]).write(to: URL(fileURLWithPath: keptPath))
+    #expect(message(broken)?.hasPrefix(mistake + "\nThe kept settings cannot be read: ") == true)
+    let other = loader(Self.good)
+    #expect(other.keep(try other.load()) == nil)
+    #expect(
+      message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18")))?.contains(
+        "\nThe kept settings are not used: they differ in vehicle.vehicle_id (/etc/f/f.toml:3:14)") == true)
+  }
+
+  @Test("a secret that is not there is an absence, whether the file or what is kept names it")
+  func absence() throws {
+    let before = loader(Self.good)
+    #expect(before.keep(try before.load()) == nil)
+    try FileManager.default.removeItem(atPath: secret)
+    for text in [Self.good, Self.good + Self.mistake] {
+      let error = #expect(throws: DaemonError.self) { try loader(text).start() }
+      #expect(error?.isAbsence == true)
+    }
+    try Data("Bearer s3cret".utf8).write(to: URL(fileURLWithPath: secret))
+    let exposed = #expect(throws: DaemonError.self) { try loader(Self.good).start() }
+    #expect(exposed?.isAbsence == false)
+  }
+
+  @Test("a directory that cannot be written costs the keeping, and says so")
+  func unwritable() throws {
+    let loader = loader(Self.good)
+    let file = try loader.load()
+    try FileManager.default.createDirectory(atPath: keptPath, withIntermediateDirectories: true)
+    #expect(loader.keep(file)?.contains("\(keptPath) cannot be written: ") == true)
+  }
+}
