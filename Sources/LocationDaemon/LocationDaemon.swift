@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Configuration
+import Configuration
 import ControlSocket
 package import EventLoop
 import FleetEngine
