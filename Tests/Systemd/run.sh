@@ -162,8 +162,8 @@ until_true 10 inside grep -q truck-17 "$kept" || fail "the settings are not kept
 mistake
 inside systemctl restart fleet-locationd || fail "a restart with a mistake"
 until_true 10 status_says Online || fail "STATUS with a mistake: $(property StatusText)"
-status_says "the kept ones are used: $main:16:12: reporting.interval" || fail "STATUS with a mistake: $(property StatusText)"
-journal FLEET_EVENT=settingsKept | has "$main:16:12: reporting.interval" || fail "no event settingsKept"
+status_says "the kept ones are used: $main:15:12: reporting.interval" || fail "STATUS with a mistake: $(property StatusText)"
+journal FLEET_EVENT=settingsKept | has "$main:15:12: reporting.interval" || fail "no event settingsKept"
 inside fleet-locationctl status | grep -q '^Settings .*kept' || fail "status: $(inside fleet-locationctl status)"
 inside fleet-locationctl metrics | grep -q '^fleet_locationd_config_kept{.*} 1$' || fail "metrics do not tell"
 mend
