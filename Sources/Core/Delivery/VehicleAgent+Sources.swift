@@ -41,7 +41,9 @@ extension VehicleAgent {
   private func changes(since before: SourceOverview) -> [Event] {
     let overview = selector.overview
     guard overview.sources.count > 1 else {
-      if let name = overview.name, name != before.name { return [.sourceOpened(name)] }
+      if let source = overview.sources.first, source.isRead, source.name != before.name {
+        return [.sourceOpened(source.name)]
+      }
       if case .lost(let why) = overview.sources.first?.condition, why != before.lossReason { return [.sourceLost(why)] }
       return []
     }

@@ -2,7 +2,6 @@
 import CSystemd
 import Glibc
 import SystemCalls
-import Timekeeping
 
 /// Tells the service manager how the service does (sd_notify(3)). Without one to tell, every call does nothing.
 package struct ServiceNotifier: Sendable {
@@ -15,34 +14,28 @@ package struct ServiceNotifier: Sendable {
 
   /// The service does its work; after a reload, too, it does so again.
   @discardableResult
-  package func ready(status: String? = nil) -> Bool { notify(["READY=1"], status) }
+  package func ready() -> Bool { notify(["READY=1"]) }
 
   /// One line for `systemctl status`, which every local user can read. Line breaks become spaces.
   @discardableResult
-  package func status(_ status: String) -> Bool { notify([], status) }
+  package func status(_ status: String) -> Bool { notify(["STATUS=\(status.onOneLine)"]) }
 
   /// The service is on its way out.
   @discardableResult
-  package func stopping(status: String? = nil) -> Bool { notify(["STOPPING=1"], status) }
+  package func stopping() -> Bool { notify(["STOPPING=1"]) }
 
   /// The service reads its settings again; `ready` ends that.
   @discardableResult
-  package func reloading(status: String? = nil) -> Bool {
+  package func reloading() -> Bool {
     var time = timespec()
     _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
     let microseconds = Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1000
-    return notify(["RELOADING=1", "MONOTONIC_USEC=\(microseconds)"], status)
+    return notify(["RELOADING=1", "MONOTONIC_USEC=\(microseconds)"])
   }
 
   /// The service makes progress.
   @discardableResult
-  package func watchdog() -> Bool { notify(["WATCHDOG=1"], nil) }
-
-  /// What is going on, a start or a stop, takes up to this much longer, counted from now.
-  @discardableResult
-  package func extendTimeout(by duration: Duration) -> Bool {
-    notify(["EXTEND_TIMEOUT_USEC=\(max(duration.nanoseconds / 1000, 0))"], nil)
-  }
+  package func watchdog() -> Bool { notify(["WATCHDOG=1"]) }
 
   /// How long the manager waits for `watchdog` before it ends the service (WatchdogSec=); call it twice as often. Nil
   /// when it does not wait.
@@ -53,10 +46,8 @@ package struct ServiceNotifier: Sendable {
   }
 
   /// - Returns: whether the manager's socket took it. A manager that does not listen any more is no reason to stop.
-  private func notify(_ assignments: [String], _ status: String?) -> Bool {
+  private func notify(_ assignments: [String]) -> Bool {
     guard isActive else { return false }
-    var assignments = assignments
-    if let status { assignments.append("STATUS=\(status.onOneLine)") }
     return unsafe sd_notify(0, assignments.joined(separator: "\n")) > 0
   }
 }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Delivery
+import HTTPMessages
+package import Positioning
+import Timekeeping
+
+/// Receivers on one roof, whose clocks may differ, and a token provider and a Fleet Engine that answer at once.
+package struct TwoReceivers {
+  /// The agent, and the time.
+  package var fixture: AgentFixture
+  /// Indices of those that give fixes.
+  package var giving: Set<Int> = []
+  /// Times of `lastLocation` of all updates, in their order, as in RFC 3339.
+  package var live: [String] = []
+  /// Events of the last call.
+  package var events: [Event] = []
+  /// Seconds by which the clock of each is ahead.
+  private let clocks: [Double]
+
+  private struct PoleReached: Error {}
+
+  /// None is being read yet.
+  ///
+  /// - Parameter clocks: seconds by which the clock of each is ahead.
+  package init(clocks: [Double] = [0, 0]) throws {
+    self.clocks = clocks
+    fixture = try AgentFixture()
+    let list = clocks.indices.map {
+      SourceSelector.Candidate(id: $0 + 1, label: "/dev/gps\($0)", silenceTimeout: .seconds(10))
+    }
+    follow(fixture.tell(.sources(list), at: 0))
+  }
+
+  /// - Parameter index: of the source.
+  /// - Returns: the events that follow.
+  @discardableResult
+  package mutating func report(_ index: Int, _ report: SourceReport) -> [Event] {
+    events = []
+    follow(fixture.tell(.source(index + 1, report), at: fixture.now))
+    return events
+  }
+
+  /// This number of seconds passes, at 14 m/s.
+  ///
+  /// - Returns: the events that follow.
+  @discardableResult
+  package mutating func play(_ seconds: Int) throws -> [Event] {
+    events = []
+    for _ in 0..<seconds {
+      fixture.now += 1
+      for index in giving.sorted() { follow(fixture.tell(.source(index + 1, .fix(try fix(index))), at: fixture.now)) }
+      follow(fixture.tell(.deadline, at: fixture.now))
+    }
+    return events
+  }
+
+  private func fix(_ index: Int) throws -> Fix {
+    guard let place = Coordinate(latitude: 48 + fixture.now * 14 / 111_200, longitude: 11) else { throw PoleReached() }
+    var fix = Fix(coordinate: place, time: .utc(fixture.moment.wall + .seconds(clocks[index])))
+    fix.speed = 14
+    fix.horizontalAccuracy = 3
+    return fix
+  }
+
+  private mutating func follow(_ effects: [VehicleAgent.Effect]) {
+    for effect in effects {
+      switch effect {
+      case .event(let event): events.append(event)
+      case .fetchToken(let id, _): follow(fixture.tell(.tokenEnded(id: id, fixture.token()), at: fixture.now))
+      case .sendUpdate(let id, let request):
+        let body = String(decoding: request.body, as: UTF8.self)
+        let last = body.split(separator: "\"lastLocation\"").last ?? ""
+        let time = last.split(separator: "\"supplementalLocationTime\":\"").dropFirst().first?.prefix { $0 != "\"" }
+        live.append(String(time ?? "none"))
+        follow(fixture.tell(.updateEnded(id: id, AgentFixture.accepted), at: fixture.now))
+      default: break
+      }
+    }
+  }
+}
