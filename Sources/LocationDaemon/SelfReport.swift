@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Release
 import Delivery
 import ServiceManager
 import Timekeeping
@@ -28,22 +27,14 @@ struct SelfReport {
     // A network that comes and goes is told in the journal once in a while, and here each time.
     let isOfNetwork = if case .network = input { true } else { false }
     guard isOfNetwork || status.isDue(after: effects, at: now.boot) else { return }
-    show(text(), at: now)
+    status.show(text(), at: now.boot)
   }
 
   /// Shows the line again when its ages have become old. Whoever has woken the machine, it is awake.
   ///
   /// - Parameter text: as above.
   mutating func refresh(at now: Moment, text: @autoclosure () -> String) {
-    if status.isDue(after: [], at: now.boot) { show(text(), at: now) }
-  }
-
-  private mutating func show(_ agentText: String, at now: Moment) {
-    var text = agentText
-    if now.wall < Release.buildDate, !text.contains("this machine's clock is") {
-      text += "; this machine's clock is not set"
-    }
-    status.show(text, at: now.boot)
+    if status.isDue(after: [], at: now.boot) { status.show(text(), at: now.boot) }
   }
 
   /// Writes the file of metrics, when it is due or for the last time. Whoever has woken the machine, it is awake.

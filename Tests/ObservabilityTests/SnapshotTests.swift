@@ -89,6 +89,18 @@ import Timekeeping
     #expect(StatusReport(fixture.agent.snapshot(at: later)).clockOffset == nil)
   }
 
+  @Test("a clock before the build date is not set, as long as its error is not known")
+  func clockUnset() throws {
+    var fixture = try AgentFixture()
+    let reset = Timestamp(seconds: 0)
+    let line = fixture.agent.snapshot(at: Moment(boot: fixture.moment.boot, wall: reset)).statusLine
+    #expect(line.hasSuffix("; this machine's clock is not set"))
+    #expect(!fixture.snapshot().statusLine.contains("clock"))
+    _ = try fixture.drive(to: 1)
+    let known = fixture.agent.snapshot(at: Moment(boot: fixture.moment.boot, wall: reset)).statusLine
+    #expect(known.hasSuffix("behind, by the receiver") && !known.contains("not set"))
+  }
+
   @Test("a pause says since when, if anybody knew the time then", arguments: ["2026-12-01T00:00:05Z", nil])
   func pause(since: String?) throws {
     var fixture = try AgentFixture()

@@ -81,6 +81,8 @@ extension VehicleAgent {
     package let isTimeTold: Bool
     /// By how much this machine's clock is wrong; nil when it is not, or nobody can say.
     package let clockError: WallClockJudge.Error?
+    /// This machine's clock shows a time before the build date.
+    package let isClockUnset: Bool
     /// Counts since the start.
     package var statistics: Statistics
   }
@@ -108,6 +110,7 @@ extension VehicleAgent {
       oldestAge: newestTime.flatMap { newest in oldest.map { max(newest - $0, .zero) } },
       thinnedWithin: delivery.backlog.thinnedWithin, store: store,
       time: bestTime(at: now), isTimeTold: clocks.time(at: now.boot) != nil, clockError: clocks.error(at: now),
+      isClockUnset: now.wall < configuration.filter.buildDate,
       statistics: statistics)
   }
 

@@ -28,7 +28,11 @@ extension VehicleAgent.Snapshot {
     }
     let thinning = thinnedWithin > 0 ? ", thinned within \(Int(thinnedWithin.rounded(.up))) m" : ""
     parts.append("backlog \(waiting)\(thinning)\(backlogTrouble)")
-    if let clockError { parts.append("this machine's clock is \(clockError.words)") }
+    if let clockError {
+      parts.append("this machine's clock is \(clockError.words)")
+    } else if isClockUnset {
+      parts.append("this machine's clock is not set")
+    }
     return parts.joined(separator: "; ")
   }
 
