@@ -91,10 +91,15 @@ extension Scenario {
     }
     baud = [4800, 9600, 9600, 38_400, 115_200].randomElement(using: &random) ?? 9600
     isAutobaud = Int.random(in: 0..<6, using: &random) == 0
+    if Int.random(in: 0..<10, using: &random) == 0 {
+      let from = Int.random(in: 1..<duration, using: &random)
+      acts.append((from, .reload(vehicle: "truck-2")))
+      acts.append((from + Int.random(in: 1...200, using: &random), .reload(vehicle: "truck-1")))
+    }
     if Int.random(in: 0..<4, using: &random) == 0 {
       second =
-        Bool.random(using: &random)
-        ? Second(lag: [0, 400, 3000, 8000].randomElement(using: &random) ?? 0)
+        Int.random(in: 0..<3, using: &random) > 0
+        ? Second(lag: [400, 3000, 8000].randomElement(using: &random) ?? 0)
         : Second(metresOff: [3, 60, 5000].randomElement(using: &random) ?? 0)
     }
     if Int.random(in: 0..<10, using: &random) == 0 {

@@ -61,6 +61,16 @@ struct Receiver {
     }
   }
 
+  /// The place in that second, if it was reported with the right time.
+  func place(in second: Int) -> Coordinate? {
+    told[(Scenario.boot + .seconds(second) + offset).milliseconds]?.first?.coordinate
+  }
+
+  /// What its clock adds to the true time; no stamp is of both receivers.
+  private var offset: Duration {
+    index > 0 ? .milliseconds(200 - (scenario.second?.lag ?? 0)) : .zero
+  }
+
   /// Which second's position this is, as it came out of the decoder; nil when it was never told.
   ///
   /// - Parameters:
@@ -111,13 +121,11 @@ struct Receiver {
   /// - Parameter wallError: seconds by which the machine's clock is wrong.
   mutating func output(second: Int, of drive: Drive, wallError: Int64) -> Output {
     if scenario.isDateless { note(wallError: wallError) }
-    var stamp = Scenario.boot + .seconds(second)
+    var stamp = Scenario.boot + .seconds(second) + offset
     var coordinate = drive.coordinate.stepped(
       by: Double.random(in: 0...scenario.noise, using: &random), heading: Double.random(in: 0..<360, using: &random))
-    if index > 0, let second = scenario.second {
-      // No stamp is of both.
-      stamp = stamp + .milliseconds(200) - .milliseconds(second.lag)
-      if second.metresOff > 0 { coordinate = coordinate.stepped(by: second.metresOff, heading: 200) }
+    if index > 0, let metres = scenario.second?.metresOff, metres > 0 {
+      coordinate = coordinate.stepped(by: metres, heading: 200)
     }
     // More than `filter.max_age` is no lag any more: what it says is overruled, and overrules.
     var isFaulty = index > 0 && scenario.second?.lag ?? 0 > 10_000

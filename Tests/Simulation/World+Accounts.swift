@@ -18,7 +18,7 @@ extension World {
       for id in records.keys { accounted.insert(Disk.Key(vehicle: name, id: id)) }
     }
     for removal in removals where removal.reason != .delivered {
-      for name in [vehicle, "truck-1"] { accounted.insert(Disk.Key(vehicle: name, id: removal.record.id)) }
+      accounted.insert(Disk.Key(vehicle: removal.vehicle, id: removal.record.id))
     }
     for key in recorded.keys where !accounted.contains(key) {
       violate("the position of \(key.id.rfc3339) of \(key.vehicle) is lost without a reason")

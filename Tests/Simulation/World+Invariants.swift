@@ -18,6 +18,9 @@ extension World {
     checkDrain()
     checkReturn()
     checkPauses()
+    if !isOff, finishedAt == nil, store.troubledSince == nil, left[vehicle] != nil {
+      violate("what \(vehicle) has left behind was never given back to it")
+    }
   }
 
   /// No position of a pause leaves, not even afterwards.
@@ -48,10 +51,13 @@ extension World {
     var newest: [String: Timestamp] = [:]
     for applied in server.applied {
       for position in applied.past + [applied.live] {
-        // A vehicle that is parked is held still, up to 30 m from what the receiver tells.
-        let isTold = told(at: position.time).contains {
-          abs($0.coordinate.latitude - position.latitude) < 4e-4
-            && abs($0.coordinate.longitude - position.longitude) < 6e-4
+        // A vehicle that is parked is held still, up to 30 m from what the receiver reports; and for some seconds where the
+        // other receiver has seen it last.
+        let isTold = told(at: position.time).contains { told in
+          let places = [told.coordinate] + receivers.compactMap { $0.place(in: told.second) }
+          return places.contains {
+            abs($0.latitude - position.latitude) < 4e-4 && abs($0.longitude - position.longitude) < 6e-4
+          }
         }
         if !isTold { violate("the server has a position of \(position.time.rfc3339), which no receiver ever told") }
       }
@@ -123,7 +129,7 @@ extension World {
       for position in applied.past { add(position.time) }
     }
     for record in copy.values { add(record.location.time) }
-    for (record, reason) in removals where reason != .delivered { add(record.location.time) }
+    for (record, reason, _) in removals where reason != .delivered { add(record.location.time) }
     for key in lostInCuts { add(key.id) }
     guard var before = stamps.min() else { return }
     let end = Int(second) - 1
@@ -150,7 +156,7 @@ extension World {
       arrived.insert(applied.live.time)
       for position in applied.past { arrived.insert(position.time) }
     }
-    for (record, reason) in removals where reason == .delivered && !arrived.contains(record.location.time) {
+    for (record, reason, _) in removals where reason == .delivered && !arrived.contains(record.location.time) {
       violate("the position of \(record.location.time.rfc3339) counts as delivered, and the server never saw it")
     }
     if let undelivered, undelivered < copy.count { violate("\(undelivered) undelivered, \(copy.count) in the backlog") }
@@ -158,13 +164,14 @@ extension World {
 
   /// Whoever draws the track from all other positions is at the time of each thinned one within the told error of it.
   private func checkThinning() {
-    let thinned = removals.filter { $0.reason == .thinned }.map(\.record.location)
+    let thinned = removals.filter { $0.reason == .thinned && $0.vehicle == vehicle }.map(\.record.location)
     guard !thinned.isEmpty else { return }
     var known: [Timestamp: (latitude: Double, longitude: Double)] = [:]
     for applied in server.applied where applied.vehicle == vehicle {
       for position in applied.past + [applied.live] { known[position.time] = (position.latitude, position.longitude) }
     }
-    for location in copy.values.map(\.location) + removals.filter({ $0.reason != .thinned }).map(\.record.location) {
+    let others = removals.filter { $0.reason != .thinned && $0.vehicle == vehicle }.map(\.record.location)
+    for location in copy.values.map(\.location) + others {
       known[location.time] = (location.coordinate.latitude, location.coordinate.longitude)
     }
     // Each life knows what the lives before have spent on what still waits.

@@ -76,7 +76,7 @@ final class World {
   var store: StoreShell
   /// When the file was damaged, each once.
   var damages: Set<Int> = []
-  var removals: [(record: Backlog.Record, reason: Backlog.Removal)] = []
+  var removals: [(record: Backlog.Record, reason: Backlog.Removal, vehicle: String)] = []
   /// Everything that was ever put on the backlog, with its vehicle, and when.
   var recorded: [Disk.Key: BootInstant] = [:]
   /// What a power cut has cost.
@@ -352,6 +352,7 @@ final class World {
     scenario.adjust(&new)
     new.tokenKey = KeptToken.Key(subject: other, boot: "\(boots)")
     configuration = new
+    thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
     configureStore(new, vehicle: other)
     guard !isOff else { return }
     tell(.configure(new))
@@ -441,7 +442,7 @@ final class World {
           violate("record \(id) was removed that is not there")
           continue
         }
-        removals.append((record, reason))
+        removals.append((record, reason, vehicle))
       }
     }
   }
