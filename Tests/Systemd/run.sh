@@ -45,6 +45,20 @@ property() { inside systemctl show -P "$1" "${2:-fleet-locationd}"; }
 status_says() { [[ $(property StatusText "${2:-fleet-locationd}") == *$1* ]]; }
 journal() { inside journalctl -u fleet-locationd -o cat "$@"; }
 
+# What doctor says, where it has to fail, and with these words in one line.
+doctor_fails() { # WORDS [OPTION...]
+  local words=$1
+  shift
+  ! inside fleet-locationctl doctor "$@" >"$work/doctor" 2>&1 || fail "doctor passes: $(cat "$work/doctor")"
+  grep -q "^  fail  .*$words" "$work/doctor" || fail "doctor does not say \"$words\": $(cat "$work/doctor")"
+}
+doctor_passes() { # WORDS
+  inside fleet-locationctl doctor >"$work/doctor" 2>&1 || fail "doctor fails: $(cat "$work/doctor")"
+  grep -q "^  pass  .*$1" "$work/doctor" || fail "doctor does not say \"$1\": $(cat "$work/doctor")"
+}
+# What Fleet Engine answers from now on; the container has this machine's loopback.
+fault() { curl -sf -X POST -d "$1" "http://127.0.0.1:$port/debug/faults" >"$work/fault" || fail "fault: $(cat "$work/fault")"; }
+
 package() { ls "$packages/$1"_[0-9]*_"$(dpkg --print-architecture)".deb; }
 port=$((20000 + $$ % 20000))
 settings() { # VEHICLE
@@ -89,6 +103,9 @@ complaints=$(inside systemd-analyze verify fleet-locationd.service fleet-locatio
 inside systemd-analyze security --offline=true --threshold=15 --no-pager fleet-locationd.service >"$work/exposure" ||
   fail "$(tail -n 1 "$work/exposure")"
 
+step "doctor: a service that was not started fails"
+doctor_fails 'fleet-locationd.service was not started: its settings file was not there'
+
 step "start: READY with the source open, online with a credential of systemd's"
 emulate
 printf 'Bearer s3cret-of-the-box' | write /etc/fleet-locationd/token-provider 600
@@ -109,6 +126,52 @@ grep -q '"truck-17"' "$work/token" || fail "the token is not for truck-17: $(cat
 inside fleet-locationctl doctor --token >"$work/token" || fail "doctor --token: $(cat "$work/token")"
 ! inside setpriv --reuid=65534 --clear-groups fleet-locationctl token >"$work/token" 2>&1 || fail "a token for anybody"
 grep -qi 'permission denied' "$work/token" || fail "what nobody is told: $(cat "$work/token")"
+
+step "doctor: passes while updates are accepted or the vehicle is paused, and fails while Fleet Engine refuses them"
+doctor_passes 'Fleet Engine accepted an update'
+grep -q '^  pass  fleet-locationd.service runs$' "$work/doctor" || fail "the unit: $(cat "$work/doctor")"
+inside fleet-locationctl pause >/dev/null
+doctor_passes 'paused by command since'
+inside fleet-locationctl resume >/dev/null
+write /etc/fleet-locationd/conf.d/heartbeat.toml <<'END'
+[reporting]
+heartbeat = "5s"
+END
+inside systemctl reload fleet-locationd || fail "reload with a heartbeat of 5 s"
+fault '{"target": "update", "status": 404, "times": 100000}'
+until_true 10 eval '[[ $(inside fleet-locationctl status --json) == *\"missing\"* ]]' || fail "no 404: $(property StatusText)"
+# Two heartbeats later.
+until_true 30 eval '! inside fleet-locationctl doctor >"$work/doctor" && grep -q "^  fail  Fleet Engine has accepted no update for .*(missing)" "$work/doctor"' ||
+  fail "a 404: $(cat "$work/doctor")"
+curl -sf -X DELETE "http://127.0.0.1:$port/debug/faults" >/dev/null || fail "the faults stay"
+inside rm /etc/fleet-locationd/conf.d/heartbeat.toml
+inside systemctl restart fleet-locationd
+
+step "doctor: says why a unit does not start, and that it is started again and again"
+unit=fleet-locationd@bad
+bad() { # DROP-IN
+  printf '[Service]\n%s\n' "$1" | write /etc/systemd/system/$unit.service.d/test.conf
+  inside systemctl daemon-reload
+  inside systemctl stop $unit
+  inside systemctl reset-failed $unit 2>/dev/null || true
+  inside systemctl start $unit 2>/dev/null || true
+}
+settings van/3 bad
+bad 'RestartPreventExitStatus=78'
+until_true 10 eval '[ "$(property ActiveState $unit)" = failed ]' || fail "with a mistake it is $(property ActiveState $unit)"
+doctor_fails "$unit.service has failed: it ended with exit status 78 .*vehicle.vehicle_id" --instance bad
+settings van-3 bad
+bad 'LoadCredential=nothing:/nowhere/at/all'
+until_true 30 eval '[ "$(property NRestarts $unit)" -ge 1 ]' || fail "no restart without the credential's file"
+doctor_fails "$unit.service is in a restart loop, [0-9]* restarts* so far: .*243/CREDENTIALS" --instance bad
+bad $'ExecStart=\nExecStart=/bin/false\nRestartSec=1s'
+until_true 30 eval '[ "$(property NRestarts $unit)" -ge 2 ]' || fail "no restart loop"
+until_true 10 eval 'inside fleet-locationctl doctor --instance bad >"$work/doctor" || grep -q "restart loop, .*exit status 1" "$work/doctor"' ||
+  fail "a restart loop: $(cat "$work/doctor")"
+inside systemctl stop $unit
+doctor_fails "$unit.service does not run (inactive)" --instance bad
+inside rm -r /etc/systemd/system/$unit.service.d /etc/fleet-locationd/bad.toml
+inside systemctl daemon-reload
 
 step "limits: head-room under each"
 pid=$(property MainPID)
