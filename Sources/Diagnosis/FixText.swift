@@ -13,4 +13,9 @@ enum FixText {
     if let accuracy = fix.horizontalAccuracy { words.append("±\(Int(min(accuracy, 9999).rounded(.up))) m") }
     return words.joined(separator: ", ")
   }
+
+  /// As in `, 3 satellites in view`; empty when the receiver does not say.
+  static func inView(_ count: Int?) -> String {
+    count.map { ", \($0) \($0 == 1 ? "satellite" : "satellites") in view" } ?? ""
+  }
 }

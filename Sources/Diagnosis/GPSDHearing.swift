@@ -22,6 +22,9 @@ package struct GPSDHearing: Sendable {
     decoder = GPSDDecoder(device: device, silenceTimeout: .seconds(10))
   }
 
+  /// Nil when gpsd has not said.
+  private var satellitesInView: Int?
+
   /// Whether there is nothing more to wait for.
   package var isDone: Bool { told != nil || refusal != nil }
 
@@ -33,6 +36,7 @@ package struct GPSDHearing: Sendable {
       case .version(let release, let major, let minor): version = (release, major, minor)
       case .devices(let paths): devices = paths
       case .refused(let why): refusal = why
+      case .sky(let count): satellitesInView = count
       case .report(let device, let fix):
         reporting = device
         if let fix { told = ReceiverHearing.Told(fix: fix, at: now) }
@@ -67,7 +71,8 @@ package struct GPSDHearing: Sendable {
     } else if let reporting {
       findings.append(
         .warn(
-          "\(reporting) reports and has no fix", "It needs a view of the sky and some minutes: cgps shows how it goes"))
+          "\(reporting) reports and has no fix\(FixText.inView(satellitesInView))",
+          "It needs a view of the sky and some minutes: cgps shows how it goes"))
     } else {
       findings.append(
         .fail(

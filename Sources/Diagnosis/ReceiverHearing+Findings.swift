@@ -60,7 +60,11 @@ extension ReceiverHearing {
   private func position(_ buildDate: Timestamp) -> [Finding] {
     guard census.tellsPosition else { return [] }
     guard let told else {
-      return [.warn("no fix", "It needs a view of the sky and, after a while without power, some minutes")]
+      return [
+        .warn(
+          "no fix\(FixText.inView(satellitesInView))",
+          "It needs a view of the sky and, after a while without power, some minutes")
+      ]
     }
     return [.pass("a fix: \(FixText.quality(told.fix))")] + ClockFindings.findings(told, buildDate: buildDate)
   }

@@ -58,6 +58,9 @@ package struct ReceiverHearing: Sendable {
 
   package var counters: NMEADecoder.Counters { decoder.counters }
 
+  /// Nil when the receiver does not say.
+  package var satellitesInView: Int? { decoder.satellitesInView }
+
   /// Whether the speed was not set and had to be found.
   package var isProbing: Bool { probe != nil }
 

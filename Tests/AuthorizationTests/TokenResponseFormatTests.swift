@@ -91,6 +91,18 @@ import Timekeeping
     #expect(Fixture.failure { try read(body("0"), .relativeSeconds) }?.reason == .expired)
   }
 
+  @Test("an expiration in seconds where milliseconds are set is named as that, and not as a wrong clock")
+  func secondsForMilliseconds() {
+    let failure = Fixture.failure { try read(body("1796086800"), headers: [("Date", Fixture.date)]) }
+    #expect(failure?.reason == .unknownLifetime)
+    #expect(failure?.message.contains("gave seconds at `end`") == true)
+    #expect(failure?.message.contains("token.expiration_format = \"epoch-s\"") == true)
+    // Neither a small number nor a time in the past is one.
+    for value in ["17", "1000000000000"] {
+      #expect(Fixture.failure { try read(body(value), headers: [("Date", Fixture.date)]) }?.reason == .expired)
+    }
+  }
+
   @Test("an empty answer is missingData, as the original protocol calls it")
   func empty() {
     let failure = Fixture.failure { try read("") }

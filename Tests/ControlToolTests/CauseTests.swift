@@ -103,6 +103,10 @@ import Timekeeping
       for second in 11...50 { _ = $0.tell(.deadline, at: Double(second)) }
     },
     Case(name: "no fix yet", second: 5) { _ in },
+    Case(name: "no fix yet for a while, and some sky", second: 75) {
+      _ = $0.tell(.source(0, .sky(inView: 3)), at: 2)
+      _ = $0.tell(.deadline, at: 60)
+    },
     Case(name: "no fix but refused ones", second: 5) { _ = $0.tell(try badFix(at: 4), at: 4) },
     Case(name: "no fix any more", second: 45) {
       try $0.comeOnline()

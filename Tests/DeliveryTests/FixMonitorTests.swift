@@ -18,22 +18,39 @@ import Timekeeping
 
   @Test("the first fix is an edge, and those after it are not")
   mutating func first() {
-    #expect(monitor.newest == nil && monitor.lostAt == nil && !monitor.isLost)
+    #expect(monitor.newest == nil && monitor.missingAt == nil && !monitor.isLost)
     #expect(monitor.accepted(fix, at: at(5)) == .firstFix(fix))
     #expect(monitor.accepted(fix, at: at(6)) == nil)
-    #expect(monitor.newest?.at == at(6) && monitor.lostAt == at(36))
+    #expect(monitor.newest?.at == at(6) && monitor.missingAt == at(36))
   }
 
   @Test("a fix is lost once, and regained after the time since the last one")
   mutating func lost() {
-    #expect(monitor.lose() == nil)
+    #expect(monitor.miss(inView: nil, at: at(40)) == nil)
     _ = monitor.accepted(fix, at: at(5))
     monitor.rejected(.inaccurate)
-    #expect(monitor.lose() == .fixLost(.inaccurate))
-    #expect(monitor.isLost && monitor.lostAt == nil && monitor.newest?.at == at(5))
-    #expect(monitor.lose() == nil)
+    #expect(monitor.miss(inView: nil, at: at(40)) == .fixLost(.inaccurate))
+    #expect(monitor.isLost && monitor.missingAt == nil && monitor.newest?.at == at(5))
+    #expect(monitor.miss(inView: nil, at: at(40)) == nil)
     #expect(monitor.accepted(fix, at: at(60)) == .fixRegained(after: .seconds(55)))
-    #expect(!monitor.isLost && monitor.lostAt == at(90))
+    #expect(!monitor.isLost && monitor.missingAt == at(90))
+  }
+
+  @Test("a first fix that does not come is missed once, a while after a source is read")
+  mutating func overdue() {
+    #expect(monitor.miss(inView: nil, at: at(100)) == nil)
+    monitor.reads(true, at: at(5))
+    monitor.reads(true, at: at(6))
+    #expect(monitor.missingAt == at(65) && monitor.missingSince == at(5))
+    monitor.reads(false, at: at(20))
+    #expect(monitor.missingAt == nil && monitor.missingSince == nil)
+    monitor.reads(true, at: at(30))
+    monitor.rejected(.stale)
+    #expect(monitor.miss(inView: 3, at: at(90)) == .noFix(after: .seconds(60), inView: 3, .stale))
+    #expect(monitor.miss(inView: 3, at: at(200)) == nil)
+    #expect(monitor.missingAt == nil && monitor.missingSince == at(30))
+    #expect(monitor.accepted(fix, at: at(201)) == .firstFix(fix))
+    #expect(monitor.missingSince == nil)
   }
 
   @Test("why the last fix was rejected is known until one is accepted")

@@ -30,8 +30,8 @@ import Timekeeping
   func restart() throws {
     let text = try left()
     var next = try fixture()
-    #expect(next.tell(.tokenFound(text), at: 60).events == [.tokenRestored])
-    #expect(try next.drive(to: 61).brief.contains("send 1"))
+    #expect(next.tell(.tokenFound(text), at: 50).events == [.tokenRestored])
+    #expect(try next.drive(to: 51).brief.contains("send 1"))
     #expect(next.agent.statistics.tokenFetches == 0)
   }
 
@@ -39,21 +39,21 @@ import Timekeeping
   func useless() throws {
     let text = try left()
     var next = try fixture(KeptToken.Key(subject: "truck-1", boot: "b008"))
-    let effects = next.tell(.tokenFound(text), at: 60)
+    let effects = next.tell(.tokenFound(text), at: 50)
     #expect(effects.events == [.tokenNotRestored])
     #expect(effects.contains(.forgetToken))
-    #expect(try next.drive(to: 61).brief.contains { $0.hasPrefix("fetch") })
+    #expect(try next.drive(to: 51).brief.contains { $0.hasPrefix("fetch") })
   }
 
   @Test("where none is to be kept, none is, and what an earlier run has left is removed without a word")
   func off() throws {
     let text = try left()
     var next = try fixture(nil)
-    let effects = next.tell(.tokenFound(text), at: 60)
+    let effects = next.tell(.tokenFound(text), at: 50)
     #expect(effects.events.isEmpty)
     #expect(effects.contains(.forgetToken))
-    _ = try next.drive(to: 61)
-    #expect(kept(next.tell(.tokenEnded(id: 1, next.token()), at: 61.1)) == nil)
+    _ = try next.drive(to: 51)
+    #expect(kept(next.tell(.tokenEnded(id: 1, next.token()), at: 51.1)) == nil)
   }
 
   @Test("a token that Fleet Engine refuses is forgotten")

@@ -44,6 +44,35 @@ import Timekeeping
     #expect(bench.live == bench.live.sorted() && bench.live.count >= 10)
   }
 
+  @Test("a first fix that does not come within a minute of reading is reported once, with the satellites in view")
+  func noFix() throws {
+    var fixture = try AgentFixture()
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(60))
+    #expect(fixture.tell(.source(0, .sky(inView: 3)), at: 2).events == [])
+    #expect(fixture.tell(.deadline, at: 59.9).events == [])
+    let effects = fixture.tell(.deadline, at: 60)
+    #expect(effects == [.event(.noFix(after: .seconds(60), inView: 3, nil))])
+    #expect(fixture.snapshot(at: 75).fixMissingSince == .boot)
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == nil)
+    // Nor again when the receiver comes back without one.
+    _ = fixture.tell(.source(0, .lost("gone")), at: 80)
+    #expect(fixture.snapshot().fixMissingSince == nil && fixture.snapshot().sources.satellitesInView == nil)
+    #expect(fixture.tell(.source(0, .reading("/dev/gps0")), at: 90).events == [.sourceOpened])
+    #expect(fixture.tell(.deadline, at: 200).events == [])
+    #expect(try fixture.drive(to: 201).events == [.firstFix])
+    #expect(fixture.snapshot().fixMissingSince == nil)
+    // From then on it is the loss of a fix.
+    #expect(fixture.tell(.deadline, at: 231).events.contains(.fixLost))
+    #expect(fixture.snapshot().fixMissingSince == .boot + .seconds(201))
+  }
+
+  @Test("a source that is not read is not said to have no fix")
+  func noFixUnread() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.source(0, .lost("gone")), at: 10)
+    #expect(fixture.tell(.deadline, at: 100).events == [])
+  }
+
   @Test("a failover and a failback are reported once each")
   func failover() throws {
     var bench = try TwoReceivers()

@@ -57,6 +57,27 @@ import Testing
     #expect(failure.refusesToken)
   }
 
+  @Test(
+    "a signature that is not accepted is the key's, and not the role's",
+    arguments: [
+      ("The token is not signed by a key of this project.", "SIGNATURE_INVALID"), ("Jwt verification fails", nil),
+      ("Jwks doesn't have key to match kid or alg from Jwt", nil), ("JWT validation failed: BAD_SIGNATURE", nil),
+      ("Jwt issuer is not configured", nil), (vague, "SIGNATURE_INVALID"),
+    ] as [(String, String?)])
+  func signature(message: String, reason: String?) throws {
+    let failure = try #require(refusal(401, "UNAUTHENTICATED", message, reason: reason))
+    #expect(failure.category == .unauthenticated && failure.cause == .signature)
+    #expect(failure.remedy?.contains("key") == true && failure.remedy?.contains("role") == false)
+  }
+
+  @Test("what is denied names the project of the settings, whether the answer tells why or not")
+  func project() throws {
+    for message in ["Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource", "no"] {
+      let failure = try #require(refusal(403, "PERMISSION_DENIED", message))
+      #expect(failure.remedy?.contains("vehicle.provider_id") == true)
+    }
+  }
+
   @Test("words about credentials alone tell nothing of a clock")
   func vagueWords() throws {
     let failure = try #require(refusal(401, "UNAUTHENTICATED", RefusalCauseTests.vague))

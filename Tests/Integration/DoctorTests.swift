@@ -93,11 +93,20 @@ import Testing
     var fault: String?
     /// In the sentence that fails.
     let says: String
+    /// In the line of `systemctl status` before; nil is the same.
+    var shows: String?
 
     static let all = [
       Trouble(
         testDescription: "a wrong speed", noise: [0xE0, 0x1C, 0xFC, 0x00, 0x9E, 0x78],
         says: "sends bytes but no whole NMEA sentence"),
+      Trouble(
+        testDescription: "u-blox's own protocol", noise: [0xB5, 0x62, 0x01, 0x07, 0x02, 0x00, 0x12, 0x34, 0x5E, 0xD2],
+        says: "u-blox's binary protocol"),
+      Trouble(
+        testDescription: "no sky",
+        noise: Array("$GPRMC,120000,V,,,,,,,010126,,,N*54\r\n$GPGSV,1,1,03,05,40,120,30*4B\r\n".utf8),
+        says: "3 satellites in view", shows: "Waiting for a fix"),
       Trouble(testDescription: "a silent receiver", noise: [], says: "is open but silent"),
       Trouble(
         testDescription: "no vehicle", fault: #"{"target": "update", "status": 404, "times": 1000}"#, says: "NOT_FOUND"),
@@ -120,7 +129,7 @@ import Testing
     if trouble.noise == nil { receiver.send(drive.next()) }
     try bench.wait("it is in the status") {
       if let noise = trouble.noise, !noise.isEmpty { receiver.send(noise) }
-      return daemon.statuses.contains { $0.contains(trouble.says) }
+      return daemon.statuses.contains { $0.contains(trouble.shows ?? trouble.says) }
     }
     let process = try doctor(bench)
     bench.servers += process.sources

@@ -20,7 +20,9 @@ import Testing
       Flaw(
         testDescription: "wrong-audience", category: "denied", says: "the audience (`aud`) is \"https://example.com/\""),
       Flaw(testDescription: "alg-none", category: "denied", says: "nobody has signed it"),
-      Flaw(testDescription: "bad-signature", category: "unauthenticated", says: "check the service account's role"),
+      Flaw(
+        testDescription: "bad-signature", category: "unauthenticated",
+        says: "Google does not accept the token's signature"),
     ])
   func flaw(_ flaw: Flaw) throws {
     let bench = try TestBench()

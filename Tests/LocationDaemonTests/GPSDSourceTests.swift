@@ -18,6 +18,7 @@ import Timekeeping
       switch report {
       case .fix(let fix): fixes.append(fix)
       case .reading(let name): reading.append(name)
+      case .sky: break
       case .lost(let why): lost.append(why)
       case .ended: Issue.record("a source of live positions ended")
       }

@@ -73,6 +73,7 @@ import Timekeeping
     ) { report in
       switch report {
       case .reading(let name): reading.append(name)
+      case .sky: break
       case .fix: fixes += 1
       case .lost(let why): Issue.record("lost: \(why)")
       case .ended: Issue.record("ended")
@@ -104,6 +105,7 @@ import Timekeeping
     ) { report in
       switch report {
       case .reading(let name): reading.append(name)
+      case .sky: break
       case .fix: fixes += 1
       case .lost(let why): lost.append(why)
       case .ended: Issue.record("ended")

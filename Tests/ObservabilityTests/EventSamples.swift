@@ -49,6 +49,8 @@ enum EventSamples {
       .sourceChosen(0, in: sources), .sourceChosen(0, in: returned), .sourceChosen(1, in: returned),
       .noSourceGood(sources), .simulatedSource(endpoint: "https://e.test"), .firstFix(try fix(.gnss, 3.2, 9)),
       .firstFix(try fix(.dgnss, nil, nil)), .firstFix(try fix(.simulated, 123_456, 4)), .fixLost(nil),
+      .noFix(after: .seconds(60), inView: 3, nil), .noFix(after: .seconds(60), inView: 1, .stale),
+      .noFix(after: .seconds(60), inView: nil, nil),
       .fixLost(.frozen),
       .fixRegained(after: .seconds(200)), .fixRejected(.jump, suppressed: 0), .fixRejected(.stale, suppressed: 8),
     ]

@@ -79,7 +79,7 @@ import Timekeeping
 
   @Test("the status says which is used and why, and that there is none")
   mutating func status() throws {
-    #expect(line.hasPrefix("No source: 1: /dev/gps0 is not open yet; 2: /dev/gps1 is not open yet; "))
+    #expect(line.hasPrefix("No source: 1: no data from /dev/gps0 yet; 2: no data from /dev/gps1 yet; "))
     receivers.report(0, .lost("/dev/gps0: gone"))
     receivers.report(1, .reading("/dev/gps1 at 9600 baud"))
     receivers.giving = [1]

@@ -24,7 +24,8 @@ import Timekeeping
   @Test("A report becomes a fix with every member, errors of 95 % as one standard deviation, satellites from SKY")
   func everyMember() throws {
     let all = events(GPSDTranscript.greeting + [GPSDDecoderTests.sky, GPSDDecoderTests.position])
-    #expect(all.count == 3)
+    #expect(all.count == 4)
+    #expect(all.contains(.sky(inView: 3)))
     #expect(all.first == .version(release: "3.22", major: 3, minor: 14))
     #expect(all.dropFirst().first == .devices(["/dev/a"]))
     let fix = try #require(all.fixes.first)

@@ -30,6 +30,21 @@ import Timekeeping
     #expect(session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot).count == 1)
   }
 
+  @Test("satellites in view are reported as long as there is no fix")
+  func sky() {
+    var session = connected()
+    func sky(_ count: Int, _ device: String = "/dev/a") -> [String] {
+      [#"{"class":"SKY","device":"\#(device)","nSat":\#(count),"satellites":[]}"#]
+    }
+    #expect(session.receive(sky(7), at: .boot) == [.report(.sky(inView: 7))])
+    #expect(session.receive(sky(7), at: .boot) == [])
+    _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot)
+    #expect(session.receive(sky(8), at: .boot) == [])
+    // Not of a receiver that is passed over.
+    #expect(session.receive(sky(3, "/dev/b"), at: .boot + .seconds(20)) == [])
+    #expect(session.receive(sky(8), at: .boot + .seconds(20)).contains(.report(.sky(inView: 8))))
+  }
+
   @Test(
     "One receiver is asked for by name, if its name fits into a command",
     arguments: [

@@ -41,6 +41,7 @@ import Timekeeping
         case .report(.fix(let fix)): "fix \((fix.timestamp?.milliseconds ?? 0) / 1000 % 60)"
         case .report(.reading(let name)): "reading \(name)"
         case .report(.lost(let why)): "lost \(why)"
+        case .report(.sky(let count)): "\(count) in view"
         case .report(.ended): "ended"
         }
       }

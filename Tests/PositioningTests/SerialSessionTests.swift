@@ -30,6 +30,14 @@ import Timekeeping
       return brief(session.receive(bytes.span, at: now))
     }
 
+    /// A sentence without its `$` and checksum.
+    mutating func receive(_ body: String) -> [String] {
+      let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+      return receive(bytes: Array("$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n".utf8))
+    }
+
+    mutating func receive(bytes: [UInt8]) -> [String] { brief(session.receive(bytes.span, at: now)) }
+
     private func brief(_ effects: [SerialSession.Effect]) -> [String] {
       effects.map { effect in
         switch effect {
@@ -39,6 +47,7 @@ import Timekeeping
         case .report(.fix(let fix)): "fix \((fix.timestamp?.milliseconds ?? 0) / 1000 % 60)"
         case .report(.reading(let name)): "reading \(name)"
         case .report(.lost(let why)): "lost \(why)"
+        case .report(.sky(let count)): "\(count) in view"
         case .report(.ended): "ended"
         }
       }
@@ -104,6 +113,47 @@ import Timekeeping
     // After a replug it comes first.
     #expect(bench.tell(.ended("unplugged")) == ["lost unplugged"])
     #expect(bench.tell(.appeared) == ["open at 115200"])
+  }
+
+  @Test("satellites in view are reported as long as there is no fix, of all systems together, and when they change")
+  func sky() {
+    var bench = Bench(baud: 4800)
+    _ = bench.tell(.start)
+    _ = bench.tell(.opened(isTerminal: true))
+    #expect(bench.receive("GPRMC,120000,V,,,,,,,010124,,,N") == ["reading /dev/gps0 at 4800 baud"])
+    #expect(bench.receive("GPGSV,1,1,02,05,40,120,30,07,20,200,25") == ["2 in view"])
+    #expect(bench.receive("GLGSV,1,1,01,70,40,120,30") == ["3 in view"])
+    #expect(bench.receive("GLGSV,1,1,01,70,41,120,30") == [])
+    #expect(bench.receive("GPGSV,1,1,00") == ["1 in view"])
+    #expect(bench.receive("GPGSV,1,1,xx") == [])
+    // A fix says more.
+    bench.now = bench.now + .seconds(1)
+    _ = bench.receive(1)
+    #expect(bench.wait() == ["fix 1"])
+    #expect(bench.receive("GPGSV,1,1,04,05,40,120,30") == [])
+    bench.now = bench.now + .seconds(11)
+    #expect(bench.receive("GPGSV,1,1,04,05,40,120,30").contains("5 in view"))
+  }
+
+  @Test("a receiver that sends u-blox's binary protocol alone is not said to have a wrong speed")
+  func binary() {
+    var bench = Bench(baud: 9600)
+    _ = bench.tell(.start)
+    _ = bench.tell(.opened(isTerminal: true))
+    // The two bytes with which a message begins may come apart.
+    for bytes in [[0xB5, 0x62, 1, 7, 92, 0, 0xB5], [0x62, 1, 7, 92, 0]] as [[UInt8]] {
+      #expect(bench.receive(bytes: bytes) == [])
+    }
+    #expect(
+      bench.wait() == [
+        "close",
+        "lost /dev/gps0 sends u-blox's binary protocol and no NMEA sentence for 10 s: switch NMEA on in the receiver, or let gpsd read it; opening it again",
+      ])
+    // The next one may be another receiver.
+    _ = bench.wait()
+    _ = bench.tell(.opened(isTerminal: true))
+    #expect(bench.receive(bytes: [1, 2, 3]) == [])
+    #expect(bench.wait().last?.contains("check source.baud") == true)
   }
 
   @Test("what is no terminal has no speed to search for")

@@ -54,7 +54,8 @@ extension Plan.Step {
     case .enqueue: true
     // A start-up deadline may pass without a source to use.
     case .electSource: true
-    case .reportFixLost: effects.contains { if case .event(let event) = $0 { event.kind == .fixLost } else { false } }
+    case .reportFixMissing:
+      effects.contains { if case .event(let event) = $0 { [.fixLost, .noFix].contains(event.kind) } else { false } }
     case .askForToken: effects.contains { if case .fetchToken = $0 { true } else { false } }
     case .send: effects.contains { if case .sendUpdate = $0 { true } else { false } }
     case .finish: effects.contains { if case .finished = $0 { true } else { false } }

@@ -141,7 +141,7 @@ struct StatusSheet {
     guard let sources = status.sources else {
       let text =
         status.source.map { StyledText($0) }
-        ?? StyledText("none", .bad) + StyledText(": \(status.sourceTrouble ?? "not opened yet")")
+        ?? StyledText("none", .bad) + StyledText(": \(status.sourceTrouble ?? "no data yet")")
       return [Row(name: "Source", text: text, weight: 7)]
     }
     let used = sources.first(where: \.isUsed)?.name

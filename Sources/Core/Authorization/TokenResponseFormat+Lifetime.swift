@@ -71,6 +71,14 @@ extension TokenResponseFormat {
     return byClock.0 >= byAge.0 ? byClock : byAge
   }
 
+  /// Whether the expiration was read as milliseconds, and is a time of this century only as seconds.
+  func isInSeconds(_ json: JSONValue, _ answer: Answer, wall: Timestamp) -> Bool {
+    guard expiration == .epochMilliseconds, let stamp = toldExpiration(json, answer, wall: wall) else { return false }
+    let start = Timestamp(seconds: 0)
+    // 1e9 to 1e10 seconds are the years 2001 to 2286.
+    return stamp - start >= .seconds(1_000_000) && stamp - start < .seconds(10_000_000)
+  }
+
   /// When the token ends by what stands beside it, on the clock of who answered; nil when nothing does that can be read.
   ///
   /// - Parameter wall: of this machine, for an answer without a date.

@@ -106,6 +106,12 @@ package struct TokenResponseFormat: Equatable, Sendable {
     try claims.check(for: context)
     let (lifetime, source) = try lifetime(of: json, claims: claims, answer, at: now, buildDate: buildDate)
     guard lifetime > .zero else {
+      if let key = expirationKey, let json, isInSeconds(json, answer, wall: now.wall) {
+        throw TokenFailure(
+          .unknownLifetime,
+          "\(answer.party) gave seconds at `\(key)`, and milliseconds are expected there: set token.expiration_format = \"epoch-s\", or have milliseconds written"
+        )
+      }
       throw TokenFailure(
         .expired,
         answer.isStored

@@ -43,6 +43,11 @@ package enum Event: Equatable, Sendable {
   /// Simulated positions go to a server on another machine.
   case simulatedSource(endpoint: String)
   case firstFix(Fix)
+  /// The first fix does not come.
+  ///
+  /// - after: since a source is read.
+  /// - inView: satellites in view; nil when the receiver does not say.
+  case noFix(after: Duration, inView: Int?, FixRejection?)
   /// With the last rejection, when that is why there is none.
   case fixLost(FixRejection?)
   case fixRegained(after: Duration)
@@ -145,7 +150,7 @@ extension Event {
     case started, crashed, stopping, stopped, reloaded, reloadRefused, settingsKept, settingsAwaited,
       settingsWarning
     case sourceOpened, sourceLost, sourceChosen, noSourceGood, simulatedSource
-    case firstFix, fixLost, fixRegained, fixRejected
+    case firstFix, noFix, fixLost, fixRegained, fixRejected
     case online, offline, stillOffline, interrupted, updateAccepted
     case tokenObtained, tokenFailed, tokenRefused, tokenRemark
     case tokenRestored, tokenNotRestored, tokenNotKept
@@ -174,6 +179,7 @@ extension Event {
     case .noSourceGood: .noSourceGood
     case .simulatedSource: .simulatedSource
     case .firstFix: .firstFix
+    case .noFix: .noFix
     case .fixLost: .fixLost
     case .fixRegained: .fixRegained
     case .fixRejected: .fixRejected

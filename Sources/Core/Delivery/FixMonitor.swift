@@ -5,6 +5,8 @@ import Timekeeping
 /// Whether there is a fix: the newest accepted one, and for how long no other has come. Held fixes and those of a pause
 /// count as well, which is why this is not the newest position to report (`ReportingPolicy.newest`).
 struct FixMonitor: Equatable, Sendable {
+  /// A first fix that has not come this long after a source is read is reported.
+  static let firstFixTimeout = Duration.seconds(60)
   /// Without an accepted fix for this long, the fix counts as lost.
   static let timeout = Duration.seconds(30)
   /// How long a machine that woke waits for its receiver, so that the first update does not carry the place where it fell
@@ -18,6 +20,10 @@ struct FixMonitor: Equatable, Sendable {
   }
 
   private var state = State.none
+  /// Since when a source is read; nil while none is.
+  private var readSince: BootInstant?
+  /// That the first fix does not come has been reported.
+  private var isOverdue = false
   /// Why the last fix was rejected; nil when it was accepted, or none has come.
   private(set) var rejection: FixRejection?
   /// When the machine woke, until a fix has come since.
@@ -34,8 +40,23 @@ struct FixMonitor: Equatable, Sendable {
   /// No fix has been accepted for `timeout`.
   var isLost: Bool { if case .lost = state { true } else { false } }
 
-  /// When the fix counts as lost, if no other comes before; nil when it does already, or none has come.
-  var lostAt: BootInstant? { if case .present(_, let at) = state { at + FixMonitor.timeout } else { nil } }
+  /// When it is reported that no fix comes, the first one or another; nil when it has been.
+  var missingAt: BootInstant? {
+    switch state {
+    case .none: isOverdue ? nil : readSince.map { $0 + FixMonitor.firstFixTimeout }
+    case .present(_, let at): at + FixMonitor.timeout
+    case .lost: nil
+    }
+  }
+
+  /// Since when no fix has been accepted, or, before the first, since when a source is read; nil when there is a fix.
+  var missingSince: BootInstant? {
+    switch state {
+    case .none: readSince
+    case .present: nil
+    case .lost(_, let at): at
+    }
+  }
 
   /// Until when a machine that woke waits for its receiver; long past when it need not.
   var awakeAt: BootInstant { wokeAt.map { $0 + FixMonitor.wakeGrace } ?? .boot }
@@ -56,13 +77,26 @@ struct FixMonitor: Equatable, Sendable {
     rejection = reason
   }
 
-  /// `lostAt` has come.
+  /// Whether a source is read.
+  mutating func reads(_ isRead: Bool, at now: BootInstant) {
+    readSince = isRead ? readSince ?? now : nil
+  }
+
+  /// `missingAt` has come.
   ///
-  /// - Returns: nil when there is nothing to lose.
-  mutating func lose() -> Event? {
-    guard case .present(let fix, let at) = state else { return nil }
-    state = .lost(fix, at: at)
-    return .fixLost(rejection)
+  /// - Parameter inView: satellites in view; nil when the receiver does not say.
+  /// - Returns: nil when nothing is missing that has not been reported.
+  mutating func miss(inView: Int?, at now: BootInstant) -> Event? {
+    switch state {
+    case .none:
+      guard let readSince, !isOverdue else { return nil }
+      isOverdue = true
+      return .noFix(after: now - readSince, inView: inView, rejection)
+    case .present(let fix, let at):
+      state = .lost(fix, at: at)
+      return .fixLost(rejection)
+    case .lost: return nil
+    }
   }
 
   /// The machine was suspended, and has woken.

@@ -19,7 +19,7 @@ package enum Plan: Equatable, Sendable {
     /// A source was silent for too long, or has had its chance at the start: see which is used now.
     case electSource
     /// No fix was accepted for a while: say so.
-    case reportFixLost
+    case reportFixMissing
     /// A position is due and cannot be sent now: put it on the backlog.
     case enqueue
     /// A request is due and there is no token: ask the provider.

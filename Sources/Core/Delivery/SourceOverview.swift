@@ -23,6 +23,8 @@ package struct SourceOverview: Equatable, Sendable {
     /// As it names itself once it is read.
     package var name: String
     package var condition: Condition
+    /// Satellites in view, as it reported last without a fix; nil when it has not.
+    package var satellitesInView: Int?
 
     package init(id: Int, name: String, condition: Condition) {
       self.id = id
@@ -75,12 +77,15 @@ package struct SourceOverview: Equatable, Sendable {
     return sources.count == 1 && sources[0].condition == .ended ? sources[0].name : nil
   }
 
+  /// Satellites in view of the receiver that ``name`` names; nil when it does not say.
+  package var satellitesInView: Int? { (usedSource ?? sources.first(where: \.isRead))?.satellitesInView }
+
   /// Why there is no source; nil when there is one.
   package var lossReason: String? {
     guard name == nil else { return nil }
     if sources.count > 1 { return troubles(before: sources.count) }
     if case .lost(let why) = sources.first?.condition { return why }
-    return "not opened yet"
+    return sources.first.map { "no data from \($0.name) yet" } ?? "none is set"
   }
 
   /// Why none is used that is preferred to the one of this index, as in `1: the device is gone`; empty for the first.
@@ -101,7 +106,7 @@ extension SourceOverview.Source {
   /// Its condition in words.
   package var trouble: String {
     switch condition {
-    case .waiting: "\(name) is not open yet"
+    case .waiting: "no data from \(name) yet"
     case .searching(let rejection):
       "\(name) gives no believable position\(rejection.map { " (refused: \($0.explanation))" } ?? "")"
     case .good: "\(name) is good again, and used when it has been for a while"

@@ -115,7 +115,10 @@ package struct SourceSelector: Sendable {
         if entries[index].candidate.waits { waiting.append(id) }
         verdict = (entries[index].judge(fix, at: now), fix, index)
       case .reading(let name): entries[index].read(as: name)
-      case .lost(let why): entries[index].condition = .lost(why)
+      case .sky(let count): entries[index].satellitesInView = count
+      case .lost(let why):
+        entries[index].condition = .lost(why)
+        entries[index].satellitesInView = nil
       case .ended:
         entries[index].condition = .ended
         hasEnded = entries.allSatisfy { $0.condition == .ended }

@@ -7,6 +7,8 @@ struct SourceStanding: Sendable {
   var candidate: SourceSelector.Candidate
   var name: String
   var condition = SourceOverview.Condition.waiting
+  /// As it reported last without a fix.
+  var satellitesInView: Int?
   var filter: FixFilter
   /// Start-up deadline: sources of lower priority are not selected before it has passed without an accepted fix.
   let startsUntil: BootInstant
@@ -32,7 +34,9 @@ struct SourceStanding: Sendable {
   }
 
   var overview: SourceOverview.Source {
-    SourceOverview.Source(id: candidate.id, name: name, condition: condition)
+    var source = SourceOverview.Source(id: candidate.id, name: name, condition: condition)
+    source.satellitesInView = satellitesInView
+    return source
   }
 
   /// When it counts as failed, if no accepted fix comes before.

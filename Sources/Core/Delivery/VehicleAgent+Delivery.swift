@@ -10,8 +10,8 @@ extension VehicleAgent {
   mutating func proceed(at now: Moment, _ effects: inout [Effect]) {
     while case .act(let step) = plan(at: now.boot) {
       switch step {
-      case .reportFixLost:
-        report(fixes.lose(), &effects)
+      case .reportFixMissing:
+        report(fixes.miss(inView: selector.overview.satellitesInView, at: now.boot), &effects)
       case .electSource: select(.deadline, at: now, &effects)
       case .enqueue: enqueue(at: now, &effects)
       case .askForToken: apply(tokens.handle(.needed, at: now), at: now, &effects)

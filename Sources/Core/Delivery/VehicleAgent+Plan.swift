@@ -20,11 +20,11 @@ extension VehicleAgent {
       return now >= end || isPaused || isDelivered ? .act(.finish) : planToReport(at: now).stopping(by: end)
     case .running:
       if let electionAt = selector.nextDeadline, now >= electionAt { return .act(.electSource) }
-      if let lostAt = fixes.lostAt, now >= lostAt { return .act(.reportFixLost) }
+      if let missingAt = fixes.missingAt, now >= missingAt { return .act(.reportFixMissing) }
       if let pause = duty.pause {
-        return Plan.wait(until: fixes.lostAt, for: .paused(pause), next: nil).interrupted(at: selector.nextDeadline)
+        return Plan.wait(until: fixes.missingAt, for: .paused(pause), next: nil).interrupted(at: selector.nextDeadline)
       }
-      return planToReport(at: now).interrupted(at: fixes.lostAt).interrupted(at: selector.nextDeadline)
+      return planToReport(at: now).interrupted(at: fixes.missingAt).interrupted(at: selector.nextDeadline)
     }
   }
 

@@ -35,6 +35,8 @@ extension VehicleAgent {
     package let fixCameAt: BootInstant
     /// No fix has been accepted for half a minute.
     package let isFixLost: Bool
+    /// Since when no fix has been accepted, or, before the first, since when a source is read; nil when there is a fix.
+    package let fixMissingSince: BootInstant?
     /// Why the last fix was rejected; nil when it was accepted, or none has come.
     package let lastRejection: FixRejection?
     /// The newest position that may be sent; nil before the first one, and after a pause until one comes.
@@ -100,6 +102,7 @@ extension VehicleAgent {
       pause: duty.pause,
       isOnline: isReachingFleetEngine, networkAbsentSince: network.absentSince,
       sources: selector.overview, fix: fixes.newest?.fix, fixCameAt: fixes.newest?.at ?? .boot, isFixLost: fixes.isLost,
+      fixMissingSince: fixes.missingSince,
       lastRejection: fixes.rejection, newest: policy.newest, newestCameAt: policy.newestAt, isParked: policy.isParked,
       track: track,
       isUpdating: !delivery.isIdle, delivered: delivery.delivered?.time, lastAcceptedAt: delivery.lastAcceptedAt,

@@ -19,7 +19,9 @@ extension VehicleAgent {
       case .rejected(let fix, let rejection):
         noteArrival(fix, &effects)
         noteRejection(rejection, at: now.boot, &effects)
-      case .changed(let before): effects += changes(since: before).map { .event($0) }
+      case .changed(let before):
+        fixes.reads(selector.overview.name != nil, at: now.boot)
+        effects += changes(since: before).map { .event($0) }
       case .ended:
         if newestTime == nil {
           let names = selector.overview.sources.map(\.name).joined(separator: ", ")

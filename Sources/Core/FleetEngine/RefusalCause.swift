@@ -13,6 +13,8 @@ package enum RefusalCause: String, Sendable, CaseIterable {
   case noAuthorization
   /// The token is for another vehicle.
   case otherVehicle
+  /// Google does not accept the signature: another key, an unknown `kid`, or an unknown service account.
+  case signature
   /// The service account has not the role.
   case role
   /// The service account, or its key, is deleted or disabled.
@@ -39,8 +41,10 @@ package enum RefusalCause: String, Sendable, CaseIterable {
       "`iat` and `exp` of the token are not what Google takes: an hour apart at most, and near to now"
     case .noAuthorization: "the backend must sign tokens with an `authorization` claim"
     case .otherVehicle: "the token is for another vehicle: check vehicle.vehicle_id and what the provider is asked"
+    case .signature:
+      "Google does not accept the token's signature: the backend must sign with a key of a service account of the project vehicle.provider_id, and name it in `kid`"
     case .role:
-      "the token's service account may not do this: give it the role \(service.role) in the project of vehicle.provider_id"
+      "the token's service account may not do this: check vehicle.provider_id, and give the account the role \(service.role) in that project"
     case .account:
       "the service account or its key is deleted or disabled: the backend must sign with a key that is in force"
     case .apiDisabled: "the API is not enabled in the project: check vehicle.provider_id, and enable Fleet Engine there"
@@ -49,8 +53,9 @@ package enum RefusalCause: String, Sendable, CaseIterable {
 
   /// By google.rpc.ErrorInfo where there is one, else by the words of the answer; nil when neither tells.
   ///
-  /// The reasons in upper case are those of Google's `error_reason.proto` and of its service proxy; a front end that only
-  /// says "invalid authentication credentials" tells nothing.
+  /// The reasons in upper case are those of Google's `error_reason.proto` and of its service proxy (whose words for
+  /// signatures are Envoy's, in jwt_verify_lib's `status.cc`); a front end that only says "invalid authentication
+  /// credentials" tells nothing.
   init?(reason: String?, message: String?) {
     switch reason {
     case "ACCESS_TOKEN_EXPIRED": self = .expired
@@ -58,6 +63,7 @@ package enum RefusalCause: String, Sendable, CaseIterable {
     case "ACCESS_TOKEN_LIFETIME_TOO_LONG": self = .lifetime
     case "IAM_PERMISSION_DENIED": self = .role
     case "ACCOUNT_STATE_INVALID": self = .account
+    case "SIGNATURE_INVALID": self = .signature
     case "SERVICE_DISABLED": self = .apiDisabled
     default:
       guard let cause = message.flatMap(RefusalCause.init(words:)) else { return nil }
@@ -74,6 +80,11 @@ package enum RefusalCause: String, Sendable, CaseIterable {
       self = .notYetValid
     } else if says("token expired", "token has expired", "jwt is expired", "token is expired", "expired token") {
       self = .expired
+    } else if says(
+      "signature", "not signed by a key", "jwt verification fails", "jwks doesn't have key", "issuer is not configured",
+      "key_retrieval_error")
+    {
+      self = .signature
     } else if says("does not contain any scopes") {
       self = .noAuthorization
     } else if says("has not been used in project", "is disabled. enable it", "api is not enabled") {

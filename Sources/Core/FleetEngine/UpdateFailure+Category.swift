@@ -83,7 +83,8 @@ extension UpdateFailure.Category {
     case .denied:
       Row(
         backoff: UpdateFailure.tokenBackoff, isJudged: true, refusesToken: true, needsConfiguration: true,
-        pastPositions: .notPermitted, advice: "the token's service account may not update this vehicle")
+        pastPositions: .notPermitted,
+        advice: "check vehicle.provider_id, vehicle.vehicle_id and the role of the token's service account")
     case .missing:
       Row(
         backoff: .seconds(20, cap: 300), isJudged: true, needsConfiguration: true,

@@ -47,8 +47,10 @@ extension VehicleAgent.Snapshot {
     case .noFix(let since, let rejection):
       let refusal = rejection.map { " (refused: \($0.explanation))" } ?? ""
       return CauseRow(
-        reason: rejection?.rawValue ?? "noFix", label: "waiting for a fix", level: .warning, detail: refusal,
-        clause: since == nil ? nil : "no other has been accepted since")
+        reason: rejection?.rawValue ?? "noFix", label: "waiting for a fix", level: .warning,
+        detail: duration(fixMissingSince, atLeast: .seconds(10))
+          + (fixMissingSince == nil ? "" : sources.satellitesInView.inView) + refusal,
+        clause: since == nil ? firstFix : "no other has been accepted since")
     case .held(let hold):
       let name = sources.usedSource?.name ?? "the source"
       return CauseRow(
@@ -90,6 +92,12 @@ extension VehicleAgent.Snapshot {
   private func reached(_ reason: String, _ clause: String) -> CauseRow {
     CauseRow(
       reason: reason, label: isOnline ? "online" : "connecting", level: isOnline ? .good : .warning, clause: clause)
+  }
+
+  /// For how long the first fix has been waited for; nil in the first seconds.
+  private var firstFix: String? {
+    guard let since = fixMissingSince, now.boot - since >= .seconds(10) else { return nil }
+    return "the source has been read for \(age(of: since))\(sources.satellitesInView.inView)"
   }
 
   /// What keeps an agent that is about to stop from delivering the rest.

@@ -50,6 +50,13 @@ extension Event {
       )
     case .simulatedSource(let endpoint): ("Simulated positions are being sent to \(endpoint)", [])
     case .firstFix(let fix): ("First fix: \(fix.summary)", [])
+    case .noFix(let time, let inView, let rejection):
+      (
+        "No fix for \(time.spoken) since the source is read\(inView.inView)"
+          + (rejection.map { ": the last one was refused, \($0.explanation)" }
+            ?? "; the antenna needs a view of the sky"),
+        rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? []
+      )
     case .fixLost(let rejection):
       (
         "No fix for 30 s\(rejection.map { ": the last one was refused, \($0.explanation)" } ?? "")",
@@ -190,7 +197,9 @@ extension Event {
     let advice =
       flaw.map { "of the token itself: \($0)" }
       ?? failure?.cause?.advice(for: service)
-      ?? "check the service account's role (\(service.role)) and the vehicle's ID"
+      ?? (failure?.httpStatus == 401
+        ? "check which key signs them, and that its service account is of the project vehicle.provider_id"
+        : "check vehicle.provider_id, vehicle.vehicle_id and the service account's role (\(service.role))")
     return (
       "Fleet Engine refuses fresh tokens\(failure.map { " (\($0.message))" } ?? ""): \(advice); "
         + "next try in \(retry.spoken)",

@@ -74,6 +74,11 @@ extension Event.Kind {
       )
     case .firstFix:
       ("92426468f5334b468a81804afb8de6d6", .notice, "The first position that the filter believes.")
+    case .noFix:
+      (
+        "fc3e7d6e69694b708bbf5801394c054f", .warning,
+        "The receiver is read and has given no accepted position for 60 s since: no sky, no antenna, or a cold start, which takes minutes. Reported once for each start of the daemon; status has the duration and the satellites in view."
+      )
     case .fixLost:
       (
         "15c2dcde8f7a47b998fa41ec063b99fc", .warning,

@@ -82,3 +82,10 @@ extension Duration {
     return "\(tenths / 10).\(tenths % 10)"
   }
 }
+
+extension Int? {
+  /// Of a number of satellites, as in `, 3 satellites in view`; empty when the receiver does not say.
+  var inView: String {
+    map { ", \($0) \($0 == 1 ? "satellite" : "satellites") in view" } ?? ""
+  }
+}

@@ -21,6 +21,8 @@ extension StatusReport {
     sourceTrouble = snapshot.sources.lossReason
     sources = Source.all(in: snapshot.sources)
     fix = snapshot.fix.map { Fix($0, age: now - snapshot.fixCameAt, isParked: snapshot.isParked) }
+    withoutFix = snapshot.fixMissingSince.map { (now - $0).wholeSeconds }
+    satellitesInView = snapshot.fixMissingSince == nil ? nil : snapshot.sources.satellitesInView
     lastUpdate = snapshot.lastAcceptedAt.map { (now - $0).wholeSeconds }
     isUpdating = snapshot.isUpdating
     nextUpdate = NextUpdate(snapshot)

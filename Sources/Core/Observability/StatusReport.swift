@@ -165,6 +165,10 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var sources: [Source]?
   /// Nil before the first.
   package var fix: Fix?
+  /// For how long no fix has been accepted: since the last one, or since a source is read; nil when there is a fix.
+  package var withoutFix: Int64?
+  /// Satellites in view of the receiver while it has no fix; nil when it does not say.
+  package var satellitesInView: Int?
   /// Age of the last accepted update.
   package var lastUpdate: Int64?
   /// A request is under way; nil when an earlier release does not say.

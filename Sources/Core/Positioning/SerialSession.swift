@@ -32,6 +32,12 @@ package struct SerialSession {
   private var supervisor: PortSupervisor
   private var probe: BaudProbe
   private var decoder = NMEADecoder()
+  private var sky = SkyNotice()
+  /// Messages of u-blox's own protocol since the port was opened, by their first two bytes.
+  private var binaryMessages = 0
+  private var lastByte: UInt8 = 0
+  /// What is said of a receiver that sends something, and no sentence.
+  private let useless: PortSupervisor.Complaint
   /// Nil while the port is not open.
   private var isTerminal: Bool?
 
@@ -54,6 +60,7 @@ package struct SerialSession {
       supervisor.useless = PortSupervisor.Complaint(
         "sends bytes but no whole NMEA sentence at any speed", "does the receiver speak NMEA 0183?")
     }
+    useless = supervisor.useless
   }
 
   /// When to hand over `deadline`; nil while only the port can move things on.
@@ -68,6 +75,7 @@ package struct SerialSession {
     case .opened(let isTerminal):
       self.isTerminal = isTerminal
       decoder = NMEADecoder()
+      (binaryMessages, lastByte, supervisor.useless) = (0, 0, useless)
       if isProbing { probe.opened(at: now) }
       return supervise(.opened, at: now)
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
@@ -87,12 +95,26 @@ package struct SerialSession {
   /// Takes what the receiver sent, in any portions.
   package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [Effect] {
     guard isTerminal != nil else { return [] }
+    noteBinary(bytes)
     let before = decoder.counters.sentences
     var fixes = [Effect]()
     decoder.decode(bytes, at: now) { fixes.append(.report(.fix($0))) }
     var sentences = Int(clamping: decoder.counters.sentences - before)
     if isProbing { sentences = probe.received(sentences: sentences) }
-    return supervise(.received(sentences: sentences), at: now) + fixes
+    if !fixes.isEmpty { sky.hasFix(at: now) }
+    let notice = sky.satellites(inView: decoder.satellitesInView, at: now).map { [Effect.report($0)] } ?? []
+    return supervise(.received(sentences: sentences), at: now) + fixes + notice
+  }
+
+  /// Noise of a wrong speed has these two bytes once, by chance.
+  private mutating func noteBinary(_ bytes: Span<UInt8>) {
+    for index in 0..<bytes.count {
+      if lastByte == 0xB5, bytes[index] == 0x62 { binaryMessages += 1 }
+      lastByte = bytes[index]
+    }
+    guard binaryMessages > 1 else { return }
+    supervisor.useless = PortSupervisor.Complaint(
+      "sends u-blox's binary protocol and no NMEA sentence", "switch NMEA on in the receiver, or let gpsd read it")
   }
 
   private var isProbing: Bool { baud == nil && isTerminal == true }
@@ -119,12 +141,14 @@ package struct SerialSession {
     isTerminal = nil
     probe.closed()
     decoder = NMEADecoder()
+    sky = SkyNotice()
   }
 
   /// Silence after the last sentence of an epoch ends it.
   private mutating func expire(at now: BootInstant) -> [Effect] {
     var fixes = [Effect]()
     decoder.expire(at: now) { fixes.append(.report(.fix($0))) }
+    if !fixes.isEmpty { sky.hasFix(at: now) }
     return fixes
   }
 

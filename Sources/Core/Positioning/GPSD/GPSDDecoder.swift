@@ -22,6 +22,8 @@ package struct GPSDDecoder: Sendable {
     case refused(String)
     /// A receiver that counts reported; nil while it has no position or no time, or another is stayed with.
     case report(device: String, Fix?)
+    /// A receiver that counts has this many satellites in view.
+    case sky(inView: Int)
   }
 
   /// What went through the decoder.
@@ -120,7 +122,10 @@ package struct GPSDDecoder: Sendable {
       return .devices(report.devices.map(\.path))
     case .device:
       if let device = report.device { note(device) }
-    case .sky: takeSky(report, at: now)
+    case .sky:
+      takeSky(report, at: now)
+      guard let count = report.satellitesInView, (0...999).contains(count) else { return nil }
+      return currentDevice == nil || currentDevice == report.device?.path ? .sky(inView: count) : nil
     case .position: return takePosition(report, at: now)
     case .error: return .refused(report.message ?? "no reason given")
     case .watch, .other: break

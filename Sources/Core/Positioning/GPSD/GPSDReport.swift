@@ -53,6 +53,8 @@ struct GPSDReport {
   let hdop: Double?
   /// Satellites used: the number where gpsd tells it (since 3.22), else counted.
   let satellites: Int?
+  /// Satellites in view, used or not, told as above.
+  let satellitesInView: Int?
 
   /// - Throws: `DecodingError` when it is not a JSON object with a `class`.
   init(parsing line: [UInt8]) throws {
@@ -113,6 +115,7 @@ extension GPSDReport: Decodable {
     trackError = number("epd")
     hdop = number("hdop")
     let listed = try? members.decode([Satellite].self, forKey: Key("satellites"))
+    satellitesInView = integer("nSat") ?? listed?.count
     satellites = integer("uSat") ?? listed.map { $0.count { $0.used == true } }
   }
 }

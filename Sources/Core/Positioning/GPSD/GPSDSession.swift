@@ -34,6 +34,7 @@ package struct GPSDSession: Sendable {
   /// The receiver that was last said to be read.
   private var announced: String?
   private var devices: [String]?
+  private var sky = SkyNotice()
   private var isGPSD = false
 
   /// - Parameters:
@@ -60,6 +61,7 @@ package struct GPSDSession: Sendable {
       decoder.restart()
       announced = nil
       devices = nil
+      sky = SkyNotice()
       isGPSD = false
       complain()
       return supervise(.opened, at: now) + [.send(GPSDSession.watchCommand(for: device))]
@@ -96,7 +98,12 @@ package struct GPSDSession: Sendable {
           announced = device
           effects.append(.report(.reading(name(of: device))))
         }
-        if let fix { effects.append(.report(.fix(fix))) }
+        if let fix {
+          sky.hasFix(at: now)
+          effects.append(.report(.fix(fix)))
+        }
+      case .sky(let count):
+        if let report = sky.satellites(inView: count, at: now) { effects.append(.report(report)) }
       }
     }
     complain()

@@ -61,7 +61,7 @@ struct NMEAAssembler {
     if let lastSentence, now - lastSentence >= patience { silence(into: emit) }
     lastSentence = now
     switch sentence {
-    case .unknown, .unusable: return true
+    case .unknown, .unusable, .sky: return true
     case .date(let date, let time):
       // ZDA is of no epoch: some receivers send it with the time of the next second.
       calendar.note(date, timeOfDay: time, at: now)

@@ -32,6 +32,11 @@ package struct NMEADecoder {
   private var framing = NMEAFraming()
   private var assembler = NMEAAssembler()
   private var scratch: [UInt8] = []
+  /// By talker and type.
+  private var inView: [UInt64: Int] = [:]
+
+  /// The satellites in view of all systems, used or not; nil before the receiver has told of any.
+  package var satellitesInView: Int? { inView.isEmpty ? nil : inView.values.reduce(0, +) }
 
   package init() {
     scratch.reserveCapacity(2 * NMEAFraming.maximumLength)
@@ -139,6 +144,9 @@ package struct NMEADecoder {
     let sentence = NMEASentence.read(line)
     switch sentence {
     case .unknown: counters.unknown += 1
+    case .sky(let count):
+      counters.unknown += 1
+      inView[NMEASentence.address(line)] = count
     case .unusable: counters.unusable += 1
     default:
       var fixes: UInt64 = 0

@@ -21,6 +21,7 @@ extension NMEASentence {
     case pack("V", "T", "G"): sentence = .motion(vtg(line, &fields))
     case pack("G", "S", "A"): sentence = .satellites(gsa(line, &fields))
     case pack("G", "S", "T"): sentence = .errors(gst(line, &fields))
+    case pack("G", "S", "V"): sentence = gsv(line, &fields).map { .sky(inView: $0) } ?? .unknown
     case pack("Z", "D", "A"):
       sentence = zda(line, &fields)
     default: return .unknown
@@ -177,6 +178,12 @@ extension NMEASentence {
     report.hdop = fields.number(in: line).flatMap(dilution)
     report.vdop = fields.number(in: line).flatMap(dilution)
     return report
+  }
+
+  /// Number of sentences, number of this one, satellites in view, …
+  private static func gsv(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> Int? {
+    fields.skip(2, in: line)
+    return fields.count(in: line).flatMap { (0...99).contains($0) ? $0 : nil }
   }
 
   /// Time, RMS of the ranges, major axis, minor axis, orientation, then the deviations.

@@ -8,6 +8,8 @@ enum NMEASentence {
   case satellites(SatelliteReport)
   case errors(ErrorReport)
   case date(CivilDate, timeOfDay: Int64)
+  /// GSV: how many satellites of its talker's system are in view.
+  case sky(inView: Int)
   /// Of a kind that says nothing about a fix, or a private one.
   case unknown
   /// Of a known kind, its checksum right, and yet not readable.
