@@ -11,7 +11,7 @@ import Timekeeping
 /// It belongs to the loop's thread, which waits while the disk writes.
 final class BacklogKeeper {
   private let loop: EventLoop
-  private let tell: (VehicleAgent.Input) -> Void
+  private let report: (VehicleAgent.Input) -> Void
   private var agent: StoreAgent
   private var store: BacklogStore?
   private var timer: LoopTimer?
@@ -20,15 +20,15 @@ final class BacklogKeeper {
   private var reports: [VehicleAgent.Input] = []
   private var isDelivering = false
 
-  /// - Parameter tell: takes what the vehicle's agent should know. Not called from within `handle`; what it hands to `handle`
-  ///   is done before it returns.
+  /// - Parameter report: receives what the vehicle's agent should know. Not called from within `handle`; what it hands to
+  ///   `handle` is done before it returns.
   /// - Throws: the system denies a timer.
   init(
     _ settings: StoreAgent.Configuration, vehicle: FleetEngineVehicle, loop: EventLoop,
-    tell: @escaping (VehicleAgent.Input) -> Void
+    report: @escaping (VehicleAgent.Input) -> Void
   ) throws(EventLoopError) {
     self.loop = loop
-    self.tell = tell
+    self.report = report
     agent = StoreAgent(settings, vehicle: vehicle, seed: .random(in: .min ... .max))
     timer = try loop.makeTimer { [unowned self] in
       armedFor = nil
@@ -94,7 +94,7 @@ final class BacklogKeeper {
   private func deliver() {
     guard !isDelivering else { return }
     isDelivering = true
-    while !reports.isEmpty { tell(reports.removeFirst()) }
+    while !reports.isEmpty { report(reports.removeFirst()) }
     isDelivering = false
   }
 

@@ -62,9 +62,10 @@ import Timekeeping
       tell(.ended(.failed(StoreAgent.Failure(kind, message))))
     }
 
-    /// What is written now: `+` what is put and `-` what is deleted, by its second.
+    /// Lets time pass until the next deadline. Of a commit: `+` what is put and `-` what is deleted, by its second.
     mutating func written() -> [String] {
-      tell(.deadline, at: (agent.nextDeadline ?? .distantFuture).seconds)
+      guard let deadline else { return ["no deadline"] }
+      return tell(.deadline, at: deadline)
     }
 
     /// Seconds since boot.

@@ -199,11 +199,11 @@ package struct StoreAgent: Sendable {
   }
 
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
-    let effects = take(input, at: now)
+    let effects = receive(input, at: now)
     return effects + proceed(at: now)
   }
 
-  private mutating func take(_ input: Input, at now: BootInstant) -> [Effect] {
+  private mutating func receive(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .start: isCalled = true
     case .changed(let change):

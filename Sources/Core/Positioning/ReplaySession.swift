@@ -91,7 +91,7 @@ package struct ReplaySession {
   /// between two of them.
   private mutating func advance(at now: BootInstant) -> [Effect] {
     if next == nil {
-      guard let fix = takeDecoded() else {
+      guard let fix = nextDecoded() else {
         state = isAtEnd ? .ended : .reading
         return [isAtEnd ? .report(.ended) : .read]
       }
@@ -108,7 +108,7 @@ package struct ReplaySession {
     return [.report(.fix(fix))]
   }
 
-  private mutating func takeDecoded() -> Fix? {
+  private mutating func nextDecoded() -> Fix? {
     guard position < decoded.count else {
       decoded.removeAll(keepingCapacity: true)
       position = 0

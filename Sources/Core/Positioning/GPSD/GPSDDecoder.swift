@@ -71,9 +71,6 @@ package struct GPSDDecoder: Sendable {
     self.silenceTimeout = silenceTimeout
   }
 
-  /// The receiver that `report` says something about next, if it is known: the one named, or stayed with.
-  package var currentDevice: String? { device ?? chosen?.device }
-
   /// How gpsd calls the protocol of a receiver, as in `NMEA0183`.
   package func driver(of device: String) -> String? { receivers[device]?.driver }
 

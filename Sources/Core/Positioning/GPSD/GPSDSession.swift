@@ -52,8 +52,6 @@ package struct GPSDSession: Sendable {
   /// When `deadline` is due; nil while a connection is being made, which has a deadline of its own.
   package var nextDeadline: BootInstant? { supervisor.nextDeadline }
 
-  package var counters: GPSDDecoder.Counters { decoder.counters }
-
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .start: return supervise(.start, at: now)
