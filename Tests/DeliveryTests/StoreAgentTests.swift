@@ -193,6 +193,25 @@ import Timekeeping
     #expect(bench.tell(.ended(.opened(nil))) == ["commit +2"])
   }
 
+  @Test("a time that comes again while its deletion is written, or fails to be, is what the store holds in the end")
+  func againDuringDeletion() throws {
+    for hasFailed in [false, true] {
+      var bench = Bench.open(interval: .zero)
+      #expect(bench.remove(1) == ["commit -1"])
+      #expect(try bench.add(1) == [])
+      if hasFailed {
+        _ = bench.fail(.other)
+        // The store still has what was there before.
+        #expect(bench.remove(1) == [])
+        _ = bench.written()
+        #expect(bench.tell(.ended(.opened(nil))) == ["commit -1"])
+      } else {
+        #expect(bench.tell(.ended(.committed)) == ["commit +1"])
+        #expect(bench.tell(.ended(.committed)) == [])
+      }
+    }
+  }
+
   // MARK: - Failures
 
   @Test("after a failure the file is closed, nothing is forgotten, and the waits grow up to five minutes")

@@ -41,7 +41,7 @@ struct PendingWrites: Sendable {
 
   private mutating func put(_ record: Backlog.Record, of vehicle: FleetEngineVehicle, isKnown: Bool = false) {
     let key = StoreAgent.Key(vehicle: vehicle, id: record.id)
-    entries[key] = Entry(record: record, isKnown: entries[key]?.isKnown ?? (underway[key] != nil || isKnown))
+    entries[key] = Entry(record: record, isKnown: entries[key]?.isKnown ?? isKnown)
   }
 
   /// The store begins empty, while these records of the vehicle are in memory. Not while something is being written.
