@@ -124,6 +124,17 @@ package enum ServiceFindings {
           "the daemon reports vehicle \(own), and the settings name \(vehicle)",
           "Have it read them: systemctl reload, or fleet-locationctl reload"))
     }
+    if let mistake = report.settings?.mistake {
+      findings.append(
+        .fail(
+          "the daemon cannot use the settings files and runs with those of the last accepted update: "
+            + SettingsReading.first(of: mistake), "Correct it, then: fleet-locationctl reload"))
+    } else if let mistake = report.settings?.lastReload?.mistake {
+      findings.append(
+        .warn(
+          "the last reload was refused, and the settings before it are in force: \(SettingsReading.first(of: mistake))",
+          "Correct it, then: fleet-locationctl reload"))
+    }
     if let version = report.version, version != Release.version {
       findings.append(
         .warn(

@@ -281,6 +281,10 @@ import Timekeeping
     #expect(other.contains { $0.verdict == .warn && $0.sentence.contains("van-2") && $0.sentence.contains("truck-17") })
     let old = Self.findings(.success(Self.running()), .status(try Self.status(["version": "0.0.9"])))
     #expect(old.contains { $0.verdict == .warn && $0.sentence.contains("0.0.9") })
+    var settings: [String: Any] = ["hash": "0123456789abcdef", "isKept": false]
+    settings["lastReload"] = ["isSuccess": false, "age": 9, "mistake": "f.toml:3:1: sped"] as [String: Any]
+    let refused = Self.findings(.success(Self.running()), .status(try Self.status(["settings": settings])))
+    #expect(refused.map(\.verdict) == [.pass, .warn, .pass] && refused[1].sentence.hasSuffix(": f.toml:3:1: sped"))
     let byHand = Self.findings(.success(ServiceStatus(unit: Self.unit)), .status(try Self.status()))
     #expect(byHand.map(\.verdict) == [.warn, .pass])
     let backlog = ["count": 3, "store": "memory", "storeTrouble": "disk full", "removed": [:]] as [String: Any]
@@ -292,6 +296,16 @@ import Timekeeping
     ])
     let now = Self.findings(.success(Self.running()), .status(offline))
     #expect(now.map(\.verdict) == [.pass, .pass, .warn] && now.last?.sentence.contains("offline for 9 s") == true)
+  }
+
+  @Test("settings that the daemon cannot use fail, although the last ones that worked are in force")
+  func kept() throws {
+    let settings: [String: Any] = [
+      "hash": "0123456789abcdef", "isKept": true, "mistake": "f.toml:3:1: sped\nf.toml:4:1: x",
+    ]
+    let findings = Self.findings(.success(Self.running()), .status(try Self.status(["settings": settings])))
+    #expect(findings.map(\.verdict) == [.pass, .fail, .pass])
+    #expect(findings[1].sentence.contains("f.toml:3:1: sped"))
   }
 
   @Test("a daemon that has just started is waited for, unless something is wrong already or it is paused")
