@@ -177,7 +177,7 @@ import Testing
       try StatusScreenTests.frame([
         "fix": [
           "mode": 3, "quality": "gnss", "age": 31, "isParked": false,
-        ]
+        ], "withoutFix": 31,
       ]).contains("Fix           lost: 3D, gnss, 31 s old"))
   }
 

@@ -131,7 +131,10 @@ struct StatusSheet {
 
   private static func positions(_ status: StatusReport) -> [Row] {
     sources(status) + [
-      Row(name: "Fix", text: status.fix.map(fix) ?? StyledText("none yet", .warning), weight: 8),
+      Row(
+        name: "Fix",
+        text: status.fix.map { fix($0, isLost: status.withoutFix != nil) } ?? StyledText("none yet", .warning),
+        weight: 8),
       Row(name: "Last fix", text: StyledText(status.explanation.sentence), weight: 4),
     ]
   }
@@ -156,15 +159,14 @@ struct StatusSheet {
       }
   }
 
-  private static func fix(_ fix: StatusReport.Fix) -> StyledText {
+  private static func fix(_ fix: StatusReport.Fix, isLost: Bool) -> StyledText {
     var words = ["\(fix.mode)D", fix.quality]
     if let accuracy = fix.horizontalAccuracy { words.append("±\(Int(max(min(accuracy, 9999), 0).rounded(.up))) m") }
     words.append("\(time(fix.age)) old")
     if let satellites = fix.satellites { words.append("\(satellites) satellites") }
     if fix.isParked { words.append("parked") }
     let text = StyledText(words.joined(separator: ", "))
-    // As long as the daemon itself waits before it says so.
-    return fix.age < 30 ? text : StyledText("lost", .warning) + StyledText(": ") + text
+    return isLost ? StyledText("lost", .warning) + StyledText(": ") + text : text
   }
 
   // MARK: - What is kept

@@ -2,11 +2,10 @@
 import Connectivity
 import Timekeeping
 
-/// Holds back what cannot arrive while there is no network at all, and is not taken in by a setup that works all the same:
-/// a route to one host, a proxy on the same link. Such a setup is tried every few minutes, and once it has worked it is used
-/// like any other until it fails.
+/// Suppresses attempts while no default route exists, with a probe every 3 min in case the kernel's view is incomplete: a
+/// route to one host, a proxy on the same link. Once a probe was answered, nothing is suppressed until an attempt fails.
 struct NetworkGate: Sendable {
-  /// Between two tries without a network.
+  /// Between two attempts without a network.
   static let probe = Duration.seconds(180)
 
   /// What a new state means.
@@ -14,23 +13,23 @@ struct NetworkGate: Sendable {
     case none
     case lost
     case back(after: Duration)
-    /// Another address or way: connections may be dead.
+    /// Another address or route: connections may be dead.
     case moved
   }
 
   private var state: NetworkState?
-  /// Since when there has been no network; nil when there is one, or none is needed, or nobody can tell.
+  /// Since when there has been no network; nil when there is one, or none is needed, or it is not known.
   private(set) var absentSince: BootInstant?
-  private var heldUntil = BootInstant.boot
-  /// Somebody has answered although no network is to be seen.
+  private var suppressedUntil = BootInstant.boot
+  /// A server has answered although no network is visible.
   private var isProvenWrong = false
 
   init() {}
 
   var isAbsent: Bool { absentSince != nil }
 
-  /// The earliest time of the next try.
-  var earliest: BootInstant { isAbsent ? heldUntil : .boot }
+  /// The earliest time of the next attempt.
+  var earliest: BootInstant { isAbsent ? suppressedUntil : .boot }
 
   /// - Parameter isNeeded: false when all that is asked of a network is the loopback.
   mutating func take(_ new: NetworkState, isNeeded: Bool, at now: BootInstant) -> Change {
@@ -48,12 +47,12 @@ struct NetworkGate: Sendable {
       if let since { return .back(after: now - since) }
       return hasMoved ? .moved : .none
     }
-    // What has worked without a network that can be seen says nothing of what works without the one that was there.
+    // What worked without a visible network says nothing about what works without the one that was there.
     if old?.isUsable == true { isProvenWrong = false }
     guard !isAbsent, !isProvenWrong else { return hasMoved ? .moved : .none }
     absentSince = now
     // At the start nothing has been tried yet: once is cheap.
-    heldUntil = old == nil ? now : now + NetworkGate.probe
+    suppressedUntil = old == nil ? now : now + NetworkGate.probe
     return .lost
   }
 
@@ -70,6 +69,6 @@ struct NetworkGate: Sendable {
       isProvenWrong = false
       absentSince = now
     }
-    if isAbsent { heldUntil = now + NetworkGate.probe }
+    if isAbsent { suppressedUntil = now + NetworkGate.probe }
   }
 }

@@ -2,21 +2,21 @@
 import FleetEngine
 import Timekeeping
 
-/// What the journal is told of the way to Fleet Engine: every outage with its end, and a road of short ones as one line.
+/// What the journal gets of the connection to Fleet Engine: each outage with its end, and a series of short ones as one line.
 struct OutageNotices: Sendable {
-  /// An outage is told at once, unless another was told within this time.
+  /// An outage is reported at once, unless another was reported within this time.
   static let quiet = Duration.seconds(600)
-  /// One that lasts so long is told in any case.
-  static let worthTelling = Duration.seconds(60)
-  /// When one that lasts is told again, since its beginning; then every hour.
+  /// One that lasts this long is reported in any case.
+  static let worthReporting = Duration.seconds(60)
+  /// When one that lasts is reported again, since its beginning; then every hour.
   private static let reminders: [Duration] = [.seconds(600), .seconds(1200), .seconds(2400), .seconds(3600)]
-  /// So many past positions are worth a line of their own.
+  /// From this number on, past positions are worth a line of their own.
   private static let manyPositions = 10
 
   private struct Outage {
     var since: BootInstant
-    var isTold = false
-    /// Failures since the last that was told, of the kinds that were.
+    var isReported = false
+    /// Failures since the last that was reported, of the kinds that were.
     var tries = 0
     var kinds: Set<UpdateFailure.Category> = []
     var reminded = 0
@@ -25,33 +25,33 @@ struct OutageNotices: Sendable {
   private var outage: Outage?
   /// The last update was accepted.
   private var isOnline = false
-  private var toldAt: BootInstant?
-  /// Outages that were not told.
-  private var untold = 0
+  private var reportedAt: BootInstant?
+  /// Outages that were not reported.
+  private var suppressed = 0
   /// Past positions since the backlog was last empty.
   private var past = 0
-  /// Somebody has read that positions are to come.
+  /// It was reported that positions are still to come.
   private var isAnnounced = false
 
-  /// - Returns: what is to be told of a failed attempt.
+  /// - Returns: what to report of a failed attempt.
   mutating func failed(_ failure: UpdateFailure, at now: BootInstant) -> Event? {
     isOnline = false
     var outage = self.outage ?? Outage(since: now)
     defer { self.outage = outage }
     let lasted = now - outage.since
     outage.tries += 1
-    guard outage.isTold else {
-      if failure.category.row.isTransient, lasted < OutageNotices.worthTelling, let toldAt,
-        now - toldAt < OutageNotices.quiet
+    guard outage.isReported else {
+      if failure.category.row.isTransient, lasted < OutageNotices.worthReporting, let reportedAt,
+        now - reportedAt < OutageNotices.quiet
       {
         return outage.tries == 1 ? .interrupted(failure) : nil
       }
-      outage.isTold = true
+      outage.isReported = true
       outage.tries = 0
       outage.kinds = [failure.category]
-      toldAt = now
-      defer { untold = 0 }
-      return .offline(failure, after: lasted, untold: untold)
+      reportedAt = now
+      defer { suppressed = 0 }
+      return .offline(failure, after: lasted, untold: suppressed)
     }
     if outage.kinds.insert(failure.category).inserted {
       outage.tries = 0
@@ -66,20 +66,20 @@ struct OutageNotices: Sendable {
   /// - Parameters:
   ///   - delivered: past positions that came with this update.
   ///   - waiting: past positions that are still to come.
-  /// - Returns: what is to be told of an update that was accepted.
+  /// - Returns: what to report of an accepted update.
   mutating func accepted(delivered: Int, waiting: Int, at now: BootInstant) -> [Event] {
     past += delivered
     var events: [Event] = []
     defer { isOnline = true }
     if !isOnline {
-      if let outage, !outage.isTold {
-        untold += 1
+      if let outage, !outage.isReported {
+        suppressed += 1
       } else {
         events.append(.online(after: outage.map { now - $0.since }, delivered: past, waiting: waiting))
-        // What has just been told to have come counts as told.
+        // Positions whose arrival was just reported are not reported again.
         if waiting == 0 { past = 0 }
         isAnnounced = waiting > 0
-        if outage != nil { toldAt = now }
+        if outage != nil { reportedAt = now }
       }
       outage = nil
     }
@@ -90,22 +90,22 @@ struct OutageNotices: Sendable {
     return events
   }
 
-  /// Positions of an earlier run were told.
+  /// Positions of an earlier run were reported.
   mutating func announceBacklog() {
     isAnnounced = true
   }
 
-  /// The settings are new: what is wrong with them is told at once.
+  /// The settings are new: what is wrong with them is reported at once.
   mutating func beginAfresh() {
     outage?.kinds = []
-    toldAt = nil
+    reportedAt = nil
   }
 
-  /// Nothing is to fail any more: a pause begins.
+  /// A pause begins: what comes after it is no part of the outage before.
   mutating func forgetOutage() {
     isOnline = false
     outage = nil
-    toldAt = nil
+    reportedAt = nil
   }
 
   private static func reminder(_ index: Int) -> Duration {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Lets the first of a row of like events through, then one in a while, and counts the rest. Events of several kinds that
-/// take turns are as many rows.
+/// Admits the first of a series of like events, then one per `period`, and counts the rest. Events of several kinds that take
+/// turns are as many series.
 struct RepeatLimiter: Sendable {
   static let period = Duration.seconds(600)
   /// More than there are reasons; a subject with changing words in it cannot take all memory.
@@ -16,7 +16,7 @@ struct RepeatLimiter: Sendable {
   private var rows: [String: Row] = [:]
 
   /// - Parameter subject: what makes events alike.
-  /// - Returns: nil when this one is kept back; else how many like it were since the last that was let through.
+  /// - Returns: nil when this one is suppressed; else the number that were since the last that was admitted.
   mutating func admit(_ subject: String, at now: BootInstant) -> Int? {
     guard let row = rows[subject] else {
       if rows.count == RepeatLimiter.mostRows, let oldest = rows.min(by: { $0.value.lastAt < $1.value.lastAt }) {
@@ -33,7 +33,7 @@ struct RepeatLimiter: Sendable {
     return row.suppressed
   }
 
-  /// The rows are over.
+  /// All series are over: the next event of each is the first.
   mutating func end() {
     rows = [:]
   }

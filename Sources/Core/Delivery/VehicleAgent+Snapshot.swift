@@ -33,8 +33,6 @@ extension VehicleAgent {
     package let fix: Fix?
     /// Meaningless without a fix.
     package let fixCameAt: BootInstant
-    /// No fix has been accepted for half a minute.
-    package let isFixLost: Bool
     /// Since when no fix has been accepted, or, before the first, since when a source is read; nil when there is a fix.
     package let fixMissingSince: BootInstant?
     /// Why the last fix was rejected; nil when it was accepted, or none has come.
@@ -101,7 +99,7 @@ extension VehicleAgent {
       cause: plan.cause ?? .stopping(until: nil, nil), next: plan.next,
       pause: duty.pause,
       isOnline: isReachingFleetEngine, networkAbsentSince: network.absentSince,
-      sources: selector.overview, fix: fixes.newest?.fix, fixCameAt: fixes.newest?.at ?? .boot, isFixLost: fixes.isLost,
+      sources: selector.overview, fix: fixes.newest?.fix, fixCameAt: fixes.newest?.at ?? .boot,
       fixMissingSince: fixes.missingSince,
       lastRejection: fixes.rejection, newest: policy.newest, newestCameAt: policy.newestAt, isParked: policy.isParked,
       track: track,
