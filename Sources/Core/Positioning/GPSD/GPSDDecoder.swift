@@ -71,6 +71,9 @@ package struct GPSDDecoder: Sendable {
     self.silenceTimeout = silenceTimeout
   }
 
+  /// The receiver that counts, if it is known: the one named, or stayed with.
+  private var currentDevice: String? { device ?? chosen?.device }
+
   /// How gpsd calls the protocol of a receiver, as in `NMEA0183`.
   package func driver(of device: String) -> String? { receivers[device]?.driver }
 
