@@ -35,10 +35,11 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
 }
 
 func tests(
-  _ name: String, _ dependencies: [Target.Dependency], path: String? = nil, exclude: [String] = []
+  _ name: String, _ dependencies: [Target.Dependency], path: String? = nil, exclude: [String] = [],
+  settings: [SwiftSetting] = swift6
 ) -> Target {
   .testTarget(
-    name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", exclude: exclude, swiftSettings: swift6)
+    name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", exclude: exclude, swiftSettings: settings)
 }
 
 /// The core.
@@ -202,7 +203,8 @@ let package = Package(
     tests("DeliveryTests", coreModules + ["AgentTesting"]),
     tests("ObservabilityTests", coreModules + ["AgentTesting"], exclude: ["events.txt"]),
     tests("DocumentationTests", coreModules + ["Documentation", "Configuration"]),
-    tests("Simulation", coreModules, exclude: ["diary.txt"]),
+    // A world that is optimized leaves the time to what it tests, which is not: a thousand runs are a matter of seconds.
+    tests("Simulation", coreModules, exclude: ["diary.txt"], settings: swift6 + [.unsafeFlags(["-O"])]),
     tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator"]),
     // On the executables, so that they are built.
     tests(
