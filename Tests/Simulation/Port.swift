@@ -22,7 +22,7 @@ final class Port {
   var reads: [Read] = []
   var deadline = BootInstant.distantFuture
 
-  /// What the checksum let through although nobody wrote it.
+  /// Sentences that passed the checksum and were never written.
   var forgeries = Forgeries()
   /// Sound positions that must come out of the decoder, by the second in which they went in.
   var awaited: Set<Int> = []

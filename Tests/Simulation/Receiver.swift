@@ -38,10 +38,12 @@ struct Receiver {
   private var random: SplitMix64
   private var held: [Fix] = []
   private var swapped: Fix?
-  /// Every position that was ever told, by its stamp in milliseconds.
+  /// Every position that was ever reported, by its stamp in milliseconds.
   private(set) var told: [Int64: [Told]] = [:]
-  /// The last that were told, and their stamps; none for a position without a time.
-  private var recent: [(stamp: Timestamp?, told: Told)] = []
+  /// The last of them.
+  private var recent: [(stamp: Timestamp, told: Told)] = []
+  /// Those without a time.
+  private var untimed: [Told] = []
   /// By how many days a clock was wrong that dated fixes without a date.
   private var wrongDays: Set<Int64> = []
 
@@ -71,7 +73,7 @@ struct Receiver {
     index > 0 ? .milliseconds(200 - (scenario.second?.lag ?? 0)) : .zero
   }
 
-  /// Which second's position this is, as it came out of the decoder; nil when it was never told.
+  /// Which second's position this is, as it came out of the decoder; nil when it was never reported.
   ///
   /// - Parameters:
   ///   - isWhole: whether no sentence of its epoch was lost. One that was may have held the date: then it is another, and the
@@ -81,7 +83,7 @@ struct Receiver {
   mutating func second(of fix: Fix, isWhole: Bool, at time: Timestamp, wallError: Int64) -> Int? {
     let stamp: Timestamp
     switch fix.time {
-    case nil: return recent.first { $0.stamp == nil && $0.told.matches(fix, isWhole: isWhole) }?.told.second
+    case nil: return untimed.first { $0.matches(fix, isWhole: isWhole) }?.second
     case .utc(let utc): stamp = utc
     case .ofDay(let milliseconds):
       note(wallError: wallError)
@@ -90,7 +92,7 @@ struct Receiver {
     if let told = told[stamp.milliseconds]?.first(where: { $0.matches(fix, isWhole: isWhole) }) { return told.second }
     guard !isWhole || fix.timestamp == nil else { return nil }
     let entry = recent.first {
-      $0.stamp?.millisecondsOfDay == stamp.millisecondsOfDay && $0.told.matches(fix, isWhole: isWhole)
+      $0.stamp.millisecondsOfDay == stamp.millisecondsOfDay && $0.told.matches(fix, isWhole: isWhole)
     }
     guard let entry else { return nil }
     note(fix, at: stamp, second: entry.told.second)
@@ -103,7 +105,7 @@ struct Receiver {
       Told(second: second, coordinate: fix.coordinate, speed: fix.speed ?? 0, isFaulty: true))
   }
 
-  /// Notes which dates a clock that is wrong by so many seconds gives to fixes that have none.
+  /// Notes which dates a clock that is wrong by this number of seconds gives to fixes that have none.
   private mutating func note(wallError: Int64) {
     let days = wallError / 86_400
     for day in (days - 1)...(days + 1) where day != 0 && abs(day * 86_400 - wallError) <= 14 * 3600 {
@@ -111,7 +113,7 @@ struct Receiver {
     }
   }
 
-  /// Nobody hears what is said now.
+  /// What was held back is lost: the machine is off, or sleeps.
   mutating func skip() {
     (held, swapped) = ([], nil)
   }
@@ -175,10 +177,13 @@ struct Receiver {
     fix.hdop = 0.8
     fix.satellites = 11
     let told = Told(second: second, coordinate: coordinate, speed: fix.speed ?? 0, isFaulty: isFaulty)
-    if hasTime { self.told[stamp.milliseconds, default: []].append(told) }
-    // A line that was held back gives all of it again, and needs no second look.
-    if recent.count >= 4 { recent.removeFirst() }
-    recent.append((hasTime ? stamp : nil, told))
+    if hasTime {
+      self.told[stamp.milliseconds, default: []].append(told)
+      if recent.count >= 4 { recent.removeFirst() }
+      recent.append((stamp, told))
+    } else {
+      untimed.append(told)
+    }
     if isHeld {
       held.append(fix)
       return output

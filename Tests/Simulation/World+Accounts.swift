@@ -8,7 +8,7 @@ import Timekeeping
 extension World {
   /// What was put on the backlog has arrived, waits, or is gone for a reason that has a name.
   func checkAccounts() {
-    var accounted = lostInCuts
+    var accounted = lostInCuts.union(forgotten)
     for applied in server.applied {
       for position in applied.past + [applied.live] {
         accounted.insert(Disk.Key(vehicle: applied.vehicle, id: position.time))

@@ -55,7 +55,7 @@ extension World {
       let isGood = isGood(index, at: second, speed: speed)
       ports[index].soundFor = isGood && output.isSound ? ports[index].soundFor + 1 : 0
       if isGood, output.isSound { ports[index].awaited.insert(second) }
-      // Which of several is used is for the agent to say; one that is good for so long must be found.
+      // Which of several is used is for the agent to decide; one that has been good for this time must be found.
       if ports[index].soundFor > (ports.count > 1 ? World.electionTime : 0) { isSound = true }
       var bytes: [UInt8] = []
       for fix in output.fixes { bytes += scenario.dialect.epoch(of: fix) }
@@ -66,7 +66,7 @@ extension World {
     track.append((isSound, drive.speed))
   }
 
-  /// Nobody listens in this second.
+  /// What is written in this second is lost: the machine sleeps.
   func speakUnheard(second: Int) {
     drive.advance(second: second)
     for index in receivers.indices {
@@ -157,7 +157,7 @@ extension World {
     ports[index].deadline = ports[index].session.nextDeadline.map { bootedAt + ($0 - .boot) } ?? .distantFuture
   }
 
-  /// A fix that comes out of the decoder was told by the receiver, or is one that the checksum could not catch.
+  /// A fix that comes out of the decoder was reported by the receiver, or is one that the checksum could not catch.
   private func judge(_ fix: Fix, from index: Int) {
     let second = Int(self.second)
     let isWhole = !ports[index].isDisturbed(at: second)
@@ -169,7 +169,7 @@ extension World {
       let stamp = fix.timestamp ?? trueTime.nearest(millisecondsOfDay: trueTime.millisecondsOfDay)
       receivers[index].note(fix, at: stamp, second: second)
     } else {
-      violate("port \(index) gives a fix that the receiver never told: \(fix)")
+      violate("port \(index) gives a fix that the receiver never reported: \(fix)")
     }
   }
 
@@ -193,7 +193,7 @@ extension World {
 
   var trueTime: Timestamp { Scenario.boot + .nanoseconds(now.nanoseconds) }
 
-  /// What that stamp stands for, whichever receiver told it.
+  /// What that stamp stands for, whichever receiver reported it.
   func told(at stamp: Timestamp) -> [Receiver.Told] {
     receivers.count == 1 ? receivers[0].told(at: stamp) : receivers.flatMap { $0.told(at: stamp) }
   }

@@ -10,7 +10,7 @@ struct Disk {
     var id: Backlog.ID
   }
 
-  /// A power cut costs at most what was recorded in so long.
+  /// The longest time whose positions a power cut may cost.
   static let commitInterval = StoreAgent.Configuration().commitInterval
 
   fileprivate(set) var held: [String: [Backlog.ID: Backlog.Record]] = [:]
@@ -24,7 +24,7 @@ struct StoreShell {
   fileprivate var agent: StoreAgent
   /// Since when the disk has not followed, because it could not.
   fileprivate(set) var troubledSince: BootInstant?
-  /// What the vehicle's agent is to be told in a turn of its own.
+  /// Reports to the vehicle's agent that are not handed over yet.
   fileprivate(set) var reports: [VehicleAgent.Input] = []
   fileprivate var isDelivering = false
   /// In the world's time.
@@ -155,6 +155,7 @@ extension World {
     case .read(let vehicle): return .read((disk.held[vehicle.vehicleID] ?? [:]).values.sorted { $0.id < $1.id })
     case .forgetOthers(let vehicle, let time):
       for other in disk.held.keys where other != vehicle.vehicleID {
+        for id in (disk.held[other] ?? [:]).keys where id < time { forgotten.insert(Disk.Key(vehicle: other, id: id)) }
         disk.held[other] = disk.held[other]?.filter { $0.key >= time }
         left[other] = left[other]?.filter { $0.key >= time }
       }

@@ -81,6 +81,8 @@ final class World {
   var recorded: [Disk.Key: BootInstant] = [:]
   /// What a power cut has cost.
   var lostInCuts: Set<Disk.Key> = []
+  /// What the store has let go because it was too old, while another vehicle drove.
+  var forgotten: Set<Disk.Key> = []
   /// What a power cut has brought back: the removal was not on disk yet.
   var revived: [Disk.Key: Int] = [:]
   /// The largest error that thinning told, over all lives.
