@@ -18,13 +18,15 @@ import Testing
     #expect(daemon.process.exitCode == nil)
   }
 
-  @Test("settings that are wrong bring no READY, and status 78")
+  @Test("settings that are wrong bring no READY but the reason, and status 78")
   func noReadiness() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings["reporting.interval"] = "\"soon\""
     let daemon = try bench.start()
     #expect(try bench.exitCode() == 78)
-    #expect(daemon.notifications.messages.isEmpty)
+    let messages = daemon.notifications.messages
+    #expect(messages.map { Array($0.assignments.keys) } == [["STATUS"]])
+    #expect(messages.last?.assignments["STATUS"]?.hasPrefix("Ended: ") == true)
   }
 
   @Test("the watchdog is told twice in its interval, while nothing comes from the source")
