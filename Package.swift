@@ -15,6 +15,10 @@ let swift6: [SwiftSetting] = [
 /// targets cannot have it, because what the macros of Swift Testing expand to is not marked.
 let strict: [SwiftSetting] = swift6 + [.strictMemorySafety()]
 
+/// Targets around the event loop. Its thread is the main thread, and everything in them belongs to it that does not say
+/// `nonisolated`: the compiler checks that (SE-0466).
+let mainThread: [SwiftSetting] = [.defaultIsolation(MainActor.self)]
+
 /// A part of the core: it decides, and imports no C module and no platform.
 func core(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   // Without Glibc's module, nothing else asks for the rounding functions that the standard library calls.
@@ -24,8 +28,8 @@ func core(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 }
 
 /// A wrapper of one C library.
-func platform(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Sources/Platform/\(name)", swiftSettings: strict)
+func platform(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Sources/Platform/\(name)", swiftSettings: strict + more)
 }
 
 /// A library of the system, found by pkg-config and named for apt.
@@ -35,11 +39,10 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
 }
 
 func tests(
-  _ name: String, _ dependencies: [Target.Dependency], path: String? = nil, exclude: [String] = [],
-  settings: [SwiftSetting] = swift6
+  _ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = [], exclude: [String] = []
 ) -> Target {
   .testTarget(
-    name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", exclude: exclude, swiftSettings: settings)
+    name: name, dependencies: dependencies, path: "Tests/\(name)", exclude: exclude, swiftSettings: swift6 + more)
 }
 
 /// The core.
@@ -91,15 +94,16 @@ let package = Package(
     platform("SystemCalls", []),
     platform("CrashReports", ["SystemCalls", "CLinux"]),
     platform("CommandLineOptions", ["CLinux"]),
-    platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"]),
+    platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"], mainThread),
     platform("URLReader", ["HTTPMessages", "SystemCalls", "CCurl"]),
-    platform("HTTPClient", ["Timekeeping", "HTTPMessages", "SystemCalls", "EventLoop", "URLReader", "CCurl"]),
-    platform("SerialPort", ["SystemCalls", "EventLoop"]),
-    platform("ControlSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
+    platform(
+      "HTTPClient", ["Timekeeping", "HTTPMessages", "SystemCalls", "EventLoop", "URLReader", "CCurl"], mainThread),
+    platform("SerialPort", ["SystemCalls", "EventLoop"], mainThread),
+    platform("ControlSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"], mainThread),
     platform("Terminal", ["SystemCalls", "CLinux"]),
-    platform("HelperProgram", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
-    platform("StreamSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"]),
-    platform("NetworkWatch", ["Timekeeping", "Connectivity", "SystemCalls", "EventLoop", "CLinux"]),
+    platform("HelperProgram", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"], mainThread),
+    platform("StreamSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"], mainThread),
+    platform("NetworkWatch", ["Timekeeping", "Connectivity", "SystemCalls", "EventLoop", "CLinux"], mainThread),
     platform(
       "BacklogStore",
       ["Timekeeping", "Positioning", "FleetEngine", "Delivery", "SystemCalls", "CSQLite"]),
@@ -123,7 +127,7 @@ let package = Package(
         "ControlSocket",
         "SystemCalls", "BacklogStore", "TokenStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration",
         "Release", "CrashReports",
-      ], swiftSettings: strict),
+      ], swiftSettings: strict + mainThread),
     .executableTarget(
       name: "fleet-locationd",
       dependencies: [
@@ -131,7 +135,7 @@ let package = Package(
         "CommandLineOptions", "Release", "Diagnosis", "ControlTool",
       ],
       // A link to the example in config/, for images without /usr/share/doc.
-      resources: [.embedInCode("example-settings.toml")], swiftSettings: strict),
+      resources: [.embedInCode("example-settings.toml")], swiftSettings: strict + mainThread),
     .target(
       name: "Diagnosis",
       dependencies: [
@@ -148,7 +152,7 @@ let package = Package(
         "Terminal",
       ],
       swiftSettings: strict),
-    .executableTarget(name: "fleet-locationctl", dependencies: ["ControlTool"], swiftSettings: strict),
+    .executableTarget(name: "fleet-locationctl", dependencies: ["ControlTool"], swiftSettings: strict + mainThread),
 
     // The local Fleet Engine for demos and tests; nothing that is shipped to a vehicle depends on it.
     .target(
@@ -180,12 +184,14 @@ let package = Package(
     .target(name: "CPseudoTerminal", path: "Tests/Support/CPseudoTerminal"),
     .target(
       name: "LoopTesting", dependencies: ["Timekeeping", "EventLoop"], path: "Tests/Support/LoopTesting",
-      swiftSettings: strict),
+      swiftSettings: strict + mainThread),
     .target(name: "GPSDTesting", path: "Tests/Support/GPSDTesting", swiftSettings: strict),
-    tests("EventLoopTests", ["Timekeeping", "SystemCalls", "EventLoop", "LoopTesting"]),
-    tests("HTTPClientTests", ["Timekeeping", "SystemCalls", "HTTPMessages", "EventLoop", "HTTPClient", "LoopTesting"]),
-    tests("HelperProgramTests", ["Timekeeping", "EventLoop", "HelperProgram", "LoopTesting"]),
-    tests("SerialPortTests", ["SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "CPseudoTerminal"]),
+    tests("EventLoopTests", ["Timekeeping", "SystemCalls", "EventLoop", "LoopTesting"], mainThread),
+    tests(
+      "HTTPClientTests", ["Timekeeping", "SystemCalls", "HTTPMessages", "EventLoop", "HTTPClient", "LoopTesting"],
+      mainThread),
+    tests("HelperProgramTests", ["Timekeeping", "EventLoop", "HelperProgram", "LoopTesting"], mainThread),
+    tests("SerialPortTests", ["SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "CPseudoTerminal"], mainThread),
     tests("CrashReportsTests", ["CrashReports"]),
     tests("ServiceManagerTests", ["Timekeeping", "HTTPMessages", "SystemCalls", "ServiceManager"]),
     tests("MessageBusTests", ["Timekeeping", "SystemCalls", "MessageBus"]),
@@ -204,7 +210,7 @@ let package = Package(
     tests("ObservabilityTests", coreModules + ["AgentTesting"], exclude: ["events.txt"]),
     tests("DocumentationTests", coreModules + ["Documentation", "Configuration"]),
     // A world that is optimized leaves the time to what it tests, which is not: a thousand runs are a matter of seconds.
-    tests("Simulation", coreModules, exclude: ["diary.txt"], settings: swift6 + [.unsafeFlags(["-O"])]),
+    tests("Simulation", coreModules, [.unsafeFlags(["-O"])], exclude: ["diary.txt"]),
     tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator"]),
     // On the executables, so that they are built.
     tests(
@@ -215,10 +221,11 @@ let package = Package(
         "EventLoop", "SystemCalls", "SerialPort", "ServiceManager", "Configuration", "BacklogStore", "LocationDaemon",
         "LoopTesting",
         "GPSDTesting", "CPseudoTerminal",
-      ]),
+      ], mainThread),
     tests("FilterScore", coreModules + ["Documentation"], exclude: ["Drives"]),
     tests(
-      "ControlToolTests", coreModules + ["AgentTesting", "ControlTool", "Release", "Terminal"], exclude: ["causes.txt"]),
+      "ControlToolTests", coreModules + ["AgentTesting", "ControlTool", "Release", "Terminal"],
+      exclude: ["causes.txt"]),
     tests(
       "DiagnosisTests",
       [

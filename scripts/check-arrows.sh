@@ -23,5 +23,11 @@ forbid "Full Foundation, Dispatch or their networking in shipped code" \
 forbid "A thread pool in shipped code" 'Task\.(sleep|detached)|\bTask *\{|DispatchQueue|@unchecked Sendable' Sources
 forbid "A trap in shipped code" '\btry!|\bas!|\bfatalError\(|\bpreconditionFailure\(' Sources
 
+# Such a handler goes with the source, and the source with its owner; whatever else is called may be called too late.
+if hits=$(grep -rnE --include='*.swift' '\bunowned\b' Sources | grep -vE '\.(makeTimer|addIO|addSignal|addChild|addWatch)\('); then
+  printf 'unowned outside the handler of a source of the loop:\n%s\n' "$hits" >&2
+  bad=1
+fi
+
 swift build --explicit-target-dependency-import-check error >/dev/null || bad=1
 exit $bad

@@ -2,7 +2,7 @@
 import CommandLineOptions
 
 /// One of the things that `fleet-locationctl` does.
-protocol Command {
+@MainActor protocol Command {
   /// The word on the command line.
   static var name: String { get }
   /// One line for the list of commands.

@@ -3,9 +3,9 @@ import CommandLineOptions
 import Release
 
 /// `fleet-locationctl`: finds the command that the arguments name and runs it.
-package enum CommandLineTool {
+@MainActor package enum CommandLineTool {
   /// What the program is called.
-  package static let name = "fleet-locationctl"
+  nonisolated package static let name = "fleet-locationctl"
 
   /// Every command, in the order of `--help`. A new one is one more line here.
   private static var commands: [any Command.Type] {

@@ -8,8 +8,8 @@ import Timekeeping
 
 /// `status --watch` on a terminal: asks, lays out and paints, again and again, until a key or a signal ends it.
 ///
-/// It belongs to the loop's thread. The terminal is given back before the program ends or stops, however that comes.
-final class StatusWatch {
+/// The terminal is given back before the program ends or stops, however that comes.
+@MainActor final class StatusWatch {
   /// What a daemon is given to answer: keys wait as long.
   static let patience = Duration.seconds(1)
   /// Signals by which the program ends as it would have without a screen.

@@ -4,7 +4,7 @@ import Timekeeping
 import SystemCalls
 
 /// One part of the machine that the doctor looks at. It changes nothing.
-package protocol Check {
+@MainActor package protocol Check {
   /// What is looked at, as a heading.
   var title: String { get }
 
@@ -12,7 +12,7 @@ package protocol Check {
   func run(_ report: (Finding) -> Void)
 }
 
-extension EventLoop {
+@MainActor extension EventLoop {
   /// Turns until it is done, or the time has come.
   ///
   /// - Parameter isDone: asked after each turn.

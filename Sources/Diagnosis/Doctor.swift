@@ -5,7 +5,7 @@ package import SystemCalls
 package import Timekeeping
 
 /// Looks at everything that the settings name, one thing after another, and counts what it found.
-package struct Doctor {
+@MainActor package struct Doctor {
   /// What the checks need to know of the machine and the service.
   package struct Surroundings {
     package var loop: EventLoop

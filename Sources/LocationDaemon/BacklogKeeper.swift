@@ -8,7 +8,7 @@ import Timekeeping
 
 /// Performs what `StoreAgent` decides with the backlog's file, and hands what it reports to the vehicle's agent.
 ///
-/// It belongs to the loop's thread, which waits while the disk writes.
+/// The loop waits while the disk writes.
 final class BacklogKeeper {
   private let loop: EventLoop
   private let report: (VehicleAgent.Input) -> Void

@@ -5,7 +5,7 @@ import ServiceManager
 import SystemCalls
 
 /// Why the daemon cannot begin, or cannot take new settings.
-package struct DaemonError: Error, Sendable {
+package nonisolated struct DaemonError: Error, Sendable {
   /// What the line of `systemctl status` begins with when the daemon has ended with an error.
   package static let statusPrefix = "Ended: "
 

@@ -12,8 +12,6 @@ import TokenStore
 import SystemCalls
 
 /// Does what `VehicleAgent` decides, and tells it how that went: requests, tokens, the backlog's file, the pause, the journal.
-///
-/// It belongs to the loop's thread.
 final class EffectPerformer {
   /// Whom it tells and asks. They are set once the agent can be reached, before anything is performed.
   struct Handlers {
@@ -57,10 +55,10 @@ final class EffectPerformer {
   func perform(_ effect: VehicleAgent.Effect) {
     switch effect {
     case .sendUpdate(let id, let request):
-      clients.updates.start(id, request) { [unowned self] in tell(.updateEnded(id: id, $0)) }
+      clients.updates.start(id, request) { [weak self] in self?.tell(.updateEnded(id: id, $0)) }
     case .cancelUpdate(let id): clients.updates.cancel(id)
     case .fetchToken(let id, let request):
-      tokens.start(id, request) { [unowned self] in tell(.tokenEnded(id: id, $0)) }
+      tokens.start(id, request) { [weak self] in self?.tell(.tokenEnded(id: id, $0)) }
     case .cancelToken(let id): tokens.cancel(id)
     case .keepToken(let text): keepToken(text)
     case .forgetToken: tokenKeeper.forget()
@@ -116,7 +114,7 @@ final class EffectPerformer {
   ///
   /// - Throws: the system denies a timer.
   func openBacklog(_ settings: Settings) throws(EventLoopError) {
-    keeper = try BacklogKeeper(settings.store, vehicle: settings.vehicle, loop: loop) { [unowned self] in tell($0) }
+    keeper = try BacklogKeeper(settings.store, vehicle: settings.vehicle, loop: loop) { [weak self] in self?.tell($0) }
     keeper?.start()
   }
 
@@ -136,7 +134,7 @@ final class EffectPerformer {
 
   /// Watches the file of the provider, if it is one.
   func watchToken(_ provider: TokenProvider) {
-    tokens.watch(provider) { [unowned self] in tell(.tokenRenewed) }
+    tokens.watch(provider) { [weak self] in self?.tell(.tokenRenewed) }
   }
 
   // MARK: - New settings, and what is counted

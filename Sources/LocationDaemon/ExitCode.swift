@@ -2,7 +2,7 @@
 import Delivery
 
 /// How the program ends, by the numbers of sysexits(3). `docs/architecture.md` and `--help` say the same.
-package enum ExitCode {
+package nonisolated enum ExitCode {
   /// It was asked to stop, or its recording was delivered.
   package static let done: Int32 = 0
   /// The command line cannot be understood.

@@ -3,7 +3,7 @@ package import Timekeeping
 
 /// Where fixes come from: a receiver, a route, a recording.
 ///
-/// A source opens itself and keeps itself open. It reports on the loop's thread, never from within `start`.
+/// A source opens itself and keeps itself open. It never reports from within `start`.
 package protocol FixSource: AnyObject {
   func start()
   /// Lets go of everything; no report comes after it.

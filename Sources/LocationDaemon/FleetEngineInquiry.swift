@@ -9,8 +9,6 @@ import Timekeeping
 
 /// Asks the Fleet Engine of some settings, through the proxy and with the issuers that the daemon uses: for the vehicle and
 /// without a token, to see who answers; then with a token for an update of nothing, to see whether it is taken.
-///
-/// It belongs to the loop's thread.
 package final class FleetEngineInquiry {
   private let loop: EventLoop
   private let exchanges: ExchangeTable

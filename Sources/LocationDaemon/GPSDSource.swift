@@ -72,12 +72,17 @@ package final class GPSDSource: FixSource {
   private func connect() {
     socket = StreamSocket(
       loop: loop, lookup: lookup, deadline: GPSDSource.connectDeadline,
-      onConnected: { [unowned self] in
+      onConnected: { [weak self] in
+        guard let self else { return }
         isConnected = true
         handle(.connected)
       },
-      onBytes: { [unowned self] bytes in perform(session.receive(bytes, at: loop.now.boot)) },
-      onEnd: { [unowned self] error in
+      onBytes: { [weak self] bytes in
+        guard let self else { return }
+        perform(session.receive(bytes, at: loop.now.boot))
+      },
+      onEnd: { [weak self] error in
+        guard let self else { return }
         let wasConnected = isConnected
         disconnect()
         handle(wasConnected ? .ended("gpsd at \(error.message)") : .connectFailed(GPSDSource.refusal(error)))

@@ -53,8 +53,8 @@ final class ExchangeTable {
   func start(_ id: UInt64, _ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) {
     running[id] = (
       client,
-      client.send(request) { [unowned self] outcome in
-        running[id] = nil
+      client.send(request) { [weak self] outcome in
+        self?.running[id] = nil
         completion(outcome)
       }
     )

@@ -13,8 +13,6 @@ import Timekeeping
 import SystemCalls
 
 /// The shell around `VehicleAgent`: it hands over what happens, does what the agent decides, and keeps systemd informed.
-///
-/// It belongs to the loop's thread.
 package final class LocationDaemon {
   private let loop: EventLoop
   private let notifier: ServiceNotifier
@@ -60,13 +58,13 @@ package final class LocationDaemon {
     } catch {
       throw DaemonError(ExitCode.system, error.message, cause: error)
     }
-    relay.action = { [unowned self] in feed(.deadline) }
+    relay.action = { [weak self] in self?.feed(.deadline) }
     performer.use(
       EffectPerformer.Handlers(
-        tell: { [unowned self] in feed($0) },
-        readyForNextFix: { [unowned self] in sources?.readyForNextFix($0) },
+        tell: { [weak self] in self?.feed($0) },
+        readyForNextFix: { [weak self] in self?.sources?.readyForNextFix($0) },
         stopping: { [notifier] in _ = notifier.stopping() },
-        finished: { [unowned self] in finish($0) }))
+        finished: { [weak self] in self?.finish($0) }))
   }
 
   /// Runs until it is asked to stop, or its recording has been delivered.
@@ -79,7 +77,8 @@ package final class LocationDaemon {
         try loop.addSignal(SIGINT) { [unowned self] in stop("SIGINT") },
         try loop.addSignal(SIGHUP) { [unowned self] in _ = reload() },
       ]
-      watchdog = try Watchdog(loop: loop, notifier: notifier) { [unowned self] in
+      watchdog = try Watchdog(loop: loop, notifier: notifier) { [weak self] in
+        guard let self else { return false }
         let now = loop.now
         writeMetrics(at: now)
         selfReport.refresh(at: now, text: statusLine(at: now))
@@ -92,13 +91,13 @@ package final class LocationDaemon {
       warn()
       // The wake of the machine is told when its clocks are compared; what else is due comes of it.
       let trouble = surroundings.watch(
-        onNetwork: { [unowned self] in feed(.network($0)) }, onWake: { [unowned self] in feed(.deadline) })
+        onNetwork: { [weak self] in self?.feed(.network($0)) }, onWake: { [weak self] in self?.feed(.deadline) })
       if let trouble { write(.networkUnwatched(trouble)) }
       // What an earlier run left is there before the first fix.
       performer.restorePause()
       try performer.openBacklog(settings)
       performer.restoreToken(settings.token)
-      let sources = SourceSet(loop: loop) { [unowned self] in feed(.source($0, $1)) }
+      let sources = SourceSet(loop: loop) { [weak self] in self?.feed(.source($0, $1)) }
       self.sources = sources
       use(try sources.prepare(settings.sources))
       performer.watchToken(try VehicleAgent.Configuration(settings).tokenProvider)
@@ -186,8 +185,9 @@ package final class LocationDaemon {
   private func listen() {
     guard let path = ControlAnswers.socketPath else { return }
     do {
-      control = try ControlServer(loop: loop, path: path) { [unowned self] question in
-        ControlAnswers.answer(
+      control = try ControlServer(loop: loop, path: path) { [weak self] question in
+        guard let self else { return [] }
+        return ControlAnswers.answer(
           question,
           report: { report(at: loop.now) }, reload: { reload() }, steer: { steer($0) },
           metrics: { metrics(at: loop.now) })

@@ -4,7 +4,7 @@ import Delivery
 import SystemCalls
 
 /// A pause on disk: a small file in the service's own directory. That it is there is the pause; its text says since when.
-struct PauseFile {
+nonisolated struct PauseFile {
   private static let name = "paused"
   private static let longestText = 64
 

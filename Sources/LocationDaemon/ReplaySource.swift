@@ -78,7 +78,7 @@ package final class ReplaySource: FixSource {
       switch try input?.read(upTo: 4096) {
       case .bytes(let bytes): return session.receive(bytes, at: loop.now)
       case .wouldBlock:
-        input?.whenReadable { [unowned self] in perform([.read]) }
+        input?.whenReadable { [weak self] in self?.perform([.read]) }
         return []
       case .end, nil: return session.handle(.endOfInput, at: loop.now)
       }

@@ -37,7 +37,7 @@ package final class SerialSource: FixSource {
       loop.defer { [report] in report(.lost("\(error)")) }
       return
     }
-    watch = DeviceWatch(loop: loop, path: device) { [unowned self] in handle(.appeared) }
+    watch = DeviceWatch(loop: loop, path: device) { [weak self] in self?.handle(.appeared) }
     loop.defer { [weak self] in self?.handle(.start) }
   }
 
@@ -72,8 +72,12 @@ package final class SerialSource: FixSource {
     do {
       let port = try SerialPort(
         loop: loop, path: device, baud: baud,
-        onBytes: { [unowned self] in perform(session.receive($0, at: loop.now.boot)) },
-        onEnd: { [unowned self] error in
+        onBytes: { [weak self] bytes in
+          guard let self else { return }
+          perform(session.receive(bytes, at: loop.now.boot))
+        },
+        onEnd: { [weak self] error in
+          guard let self else { return }
           self.port = nil
           handle(.ended(error.message))
         })

@@ -48,7 +48,8 @@ final class SourceSet {
       lastID += 1
       let member = Member(source, id: lastID)
       let key = settings.count > 1 ? "source[\(index + 1)]" : "source"
-      member.source = try FixSources.make(source, key: key, loop: loop) { [unowned self, unowned member] report in
+      member.source = try FixSources.make(source, key: key, loop: loop) { [weak self, weak member] report in
+        guard let self, let member else { return }
         // Its descriptors are closed at once, not when the list is replaced.
         if case .ended = report { member.source = nil }
         self.report(member.id, report)

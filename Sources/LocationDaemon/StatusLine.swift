@@ -5,7 +5,7 @@ import ServiceManager
 import Timekeeping
 
 /// Keeps the line of `systemctl status` true to a few seconds, without waking systemd for every fix.
-struct StatusLine {
+nonisolated struct StatusLine {
   /// The ages in the line grow: so long it may stand while anything at all happens. An outage has no events of its own.
   private static let longestStand = Duration.seconds(10)
 

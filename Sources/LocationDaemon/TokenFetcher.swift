@@ -35,8 +35,8 @@ final class TokenFetcher {
       programs[id] = HelperProgram(
         loop: loop, arguments: invocation.arguments, environment: invocation.environment,
         deadline: invocation.deadline, maximumOutputSize: invocation.maximumOutputSize
-      ) { [unowned self] result in
-        programs[id] = nil
+      ) { [weak self] result in
+        self?.programs[id] = nil
         completion(.command(TokenCommand.Outcome(result)))
       }
     case .file(let path):

@@ -9,7 +9,7 @@ package import Timekeeping
 
 /// Asks the provider of some settings for one token, as the daemon would, for whoever wants to look at it.
 ///
-/// It belongs to the loop's thread. Nothing is kept, and nothing is asked twice.
+/// Nothing is kept, and nothing is asked twice.
 package final class TokenInquiry {
   /// Who asks.
   package enum Identity: Sendable {
@@ -20,7 +20,7 @@ package final class TokenInquiry {
   }
 
   /// What came of it.
-  package struct Answer: Sendable {
+  package nonisolated struct Answer: Sendable {
     package var outcome: TokenOutcome
     /// The token that the daemon would use, or why it would not.
     package var verdict: Result<AccessToken, TokenFailure>

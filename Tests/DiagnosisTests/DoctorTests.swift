@@ -2,7 +2,7 @@
 import Diagnosis
 import Testing
 
-@Suite struct DoctorTests {
+@MainActor @Suite struct DoctorTests {
   private struct Told: Check {
     let title = "A thing"
     let findings: [Finding]

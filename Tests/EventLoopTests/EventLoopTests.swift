@@ -215,7 +215,7 @@ private final class Pipe {
     _ = Array(text.utf8).withUnsafeBytes { Glibc.write(writeEnd, $0.baseAddress, $0.count) }
   }
 
-  deinit {
+  isolated deinit {
     close(readEnd)
     close(writeEnd)
   }

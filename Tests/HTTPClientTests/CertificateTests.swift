@@ -88,7 +88,7 @@ private final class TLSServer {
     port = try #require(TLSServer.readPort(ends[0]))
   }
 
-  deinit {
+  isolated deinit {
     if process > 0 {
       kill(process, SIGKILL)
       waitpid(process, nil, 0)

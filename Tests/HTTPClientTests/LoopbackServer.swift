@@ -47,7 +47,7 @@ final class LoopbackServer {
     source = try loop.addIO(listener, .readable) { [unowned self] _ in accept() }
   }
 
-  deinit {
+  isolated deinit {
     source?.close()
     for descriptor in connections.keys { drop(descriptor) }
     close(listener)

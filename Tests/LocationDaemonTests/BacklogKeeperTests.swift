@@ -27,7 +27,7 @@ import SystemCalls
     directory = NSTemporaryDirectory() + "backlog-keeper-" + UUID().uuidString
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: directory) }
+  isolated deinit { try? FileManager.default.removeItem(atPath: directory) }
 
   private func settings(
     _ interval: Duration = .milliseconds(20), in directory: String? = nil

@@ -38,7 +38,7 @@ final class FakeGPSD {
     source = try loop.addIO(listener, .readable) { [unowned self] _ in accept() }
   }
 
-  deinit {
+  isolated deinit {
     source?.close()
     close(listener)
     dropClients()

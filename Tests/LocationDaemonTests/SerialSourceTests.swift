@@ -37,7 +37,7 @@ import Timekeeping
       timer?.arm(at: loop.now.boot + .milliseconds(20))
     }
 
-    deinit {
+    isolated deinit {
       timer?.close()
       if let link { unlink(link) }
       close(descriptor)

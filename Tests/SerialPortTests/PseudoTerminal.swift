@@ -15,7 +15,7 @@ final class PseudoTerminal {
     path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
-  deinit { unplug() }
+  isolated deinit { unplug() }
 
   func write(_ bytes: [UInt8]) {
     _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -62,7 +62,7 @@ final class TemporaryDirectory {
       template.withUnsafeMutableBufferPointer { $0.baseAddress.flatMap(mkdtemp).map { String(cString: $0) } })
   }
 
-  deinit { remove(path) }
+  isolated deinit { remove(path) }
 
   func file(_ name: String, _ text: String) -> String {
     let path = path + "/" + name

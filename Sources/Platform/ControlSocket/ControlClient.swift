@@ -4,7 +4,7 @@ import SystemCalls
 import Timekeeping
 
 /// Asks the daemon one question and waits for its answer: for command line tools, which have nothing else to do.
-package enum ControlClient {
+package nonisolated enum ControlClient {
   private static let longestAnswer = 1 << 20
 
   /// - Parameters:

@@ -53,7 +53,7 @@ package final class ControlServer {
     }
   }
 
-  deinit {
+  isolated deinit {
     source?.close()
     _ = unsafe unlink(path)
   }
@@ -68,7 +68,7 @@ package final class ControlServer {
     let key = ObjectIdentifier(client)
     clients[key] = client
     client.begin(
-      limit: ControlServer.longestQuestion, answer: answer, end: { [unowned self] in clients[key] = nil })
+      limit: ControlServer.longestQuestion, answer: answer, end: { [weak self] in self?.clients[key] = nil })
   }
 
   /// Root, the daemon's own user, and members of its group.

@@ -4,7 +4,7 @@ package import SystemCalls
 /// The control socket cannot be made, or nobody answers at it.
 package typealias ControlSocketError = PlatformError<ControlServer>
 
-extension PlatformError.Code where Owner == ControlServer {
+nonisolated extension PlatformError.Code where Owner == ControlServer {
   /// There is no socket, or nobody listens at it: the daemon does not run.
   package static var absent: Self { Self(rawValue: "absent") }
   /// This user may not use it.

@@ -4,7 +4,7 @@ import Glibc
 import SystemCalls
 
 /// The calls of unix(7) that both ends need.
-enum UnixSocket {
+nonisolated enum UnixSocket {
   static func make(_ flags: Int32) throws(Errno) -> Descriptor {
     Descriptor(
       owning: try Errno.retrying {

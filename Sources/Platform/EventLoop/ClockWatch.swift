@@ -23,7 +23,7 @@ package final class ClockWatch {
     source = try loop.addIO(timer.rawValue, .readable) { [unowned self] _ in take() }
   }
 
-  deinit { source?.close() }
+  isolated deinit { source?.close() }
 
   private func take() {
     // It fails with ECANCELED, which is the news; armed again, it is ready for the next.

@@ -5,7 +5,7 @@ import Glibc
 import SystemCalls
 
 /// How a child ended.
-package enum ChildStatus: Equatable, Sendable {
+package nonisolated enum ChildStatus: Equatable, Sendable {
   /// It exited with this code, 0 to 255.
   case exited(Int32)
   /// This signal ended it.

@@ -3,7 +3,7 @@ import CSystemd
 import SystemCalls
 
 /// What a descriptor is ready for.
-package struct IOEvents: OptionSet, Sendable {
+package nonisolated struct IOEvents: OptionSet, Sendable {
   package let rawValue: UInt32
 
   package init(rawValue: UInt32) {

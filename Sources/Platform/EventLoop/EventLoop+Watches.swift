@@ -4,7 +4,7 @@ import Glibc
 import SystemCalls
 
 /// What happened to a path, as in inotify(7).
-package struct PathEvents: OptionSet, Sendable {
+package nonisolated struct PathEvents: OptionSet, Sendable {
   package let rawValue: UInt32
 
   package init(rawValue: UInt32) {
@@ -25,7 +25,7 @@ package struct PathEvents: OptionSet, Sendable {
 }
 
 /// One event of a watched path.
-package struct PathEvent: Equatable, Sendable {
+package nonisolated struct PathEvent: Equatable, Sendable {
   package let events: PathEvents
   /// The name inside the watched directory; nil when it is about the watched path itself.
   package let name: String?

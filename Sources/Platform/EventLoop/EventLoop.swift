@@ -6,7 +6,7 @@ import SystemCalls
 
 /// The one loop of the one thread: everything that happens to the program happens in a handler that this loop calls.
 ///
-/// It belongs to the thread that made it. Handlers run one at a time and must not wait. A source watches as long as
+/// That thread is the main thread, which is where the main actor lives. Handlers run one at a time and must not wait. A source watches as long as
 /// its object lives and is not closed; a handler may close any source, its own too.
 @safe package final class EventLoop {
   private let event: OpaquePointer
@@ -23,7 +23,7 @@ import SystemCalls
     deferral.source = try makeDeferralSource()
   }
 
-  deinit {
+  isolated deinit {
     deferral.source?.close()
     unsafe sd_event_unref(event)
   }

@@ -4,14 +4,14 @@ package import SystemCalls
 /// The loop could not do what was asked.
 package typealias EventLoopError = PlatformError<EventLoop>
 
-extension PlatformError.Code where Owner == EventLoop {
+nonisolated extension PlatformError.Code where Owner == EventLoop {
   /// The loop itself could not be made or run.
   package static var loop: Self { Self(rawValue: "loop") }
   /// A descriptor, timer, signal, child or path could not be watched.
   package static var source: Self { Self(rawValue: "source") }
 }
 
-extension PlatformError where Owner == EventLoop {
+nonisolated extension PlatformError where Owner == EventLoop {
   /// - Parameter result: what libsystemd returned: a negative errno.
   init(_ code: Code, _ what: String, result: Int32) {
     self.init(code, what: what, cause: Errno(result == .min ? .max : abs(result)))

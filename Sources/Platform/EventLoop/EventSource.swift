@@ -11,7 +11,7 @@ import CSystemd
     self.handler = handler
   }
 
-  deinit { close() }
+  isolated deinit { close() }
 
   /// Stops watching, at once and for good. Harmless when done twice, and inside its own handler.
   package func close() {

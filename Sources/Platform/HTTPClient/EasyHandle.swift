@@ -76,7 +76,7 @@ import CCurl
 }
 
 /// libcurl refused a setting.
-struct CurlRefusal: Error, CustomStringConvertible {
+nonisolated struct CurlRefusal: Error, CustomStringConvertible {
   let option: CURLoption
   let code: CURLcode
 

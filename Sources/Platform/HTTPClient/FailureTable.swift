@@ -3,7 +3,7 @@ import CCurl
 import HTTPMessages
 
 /// The one place where libcurl's answers become ours.
-enum FailureTable {
+nonisolated enum FailureTable {
   /// What a CURLcode (libcurl-errors(3)) means to the program.
   ///
   /// | CURLcode | Kind |

@@ -6,7 +6,7 @@ import Timekeeping
 import SystemCalls
 
 /// Sends requests with libcurl on the loop: HTTP/2 over TLS 1.2 or later, one connection that is kept, no redirects, no
-/// cookies, no compression. It belongs to the loop's thread; when it goes, what it still carries is dropped untold.
+/// cookies, no compression. When it goes, what it still carries is dropped, and no completion is called.
 @safe package final class HTTPClient {
   private let loop: EventLoop
   private let configuration: HTTPClientConfiguration
@@ -29,7 +29,7 @@ import SystemCalls
     idle.append(try Transfer(configuration))
   }
 
-  deinit {
+  isolated deinit {
     for transfer in active { unsafe driver?.remove(transfer.handle) }
   }
 

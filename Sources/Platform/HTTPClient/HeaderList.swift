@@ -4,7 +4,7 @@ import Glibc
 import HTTPMessages
 
 /// The header lines of one request in libcurl's form. It holds secrets in the clear, and wipes them when cleared.
-@safe struct HeaderList: ~Copyable {
+@safe nonisolated struct HeaderList: ~Copyable {
   private(set) var first: UnsafeMutablePointer<curl_slist>?
 
   init() {

@@ -7,7 +7,7 @@ import Glibc
 /// libcurl trusts the system's bundle and its directory, and reads the whole bundle, all 140 issuers of it, for every new
 /// connection. In a directory whose links are named after the issuers (openssl-rehash(1)), as Debian's
 /// update-ca-certificates makes it beside the bundle, OpenSSL finds the one that it needs.
-enum IssuerDirectory {
+nonisolated enum IssuerDirectory {
   /// Whether libcurl's own directory has such links, so that the bundle can be left alone. Looked at once in a process.
   static let isComplete: Bool = {
     // The first version of the answer that tells the directory.

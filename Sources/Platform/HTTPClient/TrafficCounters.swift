@@ -2,7 +2,7 @@
 
 /// What a client has done since it was made. Bytes are those of HTTP as written in HTTP/1.1, so before HTTP/2 packs
 /// headers and TLS and TCP wrap them: good for comparing days, not for a bill.
-package struct TrafficCounters: Equatable, Sendable {
+package nonisolated struct TrafficCounters: Equatable, Sendable {
   /// Requests that ended, in whatever way, cancelled ones not counted.
   package var requests: UInt64 = 0
   /// Connections opened.

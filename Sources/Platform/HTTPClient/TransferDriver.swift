@@ -52,7 +52,7 @@ import SystemCalls
     }
   }
 
-  deinit {
+  isolated deinit {
     // Nothing may call back into an object that is going away.
     _ = unsafe fleet_multi_set_socket_callback(multi, nil)
     _ = unsafe fleet_multi_set_timer_callback(multi, nil)

@@ -69,7 +69,7 @@ import Timekeeping
     }
   }
 
-  deinit {
+  isolated deinit {
     // Only with the loop itself: a program that runs keeps this object.
     if processID > 0 { _ = kill(-processID, SIGKILL) }
     close()
@@ -194,5 +194,5 @@ import Timekeeping
     unsafe pointers = texts.map { unsafe strdup($0) } + [nil]
   }
 
-  deinit { unsafe pointers.forEach { unsafe free($0) } }
+  isolated deinit { unsafe pointers.forEach { unsafe free($0) } }
 }

@@ -24,7 +24,7 @@ final class OutputPipe {
     _ = try Errno.retrying { fcntl(ends[0], F_SETFL, O_NONBLOCK) }
   }
 
-  deinit { close() }
+  isolated deinit { close() }
 
   /// For the child.
   var writeEnd: Int32 { otherEnd?.descriptor.rawValue ?? -1 }

@@ -42,7 +42,7 @@ package final class NetworkWatch {
     handle(.start)
   }
 
-  deinit {
+  isolated deinit {
     source?.close()
     timer?.close()
   }

@@ -5,14 +5,14 @@ package import SystemCalls
 /// The network cannot be watched.
 package typealias NetworkWatchError = PlatformError<NetworkWatch>
 
-extension PlatformError.Code where Owner == NetworkWatch {
+nonisolated extension PlatformError.Code where Owner == NetworkWatch {
   /// This process may not have a netlink socket.
   package static var denied: Self { Self(rawValue: "denied") }
   /// Anything else: no descriptor or memory left.
   package static var failed: Self { Self(rawValue: "failed") }
 }
 
-extension PlatformError where Owner == NetworkWatch {
+nonisolated extension PlatformError where Owner == NetworkWatch {
   /// What the kernel said to a call for a netlink socket.
   init(_ cause: Errno) {
     // EAFNOSUPPORT is systemd's answer, EPERM and EACCES those of other sandboxes.

@@ -2,7 +2,7 @@
 import Glibc
 
 /// The speeds of a serial line, as termios names them.
-package enum BaudRate {
+package nonisolated enum BaudRate {
   private static let speeds: [(baud: Int, speed: speed_t)] = [
     (1200, speed_t(B1200)), (2400, speed_t(B2400)), (4800, speed_t(B4800)), (9600, speed_t(B9600)),
     (19_200, speed_t(B19200)), (38_400, speed_t(B38400)), (57_600, speed_t(B57600)), (115_200, speed_t(B115200)),

@@ -2,7 +2,7 @@
 package import Glibc
 
 /// A process that has a device open.
-package struct DeviceHolder: Equatable, Sendable {
+package nonisolated struct DeviceHolder: Equatable, Sendable {
   package var processID: pid_t
   /// Its name, as in `gpsd`.
   package var program: String

@@ -3,7 +3,7 @@ package import Glibc
 package import SystemCalls
 
 /// What the system knows of a device without opening it.
-package struct DeviceStatus: Equatable, Sendable {
+package nonisolated struct DeviceStatus: Equatable, Sendable {
   package enum Kind: Equatable, Sendable {
     case characterDevice
     case directory

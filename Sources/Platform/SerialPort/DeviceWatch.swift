@@ -36,7 +36,7 @@ package final class DeviceWatch {
     watchSteps()
   }
 
-  deinit { close() }
+  isolated deinit { close() }
 
   /// Stops watching for good.
   package func close() {

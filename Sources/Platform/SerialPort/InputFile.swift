@@ -38,7 +38,7 @@ package final class InputFile {
     if kind == S_IFDIR { throw InputFile.refusal(name, Errno(EISDIR)) }
   }
 
-  deinit { close() }
+  isolated deinit { close() }
 
   /// Stops for good; the handler of `whenReadable` is not called any more.
   package func close() {

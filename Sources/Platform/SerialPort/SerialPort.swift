@@ -55,7 +55,7 @@ package final class SerialPort {
     }
   }
 
-  deinit { close() }
+  isolated deinit { close() }
 
   /// Stops reading and closes the device. Nobody is told. Harmless when done twice, and inside `onBytes`.
   package func close() {

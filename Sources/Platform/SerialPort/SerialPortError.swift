@@ -4,7 +4,7 @@ package import SystemCalls
 /// A device or a recording cannot be read.
 package typealias SerialPortError = PlatformError<SerialPort>
 
-extension PlatformError.Code where Owner == SerialPort {
+nonisolated extension PlatformError.Code where Owner == SerialPort {
   /// There is no such path.
   package static var missing: Self { Self(rawValue: "missing") }
   /// This user may not read it.

@@ -3,7 +3,7 @@ import Glibc
 import SystemCalls
 
 /// Reads what the kernel tells of itself as files: links and short texts under /proc and /dev.
-enum SystemFile {
+nonisolated enum SystemFile {
   /// The text of a link; nil when it is none, or may not be read.
   static func target(ofLink path: String) -> String? {
     var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))

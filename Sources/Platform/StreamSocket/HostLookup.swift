@@ -32,7 +32,7 @@ import SystemCalls
     unsafe lookup = nil
   }
 
-  deinit {
+  isolated deinit {
     timer?.close()
     if let lookup = unsafe lookup { unsafe fleet_lookup_end(lookup) }
   }

@@ -2,7 +2,7 @@
 import Glibc
 
 /// An address to connect to, as the kernel takes it.
-struct SocketAddress: Equatable {
+nonisolated struct SocketAddress: Equatable {
   /// AF_INET or AF_INET6.
   let family: Int32
   /// The bytes of its `sockaddr`.

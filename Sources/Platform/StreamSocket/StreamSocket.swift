@@ -59,7 +59,7 @@ package final class StreamSocket {
     }
   }
 
-  deinit { close() }
+  isolated deinit { close() }
 
   /// Ends the connection, or the attempt. Nobody is told. Harmless when done twice, and inside a handler.
   package func close() {

@@ -5,7 +5,7 @@ package import SystemCalls
 /// A connection could not be made, or has ended.
 package typealias StreamSocketError = PlatformError<StreamSocket>
 
-extension PlatformError.Code where Owner == StreamSocket {
+nonisolated extension PlatformError.Code where Owner == StreamSocket {
   /// The name has no address.
   package static var unknownHost: Self { Self(rawValue: "unknownHost") }
   /// The host is there and nobody listens.
@@ -20,7 +20,7 @@ extension PlatformError.Code where Owner == StreamSocket {
   package static var failed: Self { Self(rawValue: "failed") }
 }
 
-extension PlatformError where Owner == StreamSocket {
+nonisolated extension PlatformError where Owner == StreamSocket {
   /// What the kernel said to an attempt to connect, or later.
   init(_ name: String, _ error: Errno) {
     let code: Code =
