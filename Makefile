@@ -73,8 +73,9 @@ demo: ## Drives simulated vehicles against the local Fleet Engine: ROUTE=file.gp
 	@$(MAKE) --no-print-directory setup-build build
 	@scripts/demo.sh $(BIN)
 
-test: setup ## Runs the tests.
-	swift test $(SWIFT_FLAGS)
+test: setup ## Runs the tests; those of wall time alone, after the others.
+	swift test $(SWIFT_FLAGS) --skip TimingTests
+	swift test $(SWIFT_FLAGS) --skip-build --no-parallel --filter TimingTests
 
 crash-test: setup ## Kills the daemon at 200 random moments (CRASH_ROUNDS) and looks for what is missing.
 	CRASH_ROUNDS=$(or $(CRASH_ROUNDS),200) swift test --filter DurableBacklogTests.crashes

@@ -29,16 +29,6 @@ import Testing
     #expect(messages.last?.assignments["STATUS"]?.hasPrefix("Ended: ") == true)
   }
 
-  @Test("the watchdog is told twice in its interval, while nothing comes from the source")
-  func watchdog() throws {
-    let bench = try TestBench()
-    _ = try bench.receiver()
-    let daemon = try bench.start(environment: ["WATCHDOG_USEC": "600000"])
-    try bench.wait("five pings") { daemon.notifications.count(of: "WATCHDOG") >= 5 }
-    let pings = daemon.notifications.messages.filter { $0.assignments["WATCHDOG"] == "1" }.map(\.at)
-    for (before, after) in zip(pings, pings.dropFirst()) { #expect(before.duration(to: after) < .milliseconds(600)) }
-  }
-
   @Test("SIGHUP takes new settings, also another vehicle and another receiver, between RELOADING and READY")
   func reload() throws {
     let bench = try TestBench()
@@ -130,46 +120,6 @@ import Testing
     #expect(bench.emulator?.accepted.count == 2)
     #expect(daemon.notifications.states == ["READY", "STOPPING"])
     #expect(daemon.logs("everything delivered"))
-  }
-
-  @Test("SIGTERM ends the program within stop_timeout when Fleet Engine says nothing")
-  func stopWhileWaiting() throws {
-    let bench = try TestBench()
-    let receiver = try bench.receiver()
-    bench.settings["reporting.stop_timeout"] = "\"500ms\""
-    try bench.emulator?.fault(#"{"target": "update", "drop": true, "times": 100}"#)
-    let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
-    receiver.send(drive.next())
-    try bench.wait("a request") { bench.emulator?.updates.count == 1 }
-    let start = ContinuousClock.now
-    daemon.process.signal(SIGTERM)
-    #expect(try bench.exitCode() == 0)
-    #expect(ContinuousClock.now - start < .milliseconds(1500))
-    #expect(daemon.logs("Stopped with 1 position undelivered"))
-  }
-
-  @Test("one thread, and no wake-up while nothing is due")
-  func quiet() throws {
-    let bench = try TestBench()
-    let fifo = bench.directory("fifo")
-    #expect(mkfifo(fifo, 0o600) == 0)
-    bench.settings.source("replay", ["file": "\"\(fifo)\"", "pace": "1"])
-    bench.settings["reporting.heartbeat"] = "\"50s\""
-    let daemon = try bench.start()
-    let writer = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-    defer { close(writer) }
-    var drive = Drive()
-    let text = drive.next(2)
-    #expect(write(writer, text, text.utf8.count) == text.utf8.count)
-    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    // The second position's epoch has not ended: nothing is due until the fix counts as lost, after 30 s.
-    try bench.watch(for: .milliseconds(1500))
-    #expect(try daemon.process.statusField("Threads") == 1)
-    let before = try daemon.process.statusField("voluntary_ctxt_switches")
-    try bench.watch(for: .seconds(3))
-    let wakeUps = try daemon.process.statusField("voluntary_ctxt_switches") - before
-    #expect(wakeUps <= 2)
   }
 
   @Test("a hundred updates start no thread and leave no descriptor behind")

@@ -83,49 +83,4 @@ import Testing
     #expect(try bench.exitCode() == 65)
     #expect(daemon.log.contains { $0.hasPrefix("warning: ") && $0.contains(bench.directory("drive.nmea")) })
   }
-
-  @Test(
-    "name servers that say nothing stop neither the loop nor the end",
-    .enabled(if: ChildProcess.canMount, "another resolv.conf wants a mount"))
-  func deadNameServers() throws {
-    let bench = try TestBench()
-    let receiver = try bench.receiver()
-    bench.settings["fleet_engine.endpoint"] = "\"https://fleetengine.example\""
-    bench.settings["fleet_engine.deadline"] = "\"1s\""
-    bench.settings["reporting.interval"] = "\"5s\""
-    bench.settings["reporting.stop_timeout"] = "\"1s\""
-    // A datagram socket takes the questions, and nobody answers.
-    let server = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    defer { close(server) }
-    var address = Loopback.address(53)
-    address.sin_addr.s_addr = UInt32(0x7F2D_0935).bigEndian
-    let bound = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    try #require(bound == 0)
-    let resolver = try bench.directory.write("nameserver 127.45.9.53\n", to: "resolv.conf", mode: 0o644)
-    let notifications = try NotifySocket(path: bench.directory("notify"))
-    bench.servers.append(notifications)
-    let process = try ChildProcess(
-      "/usr/bin/unshare",
-      [
-        "--mount", "sh", "-c", "mount --bind \"$1\" /etc/resolv.conf && exec \"$2\" --config \"$3\"", "sh", resolver,
-        "\(ChildProcess.products)/fleet-locationd", try bench.writeSettings(),
-      ], environment: ["NOTIFY_SOCKET": notifications.path, "WATCHDOG_USEC": "200000"])
-    try bench.wait("it opens the receiver") { receiver.isOpened }
-    var drive = Drive()
-    receiver.send(drive.next())
-    try bench.wait("it is offline") { notifications.statuses.contains { $0.contains("(network): ") } }
-    let start = ContinuousClock.now
-    try bench.watch(for: .milliseconds(1500))
-    let pings = notifications.messages.filter { $0.assignments["WATCHDOG"] == "1" }.map(\.at)
-    let gaps = zip(pings, pings.dropFirst()).map { $0.duration(to: $1) }
-    #expect(try #require(gaps.max()) < .milliseconds(400))
-    process.signal(SIGTERM)
-    try bench.wait("the end") { process.hasEnded }
-    #expect(process.exitCode == 0)
-    #expect(ContinuousClock.now - start < .seconds(4))
-  }
 }
