@@ -95,7 +95,8 @@ check: setup lint arrows ## What CI runs.
 	$(MAKE) build interop systemd-test
 	$(MAKE) fuzz SECONDS=10
 
-lint: ## The format of the sources.
+lint: ## The format of the sources, and that every declaration of a module says what it is.
+	@scripts/check-documentation.py
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
 
 arrows: ## Which module may import which.

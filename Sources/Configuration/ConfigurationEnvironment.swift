@@ -32,6 +32,7 @@ package struct ConfigurationEnvironment {
   /// The name of this machine; nil when it has none.
   package var hostname: () -> String?
 
+  /// For tests; the machine itself is `system`.
   package init(
     readFile: @escaping (_ path: String, _ limit: Int) throws(FileProblem) -> [UInt8],
     listDirectory: @escaping (_ path: String) throws(FileProblem) -> [String],

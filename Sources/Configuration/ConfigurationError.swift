@@ -2,6 +2,7 @@
 
 /// Why the settings cannot be used: everything that was found wrong, not only the first of it.
 package struct ConfigurationError: Error, Equatable, Sendable {
+  /// The kind of error, for who decides by it.
   package struct Code: Hashable, Sendable {
     private let name: String
 
@@ -13,6 +14,7 @@ package struct ConfigurationError: Error, Equatable, Sendable {
     package static let invalid = Code(name: "invalid")
   }
 
+  /// `unreadable` when a file cannot be read, else `syntax` when one is not TOML, else `invalid`.
   package let code: Code
   /// One or more, in the order of the files and of their lines.
   package let diagnostics: [Diagnostic]

@@ -26,6 +26,7 @@ extension SourcePosition: CustomStringConvertible {
 
 /// One thing that is wrong with the settings, or that a reader should know: where, which key, and what to do.
 package struct Diagnostic: Hashable, Sendable {
+  /// Where the mistake begins; line and column are 0 when it concerns a whole file.
   package let position: SourcePosition
   /// `section.key`; nil when it concerns the file.
   package let key: String?

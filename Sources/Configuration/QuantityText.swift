@@ -2,6 +2,7 @@
 
 /// Reads quantities as the settings write them, for command lines: "50 km/h", "1.2 km", "10min".
 package enum QuantityText {
+  /// Why a text is no quantity of the kind that is asked for.
   package struct Mistake: Error, Equatable, Sendable {
     /// What is wrong and what is allowed.
     package let message: String
@@ -26,6 +27,7 @@ package enum QuantityText {
   /// How fast a route is driven. Metres per second.
   package static func speed(_ text: String) throws(Mistake) -> Double { try read(text, DriveKinds.speed) }
 
+  /// A duration with its unit, within `range`.
   package static func duration(_ text: String, _ range: ClosedRange<Duration>) throws(Mistake) -> Duration {
     try read(text, .duration(range))
   }

@@ -54,6 +54,7 @@ extension SettingKind {
 
 /// A setting as it is described to a reader, whatever it sets.
 package struct SettingDescription: Sendable {
+  /// The table of the file that it stands in.
   package let section: SettingSection
   /// Its key.
   package let name: String

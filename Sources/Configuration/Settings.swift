@@ -11,14 +11,18 @@ package import Timekeeping
 /// Where the core has a type for it, it is that type, and its default is the default of the setting. `docs/settings.md` says
 /// the same to a reader; the table there is made from the declarations in `Sections` and `Sources`.
 package struct Settings: Equatable, Sendable {
+  /// Whose positions are reported, and to which service.
   package var vehicle = FleetEngineVehicle(service: .deliveries, providerID: "", vehicleID: "")
   /// In the order of preference; one or more.
   package var sources: [Source] = []
+  /// How tokens are asked for.
   package var token = Token()
+  /// Where positions go.
   package var fleetEngine = FleetEngine()
   /// What the core is to know, whole but for what only a running daemon has: the secrets in the headers of the token
   /// provider, and the key under which a token is kept.
   package var agent: VehicleAgent.Configuration
+  /// The file of the backlog.
   package var store = StoreAgent.Configuration()
   /// How long the last update may take when the service stops.
   package var stopTimeout = Duration.seconds(3)
@@ -39,6 +43,7 @@ package struct Settings: Equatable, Sendable {
   /// Where fixes come from.
   package struct Source: Equatable, Sendable {
     package var kind: SourceKind
+    /// A source that says nothing for this long is closed and opened again; 2 s to 10 min.
     package var silenceTimeout: Duration
   }
 
@@ -56,6 +61,7 @@ package struct Settings: Equatable, Sendable {
     /// A header of the request for a token.
     package struct Header: Equatable, Sendable {
       package var name: String
+      /// Where its value comes from, which is read when the daemon starts and reloads.
       package var value: HeaderSource
     }
 

@@ -3,6 +3,7 @@
 /// A settings file as it was read, with the files of the directory `conf.d` beside it laid over it, and over these the files of
 /// its own directory, `NAME.toml.d` for `NAME.toml`.
 package struct SettingsFile: Equatable, Sendable {
+  /// What the files mean together.
   package let settings: Settings
   /// What is worth a look and no error, in the order of the files and lines.
   package let warnings: [Diagnostic]

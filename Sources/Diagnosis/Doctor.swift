@@ -8,6 +8,7 @@ package import Timekeeping
 @MainActor package struct Doctor {
   /// What the checks need to know of the machine and the service.
   package struct Surroundings {
+    /// The checks turn it while they wait.
     package var loop: EventLoop
     /// Whom the service runs as; nil when there is no such user here.
     package var serviceUser: UserAccount?

@@ -28,6 +28,7 @@ package struct GPSDHearing: Sendable {
   /// Whether there is nothing more to wait for.
   package var isDone: Bool { told != nil || refusal != nil }
 
+  /// Takes what gpsd has sent.
   package mutating func receive(_ bytes: Span<UInt8>, at now: Moment) {
     var events: [GPSDDecoder.Event] = []
     decoder.decode(bytes, at: now.boot) { events.append($0) }

@@ -7,7 +7,9 @@ package import Timekeeping
 package struct ReceiverHearing: Sendable {
   /// A fix, and when it came.
   package struct Told: Equatable, Sendable {
+    /// As the service would get it, before its filter.
     package var fix: Fix
+    /// When the decoder gave it.
     package var at: Moment
   }
 
@@ -20,14 +22,17 @@ package struct ReceiverHearing: Sendable {
 
   /// Bits per second; nil for a device that is no serial line.
   package private(set) var baud: Int?
+  /// Bytes that came, at all speeds together.
   package private(set) var byteCount = 0
   /// The first two bytes of a message of u-blox's own protocol.
   package private(set) var binaryMessages = 0
+  /// The sentences that came, counted by kind.
   package private(set) var census = NMEACensus()
   /// The last one.
   package private(set) var told: Told?
   /// How long it was listened to since the first sentence.
   package private(set) var listened = Duration.zero
+  /// Whether there is nothing more to learn by listening on.
   package private(set) var isDone = false
 
   private var decoder = NMEADecoder()
@@ -56,6 +61,7 @@ package struct ReceiverHearing: Sendable {
     self.probe = probe
   }
 
+  /// What the decoder made of the bytes.
   package var counters: NMEADecoder.Counters { decoder.counters }
 
   /// Nil when the receiver does not say.

@@ -18,6 +18,7 @@ package struct APIError: Error, Equatable, Sendable {
     case deadlineExceeded = "DEADLINE_EXCEEDED"
     case unknown = "UNKNOWN"
 
+    /// The HTTP status that Google's servers send with it.
     package var httpStatus: Int {
       switch self {
       case .invalidArgument, .failedPrecondition: 400
@@ -46,6 +47,7 @@ package struct APIError: Error, Equatable, Sendable {
     }
   }
 
+  /// The `status` of the error.
   package var code: Code
   /// Differs from `code.httpStatus` where HTTP says more: 405, 413.
   package var httpStatus: Int

@@ -2,6 +2,7 @@
 
 /// Why the emulator itself could not do its work. Refusals of requests are `APIError`.
 package struct EmulatorError: Error, Sendable, CustomStringConvertible {
+  /// The kind of error, for who decides by it.
   package enum Code: Sendable {
     case key
     /// The file of a service account.
@@ -15,6 +16,7 @@ package struct EmulatorError: Error, Sendable, CustomStringConvertible {
     case tiles
   }
 
+  /// What the emulator could not do.
   package let code: Code
   /// Names the file or address, and what to do.
   package let message: String

@@ -2,12 +2,15 @@
 
 /// A request as it came over the wire.
 package struct Request: Sendable {
+  /// As in `PATCH`.
   package var method: String
   /// With its percent signs, without the query.
   package var path: String
   /// With its percent signs; empty when there is none.
   package var query: String
+  /// As they came, in their order.
   package var headers: [(name: String, value: String)]
+  /// Empty when there is none.
   package var body: [UInt8]
   /// The body was longer than the server takes, and is cut.
   package var isTooLarge: Bool
@@ -25,6 +28,7 @@ package struct Request: Sendable {
     self.isTooLarge = isTooLarge
   }
 
+  /// The value of the first header of this name, whatever its case; nil when there is none.
   package func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name }?.value
   }
@@ -73,6 +77,7 @@ package struct Request: Sendable {
 
 /// What is to be answered, and how badly.
 package struct Reply: Sendable {
+  /// What follows the headers.
   package enum Content: Equatable, Sendable {
     case bytes([UInt8])
     /// The length is promised, half of it comes.
@@ -83,8 +88,11 @@ package struct Reply: Sendable {
     case events([UInt8])
   }
 
+  /// Of HTTP, as in 200.
   package var status: Int
+  /// In the order in which they are sent, without Content-Length.
   package var headers: [(name: String, value: String)]
+  /// The body, or what is wrong with it.
   package var content: Content
   /// When set, no answer goes out.
   package var silence: Fault.Silence?
@@ -107,6 +115,7 @@ package struct Reply: Sendable {
     self.init(json: error.json, status: error.httpStatus)
   }
 
+  /// The value of the first header of this name, whatever its case; nil when there is none.
   package func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }

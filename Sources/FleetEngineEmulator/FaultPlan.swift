@@ -23,6 +23,7 @@ package struct FaultPlan: Sendable {
     }
   }
 
+  /// Takes every fault back.
   package mutating func clear() {
     faults.removeAll()
   }

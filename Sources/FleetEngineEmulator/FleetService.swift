@@ -2,6 +2,7 @@
 
 /// The whole emulator but the network: a request and a time in, a reply out.
 package final class FleetService {
+  /// What the command line decides.
   package struct Options: Sendable {
     /// The only provider that exists; nil lets every provider exist.
     package var provider: String?

@@ -14,6 +14,7 @@ package indirect enum JSON: Equatable, Sendable {
   /// One name and its value in an object.
   package struct Member: Equatable, Sendable {
     package var name: String
+    /// Any JSON value.
     package var value: JSON
 
     package init(_ name: String, _ value: JSON) {
@@ -45,11 +46,13 @@ package indirect enum JSON: Equatable, Sendable {
     }
   }
 
+  /// The text of a string; nil for everything else.
   package var string: String? {
     if case .string(let text) = self { return text }
     return nil
   }
 
+  /// The value of `true` or `false`; nil for everything else.
   package var bool: Bool? {
     if case .bool(let value) = self { return value }
     return nil
@@ -68,6 +71,7 @@ package indirect enum JSON: Equatable, Sendable {
     return Int64(exactly: double)
   }
 
+  /// The elements of an array; nil for everything else.
   package var array: [JSON]? {
     if case .array(let elements) = self { return elements }
     return nil

@@ -5,6 +5,7 @@ package struct LiveMapState: Sendable {
   /// One event of the stream: its name and its data.
   package struct Message: Equatable, Sendable {
     package var name: String
+    /// What the page gets as the event's `data`.
     package var data: JSON
   }
 

@@ -12,6 +12,7 @@ package struct ServerTime: Equatable, Sendable {
     self.steady = steady
   }
 
+  /// `wall` in whole seconds, as the claims of tokens have it.
   package var seconds: Int64 { wall / 1000 }
 
   /// The time after some milliseconds, for tests.

@@ -6,7 +6,9 @@ package struct ServiceAccount {
   /// Bytes; an exported file has about 2400.
   private static let maximumSize = 65_536
 
+  /// What `iss` and `sub` say in its tokens.
   package let email: String
+  /// Signs its tokens.
   package let key: SigningKey
 
   /// Reads the file.

@@ -71,6 +71,7 @@ import COpenSSL
     return Array(signature.prefix(length))
   }
 
+  /// Whether this key has made the signature of exactly these bytes.
   package func isSignature(_ signature: [UInt8], of message: [UInt8]) -> Bool {
     let context = unsafe EVP_MD_CTX_new()
     defer { unsafe EVP_MD_CTX_free(context) }

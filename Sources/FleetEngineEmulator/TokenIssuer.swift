@@ -26,12 +26,16 @@ package struct TokenIssuer {
 
   /// A token and the times that the answer tells beside it, in milliseconds since 1970.
   package struct Token: Equatable, Sendable {
+    /// The signed JWT.
     package var text: String
+    /// Its `iat`.
     package var creation: Int64
+    /// Its `exp`.
     package var expiration: Int64
   }
 
   static let audience = "https://fleetengine.googleapis.com/"
+  /// The service account of tokens that the emulator makes for itself.
   package static let account = "driver@emulated-fleet.iam.gserviceaccount.com"
 
   private let key: SigningKey

@@ -3,6 +3,7 @@
 /// Gives tokens that Google's Fleet Engine takes, signed with the key of a real service account: for trials, as a fleet's
 /// backend would give them, but to whoever asks.
 package final class TokenServer {
+  /// What the command line decides.
   package struct Options: Sendable {
     /// IDs of the vehicles that tokens are given for, or beginnings of IDs with `*` at their end. Empty: all.
     package var vehicles: [String] = []
@@ -39,6 +40,7 @@ package final class TokenServer {
     issuer = TokenIssuer(key: account.key, account: account.email, lifetime: options.lifetime)
   }
 
+  /// Answers one request, and writes a line about it.
   package func handle(_ request: Request, at now: ServerTime) -> Reply {
     var reply: Reply
     do throws(APIError) {

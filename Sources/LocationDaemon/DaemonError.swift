@@ -13,6 +13,7 @@ package nonisolated struct DaemonError: Error, Sendable {
   package let code: Int32
   /// One line or more for a person: file, key or device, and what to do.
   package let message: String
+  /// What a wrapper or the core threw; nil when the daemon itself found the fault.
   package let cause: (any Error)?
 
   package init(_ code: Int32, _ message: String, cause: (any Error)? = nil) {

@@ -84,6 +84,7 @@ package struct SettingsLoader {
 
 /// Settings, and whether they are those of the files.
 package struct SettingsInForce {
+  /// As it was read: the settings, their warnings and the names of the files.
   package var file: SettingsFile
   /// What is wrong with the settings files, every mistake on a line of its own, while kept settings stand in for them.
   package var mistake: String?

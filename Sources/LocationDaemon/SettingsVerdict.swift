@@ -5,6 +5,7 @@ import SystemCalls
 
 /// What `fleet-locationd --check` and `fleet-locationctl check` say of a settings file: one answer, whoever is asked.
 package struct SettingsVerdict: Sendable {
+  /// 0, or one of `ExitCode`.
   package let exitCode: Int32
   /// For standard output; empty when there is a mistake.
   package let praise: String

@@ -21,6 +21,7 @@ package final class TokenInquiry {
 
   /// What came of it.
   package nonisolated struct Answer: Sendable {
+    /// What the provider answered, whole.
     package var outcome: TokenOutcome
     /// The token that the daemon would use, or why it would not.
     package var verdict: Result<AccessToken, TokenFailure>
@@ -30,6 +31,7 @@ package final class TokenInquiry {
     package var inspection: TokenInspection?
     /// When the token ends by what the answer tells beside it; nil when it tells nothing that can be read.
     package var toldExpiration: Timestamp?
+    /// When the answer had arrived.
     package var arrivedAt: Moment
     /// From asking to the end of the answer.
     package var took: Duration

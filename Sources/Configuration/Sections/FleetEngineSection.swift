@@ -30,7 +30,9 @@ extension Settings.FleetEngine {
 
   /// A host to connect to, an IPv6 address without brackets, and its port.
   package struct Hop: Equatable, Sendable {
+    /// A name, an IPv4 address, or an IPv6 address without brackets.
     package var host: String
+    /// 1 to 65535.
     package var port: Int
   }
 

@@ -6,11 +6,13 @@ package struct GPSDSettings: Equatable, Sendable {
   package struct Address: Equatable, Sendable {
     /// A name, or an address in digits without brackets.
     package var host: String
+    /// 1 to 65535.
     package var port: Int
     /// What the address itself says of the receiver.
     var device: String?
   }
 
+  /// Where gpsd listens.
   package var address = Address(host: "localhost", port: 2947)
   /// The only receiver that counts, as gpsd names it; nil for the first that gives fixes.
   package var device: String?

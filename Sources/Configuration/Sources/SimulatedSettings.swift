@@ -6,6 +6,7 @@ package import Positioning
 package struct SimulatedSettings: Equatable, Sendable {
   /// Path of a GPX or GeoJSON file.
   package var route = ""
+  /// How the route is driven, and what the simulated receiver makes of it.
   package var drive = SimulationSettings()
 }
 

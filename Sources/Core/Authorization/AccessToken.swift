@@ -18,11 +18,15 @@ package struct AccessToken: Equatable, Sendable {
     case claims
   }
 
+  /// The token as it is sent after `Bearer `.
   package let secret: Secret
+  /// What it was asked for: it serves nothing else.
   package let context: AuthorizationContext
+  /// When its answer had arrived.
   package let receivedAt: BootInstant
   /// The end of its life: it is not used at or after this.
   package let deadline: BootInstant
+  /// What its lifetime was read from.
   package let lifetimeSource: LifetimeSource
 
   /// - Parameter lifetime: more than zero.
@@ -37,6 +41,7 @@ package struct AccessToken: Equatable, Sendable {
     self.lifetimeSource = lifetimeSource
   }
 
+  /// Whether it may still be sent.
   package func isValid(at now: BootInstant) -> Bool { now < deadline }
 
   /// When a successor is asked for, by the first update that comes after it: 20 % of the life before its end, at most

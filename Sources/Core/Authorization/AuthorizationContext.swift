@@ -16,6 +16,7 @@ package struct AuthorizationContext: Hashable, Sendable {
 
   /// Google Cloud project ID.
   package let providerID: String
+  /// The kind of ID that the token has to claim.
   package let scope: Scope
 
   /// Nil when either ID is empty.

@@ -45,7 +45,9 @@ package struct KeptToken: Equatable, Sendable {
   private static let title = "fleet-locationd token 1"
   private static let keys = ["boot", "subject", "received", "ends", "lifetime", "token"]
 
+  /// The token with its end, which counts only in the boot that `key` names.
   package let token: AccessToken
+  /// What it was kept under: boot, vehicle and provider.
   package let key: Key
 
   package init(_ token: AccessToken, key: Key) {

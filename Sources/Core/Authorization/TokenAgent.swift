@@ -7,6 +7,7 @@ package import Timekeeping
 ///
 /// Everything runs on the elapsed clock. A failed provider has a backoff of its own; while the old token lives, it serves.
 package struct TokenAgent: Sendable {
+  /// What happens to it: a need, an answer, a refusal, other settings.
   package enum Input: Sendable {
     /// An update wants to go out. With a valid token this only prefetches; without one it asks the provider.
     case needed
@@ -28,6 +29,7 @@ package struct TokenAgent: Sendable {
     case renewed
   }
 
+  /// What the shell is to do, or the vehicle's agent to know.
   package enum Effect: Equatable, Sendable {
     case fetch(id: UInt64, TokenRequest)
     case cancelFetch(id: UInt64)
@@ -114,6 +116,7 @@ package struct TokenAgent: Sendable {
   /// The latest time at which the fetch under way must have ended.
   package var fetchDeadline: BootInstant? { fetch?.deadline }
 
+  /// Takes what happened, and returns what is to be done, in this order.
   package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
     switch input {
     case .needed:

@@ -6,6 +6,7 @@ import Timekeeping
 package struct TokenCommand: Equatable, Sendable {
   /// The program's absolute path and its arguments, with placeholders as in `{vehicle_id}`.
   package var arguments: [String]
+  /// How its standard output is read.
   package var format: TokenResponseFormat
   /// Then it is asked to end.
   package var deadline: Duration
@@ -25,7 +26,9 @@ package struct TokenCommand: Equatable, Sendable {
     package var arguments: [String]
     /// Added to the environment of this process.
     package var environment: [(name: String, value: String)]
+    /// Then it is asked to end; more than zero.
     package var deadline: Duration
+    /// More on its standard output ends it. Bytes.
     package var maximumOutputSize: Int
 
     package static func == (left: Invocation, right: Invocation) -> Bool {
@@ -37,6 +40,7 @@ package struct TokenCommand: Equatable, Sendable {
 
   /// How a call ended.
   package struct Outcome: Equatable, Sendable {
+    /// Why there is no more output.
     package enum Ending: Equatable, Sendable {
       /// By itself, with this code.
       case exited(Int32)
@@ -50,6 +54,7 @@ package struct TokenCommand: Equatable, Sendable {
       case notStarted(String)
     }
 
+    /// How it ended; only after exit code 0 the output is looked at.
     package var ending: Ending
     /// What it printed.
     package var output: [UInt8]

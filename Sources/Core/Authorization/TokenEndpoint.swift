@@ -5,11 +5,15 @@ package import HTTPMessages
 package struct TokenEndpoint: Equatable, Sendable {
   /// With placeholders as in `{vehicle_id}`, which are percent-encoded where they are put.
   package var urlTemplate: String
+  /// Of the request.
   package var method: HTTPRequest.Method
   /// Body of a POST, with the same placeholders, which are escaped as in a JSON string.
   package var bodyTemplate: String?
+  /// Of the request, secrets among them.
   package var headers: [HTTPRequest.Header]
+  /// How the body of the answer is read.
   package var format: TokenResponseFormat
+  /// From asking to the last byte of the answer; more than zero.
   package var deadline: Duration
 
   /// The longest answer that is read. A JWT of Google's is about 900 bytes.

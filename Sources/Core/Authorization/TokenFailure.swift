@@ -4,6 +4,7 @@ import Timekeeping
 
 /// Why there is no token.
 package struct TokenFailure: Error, Equatable, Sendable {
+  /// What the failure is, for the wait that follows and the advice to a person.
   package enum Reason: Equatable, Sendable {
     /// There is no vehicle to ask a token for.
     case missingAuthorizationContext
@@ -58,6 +59,7 @@ package struct TokenFailure: Error, Equatable, Sendable {
     }
   }
 
+  /// Decides how long the next try waits, and what a person is advised.
   package var reason: Reason
   /// One sentence for a person: what came, what was expected, what to do. Never the token.
   package var message: String

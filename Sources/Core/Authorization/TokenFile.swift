@@ -4,6 +4,7 @@ import Timekeeping
 
 /// A file in which another program keeps a token up to date: the token itself, or JSON with it.
 package struct TokenFile: Equatable, Sendable {
+  /// Absolute; it may not exist yet.
   package var path: String
   /// How JSON is read.
   package var format: TokenResponseFormat

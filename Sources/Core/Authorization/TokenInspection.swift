@@ -8,6 +8,7 @@ package import Timekeeping
 package struct TokenInspection: Equatable, Sendable {
   /// Something that is wrong with the token.
   package struct Problem: Equatable, Sendable {
+    /// The part of the token, or of its times or claims, that is wrong.
     package enum Kind: String, Sendable, CaseIterable {
       case notJWT, headerUnreadable, unsigned, algorithm, keyIDMissing, signatureMissing
       case audience, account

@@ -4,6 +4,7 @@ package import Timekeeping
 
 /// How a provider's answer is read: where the token stands and how its end is told.
 package struct TokenResponseFormat: Equatable, Sendable {
+  /// What the value at `expirationKey` is. The raw values are those of the setting `token.expiration_format`.
   package enum Expiration: String, Sendable, CaseIterable {
     case epochSeconds = "epoch-s"
     case epochMilliseconds = "epoch-ms"
@@ -20,7 +21,10 @@ package struct TokenResponseFormat: Equatable, Sendable {
   package var tokenKey: String
   /// Nil: only the token's claims tell.
   package var expirationKey: String?
+  /// How the value at `expirationKey` is read.
   package var expiration: Expiration
+  /// Key, or dotted path, of the time at which the token was made, in the format of the expiration; nil when the answer
+  /// has none.
   package var creationKey: String?
 
   package init(
@@ -35,6 +39,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
 
   /// An answer of whatever party, and what is known of its time.
   package struct Answer: Sendable {
+    /// The token itself, or JSON.
     package var body: [UInt8]
     /// Names it in a message, as in `the token provider`.
     package var party: String

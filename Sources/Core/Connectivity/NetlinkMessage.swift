@@ -22,6 +22,7 @@ package enum NetlinkMessage: Equatable, Sendable {
   /// What stands before each message.
   package struct Header: Equatable, Sendable {
     package var type: UInt16
+    /// NLM_F_MULTI and so on.
     package var flags: UInt16
     /// The number of the request that is answered.
     package var sequence: UInt32

@@ -7,6 +7,7 @@ package import Timekeeping
 /// The picture is always one dump of links, addresses and routes, never patched from notifications: the kernel drops the
 /// routes of a link that goes down without telling, and under load it drops notifications.
 package struct NetworkSurvey: Sendable {
+  /// What happens: datagrams of the kernel, or none in time.
   package enum Input: Sendable {
     case start
     /// One datagram of the kernel's.
@@ -17,6 +18,7 @@ package struct NetworkSurvey: Sendable {
     case deadline
   }
 
+  /// A question to the kernel, or what the network has come to.
   package enum Effect: Equatable, Sendable {
     /// Ask for all of these.
     case request(Subject, sequence: UInt32)
@@ -73,6 +75,7 @@ package struct NetworkSurvey: Sendable {
     }
   }
 
+  /// Takes what happened, and returns what is to be done, in this order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .start: return begin(at: now)

@@ -12,6 +12,7 @@ package struct NetworkTable: Equatable, Sendable {
 
   /// A network interface.
   package struct Link: Hashable, Sendable {
+    /// The kernel's number of it, one or more (if_nametoindex(3)).
     package var index: Int32
     /// As in `wwan0`.
     package var name: String
@@ -19,6 +20,7 @@ package struct NetworkTable: Equatable, Sendable {
     package var isUp: Bool
     /// There is a carrier.
     package var isRunning: Bool
+    /// It leads only to this machine (IFF_LOOPBACK).
     package var isLoopback: Bool
 
     package init(index: Int32, name: String, isUp: Bool, isRunning: Bool, isLoopback: Bool) {
@@ -33,8 +35,11 @@ package struct NetworkTable: Equatable, Sendable {
     var leadsOut: Bool { isUp && isRunning && !isLoopback }
   }
 
+  /// An address of this machine that leads beyond its link.
   package struct Address: Hashable, Sendable {
+    /// Index of the interface that has it.
     package var link: Int32
+    /// IPv4 or IPv6.
     package var family: Family
     /// 4 or 16 bytes.
     package var bytes: [UInt8]
@@ -48,6 +53,7 @@ package struct NetworkTable: Equatable, Sendable {
 
   /// A default route.
   package struct Route: Hashable, Sendable {
+    /// IPv4 or IPv6.
     package var family: Family
     /// One; several when it has several next hops.
     package var links: [Int32]

@@ -12,7 +12,9 @@ package struct Backlog: Equatable, Sendable {
   /// means the same before and after a restart.
   package typealias ID = Timestamp
 
+  /// A position that waits, and what thinning has made of its surroundings.
   package struct Record: Equatable, Sendable {
+    /// The position as it goes into a request.
     package let location: VehicleLocation
     /// What thinning has spent on the way to it from the record before it: metres, 0 or more. `infinity`: those two are not
     /// the ends of one way, and nothing is thinned between them and their neighbours.
@@ -23,6 +25,7 @@ package struct Backlog: Equatable, Sendable {
       self.spent = spent
     }
 
+    /// The position's time: no two of a vehicle bear the same.
     package var id: ID { location.time }
   }
 
@@ -50,6 +53,7 @@ package struct Backlog: Equatable, Sendable {
     case misdated
   }
 
+  /// By time, oldest first.
   package private(set) var records: [Record] = []
   /// The largest error of all that was thinned in this run, and before it of the track that waits: metres between a position
   /// that is gone and where its neighbours put it at its time. 0 as long as nothing was.
@@ -65,7 +69,9 @@ package struct Backlog: Equatable, Sendable {
 
   package init() {}
 
+  /// Whether nothing waits.
   package var isEmpty: Bool { records.isEmpty }
+  /// How many positions wait.
   package var count: Int { records.count }
 
   /// Whether a position of this time waits.

@@ -7,7 +7,9 @@ package import Timekeeping
 /// Gets positions to Fleet Engine: one request at a time, the newest position always in it, the backlog riding along, and
 /// after a failure the wait that its category calls for.
 package struct DeliveryAgent: Sendable {
+  /// Where updates go, and how much may wait for them.
   package struct Configuration: Equatable, Sendable {
+    /// The vehicle's URL and the form of its updates.
     package var endpoint: FleetEngineEndpoint
     /// Least time between accepted updates.
     package var floor: Duration
@@ -15,9 +17,11 @@ package struct DeliveryAgent: Sendable {
     package var interval: Duration
     /// Positions of the backlog in one request.
     package var batch: Int
+    /// Positions that may wait; when there is one more, the backlog is thinned. One or more.
     package var maxLocations: Int
     /// Bytes that the backlog's positions may take, at ``Backlog/recordSize`` each.
     package var maxBytes: Int
+    /// Positions older than this are removed from the backlog; more than zero.
     package var maxAge: Duration
 
     package init(
@@ -40,6 +44,7 @@ package struct DeliveryAgent: Sendable {
     var isLimited: Bool { floor >= .seconds(5) }
   }
 
+  /// What happens to it: positions, answers, news that end a wait, and what a store held.
   package enum Input: Sendable {
     /// Send the newest position; nothing is under way, and the time has come. `isOwed`: it was due, and must not be lost.
     case send(VehicleLocation, isOwed: Bool, token: AccessToken)
@@ -63,6 +68,7 @@ package struct DeliveryAgent: Sendable {
     case configured(Configuration, isOtherVehicle: Bool)
   }
 
+  /// What the shell is to do, or the vehicle's agent to know. Each carries all that doing it needs.
   package enum Effect: Equatable, Sendable {
     case send(id: UInt64, HTTPRequest)
     case cancel(id: UInt64)
@@ -112,6 +118,7 @@ package struct DeliveryAgent: Sendable {
   }
 
   private(set) var configuration: Configuration
+  /// What waits in memory; the store's copy follows it by effects.
   package private(set) var backlog = Backlog()
   private var state = State.idle
   private var vehicle = KnownVehicle()
@@ -150,6 +157,7 @@ package struct DeliveryAgent: Sendable {
   /// Whether the last attempt was accepted. Not after a pause, until the next one is.
   package var isOnline: Bool { vehicle.isOnline }
 
+  /// When Fleet Engine last accepted an update; nil before the first.
   package var lastAcceptedAt: BootInstant? { vehicle.lastAcceptedAt }
 
   /// The newest position that Fleet Engine has.
@@ -200,6 +208,7 @@ package struct DeliveryAgent: Sendable {
 
   // MARK: - Inputs
 
+  /// Takes what happened, and returns what is to be done, in this order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .send(let newest, let isOwed, let token):

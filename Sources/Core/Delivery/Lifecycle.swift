@@ -25,6 +25,7 @@ package struct Lifecycle: Equatable, Sendable {
       case rejected
     }
 
+    /// How it ended.
     package var result: Result
     /// Positions that did not reach Fleet Engine.
     package var undelivered: Int

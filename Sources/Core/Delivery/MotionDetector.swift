@@ -9,21 +9,27 @@ import Timekeeping
 /// Whatever the speed, a vehicle that has been far from where it was parked for three seconds is parked there no longer; nor
 /// is one that is far away at the first fix after a gap, in which it was moved unseen.
 package struct MotionDetector: Sendable {
+  /// Whether the vehicle drives.
   package enum State: Equatable, Sendable {
     case moving
     /// Standing at this place, facing this way.
     case parked(Coordinate, heading: Double?)
   }
 
+  /// Slower than this it may be parked. Metres per second.
   package static let parkedBelow = 0.7
+  /// It is, when it has been that slow for this long.
   package static let parkedAfter = Duration.seconds(10)
+  /// From this speed on it may be moving. Metres per second.
   package static let movingFrom = 1.5
+  /// It is, when it has been that fast for this long.
   package static let movingAfter = Duration.seconds(3)
   /// Metres from the parked place that no drift explains, if three times the accuracy does not either.
   package static let leastEscape = 30.0
   /// The shortest gap, in a stream whose fixes usually come at least twice as often.
   private static let gap = Duration.seconds(5)
 
+  /// As of the last fix; moving before the first.
   package private(set) var state = State.moving
   /// Since when the speed has spoken for the other state.
   private var changingSince: Timestamp?

@@ -9,6 +9,7 @@ package import Timekeeping
 /// It knows nothing of the network. A position that is due is either sent or put on the backlog, and counts as taken
 /// either way.
 package struct ReportingPolicy: Sendable {
+  /// When a position is worth a report.
   package struct Configuration: Equatable, Sendable {
     /// Between updates while moving: 5 to 60 s; below that only for tests.
     package var interval: Duration
@@ -67,6 +68,7 @@ package struct ReportingPolicy: Sendable {
     self.configuration = configuration
   }
 
+  /// Other settings from now on; what was reported counts on.
   package mutating func configure(_ configuration: Configuration) {
     self.configuration = configuration
   }
@@ -83,6 +85,7 @@ package struct ReportingPolicy: Sendable {
     newestTime = time
   }
 
+  /// Whether the vehicle stands, so that its position is held still.
   package var isParked: Bool { motion.state != .moving }
 
   /// Takes the next believed fix.

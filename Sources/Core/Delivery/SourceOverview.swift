@@ -4,6 +4,7 @@ import Timekeeping
 
 /// What is known of each source of fixes, and which of them is used.
 package struct SourceOverview: Equatable, Sendable {
+  /// How a source stands.
   package enum Condition: Equatable, Sendable {
     /// It has not said anything of itself yet.
     case waiting
@@ -17,11 +18,13 @@ package struct SourceOverview: Equatable, Sendable {
     case ended
   }
 
+  /// One source, as status and metrics report it.
   package struct Source: Equatable, Sendable {
     /// Distinguishes it from the others, for as long as its settings stay the same.
     package var id: Int
     /// As it names itself once it is read.
     package var name: String
+    /// How it stands now.
     package var condition: Condition
     /// Satellites in view, as it reported last without a fix; nil when it has not.
     package var satellitesInView: Int?
@@ -33,6 +36,7 @@ package struct SourceOverview: Equatable, Sendable {
     }
   }
 
+  /// Why the used source is used.
   package enum Reason: Equatable, Sendable {
     /// None is preferred to it that could be used; at the start, or because those before it failed.
     case best

@@ -15,6 +15,7 @@ package import Timekeeping
 /// fixes are held. A source whose clock differs by more than `FixFilter.Configuration.maxAge` is not waited for: five fixes
 /// in a row show that it means what it says, and its time counts from then on.
 package struct SourceSelector: Sendable {
+  /// A source that is set, before anything is known of it.
   package struct Candidate: Equatable, Sendable {
     /// Distinguishes it from the others, for as long as its settings stay the same.
     package var id: Int
@@ -33,6 +34,7 @@ package struct SourceSelector: Sendable {
     }
   }
 
+  /// What happens to the sources.
   package enum Input: Sendable {
     /// The source of this ID reports. One that is not in the list changes nothing.
     case report(SourceReport, from: Int)
@@ -45,6 +47,7 @@ package struct SourceSelector: Sendable {
     case deadline
   }
 
+  /// What follows for the vehicle's agent.
   package enum Effect: Equatable, Sendable {
     /// The next position of the vehicle.
     ///
@@ -62,6 +65,7 @@ package struct SourceSelector: Sendable {
 
   /// How long a source of higher priority must be good before it regains control, at first and at most.
   package static let firstHoldDown = Duration.seconds(10)
+  /// The wait before a preferred source takes over again never grows past this.
   package static let longestHoldDown = Duration.seconds(300)
   /// A source that is used for less than this before it fails has failed soon.
   package static let probation = Duration.seconds(60)
@@ -104,6 +108,7 @@ package struct SourceSelector: Sendable {
     }.min()
   }
 
+  /// Takes what happened, and returns what follows, in this order.
   package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
     var verdict: (Result<FixFilter.Accepted, FixRejection>, Fix, index: Int)?
     var hasEnded = false

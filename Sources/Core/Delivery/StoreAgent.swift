@@ -12,6 +12,7 @@ package import Timekeeping
 /// The shell performs one operation at a time, with `ended` as its outcome; other inputs may come in between, but `configured`
 /// only when none is under way. What is reported goes to the vehicle's agent, in order, before anything else does.
 package struct StoreAgent: Sendable {
+  /// Where the file is, and how much and how often is written.
   package struct Configuration: Equatable, Sendable {
     /// The file's directory. Nil: the backlog is in memory only.
     package var directory: String?
@@ -26,6 +27,7 @@ package struct StoreAgent: Sendable {
     package var maxBytes: Int { Int(clamping: max(maxSize - 1_048_576, 0)) }
   }
 
+  /// What happens to the store: changes of the backlog, outcomes of operations, other settings.
   package enum Input: Equatable, Sendable {
     /// The vehicle's agent is ready for `restored`: at the start, and after each `configured`. Does not wait for a retry.
     case start
@@ -46,6 +48,7 @@ package struct StoreAgent: Sendable {
     case close
   }
 
+  /// What the shell is to do with the file, or the vehicle's agent to know.
   package enum Effect: Equatable, Sendable {
     /// Do this with the file.
     case perform(Operation)
@@ -84,7 +87,9 @@ package struct StoreAgent: Sendable {
     case failed(Failure)
   }
 
+  /// Why an operation on the file failed.
   package struct Failure: Equatable, Sendable {
+    /// Decides what is done next.
     package enum Kind: Sendable {
       /// There is no room: on the disk, or up to `maxSize`.
       case full
@@ -108,6 +113,7 @@ package struct StoreAgent: Sendable {
   package struct SetAside: Equatable, Sendable {
     /// Its new name, without its directory.
     package var name: String
+    /// What was wrong with it.
     package var why: String
 
     package init(name: String, why: String) {
@@ -118,7 +124,9 @@ package struct StoreAgent: Sendable {
 
   /// A position of a vehicle.
   package struct Key: Hashable, Sendable {
+    /// Whose position it is.
     package var vehicle: FleetEngineVehicle
+    /// Which of its positions.
     package var id: Backlog.ID
 
     package init(vehicle: FleetEngineVehicle, id: Backlog.ID) {
@@ -129,6 +137,7 @@ package struct StoreAgent: Sendable {
 
   /// What the store holds under a key from now on.
   package struct Write: Equatable, Sendable {
+    /// Whose position, and which.
     package var key: Key
     /// Nil: nothing.
     package var record: Backlog.Record?
@@ -198,6 +207,7 @@ package struct StoreAgent: Sendable {
     return isFailing ? gate.notBefore : dueAt
   }
 
+  /// Takes what happened, and returns what is to be done, in this order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     let effects = receive(input, at: now)
     return effects + proceed(at: now)

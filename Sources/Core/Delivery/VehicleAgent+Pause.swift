@@ -6,6 +6,7 @@ import Timekeeping
 /// The driver is off duty: no position leaves the machine and none is kept, and nothing is fetched. The receiver is still
 /// read, so that `status` can tell how it is; no fix of the pause is ever sent.
 extension VehicleAgent {
+  /// Whether nothing is recorded or sent until `resume`.
   package var isPaused: Bool { duty.pause != nil }
 
   /// - Parameter note: what an earlier run has left; nil when the pause begins now.

@@ -11,13 +11,19 @@ package import Timekeeping
 /// It owns no clock, socket, log or file. The shell hands it what happened and when, performs the effects it returns, and
 /// calls again at `nextDeadline`.
 package struct VehicleAgent: Sendable {
+  /// Everything of the settings that the core needs.
   package struct Configuration: Equatable, Sendable {
+    /// What tokens are asked for; nil when the settings name no vehicle.
     package var context: AuthorizationContext?
+    /// Where tokens come from.
     package var tokenProvider: TokenProvider
     /// What a token is kept under for the next run of the program. Nil: none is kept.
     package var tokenKey: KeptToken.Key?
+    /// When a fix is accepted.
     package var filter: FixFilter.Configuration
+    /// When a position is worth a report.
     package var reporting: ReportingPolicy.Configuration
+    /// Where updates go, and how much may wait.
     package var delivery: DeliveryAgent.Configuration
     /// Whether events may hold coordinates, which are personal data.
     package var tellsPositions = false
@@ -42,6 +48,7 @@ package struct VehicleAgent: Sendable {
     }
   }
 
+  /// Everything that can happen to the daemon.
   package enum Input: Equatable, Sendable {
     /// The source of this ID reports.
     case source(Int, SourceReport)
@@ -82,6 +89,7 @@ package struct VehicleAgent: Sendable {
     case resume
   }
 
+  /// What the shell is to do. Each carries all that doing it needs.
   package enum Effect: Equatable, Sendable {
     case sendUpdate(id: UInt64, HTTPRequest)
     case cancelUpdate(id: UInt64)
@@ -120,8 +128,11 @@ package struct VehicleAgent: Sendable {
   var simulationAlarm: SimulationAlarm
   var policy: ReportingPolicy
   var tokens: TokenAgent
+  /// Sending, the backlog, and the waits after failures.
   package internal(set) var delivery: DeliveryAgent
+  /// Counts since the start.
   package internal(set) var statistics = Statistics()
+  /// Whether it runs, sends the rest, stops or has ended.
   package internal(set) var lifecycle = Lifecycle()
   var fixes = FixMonitor()
   var notices = Notices()
@@ -147,6 +158,7 @@ package struct VehicleAgent: Sendable {
     delivery = DeliveryAgent(configuration.delivery, seed: seed &+ 1)
   }
 
+  /// Takes what happened, and returns what is to be done, in this order.
   package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
     if case .storeStartsOver = input { return [.backlogSnapshot(delivery.backlog.records)] }
     guard !lifecycle.isFinished else { return [] }

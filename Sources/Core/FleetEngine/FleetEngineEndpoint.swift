@@ -4,6 +4,7 @@ package import HTTPMessages
 
 /// Where one vehicle's updates go, and how they become requests.
 package struct FleetEngineEndpoint: Equatable, Sendable {
+  /// Whose position the requests update.
   package let vehicle: FleetEngineVehicle
   /// The time one update may take.
   package var deadline: Duration

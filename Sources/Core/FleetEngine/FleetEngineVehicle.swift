@@ -4,9 +4,11 @@ import HTTPMessages
 
 /// A vehicle as Fleet Engine knows it. The same IDs in two services are two vehicles.
 package struct FleetEngineVehicle: Hashable, Sendable {
+  /// The service that the vehicle belongs to.
   package var service: FleetEngineService
   /// Google Cloud project ID.
   package var providerID: String
+  /// The ID that the vehicle was created with.
   package var vehicleID: String
 
   package init(service: FleetEngineService, providerID: String, vehicleID: String) {

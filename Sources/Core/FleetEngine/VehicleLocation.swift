@@ -4,6 +4,7 @@ package import Timekeeping
 
 /// A position as it is reported: what the filter let through, with its time settled.
 package struct VehicleLocation: Hashable, Sendable {
+  /// Degrees, WGS84.
   package var coordinate: Coordinate
   /// When the vehicle was there.
   package var time: Timestamp

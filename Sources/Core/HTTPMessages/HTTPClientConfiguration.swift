@@ -10,6 +10,7 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   package var proxy: String?
   /// PEM file of the certificate to show to the server, with `clientKey`, the PEM file of its key.
   package var clientCertificate: String?
+  /// PEM file of the private key of `clientCertificate`; nil when there is no certificate.
   package var clientKey: String?
   /// Lets `http://` through. Whether the address is a loopback address is for the caller to know.
   package var allowsPlainHTTP = false

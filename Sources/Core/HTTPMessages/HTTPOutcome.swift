@@ -23,6 +23,7 @@ package struct HTTPResponse: Equatable, Sendable {
   package var status: Int
   /// In the order of arrival; names as sent.
   package var headers: [(name: String, value: String)]
+  /// As it arrived; at most the request's `maximumResponseSize`.
   package var body: [UInt8]
   /// Where a redirect leads to, when its `Location` is a whole URL.
   package var redirect: WebAddress?
@@ -46,6 +47,7 @@ package struct HTTPResponse: Equatable, Sendable {
 
 /// Why no answer came.
 package struct TransportFailure: Error, Equatable, Sendable {
+  /// Where on the way the exchange failed.
   package enum Kind: String, Sendable, CaseIterable {
     /// No address for the name: name servers dead, or no such host.
     case unresolved

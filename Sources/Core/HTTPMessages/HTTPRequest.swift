@@ -17,8 +17,10 @@ package struct HTTPRequest: Equatable, Sendable {
     case secret(prefix: String, Secret)
   }
 
+  /// One header line of a request.
   package struct Header: Equatable, Sendable {
     package var name: String
+    /// Its value; a secret is sent and never printed.
     package var value: HeaderValue
 
     package init(_ name: String, _ value: HeaderValue) {
@@ -27,9 +29,11 @@ package struct HTTPRequest: Equatable, Sendable {
     }
   }
 
+  /// What is asked of the resource.
   package var method: Method
   /// Absolute, percent-encoded, `https` (or `http` to a loopback address).
   package var url: String
+  /// In the order in which they are sent, without those that follow from the rest, as Content-Length.
   package var headers: [Header]
   /// Empty when there is none.
   package var body: [UInt8]

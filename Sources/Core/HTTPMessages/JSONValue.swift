@@ -40,16 +40,19 @@ package enum JSONValue: Equatable, Sendable {
     return members[String(path[..<dot])]?.value(at: String(path[path.index(after: dot)...]))
   }
 
+  /// The text of a string; nil for everything else.
   package var string: String? {
     if case .string(let text) = self { return text }
     return nil
   }
 
+  /// The members of an object; nil for everything else.
   package var object: [String: JSONValue]? {
     if case .object(let members) = self { return members }
     return nil
   }
 
+  /// The elements of an array; nil for everything else.
   package var array: [JSONValue]? {
     if case .array(let elements) = self { return elements }
     return nil
@@ -67,6 +70,9 @@ package enum JSONValue: Equatable, Sendable {
 }
 
 extension JSONValue: Decodable {
+  /// Any JSON value.
+  ///
+  /// - Throws: `DecodingError` for what is none, and for what nests too deep for the decoder.
   package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     // Each try that fails costs an error made and thrown away: the kinds of most answers come first.

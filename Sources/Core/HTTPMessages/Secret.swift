@@ -12,6 +12,7 @@ package struct Secret: Equatable, Sendable {
   /// The text itself. Only a request that goes to the party it was made for may hold it.
   package func reveal() -> String { text }
 
+  /// Whether there is nothing to hide.
   package var isEmpty: Bool { text.isEmpty }
 }
 

@@ -3,6 +3,7 @@ package import Timekeeping
 
 /// One position of the vehicle as a receiver, a route or a recording told it. What is unknown is nil.
 package struct Fix: Hashable, Sendable {
+  /// Whether the height was solved for too (NMEA GSA field 2, gpsd's `mode`).
   package enum Mode: Int, Sendable {
     case twoD = 2
     case threeD = 3
@@ -26,7 +27,9 @@ package struct Fix: Hashable, Sendable {
     case ofDay(milliseconds: Int64)
   }
 
+  /// Nil when the receiver told none.
   package var time: Time?
+  /// Degrees, WGS84.
   package var coordinate: Coordinate
   /// Metres above mean sea level.
   package var altitude: Double?
@@ -36,15 +39,19 @@ package struct Fix: Hashable, Sendable {
   package var speed: Double?
   /// Degrees true over ground, 0 up to but not 360.
   package var heading: Double?
+  /// Three dimensions when nothing else was told.
   package var mode: Mode
+  /// A plain GNSS position when nothing else was told.
   package var quality: Quality
   /// Satellites used, all constellations together.
   package var satellites: Int?
+  /// Horizontal dilution of precision, without unit; smaller is better.
   package var hdop: Double?
   /// Metres, one sigma, as are the others in their own units.
   package var horizontalAccuracy: Double?
   /// Whether `horizontalAccuracy` is only what HDOP suggests.
   package var isAccuracyDerived = false
+  /// Metres, one sigma.
   package var verticalAccuracy: Double?
   /// Metres per second.
   package var speedAccuracy: Double?

@@ -7,6 +7,7 @@ package import Timekeeping
 /// has none. It cannot latch on a wrong reference: fixes that are rejected for their time or place but agree with each other
 /// and with elapsed time, `agreement` of them in a row, become the new reference.
 package struct FixFilter: Sendable {
+  /// What is asked of a fix.
   package struct Configuration: Equatable, Sendable {
     /// Metres. An unknown accuracy passes.
     package var maxAccuracy: Double
@@ -14,7 +15,9 @@ package struct FixFilter: Sendable {
     package var maxSpeed: Double
     /// For receivers that state no accuracy, and fixes that do not continue those before.
     package var maxHDOP: Double
+    /// Fewer are refused; 0 asks for none. An unknown number passes.
     package var minSatellites: Int
+    /// A fix is refused whose time has fallen behind elapsed time by more than this since the reference.
     package var maxAge: Duration
     /// A date before it is a receiver's week rollover, and is moved forward by whole 1024 weeks.
     package var buildDate: Timestamp
@@ -39,6 +42,7 @@ package struct FixFilter: Sendable {
   package struct Accepted: Equatable, Sendable {
     /// As it was judged: with a widened accuracy where its HDOP is poor and it was accepted for continuing those before.
     package var fix: Fix
+    /// When it was true, with its date and without week rollover.
     package var time: Timestamp
 
     package init(fix: Fix, time: Timestamp) {

@@ -7,6 +7,7 @@ package import Timekeeping
 /// A USB receiver may be unplugged and come back under the same name, or keep its name and fall silent for good; both end
 /// here in closing and opening. gpsd does not tell its clients either when a receiver has gone.
 package struct PortSupervisor: Equatable, Sendable {
+  /// What happens to the port.
   package enum Input: Equatable, Sendable {
     case start
     case opened
@@ -21,6 +22,7 @@ package struct PortSupervisor: Equatable, Sendable {
     case deadline
   }
 
+  /// What is to be done with the port, or reported of it.
   package enum Effect: Equatable, Sendable {
     case open
     case close
@@ -32,7 +34,9 @@ package struct PortSupervisor: Equatable, Sendable {
 
   /// What is said of a port that is open and of no use: what it does, and what a person should look at.
   package struct Complaint: Equatable, Sendable {
+    /// Of the port, as in `sends nothing`.
     package var what: String
+    /// A sentence without its full stop.
     package var advice: String
 
     package init(_ what: String, _ advice: String) {
@@ -82,6 +86,7 @@ package struct PortSupervisor: Equatable, Sendable {
     }
   }
 
+  /// Takes what happened, and returns what is to be done, in this order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch (input, state) {
     case (.start, .closed), (.appeared, .closed):

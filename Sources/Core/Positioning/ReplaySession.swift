@@ -3,6 +3,7 @@ package import Timekeeping
 
 /// Plays a recording of NMEA: each fix when it is due, or, at pace 0, when the daemon is ready for it.
 package struct ReplaySession {
+  /// What happens to the recording.
   package enum Input: Equatable, Sendable {
     case start
     /// The recording has no more bytes.
@@ -14,6 +15,7 @@ package struct ReplaySession {
     case deadline
   }
 
+  /// What the shell is to do, or to report.
   package enum Effect: Equatable, Sendable {
     /// Read the next portion: `receive` or an input follows, as soon as there is one.
     case read
@@ -59,6 +61,7 @@ package struct ReplaySession {
     if case .waiting(let due) = state { due } else { nil }
   }
 
+  /// Takes what happened, and returns what is to be done, in this order.
   package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
     switch (input, state) {
     case (.start, .idle):

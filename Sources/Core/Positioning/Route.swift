@@ -12,10 +12,13 @@ package struct Route: Equatable, Sendable {
     case canyon
   }
 
+  /// A corner of the line.
   package struct Point: Equatable, Sendable {
+    /// Degrees, WGS84.
     package var coordinate: Coordinate
     /// Metres above mean sea level.
     package var elevation: Double?
+    /// When a recorded drive was there; nil when the file has no time for it.
     package var time: Timestamp?
     /// Of the way from this point to the next.
     package var surroundings: Surroundings
@@ -33,6 +36,7 @@ package struct Route: Equatable, Sendable {
   /// A place beside the line that has a name, or where the vehicle is to stop.
   package struct Waypoint: Equatable, Sendable {
     package var name: String
+    /// Degrees, WGS84.
     package var coordinate: Coordinate
     /// How long the vehicle stands at the place of the line that is nearest; nil does not stop.
     package var dwell: Duration?
@@ -44,7 +48,9 @@ package struct Route: Equatable, Sendable {
     }
   }
 
+  /// Two or more, in the order of driving.
   package let points: [Point]
+  /// In the order of the file.
   package let waypoints: [Waypoint]
 
   /// Nil when there are fewer than two points.

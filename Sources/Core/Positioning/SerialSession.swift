@@ -4,6 +4,7 @@ package import Timekeeping
 /// Reads a receiver on a serial port: opens it as `PortSupervisor` decides, at the speed that `BaudProbe` proposes if none is
 /// set, and decodes what comes.
 package struct SerialSession {
+  /// What happens to the port.
   package enum Input: Equatable, Sendable {
     case start
     /// The port is open. One that is no terminal (a pipe, a file) has no speed.
@@ -19,6 +20,7 @@ package struct SerialSession {
     case deadline
   }
 
+  /// What the shell is to do, or to report.
   package enum Effect: Equatable, Sendable {
     /// Open the port, at this number of bits per second.
     case open(baud: Int)
@@ -68,6 +70,7 @@ package struct SerialSession {
     [supervisor.nextDeadline, isProbing ? probe.nextDeadline : nil, decoder.deadline].compactMap(\.self).min()
   }
 
+  /// Takes what happened, and returns what is to be done, in this order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .start: return supervise(.start, at: now)

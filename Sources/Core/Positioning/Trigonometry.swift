@@ -7,7 +7,9 @@
 package enum Trigonometry {
   /// The sine and cosine of one angle.
   package struct Rotation: Equatable, Sendable {
+    /// -1 to 1; not a number for an angle that is not finite.
     package let sine: Double
+    /// -1 to 1; not a number for an angle that is not finite.
     package let cosine: Double
   }
 

@@ -5,7 +5,9 @@
 /// Five may come in quick succession; those after them are spread over the minute, so that a row of quick failures is never
 /// followed by a long silence: the wait is at most nine seconds. A steady request every five seconds is never delayed.
 package struct AttemptLimiter: Equatable, Sendable {
+  /// Attempts in any sixty seconds.
   package static let perMinute = 12
+  /// The least time between two attempts.
   package static let spacing = Duration.seconds(1)
   /// Attempts that need only the spacing between them.
   private static let burst = 5
@@ -26,6 +28,7 @@ package struct AttemptLimiter: Equatable, Sendable {
     return max(last + AttemptLimiter.spacing, first + .seconds(60))
   }
 
+  /// Counts an attempt that is made now.
   package mutating func attempted(at now: BootInstant) {
     if attempts.count == AttemptLimiter.perMinute { attempts.removeFirst() }
     attempts.append(now)

@@ -2,6 +2,7 @@
 
 /// A day of the proleptic Gregorian calendar.
 package struct CivilDate: Hashable, Sendable {
+  /// Of the Gregorian calendar; month and day follow.
   package let year: Int
   /// 1 to 12.
   package let month: Int
@@ -32,6 +33,7 @@ package struct CivilDate: Hashable, Sendable {
     year = Int(yearOfEra + era * 400 + (month <= 2 ? 1 : 0))
   }
 
+  /// Days since 1970-01-01; less than zero before it.
   package var daysSince1970: Int64 {
     let year = Int64(month <= 2 ? self.year - 1 : self.year)
     let era = (year >= 0 ? year : year - 399) / 400

@@ -6,6 +6,7 @@
 /// unless it is set. The steady correction by a time daemon, 500 ppm at most, goes unnoticed as long as readings are less
 /// than a quarter of an hour apart.
 package struct ClockComparison: Sendable {
+  /// What happened between two readings.
   package enum Change: Equatable, Sendable {
     /// The machine was suspended for this long.
     case slept(Duration)

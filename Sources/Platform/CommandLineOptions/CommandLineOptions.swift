@@ -23,6 +23,7 @@ package struct CommandLineOptions: Equatable, Sendable {
 
   /// What cannot be understood, as the end of a sentence: `unknown option "--foo"`.
   package struct Mistake: Error, Equatable, Sendable {
+    /// What is wrong and what is expected, without the program's name.
     package let message: String
   }
 
@@ -71,6 +72,7 @@ package struct CommandLineOptions: Equatable, Sendable {
     given.last { $0.name == name }?.value
   }
 
+  /// Whether the option was given.
   package func has(_ name: String) -> Bool { value(name) != nil }
 
   package static func == (left: CommandLineOptions, right: CommandLineOptions) -> Bool {

@@ -10,7 +10,9 @@ package nonisolated struct IOEvents: OptionSet, Sendable {
     self.rawValue = rawValue
   }
 
+  /// There are bytes, a connection, or an end to be read.
   package static let readable = IOEvents(rawValue: EPOLLIN.rawValue)
+  /// Bytes can be written without waiting.
   package static let writable = IOEvents(rawValue: EPOLLOUT.rawValue)
   /// The other end is gone. Always told, asked for or not.
   package static let hangUp = IOEvents(rawValue: EPOLLHUP.rawValue)
@@ -49,6 +51,7 @@ extension EventSource where Event == IOEvents {
     disable()
   }
 
+  /// Tells again what lasts, after `pause`.
   package func resume() {
     enable()
   }

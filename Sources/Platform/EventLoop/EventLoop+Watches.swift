@@ -26,6 +26,7 @@ package nonisolated struct PathEvents: OptionSet, Sendable {
 
 /// One event of a watched path.
 package nonisolated struct PathEvent: Equatable, Sendable {
+  /// What happened to it.
   package let events: PathEvents
   /// The name inside the watched directory; nil when it is about the watched path itself.
   package let name: String?

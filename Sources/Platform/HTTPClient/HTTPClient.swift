@@ -40,6 +40,10 @@ import SystemCalls
     try unsafe TransferDriver(loop: loop) { [weak self] handle, code in unsafe self?.end(handle, code) }
   }
 
+  /// Sends a request on the connection that is kept, or on a new one.
+  ///
+  /// - Parameter completion: called once, in a later turn, unless the exchange is cancelled or the client goes.
+  /// - Returns: the exchange, for cancelling it; it need not be held.
   @discardableResult
   package func send(_ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) -> HTTPExchange {
     let completion = Completion(completion)
@@ -111,6 +115,7 @@ import SystemCalls
     if idle.count < 2 { idle.append(transfer) }
   }
 
+  /// The next request gets a fresh connection; those in use are let finish.
   package func dropConnections() {
     isStale = true
     dropStaleConnections()

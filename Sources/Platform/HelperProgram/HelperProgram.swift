@@ -21,7 +21,9 @@ import Timekeeping
     case notStarted(String)
   }
 
+  /// How the program ended and what it wrote.
   package struct Result: Equatable, Sendable {
+    /// Why there is no more output.
     package var ending: Ending
     /// Standard output, at most the bytes that were asked for.
     package var output: [UInt8]

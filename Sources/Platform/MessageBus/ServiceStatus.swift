@@ -28,6 +28,7 @@ package struct ServiceStatus: Equatable, Sendable {
   package var result = "success"
   /// Automatic restarts since it was last started by command.
   package var restarts = 0
+  /// How the last main process ended (ExecMainCode, ExecMainStatus).
   package var end = End.exited(0)
   /// What the service last said of itself (STATUS=): of its last run, when it does not run.
   package var text = ""

@@ -2,6 +2,7 @@
 
 /// Why a route cannot be driven.
 package struct RouteFileError: Error, Equatable, Sendable {
+  /// The kind of error, for who decides by it.
   package struct Code: Hashable, Sendable {
     private let name: String
 
@@ -15,6 +16,7 @@ package struct RouteFileError: Error, Equatable, Sendable {
     package static let invalid = Code(name: "invalid")
   }
 
+  /// What is wrong with the file.
   package let code: Code
   /// `file:line:column: what is wrong and what is expected`; without line and column when it concerns the file.
   package let message: String

@@ -3,6 +3,7 @@ package import Glibc
 
 /// A process that has a device open.
 package nonisolated struct DeviceHolder: Equatable, Sendable {
+  /// The process that has the device open.
   package var processID: pid_t
   /// Its name, as in `gpsd`.
   package var program: String

@@ -4,6 +4,7 @@ package import SystemCalls
 
 /// What the system knows of a device without opening it.
 package nonisolated struct DeviceStatus: Equatable, Sendable {
+  /// What stands at the path.
   package enum Kind: Equatable, Sendable {
     case characterDevice
     case directory
@@ -13,11 +14,15 @@ package nonisolated struct DeviceStatus: Equatable, Sendable {
   /// Where the path leads, links followed.
   package var resolvedPath: String
   package var kind: Kind
+  /// User who owns the file.
   package var owner: uid_t
+  /// Group of the file, as `dialout`'s.
   package var group: gid_t
   /// The permission bits.
   package var mode: mode_t
+  /// Device number, which names the driver; 0 for what is no device.
   package var major: UInt32
+  /// Device number, which tells it from others of its driver.
   package var minor: UInt32
   /// What /proc/devices calls its class, as in `ttyUSB`; several where they share a number.
   package var classes: [String]

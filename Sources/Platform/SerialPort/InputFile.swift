@@ -5,6 +5,7 @@ import SystemCalls
 
 /// A recording that is read when its reader wants more: a file, a FIFO, a device or standard input. It never waits.
 package final class InputFile {
+  /// What one read came to.
   package enum ReadResult: Equatable, Sendable {
     /// One byte or more.
     case bytes([UInt8])

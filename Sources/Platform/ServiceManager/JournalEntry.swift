@@ -3,6 +3,7 @@ package import Timekeeping
 
 /// One event for the journal.
 package struct JournalEntry: Equatable, Sendable {
+  /// A field of the journal beside the message, as `FLEET_CATEGORY`.
   package struct Field: Equatable, Sendable {
     /// Letters A to Z, digits and underscores, beginning with a letter; the journal passes over any other.
     package var name: String
@@ -15,11 +16,13 @@ package struct JournalEntry: Equatable, Sendable {
     }
   }
 
+  /// PRIORITY, by syslog(3).
   package var priority: Priority
   /// One sentence for a person.
   package var message: String
   /// 32 hexadecimal digits that stand for this kind of event, forever.
   package var messageID: String?
+  /// In the order in which they are written; names are upper case.
   package var fields: [Field]
 
   package init(_ priority: Priority, _ message: String, messageID: String? = nil, fields: [Field] = []) {

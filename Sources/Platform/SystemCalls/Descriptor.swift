@@ -29,6 +29,7 @@ package struct Descriptor: ~Copyable {
     Descriptor(owning: try Errno.retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 3) })
   }
 
+  /// What one read came to.
   package enum ReadResult: Equatable, Sendable {
     /// So many bytes, one or more, stand at the front of the buffer.
     case bytes(Int)
@@ -60,6 +61,7 @@ package struct Descriptor: ~Copyable {
   /// What fstat(2) tells.
   package borrowing func status() throws(Errno) -> stat { try Descriptor.status(of: rawValue) }
 
+  /// What fstat(2) tells of a descriptor that somebody else owns.
   package static func status(of rawValue: Int32) throws(Errno) -> stat {
     var status = stat()
     _ = try Errno.retrying { unsafe fstat(rawValue, &status) }

@@ -12,6 +12,7 @@ package struct PlatformError<Owner>: Error, Equatable, Sendable, CustomStringCon
     }
   }
 
+  /// Decides what the caller does; the message does not.
   package let code: Code
   /// One sentence: the file, device, host or call, what is wrong with it, and what to do. Without secrets.
   package let message: String

@@ -4,7 +4,9 @@ package import Glibc
 /// A user of this machine and the groups it is in.
 package struct UserAccount: Equatable, Sendable {
   package let name: String
+  /// The user ID.
   package let id: uid_t
+  /// Group IDs, the primary one among them.
   package let groups: Set<gid_t>
 
   package init(name: String, id: uid_t, groups: Set<gid_t>) {

@@ -9,7 +9,9 @@ package import SystemCalls
 package final class Terminal {
   /// In characters.
   package struct Size: Equatable, Sendable {
+    /// Characters in a line.
     package var columns: Int
+    /// Lines on the screen.
     package var rows: Int
 
     package init(columns: Int, rows: Int) {

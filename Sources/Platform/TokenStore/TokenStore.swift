@@ -85,6 +85,7 @@ package struct TokenStore: Sendable {
 
 /// Why the file of the token cannot be used. The message names it.
 package struct TokenStoreError: Error, Equatable, Sendable {
+  /// File or directory, what is wrong with it, and what to do.
   package let message: String
 
   package init(_ message: String) {

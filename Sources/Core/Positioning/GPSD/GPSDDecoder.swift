@@ -32,10 +32,13 @@ package struct GPSDDecoder: Sendable {
     package var messages: UInt64 = 0
     /// Lines that are no JSON object with a class.
     package var unreadable: UInt64 = 0
+    /// Lines that were longer than gpsd's protocol allows, and were skipped.
     package var overlong: UInt64 = 0
     /// Reports of receivers that do not count.
     package var otherDevices: UInt64 = 0
+    /// Reports of the receiver that had no position or no time.
     package var withoutFix: UInt64 = 0
+    /// Fixes that were given.
     package var fixes: UInt64 = 0
 
     package init() {}
@@ -55,6 +58,7 @@ package struct GPSDDecoder: Sendable {
   /// Standard deviations in an error of 95 % confidence.
   private static let sigmasOf95Percent = 1.96
 
+  /// Since it was made.
   package private(set) var counters = Counters()
   private let device: String?
   private let silenceTimeout: Duration

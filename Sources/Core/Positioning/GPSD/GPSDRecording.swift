@@ -9,6 +9,7 @@ package struct GPSDRecording: Sendable {
 
   package init() {}
 
+  /// What went through the decoder so far.
   package var counters: GPSDDecoder.Counters { decoder.counters }
 
   /// Takes the next bytes, in any portions.

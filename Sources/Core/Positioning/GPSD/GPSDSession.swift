@@ -4,6 +4,7 @@ package import Timekeeping
 /// Keeps up a conversation with gpsd: connects, asks to be told of positions, connects again when gpsd goes or its receiver
 /// falls silent, and says what is wrong. When to connect is `PortSupervisor`'s decision, what a line means `GPSDDecoder`'s.
 package struct GPSDSession: Sendable {
+  /// What happens to the connection.
   package enum Input: Equatable, Sendable {
     case start
     case connected
@@ -14,6 +15,7 @@ package struct GPSDSession: Sendable {
     case deadline
   }
 
+  /// What the shell is to do, or to report.
   package enum Effect: Equatable, Sendable {
     case connect
     /// Bytes for gpsd.
@@ -52,6 +54,7 @@ package struct GPSDSession: Sendable {
   /// When `deadline` is due; nil while a connection is being made, which has a deadline of its own.
   package var nextDeadline: BootInstant? { supervisor.nextDeadline }
 
+  /// Takes what happened, and returns what is to be done, in this order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .start: return supervise(.start, at: now)

@@ -23,11 +23,13 @@ package struct NMEADecoder {
     package var unusable: UInt64 = 0
     /// Sentences that came after the end of their epoch.
     package var late: UInt64 = 0
+    /// Fixes that were given.
     package var fixes: UInt64 = 0
 
     package init() {}
   }
 
+  /// Since it was made.
   package private(set) var counters = Counters()
   private var framing = NMEAFraming()
   private var assembler = NMEAAssembler()

@@ -8,6 +8,7 @@ extension RecordingReview {
     package var range: ClosedRange<Int>
     /// From the first rejected fix to the next accepted one, or to the end of the recording.
     package var duration: Duration
+    /// How often each reason occurs, the most frequent first.
     package var reasons: [Count]
     /// Metres between the rejected fix that is furthest off and the line between the accepted ones around it; nil where
     /// there is none before or none after.
@@ -16,7 +17,9 @@ extension RecordingReview {
 
   /// How many fixes were rejected for a reason.
   package struct Count: Equatable, Sendable {
+    /// Why they were rejected.
     package var reason: FixRejection
+    /// One or more.
     package var number: Int
   }
 
@@ -31,6 +34,7 @@ extension RecordingReview {
   /// Rejected fixes closer together than this belong to one episode.
   package static let grouping = Duration.seconds(10)
 
+  /// Fixes of the whole recording that the filter refuses.
   package var rejectedCount: Int { fixes.count { !$0.isAccepted } }
 
   /// The reasons that occurred, the most frequent first.

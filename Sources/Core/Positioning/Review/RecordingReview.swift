@@ -14,6 +14,7 @@ package struct RecordingReview: Sendable {
     /// Metres, one sigma: what the filter takes for its accuracy, whether the receiver stated one or not.
     package var assumedAccuracy: Double
 
+    /// Whether the filter accepts it.
     package var isAccepted: Bool { rejection == nil }
     /// `accepted`, or the rejection's name.
     package var verdict: String { rejection?.rawValue ?? "accepted" }

@@ -3,6 +3,7 @@ package import Timekeeping
 
 /// Drives along a route in real time: reports a fix each period of the simulator but in tunnels.
 package struct DriveSession: Sendable {
+  /// What happens to the drive.
   package enum Input: Equatable, Sendable {
     case start
     case deadline
@@ -31,6 +32,7 @@ package struct DriveSession: Sendable {
     isOver ? nil : began.map { $0.boot + simulator.period * steps }
   }
 
+  /// Takes what happened, and returns what is to be reported, in this order.
   package mutating func handle(_ input: Input, at now: Moment) -> [SourceReport] {
     switch input {
     case .start:

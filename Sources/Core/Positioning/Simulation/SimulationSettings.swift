@@ -10,8 +10,11 @@ package struct SimulationSettings: Equatable, Sendable {
     case waypoint(String)
   }
 
+  /// A place where the vehicle stands for a while.
   package struct Stop: Equatable, Sendable {
+    /// On the route.
     package var place: Place
+    /// How long it stands; zero or more.
     package var dwell: Duration
 
     package init(_ place: Place, dwell: Duration) {
@@ -22,7 +25,9 @@ package struct SimulationSettings: Equatable, Sendable {
 
   /// A part of the way, in metres along it.
   package struct Stretch: Equatable, Sendable {
+    /// Where it begins: metres from the start of the route.
     package var from: Double
+    /// Metres.
     package var length: Double
 
     package init(from: Double, length: Double) {
@@ -31,7 +36,9 @@ package struct SimulationSettings: Equatable, Sendable {
     }
   }
 
+  /// A stretch between high walls: few satellites and wide errors.
   package struct Canyon: Equatable, Sendable {
+    /// Where it is.
     package var stretch: Stretch
     /// Metres, one sigma to the east and to the north each.
     package var noise: Double
@@ -51,6 +58,7 @@ package struct SimulationSettings: Equatable, Sendable {
   package var speed: Double?
   /// Metres per second squared, as are the next two.
   package var acceleration = 1.5
+  /// Deceleration before stops and corners. Metres per second squared.
   package var braking = 2.0
   /// Sideways: it is what limits the speed in corners.
   package var lateral = 2.0
@@ -66,8 +74,11 @@ package struct SimulationSettings: Equatable, Sendable {
   package var seed: UInt64 = 1
   /// How far the receiver's clock is ahead.
   package var clockOffset = Duration.zero
+  /// Beside those that the route itself marks.
   package var stops: [Stop] = []
+  /// Where there is no fix; beside those that the route itself marks.
   package var tunnels: [Stretch] = []
+  /// Beside those that the route itself marks.
   package var canyons: [Canyon] = []
 
   package init() {}
@@ -91,6 +102,7 @@ package struct SimulationSettings: Equatable, Sendable {
 
 /// Why a route cannot be driven as it is asked for: a stop or a stretch is not on it, or it is over too soon.
 package struct SimulationError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The kind of error, for who decides by it.
   package struct Code: Hashable, Sendable {
     private let name: String
 
@@ -102,6 +114,7 @@ package struct SimulationError: Error, Equatable, Sendable, CustomStringConverti
     package static let waypoint = Code(name: "waypoint")
   }
 
+  /// What of the settings does not fit the route.
   package let code: Code
   /// What is asked for, what the route has, and what to do; not the name of the route.
   package let message: String
