@@ -39,6 +39,16 @@ import Timekeeping
     #expect(file.warnings == [])
     #expect(file.settings.sources[0].kind == .serial(SerialSettings(device: "/dev/ttyUSB0", baud: 9600)))
     #expect(try endpoint(file.settings).format.expiration == .epochMilliseconds)
+    // Whatever else it says is the default, so that a reader learns it and nothing changes when the line is removed.
+    let least = try machine.settings(
+      for: """
+        vehicle = { provider_id = "my-project", vehicle_id = "truck-17" }
+        source = { type = "serial", device = "/dev/ttyUSB0", baud = 9600 }
+        [token]
+        url = "https://tokens.example.com/token/delivery_driver/{vehicle_id}"
+        response = "lmfs"
+        """)
+    #expect(file.settings == least)
   }
 
   @Test("every key is in the reference once, and no two of one source share a place")
