@@ -27,8 +27,7 @@ import Testing
   }
 
   /// What becomes of a start with this text.
-  private func outcome(_ text: String, with extras: [String: String] = [:]) throws -> String
-  {
+  private func outcome(_ text: String, with extras: [String: String] = [:]) throws -> String {
     let (kept, machine) = (try kept(), TestMachine().adding(text, extras))
     do throws(KeptSettings.Refusal) {
       let file = try kept.standIn(for: "/etc/f/f.toml", environment: machine.environment)

@@ -28,7 +28,7 @@ import Testing
     Case(
       testDescription: "503", fault: #""status": 503"#, category: "unavailable", says: "UNAVAILABLE", recovers: true),
     Case(
-      testDescription: "a reset connection", fault: #""reset": true"#, category: "network", says: "reset",
+      testDescription: "a reset connection", fault: #""reset": true"#, category: "network", says: "127.0.0.1:",
       recovers: true),
     Case(
       testDescription: "silence beyond the deadline", fault: #""drop": true"#, category: "network", says: "imed out",
