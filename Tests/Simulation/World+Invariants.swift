@@ -35,6 +35,10 @@ extension World {
         let told = told(at: position.time)
         guard !told.isEmpty, !told.contains(where: \.isFaulty) else { continue }
         let isOfPause = told.allSatisfy { told in
+          // What was held back came later.
+          guard !scenario.isActive(at: Double(told.second), { if case .heldBack = $0 { true } else { false } }) else {
+            return false
+          }
           let arrived = Scenario.boot + .milliseconds(told.second * 1000 + 100)
           return times.contains { $0.lowerBound < arrived && arrived < $0.upperBound }
         }
@@ -51,10 +55,14 @@ extension World {
     var newest: [String: Timestamp] = [:]
     for applied in server.applied {
       for position in applied.past + [applied.live] {
-        // A vehicle that is parked is held still, up to 30 m from what the receiver reports; and for some seconds where the
-        // other receiver has seen it last.
+        // A vehicle that is parked is held still, up to 30 m from what the receiver reports; and for some seconds where it was
+        // seen last, when the receiver or another one jumps.
         let isTold = told(at: position.time).contains { told in
-          let places = [told.coordinate] + receivers.compactMap { $0.place(in: told.second) }
+          let places =
+            [told.coordinate]
+            + receivers.flatMap { receiver in
+              (0...20).compactMap { receiver.place(in: told.second - $0) }
+            }
           return places.contains {
             abs($0.latitude - position.latitude) < 4e-4 && abs($0.longitude - position.longitude) < 6e-4
           }
@@ -128,7 +136,7 @@ extension World {
       add(applied.live.time)
       for position in applied.past { add(position.time) }
     }
-    for record in copy.values { add(record.location.time) }
+    for record in (pending[vehicle] ?? [:]).values { add(record.location.time) }
     for (record, reason, _) in removals where reason != .delivered { add(record.location.time) }
     for key in lostInCuts { add(key.id) }
     guard var before = stamps.min() else { return }
