@@ -382,6 +382,16 @@ import Timekeeping
     #expect(bench.written() == ["commit truck-2:-7"])
   }
 
+  @Test("a write that is due at new settings reports nothing of another vehicle before its agent is ready")
+  func dueAtNewSettings() throws {
+    var bench = Bench.open()
+    _ = try bench.add(7, at: 0)
+    #expect(bench.tell(.configured(Self.configuration("/a"), Self.other), at: 5) == ["commit +7"])
+    #expect(bench.tell(.ended(.committed)) == [])
+    #expect(bench.tell(.start) == ["read truck-2"])
+    #expect(bench.tell(.ended(.read([try Self.record(9)]))) == ["restored [9]"])
+  }
+
   @Test("what is read of a vehicle that has been replaced in the meantime is not reported")
   func replacedVehicle() throws {
     var bench = Bench()

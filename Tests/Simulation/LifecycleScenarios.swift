@@ -30,6 +30,18 @@ import Timekeeping
     #expect(world.applied(290..<500).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
   }
 
+  @Test("a reload when the store is about to write: each vehicle gets what it had left, and no other's")
+  func reloadAtCommit() throws {
+    // Positions of second 335 are put on the backlog at 336, and due on disk at the very moment of the reload.
+    let world = try World.drive(
+      Scenario(
+        seed: 6419, duration: 600, drive: .city,
+        faults: [Fault(.answers(403, "PERMISSION_DENIED"), 321..<339)],
+        acts: [(331, .reload(vehicle: "truck-2")), (341, .reload(vehicle: "truck-1"))], noise: 0))
+    #expect(world.left["truck-1"] == nil)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
   @Test("a reload to another vehicle on a good network is done within a second")
   func quickReload() throws {
     let world = try World.drive(Scenario(duration: 400, acts: [(300, .reload(vehicle: "truck-2"))]))

@@ -192,6 +192,8 @@ package struct StoreAgent: Sendable {
   private var isClosing = false
   /// What the file holds of the vehicle has not been reported.
   private var owesRestoring = true
+  /// The vehicle's agent is ready for what the file holds. Until `start` it still has the settings before.
+  private var isReady = false
   private var reported: BacklogStoreState?
 
   /// - Parameter seed: of the jitter of the waits after a failure.
@@ -215,7 +217,9 @@ package struct StoreAgent: Sendable {
 
   private mutating func receive(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
-    case .start: isCalled = true
+    case .start:
+      isCalled = true
+      isReady = true
     case .changed(let change):
       guard configuration.directory != nil else { break }
       pending.follow(change, of: vehicle)
@@ -307,7 +311,7 @@ package struct StoreAgent: Sendable {
     pending.written()
     endWait()
     let dropped = reportDropped(attempt)
-    guard owesRestoring else {
+    guard owesRestoring, isReady else {
       state = .open
       return dropped + report(.healthy)
     }
@@ -360,6 +364,7 @@ package struct StoreAgent: Sendable {
   }
 
   private mutating func configure(_ new: Configuration, _ newVehicle: FleetEngineVehicle) {
+    isReady = false
     guard new.directory == configuration.directory else { return next = (new, newVehicle) }
     if newVehicle != vehicle { owesRestoring = true }
     (configuration, vehicle) = (new, newVehicle)
