@@ -24,7 +24,7 @@ forbid "A thread pool in shipped code" 'Task\.(sleep|detached)|\bTask *\{|Dispat
 forbid "A trap in shipped code" '\btry!|\bas!|\bfatalError\(|\bpreconditionFailure\(' Sources
 
 # Such a handler goes with the source, and the source with its owner; whatever else is called may be called too late.
-if hits=$(grep -rnE --include='*.swift' '\bunowned\b' Sources | grep -vE '\.(makeTimer|addIO|addSignal|addChild|addWatch)\('); then
+if hits=$(grep -rnE --include='*.swift' '\bunowned\b' Sources | grep -vE '\.(makeTimer|addIO|addSignal|addChild|addWatch)[ (]'); then
   printf 'unowned outside the handler of a source of the loop:\n%s\n' "$hits" >&2
   bad=1
 fi

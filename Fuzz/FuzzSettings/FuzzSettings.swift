@@ -11,7 +11,23 @@ import FleetEngine
 // Without the coverage flag the Swift code is not instrumented. It has no table of its addresses, so C++ may have
 // none either.
 
-/// Any bytes as a settings file and, after a zero byte, as a file of `conf.d`: settings or diagnostics, never a trap.
+/// What an earlier run has kept.
+private let kept = KeptSettings(
+  path: "/kept.toml",
+  bytes: Array(
+    """
+    [vehicle]
+    provider_id = "p"
+    vehicle_id = "v"
+    [source]
+    type = "serial"
+    device = "/dev/gps0"
+    [token]
+    url = "https://t.example.com/{vehicle_id}"
+    """.utf8))
+
+/// Any bytes as a settings file and, after a zero byte, as a file of `conf.d`: settings or diagnostics, never a trap. Settings
+/// say the same when they are kept and read again, and what stands in for a mistake is what was kept.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzSettings(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = unsafe Array(UnsafeBufferPointer(start: data, count: count))
@@ -30,10 +46,16 @@ func fuzzSettings(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let file = try SettingsFile.load(path: "/f/f.toml", environment: environment)
     precondition(file.settings.agent.reporting.heartbeat >= file.settings.agent.reporting.interval)
     precondition(!file.settings.vehicle.vehicleID.isEmpty)
+    let again = KeptSettings(path: "/f/f.toml", bytes: Array(file.keptText.utf8))
+    guard let same = try? again.standIn(for: "/f/f.toml", environment: environment) else { fatalError("not kept") }
+    precondition(same.settings.sources == file.settings.sources && same.canonicalText == file.canonicalText)
   } catch {
     // An error without a word would leave its reader helpless; one with a line break would break the journal.
     precondition(!error.diagnostics.isEmpty)
     precondition(error.diagnostics.allSatisfy { !$0.description.contains("\n") })
+    if let file = try? kept.standIn(for: "/f/f.toml", environment: environment) {
+      precondition(file.settings.vehicle.vehicleID == "v" && file.settings.vehicle.providerID == "p")
+    }
   }
   return 0
 }

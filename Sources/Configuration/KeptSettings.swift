@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 
 /// The last settings with which Fleet Engine accepted an update, as a TOML text that an earlier run has kept. They stand in
 /// for a settings file that has mistakes.
@@ -10,6 +11,8 @@ package struct KeptSettings: Sendable {
   package struct Refusal: Error, Equatable, Sendable {
     /// The end of a sentence that begins with "The kept settings".
     package let message: String
+    /// Whether nothing is wrong but that a file or credential which they name is not there, and may yet come.
+    package var isAbsence = false
   }
 
   /// What a file of them begins with.
@@ -50,9 +53,13 @@ package struct KeptSettings: Sendable {
     try SettingsDestination.requireSame(
       of: try SettingsRemains.read(path: mainPath, environment: environment), as: kept)
     do throws(ConfigurationError) {
-      return try SettingsFile(root: kept, files: [path], main: mainPath, environment: environment)
+      var file = try SettingsFile(root: kept, files: [path], main: mainPath, environment: environment)
+      // Whoever has just switched this off does not want it on again for a mistake elsewhere.
+      file.settings.agent.tellsPositions = false
+      return file
     } catch {
-      throw Refusal(message: "cannot be used any more: \(error.diagnostics.first.map { "\($0)" } ?? "")")
+      throw Refusal(
+        message: "cannot be used now: \(error.diagnostics.first.map { "\($0)" } ?? "")", isAbsence: error.isAbsence)
     }
   }
 }

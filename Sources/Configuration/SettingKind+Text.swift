@@ -25,7 +25,9 @@ extension SettingKind where Value == String {
         message: "\(path.printable) \(error.explanation); a PEM file is expected", isAbsence: error == .missing)
     }
     guard String(decoding: bytes, as: UTF8.self).contains("-----BEGIN ") else {
-      throw ValueProblem(message: "\(path.printable) is not a PEM file: it holds no line -----BEGIN …-----")
+      throw ValueProblem(
+        message: "\(path.printable) is not a PEM file: it holds no line -----BEGIN …-----",
+        isAbsence: true)
     }
     return path
   }

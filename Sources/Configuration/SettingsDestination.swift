@@ -27,6 +27,9 @@ enum SettingsDestination {
   ///   in it that may be a misspelled one of these.
   static func requireSame(of new: TOMLValue, as kept: TOMLValue) throws(KeptSettings.Refusal) {
     for (section, others) in sections.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      if let value = new.members[section.rawValue]?.value, !value.isTable {
+        throw .unreadable("\(value.position): \(section.rawValue) is no table")
+      }
       let (new, kept) = (members(of: new, section), members(of: kept, section))
       for name in Set(new.keys).union(kept.keys).subtracting(others).sorted() {
         guard let value = new[name], let known = kept[name], value.value.saysTheSame(as: known.value) else {
@@ -45,26 +48,39 @@ enum SettingsDestination {
     root.members[section.rawValue]?.value.members ?? [:]
   }
 
+  /// A section or key that does not exist may be meant for one of these, unless its name is near that of another section, and
+  /// no key in it is near that of one of these.
   private static func refuseMisspelled(in root: TOMLValue) throws(KeptSettings.Refusal) {
-    let names = keys + sections.keys.map(\.rawValue)
+    let (all, names) = (SettingSection.allCases.map(\.rawValue), keys + sections.keys.map(\.rawValue))
     for (name, member) in root.members.sorted(by: { $0.key < $1.key }) {
       let section = SettingSection(rawValue: name)
-      var strangers = section == nil ? [name] : []
+      if section == nil {
+        let meant = NearestName.find(name, among: all).flatMap(SettingSection.init)
+        guard let meant, sections[meant] == nil else {
+          throw .unreadable("\(member.value.position): \(name.printable) is no section")
+        }
+      }
       let known = Set(section?.settings.map(\.name) ?? [])
-      strangers += tables(of: member.value).flatMap(\.keys).filter { !known.contains($0) }
-      for stranger in strangers.sorted() where NearestName.find(stranger, among: names) != nil {
+      for stranger in member.value.names(but: known).sorted() where NearestName.find(stranger, among: names) != nil {
         throw .unreadable("\(member.value.position): \(stranger.printable) is no setting there")
       }
     }
   }
-
-  /// The table, or each of an array.
-  private static func tables(of value: TOMLValue) -> [[String: TOMLValue.Member]] {
-    if case .array(let elements) = value.content { elements.map(\.members) } else { [value.members] }
-  }
 }
 
 extension TOMLValue {
+  fileprivate var isTable: Bool { if case .table = content { true } else { false } }
+
+  /// The keys at every depth, but those of the first that are known, with all that is in them.
+  fileprivate func names(but known: Set<String> = []) -> [String] {
+    switch content {
+    case .table(let members):
+      members.filter { !known.contains($0.key) }.flatMap { [$0.key] + $0.value.value.names() }
+    case .array(let elements): elements.flatMap { $0.names(but: known) }
+    default: []
+    }
+  }
+
   /// Whether both mean the same, wherever they stand.
   fileprivate func saysTheSame(as other: TOMLValue) -> Bool {
     switch (content, other.content) {

@@ -4,7 +4,7 @@
 /// its own directory, `NAME.toml.d` for `NAME.toml`.
 package struct SettingsFile: Equatable, Sendable {
   /// What the files mean together.
-  package let settings: Settings
+  package internal(set) var settings: Settings
   /// What is worth a look and no error, in the order of the files and lines.
   package let warnings: [Diagnostic]
   /// Every file that was read, in the order in which they were merged.

@@ -52,7 +52,10 @@ enum SettingsRemains {
   private static func mayBeLeftOut(_ lines: [[UInt8]], _ index: Int) -> Bool {
     let line = text(lines[index])
     guard !line.isEmpty, !line.hasPrefix("["), !SettingsDestination.isNamed(in: line) else { return false }
-    let heading = lines[..<index].lazy.map(text).last { $0.hasPrefix("[") }
+    // Not a line of a text over several lines, as of JSON.
+    let heading = lines[..<index].lazy.map(text).last {
+      $0.hasPrefix("[") && $0.drop { $0 == "[" || $0 == " " }.first?.isLetter ?? false
+    }
     return heading.map { !SettingsDestination.isNamed(in: $0) } ?? true
   }
 

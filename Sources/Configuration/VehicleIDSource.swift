@@ -39,7 +39,9 @@ enum VehicleIDSource: Equatable, Sendable {
       let text = try Self.read("\(directory)/\(name)", "the credential \(name.printable)", environment)
       return (text, "the ID in the credential \(name.printable)")
     case .hostname:
-      guard let name = environment.hostname() else { throw ValueProblem(message: "this machine has no host name") }
+      guard let name = environment.hostname() else {
+        throw ValueProblem(message: "this machine has no host name", isAbsence: true)
+      }
       return (name, "the host name")
     case .environment(let name):
       guard let text = environment.variable(name) else {

@@ -26,7 +26,7 @@ enum CheckCommand: Command {
     let path = try SettingsChoice.path(options)
     ServiceCredentials.adopt(for: path)
     let verdict = SettingsVerdict(of: path)
-    StandardError.write(verdict.complaints)
+    StandardError.write(verdict.complaints + ServiceCredentials.remark(for: path))
     _ = try StandardOutput.write(verdict.praise)
     return verdict.exitCode
   }

@@ -42,8 +42,10 @@ package struct ServiceCheck: Check {
       daemon = ask()
     }
     let heartbeat = settings?.agent.reporting.heartbeat ?? ReportingPolicy.Configuration().heartbeat
+    let unit = service.map(unit)
     let findings = ServiceFindings.findings(
-      unit: service.map(unit), daemon: daemon, vehicle: settings?.vehicle.vehicleID, heartbeat: heartbeat)
+      unit: unit, outdated: (try? unit?.get()).map(ServiceCredentials.outdated) ?? [], daemon: daemon,
+      vehicle: settings?.vehicle.vehicleID, heartbeat: heartbeat)
     for finding in findings { report(finding) }
   }
 

@@ -2,6 +2,7 @@
 package import Configuration
 import Glibc
 package import LocationDaemon
+import MessageBus
 import ServiceManager
 package import SystemCalls
 
@@ -18,6 +19,31 @@ package enum ServiceCredentials {
     guard Environment.value(of: variable) == nil, FileAccess.refusal(directory, F_OK) == nil else { return }
     Environment.set(variable, to: directory)
   }
+
+  /// The credentials of the running service whose files say something else by now: it goes on with what systemd has handed out
+  /// at its start. Only root sees both.
+  ///
+  /// - Returns: their names; none when they cannot be compared.
+  static func outdated(_ status: ServiceStatus) -> [String] {
+    guard status.active == "active" else { return [] }
+    return status.credentialFiles.filter { name, file in
+      guard file.hasPrefix("/"), let held = try? Credentials.bytes("/run/credentials/\(status.unit)/\(name)"),
+        let new = try? Credentials.bytes(file)
+      else { return false }
+      return held != new
+    }.keys.sorted()
+  }
+
+  /// What to know of credentials before the settings at this path are taken to be in force; empty when there is nothing.
+  package static func remark(for settings: String) -> String {
+    guard let service = InstalledService(settings: settings), let bus = try? MessageBus(timeLimit: .seconds(2)),
+      let status = try? ServiceStatus(of: service.unit, from: bus)
+    else { return "" }
+    return outdated(status).map { "credential \($0) \(outdatedWords): systemctl restart \(service.unit)\n" }.joined()
+  }
+
+  /// The middle of a sentence that begins with a credential.
+  static let outdatedWords = "has changed since the service was started, which goes on with the one before"
 
   /// Whether a credential or secret file is missing here, or closed to this user, and the service might have it all the same.
   package static func isOutOfReach(_ error: DaemonError, _ settings: Settings) -> Bool {

@@ -33,6 +33,7 @@ struct ServiceEnd: Equatable {
     case 0: (nil, "Start it: systemctl start \(unit)")
     case 64: ("wrong arguments", "Look at ExecStart=: systemctl cat \(unit)")
     case 65: ("the recording has no positions, or most were rejected", "fleet-locationctl fixes --verdict and the file")
+    case 69: ("a file or credential that the settings name did not come", "journalctl -u \(unit) -n 20 says which")
     case 71: ("the system denies what it needs", "journalctl -u \(unit) -n 20 says what")
     case 75: ("the recording could not be delivered", "Check the network and Fleet Engine, then start it again")
     case 78:

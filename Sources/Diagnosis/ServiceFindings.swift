@@ -20,15 +20,17 @@ package enum ServiceFindings {
 
   /// - Parameters:
   ///   - unit: nil when no installed service reads these settings.
+  ///   - outdated: the names of the credentials that have changed since the service was started.
   ///   - vehicle: the vehicle's ID in the settings file; nil when they cannot be read.
   ///   - heartbeat: of the settings file, for a daemon that does not say its own.
   package static func findings(
-    unit: Result<ServiceStatus, MessageBusError>?, daemon: Daemon, vehicle: String?, heartbeat: Duration
+    unit: Result<ServiceStatus, MessageBusError>?, outdated: [String] = [], daemon: Daemon, vehicle: String?,
+    heartbeat: Duration
   ) -> [Finding] {
     var findings: [Finding] = []
     switch (unit, daemon) {
-    case (.success(let status), .none): findings += self.findings(status)
-    case (.success(let status), .status): findings += self.findings(status).map(\.answered)
+    case (.success(let status), .none): findings += self.findings(status, outdated: outdated)
+    case (.success(let status), .status): findings += self.findings(status, outdated: outdated).map(\.answered)
     case (.failure(let error), _):
       findings.append(.warn(error.message, "Without systemd the daemon's own answer is all there is to see"))
     case (nil, _): break
@@ -52,13 +54,17 @@ package enum ServiceFindings {
 
   // MARK: - The unit
 
-  private static func findings(_ status: ServiceStatus) -> [Finding] {
+  private static func findings(_ status: ServiceStatus, outdated: [String]) -> [Finding] {
     var findings = [state(status)]
     if status.needsReload {
       findings.append(
         .warn(
           "\(status.unit): its files have changed since systemd read them",
           "systemctl daemon-reload && systemctl restart \(status.unit)"))
+    }
+    for name in outdated {
+      findings.append(
+        .warn("the credential \(name) \(ServiceCredentials.outdatedWords)", "systemctl restart \(status.unit)"))
     }
     if status.load == "loaded", status.file == "disabled" {
       findings.append(
@@ -100,6 +106,11 @@ package enum ServiceFindings {
   }
 
   private static func running(_ status: ServiceStatus) -> Finding {
+    if status.text.hasPrefix(SettingsWait.statusPrefix) {
+      return .fail(
+        "\(status.unit) sends nothing: \(status.text)",
+        "It is looked for again every 5 s to 60 s; a credential comes with systemctl restart \(status.unit)")
+    }
     guard status.restarts > 0 else { return .pass("\(status.unit) runs") }
     // What systemd keeps of the end of the run before.
     let times = status.restarts == 1 ? "once" : "\(status.restarts) times"

@@ -22,11 +22,13 @@ package nonisolated struct DaemonError: Error, Sendable {
     self.cause = cause
   }
 
-  /// Whether nothing is wrong but that a file or credential which the settings name is not there, and may yet come.
+  /// Whether nothing is wrong but that a file or credential which the settings name cannot be used yet: it is not there, or
+  /// not whole, or closed to this user.
   package var isAbsence: Bool {
     switch cause {
     case let error as ConfigurationError: error.isAbsence
-    case let error as ServiceManagerError: error.code == .missing || error.code == .notHandedOut
+    case let error as KeptSettings.Refusal: error.isAbsence
+    case is ServiceManagerError: true
     default: false
     }
   }

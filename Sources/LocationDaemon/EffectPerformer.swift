@@ -45,7 +45,7 @@ final class EffectPerformer {
     self.journal.level = settings.logLevel
     clients = try HTTPClients(settings, loop: loop)
     tokens = TokenFetcher(loop: loop, exchanges: clients.tokens)
-    tokens.configure(settings.token)
+    tokens.configure(settings.token, settings.agent.tokenProvider)
   }
 
   func use(_ handlers: Handlers) {
@@ -146,7 +146,7 @@ final class EffectPerformer {
     journal.level = settings.logLevel
     clients.updates.replaceClient(by: newClients.updates)
     clients.tokens.replaceClient(by: newClients.tokens)
-    tokens.configure(settings.token)
+    tokens.configure(settings.token, settings.agent.tokenProvider)
     keeper?.configure(settings.store, vehicle: settings.vehicle)
   }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import Glibc
+import SystemCalls
 import Delivery
 
 /// How the program ends, by the numbers of sysexits(3). `docs/architecture.md` and `--help` say the same.
@@ -17,6 +19,11 @@ package nonisolated enum ExitCode {
   package static let undelivered: Int32 = 75
   /// The settings, or a file or credential that they name, are at fault.
   package static let configuration: Int32 = 78
+
+  /// Of a file that cannot be read: one that is not there may yet come.
+  static func ofFile(_ path: String) -> Int32 {
+    FileAccess.refusal(path, F_OK)?.code == ENOENT ? unavailable : configuration
+  }
 
   /// Of a run that has come to this.
   static func of(_ result: Lifecycle.Ending.Result) -> Int32 {

@@ -252,6 +252,9 @@ package final class LocationDaemon {
     let configuration = try VehicleAgent.Configuration(file.settings)
     let newClients = try HTTPClients(file.settings, loop: loop)
     let newSources = try sources?.prepare(file.settings.sources)
+    // What has happened before belongs to the settings before.
+    let now = loop.now
+    for change in surroundings.changes(at: now) { step(change, at: now) }
     inForce = SettingsInForce(file: file)
     settingsHash = inForce.hash
     performer.configure(settings, clients: newClients)

@@ -18,7 +18,7 @@ package final class ReplaySource: FixSource {
   ///   - key: what the settings file calls it, for messages.
   ///   - file: path; `-` is standard input.
   ///   - pace: 1 is the recording's own speed, 0 waits for `readyForNextFix`.
-  /// - Throws: exit code `configuration` when the file cannot be read.
+  /// - Throws: exit code `configuration` when the file cannot be read, `unavailable` when it is not there.
   package init(
     loop: EventLoop, key: String = "source", file: String, pace: Double, shiftsTimes: Bool,
     report: @escaping (SourceReport) -> Void
@@ -32,7 +32,7 @@ package final class ReplaySource: FixSource {
       timer = try loop.makeTimer { [weak self] in self?.handle(.deadline) }
       input = try InputFile(loop: loop, path: file)
     } catch {
-      throw DaemonError(ExitCode.configuration, "\(key).file: \(error)", cause: error)
+      throw DaemonError(ExitCode.ofFile(file), "\(key).file: \(error)", cause: error)
     }
   }
 

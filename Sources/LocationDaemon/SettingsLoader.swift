@@ -52,9 +52,15 @@ package struct SettingsLoader {
       do throws(KeptSettings.Refusal) {
         file = try kept.standIn(for: path, environment: environment)
       } catch let refusal {
-        throw DaemonError(error.code, "\(error.message)\nThe kept settings \(refusal.message)", cause: error.cause)
+        throw DaemonError(error.code, "\(error.message)\nThe kept settings \(refusal.message)", cause: refusal)
       }
-      _ = try VehicleAgent.Configuration(file.settings)
+      do throws(DaemonError) {
+        _ = try VehicleAgent.Configuration(file.settings)
+      } catch let refusal {
+        throw DaemonError(
+          error.code, "\(error.message)\nThe kept settings cannot be used now: \(refusal.message)", cause: refusal.cause
+        )
+      }
       return SettingsInForce(file: file, mistake: error.message)
     }
   }

@@ -10,12 +10,16 @@ import Timekeeping
 ///
 /// It belongs to the loop's thread.
 package final class SettingsWait {
+  /// What the line of `systemctl status` begins with.
+  package nonisolated static let statusPrefix = "Waiting for what the settings name: "
+
   /// Between two looks: at first, and at most.
   private static let (shortest, longest) = (Duration.seconds(5), Duration.seconds(60))
   /// systemd hands credentials out at a start only, so this process ends after a while for another.
   private static let limit = Duration.seconds(15 * 60)
 
   private let loop: EventLoop
+  private let journal: Journal
   private let notifier: ServiceNotifier
   private let look: () -> DaemonError?
   private var timer: LoopTimer?
@@ -29,6 +33,7 @@ package final class SettingsWait {
     loop: EventLoop, journal: Journal, notifier: ServiceNotifier, error: DaemonError, look: @escaping () -> DaemonError?
   ) throws(EventLoopError) {
     self.loop = loop
+    self.journal = journal
     self.notifier = notifier
     self.look = look
     end = loop.now.boot + SettingsWait.limit
@@ -44,7 +49,7 @@ package final class SettingsWait {
     let signals = [
       try loop.addSignal(SIGTERM) { [unowned self] in loop.exit(ExitCode.done) },
       try loop.addSignal(SIGINT) { [unowned self] in loop.exit(ExitCode.done) },
-      try loop.addSignal(SIGHUP) { [unowned self] in lookAgain() },
+      try loop.addSignal(SIGHUP) { [unowned self] in lookAgain(isAsked: true) },
     ]
     let watchdog = try Watchdog(loop: loop, notifier: notifier) { true }
     defer { withExtendedLifetime((signals, watchdog)) {} }
@@ -57,15 +62,18 @@ package final class SettingsWait {
   /// Not the code of any end.
   private static let goOn: Int32 = 255
 
-  private func lookAgain() {
+  private func lookAgain(isAsked: Bool = false) {
     guard let error = look() else { return loop.exit(SettingsWait.goOn) }
     show(error)
-    guard loop.now.boot < end else { return loop.exit(ExitCode.unavailable) }
-    pause = min(pause + pause, SettingsWait.longest)
+    guard loop.now.boot < end else {
+      journal.log(JournalEntry(.settingsAwaited(error.message)))
+      return loop.exit(ExitCode.unavailable)
+    }
+    if !isAsked { pause = min(pause + pause, SettingsWait.longest) }
     timer?.arm(at: loop.now.boot + pause)
   }
 
   private func show(_ error: DaemonError) {
-    notifier.status("Waiting for what the settings name: \(error.message)")
+    notifier.status(SettingsWait.statusPrefix + error.message)
   }
 }

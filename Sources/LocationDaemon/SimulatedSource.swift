@@ -55,13 +55,14 @@ package final class SimulatedSource: FixSource {
 }
 
 extension SimulatedSource {
-  /// - Throws: exit code `configuration` when the route cannot be read, or what is asked of it is not on it.
+  /// - Throws: exit code `configuration` when the route cannot be read, or what is asked of it is not on it; `unavailable`
+  ///   when it is not there.
   convenience init(_ settings: SimulatedSettings, _ context: FixSources.Context) throws(DaemonError) {
     let route: Route
     do {
       route = try RouteFile.load(path: settings.route)
     } catch {
-      throw DaemonError(ExitCode.configuration, "\(context.key).route: \(error.message)", cause: error)
+      throw DaemonError(ExitCode.ofFile(settings.route), "\(context.key).route: \(error.message)", cause: error)
     }
     let simulator: RouteSimulator
     do {

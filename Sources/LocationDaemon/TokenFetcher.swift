@@ -19,6 +19,8 @@ final class TokenFetcher {
   private var watched: (path: String, watch: DeviceWatch)?
   /// The headers whose secret stands in a file: the file by the name of the header.
   private var secretFiles: [String: String] = [:]
+  /// Scheme and host of the provider to which these secrets belong.
+  private var secretOrigin = ""
 
   /// - Parameter exchanges: for requests by URL.
   init(loop: EventLoop, exchanges: ExchangeTable) {
@@ -49,14 +51,18 @@ final class TokenFetcher {
   }
 
   /// New settings: which headers have their secret in a file.
-  func configure(_ settings: Settings.Token) {
+  func configure(_ settings: Settings.Token, _ provider: TokenProvider) {
     secretFiles = [:]
+    guard case .http(let endpoint) = provider else { return }
+    secretOrigin = TokenFetcher.origin(of: endpoint.urlTemplate)
     for case (let name, .file(let path)) in settings.headers.map({ ($0.name, $0.value) }) { secretFiles[name] = path }
   }
 
   /// The request with the secrets that the files hold now, for secrets are rotated; one that cannot be read just now stays as
   /// it was.
   private func refreshed(_ request: HTTPRequest) -> HTTPRequest {
+    // One that was made before a reload may go elsewhere.
+    guard TokenFetcher.origin(of: request.url) == secretOrigin else { return request }
     var request = request
     for index in request.headers.indices {
       guard let path = secretFiles[request.headers[index].name], let secret = try? Credentials().secret(inFile: path)
@@ -64,6 +70,12 @@ final class TokenFetcher {
       request.headers[index].value = .secret(prefix: "", secret)
     }
     return request
+  }
+
+  /// As in `https://host:port`. Neither has placeholders.
+  private static func origin(of url: String) -> String {
+    let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+    return parts.prefix(3).joined(separator: "/").prefix { $0 != "?" && $0 != "#" }.lowercased()
   }
 
   func cancel(_ id: UInt64) {

@@ -29,7 +29,7 @@ enum Program {
   private static func check(_ path: String) -> Int32 {
     ServiceCredentials.adopt(for: path)
     let verdict = SettingsVerdict(of: path)
-    complain(verdict.complaints)
+    complain(verdict.complaints + ServiceCredentials.remark(for: path))
     write(verdict.praise, to: STDOUT_FILENO)
     return verdict.exitCode
   }

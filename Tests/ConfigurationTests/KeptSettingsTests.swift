@@ -134,6 +134,11 @@ import Testing
       Self.good.replacing("\"https://tokens.example.com/{vehicle_id}\"", with: "https://tokens.example.org"),
       Self.good.replacing("[token]", with: "[token"),
       Self.good + "\n[fleet_engin]\nproxy = \"http://10.0.0.1\"\n",
+      Self.good + "\n[[fleet_engine]]\nendpoint = \"https://other.example.com\"\n",
+      "fleet_engine = \"https://other.example.com\"\n" + Self.good,
+      Self.good + "\n[server]\nhost = \"other.example.com\"\n",
+      Self.good + "\n[log.more]\nproxy = \"http://10.0.0.1\"\n",
+      Self.good.replacing("headers = {", with: "body = \"\"\"\n[\n\"\"\"\nprxy = http://10.0.0.1\nheaders = {"),
       Self.good + "\n[log]\nproxi = \"http://10.0.0.1\"\n",
       Self.good + "\n[log]\nproxy = http://10.0.0.1\n",
       Self.good + "\ntoken.deadline = \n",
@@ -170,6 +175,27 @@ import Testing
     let broken = machine.adding(text.replacing("\"20s\"", with: "20"))
     let file = try kept.standIn(for: "/etc/f/f.toml", environment: broken.environment)
     #expect(file.settings.vehicle.vehicleID == "truck-99")
+  }
+
+  @Test("whoever has switched coordinates off in the journal does not get them back for a mistake elsewhere")
+  func positions() throws {
+    let text = Self.good + "\n[log]\npositions = true\n"
+    let broken = TestMachine().adding(text.replacing("\"20s\"", with: "20").replacing("true", with: "false"))
+    let file = try kept(text).standIn(for: "/etc/f/f.toml", environment: broken.environment)
+    #expect(!file.settings.agent.tellsPositions)
+  }
+
+  @Test("a file that the kept settings name and that is not there may yet come")
+  func keptAbsence() throws {
+    let text = Self.good.replacing("\"truck-17\"", with: "{ file = \"/data/id\" }")
+    var machine = TestMachine()
+    machine.files["/data/id"] = Array("truck-17".utf8)
+    let kept = try kept(text, machine)
+    let broken = TestMachine().adding(text.replacing("\"20s\"", with: "20"))
+    let refusal = #expect(throws: KeptSettings.Refusal.self) {
+      try kept.standIn(for: "/etc/f/f.toml", environment: broken.environment)
+    }
+    #expect(refusal?.isAbsence == true)
   }
 
   @Test("what is kept is input like any other: a damaged file is not used, and says why")

@@ -339,4 +339,24 @@ import Timekeeping
     let service = InstalledService(settings: path)
     #expect(service?.unit == unit && service?.socket == socket)
   }
+
+  // MARK: - Settings and credentials
+
+  @Test("a service that waits for a file or credential sends nothing, and that is a fail")
+  func waits() {
+    let waiting = Self.running { $0.text = "Waiting for what the settings name: /run/key: there is no such file" }
+    let findings = Self.findings(.success(waiting), Self.silent)
+    #expect(findings.first?.verdict == .fail)
+    #expect(findings.first?.sentence.hasSuffix("/run/key: there is no such file") == true)
+  }
+
+  @Test("a credential whose file has changed since the start is named, with the restart that it takes")
+  func outdated() throws {
+    let findings = ServiceFindings.findings(
+      unit: .success(Self.running()), outdated: ["token-provider"], daemon: .status(try Self.status()),
+      vehicle: "truck-17", heartbeat: Self.heartbeat)
+    let warning = try #require(findings.first { $0.verdict == .warn })
+    #expect(warning.sentence.contains("the credential token-provider has changed since"))
+    #expect(warning.advice == "systemctl restart fleet-locationd.service")
+  }
 }

@@ -105,10 +105,15 @@ import Testing
     for text in [Self.good, Self.good + Self.mistake] {
       let error = #expect(throws: DaemonError.self) { try loader(text).start() }
       #expect(error?.isAbsence == true)
+      #expect(error?.message.contains(secret) == true)
+      #expect(error?.message.contains("interval") == text.contains("interval"))
     }
+    // Written, and still to get its mode.
     try Data("Bearer s3cret".utf8).write(to: URL(fileURLWithPath: secret))
     let exposed = #expect(throws: DaemonError.self) { try loader(Self.good).start() }
-    #expect(exposed?.isAbsence == false)
+    #expect(exposed?.isAbsence == true)
+    let mistake = #expect(throws: DaemonError.self) { try loader(Self.good + "\nx = 1").start() }
+    #expect(mistake?.isAbsence == false)
   }
 
   @Test("a directory that cannot be written costs the keeping, and says so")

@@ -172,6 +172,18 @@ inside systemctl stop $unit
 doctor_fails "$unit.service does not run (inactive)" --instance bad
 inside rm -r /etc/systemd/system/$unit.service.d /etc/fleet-locationd/bad.toml
 inside systemctl daemon-reload
+step "a credential with a new value: check and doctor say restart, and so it is taken"
+rotate() { printf "$1" | write /etc/fleet-locationd/token-provider 600; }
+changed='credential token-provider has changed since the service was started'
+! inside fleet-locationd --check 2>&1 | has "$changed" || fail "a credential that has not changed"
+rotate 'Bearer another-one'
+for command in 'fleet-locationd --check' 'fleet-locationctl check' 'fleet-locationctl doctor'; do
+  inside $command >"$work/answer" 2>&1 || true
+  grep -q "$changed" "$work/answer" || fail "$command: $(cat "$work/answer")"
+  grep -q 'systemctl restart fleet-locationd.service' "$work/answer" || fail "$command: $(cat "$work/answer")"
+done
+rotate 'Bearer s3cret-of-the-box'
+! inside fleet-locationd --check 2>&1 | has "$changed" || fail "a credential with the same value again"
 
 step "limits: head-room under each"
 pid=$(property MainPID)

@@ -36,21 +36,24 @@ package struct SettingsReading: Equatable, Sendable {
   }
 
   /// Whether the settings that were asked for last, by the start or by a reload, came into force.
-  package var isLastReloadGood: Bool { (lastReload?.mistake ?? mistake) == nil }
+  package var isLastReloadGood: Bool { lastMistake == nil }
+
+  /// What was wrong with them.
+  private var lastMistake: String? { lastReload?.mistake ?? mistake }
 
   /// What the line of `systemctl status` ends with; empty when all is well.
   package var statusSuffix: String {
-    if let mistake { return "; settings have a mistake, the kept ones are used: \(SettingsReading.first(of: mistake))" }
-    if let mistake = lastReload?.mistake {
-      return "; reload refused, the old settings are in force: \(SettingsReading.first(of: mistake))"
-    }
-    return ""
+    guard let lastMistake else { return "" }
+    let words =
+      mistake != nil
+      ? "settings have a mistake, the kept ones are used" : "reload refused, the old settings are in force"
+    return "; \(words): \(SettingsReading.first(of: lastMistake))"
   }
 
   /// As `status --json` has it.
   package func report(at now: BootInstant) -> StatusReport.Settings {
     StatusReport.Settings(
-      hash: hash, isKept: mistake != nil, mistake: mistake,
+      hash: hash, isKept: mistake != nil, mistake: mistake == nil ? nil : lastMistake,
       lastReload: lastReload.map {
         StatusReport.Reload(isSuccess: $0.mistake == nil, age: (now - $0.at).wholeSeconds, mistake: $0.mistake)
       })

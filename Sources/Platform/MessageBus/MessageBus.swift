@@ -129,6 +129,33 @@ import Timekeeping
     return value
   }
 
+  /// A property of the D-Bus type `a(ss)`, as LoadCredential.
+  func pairs(_ name: String, of unit: Unit, _ interface: String) throws(MessageBusError) -> [(String, String)] {
+    var error = unsafe sd_bus_error()
+    defer { unsafe sd_bus_error_free(&error) }
+    var reply: OpaquePointer?
+    let result = unsafe sd_bus_get_property(
+      bus, MessageBus.manager, unit.path, "\(MessageBus.manager).\(interface)", name, &error, &reply, "a(ss)")
+    defer { unsafe sd_bus_message_unref(reply) }
+    try MessageBus.check(result, unsafe MessageBus.message(of: error))
+    var pairs: [(String, String)] = []
+    try MessageBus.check(unsafe sd_bus_message_enter_container(reply, MessageBus.type("a"), "(ss)"))
+    while try MessageBus.check(unsafe sd_bus_message_enter_container(reply, MessageBus.type("r"), "ss")) > 0 {
+      let first = try unsafe MessageBus.text(reply)
+      pairs.append((first, try unsafe MessageBus.text(reply)))
+      try MessageBus.check(unsafe sd_bus_message_exit_container(reply))
+    }
+    return pairs
+  }
+
+  private static func text(_ message: OpaquePointer?) throws(MessageBusError) -> String {
+    var text: UnsafePointer<CChar>?
+    try check(unsafe sd_bus_message_read_basic(message, type("s"), &text))
+    return unsafe text.map { unsafe String(cString: $0) } ?? ""
+  }
+
+  private static func type(_ letter: Character) -> CChar { CChar(bitPattern: letter.asciiValue ?? 0) }
+
   /// - Parameter value: of the size that the type has.
   private func trivial<Value: FixedWidthInteger>(
     _ name: String, of unit: Unit, _ interface: String, _ type: Character, _ value: inout Value
@@ -137,7 +164,7 @@ import Timekeeping
     defer { unsafe sd_bus_error_free(&error) }
     let result = unsafe sd_bus_get_property_trivial(
       bus, MessageBus.manager, unit.path, "\(MessageBus.manager).\(interface)", name, &error,
-      CChar(bitPattern: type.asciiValue ?? 0), &value)
+      MessageBus.type(type), &value)
     try MessageBus.check(result, unsafe MessageBus.message(of: error))
   }
 

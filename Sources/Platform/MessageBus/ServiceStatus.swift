@@ -32,6 +32,8 @@ package struct ServiceStatus: Equatable, Sendable {
   package var end = End.exited(0)
   /// What the service last said of itself (STATUS=): of its last run, when it does not run.
   package var text = ""
+  /// LoadCredential: the file of each credential, by its name.
+  package var credentialFiles: [String: String] = [:]
 
   package init(unit: String) {
     self.unit = unit
@@ -55,6 +57,8 @@ extension ServiceStatus {
     result = try bus.string("Result", of: object, "Service")
     restarts = try bus.count("NRestarts", of: object, "Service")
     text = try bus.string("StatusText", of: object, "Service")
+    credentialFiles = Dictionary(
+      try bus.pairs("LoadCredential", of: object, "Service"), uniquingKeysWith: { $1 })
     let status = try bus.integer("ExecMainStatus", of: object, "Service")
     // CLD_EXITED is 1, CLD_KILLED 2, CLD_DUMPED 3; 0 before the first end.
     end = try bus.integer("ExecMainCode", of: object, "Service") > 1 ? .killed(signal: status) : .exited(status)

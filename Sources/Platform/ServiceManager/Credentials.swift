@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 package import HTTPMessages
-import SystemCalls
+package import SystemCalls
 package import Timekeeping
 
 /// Reads secrets: systemd credentials, and files that only their owner can read.
@@ -108,6 +108,13 @@ package struct Credentials: Sendable {
       bytes.append(contentsOf: buffer.prefix(count))
     }
     return (status, bytes)
+  }
+
+  /// What a regular file holds, up to a little more than a secret may have: to compare, not to use.
+  ///
+  /// - Throws: what the system says.
+  package static func bytes(_ path: String) throws(Errno) -> Secret {
+    Secret(String(decoding: try content(of: path).bytes, as: UTF8.self))
   }
 
   private static func secret(_ bytes: [UInt8], _ path: String) throws(ServiceManagerError) -> Secret {
