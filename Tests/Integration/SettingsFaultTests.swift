@@ -8,10 +8,12 @@ import Testing
   /// Runs the daemon to its end.
   ///
   /// - Returns: what it said.
-  private func refusal(of bench: TestBench, settings: String? = nil, user: uid_t? = nil) throws -> String {
+  private func refusal(
+    of bench: TestBench, settings: String? = nil, user: uid_t? = nil, status: Int32 = 78
+  ) throws -> String {
     let path = try settings ?? bench.writeSettings()
     let process = try ChildProcess("fleet-locationd", ["--config", path], user: user)
-    #expect(try process.finish() == 78)
+    #expect(try process.finish() == status)
     #expect(process.output.text == "")
     return process.errors.text
   }
@@ -75,7 +77,7 @@ import Testing
   }
 
   @Test(
-    "a route or recording that is not there is named with its key",
+    "a route or recording that is not there is named with its key, and a new start may find it",
     arguments: [
       ("simulated", "route"), ("replay", "file"),
     ])
@@ -83,7 +85,7 @@ import Testing
     let bench = try TestBench(emulator: nil)
     let path = bench.directory("not-there")
     bench.settings.source(type, [key: "\"\(path)\""])
-    let text = try refusal(of: bench)
+    let text = try refusal(of: bench, status: 69)
     #expect(text.contains("source.\(key): \(path): "))
   }
 
