@@ -6,7 +6,7 @@ package struct SettingsFile: Equatable, Sendable {
   /// What the files mean together.
   package internal(set) var settings: Settings
   /// What is worth a look and no error, in the order of the files and lines.
-  package let warnings: [Diagnostic]
+  package private(set) var warnings: [Diagnostic]
   /// Every file that was read, in the order in which they were merged.
   package let files: [String]
   /// What they say together.
@@ -26,7 +26,7 @@ package struct SettingsFile: Equatable, Sendable {
   package static func load(
     path: String, environment: ConfigurationEnvironment
   ) throws(ConfigurationError) -> SettingsFile {
-    let files = try names(path: path, environment: environment)
+    let (files, others) = try names(path: path, environment: environment)
     var root: TOMLValue?
     var unreadable: [Diagnostic] = []
     var malformed: [Diagnostic] = []
@@ -49,7 +49,12 @@ package struct SettingsFile: Equatable, Sendable {
       throw ConfigurationError(
         code: unreadable.isEmpty ? .syntax : .unreadable, diagnostics: unreadable + malformed)
     }
-    return try SettingsFile(root: root, files: files, main: path, environment: environment)
+    var file = try SettingsFile(root: root, files: files, main: path, environment: environment)
+    file.warnings += others.map {
+      Diagnostic(
+        position: SourcePosition(file: $0), message: "is left out: only files with a name that ends in .toml are read")
+    }
+    return file
   }
 
   /// - Parameter main: at whose directory relative paths begin.
@@ -70,25 +75,26 @@ package struct SettingsFile: Equatable, Sendable {
     self.root = root
   }
 
-  /// The files that `load` reads, in the order in which they are merged.
+  /// The files that `load` reads, in the order in which they are merged, and those beside them that it does not.
   static func names(
     path: String, environment: ConfigurationEnvironment
-  ) throws(ConfigurationError) -> [String] {
+  ) throws(ConfigurationError) -> (files: [String], others: [String]) {
     let directory = directory(of: path)
-    var files = [path]
+    var (files, others) = ([path], [String]())
     for extras in ["conf.d".relativePath(in: directory), "\(path).d"] {
       do throws(ConfigurationEnvironment.FileProblem) {
-        let names = try environment.listDirectory(extras)
-        files += names.filter { $0.hasSuffix(".toml") && !$0.hasPrefix(".") }
+        let names = try environment.listDirectory(extras).filter { !$0.hasPrefix(".") }
           .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-          .map { "\(extras)/\($0)" }
+        files += names.filter { $0.hasSuffix(".toml") }.map { "\(extras)/\($0)" }
+        // What editors and dpkg leave is left out on purpose.
+        others += names.filter { !$0.contains(".toml") && !$0.hasSuffix("~") }.map { "\(extras)/\($0)" }
       } catch {
         throw ConfigurationError(
           code: .unreadable,
           diagnostics: [Diagnostic(position: SourcePosition(file: extras), message: error.explanation)])
       }
     }
-    return files
+    return (files, others)
   }
 
   /// Sections merge key by key and the headers name by name; any other table is one value.

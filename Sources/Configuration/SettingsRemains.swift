@@ -12,7 +12,7 @@ enum SettingsRemains {
     var root = TOMLValue(content: .table([:]), position: SourcePosition(file: path))
     let files: [String]
     do throws(ConfigurationError) {
-      files = try SettingsFile.names(path: path, environment: environment)
+      files = try SettingsFile.names(path: path, environment: environment).files
     } catch {
       throw .unreadable(error.message)
     }

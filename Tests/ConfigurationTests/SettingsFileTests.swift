@@ -87,6 +87,19 @@ import Timekeeping
       ])
   }
 
+  @Test("a file of conf.d whose name does not end in .toml is left out, and that is said; what editors leave is not")
+  func leftOut() throws {
+    let file = try machine.adding(
+      minimal(),
+      ["10.conf": "[log]", "20.toml": "", "20.toml~": "", "30.toml.dpkg-old": "", ".40.swp": "", "notes~": ""]
+    ).load()
+    #expect(
+      file.warnings.map(\.description) == [
+        "/etc/f/conf.d/10.conf: is left out: only files with a name that ends in .toml are read"
+      ])
+    #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/20.toml"])
+  }
+
   @Test("later files replace keys, and merge sections and headers")
   func merging() throws {
     let settings = try machine.settings(

@@ -46,7 +46,9 @@ extension Settings {
     } else if longer < shorter {
       reader.problem(
         with: heartbeat,
-        "is shorter than the interval, \(Quantity.text(shorter)); allowed: \(Quantity.text(shorter)) to 50s")
+        "is shorter than the interval, \(Quantity.text(shorter)); allowed: "
+          + (shorter < .seconds(50) ? "\(Quantity.text(shorter)) to 50s" : "\(Quantity.text(shorter)), or leave it out")
+      )
     } else if longer > .seconds(50), longer > shorter {
       reader.problem(
         with: heartbeat,

@@ -115,6 +115,21 @@ package final class SerialPort {
     }
   }
 
+  private static func denied(_ path: String, _ error: Errno) -> SerialPortError {
+    let status = try? DeviceStatus.of(path)
+    if let status, status.kind != .characterDevice {
+      return SerialPortError(
+        .wrongKind, "\(path): this is no device; a receiver is one such as /dev/ttyUSB0", cause: error)
+    }
+    let remedy =
+      if let status, status.group == 0 || status.mode & 0o060 != 0o060 {
+        "it is for its owner alone; with a udev rule give it GROUP=\"dialout\", MODE=\"0660\" (docs/receivers.md)"
+      } else {
+        "this user is not in the device's group, most often dialout; fleet-locationctl doctor says what to do"
+      }
+    return SerialPortError(.denied, "\(path): permission denied; \(remedy)", cause: error)
+  }
+
   private static func refusal(_ path: String, _ error: Errno) -> SerialPortError {
     switch error.code {
     case ENOENT, ENOTDIR:
@@ -123,10 +138,7 @@ package final class SerialPort {
         "\(path): there is no such device; plug the receiver in, and look for it with: ls -l /dev/serial/by-id",
         cause: error)
     case EACCES, EPERM:
-      SerialPortError(
-        .denied,
-        "\(path): permission denied; the user must be in the device's group, most often dialout: "
-          + "sudo usermod -aG dialout $USER, then log in again", cause: error)
+      denied(path, error)
     case EBUSY:
       busy(path, error)
     case EISDIR:

@@ -3,9 +3,9 @@ package import Timekeeping
 
 /// Decodes NMEA 0183 (versions 2.0 to 4.11) from bytes in any portions into fixes, one for each epoch of the receiver.
 ///
-/// Every sentence needs its checksum. Any talker is heard but the private ones. RMC, GGA, GNS, GLL, VTG, GSA, GST and ZDA
-/// are put together; an epoch for which the receiver calls its position void gives no fix. After the first epochs nothing
-/// is allocated.
+/// Every sentence needs its checksum. Any talker is heard but the private ones. What is read of which sentence says
+/// `NMEASentence`; an epoch for which the receiver calls its position void gives no fix. After the first epochs nothing is
+/// allocated.
 package struct NMEADecoder {
   /// What went through the decoder.
   package struct Counters: Equatable, Sendable {
