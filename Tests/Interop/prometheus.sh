@@ -67,7 +67,7 @@ mkdir "$work/other"
 sed -e 's/truck-17/truck-18/' -e "s|$work/textfiles/|$work/other/|" "$work/settings.toml" >"$work/other.toml"
 RUNTIME_DIRECTORY=$work/other "$bin/fleet-locationd" --config "$work/other.toml" >"$work/other.log" 2>&1 &
 pids+=($!)
-for _ in $(seq 100); do grep -q 'vehicle="truck-18"} 1$' "$work/other/fleet_locationd.prom" 2>/dev/null && break; sleep 0.1; done
+for _ in $(seq 100); do grep -q '^fleet_locationd_online{.*} 1$' "$work/other/fleet_locationd.prom" 2>/dev/null && break; sleep 0.1; done
 
 # The real node exporter reads the file; through a link, as docs/metrics.md says.
 mkdir "$work/collector"
@@ -85,7 +85,9 @@ curl -sf "http://127.0.0.1:$port/metrics" >"$work/scraped"
 grep -qx 'node_textfile_scrape_error 0' "$work/scraped"
 grep -qx 'fleet_locationd_online{provider="[^"]*",vehicle="[^"]*"} 0' "$work/scraped"
 grep -qx 'fleet_locationd_online{provider="demo",vehicle="truck-18"} 1' "$work/scraped"
-wanted=$(cat "$work/textfiles/fleet_locationd.prom" "$work/other/fleet_locationd.prom" | grep -v '^#' | sed -E 's/ [^ ]+$//' | sort)
-found=$(grep '^fleet_locationd_' "$work/scraped" | sed -E 's/ [^ ]+$//' | sort)
+# The names and labels of samples; the exporter sorts the labels.
+series() { grep '^fleet_locationd_' | perl -pe 's/ [^ ]+$/\n/; s/\{(.*)\}/"{" . join(",", sort split(m{,(?=\w+=)}, $1)) . "}"/e' | sort; }
+wanted=$(cat "$work/textfiles/fleet_locationd.prom" "$work/other/fleet_locationd.prom" | series)
+found=$(series <"$work/scraped")
 [ "$wanted" = "$found" ] || { diff <(echo "$wanted") <(echo "$found") >&2; exit 1; }
 echo "prometheus: promtool accepts metrics and alerts, the node exporter tells all $(wc -l <<<"$wanted") series"
