@@ -19,6 +19,8 @@ package final class LocationDaemon {
   private let loader: SettingsLoader
   private var inForce: SettingsInForce
   private var settingsHash: String
+  /// Fleet Engine accepted the last update, and there is a network: as the agent said last.
+  private var isOnline = false
   private var lastReload: SettingsReading.Reload?
   private var agent: VehicleAgent
   private let performer: EffectPerformer
@@ -123,7 +125,8 @@ package final class LocationDaemon {
   }
 
   private func step(_ input: VehicleAgent.Input, at now: Moment) {
-    let (effects, deadline) = agent.step(input, at: now)
+    let (effects, deadline, isOnline) = agent.step(input, at: now)
+    self.isOnline = isOnline
     for effect in effects { performer.perform(effect) }
     if effects.contains(.settingsProven) { keepSettings() }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
@@ -146,7 +149,7 @@ package final class LocationDaemon {
 
   private func writeMetrics(at now: Moment, isLast: Bool = false) {
     let trouble = selfReport.writeMetrics(
-      at: now, isOnline: agent.isReachingFleetEngine, isLast: isLast, text: metrics(at: now))
+      at: now, isOnline: isOnline, isLast: isLast, text: metrics(at: now))
     if let trouble { write(trouble) }
   }
 

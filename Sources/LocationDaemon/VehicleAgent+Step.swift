@@ -7,8 +7,8 @@ extension VehicleAgent {
   /// copies all of the agent first.
   mutating func step(
     _ input: Input, at now: Moment
-  ) -> (effects: [Effect], deadline: BootInstant?) {
+  ) -> (effects: [Effect], deadline: BootInstant?, isOnline: Bool) {
     let effects = handle(input, at: now)
-    return (effects, nextDeadline(at: now.boot))
+    return (effects, nextDeadline(at: now.boot), isReachingFleetEngine)
   }
 }
