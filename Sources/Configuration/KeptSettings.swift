@@ -54,7 +54,7 @@ package struct KeptSettings: Sendable {
       of: try SettingsRemains.read(path: mainPath, environment: environment), as: kept)
     do throws(ConfigurationError) {
       var file = try SettingsFile(root: kept, files: [path], main: mainPath, environment: environment)
-      // Whoever has just switched this off does not want it on again for a mistake elsewhere.
+      // They may have been switched off in the same edit as the mistake.
       file.settings.agent.tellsPositions = false
       return file
     } catch {

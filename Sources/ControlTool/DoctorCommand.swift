@@ -76,7 +76,7 @@ enum DoctorCommand: Command {
     return doctor.isContent ? 0 : 1
   }
 
-  /// - Parameter socket: of the daemon; nil when nobody has named one.
+  /// - Parameter socket: of the daemon; nil without the option.
   private static func ask(_ socket: String?, _ settings: String) -> ServiceFindings.Daemon {
     guard let socket else {
       return .none(

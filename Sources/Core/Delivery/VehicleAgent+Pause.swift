@@ -49,7 +49,7 @@ extension VehicleAgent {
     track.forget()
   }
 
-  /// What time it is by whoever knows best; nil when it is not known.
+  /// The time by the best known clock; nil when it is not known.
   func bestTime(at now: Moment) -> Timestamp? {
     if let (time, _) = clocks.time(at: now.boot) { return time }
     return now.wall >= configuration.filter.buildDate ? now.wall : nil

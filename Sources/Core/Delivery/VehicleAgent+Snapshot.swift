@@ -75,7 +75,7 @@ extension VehicleAgent {
     /// Where the backlog is stored.
     package let store: BacklogStoreState
 
-    /// What time it is by whoever knows best; nil when nobody can know.
+    /// The time by the best known clock; nil when it is not known.
     package let time: Timestamp?
     /// Whether anybody but this machine's clock has said what time it is.
     package let isTimeTold: Bool

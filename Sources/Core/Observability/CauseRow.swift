@@ -109,7 +109,7 @@ extension VehicleAgent.Snapshot {
     }
   }
 
-  /// When it goes on, as in `; next try in 9 s`; empty when nobody knows.
+  /// When it goes on, as in `; next try in 9 s`; empty when it is not known.
   private func attempt(_ name: String) -> String {
     switch next {
     case .report(let at), .heartbeat(let at), .retry(let at): "; \(name) in \(wait(until: at))"

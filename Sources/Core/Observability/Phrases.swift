@@ -17,7 +17,7 @@ extension Fix {
 }
 
 extension PauseNote {
-  /// As in ` since 2026-11-21T08:30:00Z`; empty when nobody knows.
+  /// As in ` since 2026-11-21T08:30:00Z`; empty when it is not known.
   var words: String {
     guard let since else { return "" }
     return " since \(Timestamp(seconds: since.milliseconds / 1000).canonicalJSON)"

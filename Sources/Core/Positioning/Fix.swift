@@ -27,7 +27,7 @@ package struct Fix: Hashable, Sendable {
     case ofDay(milliseconds: Int64)
   }
 
-  /// Nil when the receiver told none.
+  /// Nil when the receiver reports none.
   package var time: Time?
   /// Degrees, WGS84.
   package var coordinate: Coordinate
@@ -39,9 +39,9 @@ package struct Fix: Hashable, Sendable {
   package var speed: Double?
   /// Degrees true over ground, 0 up to but not 360.
   package var heading: Double?
-  /// Three dimensions when nothing else was told.
+  /// Three dimensions unless the receiver reports otherwise.
   package var mode: Mode
-  /// A plain GNSS position when nothing else was told.
+  /// A plain GNSS position unless the receiver reports otherwise.
   package var quality: Quality
   /// Satellites used, all constellations together.
   package var satellites: Int?

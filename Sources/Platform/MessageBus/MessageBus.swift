@@ -28,7 +28,7 @@ import Timekeeping
 
   private let bus: OpaquePointer
 
-  /// Connects to the first address where somebody answers.
+  /// Connects to the first address that answers.
   ///
   /// - Parameter timeLimit: for connecting, and then for each call.
   /// - Throws: `absent` when no systemd runs here, `denied`, `silent` when the time limit has passed, `failed`.

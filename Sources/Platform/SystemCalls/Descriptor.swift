@@ -61,7 +61,7 @@ package struct Descriptor: ~Copyable {
   /// What fstat(2) tells.
   package borrowing func status() throws(Errno) -> stat { try Descriptor.status(of: rawValue) }
 
-  /// What fstat(2) tells of a descriptor that somebody else owns.
+  /// What fstat(2) reports of a descriptor with another owner.
   package static func status(of rawValue: Int32) throws(Errno) -> stat {
     var status = stat()
     _ = try Errno.retrying { unsafe fstat(rawValue, &status) }

@@ -37,7 +37,7 @@ package struct NMEADecoder {
   /// By talker and type.
   private var inView: [UInt64: Int] = [:]
 
-  /// The satellites in view of all systems, used or not; nil before the receiver has told of any.
+  /// The satellites in view of all systems, used or not; nil before the first report.
   package var satellitesInView: Int? { inView.isEmpty ? nil : inView.values.reduce(0, +) }
 
   package init() {
