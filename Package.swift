@@ -47,8 +47,8 @@ func tests(
 
 /// The core.
 let coreModules: [Target.Dependency] = [
-  "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Connectivity",
-  "Observability",
+  "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
+  "Connectivity", "Observability",
 ]
 
 /// SOURCE_DATE_EPOCH of the build: the date before which no clock can be right.
@@ -64,14 +64,20 @@ let package = Package(
   targets: [
     // Core: decides.
     core("Timekeeping"),
-    core("HTTPMessages", ["Timekeeping"]),
-    core("Positioning", ["Timekeeping"]),
-    core("Authorization", ["Timekeeping", "HTTPMessages"]),
+    core("ExternalInput"),
+    core("HTTPMessages", ["Timekeeping", "ExternalInput"]),
+    core("Positioning", ["Timekeeping", "ExternalInput"]),
+    core("Authorization", ["Timekeeping", "ExternalInput", "HTTPMessages"]),
     core("Connectivity", ["Timekeeping"]),
-    core("FleetEngine", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization"]),
-    core("Delivery", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity"]),
+    core("FleetEngine", ["Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization"]),
     core(
-      "Observability", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery"]),
+      "Delivery",
+      [
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity",
+      ]),
+    core(
+      "Observability",
+      ["Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery"]),
 
     // Platform: does.
     system("CSystemd", pkgConfig: "libsystemd", apt: "libsystemd-dev"),
@@ -108,7 +114,7 @@ let package = Package(
       "BacklogStore",
       ["Timekeeping", "Positioning", "FleetEngine", "Delivery", "SystemCalls", "CSQLite"]),
     platform("TokenStore", ["HTTPMessages", "SystemCalls", "COpenSSL"]),
-    platform("RouteFile", ["Timekeeping", "Positioning", "CExpat"]),
+    platform("RouteFile", ["Timekeeping", "ExternalInput", "Positioning", "CExpat"]),
     platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
     platform("MessageBus", ["Timekeeping", "SystemCalls", "CSystemd"]),
 
@@ -122,7 +128,7 @@ let package = Package(
     .target(
       name: "LocationDaemon",
       dependencies: [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
         "Observability", "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager",
         "ControlSocket",
         "SystemCalls", "BacklogStore", "TokenStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration",
@@ -139,15 +145,17 @@ let package = Package(
     .target(
       name: "Diagnosis",
       dependencies: [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "EventLoop",
-        "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "SystemCalls", "Configuration", "LocationDaemon",
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
+        "EventLoop", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "SystemCalls", "Configuration",
+        "LocationDaemon",
         "MessageBus", "Observability", "Release",
       ], swiftSettings: strict),
     .target(
       name: "ControlTool",
       dependencies: [
-        "Timekeeping", "Positioning", "Authorization", "FleetEngine", "Delivery", "Observability", "RouteFile",
-        "Configuration", "EventLoop", "ControlSocket", "SystemCalls", "CommandLineOptions", "Release", "LocationDaemon",
+        "Timekeeping", "ExternalInput", "Positioning", "Authorization", "FleetEngine", "Delivery", "Observability",
+        "RouteFile", "Configuration", "EventLoop", "ControlSocket", "SystemCalls", "CommandLineOptions", "Release",
+        "LocationDaemon",
         "Diagnosis",
         "Terminal",
       ],
@@ -196,6 +204,7 @@ let package = Package(
     tests("ServiceManagerTests", ["Timekeeping", "HTTPMessages", "SystemCalls", "ServiceManager"]),
     tests("MessageBusTests", ["Timekeeping", "SystemCalls", "MessageBus"]),
     tests("TimekeepingTests", ["Timekeeping"]),
+    tests("ExternalInputTests", ["ExternalInput"]),
     tests("URLReaderTests", ["HTTPMessages", "SystemCalls", "URLReader"]),
     tests("ConnectivityTests", ["Timekeeping", "Connectivity"], exclude: ["Recordings"]),
     tests("HTTPMessagesTests", ["Timekeeping", "HTTPMessages"]),

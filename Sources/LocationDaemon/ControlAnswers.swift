@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import FoundationEssentials
 import Delivery
+import ExternalInput
+import FoundationEssentials
 import Observability
 
 /// The language of the control socket: a JSON object in, a JSON object out, a line each.
@@ -42,7 +43,9 @@ enum ControlAnswers {
     _ question: [UInt8], report: () -> StatusReport, reload: () -> String?, steer: (VehicleAgent.Input) -> Steered,
     metrics: () -> String
   ) -> [UInt8] {
-    guard let question = try? JSONDecoder().decode(Question.self, from: Data(question)) else {
+    guard JSONBounds.message.admits(question),
+      let question = try? JSONDecoder().decode(Question.self, from: Data(question))
+    else {
       return encode(Refusal(error: "expected {\"command\": \"…\"}"))
     }
     switch question.command {

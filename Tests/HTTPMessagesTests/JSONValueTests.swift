@@ -46,6 +46,32 @@ import Testing
     #expect(throws: (any Error).self) { try JSONValue(parsing: [0x22, 0xFF, 0xFE, 0x22]) }
   }
 
+  /// What an answer of 64 kB may hold at most.
+  static let heavy: [(String, String)] = [
+    ("65 arrays nested 490 deep", nest("[", "]", depth: 490, count: 65)),
+    ("objects nested 490 deep", nest("{\"a\":", "}", depth: 490, count: 20)),
+    ("arrays nested 31 deep", nest("[", "]", depth: 30, count: 1000)),
+    ("20,000 empty arrays", nest("[", "]", depth: 1, count: 20_000)),
+    ("20,000 numbers", "[" + Array(repeating: "1e", count: 20_000).joined(separator: "0,") + "0]"),
+    ("as many arrays as there may be", nest("[", "]", depth: 1, count: 1000)),
+    ("as many levels as there may be", nest("[", "]", depth: 31, count: 60)),
+    ("as many objects as there may be", nest("{\"a\":", "}", depth: 30, count: 60)),
+    ("one text", "\"" + String(repeating: "\\u0041", count: 10_000) + "\""),
+  ]
+
+  private static func nest(_ open: String, _ close: String, depth: Int, count: Int) -> String {
+    let one = String(repeating: open, count: depth) + (open == "[" ? "" : "0") + String(repeating: close, count: depth)
+    return "[" + Array(repeating: one, count: count).joined(separator: ",") + "]"
+  }
+
+  @Test("no answer of 64 kB holds up the loop", arguments: heavy)
+  func heavyAnswers(name: String, text: String) {
+    // A debug build on a loaded machine takes many times as long as a release build, which is to take 0.1 s at most. Without
+    // the bounds the first of these takes minutes.
+    let time = ContinuousClock().measure { _ = try? parse(text) }
+    #expect(time < .seconds(2), "\(name): \(time)")
+  }
+
   @Test("headers are found in any case, the first of a name")
   func headers() {
     let response = HTTPResponse(status: 200, headers: [("RETRY-after", "1"), ("Retry-After", "2")])

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import FoundationEssentials
 
 /// Any JSON value: for answers whose shape is told by the settings or may be anything.
@@ -12,10 +13,15 @@ package enum JSONValue: Equatable, Sendable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// Reads one JSON document.
+  /// The document is larger than ``JSONBounds/message`` allows.
+  package struct TooComplex: Error {}
+
+  /// Reads one JSON document, which came from outside.
   ///
-  /// - Throws: `DecodingError` when it is not JSON, or is nested deeper than the library allows (512).
+  /// - Throws: `DecodingError` when it is not JSON, `TooComplex` when it is nested deeper than 32 levels or has more values
+  ///   than any message.
   package init(parsing bytes: [UInt8]) throws {
+    guard JSONBounds.message.admits(bytes) else { throw TooComplex() }
     self = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
   }
 
@@ -28,7 +34,7 @@ package enum JSONValue: Equatable, Sendable {
         _ = try decoder.container(keyedBy: Key.self)
       }
     }
-    return (try? JSONDecoder().decode(Object.self, from: Data(bytes))) != nil
+    return JSONBounds.message.admits(bytes) && (try? JSONDecoder().decode(Object.self, from: Data(bytes))) != nil
   }
 
   /// The value at a path of object keys joined by dots, as in `data.token`. A key that itself holds dots is found too,
@@ -80,16 +86,16 @@ extension JSONValue: Decodable {
       self = .string(value)
     } else if let value = try? container.decode([String: JSONValue].self) {
       self = .object(value)
+    } else if let value = try? container.decode([JSONValue].self) {
+      self = .array(value)
     } else if let value = try? container.decode(Int64.self) {
       self = .integer(value)
     } else if container.decodeNil() {
       self = .null
     } else if let value = try? container.decode(Bool.self) {
       self = .bool(value)
-    } else if let value = try? container.decode(Double.self) {
-      self = .number(value)
     } else {
-      self = .array(try container.decode([JSONValue].self))
+      self = .number(try container.decode(Double.self))
     }
   }
 }

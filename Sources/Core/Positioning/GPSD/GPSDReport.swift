@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import FoundationEssentials
 
 /// One object of gpsd's JSON protocol (gpsd_json(5)), as far as it matters here. A member that is missing, or is not of the
@@ -56,8 +57,12 @@ struct GPSDReport {
   /// Satellites in view, used or not, told as above.
   let satellitesInView: Int?
 
-  /// - Throws: `DecodingError` when it is not a JSON object with a `class`.
+  /// The line is nested deeper, or has more values, than any report.
+  struct TooComplex: Error {}
+
+  /// - Throws: `DecodingError` when it is not a JSON object with a `class`, or `TooComplex`.
   init(parsing line: [UInt8]) throws {
+    guard JSONBounds.message.admits(line) else { throw TooComplex() }
     self = try JSONDecoder().decode(GPSDReport.self, from: Data(line))
   }
 }
