@@ -36,7 +36,15 @@ package struct HTTPResponse: Equatable, Sendable {
 
   /// The first header of that name, in any case.
   package func header(_ name: String) -> String? {
-    headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    headers.first { HTTPResponse.isSame($0.name, name) }?.value
+  }
+
+  /// Whether two names differ at most in the case of ASCII letters (RFC 9110, section 5.1).
+  private static func isSame(_ one: String, _ other: String) -> Bool {
+    one.utf8.count == other.utf8.count
+      && zip(one.utf8, other.utf8).allSatisfy { left, right in
+        left == right || (left ^ right == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(left | 0x20))
+      }
   }
 
   package static func == (left: HTTPResponse, right: HTTPResponse) -> Bool {

@@ -33,12 +33,12 @@ package struct AttemptLimiter: Equatable, Sendable {
     if attempts.count == AttemptLimiter.perMinute { attempts.removeFirst() }
     attempts.append(now)
     for (age, attempt) in attempts.reversed().enumerated() {
-      earliest = max(earliest, attempt + AttemptLimiter.distance(to: age + 1))
+      earliest = max(earliest, attempt + AttemptLimiter.distances[age])
     }
   }
 
-  /// The least time since the attempt that is `count` back.
-  private static func distance(to count: Int) -> Duration {
+  /// The least time since the last attempt, the one before it, and so on.
+  private static let distances = (1...perMinute).map { count -> Duration in
     guard count > burst else { return spacing * count }
     return .milliseconds(60_000 - (perMinute - count) * (60_000 - burst * 1000) / (perMinute - burst))
   }

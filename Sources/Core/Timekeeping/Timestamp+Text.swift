@@ -77,38 +77,43 @@ extension Timestamp {
   /// Reads the date of an HTTP header in its preferred form (RFC 9110, section 5.6.7), as in
   /// `Sat, 21 Nov 2026 08:30:00 GMT`. Nil for the obsolete forms, which no server of today sends.
   package init?(httpDate text: String) {
-    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     var reader = Reader(text)
-    guard reader.word(length: 3) != nil, reader.skip(","), reader.skip(" "), let day = reader.number(width: 2),
-      reader.skip(" "), let name = reader.word(length: 3), let month = months.firstIndex(of: name), reader.skip(" "),
+    guard reader.word() != nil, reader.skip(","), reader.skip(" "), let day = reader.number(width: 2),
+      reader.skip(" "), let month = reader.month(), reader.skip(" "),
       let year = reader.number(width: 4), reader.skip(" "), let hour = reader.number(width: 2), hour < 24,
       reader.skip(":"), let minute = reader.number(width: 2), minute < 60, reader.skip(":"),
-      let second = reader.number(width: 2), second <= 60, reader.skip(" "), reader.word(length: 3) == "GMT",
-      reader.isAtEnd, let date = CivilDate(year: year, month: month + 1, day: day)
+      let second = reader.number(width: 2), second <= 60, reader.skip(" "), reader.skip("G"), reader.skip("M"),
+      reader.skip("T"), reader.isAtEnd, let date = CivilDate(year: year, month: month, day: day)
     else { return nil }
     self.init(date, millisecondsOfDay: Int64(((hour * 60 + minute) * 60 + second) * 1000))
   }
 
   /// Reads fixed-width text from left to right.
   private struct Reader {
-    private var rest: Substring.UTF8View
+    private let bytes: [UInt8]
+    private var next = 0
 
-    init(_ text: String) { rest = Substring(text).utf8 }
+    init(_ text: String) { bytes = Array(text.utf8) }
 
-    var isAtEnd: Bool { rest.isEmpty }
+    var isAtEnd: Bool { next == bytes.count }
+
+    private var digit: UInt8? {
+      guard next < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[next]) else { return nil }
+      return bytes[next] - UInt8(ascii: "0")
+    }
 
     mutating func skip(_ character: Unicode.Scalar) -> Bool {
-      guard let first = rest.first, UInt32(first) == character.value else { return false }
-      rest.removeFirst()
+      guard next < bytes.count, UInt32(bytes[next]) == character.value else { return false }
+      next += 1
       return true
     }
 
     mutating func number(width: Int) -> Int? {
       var value = 0
       for _ in 0..<width {
-        guard let digit = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
-        value = value * 10 + Int(digit - UInt8(ascii: "0"))
-        rest.removeFirst()
+        guard let digit else { return nil }
+        value = value * 10 + Int(digit)
+        next += 1
       }
       return value
     }
@@ -117,19 +122,32 @@ extension Timestamp {
       var milliseconds: Int64 = 0
       var weight: Int64 = 100
       var hasDigits = false
-      while let digit = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) {
-        milliseconds += weight * Int64(digit - UInt8(ascii: "0"))
+      while let digit {
+        milliseconds += weight * Int64(digit)
         weight /= 10
         hasDigits = true
-        rest.removeFirst()
+        next += 1
       }
       return hasDigits ? milliseconds : nil
     }
 
-    mutating func word(length: Int) -> String? {
-      guard rest.count >= length, let word = String(rest.prefix(length)) else { return nil }
-      rest.removeFirst(length)
-      return word
+    /// Three characters, whatever they are, as one number.
+    mutating func word() -> UInt32? {
+      guard bytes.count - next >= 3 else { return nil }
+      defer { next += 3 }
+      return Reader.word(bytes[next], bytes[next + 1], bytes[next + 2])
     }
+
+    private static func word(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> UInt32 {
+      UInt32(first) << 16 | UInt32(second) << 8 | UInt32(third)
+    }
+
+    private static let months: [UInt32] = {
+      let names = Array("JanFebMarAprMayJunJulAugSepOctNovDec".utf8)
+      return stride(from: 0, to: names.count, by: 3).map { word(names[$0], names[$0 + 1], names[$0 + 2]) }
+    }()
+
+    /// 1 to 12, by its English name.
+    mutating func month() -> Int? { word().flatMap { Reader.months.firstIndex(of: $0) }.map { $0 + 1 } }
   }
 }

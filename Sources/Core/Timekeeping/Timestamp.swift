@@ -22,14 +22,9 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
   /// This moment moved by `duration`, cut to the millisecond; it stops at the ends of what can be told.
   package static func + (stamp: Timestamp, duration: Duration) -> Timestamp {
-    let end: Int64 = duration < .zero ? .min : .max
-    let (seconds, attoseconds) = duration.components
-    let (delta, isTooLong) = seconds.multipliedReportingOverflow(by: 1000)
-    guard !isTooLong else { return Timestamp(milliseconds: end) }
+    let delta = duration.milliseconds
     let (sum, overflow) = stamp.milliseconds.addingReportingOverflow(delta)
-    guard !overflow else { return Timestamp(milliseconds: end) }
-    let (moved, isBeyond) = sum.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
-    return Timestamp(milliseconds: isBeyond ? end : moved)
+    return Timestamp(milliseconds: overflow ? (delta < 0 ? .min : .max) : sum)
   }
 
   package static func - (stamp: Timestamp, duration: Duration) -> Timestamp {
@@ -39,7 +34,8 @@ package struct Timestamp: Hashable, Comparable, Sendable {
   /// The time from `right` to `left`; negative when `left` is earlier.
   package static func - (left: Timestamp, right: Timestamp) -> Duration {
     let (difference, overflow) = left.milliseconds.subtractingReportingOverflow(right.milliseconds)
-    return .milliseconds(overflow ? (left < right ? Int64.min : Int64.max) : difference)
+    let milliseconds: Int64 = overflow ? (left < right ? .min : .max) : difference
+    return Duration(attoseconds: Int128(milliseconds) * Duration.attosecondsPerMillisecond)
   }
 
   /// Milliseconds since midnight UTC, 0 to 86,399,999.
@@ -47,6 +43,13 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     let rest = milliseconds % 86_400_000
     return rest < 0 ? rest + 86_400_000 : rest
   }
+}
+
+extension Duration {
+  fileprivate static var attosecondsPerMillisecond: Int128 { 1_000_000_000_000_000 }
+
+  /// Whole milliseconds, cut toward zero, stopped at the ends of Int64.
+  fileprivate var milliseconds: Int64 { Int64(clamping: attoseconds / Duration.attosecondsPerMillisecond) }
 }
 
 /// What a clock reading is: both clocks, read together.
