@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import FoundationEssentials
 package import HTTPMessages
 
 /// Where one vehicle's updates go, and how they become requests.
@@ -18,13 +17,6 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   /// The longest answer that is read. With the field mask it is the vehicle's name.
   private static let maximumResponseSize = 65_536
 
-  private static let encoder: JSONEncoder = {
-    let encoder = JSONEncoder()
-    // The library's order of keys is random in each process otherwise.
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return encoder
-  }()
-
   /// - Parameters:
   ///   - origin: scheme, host and port, without a path.
   ///   - positionField: which fields of a location carry the position.
@@ -41,19 +33,16 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   }
 
   private static func pastSizes(of vehicle: FleetEngineVehicle, _ positionField: PositionField) -> PastPositionSizes {
-    PastPositionSizes { update in body(vehicle.service.message(update, positionField))?.count ?? 0 }
+    PastPositionSizes { update in vehicle.service.message(update, positionField).body.count }
   }
 
   /// Whether updates to both are updates of one vehicle.
   package func isSameVehicle(as other: FleetEngineEndpoint) -> Bool { url == other.url }
 
   /// The request that carries an update.
-  ///
-  /// - Returns: nil when a number cannot be written in JSON, which the filter makes impossible.
-  package func request(_ update: PositionUpdate, token: Secret) -> HTTPRequest? {
+  package func request(_ update: PositionUpdate, token: Secret) -> HTTPRequest {
     let message = vehicle.service.message(update, positionField)
-    guard let body = FleetEngineEndpoint.body(message) else { return nil }
-    return request("?updateMask=\(message.mask.joined(separator: "%2C"))", [UInt8](body), token: token)
+    return request("?updateMask=" + message.mask, message.body, token: token)
   }
 
   /// An update of nothing, for its mask is empty: it changes nothing, whoever answers. Fleet Engine rejects it with
@@ -78,6 +67,4 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
         .init("X-Goog-FieldMask", .plain("name")),
       ], body: body, deadline: deadline, maximumResponseSize: FleetEngineEndpoint.maximumResponseSize)
   }
-
-  private static func body(_ message: FleetEngineService.Message) -> Data? { try? encoder.encode(message.body) }
 }

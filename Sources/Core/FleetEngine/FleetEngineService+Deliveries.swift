@@ -13,98 +13,86 @@ extension FleetEngineService {
     name: "deliveries", collection: "deliveryVehicles", method: .patch,
     role: "roles/fleetengine.deliveryUntrustedDriver", scope: { .deliveryVehicle($0) },
     message: { update, field in
-      let live = DeliveryVehicleLocation(update.live, in: field, timeSinceUpdate: update.timeSinceUpdate)
-      guard !update.past.isEmpty else {
-        return Message(mask: ["lastLocation"], body: DeliveryVehicle(lastLocation: live))
+      var writer = JSONWriter(capacity: 320 + 300 * update.past.count)
+      writer.openObject()
+      writer.key("lastLocation")
+      writer.write(update.live, in: field, timeSinceUpdate: update.timeSinceUpdate)
+      if !update.past.isEmpty {
+        writer.key("pastLocations")
+        writer.openArray()
+        for location in update.past { writer.write(location, in: field) }
+        writer.closeArray()
       }
-      let past = update.past.map { DeliveryVehicleLocation($0, in: field) }
+      writer.closeObject()
       return Message(
-        mask: ["lastLocation", "pastLocations"], body: DeliveryVehicle(lastLocation: live, pastLocations: past))
+        mask: update.past.isEmpty ? "lastLocation" : "lastLocation%2CpastLocations", body: writer.bytes)
     })
 }
 
-/// The part of `maps.fleetengine.delivery.v1.DeliveryVehicle` that a driver may write, in its JSON form.
-struct DeliveryVehicle: Encodable {
-  /// Proto field 2.
-  var lastLocation: DeliveryVehicleLocation
-  /// Proto field 12, oldest first; nil when there is nothing to make up for.
-  var pastLocations: [DeliveryVehicleLocation]?
-}
-
-/// `maps.fleetengine.delivery.v1.DeliveryVehicleLocation` in its JSON form, without what this program never sends.
-/// Wrapper types are bare numbers; what is nil is left out.
-struct DeliveryVehicleLocation: Encodable {
-  /// `google.type.LatLng`. A zero is written: to leave it out would be as right, and surprise every reader.
-  struct LatLng: Encodable {
-    var latitude: Double
-    var longitude: Double
+/// `maps.fleetengine.delivery.v1.DeliveryVehicle` (fields 2 and 12) and `DeliveryVehicleLocation` in their JSON form, without
+/// what this program never sends. Wrapper types are bare numbers; what is nil is left out.
+extension JSONWriter {
+  /// - Parameters:
+  ///   - field: which fields carry the position: `location` and its siblings (1, 4, 11, 22), or the supplemental ones (18 to
+  ///     21), which Google asks for of senders that are not its SDK.
+  ///   - timeSinceUpdate: proto field 14: whole seconds since this place was first sent; nil the first time.
+  fileprivate mutating func write(_ location: VehicleLocation, in field: PositionField, timeSinceUpdate: Int? = nil) {
+    openObject()
+    // Proto field 6: metres above the ellipsoid.
+    member("altitude", location.altitude, decimals: 1)
+    // Proto field 24.
+    member("altitudeAccuracy", location.verticalAccuracy, decimals: 1)
+    // Proto field 2: whole degrees; 359.7 rounds to 360, which is north.
+    if let heading = location.heading.flatMap({ Int(exactly: $0.rounded()) }) {
+      key("heading")
+      number((heading % 360 + 360) % 360)
+    }
+    // Proto field 23.
+    member("headingAccuracy", location.headingAccuracy, decimals: 1)
+    if field == .location {
+      member("latlngAccuracy", location.horizontalAccuracy, decimals: 1)
+      place("location", location.coordinate)
+      key("locationSensor")
+      string("GPS")
+    }
+    // Proto field 5: metres per second.
+    member("speed", location.speed, decimals: 2)
+    // Proto field 7.
+    member("speedAccuracy", location.speedAccuracy, decimals: 2)
+    if field == .supplemental {
+      place("supplementalLocation", location.coordinate)
+      member("supplementalLocationAccuracy", location.horizontalAccuracy, decimals: 1)
+      key("supplementalLocationSensor")
+      string("CUSTOMER_SUPPLIED_LOCATION")
+      key("supplementalLocationTime")
+      string(location.time.canonicalJSON)
+    }
+    if let timeSinceUpdate {
+      key("timeSinceUpdate")
+      number(timeSinceUpdate)
+    }
+    if field == .location {
+      key("updateTime")
+      string(location.time.canonicalJSON)
+    }
+    closeObject()
   }
 
-  /// Proto field 1, 4, 11, 22: for `position_field = "location"`.
-  var location: LatLng?
-  var updateTime: String?
-  var locationSensor: String?
-  var latlngAccuracy: Double?
-  /// Proto fields 18 to 21: what Google asks of senders that are not its SDK.
-  var supplementalLocation: LatLng?
-  var supplementalLocationTime: String?
-  var supplementalLocationSensor: String?
-  var supplementalLocationAccuracy: Double?
-  /// Proto field 2: whole degrees in [0,360).
-  var heading: Int?
-  /// Proto field 5: metres above the ellipsoid.
-  var altitude: Double?
-  /// Proto field 6: metres per second.
-  var speed: Double?
-  /// Proto field 7.
-  var speedAccuracy: Double?
-  /// Proto field 14: whole seconds since this place was first sent; nil the first time.
-  var timeSinceUpdate: Int?
-  /// Proto field 23.
-  var headingAccuracy: Double?
-  /// Proto field 24.
-  var altitudeAccuracy: Double?
-
-  init(_ location: VehicleLocation, in field: PositionField, timeSinceUpdate: Int? = nil) {
-    let place = LatLng(
-      latitude: location.coordinate.latitude.rounded(decimals: 7),
-      longitude: location.coordinate.longitude.rounded(decimals: 7))
-    switch field {
-    case .supplemental:
-      supplementalLocation = place
-      supplementalLocationTime = location.time.canonicalJSON
-      supplementalLocationSensor = "CUSTOMER_SUPPLIED_LOCATION"
-      supplementalLocationAccuracy = location.horizontalAccuracy?.rounded(decimals: 1)
-    case .location:
-      self.location = place
-      updateTime = location.time.canonicalJSON
-      locationSensor = "GPS"
-      latlngAccuracy = location.horizontalAccuracy?.rounded(decimals: 1)
-    }
-    heading = location.heading.flatMap { degrees in
-      // 359.7 rounds to 360, which is north.
-      Int(exactly: degrees.rounded()).map { (($0 % 360) + 360) % 360 }
-    }
-    altitude = location.altitude?.rounded(decimals: 1)
-    speed = location.speed?.rounded(decimals: 2)
-    speedAccuracy = location.speedAccuracy?.rounded(decimals: 2)
-    self.timeSinceUpdate = timeSinceUpdate
-    headingAccuracy = location.headingAccuracy?.rounded(decimals: 1)
-    altitudeAccuracy = location.verticalAccuracy?.rounded(decimals: 1)
+  private mutating func member(_ name: String, _ value: Double?, decimals: Int) {
+    guard let value else { return }
+    key(name)
+    number(value, decimals: decimals)
   }
-}
 
-extension Double {
-  /// The nearest number with so many decimals, never a negative zero. JSON cannot tell what is not finite: zero, then.
-  fileprivate func rounded(decimals: Int) -> Double {
-    let scale: Double =
-      switch decimals {
-      case 1: 10
-      case 2: 100
-      default: 10_000_000
-      }
-    let rounded = (self * scale).rounded() / scale
-    guard rounded.isFinite else { return 0 }
-    return rounded == 0 ? 0 : rounded
+  /// `google.type.LatLng`: six decimals of a degree are 0.1 m. A zero is written: to leave it out would be as right, and
+  /// surprise every reader.
+  private mutating func place(_ name: String, _ coordinate: Coordinate) {
+    key(name)
+    openObject()
+    key("latitude")
+    number(coordinate.latitude, decimals: 6)
+    key("longitude")
+    number(coordinate.longitude, decimals: 6)
+    closeObject()
   }
 }

@@ -8,10 +8,10 @@ import HTTPMessages
 package struct FleetEngineService: Sendable {
   /// What carries an update.
   struct Message {
-    /// Field paths in lowerCamelCase, for `updateMask`.
-    var mask: [String]
-    /// The body of the request.
-    var body: any Encodable
+    /// Field paths in lowerCamelCase, as the value of `updateMask` in a URL: joined by `%2C`.
+    var mask: String
+    /// The body of the request: JSON.
+    var body: [UInt8]
   }
 
   /// Names the service in settings, files and metrics. The backlog's file holds it, so it never changes.

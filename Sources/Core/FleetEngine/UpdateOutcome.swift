@@ -40,7 +40,7 @@ package enum UpdateOutcome: Equatable, Sendable {
   private static func read(_ response: HTTPResponse, _ service: FleetEngineService) -> UpdateOutcome {
     if (200..<300).contains(response.status) {
       // Nothing in it is used: that it is an object, and so not a portal's page, is enough.
-      guard JSONValue.isObject(response.body) else {
+      guard JSONScan.object(response.body, hasMember: "error") != nil else {
         return .failed(
           UpdateFailure(
             .untrusted, "something answered \(response.status) that is not Fleet Engine: \(describe(response.body))",

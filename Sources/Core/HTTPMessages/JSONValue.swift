@@ -25,18 +25,6 @@ package enum JSONValue: Equatable, Sendable {
     self = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
   }
 
-  /// Whether it is JSON, and an object, without reading what is in it.
-  package static func isObject(_ bytes: [UInt8]) -> Bool {
-    struct Object: Decodable {
-      enum Key: CodingKey {}
-
-      init(from decoder: any Decoder) throws {
-        _ = try decoder.container(keyedBy: Key.self)
-      }
-    }
-    return JSONBounds.message.admits(bytes) && (try? JSONDecoder().decode(Object.self, from: Data(bytes))) != nil
-  }
-
   /// The value at a path of object keys joined by dots, as in `data.token`. A key that itself holds dots is found too,
   /// when it stands whole. Nil when there is none, or it is null.
   package func value(at path: String) -> JSONValue? {

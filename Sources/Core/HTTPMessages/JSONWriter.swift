@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Writes one JSON document without white space, value by value. Commas are its own affair; that each object and array is
+/// closed, and that each value in an object has a key before it, is the caller's.
+package struct JSONWriter: Sendable {
+  /// What was written.
+  package private(set) var bytes: [UInt8] = []
+
+  /// - Parameter capacity: bytes that the document will have, about.
+  package init(capacity: Int = 0) {
+    bytes.reserveCapacity(capacity)
+  }
+
+  /// Begins an object, as a value.
+  package mutating func openObject() { open("{") }
+
+  /// Begins an array, as a value.
+  package mutating func openArray() { open("[") }
+
+  package mutating func closeObject() { bytes.append(UInt8(ascii: "}")) }
+
+  package mutating func closeArray() { bytes.append(UInt8(ascii: "]")) }
+
+  /// The key of the next value.
+  ///
+  /// - Parameter name: printable ASCII without quotation marks and backslashes.
+  package mutating func key(_ name: String) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(contentsOf: name.utf8)
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+  }
+
+  /// A string of any characters.
+  package mutating func string(_ text: String) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        bytes.append(UInt8(ascii: "\\"))
+        bytes.append(byte)
+      case ..<0x20:
+        bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
+        bytes.append(JSONWriter.hexadecimal(byte >> 4))
+        bytes.append(JSONWriter.hexadecimal(byte & 0xF))
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// A whole number.
+  package mutating func number(_ value: Int) {
+    separate()
+    if value < 0 { bytes.append(UInt8(ascii: "-")) }
+    append(UInt64(value.magnitude), digits: 1)
+  }
+
+  /// A number with at most this many decimals, rounded to the nearest, half away from zero. No exponent, no zeros at the
+  /// end, no negative zero. What JSON cannot tell, or 64 bits cannot hold, is 0: nothing that a receiver reports is.
+  ///
+  /// - Parameter decimals: 0 to 9.
+  package mutating func number(_ value: Double, decimals: Int) {
+    var scale: UInt64 = 1
+    for _ in 0..<decimals { scale *= 10 }
+    let scaled = Int64(exactly: (value * Double(scale)).rounded()) ?? 0
+    separate()
+    if scaled < 0 { bytes.append(UInt8(ascii: "-")) }
+    append(scaled.magnitude / scale, digits: 1)
+    var (rest, width) = (scaled.magnitude % scale, decimals)
+    guard rest > 0 else { return }
+    while rest % 10 == 0 {
+      rest /= 10
+      width -= 1
+    }
+    bytes.append(UInt8(ascii: "."))
+    append(rest, digits: width)
+  }
+
+  private mutating func open(_ bracket: Unicode.Scalar) {
+    separate()
+    bytes.append(UInt8(ascii: bracket))
+  }
+
+  /// A comma, if a value stands before.
+  private mutating func separate() {
+    switch bytes.last {
+    case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): break
+    default: bytes.append(UInt8(ascii: ","))
+    }
+  }
+
+  /// - Parameter digits: the least number of digits, 1 or more.
+  private mutating func append(_ value: UInt64, digits: Int) {
+    var (width, above) = (1, value / 10)
+    while above > 0 {
+      width += 1
+      above /= 10
+    }
+    width = max(width, digits)
+    bytes.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: width))
+    var (rest, place) = (value, bytes.count - 1)
+    while rest > 0 {
+      bytes[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+      rest /= 10
+      place -= 1
+    }
+  }
+
+  private static func hexadecimal(_ digit: UInt8) -> UInt8 {
+    digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+  }
+}
