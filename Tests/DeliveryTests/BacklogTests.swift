@@ -55,6 +55,55 @@ import Timekeeping
     #expect(last.contains { $0.isRemoval(.full) })
   }
 
+  /// What the backlog promises of removals, told in the plainest way.
+  private struct Model {
+    var records: [Backlog.Record] = []
+
+    mutating func remove(_ ids: [Backlog.ID]) -> [Backlog.Change] {
+      let removed = records.map(\.id).filter { ids.contains($0) }
+      guard !removed.isEmpty else { return [] }
+      var changed = [Backlog.Record]()
+      for index in records.indices.dropFirst() {
+        let (before, record) = (records[index - 1], records[index])
+        guard removed.contains(before.id), !removed.contains(record.id), record.spent < .infinity else { continue }
+        records[index].spent = .infinity
+        changed.append(records[index])
+      }
+      records.removeAll { removed.contains($0.id) }
+      return [.removed(removed, .delivered)] + (changed.isEmpty ? [] : [.changed(changed)])
+    }
+  }
+
+  @Test("removals from anywhere, in any order, leave what they should and say so")
+  func removals() throws {
+    var random = SplitMix64(seed: 2)
+    for _ in 0..<200 {
+      var backlog = Backlog()
+      var model = Model()
+      var second: Int64 = 0
+      for _ in 0..<30 {
+        for _ in 0..<Int.random(in: 0...6, using: &random) {
+          second += 1
+          _ = backlog.append(try location(second), limit: 1000)
+        }
+        model.records = backlog.records
+        var ids = Array(model.records.prefix(Int.random(in: 0...4, using: &random)).map(\.id))
+        // The newest, others, some that are not there, and one twice.
+        if Bool.random(using: &random), let last = model.records.last { ids.append(last.id) }
+        for _ in 0..<Int.random(in: 0...3, using: &random) {
+          ids.append(stamp(Int64.random(in: 0...second + 1, using: &random)))
+        }
+        if let first = ids.first { ids.append(first) }
+        #expect(backlog.remove(ids.shuffled(using: &random), .delivered) == model.remove(ids))
+        #expect(backlog.records == model.records && backlog.count == model.records.count)
+        #expect(backlog.first == model.records.first && backlog.isEmpty == model.records.isEmpty)
+        for time in 0...second + 1 {
+          #expect(backlog.holds(stamp(time)) == model.records.contains { $0.id == stamp(time) })
+        }
+      }
+    }
+  }
+
   @Test("what has waited too long goes, and only that")
   func expire() throws {
     var backlog = try backlog([10, 20, 30])

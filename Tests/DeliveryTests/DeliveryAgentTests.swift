@@ -180,15 +180,15 @@ import Timekeeping
     var bench = try Bench()
     let newest = try Bench.location(0)
     let token = bench.token
-    #expect(bench.agent.backfillDeadline(for: newest) { _ in token } == nil)
+    #expect(bench.agent.backfillDeadline(before: newest.time) { _ in token } == nil)
     _ = bench.tell(.restored([Backlog.Record(try Bench.location(-10))]), at: 0)
-    #expect(bench.agent.backfillDeadline(for: newest) { _ in token } == .boot + .seconds(10))
+    #expect(bench.agent.backfillDeadline(before: newest.time) { _ in token } == .boot + .seconds(10))
     _ = try bench.send(0)
     _ = bench.tell(.ended(id: 1, Bench.failure(.denied)), at: 1)
     _ = try bench.send(0, isOwed: false, at: 2)
     _ = bench.tell(.ended(id: 2, .accepted), at: 3)
-    #expect(bench.agent.backfillDeadline(for: newest) { _ in token } == nil)
+    #expect(bench.agent.backfillDeadline(before: newest.time) { _ in token } == nil)
     let next = try BackfillTests.token(2)
-    #expect(bench.agent.backfillDeadline(for: newest) { _ in next } == .boot + .seconds(12))
+    #expect(bench.agent.backfillDeadline(before: newest.time) { _ in next } == .boot + .seconds(12))
   }
 }

@@ -53,8 +53,10 @@ package struct Backlog: Equatable, Sendable {
     case misdated
   }
 
-  /// By time, oldest first.
-  package private(set) var records: [Record] = []
+  /// By time, oldest first; the first `gone` of them have left. So a removal at the front costs what it removes, and moves
+  /// nothing.
+  private var storage: [Record] = []
+  private var gone = 0
   /// The largest error of all that was thinned in this run, and before it of the track that waits: metres between a position
   /// that is gone and where its neighbours put it at its time. 0 as long as nothing was.
   package private(set) var thinnedWithin = 0.0
@@ -69,24 +71,41 @@ package struct Backlog: Equatable, Sendable {
 
   package init() {}
 
+  /// All of them, oldest first: a copy.
+  package var records: [Record] { Array(storage[gone...]) }
+  /// The oldest; nil when nothing waits.
+  package var first: Record? { gone < storage.count ? storage[gone] : nil }
   /// Whether nothing waits.
-  package var isEmpty: Bool { records.isEmpty }
+  package var isEmpty: Bool { gone == storage.count }
   /// How many positions wait.
-  package var count: Int { records.count }
+  package var count: Int { storage.count - gone }
 
   /// Whether a position of this time waits.
-  package func holds(_ time: Timestamp) -> Bool {
-    records.last { $0.location.time <= time }?.location.time == time
+  package func holds(_ time: Timestamp) -> Bool { index(of: time) != nil }
+
+  /// The first record that is not before `time`, by its place in `storage`.
+  private func place(of time: Timestamp) -> Int {
+    var (low, high) = (gone, storage.count)
+    // Most often it is the end that is asked for.
+    if let last = storage.last, last.location.time < time { low = high }
+    while low < high {
+      let middle = (low + high) / 2
+      if storage[middle].location.time < time { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private func index(of time: Timestamp) -> Int? {
+    let place = place(of: time)
+    return place < storage.count && storage[place].location.time == time ? place : nil
   }
 
   /// Those that may be sent along with a position of `time`: from before it, and not older than `age`; oldest first.
   ///
   /// - Returns: nothing where nothing may.
   package func sendable(before time: Timestamp, age: Duration) -> ArraySlice<Record> {
-    let oldest = time - age
-    let first = records.firstIndex { $0.location.time >= oldest } ?? records.endIndex
-    let last = records.lastIndex { $0.location.time < time } ?? records.startIndex - 1
-    return first <= last ? records[first...last] : []
+    let (first, end) = (place(of: time - age), place(of: time))
+    return first < end ? storage[first..<end] : []
   }
 
   /// Puts a position where its time belongs, which is nearly always the end, and makes room. One whose time is held already
@@ -95,7 +114,7 @@ package struct Backlog: Equatable, Sendable {
   /// - Parameter limit: the most records to keep, 0 or more.
   package mutating func append(_ location: VehicleLocation, limit: Int) -> [Change] {
     guard limit > 0, let place = insert(Record(location)) else { return [] }
-    let (record, parted) = (records[place], partAfter(place))
+    let (record, parted) = (storage[place], partAfter(place))
     return [.added(record)] + parted + makeRoom(limit: limit)
   }
 
@@ -104,59 +123,70 @@ package struct Backlog: Equatable, Sendable {
   /// - Parameter limit: the most records to keep, 0 or more.
   package mutating func restore(_ stored: [Record], limit: Int) -> [Change] {
     var (changes, before, isLast) = ([Change](), ID?.none, false)
-    for record in stored.sorted(by: { $0.id < $1.id }) {
+    let isSorted = zip(stored, stored.dropFirst()).allSatisfy { $0.id <= $1.id }
+    storage.reserveCapacity(storage.count + stored.count)
+    for record in isSorted ? stored : stored.sorted(by: { $0.id < $1.id }) {
       defer { before = record.id }
       guard let place = insert(record) else { continue }
       // The way that was thinned began elsewhere.
-      if place > 0, records[place - 1].id != before, record.spent != 0 { records[place].spent = .infinity }
-      if records[place] != record { changes.append(.changed([records[place]])) }
+      if place > gone, storage[place - 1].id != before, record.spent != 0 { storage[place].spent = .infinity }
+      if storage[place] != record { changes.append(.changed([storage[place]])) }
       changes += partAfter(place)
       if record.spent < .infinity { thinnedWithin = max(thinnedWithin, record.spent) }
-      isLast = place + 1 == records.count
+      isLast = place + 1 == storage.count
     }
     // What has arrived after the last of them nobody knows.
     if isLast { isParted = true }
     return changes + makeRoom(limit: limit)
   }
 
-  /// - Returns: its index; nil where its time is held.
+  /// - Returns: its place in `storage`; nil where its time is held.
   private mutating func insert(_ record: Record) -> Int? {
-    let place = records.lastIndex { $0.id <= record.id }.map { $0 + 1 } ?? 0
-    guard place == 0 || records[place - 1].id != record.id else { return nil }
-    records.insert(record, at: place)
-    if place + 1 == records.count {
-      if isParted { records[place].spent = .infinity }
+    let place = place(of: record.id)
+    guard place == storage.count || storage[place].id != record.id else { return nil }
+    storage.insert(record, at: place)
+    if place + 1 == storage.count {
+      if isParted { storage[place].spent = .infinity }
       isParted = false
-    } else if records[place + 1].spent != 0 {
+    } else if storage[place + 1].spent != 0 {
       // The way that was thinned led past this one.
-      records[place].spent = .infinity
+      storage[place].spent = .infinity
     }
     return place
   }
 
   /// The record after one that was inserted: a way to it that was thinned led past that one.
   private mutating func partAfter(_ place: Int) -> [Change] {
+    guard place + 1 < storage.count, storage[place + 1].spent != 0 else { return [] }
+    return cutAfter(place).map { [.changed([$0])] } ?? []
+  }
+
+  /// Nothing is thinned any more on the way to the record after a place.
+  ///
+  /// - Returns: that record, where this changes it.
+  private mutating func cutAfter(_ place: Int) -> Record? {
     let next = place + 1
-    guard next < records.count, records[next].spent != 0, records[next].spent < .infinity else { return [] }
-    records[next].spent = .infinity
-    return [.changed([records[next]])]
+    guard next < storage.count, storage[next].spent < .infinity else { return nil }
+    storage[next].spent = .infinity
+    return storage[next]
   }
 
   /// Thins to four fifths of the limit at once, so that the work for each record stays small.
   private mutating func makeRoom(limit: Int) -> [Change] {
-    guard records.count > limit else { return [] }
+    guard count > limit else { return [] }
     var changes = [Change]()
     if patience > 0 {
       patience -= 1
     } else {
       changes += thin(to: max(limit / 5 * 4, 2))
       // Where it finds little it is not tried for each record again.
-      if records.count > limit - limit / 20 { patience = limit / 20 }
+      if count > limit - limit / 20 { patience = limit / 20 }
     }
-    return changes + remove(records.prefix(max(records.count - limit, 0)).map(\.id), .full)
+    return changes + remove(from: gone, to: gone + max(count - limit, 0), .full)
   }
 
   private mutating func thin(to goal: Int) -> [Change] {
+    let records = storage[gone...]
     var thinning = TrackThinning(records.map(\.location), spent: records.map(\.spent))
     thinning.thin(to: goal)
     guard thinning.count < records.count else { return [] }
@@ -173,7 +203,7 @@ package struct Backlog: Equatable, Sendable {
       }
       kept.append(record)
     }
-    records = kept
+    (storage, gone) = (kept, 0)
     thinnedWithin = max(thinnedWithin, thinning.error)
     return [.removed(removed, .thinned)] + (changed.isEmpty ? [] : [.changed(changed)])
   }
@@ -181,49 +211,72 @@ package struct Backlog: Equatable, Sendable {
   /// A position that is newer than all of these has been delivered: the track goes on from there.
   package mutating func part() { isParted = true }
 
-  /// Takes records out; those that are not there do no harm.
+  /// Takes records out; those that are not there do no harm. Where they are the oldest, as those that were delivered are, and
+  /// the newest, the others stay where they are.
   package mutating func remove(_ ids: [ID], _ reason: Removal) -> [Change] {
-    guard !ids.isEmpty else { return [] }
-    let leaving = Set(ids)
-    var (kept, there, changed) = ([Record](), [ID](), [Record]())
-    kept.reserveCapacity(records.count)
-    var isAfterHole = false
-    for var record in records {
-      guard !leaving.contains(record.id) else {
-        there.append(record.id)
-        isAfterHole = true
-        continue
-      }
-      // What stood before it is elsewhere now: the way to it is no longer this track's to thin.
-      if isAfterHole, record.spent < .infinity {
-        record.spent = .infinity
-        changed.append(record)
-      }
-      isAfterHole = false
-      kept.append(record)
+    var places = [Int]()
+    places.reserveCapacity(ids.count)
+    for place in ids.compactMap({ index(of: $0) }).sorted() where place != places.last { places.append(place) }
+    guard let last = places.last else { return [] }
+    let removed = places.map { storage[$0].id }
+    var changed = [Record]()
+    // What stood before the record after a hole is elsewhere now: the way to it is no longer this track's to thin.
+    for (index, place) in places.enumerated() where index + 1 == places.count || places[index + 1] != place + 1 {
+      if let record = cutAfter(place) { changed.append(record) }
     }
-    guard !there.isEmpty else { return [] }
-    if isAfterHole { isParted = true }
-    records = kept
-    return [.removed(there, reason)] + (changed.isEmpty ? [] : [.changed(changed)])
+    if last + 1 == storage.count { isParted = true }
+    let run = zip(places, gone...).prefix { $0 == $1 }.count
+    gone += run
+    if run < places.count {
+      var (free, rest) = (places[run], places[run...])
+      for place in places[run]..<storage.count {
+        if place == rest.first {
+          rest.removeFirst()
+        } else {
+          storage[free] = storage[place]
+          free += 1
+        }
+      }
+      storage.removeLast(storage.count - free)
+    }
+    letGo()
+    return [.removed(removed, reason)] + (changed.isEmpty ? [] : [.changed(changed)])
+  }
+
+  /// Takes out a range of places in `storage`.
+  private mutating func remove(from first: Int, to end: Int, _ reason: Removal) -> [Change] {
+    remove(storage[first..<end].map(\.id), reason)
+  }
+
+  /// Gives back the memory of what has left, once it is more than what waits: so each record is moved once, on average.
+  private mutating func letGo() {
+    guard gone > count else { return }
+    storage = Array(storage[gone...])
+    gone = 0
   }
 
   /// Takes out what bears a time after `newest`: a receiver's wrong stamp, which the filter has overruled since.
   package mutating func overrule(after newest: Timestamp) -> [Change] {
-    guard let last = records.last, last.id > newest else { return [] }
-    return remove(records.filter { $0.id > newest }.map(\.id), .misdated)
+    guard let last = storage.last, last.id > newest else { return [] }
+    let first = index(of: newest).map { $0 + 1 } ?? place(of: newest)
+    return remove(from: first, to: storage.count, .misdated)
   }
 
   /// Takes out what is from before `time`.
   package mutating func expire(before time: Timestamp) -> [Change] {
-    guard let first = records.first, first.id < time else { return [] }
-    return remove(records.prefix { $0.id < time }.map(\.id), .expired)
+    guard let first, first.id < time else { return [] }
+    return remove(from: gone, to: place(of: time), .expired)
   }
 
   /// Forgets all without a change to follow: the store keeps it for the vehicle's return.
   package mutating func forget() {
-    records = []
+    (storage, gone) = ([], 0)
     patience = 0
     isParted = false
+  }
+
+  package static func == (left: Backlog, right: Backlog) -> Bool {
+    left.storage[left.gone...] == right.storage[right.gone...] && left.thinnedWithin == right.thinnedWithin
+      && left.patience == right.patience && left.isParted == right.isParted
   }
 }

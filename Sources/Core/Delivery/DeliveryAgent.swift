@@ -151,6 +151,9 @@ package struct DeliveryAgent: Sendable {
   /// Why the last attempt was not accepted; nil when it was.
   package var failure: UpdateFailure? { vehicle.failure }
 
+  /// Whether the last attempt was not accepted.
+  package var isFailing: Bool { vehicle.failure != nil }
+
   /// Since when no attempt was accepted, by the first failure after an accepted update.
   package var failingSince: BootInstant? { vehicle.failingSince }
 
@@ -195,15 +198,13 @@ package struct DeliveryAgent: Sendable {
 
   /// When the backlog alone is worth a request; nil when it is empty, or refused.
   ///
-  /// - Parameter token: the token that there is at a time.
-  package func backfillDeadline(
-    for live: VehicleLocation, with token: (BootInstant) -> AccessToken?
-  ) -> BootInstant? {
+  /// - Parameters:
+  ///   - time: of the live position.
+  ///   - token: the token that there is at a time.
+  package func backfillDeadline(before time: Timestamp, with token: (BootInstant) -> AccessToken?) -> BootInstant? {
+    guard !backlog.isEmpty, !backlog.sendable(before: time, age: configuration.maxAge).isEmpty else { return nil }
     let due = lastAttemptAt + configuration.interval
-    guard !backlog.sendable(before: live.time, age: configuration.maxAge).isEmpty,
-      !backfill.isDenied(with: token(due))
-    else { return nil }
-    return due
+    return backfill.isDenied(with: token(due)) ? nil : due
   }
 
   // MARK: - Inputs
@@ -276,13 +277,8 @@ package struct DeliveryAgent: Sendable {
     let attempt = Attempt(
       id: lastID, update: update, records: records.map(\.id), token: token, sentAt: now,
       isSubstitute: live.time != newest.time, deadline: now + configuration.endpoint.deadline)
-    guard let request = configuration.endpoint.request(update, token: token.secret) else {
-      let failure = UpdateFailure(
-        .rejected, "the position cannot be written as JSON", from: configuration.endpoint.vehicle.service)
-      return [fail(attempt, failure, at: now)]
-    }
     state = .sending(attempt)
-    return [.send(id: lastID, request)]
+    return [.send(id: lastID, configuration.endpoint.request(update, token: token.secret))]
   }
 
   /// Gives up the request under way; a position that must not be lost is in the backlog.
@@ -318,8 +314,7 @@ package struct DeliveryAgent: Sendable {
       ? backfill.acceptedAlone(backlog.sendable(before: live.time, age: configuration.maxAge))
       : backfill.accepted(attempt.records)
     if let refused { changes += backlog.remove([refused], .refused) }
-    let arrived = attempt.records + backlog.records.filter { $0.location.time == live.time }.map(\.id)
-    changes += backlog.remove(arrived, .delivered)
+    changes += backlog.remove(attempt.records + [live.time], .delivered)
     // What became due while this was on its way follows as soon as it may, and does not wait for the next fix.
     vehicle.isOwing = vehicle.newestOwed.map { $0 > live.time && $0 != vehicle.refusedLive } ?? false
     return effects(changes) + [.accepted(live: live, sentAt: attempt.sentAt, past: attempt.records.count)]

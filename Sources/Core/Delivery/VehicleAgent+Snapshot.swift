@@ -93,7 +93,7 @@ extension VehicleAgent {
   /// - Parameter now: with this machine's clock, which is judged.
   package func snapshot(at now: Moment) -> Snapshot {
     let plan = outlook(at: now)
-    let oldest = delivery.waiting > 0 ? delivery.backlog.records.first?.location.time : nil
+    let oldest = delivery.waiting > 0 ? delivery.backlog.first?.id : nil
     return Snapshot(
       now: now, vehicle: configuration.context?.scope.id, provider: configuration.context?.providerID,
       cause: plan.cause ?? .stopping(until: nil, nil), next: plan.next,
