@@ -127,8 +127,12 @@ package final class LocationDaemon {
   private func step(_ input: VehicleAgent.Input, at now: Moment) {
     let (effects, deadline, isOnline) = agent.step(input, at: now)
     self.isOnline = isOnline
-    for effect in effects { performer.perform(effect) }
-    if effects.contains(.settingsProven) { keepSettings() }
+    var isProven = false
+    for effect in effects {
+      performer.perform(effect)
+      if case .settingsProven = effect { isProven = true }
+    }
+    if isProven { keepSettings() }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
     selfReport.follow(input, effects, at: now, text: statusLine(at: now))
     writeMetrics(at: now)

@@ -56,18 +56,6 @@ package enum Plan: Equatable, Sendable {
   package var next: Next? {
     if case .wait(_, _, let next) = self { next } else { nil }
   }
-
-  /// The same plan, in which a step of another kind is due at `time`.
-  func interrupted(at time: BootInstant?) -> Plan {
-    guard case .wait(let until, let cause, let next) = self, let time else { return self }
-    return .wait(until: until.map { min($0, time) } ?? time, for: cause, next: next)
-  }
-
-  /// The same plan, in an agent that ends at `end`.
-  func stopping(by end: BootInstant) -> Plan {
-    guard case .wait(let until, let cause, _) = self else { return self }
-    return .wait(until: until.map { min($0, end) } ?? end, for: .stopping(until: end, cause), next: nil)
-  }
 }
 
 /// The first reason why the newest position is not sent at this moment, in the order in which a person wants to hear them.

@@ -114,23 +114,25 @@ package struct ReportingPolicy: Sendable {
 
   /// When the newest position is due and why, if no other fix comes before; nil before the first fix. The time may be past.
   package var next: (at: BootInstant, reason: Reason)? {
-    guard let newest else { return nil }
-    guard let taken else { return (newestAt, .first) }
-    let heartbeat = (at: taken.at + configuration.heartbeat, reason: Reason.heartbeat)
+    guard newest != nil else { return nil }
+    guard let takenAt = taken?.at else { return (newestAt, .first) }
     // No fix since: what is known is repeated, so that the vehicle does not fall silent.
-    guard newest.time != taken.location.time else { return heartbeat }
+    if newest?.time == taken?.location.time { return (takenAt + configuration.heartbeat, .heartbeat) }
     // A test that asks for every fix gets the parked ones too.
     if configuration.interval == .zero { return (newestAt, .interval) }
-    let floor = taken.at + configuration.floor
+    let floor = takenAt + configuration.floor
     if let edge { return (floor, edge) }
-    if isParked { return heartbeat }
-    let regular = (at: due(after: taken.at), reason: Reason.interval)
-    guard let change = change(from: taken.location, to: newest), floor < regular.at else { return regular }
+    if isParked { return (takenAt + configuration.heartbeat, .heartbeat) }
+    let regular = due(after: takenAt)
+    guard floor < regular, let change else { return (regular, .interval) }
     return (floor, change)
   }
 
   /// What makes a report due before the interval is over: the way, or the turn, since the last one.
-  private func change(from before: VehicleLocation, to newest: VehicleLocation) -> Reason? {
+  private var change: Reason? {
+    guard configuration.distance > 0 || configuration.heading > 0, let before = taken?.location, let newest else {
+      return nil
+    }
     if configuration.distance > 0, before.coordinate.distance(to: newest.coordinate) >= configuration.distance {
       return .distance
     }

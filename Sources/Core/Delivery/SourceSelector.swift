@@ -128,7 +128,10 @@ package struct SourceSelector: Sendable {
         entries[index].condition = .ended
         hasEnded = entries.allSatisfy { $0.condition == .ended }
       }
-    case .reported(let time): reported = max(reported ?? time, time)
+    case .reported(let time):
+      // It says nothing of a source.
+      reported = max(reported ?? time, time)
+      return []
     case .replaced(let candidates): replace(by: candidates, at: now.boot)
     case .configured(let filter):
       self.filter = filter

@@ -6,9 +6,9 @@ import Positioning
 import Timekeeping
 
 extension VehicleAgent {
-  /// Does what can be done now: each step changes what the next plan is made of, until there is something to wait for.
+  /// Does what can be done now: each step changes what the next decision is made of, until there is something to wait for.
   mutating func proceed(at now: Moment, _ effects: inout [Effect]) {
-    while case .act(let step) = plan(at: now.boot) {
+    while case .act(let step) = decide(at: now.boot) {
       switch step {
       case .reportFixMissing:
         report(fixes.miss(inView: selector.overview.satellitesInView, at: now.boot), &effects)

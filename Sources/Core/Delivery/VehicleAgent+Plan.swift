@@ -11,31 +11,75 @@ extension VehicleAgent {
   /// A question about the future is asked of the time at which it matters (is there a token when the update goes?), so that
   /// the answer does not change while nothing but time passes.
   package func plan(at now: BootInstant) -> Plan {
-    switch lifecycle.state {
-    case .finished: return .wait(until: nil, for: .stopping(until: nil, nil), next: nil)
-    case .stopping(let end, let attempted):
-      return now < end ? planToStop(by: end, attempted: attempted, at: now) : .act(.finish)
-    case .draining(let end):
-      // Nothing more can be delivered during a pause.
-      return now >= end || isPaused || isDelivered ? .act(.finish) : planToReport(at: now).stopping(by: end)
-    case .running:
-      if let electionAt = selector.nextDeadline, now >= electionAt { return .act(.electSource) }
-      if let missingAt = fixes.missingAt, now >= missingAt { return .act(.reportFixMissing) }
-      if let pause = duty.pause {
-        return Plan.wait(until: fixes.missingAt, for: .paused(pause), next: nil).interrupted(at: selector.nextDeadline)
+    switch decide(at: now) {
+    case .act(let step): return .act(step)
+    case .wait(let until, let obstacle):
+      let cause = cause(of: obstacle)
+      switch lifecycle.state {
+      case .running: return .wait(until: until, for: cause, next: next(after: obstacle))
+      case .draining(let end), .stopping(let end, _):
+        return .wait(until: until, for: .stopping(until: end, cause), next: nil)
+      case .finished: return .wait(until: nil, for: .stopping(until: nil, nil), next: nil)
       }
-      return planToReport(at: now).interrupted(at: fixes.missingAt).interrupted(at: selector.nextDeadline)
     }
   }
 
   /// When to call again, if nothing happens before. Nil: only an input can move things on.
-  package func nextDeadline(at now: BootInstant) -> BootInstant? { plan(at: now).until }
+  package func nextDeadline(at now: BootInstant) -> BootInstant? {
+    if case .wait(let until, _) = decide(at: now) { until } else { nil }
+  }
 
   /// Whether what is due has been done, and what is under way has a deadline still to come, give or take half a minute: what
   /// the watchdog asks.
   package func isProgressing(at now: BootInstant) -> Bool {
-    if case .act = plan(at: now), case .act = plan(at: now - BootInstant.grace) { return false }
+    if case .act = decide(at: now), case .act = decide(at: now - BootInstant.grace) { return false }
     return [delivery.attemptDeadline, tokens.fetchDeadline].allSatisfy { $0?.isMissed(at: now) != true }
+  }
+
+  // MARK: - The decision
+
+  /// A plan before its cause: asked several times for each fix, while causes are for those who read them.
+  enum Decision {
+    case act(Plan.Step)
+    case wait(until: BootInstant?, Obstacle)
+
+    /// The same, in which there is something to do at `time`.
+    func interrupted(at time: BootInstant?) -> Decision {
+      guard case .wait(let until, let obstacle) = self, let time else { return self }
+      return .wait(until: until.map { min($0, time) } ?? time, obstacle)
+    }
+  }
+
+  /// What keeps the agent from a request: what a cause is made of.
+  enum Obstacle {
+    /// The run has ended.
+    case finished
+    case paused(PauseNote)
+    /// The next attempt is not ready; nil: none is possible, as there is no position or a request is under way.
+    case attempt(Attempt?)
+    /// Of a run that stops: a request that is under way.
+    case lastRequest(since: BootInstant)
+    /// Of a run that stops: the token for its last attempt.
+    case lastToken
+    /// Of a run that stops: its last attempt would come too soon.
+    case lastLimit(until: BootInstant, by: Cause.Limit)
+  }
+
+  func decide(at now: BootInstant) -> Decision {
+    switch lifecycle.state {
+    case .finished: return .wait(until: nil, .finished)
+    case .stopping(let end, let attempted):
+      return now < end ? decideToStop(by: end, attempted: attempted, at: now) : .act(.finish)
+    case .draining(let end):
+      // Nothing more can be delivered during a pause.
+      return now >= end || isPaused || isDelivered ? .act(.finish) : decideToReport(at: now).interrupted(at: end)
+    case .running:
+      let (electionAt, missingAt) = (selector.nextDeadline, fixes.missingAt)
+      if let electionAt, now >= electionAt { return .act(.electSource) }
+      if let missingAt, now >= missingAt { return .act(.reportFixMissing) }
+      let decision = duty.pause.map { .wait(until: nil, .paused($0)) } ?? decideToReport(at: now)
+      return decision.interrupted(at: missingAt).interrupted(at: electionAt)
+    }
   }
 
   /// Whether Fleet Engine has all that a source that has ended gave.
@@ -44,48 +88,40 @@ extension VehicleAgent {
       && (policy.newest.map { $0.time == delivery.delivered?.time } ?? true)
   }
 
-  private func planToReport(at now: BootInstant) -> Plan {
-    guard let newest = policy.newest, let due = policy.next else {
-      return .wait(until: nil, for: cause(attempt: nil), next: nil)
-    }
+  private func decideToReport(at now: BootInstant) -> Decision {
+    guard let due = policy.next else { return .wait(until: nil, .attempt(nil)) }
     let isDue = now >= due.at
-    guard delivery.isIdle else {
-      return isDue ? .act(.enqueue) : .wait(until: due.at, for: cause(attempt: nil), next: nil)
+    guard delivery.isIdle else { return isDue ? .act(.enqueue) : .wait(until: due.at, .attempt(nil)) }
+    let isDraining = isDraining
+    let attempt = nextAttempt(due: due.at, isDraining: isDraining, at: now)
+    if attempt.isReady(at: now) {
+      return .act(attempt.token == .valid ? .send(isOwed: isDue || isDraining) : .askForToken)
     }
-    let isOwed = isDue || isDraining(newest)
-    let attempt = nextAttempt(of: newest, due: due.at, at: now)
-    if attempt.isReady(at: now) { return .act(attempt.token == .valid ? .send(isOwed: isOwed) : .askForToken) }
     // While all is well a report that is due waits for its turn; else it goes to the backlog when it is due.
-    let enqueuesWhenDue = delivery.failure != nil || network.isAbsent || attempt.isWithoutToken
+    let enqueuesWhenDue = delivery.isFailing || network.isAbsent || attempt.isWithoutToken
     if isDue, enqueuesWhenDue { return .act(.enqueue) }
-    let until = [attempt.at, enqueuesWhenDue ? due.at : nil].compactMap(\.self).min()
-    return .wait(until: until, for: cause(attempt: attempt), next: next(attempt))
+    return Decision.wait(until: attempt.at, .attempt(attempt)).interrupted(at: enqueuesWhenDue ? due.at : nil)
   }
 
   /// One last attempt, for which neither a backoff nor a missing network is waited for.
-  private func planToStop(by end: BootInstant, attempted: Bool, at now: BootInstant) -> Plan {
+  private func decideToStop(by end: BootInstant, attempted: Bool, at now: BootInstant) -> Decision {
     guard !isPaused else { return .act(.finish) }
-    guard delivery.isIdle else {
-      return Plan.wait(until: nil, for: .inFlight(since: delivery.sentAt ?? now), next: nil).stopping(by: end)
-    }
+    guard delivery.isIdle else { return .wait(until: end, .lastRequest(since: delivery.sentAt ?? now)) }
     let (at, limit) = delivery.earliestLast
     guard !attempted, at < end, let newest = policy.newest,
       newest.time != delivery.delivered?.time || delivery.isOwing
     else { return .act(.finish) }
     guard tokens.token(at: max(now, at)) != nil else {
       // One that is being fetched may come in time.
-      guard tokens.isFetching else { return .act(.finish) }
-      return Plan.wait(until: nil, for: .noToken(tokens.lastFailure, since: tokens.failingSince), next: nil)
-        .stopping(by: end)
+      return tokens.isFetching ? .wait(until: end, .lastToken) : .act(.finish)
     }
-    if now >= at { return .act(.send(isOwed: true)) }
-    return Plan.wait(until: at, for: .rateLimited(until: at, by: limit), next: nil).stopping(by: end)
+    return now >= at ? .act(.send(isOwed: true)) : .wait(until: min(at, end), .lastLimit(until: at, by: limit))
   }
 
   // MARK: - The next attempt
 
   /// The next request, as long as none is under way.
-  private struct Attempt {
+  struct Attempt {
     /// The token that it would go with.
     enum Token { case valid, missing, fetching }
 
@@ -102,14 +138,16 @@ extension VehicleAgent {
     func isReady(at now: BootInstant) -> Bool { at.map { now >= $0 } ?? false }
   }
 
-  /// - Parameter due: when `newest` is due.
-  private func nextAttempt(of newest: VehicleLocation, due: BootInstant, at now: BootInstant) -> Attempt {
+  /// - Parameters:
+  ///   - due: when the newest position is due.
+  ///   - isDraining: whether it is the last one, and not at Fleet Engine yet.
+  private func nextAttempt(due: BootInstant, isDraining: Bool, at now: BootInstant) -> Attempt {
     let (earliest, limit) = earliestAttempt
     var wantedAt = due
-    if delivery.isOwing || isDraining(newest) {
+    if delivery.isOwing || isDraining {
       wantedAt = .boot
-    } else if let backfill = delivery.backfillDeadline(
-      for: newest, with: { tokens.token(at: max(now, $0, earliest)) })
+    } else if let newest = policy.newest?.time,
+      let backfill = delivery.backfillDeadline(before: newest, with: { tokens.token(at: max(now, $0, earliest)) })
     {
       wantedAt = min(due, backfill)
     }
@@ -123,7 +161,8 @@ extension VehicleAgent {
     return attempt
   }
 
-  private func next(_ attempt: Attempt) -> Plan.Next {
+  private func next(after obstacle: Obstacle) -> Plan.Next? {
+    guard case .attempt(let attempt?) = obstacle else { return nil }
     if attempt.isWithoutToken { return .token(attempt.at) }
     let at = attempt.at ?? .boot
     if delivery.isOwing { return delivery.failure == nil ? .report(at) : .retry(at) }
@@ -133,8 +172,8 @@ extension VehicleAgent {
   }
 
   /// Whether a source that has ended has given a position that is not at Fleet Engine yet.
-  private func isDraining(_ newest: VehicleLocation) -> Bool {
-    guard case .draining = lifecycle.state else { return false }
+  private var isDraining: Bool {
+    guard case .draining = lifecycle.state, let newest = policy.newest else { return false }
     return newest.time != delivery.delivered?.time && delivery.mayBeLive(newest)
   }
 
@@ -144,6 +183,17 @@ extension VehicleAgent {
     let (at, limit) = delivery.earliest
     let last = max(at, network.earliest)
     return awake > last ? (awake, .waking) : (last, limit)
+  }
+
+  private func cause(of obstacle: Obstacle) -> Cause {
+    switch obstacle {
+    case .finished: .stopping(until: nil, nil)
+    case .paused(let pause): .paused(pause)
+    case .attempt(let attempt): cause(attempt: attempt)
+    case .lastRequest(let since): .inFlight(since: since)
+    case .lastToken: .noToken(tokens.lastFailure, since: tokens.failingSince)
+    case .lastLimit(let until, let limit): .rateLimited(until: until, by: limit)
+    }
   }
 
   /// What stands in the way first. The order of the tests is the precedence of causes.
