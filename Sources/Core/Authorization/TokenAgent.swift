@@ -96,9 +96,11 @@ package struct TokenAgent: Sendable {
   }
 
   /// The token to send with, when there is a valid one.
-  package func token(at now: BootInstant) -> AccessToken? {
-    guard let cached, cached.context == context, cached.isValid(at: now) else { return nil }
-    return cached
+  package func token(at now: BootInstant) -> AccessToken? { hasToken(at: now) ? cached : nil }
+
+  /// Whether there is a token to send with.
+  package func hasToken(at now: BootInstant) -> Bool {
+    cached?.context == context && cached?.isValid(at: now) == true
   }
 
   /// Why the last fetch has failed; nil when it has not.

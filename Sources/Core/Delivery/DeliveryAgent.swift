@@ -152,7 +152,7 @@ package struct DeliveryAgent: Sendable {
   package var failure: UpdateFailure? { vehicle.failure }
 
   /// Whether the last attempt was not accepted.
-  package var isFailing: Bool { vehicle.failure != nil }
+  package var isFailing: Bool { if case .some = vehicle.failure { true } else { false } }
 
   /// Since when no attempt was accepted, by the first failure after an accepted update.
   package var failingSince: BootInstant? { vehicle.failingSince }
@@ -244,7 +244,7 @@ package struct DeliveryAgent: Sendable {
   private mutating func enqueue(_ location: VehicleLocation) -> [Effect] {
     vehicle.isOwing = true
     vehicle.newestOwed = max(vehicle.newestOwed ?? location.time, location.time)
-    guard location.time != delivered?.time else { return [] }
+    guard location.time != vehicle.delivered?.time else { return [] }
     return effects(backlog.append(location, limit: configuration.capacity))
   }
 

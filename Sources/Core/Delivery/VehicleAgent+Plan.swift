@@ -111,7 +111,7 @@ extension VehicleAgent {
     guard !attempted, at < end, let newest = policy.newest,
       newest.time != delivery.delivered?.time || delivery.isOwing
     else { return .act(.finish) }
-    guard tokens.token(at: max(now, at)) != nil else {
+    guard tokens.hasToken(at: max(now, at)) else {
       // One that is being fetched may come in time.
       return tokens.isFetching ? .wait(until: end, .lastToken) : .act(.finish)
     }
@@ -154,7 +154,7 @@ extension VehicleAgent {
     let at = max(wantedAt, earliest)
     var attempt = Attempt(
       at: at, due: wantedAt, limit: earliest > wantedAt ? limit : nil, token: .valid, isWithoutToken: false)
-    guard tokens.token(at: max(now, at)) == nil else { return attempt }
+    guard !tokens.hasToken(at: max(now, at)) else { return attempt }
     attempt.token = tokens.isFetching ? .fetching : .missing
     attempt.at = tokens.isFetching ? nil : max(at, tokens.earliest)
     attempt.isWithoutToken = attempt.at != at
