@@ -55,7 +55,7 @@ import Timekeeping
     #expect(last.contains { $0.isRemoval(.full) })
   }
 
-  /// What the backlog promises of removals, told in the plainest way.
+  /// Removal as simple as can be: every record is looked at.
   private struct Model {
     var records: [Backlog.Record] = []
 

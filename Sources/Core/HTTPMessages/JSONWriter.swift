@@ -17,8 +17,10 @@ package struct JSONWriter: Sendable {
   /// Begins an array, as a value.
   package mutating func openArray() { open("[") }
 
+  /// Ends the innermost object.
   package mutating func closeObject() { bytes.append(UInt8(ascii: "}")) }
 
+  /// Ends the innermost array.
   package mutating func closeArray() { bytes.append(UInt8(ascii: "]")) }
 
   /// The key of the next value.
