@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 
 /// Reads JSON (RFC 8259) without making values of it: for answers in which nothing matters but what they are.
 package struct JSONScan {
   /// How deep arrays and objects may be nested.
-  package static let deepest = 64
+  package static let deepest = JSONBounds.maximumDepth
 
   private let bytes: [UInt8]
   private var next = 0
