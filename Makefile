@@ -14,6 +14,12 @@ export SWIFT_BACKTRACE ?= enable=no
 
 # On a terminal and in a pipe alike, or each would build all of what the other has built.
 RELEASE := -c release --static-swift-stdlib --no-color-diagnostics
+# lld comes with the toolchain. A section for each function lets it put what a run executes side by side, in the order of
+# `make symbol-order`: the kernel reads 64 kB around each page that is touched, so this is memory (docs/performance.md).
+# Without the file, or with an old one, the program is larger in memory and otherwise the same.
+RELEASE += -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -use-ld=lld \
+  $(addprefix -Xlinker ,--icf=safe --no-export-dynamic -z pack-relative-relocs --build-id=sha1 --no-warn-symbol-ordering) \
+  $(addprefix -Xlinker --symbol-ordering-file=,$(wildcard scripts/symbol-order.txt))
 BIN := .build/release
 DOC = $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd
 
@@ -38,13 +44,15 @@ ARM64_TEST_PACKAGES := mmdebstrap arch-test qemu-user-static binfmt-support ipro
 CONTAINER_PACKAGES := systemd-container mmdebstrap
 SUITE ?= bookworm
 
+SYMBOL_ORDER_PACKAGES := valgrind binutils
+
 # A machine of its own: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
 help: ## Says what there is to make.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
-.PHONY: help build setup setup-build setup-test setup-deb deb demo test simulate crash-test sanitize check lint arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb deb demo test simulate crash-test sanitize check lint arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -147,6 +155,12 @@ fuzz: setup-build ## Feeds the parsers with made-up input for SECONDS each (60).
 bench: setup build ## Measures beside a yardstick in C, and draws it.
 	Benchmarks/run.sh $(BIN)
 	Benchmarks/Pictures/bench.py build/bench.json docs/images/bench.svg
+
+symbol-order: setup build ## Records which functions a run executes, for the linker: scripts/symbol-order.txt.
+	@scripts/install-packages.sh $(SYMBOL_ORDER_PACKAGES)
+	scripts/symbol-order.py $(BIN) scripts/symbol-order.txt
+	rm -f $(BIN)/fleet-locationd $(BIN)/fleet-locationctl
+	@$(MAKE) --no-print-directory build
 
 format: ## Formats the sources.
 	swift format --in-place --recursive Package.swift Sources Tests Benchmarks Fuzz
