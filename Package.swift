@@ -47,7 +47,7 @@ func tests(
 
 /// The core.
 let coreModules: [Target.Dependency] = [
-  "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
+  "Timekeeping", "ExternalInput", "HTTPMessages", "HTTP2", "Positioning", "Authorization", "FleetEngine", "Delivery",
   "Connectivity", "Observability",
 ]
 
@@ -66,6 +66,7 @@ let package = Package(
     core("Timekeeping"),
     core("ExternalInput"),
     core("HTTPMessages", ["Timekeeping", "ExternalInput"]),
+    core("HTTP2", ["Timekeeping", "HTTPMessages"]),
     core("Positioning", ["Timekeeping", "ExternalInput"]),
     core("Authorization", ["Timekeeping", "ExternalInput", "HTTPMessages"]),
     core("Connectivity", ["Timekeeping"]),
@@ -103,7 +104,8 @@ let package = Package(
     platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"], mainThread),
     platform("URLReader", ["HTTPMessages", "SystemCalls", "CCurl"]),
     platform(
-      "HTTPClient", ["Timekeeping", "HTTPMessages", "SystemCalls", "EventLoop", "URLReader", "CCurl"], mainThread),
+      "HTTPClient", ["Timekeeping", "HTTPMessages", "HTTP2", "SystemCalls", "EventLoop", "URLReader", "CCurl"],
+      mainThread),
     platform("SerialPort", ["SystemCalls", "EventLoop"], mainThread),
     platform("ControlSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"], mainThread),
     platform("Terminal", ["SystemCalls", "CLinux"]),
@@ -208,6 +210,7 @@ let package = Package(
     tests("URLReaderTests", ["HTTPMessages", "SystemCalls", "URLReader"]),
     tests("ConnectivityTests", ["Timekeeping", "Connectivity"], exclude: ["Recordings"]),
     tests("HTTPMessagesTests", ["Timekeeping", "HTTPMessages"]),
+    tests("HTTP2Tests", ["Timekeeping", "HTTPMessages", "HTTP2"]),
     tests("AuthorizationTests", ["Timekeeping", "HTTPMessages", "Authorization"]),
     tests("FleetEngineTests", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine"]),
     .target(
@@ -262,6 +265,7 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzGeoJSON", ["Timekeeping", "Positioning", "RouteFile"]),
     ("FuzzTokenResponse", ["Timekeeping", "HTTPMessages", "Authorization"]),
     ("FuzzJWT", ["Timekeeping", "HTTPMessages", "Authorization"]),
+    ("FuzzHTTP2", ["Timekeeping", "HTTPMessages", "HTTP2"]),
   ].map { name, dependencies in
     .executableTarget(
       name: name, dependencies: dependencies, path: "Fuzz/\(name)",

@@ -53,6 +53,7 @@ import Timekeeping
         case .backlog(.removed(let ids, let reason)): "remove \(ids.map(second)) \(reason)"
         case .accepted(let live, _, let past): "accepted \(second(live.time)) and \(past)"
         case .failed(let failure, _, _): "failed \(failure.category)"
+        case .resends(let failure, _): "resends \(failure.category)"
         case .suspectsBacklog(let failure, _): "suspects backlog \(failure.category)"
         }
       }
@@ -101,6 +102,27 @@ import Timekeeping
     #expect(try bench.send(20, at: 60) == ["add 20", "send 3 with past"])
     #expect(bench.tell(.ended(id: 3, .accepted), at: 61) == ["remove [0, 10, 20] delivered", "accepted 20 and 2"])
     #expect(bench.agent.failure == nil && bench.agent.failingSince == nil)
+  }
+
+  @Test("a request that the server has not processed is made again after the least spacing, once, and is no outage")
+  func unprocessed() throws {
+    var bench = try Bench()
+    _ = try bench.send(0)
+    _ = bench.tell(.ended(id: 1, .accepted), at: 0.2)
+    var failure = UpdateFailure(.network, "refused", from: .deliveries)
+    failure.isUnprocessed = true
+    _ = try bench.send(10)
+    #expect(bench.tell(.ended(id: 2, .failed(failure)), at: 10.1) == ["resends network"])
+    #expect(bench.agent.isOnline && bench.agent.isOwing && bench.agent.failure == nil)
+    #expect(bench.agent.earliest.at == .boot + .seconds(11))
+    #expect(try bench.send(11) == ["add 11", "send 3 with past"])
+    // The second in a row is a failure like any other.
+    #expect(bench.tell(.ended(id: 3, .failed(failure)), at: 11.1) == ["failed network"])
+    #expect(!bench.agent.isOnline)
+    _ = try bench.send(30)
+    #expect(bench.tell(.ended(id: 4, .accepted), at: 30.1) == ["remove [10, 11, 30] delivered", "accepted 30 and 2"])
+    _ = try bench.send(40)
+    #expect(bench.tell(.ended(id: 5, .failed(failure)), at: 40.1) == ["resends network"])
   }
 
   @Test("what becomes due during a request is owed after it, without another fix")

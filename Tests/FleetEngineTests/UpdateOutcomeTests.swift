@@ -70,12 +70,15 @@ import Testing
   func transport(kind: TransportFailure.Kind) {
     let expected: UpdateFailure.Category =
       switch kind {
-      case .unresolved, .unreachable, .timedOut, .broken, .local: .network
+      case .unresolved, .unreachable, .timedOut, .broken, .unprocessed, .local: .network
+      case .throttled: .throttled
       case .certificateNotYetValid: .clock
       case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .untrusted
       }
     let outcome = UpdateOutcome(.failure(TransportFailure(kind, "why")), from: .deliveries)
-    #expect(outcome == .failed(UpdateFailure(expected, "why", from: .deliveries)))
+    var failure = UpdateFailure(expected, "why", from: .deliveries)
+    failure.isUnprocessed = kind == .unprocessed
+    #expect(outcome == .failed(failure))
   }
 
   @Test("the longer of Retry-After and RetryInfo is the server's wish")

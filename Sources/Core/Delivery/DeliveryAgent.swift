@@ -77,6 +77,8 @@ package struct DeliveryAgent: Sendable {
     case accepted(live: VehicleLocation, sentAt: BootInstant, past: Int)
     /// The request was not accepted, with this token.
     case failed(UpdateFailure, AccessToken, sentAt: BootInstant)
+    /// The server has not processed the request: it is made once more at once, which is no outage.
+    case resends(UpdateFailure, sentAt: BootInstant)
     /// The request will be sent once more without the backlog, before anything else is blamed.
     case suspectsBacklog(UpdateFailure, sentAt: BootInstant)
   }
@@ -111,6 +113,8 @@ package struct DeliveryAgent: Sendable {
     /// The place that Fleet Engine has, and since when.
     var place: (location: VehicleLocation, since: BootInstant)?
     var isOwing = false
+    /// The last attempt was not processed, and is made again.
+    var isResending = false
     /// The newest position that was due in this run, as long as its time stands.
     var newestOwed: Timestamp?
     /// The time of a live position that the server refused with nothing else in the request.
@@ -301,6 +305,7 @@ package struct DeliveryAgent: Sendable {
     let live = attempt.update.live
     spacedFrom = now
     vehicle.isOnline = true
+    vehicle.isResending = false
     vehicle.lastAcceptedAt = now
     vehicle.failure = nil
     vehicle.failingSince = nil
@@ -322,6 +327,12 @@ package struct DeliveryAgent: Sendable {
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {
     vehicle.isOwing = true
+    if failure.isUnprocessed, !vehicle.isResending {
+      // The limit of attempts is the only wait.
+      vehicle.isResending = true
+      return .resends(failure, sentAt: attempt.sentAt)
+    }
+    vehicle.isResending = false
     vehicle.isOnline = false
     vehicle.failure = failure
     vehicle.failingSince = failingSince ?? now

@@ -78,6 +78,7 @@ extension VehicleAgent {
       case .backlog(let change): follow(change, at: now.boot, &effects)
       case .accepted(let live, let sentAt, let past):
         accepted(live, sentAt: sentAt, past: past, at: now, &effects)
+      case .resends(let failure, let sentAt): count(failure, sentAt: sentAt, at: now.boot)
       case .suspectsBacklog(let failure, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)
         report(notices.backfillRefused(failure, at: now.boot), &effects)

@@ -15,6 +15,9 @@ package struct UpdateFailure: Error, Equatable, Sendable {
   package var retryAfter: Duration?
   /// What is wrong with the token, when that is why, and the answer tells.
   package var cause: RefusalCause?
+  /// The server has not processed the request, or its connection was dead already: the same on another connection will most
+  /// likely be accepted.
+  package var isUnprocessed = false
 
   /// The service that was asked.
   package var service: FleetEngineService

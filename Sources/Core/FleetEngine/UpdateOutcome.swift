@@ -28,11 +28,14 @@ package enum UpdateOutcome: Equatable, Sendable {
   private static func failure(_ failure: TransportFailure, _ service: FleetEngineService) -> UpdateFailure {
     let category: UpdateFailure.Category =
       switch failure.kind {
-      case .unresolved, .unreachable, .timedOut, .broken, .local: .network
+      case .unresolved, .unreachable, .timedOut, .broken, .unprocessed, .local: .network
+      case .throttled: .throttled
       case .certificateNotYetValid: .clock
       case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .untrusted
       }
-    return UpdateFailure(category, failure.message, from: service)
+    var result = UpdateFailure(category, failure.message, from: service)
+    result.isUnprocessed = failure.kind == .unprocessed
+    return result
   }
 
   // MARK: - An answer

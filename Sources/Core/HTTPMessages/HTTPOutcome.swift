@@ -65,6 +65,11 @@ package struct TransportFailure: Error, Equatable, Sendable {
     case timedOut
     /// The connection broke off before the answer was whole.
     case broken
+    /// The server says that it has not processed the request, or a connection that was kept has ended without a byte of the
+    /// answer: the same request on another connection will most likely be answered.
+    case unprocessed
+    /// The server asks for fewer requests before it answers any (HTTP/2 ENHANCE_YOUR_CALM).
+    case throttled
     /// The certificate's issuer is unknown, or it is for another host, or revoked.
     case certificateUntrusted
     /// The certificate's time has not come: the clock of this machine may be behind.

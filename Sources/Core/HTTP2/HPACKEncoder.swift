@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A header field to send.
+struct HPACKField: Equatable, Sendable {
+  /// In lower case.
+  var name: [UInt8]
+  var value: [UInt8]
+  /// Whether requests after this one will most likely have it with the same value, so that it is worth an entry of the
+  /// table for which others must go.
+  var repeats = true
+
+  init(_ name: String, _ value: String, repeats: Bool = true) {
+    self.name = Array(name.utf8)
+    self.value = Array(value.utf8)
+    self.repeats = repeats
+  }
+
+  /// What it counts for in a table and in a header list.
+  var size: Int { name.count + value.count + HPACKDynamicTable<HPACKField>.overhead }
+}
+
+/// Writes header blocks (RFC 7541) so that what is the same in each request costs one byte: every field is indexed, the
+/// bearer token and `:path` too, which most libraries send in full each time. docs/threat-model.md says why that is safe
+/// here. It holds the token in the clear until `wipe`.
+struct HPACKEncoder: Sendable {
+  private var table = HPACKDynamicTable<HPACKField>()
+  /// The smallest size that the peer has asked for since the last block, which must be signalled before the last one.
+  private var leastCapacity: Int?
+  /// The fields that repeat do not all fit into the table, so that nothing else gets an entry.
+  private var isTight = false
+  /// Entries added since the beginning: a block is good for another time only while this stays.
+  private(set) var additions = 0
+
+  /// Whether the next block must begin with a change of the table's size.
+  var hasPendingUpdate: Bool { leastCapacity != nil }
+
+  /// The peer's decoder keeps at most this many bytes; SETTINGS_HEADER_TABLE_SIZE. More than 4,096 are not used.
+  mutating func setPeerCapacity(_ bytes: Int) {
+    let capacity = min(max(bytes, 0), HPACKDynamicTable<HPACKField>.initialCapacity)
+    guard capacity != table.capacity || leastCapacity != nil else { return }
+    leastCapacity = min(leastCapacity ?? capacity, capacity)
+    table.setCapacity(capacity)
+  }
+
+  /// Appends the header block of these fields.
+  mutating func encode(_ fields: [HPACKField], into output: inout [UInt8]) {
+    if let leastCapacity {
+      if leastCapacity < table.capacity { HPACKEncoder.write(leastCapacity, prefix: 5, 0x20, into: &output) }
+      HPACKEncoder.write(table.capacity, prefix: 5, 0x20, into: &output)
+      self.leastCapacity = nil
+    }
+    let kept = kept(fields)
+    for (field, isKept) in zip(fields, kept) { encode(field, isKept: isKept, into: &output) }
+  }
+
+  /// Which fields get an entry: in a table that is too small for all, the largest that fit together, so that they do not
+  /// drive each other out from request to request.
+  private mutating func kept(_ fields: [HPACKField]) -> [Bool] {
+    var kept = fields.map(\.repeats)
+    if kept.contains(true) { isTight = false }
+    var room = table.capacity
+    for (_, index) in fields.indices.map({ (fields[$0].size, $0) }).sorted(by: { $0.0 > $1.0 }) where kept[index] {
+      if isStatic(fields[index]) { continue }
+      if fields[index].size <= room {
+        room -= fields[index].size
+      } else {
+        kept[index] = false
+        isTight = true
+      }
+    }
+    return kept
+  }
+
+  private func isStatic(_ field: HPACKField) -> Bool {
+    HPACKStaticTable.entries.contains {
+      field.name.elementsEqual($0.name.utf8) && field.value.elementsEqual($0.value.utf8)
+    }
+  }
+
+  private mutating func encode(_ field: HPACKField, isKept: Bool, into output: inout [UInt8]) {
+    var name: Int?
+    for (index, entry) in HPACKStaticTable.entries.enumerated() where field.name.elementsEqual(entry.name.utf8) {
+      if field.value.elementsEqual(entry.value.utf8) {
+        return HPACKEncoder.write(index + 1, prefix: 7, 0x80, into: &output)
+      }
+      name = name ?? index + 1
+    }
+    for index in 0..<table.count {
+      guard let entry = table[index], entry.name == field.name else { continue }
+      let number = HPACKStaticTable.entries.count + 1 + index
+      if entry.value == field.value { return HPACKEncoder.write(number, prefix: 7, 0x80, into: &output) }
+      name = name ?? number
+    }
+    // What does not repeat gets an entry only where nothing has to go for it.
+    let isAdded = isKept || (!isTight && field.size <= table.capacity - table.size)
+    if isAdded {
+      HPACKEncoder.write(name ?? 0, prefix: 6, 0x40, into: &output)
+    } else {
+      HPACKEncoder.write(name ?? 0, prefix: 4, 0, into: &output)
+    }
+    if name == nil { HPACKEncoder.write(field.name, into: &output) }
+    HPACKEncoder.write(field.value, into: &output)
+    if isAdded {
+      table.add(field, length: field.name.count + field.value.count)
+      additions &+= 1
+    }
+  }
+
+  /// An integer (RFC 7541, section 5.1) whose first byte has `pattern` above its prefix.
+  private static func write(_ value: Int, prefix: Int, _ pattern: UInt8, into output: inout [UInt8]) {
+    let limit = 1 << prefix - 1
+    if value < limit { return output.append(pattern | UInt8(truncatingIfNeeded: value)) }
+    output.append(pattern | UInt8(truncatingIfNeeded: limit))
+    var rest = value - limit
+    while rest >= 128 {
+      output.append(UInt8(truncatingIfNeeded: rest & 127 | 128))
+      rest >>= 7
+    }
+    output.append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  /// A string (RFC 7541, section 5.2), in the Huffman code where that is shorter.
+  private static func write(_ text: [UInt8], into output: inout [UInt8]) {
+    let size = HuffmanCode.size(of: text)
+    if size < text.count {
+      write(size, prefix: 7, 0x80, into: &output)
+      HuffmanCode.encode(text, into: &output)
+    } else {
+      write(text.count, prefix: 7, 0, into: &output)
+      output += text
+    }
+  }
+
+  /// Overwrites what the table holds, the token before all: no block can be written after that.
+  mutating func wipe() {
+    table.forEach { field in
+      for index in field.value.indices { field.value[index] = 0 }
+    }
+  }
+}

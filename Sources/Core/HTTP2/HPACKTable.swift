@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The entries that both ends of a connection know from the start (RFC 7541, appendix A), numbered from 1.
+enum HPACKStaticTable {
+  static let entries: [(name: String, value: String)] = [
+    (":authority", ""), (":method", "GET"), (":method", "POST"), (":path", "/"), (":path", "/index.html"),
+    (":scheme", "http"), (":scheme", "https"), (":status", "200"), (":status", "204"), (":status", "206"),
+    (":status", "304"), (":status", "400"), (":status", "404"), (":status", "500"), ("accept-charset", ""),
+    ("accept-encoding", "gzip, deflate"), ("accept-language", ""), ("accept-ranges", ""), ("accept", ""),
+    ("access-control-allow-origin", ""), ("age", ""), ("allow", ""), ("authorization", ""), ("cache-control", ""),
+    ("content-disposition", ""), ("content-encoding", ""), ("content-language", ""), ("content-length", ""),
+    ("content-location", ""), ("content-range", ""), ("content-type", ""), ("cookie", ""), ("date", ""), ("etag", ""),
+    ("expect", ""), ("expires", ""), ("from", ""), ("host", ""), ("if-match", ""), ("if-modified-since", ""),
+    ("if-none-match", ""), ("if-range", ""), ("if-unmodified-since", ""), ("last-modified", ""), ("link", ""),
+    ("location", ""), ("max-forwards", ""), ("proxy-authenticate", ""), ("proxy-authorization", ""), ("range", ""),
+    ("referer", ""), ("refresh", ""), ("retry-after", ""), ("server", ""), ("set-cookie", ""),
+    ("strict-transport-security", ""), ("transfer-encoding", ""), ("user-agent", ""), ("vary", ""), ("via", ""),
+    ("www-authenticate", ""),
+  ]
+}
+
+/// The entries that one direction of a connection has agreed on (RFC 7541, section 2.3.2): newest first, bounded in bytes.
+struct HPACKDynamicTable<Entry: Sendable>: Sendable {
+  /// What the two length fields and references of an entry count for (RFC 7541, section 4.1).
+  static var overhead: Int { 32 }
+  /// The size that holds until something else is agreed on.
+  static var initialCapacity: Int { 4096 }
+
+  /// Oldest first, each with the bytes that it counts for.
+  private var entries: [(entry: Entry, size: Int)] = []
+  private(set) var size = 0
+  private(set) var capacity = initialCapacity
+
+  var count: Int { entries.count }
+
+  /// - Parameter index: 0 is the newest.
+  subscript(index: Int) -> Entry? {
+    guard index >= 0, index < entries.count else { return nil }
+    return entries[entries.count - 1 - index].entry
+  }
+
+  /// Adds an entry, for which the oldest go; one that is larger than the table leaves it empty.
+  ///
+  /// - Parameter length: bytes of its name and value.
+  mutating func add(_ entry: Entry, length: Int) {
+    let needed = length + Self.overhead
+    shrink(to: capacity - needed)
+    guard needed <= capacity else { return }
+    entries.append((entry, needed))
+    size += needed
+  }
+
+  mutating func setCapacity(_ capacity: Int) {
+    self.capacity = capacity
+    shrink(to: capacity)
+  }
+
+  private mutating func shrink(to bound: Int) {
+    var gone = 0
+    while size > bound, gone < entries.count {
+      size -= entries[gone].size
+      gone += 1
+    }
+    entries.removeFirst(gone)
+  }
+
+  /// Lets each entry be changed in place, for wiping what it holds.
+  mutating func forEach(_ change: (inout Entry) -> Void) {
+    for index in entries.indices { change(&entries[index].entry) }
+  }
+}

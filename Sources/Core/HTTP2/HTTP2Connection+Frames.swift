@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// What the server's frames mean. An error that is thrown ends the connection; what is wrong with the one stream ends that
+/// only.
+extension HTTP2Connection {
+  mutating func take(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+    if partialBlock != nil, frame.type != HTTP2FrameType.continuation.rawValue { throw .violation(.continuation) }
+    guard let type = HTTP2FrameType(rawValue: frame.type) else { return try countIdleFrame(at: now) }
+    switch type {
+    case .data: try takeData(frame, at: now)
+    case .headers: try takeHeaders(frame, at: now)
+    case .continuation: try takeContinuation(frame, at: now)
+    case .priority:
+      guard frame.stream != 0 else { throw .violation(.frameStream) }
+      guard frame.payload.count == 5 else { throw .violation(.frameLength) }
+      try countIdleFrame(at: now)
+    case .resetStream: try takeReset(frame, at: now)
+    case .settings: try takeSettings(frame, at: now)
+    case .pushPromise: throw .violation(.push)
+    case .ping: try takePing(frame, at: now)
+    case .goAway: try takeGoAway(frame, at: now)
+    case .windowUpdate: try takeWindowUpdate(frame, at: now)
+    }
+  }
+
+  /// Whether a frame is for the request under way; false for one that is done with, for which frames may still be on
+  /// their way.
+  private func isCurrent(_ frame: HTTP2Frame) throws(HTTP2Failure) -> Bool {
+    guard frame.stream != 0 else { throw .violation(.frameStream) }
+    // The server has opened none, for it must not push, and we open odd ones in turn.
+    guard frame.stream & 1 == 1, frame.stream < nextStream else { throw .violation(.idleStream) }
+    return stream?.id == frame.stream
+  }
+
+  /// The payload without its padding (RFC 9113, sections 6.1 and 6.2).
+  private func unpadded(_ frame: HTTP2Frame) throws(HTTP2Failure) -> ArraySlice<UInt8> {
+    guard frame.has(HTTP2Flag.padded) else { return frame.payload }
+    guard let count = frame.payload.first, Int(count) < frame.payload.count else { throw .violation(.padding) }
+    return frame.payload.dropFirst().dropLast(Int(count))
+  }
+
+  /// Something is wrong with the answer to the request under way.
+  private mutating func failStream(_ failure: HTTP2Failure) {
+    effects.append(.failed(failure))
+    endStream(failure == .tooLarge ? .cancel : .protocolError)
+  }
+
+  // MARK: - The answer
+
+  private mutating func takeData(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+    let isCurrent = try isCurrent(frame)
+    let data = try unpadded(frame)
+    let isLast = frame.has(HTTP2Flag.endStream)
+    // Padding counts too, and so does what nobody wants any more (RFC 9113, section 6.9.1).
+    receiveWindow -= frame.payload.count
+    guard receiveWindow >= 0 else { throw .violation(.flowControl) }
+    if HTTP2Window.initial - receiveWindow >= HTTP2Window.threshold {
+      HTTP2Frame.write(.windowUpdate, UInt32(HTTP2Window.initial - receiveWindow).bytes, into: &output)
+      receiveWindow = HTTP2Window.initial
+    }
+    if !isCurrent || (data.isEmpty && !isLast) { try countIdleFrame(at: now) }
+    guard isCurrent, var current = stream else { return }
+    current.receiveWindow -= frame.payload.count
+    guard current.receiveWindow >= 0 else { throw .violation(.flowControl) }
+    if !isLast, HTTP2Window.initial - current.receiveWindow >= HTTP2Window.threshold {
+      HTTP2Frame.write(
+        .windowUpdate, stream: frame.stream, UInt32(HTTP2Window.initial - current.receiveWindow).bytes, into: &output)
+      current.receiveWindow = HTTP2Window.initial
+    }
+    do throws(HTTP2Failure) {
+      stream = nil
+      try current.take(data)
+      if isLast { try current.finish() }
+      stream = current
+      if isLast { answer(at: now) }
+    } catch {
+      stream = current
+      failStream(error)
+    }
+  }
+
+  private mutating func takeHeaders(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+    _ = try isCurrent(frame)
+    var fragment = try unpadded(frame)
+    if frame.has(HTTP2Flag.priority) {
+      guard fragment.count >= 5 else { throw .violation(.frameLength) }
+      fragment = fragment.dropFirst(5)
+    }
+    try takeFragment(
+      fragment, of: PartialBlock(stream: frame.stream, isLast: frame.has(HTTP2Flag.endStream), bytes: []),
+      isEnd: frame.has(HTTP2Flag.endHeaders), at: now)
+  }
+
+  private mutating func takeContinuation(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+    guard let partial = partialBlock, partial.stream == frame.stream else { throw .violation(.continuation) }
+    partialBlock = nil
+    try countIdleFrame(at: now)
+    try takeFragment(frame.payload, of: partial, isEnd: frame.has(HTTP2Flag.endHeaders), at: now)
+  }
+
+  private mutating func takeFragment(
+    _ fragment: ArraySlice<UInt8>, of partial: consuming PartialBlock, isEnd: Bool, at now: BootInstant
+  ) throws(HTTP2Failure) {
+    guard partial.bytes.count + fragment.count <= HTTP2Connection.maximumHeaderBlock else {
+      throw .violation(.headerBlockTooLong)
+    }
+    partial.bytes += fragment
+    if isEnd { try takeBlock(partial, at: now) } else { partialBlock = partial }
+  }
+
+  private mutating func takeBlock(_ block: PartialBlock, at now: BootInstant) throws(HTTP2Failure) {
+    // Decoded whomever it is for: the tables of both ends change with it (RFC 9113, section 4.3).
+    let fields: [HPACKDecoder.Field]
+    do {
+      fields = try decoder.decode(block.bytes, limit: HTTP2Connection.maximumHeaderList)
+    } catch {
+      throw .violation(.compression)
+    }
+    guard var current = stream, current.id == block.stream else { return try countIdleFrame(at: now) }
+    do throws(HTTP2Failure) {
+      try current.take(fields, isLast: block.isLast)
+      if block.isLast { try current.finish() }
+      stream = current
+    } catch {
+      return failStream(error)
+    }
+    // An interim answer is no progress.
+    if current.status == nil { try countIdleFrame(at: now) }
+    if block.isLast { answer(at: now) }
+  }
+
+  private mutating func takeReset(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+    let isCurrent = try isCurrent(frame)
+    guard frame.payload.count == 4 else { throw .violation(.frameLength) }
+    guard isCurrent else { return try countIdleFrame(at: now) }
+    let code = HTTP2ErrorCode(rawValue: UInt32(bytes: frame.payload))
+    stream = nil
+    effects.append(.failed(code == .refusedStream ? .unprocessed : .reset(code)))
+    closeIfDrained()
+  }
+
+  // MARK: - The connection
+
+  private mutating func takeSettings(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+    guard frame.stream == 0 else { throw .violation(.frameStream) }
+    if frame.has(HTTP2Flag.acknowledgement) {
+      guard peer.hasArrived else { throw .violation(.noPreface) }
+      guard frame.payload.isEmpty else { throw .violation(.frameLength) }
+      return try countIdleFrame(at: now)
+    }
+    guard frame.payload.count.isMultiple(of: 6) else { throw .violation(.frameLength) }
+    try countIdleFrame(at: now)
+    var rest = frame.payload
+    while !rest.isEmpty {
+      let identifier = UInt16(truncatingIfNeeded: UInt32(bytes: rest.prefix(2)))
+      let value = UInt32(bytes: rest.dropFirst(2).prefix(4))
+      rest = rest.dropFirst(6)
+      if let setting = HTTP2Setting(rawValue: identifier) { try apply(setting, Int(value)) }
+    }
+    settingsArrived()
+    HTTP2Frame.write(.settings, flags: HTTP2Flag.acknowledgement, [], into: &output)
+    openStream()
+    sendBody()
+  }
+
+  private mutating func apply(_ setting: HTTP2Setting, _ value: Int) throws(HTTP2Failure) {
+    switch setting {
+    case .headerTableSize: encoder.setPeerCapacity(value)
+    case .enablePush:
+      // A server cannot be pushed to (RFC 9113, section 6.5.2).
+      guard value == 0 else { throw .violation(.setting) }
+    case .maxConcurrentStreams: peer.maxConcurrentStreams = value
+    case .initialWindowSize:
+      guard value <= HTTP2Window.largest else { throw .violation(.flowControl) }
+      if let current = stream, current.id != 0 {
+        let window = current.sendWindow + value - peer.initialWindow
+        guard window <= HTTP2Window.largest else { throw .violation(.flowControl) }
+        stream?.sendWindow = window
+      }
+      peer.initialWindow = value
+    case .maxFrameSize:
+      guard (HTTP2Connection.maximumFrame...0xFF_FFFF).contains(value) else { throw .violation(.setting) }
+      peer.maxFrameSize = value
+    case .maxHeaderListSize: peer.maxHeaderList = value
+    }
+  }
+
+  private mutating func takePing(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+    guard frame.stream == 0 else { throw .violation(.frameStream) }
+    guard frame.payload.count == 8 else { throw .violation(.frameLength) }
+    try countIdleFrame(at: now)
+    guard !frame.has(HTTP2Flag.acknowledgement) else { return }
+    HTTP2Frame.write(.ping, flags: HTTP2Flag.acknowledgement, frame.payload, into: &output)
+  }
+
+  private mutating func takeGoAway(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+    guard frame.stream == 0 else { throw .violation(.frameStream) }
+    guard frame.payload.count >= 8 else { throw .violation(.frameLength) }
+    try countIdleFrame(at: now)
+    let last = UInt32(bytes: frame.payload) & 0x7FFF_FFFF
+    let code = HTTP2ErrorCode(rawValue: UInt32(bytes: frame.payload.dropFirst(4)))
+    if case .draining(let before, _) = state, last > before { throw .violation(.goAwayRises) }
+    state = .draining(last: last, code)
+    if let current = stream, current.id == 0 || current.id > last {
+      stream = nil
+      switch code {
+      // What these ask for is more than another connection.
+      case .enhanceYourCalm, .inadequateSecurity, .http11Required: effects.append(.failed(.goAway(code)))
+      default: effects.append(.failed(.unprocessed))
+      }
+    }
+    closeIfDrained()
+  }
+
+  private mutating func takeWindowUpdate(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+    guard frame.payload.count == 4 else { throw .violation(.frameLength) }
+    let increment = Int(UInt32(bytes: frame.payload) & 0x7FFF_FFFF)
+    // One that lets a body go on is progress.
+    if stream?.unsent.isEmpty ?? true { try countIdleFrame(at: now) }
+    if frame.stream == 0 {
+      guard increment > 0 else { throw .violation(.emptyWindowUpdate) }
+      guard sendWindow + increment <= HTTP2Window.largest else { throw .violation(.flowControl) }
+      sendWindow += increment
+    } else {
+      guard try isCurrent(frame), let current = stream else { return }
+      guard increment > 0 else { return failStream(.violation(.emptyWindowUpdate)) }
+      guard current.sendWindow + increment <= HTTP2Window.largest else { return failStream(.violation(.flowControl)) }
+      stream?.sendWindow += increment
+    }
+    sendBody()
+  }
+}

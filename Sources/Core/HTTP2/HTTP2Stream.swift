@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Timekeeping
+
+/// The one request under way and its answer.
+struct HTTP2Stream {
+  /// Far beyond what Fleet Engine sends; fields after these are passed over.
+  static let maximumHeaders = 64
+
+  /// 0 until the server allows a stream.
+  var id: UInt32 = 0
+  let head: HTTP2RequestHead
+  /// Bytes of the body that no window has allowed yet.
+  var unsent: ArraySlice<UInt8>
+  let hasBody: Bool
+  let deadline: BootInstant
+  let maximumSize: Int
+  /// Bytes that may be sent; negative after the server made its windows smaller.
+  var sendWindow = 0
+  /// Bytes that the server may send.
+  var receiveWindow = HTTP2Window.initial
+  /// Of the answer proper, not of an interim one.
+  private(set) var status: Int?
+  private var headers: [(name: String, value: String)] = []
+  private var length: Int?
+  private var body: [UInt8] = []
+
+  init(_ request: HTTPRequest, _ head: HTTP2RequestHead, deadline: BootInstant) {
+    self.head = head
+    unsent = request.body[...]
+    hasBody = !request.body.isEmpty
+    self.deadline = deadline
+    maximumSize = request.maximumResponseSize
+  }
+
+  /// Whether the whole request has been sent.
+  var isSent: Bool { id != 0 && unsent.isEmpty }
+
+  var response: HTTPResponse { HTTPResponse(status: status ?? 0, headers: headers, body: body) }
+
+  /// Takes a header block: an interim answer, the answer's, or trailers.
+  ///
+  /// - Throws: `message` when it is none of these.
+  mutating func take(_ fields: [HPACKDecoder.Field], isLast: Bool) throws(HTTP2Failure) {
+    for field in fields {
+      guard field.isValid, !HTTP2RequestHead.ofConnection.contains(field.name) else { throw .violation(.message) }
+    }
+    if status != nil {
+      // Trailers: the end, and without pseudo-header fields. Nothing that is read is in them.
+      guard isLast, !fields.contains(where: { $0.name.utf8.first == UInt8(ascii: ":") }) else {
+        throw .violation(.message)
+      }
+      return
+    }
+    guard let first = fields.first, first.name == ":status", let code = Int(first.value), first.value.utf8.count == 3,
+      (100..<600).contains(code), code != 101,
+      !fields.dropFirst().contains(where: { $0.name.utf8.first == UInt8(ascii: ":") })
+    else { throw .violation(.message) }
+    if code < 200 {
+      guard !isLast else { throw .violation(.message) }
+      return
+    }
+    status = code
+    headers = fields.dropFirst().prefix(HTTP2Stream.maximumHeaders).map { ($0.name, $0.value) }
+    for field in fields where field.name == "content-length" {
+      guard let value = Int(field.value), value >= 0, length ?? value == value else { throw .violation(.message) }
+      length = value
+    }
+    // An answer that says that it is too long is not waited for.
+    if let length, length > maximumSize, code != 304 { throw .tooLarge }
+  }
+
+  /// Takes a piece of the body.
+  mutating func take(_ piece: ArraySlice<UInt8>) throws(HTTP2Failure) {
+    guard status != nil else { throw .violation(.message) }
+    guard piece.count <= maximumSize - body.count else { throw .tooLarge }
+    body += piece
+  }
+
+  /// The answer is whole.
+  ///
+  /// - Throws: `message` when its length is not what was announced, or there is no answer.
+  func finish() throws(HTTP2Failure) {
+    guard let status else { throw .violation(.message) }
+    if let length, length != body.count, status != 304 { throw .violation(.message) }
+  }
+}

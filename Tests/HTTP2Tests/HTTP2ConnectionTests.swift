@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@testable import HTTP2
+
+/// One connection, frame by frame.
+@Suite struct HTTP2ConnectionTests {
+  @Test("a connection begins with the preface and SETTINGS, and a request does not wait for the server's")
+  func beginning() {
+    var transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleLife: .seconds(100)))
+    var server = ScriptedServer()
+    transcript.handle(.connected)
+    transcript.send()
+    #expect(transcript.takeLines() == ["preface", "SETTINGS", "HEADERS 1", "DATA 1 7 END_STREAM"])
+    #expect(
+      transcript.fields == [
+        ":method: PATCH", ":scheme: https", ":authority: localhost:8443", ":path: /v1/x?m=y", "user-agent: test",
+        "authorization: Bearer abc", "content-length: 7",
+      ])
+    transcript.receive(ScriptedServer.settings() + server.answer(1))
+    #expect(transcript.takeLines() == ["SETTINGS ACK", "answered 200 {}"])
+    #expect(transcript.responses.first?.header("Content-Type") == "application/json")
+  }
+
+  @Test("requests follow each other on odd streams, and the second head is a byte a field")
+  func requests() {
+    var transcript = Transcript()
+    var server = ScriptedServer()
+    for (index, stream) in [UInt32(1), 3, 5].enumerated() {
+      let before = transcript.sent.count
+      transcript.send()
+      transcript.receive(server.answer(stream))
+      #expect(
+        transcript.takeLines() == ["HEADERS \(stream)", "DATA \(stream) 7 END_STREAM", "answered 200 {}"])
+      if index > 0 { #expect(transcript.sent.count - before == 9 + 7 + 9 + 7) }
+      #expect(transcript.fields.count == 7)
+      #expect(transcript.connection.canSend(at: transcript.now))
+    }
+  }
+
+  @Test("a request without a body ends with its head")
+  func noBody() {
+    var transcript = Transcript()
+    transcript.send(HTTPRequest(method: .get, url: "https://localhost:8443/v1/x?m=y"))
+    #expect(transcript.takeLines() == ["HEADERS 1 END_STREAM"])
+    #expect(!transcript.fields.contains { $0.hasPrefix("content-length") })
+  }
+
+  @Test("a head longer than a frame goes on in CONTINUATION")
+  func longHead() {
+    var transcript = Transcript()
+    var request = Transcript.request()
+    request.headers.append(.init("X-Long", .plain(String(repeating: "~", count: 40_000))))
+    transcript.send(request)
+    #expect(
+      transcript.takeLines() == ["HEADERS 1 …", "CONTINUATION 1", "CONTINUATION 1", "DATA 1 7 END_STREAM"])
+  }
+
+  @Test("a head longer than the server accepts is not sent, and says so")
+  func headTooLong() {
+    var transcript = Transcript(settings: [(6, 100)])
+    transcript.send()
+    guard case .unsendable(let words) = transcript.failures.first else { return #expect(Bool(false)) }
+    #expect(words.contains("100 bytes"))
+    #expect(transcript.failures.first?.kind == .local)
+    #expect(transcript.connection.canSend(at: transcript.now))
+  }
+
+  @Test(
+    "what would smuggle in a header is not sent",
+    arguments: [HTTPRequest.Header("a", .plain("b\r\nc: d")), .init("a b", .plain("c")), .init("", .plain("c"))])
+  func injection(header: HTTPRequest.Header) {
+    var transcript = Transcript()
+    var request = Transcript.request()
+    request.headers = [header]
+    transcript.send(request)
+    #expect(transcript.failures.map(\.kind) == [.local])
+    #expect(!transcript.lines.contains { $0.hasPrefix("HEADERS") })
+  }
+
+  // MARK: - Windows
+
+  @Test("a stream window of one byte: a body goes byte by byte, and no update is a flood")
+  func tinyWindow() {
+    var transcript = Transcript(settings: [(4, 1)])
+    var server = ScriptedServer()
+    let body = String(repeating: "x", count: 400)
+    transcript.send(Transcript.request(body))
+    #expect(transcript.takeLines() == ["HEADERS 1", "DATA 1 1"])
+    for index in 1..<400 {
+      transcript.receive(ScriptedServer.windowUpdate(1, 1))
+      #expect(transcript.takeLines() == [index == 399 ? "DATA 1 1 END_STREAM" : "DATA 1 1"])
+    }
+    transcript.receive(server.answer(1))
+    #expect(transcript.takeLines() == ["answered 200 {}"])
+  }
+
+  @Test("a window that goes negative by a new setting must come up to one again before anything is sent")
+  func negativeWindow() {
+    var transcript = Transcript(settings: [(4, 10)])
+    transcript.send(Transcript.request(String(repeating: "x", count: 20)))
+    #expect(transcript.takeLines() == ["HEADERS 1", "DATA 1 10"])
+    // 0 left of 10; now 4: minus 6.
+    transcript.receive(ScriptedServer.settings([(4, 4)]))
+    transcript.receive(ScriptedServer.windowUpdate(1, 6))
+    #expect(transcript.takeLines() == ["SETTINGS ACK"])
+    transcript.receive(ScriptedServer.windowUpdate(1, 3))
+    #expect(transcript.takeLines() == ["DATA 1 3"])
+    transcript.receive(ScriptedServer.settings([(4, 100)]))
+    #expect(transcript.takeLines() == ["SETTINGS ACK", "DATA 1 7 END_STREAM"])
+  }
+
+  @Test("the connection's window bounds a body as the stream's does")
+  func connectionWindow() {
+    var transcript = Transcript(settings: [(4, 1_000_000)])
+    transcript.send(Transcript.request(String(repeating: "x", count: 70_000)))
+    #expect(
+      transcript.takeLines() == [
+        "HEADERS 1", "DATA 1 16384", "DATA 1 16384", "DATA 1 16384", "DATA 1 16383",
+      ])
+    transcript.receive(ScriptedServer.windowUpdate(0, 100_000))
+    #expect(transcript.takeLines() == ["DATA 1 4465 END_STREAM"])
+  }
+
+  @Test("what was received is allowed again in time, padding and unwanted data included")
+  func receiveWindow() {
+    var transcript = Transcript()
+    var server = ScriptedServer()
+    transcript.send()
+    _ = transcript.takeLines()
+    transcript.receive(server.headers(1))
+    let piece = String(repeating: "y", count: 16_000)
+    transcript.receive(ScriptedServer.data(1, piece, isLast: false))
+    transcript.receive(ScriptedServer.data(1, piece, isLast: false))
+    #expect(transcript.takeLines() == [])
+    transcript.receive(ScriptedServer.data(1, piece, isLast: false))
+    #expect(transcript.takeLines() == ["WINDOW_UPDATE +48000", "WINDOW_UPDATE 1 +48000"])
+    transcript.receive(ScriptedServer.data(1, "", isLast: true))
+    #expect(transcript.responses.first?.body.count == 48_000)
+  }
+
+  @Test("an answer longer than allowed is given up well before the window, and the connection goes on")
+  func tooLarge() {
+    var transcript = Transcript()
+    var server = ScriptedServer()
+    transcript.send(Transcript.request(maximumSize: 65_536))
+    _ = transcript.takeLines()
+    transcript.receive(server.headers(1))
+    for _ in 0..<5 where transcript.failures.isEmpty {
+      transcript.receive(ScriptedServer.data(1, String(repeating: "y", count: 16_384), isLast: false))
+    }
+    #expect(transcript.failures == [.tooLarge])
+    #expect(transcript.lines.contains("RST_STREAM 1 CANCEL"))
+    transcript.receive(ScriptedServer.data(1, "late", isLast: true))
+    _ = transcript.takeLines()
+    transcript.send()
+    transcript.receive(server.answer(3))
+    #expect(transcript.takeLines().last == "answered 200 {}")
+  }
+
+  @Test("an answer that announces more than allowed is not waited for")
+  func announcedTooLarge() {
+    var transcript = Transcript()
+    var server = ScriptedServer()
+    transcript.send(Transcript.request(maximumSize: 100))
+    transcript.receive(server.headers(1, [(":status", "200"), ("content-length", "101")]))
+    #expect(transcript.failures == [.tooLarge])
+  }
+
+  // MARK: - The server's turns
+
+  @Test("interim answers are passed over, trailers end an answer, padding is taken away")
+  func shapes() {
+    var transcript = Transcript()
+    var server = ScriptedServer()
+    transcript.send()
+    _ = transcript.takeLines()
+    let padded = ScriptedServer.frame(0, 8, 1, [3] + Array("{}".utf8) + [0, 0, 0])
+    transcript.receive(server.headers(1, [(":status", "103"), ("link", "</x>")]))
+    transcript.receive(server.headers(1, [(":status", "200"), ("content-length", "2")]) + padded)
+    #expect(transcript.takeLines() == [])
+    transcript.receive(server.headers(1, [("grpc-status", "0")], isLast: true))
+    #expect(transcript.takeLines() == ["answered 200 {}"])
+    #expect(transcript.responses.first?.header("link") == nil)
+  }
+
+  @Test("a head with padding, priority and in pieces is one head")
+  func continuation() {
+    var transcript = Transcript()
+    var server = ScriptedServer()
+    transcript.send()
+    _ = transcript.takeLines()
+    let block = server.block([(":status", "404"), ("retry-after", "7")])
+    let first: [UInt8] = [2, 0, 0, 0, 0, 15] + block.prefix(1) + [0, 0]
+    transcript.receive(
+      ScriptedServer.frame(1, 0x28, 1, first) + ScriptedServer.frame(9, 0, 1, [])
+        + ScriptedServer.frame(9, 4, 1, Array(block.dropFirst())))
+    transcript.receive(ScriptedServer.data(1, "no"))
+    #expect(transcript.takeLines() == ["answered 404 no"])
+    #expect(transcript.responses.first?.header("retry-after") == "7")
+  }
+
+  @Test("PING is answered with its bytes, SETTINGS acknowledged at any time, what is unknown ignored")
+  func pings() {
+    var transcript = Transcript()
+    var server = ScriptedServer()
+    transcript.send()
+    _ = transcript.takeLines()
+    transcript.receive(ScriptedServer.ping(9))
+    #expect(transcript.sent.suffix(8) == [UInt8](repeating: 9, count: 8)[...])
+    transcript.receive(ScriptedServer.ping(flags: 1) + ScriptedServer.frame(0x77, 0xFF, 1, [1, 2, 3]))
+    transcript.receive(
+      ScriptedServer.settings([(0x99, 5), (5, 20_000)]) + ScriptedServer.frame(2, 0, 1, [0, 0, 0, 0, 1]))
+    transcript.receive(server.answer(1))
+    #expect(transcript.takeLines() == ["PING ACK", "SETTINGS ACK", "answered 200 {}"])
+  }
+
+  @Test("a table that the server shrinks to nothing under way is honoured from the next request on")
+  func tableShrinks() {
+    var transcript = Transcript()
+    var server = ScriptedServer()
+    transcript.send()
+    transcript.receive(ScriptedServer.settings([(1, 0)]) + server.answer(1))
+    transcript.send()
+    // The transcript's decoder refuses an entry that its table, now of no size, cannot have.
+    #expect(transcript.fields.count == 7)
+    transcript.receive(server.answer(3))
+    let before = transcript.sent.count
+    transcript.send()
+    #expect(transcript.sent.count - before > 60)
+    #expect(transcript.fields.count == 7)
+  }
+
+  @Test("while the server allows no stream a request waits, and goes when it does")
+  func noStreams() {
+    var transcript = Transcript(settings: [(3, 0)])
+    transcript.send()
+    #expect(transcript.takeLines() == [])
+    transcript.receive(ScriptedServer.settings([(3, 100)]))
+    #expect(transcript.takeLines() == ["SETTINGS ACK", "HEADERS 1", "DATA 1 7 END_STREAM"])
+  }
+
+  @Test("an answer before the whole request is an answer, and the rest is not sent")
+  func earlyAnswer() {
+    var transcript = Transcript(settings: [(4, 3)])
+    var server = ScriptedServer()
+    transcript.send()
+    transcript.receive(server.headers(1, [(":status", "413")], isLast: true))
+    #expect(transcript.takeLines() == ["HEADERS 1", "DATA 1 3", "RST_STREAM 1 CANCEL", "answered 413 "])
+    transcript.receive(ScriptedServer.reset(1, 0) + ScriptedServer.windowUpdate(1, 5))
+    #expect(transcript.takeLines() == [])
+    #expect(transcript.connection.canSend(at: transcript.now))
+  }
+
+  // MARK: - Ends
+
+  @Test("two GOAWAYs: what is below is finished, then the connection is closed and announced as such")
+  func twoGoAways() {
+    var transcript = Transcript()
+    var server = ScriptedServer()
+    transcript.send()
+    _ = transcript.takeLines()
+    transcript.receive(ScriptedServer.goAway(last: 0x7FFF_FFFF))
+    #expect(!transcript.connection.canSend(at: transcript.now))
+    transcript.receive(ScriptedServer.goAway(last: 1))
+    #expect(transcript.takeLines() == [])
+    transcript.receive(server.answer(1))
+    #expect(transcript.takeLines() == ["answered 200 {}", "close gracefully"])
+  }
+
+  @Test("a GOAWAY below the request: it was not processed, and may be sent again")
+  func goAwayBelow() {
+    var transcript = Transcript()
+    transcript.send()
+    _ = transcript.takeLines()
+    transcript.receive(ScriptedServer.goAway(last: 0x7FFF_FFFF) + ScriptedServer.goAway(last: 0))
+    #expect(transcript.takeLines() == ["failed unprocessed", "close gracefully"])
+    #expect(transcript.failures.map(\.kind) == [.unprocessed])
+  }
+
+  @Test("a GOAWAY while nothing is under way closes the connection")
+  func goAwayIdle() {
+    var transcript = Transcript()
+    transcript.receive(ScriptedServer.goAway(last: 0))
+    #expect(transcript.takeLines() == ["close gracefully"])
+  }
+
+  @Test("after a GOAWAY with an error, the end of the connection has that name")
+  func goAwayError() {
+    var transcript = Transcript()
+    transcript.send()
+    transcript.receive(ScriptedServer.goAway(last: 1, .internalError))
+    transcript.handle(.ended("closed"))
+    #expect(transcript.failures == [.goAway(.internalError)])
+  }
+
+  @Test(
+    "a reset stream has a name and a kind, and the connection goes on",
+    arguments: [
+      (HTTP2ErrorCode.refusedStream, TransportFailure.Kind.unprocessed), (.internalError, .broken), (.cancel, .broken),
+      (.noError, .broken), (.enhanceYourCalm, .throttled), (.http11Required, .malformed),
+      (.inadequateSecurity, .handshakeFailed),
+    ])
+  func resets(code: HTTP2ErrorCode, kind: TransportFailure.Kind) {
+    var transcript = Transcript()
+    var server = ScriptedServer()
+    transcript.send()
+    transcript.receive(server.headers(1))
+    transcript.receive(ScriptedServer.reset(1, code.rawValue))
+    #expect(transcript.failures.map(\.kind) == [kind])
+    #expect(transcript.failures.first?.needsHTTP1 == (code == .http11Required))
+    #expect(transcript.connection.canSend(at: transcript.now))
+    _ = transcript.takeLines()
+    transcript.send()
+    transcript.receive(server.answer(3))
+    #expect(transcript.takeLines().last == "answered 200 {}")
+  }
+
+  @Test("a code that no RFC knows is a broken stream")
+  func unknownCode() {
+    var transcript = Transcript()
+    transcript.send()
+    transcript.receive(ScriptedServer.reset(1, 0xDEAD))
+    #expect(transcript.failures == [.reset(nil)])
+  }
+
+  @Test("a server that asks for calm as it goes is left alone for longer than one that goes")
+  func calm() {
+    var transcript = Transcript()
+    transcript.send()
+    transcript.receive(ScriptedServer.goAway(last: 0, .enhanceYourCalm))
+    #expect(transcript.failures.map(\.kind) == [.throttled])
+  }
+
+  @Test("the deadline of a request ends the connection, for most often the route is dead")
+  func deadline() {
+    var transcript = Transcript()
+    transcript.send()
+    _ = transcript.takeLines()
+    #expect(transcript.connection.nextDeadline == transcript.now + .seconds(15))
+    transcript.now = transcript.now + .seconds(15)
+    transcript.handle(.deadline)
+    #expect(transcript.takeLines() == ["failed timedOut", "close"])
+    #expect(transcript.connection.nextDeadline == nil)
+    transcript.receive(ScriptedServer.ping())
+    #expect(transcript.takeLines() == [])
+  }
+
+  @Test("a server that says nothing at all does not keep its connection")
+  func noSettings() {
+    var transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleLife: .seconds(100)))
+    transcript.handle(.connected)
+    _ = transcript.takeLines()
+    #expect(transcript.connection.nextDeadline == transcript.now + .seconds(10))
+    transcript.now = transcript.now + .seconds(10)
+    transcript.handle(.deadline)
+    #expect(transcript.takeLines() == ["GOAWAY SETTINGS_TIMEOUT", "close"])
+  }
+
+  @Test("the end of the connection breaks the request; without one it is no failure")
+  func connectionEnds() {
+    var transcript = Transcript()
+    transcript.send()
+    transcript.handle(.ended("closed by the server"))
+    #expect(transcript.failures == [.ended("closed by the server")])
+    #expect(transcript.failures.first?.kind == .broken)
+    var idle = Transcript()
+    idle.handle(.ended("closed by the server"))
+    #expect(idle.takeLines() == ["close"])
+  }
+
+  @Test("a kept connection that ends without a byte of the answer was dead: the request may be sent again")
+  func keptConnectionEnds() {
+    var transcript = Transcript()
+    var server = ScriptedServer()
+    transcript.send()
+    transcript.receive(server.answer(1))
+    transcript.send()
+    var answered = transcript
+    transcript.handle(.ended("reset"))
+    #expect(transcript.failures == [.lost("reset")])
+    #expect(transcript.failures.map(\.kind) == [.unprocessed])
+    answered.receive(server.headers(3))
+    answered.handle(.ended("reset"))
+    #expect(answered.failures.map(\.kind) == [.broken])
+  }
+
+  @Test("a cancelled request is reset, and what still comes for it is passed over")
+  func cancelled() {
+    var transcript = Transcript()
+    var server = ScriptedServer()
+    transcript.send()
+    _ = transcript.takeLines()
+    transcript.handle(.cancel)
+    #expect(transcript.takeLines() == ["RST_STREAM 1 CANCEL"])
+    transcript.receive(server.answer(1))
+    transcript.send()
+    transcript.receive(server.answer(3))
+    #expect(transcript.takeLines() == ["HEADERS 3", "DATA 3 7 END_STREAM", "answered 200 {}"])
+  }
+
+  @Test("a connection that nothing has used for long is not used again")
+  func idle() {
+    let transcript = Transcript()
+    #expect(transcript.connection.canSend(at: transcript.now + .seconds(99)))
+    #expect(!transcript.connection.canSend(at: transcript.now + .seconds(100)))
+  }
+}
