@@ -67,8 +67,8 @@ package struct Settings: Equatable, Sendable {
 
     /// Of the request, in the order of their names; those of the core's provider are made of them.
     package var headers: [Header] = []
-    /// How a URL is reached.
-    package var client = HTTPClientConfiguration()
+    /// How a URL is reached. A request an hour gains nothing from HTTP/2.
+    package var client = HTTPClientConfiguration(transport: .http1)
     /// Whether a restart goes on with the token in hand.
     package var isCached = true
   }

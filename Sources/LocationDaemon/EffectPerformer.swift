@@ -157,6 +157,9 @@ final class EffectPerformer {
   /// Bytes of the backlog on disk; nil without a file.
   var storeBytes: Int64? { keeper?.bytes }
 
+  /// What brought Fleet Engine's last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
+  var transport: String? { clients.updates.version }
+
   /// What has gone over each connection since the start.
   var traffic: [MetricReading.Traffic] {
     [

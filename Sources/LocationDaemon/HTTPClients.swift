@@ -63,6 +63,9 @@ final class ExchangeTable {
   /// Of all clients since the start.
   var traffic: TrafficCounters { before + client.counters }
 
+  /// What brought the last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
+  var version: String? { client.version }
+
   func cancel(_ id: UInt64) {
     running.removeValue(forKey: id)?.exchange.cancel()
   }

@@ -218,6 +218,7 @@ package final class LocationDaemon {
     report.version = Release.version
     report.uptime = (now.boot - startedAt).wholeSeconds
     report.heartbeat = settings.agent.reporting.heartbeat.wholeSeconds
+    report.transport = performer.transport
     report.events = performer.recentEvents.report(at: now.boot)
     return report
   }

@@ -16,7 +16,7 @@ import Testing
       "isPaused": false, "state": ["cause": "notDue", "label": "online", "detail": "", "level": "good"],
       "source": "/dev/gps0 at 9600 baud", "lastUpdate": 3, "isUpdating": false,
       "nextUpdate": ["due": 7, "kind": "report"],
-      "lastOutcome": ["result": "accepted", "age": 3, "milliseconds": 84, "past": 20],
+      "transport": "HTTP/2", "lastOutcome": ["result": "accepted", "age": 3, "milliseconds": 84, "past": 20],
       "lastMinutes": [[6, 0], [6, 0], [0, 2], [0, 0], [3, 1], [2, 0]],
       "track": ["seconds": 600, "points": [[-800, -600], [-400, -600], [0, 0]]],
       "fix": [
@@ -100,7 +100,7 @@ import Testing
     #expect(lines[0].hasPrefix("truck-17  online"))
     #expect(lines[0].hasSuffix("0.1.0, up 3 h; q ends"))
     for row in [
-      "Fleet Engine  online", "Last update   3 s ago, with 20 past positions, answered in 84 ms",
+      "Fleet Engine  online", "Last update   3 s ago, with 20 past positions, answered in 84 ms over HTTP/2",
       "Next update   in 7 s",
       "Last 6 min    ██x.▅▃  17 accepted, 3 failed", "Source        /dev/gps0 at 9600 baud",
       "Fix           3D, gnss, ±3 m, 1 s old, 11 satellites", "Token         good for 53 min",

@@ -17,6 +17,10 @@ extension Settings {
       "ca_file", \.fleetEngine.client.caFile, .pemFile,
       "PEM file of the authorities to trust, instead of the system's."),
     Setting(
+      "transport", \.fleetEngine.client.transport, .choice,
+      "`auto`: HTTP/2, which sends a third of the bytes, where the server has it, else HTTP/1.1. `http1`: HTTP/1.1 always."
+    ),
+    Setting(
       "proxy", \.fleetEngine.client.proxy, .proxy,
       "A proxy to go through. Without it none is used, whatever the environment says."),
   ]

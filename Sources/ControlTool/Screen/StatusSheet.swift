@@ -107,7 +107,8 @@ struct StatusSheet {
     guard let age = status.lastUpdate else { return "none yet" }
     guard let outcome = status.lastOutcome, outcome.result == "accepted" else { return "\(time(age)) ago" }
     let past = outcome.past > 0 ? ", with \(outcome.past) past \(outcome.past == 1 ? "position" : "positions")" : ""
-    return "\(time(age)) ago\(past), answered in \(took(outcome))"
+    let transport = status.transport.map { " over \($0)" } ?? ""
+    return "\(time(age)) ago\(past), answered in \(took(outcome))\(transport)"
   }
 
   private static func took(_ outcome: StatusReport.Outcome) -> String {

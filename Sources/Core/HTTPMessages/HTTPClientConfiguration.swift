@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// What carries requests to a party.
+package enum HTTPTransport: String, Sendable, CaseIterable {
+  /// HTTP/2 where the server has it, else HTTP/1.1.
+  case auto
+  /// HTTP/1.1 whatever the server has.
+  case http1
+}
+
 /// How a client reaches one party. Two parties that need different certificates get two clients.
 package struct HTTPClientConfiguration: Equatable, Sendable {
   /// As in `fleet-locationd/0.1.0`.
   package var userAgent: String
+  /// What carries the requests.
+  package var transport: HTTPTransport
   /// PEM file of the only issuers to trust; nil trusts those of the system.
   package var caFile: String?
   /// URL of an HTTP proxy, as in `http://proxy.example.com:3128`; nil goes direct, whatever the environment says.
@@ -27,7 +37,8 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   /// fresh connection sooner; longer than the stalls of a cell change.
   package var unacknowledgedTimeout: Duration = .seconds(10)
 
-  package init(userAgent: String = "fleet-locationd") {
+  package init(userAgent: String = "fleet-locationd", transport: HTTPTransport = .auto) {
     self.userAgent = userAgent
+    self.transport = transport
   }
 }

@@ -11,7 +11,7 @@ package struct MetricReading: Equatable, Sendable {
     package var peer: String
     /// Connections that were opened.
     package var connections: UInt64
-    /// Bytes of requests, as HTTP/1.1 would write them.
+    /// Bytes of requests, before TLS and TCP wrap them.
     package var bytesSent: UInt64
     /// Bytes of answers, likewise.
     package var bytesReceived: UInt64

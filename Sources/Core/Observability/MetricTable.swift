@@ -113,10 +113,10 @@ package enum MetricTable {
 
   private static let traffic: [Metric] = [
     .labelled(
-      "sent_bytes_total", .counter, by: "peer", "Requests as HTTP/1.1 would write them, without TLS and TCP."
+      "sent_bytes_total", .counter, by: "peer", "Requests, before TLS and TCP wrap them."
     ) { $0.traffic.map { ($0.peer, Double($0.bytesSent)) } },
     .labelled(
-      "received_bytes_total", .counter, by: "peer", "Answers as HTTP/1.1 would write them, without TLS and TCP."
+      "received_bytes_total", .counter, by: "peer", "Answers, before TLS and TCP wrap them."
     ) { $0.traffic.map { ($0.peer, Double($0.bytesReceived)) } },
     .labelled("connections_opened_total", .counter, by: "peer", "Connections opened.") {
       $0.traffic.map { ($0.peer, Double($0.connections)) }

@@ -175,6 +175,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var isUpdating: Bool?
   /// Nil during a pause, before the first fix, and when the daemon is about to stop.
   package var nextUpdate: NextUpdate?
+  /// What brought Fleet Engine's last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
+  package var transport: String?
   /// What became of the last update; nil before the first has ended.
   package var lastOutcome: Outcome?
   /// Updates accepted and failed in each of the last minutes, oldest first, the last one not over yet; nil when none has

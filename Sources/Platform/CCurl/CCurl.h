@@ -62,3 +62,31 @@ static inline int fleet_socket_set_user_timeout(int socket, unsigned millisecond
 static inline void fleet_tls_set_time(void *context, int64_t seconds) {
   X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param((SSL_CTX *)context), (time_t)seconds);
 }
+
+/// Offers HTTP/2, and HTTP/1.1 for a server that has no other: it then says so in place of refusing the handshake.
+static inline int fleet_tls_offer_http2(void *context) {
+  return SSL_CTX_set_alpn_protos((SSL_CTX *)context, (const unsigned char *)"\x02h2\x08http/1.1", 12);
+}
+/// Whole records are read at once, and what a write could not send may be sent from elsewhere, more of it behind it.
+static inline void fleet_tls_set_modes(void *context) {
+  SSL_CTX_set_read_ahead((SSL_CTX *)context, 1);
+  SSL_CTX_set_mode((SSL_CTX *)context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+}
+/// A slot for `owner` in every SSL_CTX; once in a process.
+static inline int fleet_tls_owner_slot(void) {
+  return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+}
+static inline int fleet_tls_set_owner(void *context, int slot, void *owner, void (*watch)(const SSL *, int, int)) {
+  SSL_CTX_set_info_callback((SSL_CTX *)context, watch);
+  return SSL_CTX_set_ex_data((SSL_CTX *)context, slot, owner);
+}
+static inline void *fleet_tls_owner(const SSL *ssl, int slot) {
+  return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot);
+}
+/// Whether the server chose HTTP/2.
+static inline int fleet_tls_has_http2(const SSL *ssl) {
+  const unsigned char *name = NULL;
+  unsigned length = 0;
+  SSL_get0_alpn_selected(ssl, &name, &length);
+  return length == 2 && name[0] == 'h' && name[1] == '2';
+}

@@ -4,9 +4,11 @@ package import EventLoop
 package import HTTPMessages
 import Timekeeping
 import SystemCalls
+import URLReader
 
-/// Sends requests with libcurl on the loop: HTTP/2 over TLS 1.2 or later, one connection that is kept, no redirects, no
-/// cookies, no compression. When it goes, what it still carries is dropped, and no completion is called.
+/// Sends requests on the loop, over TLS 1.2 or later on one connection that is kept: HTTP/2 of our own over a connection that
+/// libcurl opens, or libcurl's HTTP where the settings or the server want that. No redirects, no cookies, no compression.
+/// When it goes, what it still carries is dropped, and no completion is called.
 @safe package final class HTTPClient {
   private let loop: EventLoop
   private let configuration: HTTPClientConfiguration
@@ -16,8 +18,16 @@ import SystemCalls
   /// Connections are to be dropped once nothing uses them.
   private var isStale = false
 
+  /// What goes over HTTP/2; nil where the settings or a proxy do not have it.
+  private var http2: HTTP2Transport?
+  private var lastAddress: (url: String, address: WebAddress)?
+  private var curlCounters = TrafficCounters()
+
   /// What has gone over the line since this client was made.
-  package private(set) var counters = TrafficCounters()
+  package var counters: TrafficCounters { http2.map { curlCounters + $0.counters } ?? curlCounters }
+
+  /// What brought the last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
+  package private(set) var version: String?
 
   /// - Throws: libcurl on this machine cannot do what is needed, or there is no memory.
   package init(loop: EventLoop, configuration: HTTPClientConfiguration) throws(HTTPClientError) {
@@ -27,6 +37,14 @@ import SystemCalls
     driver = try makeDriver()
     // Made here, so that a setting which libcurl refuses is an error of now and not of the first request.
     idle.append(try Transfer(configuration))
+    // A proxy that is reached by TLS would be offered our protocol too.
+    guard configuration.transport == .auto, configuration.proxy?.lowercased().hasPrefix("https:") != true else {
+      return
+    }
+    let http2 = try HTTP2Transport(loop: loop, configuration: configuration)
+    http2.onHTTP1 = { [weak self] in self?.sendByHTTP1($0) }
+    http2.onAnswered = { [weak self] in self?.version = "HTTP/2" }
+    self.http2 = http2
   }
 
   isolated deinit {
@@ -47,18 +65,43 @@ import SystemCalls
   @discardableResult
   package func send(_ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) -> HTTPExchange {
     let completion = Completion(completion)
-    do {
-      let transfer = try start(request, completion)
-      return HTTPExchange { [weak self, weak transfer] in
-        if let self, let transfer { cancel(transfer, completion) }
-      }
-    } catch {
-      loop.defer { completion.call(.failure(error)) }
-      return HTTPExchange { completion.drop() }
+    if let http2, let address = address(of: request), http2.serves(address) {
+      let deadline = loop.now.boot + request.deadline
+      http2.send(
+        HTTP2Transport.Order(request: request, address: address, deadline: deadline, completion: completion))
+    } else {
+      sendByCurl(request, completion)
+    }
+    return HTTPExchange { [weak self] in
+      completion.drop()
+      self?.cancel(completion)
     }
   }
 
-  private func start(_ request: HTTPRequest, _ completion: Completion) throws(TransportFailure) -> Transfer {
+  /// Of a request that HTTP/2 could carry; nil for one whose URL is for libcurl to judge.
+  private func address(of request: HTTPRequest) -> WebAddress? {
+    if let lastAddress, lastAddress.url == request.url { return lastAddress.address }
+    guard let address = try? WebAddress(reading: request.url), !address.hasCredentials else { return nil }
+    lastAddress = (request.url, address)
+    return address
+  }
+
+  /// The server has no HTTP/2.
+  private func sendByHTTP1(_ order: HTTP2Transport.Order) {
+    var request = order.request
+    request.deadline = max(order.deadline - loop.now.boot, .milliseconds(1))
+    sendByCurl(request, order.completion)
+  }
+
+  private func sendByCurl(_ request: HTTPRequest, _ completion: Completion) {
+    do {
+      try start(request, completion)
+    } catch {
+      loop.defer { completion.call(.failure(error)) }
+    }
+  }
+
+  private func start(_ request: HTTPRequest, _ completion: Completion) throws(TransportFailure) {
     let transfer = try idleTransfer()
     do throws(TransportFailure) {
       try transfer.prepare(request)
@@ -69,7 +112,6 @@ import SystemCalls
         active.removeLast()
         throw TransportFailure(.local, "libcurl did not take the request")
       }
-      return transfer
     } catch {
       recycle(transfer)
       throw error
@@ -85,10 +127,11 @@ import SystemCalls
     }
   }
 
-  private func cancel(_ transfer: Transfer, _ completion: Completion) {
-    completion.drop()
+  private func cancel(_ completion: Completion) {
+    http2?.cancel(completion)
     // A transfer is used again: it is this exchange's only as long as it holds this completion.
-    guard transfer.completion === completion, let index = active.firstIndex(where: { $0 === transfer }) else { return }
+    guard let index = active.firstIndex(where: { $0.completion === completion }) else { return }
+    let transfer = active[index]
     active.remove(at: index)
     unsafe driver?.remove(transfer.handle)
     recycle(transfer)
@@ -100,7 +143,8 @@ import SystemCalls
     let transfer = active.remove(at: index)
     let outcome = transfer.outcome(code)
     let completion = transfer.completion
-    transfer.count(in: &counters)
+    if case .response = outcome { version = transfer.version }
+    transfer.count(in: &curlCounters)
     unsafe driver?.remove(handle)
     recycle(transfer)
     // HTTP/2 keeps the connection when one request on it times out; but it is most often the road that died, and then
@@ -118,6 +162,7 @@ import SystemCalls
   /// The next request gets a fresh connection; those in use are let finish.
   package func dropConnections() {
     isStale = true
+    http2?.dropConnections()
     dropStaleConnections()
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a client has done since it was made. Bytes are those of HTTP as written in HTTP/1.1, so before HTTP/2 packs
-/// headers and TLS and TCP wrap them: good for comparing days, not for a bill.
+/// What a client has done since it was made. Bytes are those of HTTP, before TLS and TCP wrap them: frames of HTTP/2, and what
+/// libcurl carries as HTTP/1.1 would write it.
 package nonisolated struct TrafficCounters: Equatable, Sendable {
   /// Requests that ended, in whatever way, cancelled ones not counted.
   package var requests: UInt64 = 0

@@ -42,33 +42,13 @@ import SystemCalls
 
   /// Sets what stays the same for all requests.
   private func apply(_ settings: HTTPClientConfiguration) throws(CurlRefusal) {
-    try easy.set(CURLOPT_NOSIGNAL, 1)
-    // Without it, taking a transfer down waits for a resolver thread that waits for a dead name server.
-    try easy.set(CURLOPT_QUICK_EXIT, 1)
-    try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-    try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-    try easy.set(CURLOPT_PROTOCOLS_STR, settings.allowsPlainHTTP ? "https,http" : "https")
+    try easy.setConnection(settings)
+    try easy.set(
+      CURLOPT_HTTP_VERSION,
+      Int(settings.transport == .auto ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
     try easy.set(CURLOPT_FOLLOWLOCATION, 0)
-    try easy.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
-    try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     try easy.set(CURLOPT_PIPEWAIT, 1)
-    try easy.set(CURLOPT_USERAGENT, settings.userAgent)
-    // Set, even to nothing: else the environment would choose a proxy.
-    try easy.set(CURLOPT_PROXY, settings.proxy ?? "")
-    try easy.set(CURLOPT_NOPROXY, "")
-    if let caFile = settings.caFile {
-      try easy.set(CURLOPT_CAINFO, caFile)
-      try easy.set(CURLOPT_CAPATH, nil)
-    } else if IssuerDirectory.isComplete {
-      try easy.set(CURLOPT_CAINFO, nil)
-    }
-    if let certificate = settings.clientCertificate { try easy.set(CURLOPT_SSLCERT, certificate) }
-    if let key = settings.clientKey { try easy.set(CURLOPT_SSLKEY, key) }
-    let idle = Int(clamping: max(settings.keepAliveIdle.wholeSeconds, 1))
     try easy.set(CURLOPT_MAXAGE_CONN, Int(clamping: max(settings.idleLife.wholeSeconds, 1)))
-    try easy.set(CURLOPT_TCP_KEEPALIVE, 1)
-    try easy.set(CURLOPT_TCP_KEEPIDLE, idle)
-    try easy.set(CURLOPT_TCP_KEEPINTVL, max(idle / 3, 1))
     try setCallbacks()
   }
 
@@ -77,7 +57,6 @@ import SystemCalls
     let context = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
     try unsafe easy.set(CURLOPT_WRITEDATA, pointer: context)
     try unsafe easy.set(CURLOPT_HEADERDATA, pointer: context)
-    try unsafe easy.set(CURLOPT_SOCKOPTDATA, pointer: context)
     try unsafe easy.set(CURLOPT_SSL_CTX_DATA, pointer: context)
     try easy.check(
       CURLOPT_WRITEFUNCTION,
@@ -91,15 +70,6 @@ import SystemCalls
       unsafe fleet_easy_set_receiver(easy.raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
         unsafe Transfer.at(context)?.response.addHeaderLine(UnsafeRawBufferPointer(start: bytes, count: size * count))
         return size * count
-      })
-    try easy.check(
-      CURLOPT_SOCKOPTFUNCTION,
-      unsafe fleet_easy_set_socket_callback(easy.raw) { context, socket, _ in
-        guard let settings = unsafe Transfer.at(context)?.settings else { return CURL_SOCKOPT_OK }
-        let milliseconds = UInt32(clamping: settings.unacknowledgedTimeout.nanoseconds / 1_000_000)
-        // A kernel that does not have the option does without: the request's own deadline still holds.
-        _ = fleet_socket_set_user_timeout(socket, milliseconds)
-        return CURL_SOCKOPT_OK
       })
     try easy.check(
       CURLOPT_SSL_CTX_FUNCTION,
@@ -195,6 +165,9 @@ import SystemCalls
     let kind = FailureTable.kind(of: code, verifyResult: easy.number(CURLINFO_SSL_VERIFYRESULT))
     return .failure(TransportFailure(isLookup ? .unresolved : kind, FailureTable.message(endpoint, words)))
   }
+
+  /// The protocol of the answer.
+  var version: String { easy.number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? "HTTP/2" : "HTTP/1.1" }
 
   /// Adds this transfer's work to the counters.
   func count(in counters: inout TrafficCounters) {

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import HTTP2
+import HTTPMessages
+import SystemCalls
+import Timekeeping
+import URLReader
+
+/// Sends requests one after another over HTTP/2: performs what `HTTP2Connection` decides, over a `TLSConnection`.
+final class HTTP2Transport {
+  /// A request, and who waits for its outcome.
+  struct Order {
+    var request: HTTPRequest
+    var address: WebAddress
+    var deadline: BootInstant
+    var completion: Completion
+  }
+
+  private let loop: EventLoop
+  private let configuration: HTTPClientConfiguration
+  private var timer: LoopTimer?
+  private var link: TLSConnection?
+  private var connection: HTTP2Connection?
+  /// What `connection` begins with, until something is sent.
+  private var preface: [UInt8] = []
+  /// Scheme, host and port of `link`.
+  private var origin = ""
+  /// The order under way on `connection`, then those that wait.
+  private var current: Order?
+  private var waiting: [Order] = []
+  private var session: (origin: String, TLSSession)?
+  private var isStale = false
+  /// What has come is read before the next request is sent.
+  private var isReading = false
+  /// `connection` has answered something.
+  private var hasAnswered = false
+  /// A party that has no HTTP/2.
+  private var http1Origin: String?
+  private(set) var counters = TrafficCounters()
+  /// Given what is to go over HTTP/1.1.
+  var onHTTP1: ((Order) -> Void)?
+  /// Called with each answer, before its own completion.
+  var onAnswered: (() -> Void)?
+
+  /// - Throws: no descriptors left for a timer.
+  init(loop: EventLoop, configuration: HTTPClientConfiguration) throws(HTTPClientError) {
+    self.loop = loop
+    self.configuration = configuration
+    do {
+      timer = try loop.makeTimer { [unowned self] in checkDeadlines() }
+    } catch {
+      throw HTTPClientError(.unavailable, error.message, cause: error.cause)
+    }
+  }
+
+  isolated deinit {
+    timer?.close()
+    link?.close()
+  }
+
+  /// Whether requests to this party go this way: nothing is known against it.
+  func serves(_ address: WebAddress) -> Bool { address.scheme == "https" && http1Origin != address.origin }
+
+  /// The outcome comes in a later turn.
+  func send(_ order: Order) {
+    waiting.append(order)
+    start()
+  }
+
+  /// Nothing is reported of the request any more.
+  func cancel(_ completion: Completion) {
+    completion.drop()
+    waiting.removeAll { $0.completion === completion }
+    if current?.completion === completion {
+      current = nil
+      feed(.cancel)
+    }
+    armTimer()
+  }
+
+  /// The next request gets a fresh connection; the one in use is let finish. What is known of the party's protocols may have
+  /// been another network's.
+  func dropConnections() {
+    http1Origin = nil
+    isStale = true
+    if current == nil, waiting.isEmpty { closeLink() }
+  }
+
+  // MARK: - The connection
+
+  /// Sends the next request as soon as nothing is under way and there is a connection for it.
+  private func start() {
+    guard !isReading, current == nil, let next = waiting.first else { return armTimer() }
+    if link != nil, isStale || origin != next.address.origin { closeLink() }
+    if connection != nil {
+      // Its end may have come in this very turn of the loop.
+      isReading = true
+      link?.read()
+      isReading = false
+      if connection?.canSend(at: loop.now.boot) != true { closeLink() }
+    }
+    if connection != nil {
+      current = waiting.removeFirst()
+      feed(.send(next.request, to: next.address, deadline: next.deadline))
+    } else if link == nil {
+      open(to: next.address, certificateTime: next.request.certificateTime, deadline: next.deadline)
+    }
+    armTimer()
+  }
+
+  private func open(to address: WebAddress, certificateTime: Timestamp?, deadline: BootInstant?) {
+    isStale = false
+    hasAnswered = false
+    origin = address.origin
+    let rest = deadline.map { $0 - loop.now.boot } ?? configuration.connectTimeout
+    do {
+      link = try TLSConnection(
+        loop: loop, settings: configuration, to: address, timeout: min(rest, configuration.connectTimeout),
+        certificateTime: certificateTime, earlier: session.flatMap { $0.origin == origin ? $0.1 : nil }
+      ) { [weak self] in self?.handle($0) }
+    } catch {
+      failAll(error)
+    }
+  }
+
+  private func handle(_ event: TLSConnection.Event) {
+    switch event {
+    case .connected(let hasHTTP2):
+      counters.connections &+= 1
+      guard hasHTTP2 else { return fallBack() }
+      connection = HTTP2Connection(userAgent: configuration.userAgent, idleLife: configuration.idleLife)
+      // The first request goes with the preface, in one record.
+      for case .write(let bytes) in connection?.handle(.connected, at: loop.now.boot) ?? [] { preface += bytes }
+      start()
+      if !preface.isEmpty { write([]) }
+    case .bytes(let bytes):
+      counters.bytesReceived &+= UInt64(bytes.count)
+      feed(.received(bytes))
+    case .ended(let failure):
+      if connection == nil {
+        closeLink()
+        failAll(failure)
+      } else {
+        feed(.ended(failure.message))
+      }
+    }
+  }
+
+  private func closeLink() {
+    if let session = link?.session { self.session = (origin, session) }
+    connection = nil
+    preface = []
+    link?.close()
+    link = nil
+  }
+
+  /// The party has no HTTP/2: what waits goes the other way, and so does what comes later.
+  private func fallBack() {
+    http1Origin = origin
+    closeLink()
+    let orders = waiting
+    waiting = []
+    armTimer()
+    for order in orders { onHTTP1?(order) }
+  }
+
+  private func failAll(_ failure: TransportFailure) {
+    let orders = waiting
+    waiting = []
+    armTimer()
+    for order in orders { finish(order, .failure(failure)) }
+  }
+
+  private func finish(_ order: Order, _ outcome: HTTPOutcome) {
+    counters.requests &+= 1
+    // In a turn of its own, so that whoever is told may do anything, and `send` has returned.
+    loop.defer { order.completion.call(outcome) }
+  }
+
+  // MARK: - Inputs and effects
+
+  private func feed(_ input: HTTP2Connection.Input) {
+    perform(connection?.handle(input, at: loop.now.boot) ?? [])
+  }
+
+  private func perform(_ effects: [HTTP2Connection.Effect]) {
+    guard !effects.isEmpty else { return }
+    var outcome: HTTPOutcome?
+    var isGracefulEnd: Bool?
+    let order = current
+    for effect in effects {
+      switch effect {
+      case .write(let bytes):
+        write(bytes)
+      case .answered(let response):
+        hasAnswered = true
+        onAnswered?()
+        outcome = .response(redirecting(response))
+      case .failed(let failure):
+        if failure.needsHTTP1 { http1Origin = origin }
+        outcome = .failure(
+          TransportFailure(failure.kind, FailureTable.message(current?.address, failure.message)))
+      case .close(let isGraceful): isGracefulEnd = isGraceful
+      }
+    }
+    if outcome != nil { current = nil }
+    if let isGracefulEnd {
+      closeLink()
+      // Another connection is there before the next update is due.
+      if isGracefulEnd, hasAnswered, waiting.isEmpty, let order, !isStale, serves(order.address) {
+        open(to: order.address, certificateTime: order.request.certificateTime, deadline: nil)
+      }
+    }
+    if let order, let outcome { finish(order, outcome) }
+    if current == nil, isStale, waiting.isEmpty { closeLink() }
+    start()
+  }
+
+  private func write(_ bytes: [UInt8]) {
+    let bytes = preface + bytes
+    preface = []
+    counters.bytesSent &+= UInt64(bytes.count)
+    link?.send(bytes)
+  }
+
+  private func redirecting(_ response: HTTPResponse) -> HTTPResponse {
+    guard (300..<400).contains(response.status) else { return response }
+    var response = response
+    response.redirect = response.header("location").flatMap { try? WebAddress(reading: $0) }
+    return response
+  }
+
+  // MARK: - Time
+
+  private func armTimer() {
+    let deadline = ([connection?.nextDeadline] + waiting.map { $0.deadline }).compactMap { $0 }.min()
+    if let deadline { timer?.arm(at: deadline) } else { timer?.disarm() }
+  }
+
+  private func checkDeadlines() {
+    let now = loop.now.boot
+    let late = waiting.filter { $0.deadline <= now }
+    waiting.removeAll { $0.deadline <= now }
+    for order in late {
+      finish(
+        order,
+        .failure(TransportFailure(.timedOut, FailureTable.message(order.address, "no answer before the deadline"))))
+    }
+    // What was waited for was the connection.
+    if !late.isEmpty, connection == nil { closeLink() }
+    feed(.deadline)
+    start()
+  }
+}

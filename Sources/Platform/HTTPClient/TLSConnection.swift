@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+import CCurl
+import EventLoop
+import HTTPMessages
+import SystemCalls
+import Timekeeping
+
+/// A TLS connection that libcurl opens and bytes of our own go over. Names, the race of addresses, the proxy, certificates
+/// and their time are libcurl's business as for its own requests (`EasyHandle.setConnection`).
+///
+/// Its owner closes it by letting go of it.
+@safe final class TLSConnection {
+  /// What it reports, each in a turn of its own.
+  enum Event {
+    /// It is established. `hasHTTP2`: the server chose it.
+    case connected(hasHTTP2: Bool)
+    case bytes([UInt8])
+    /// It cannot be made, or has ended; nothing comes after it.
+    case ended(TransportFailure)
+  }
+
+  /// Bytes read at once; a TLS record has no more.
+  private static let readSize = 16_384
+  /// The server has stopped reading when so much waits to be sent.
+  private static let maximumUnsent = 1 << 20
+  private static let ownerSlot = fleet_tls_owner_slot()
+
+  private let loop: EventLoop
+  private let easy: EasyHandle
+  private let endpoint: WebAddress
+  private let certificateTime: Timestamp?
+  private let earlier: TLSSession?
+  private var driver: TransferDriver?
+  private var source: EventSource<IOEvents>?
+  private var isWaitingToWrite = false
+  private var unsent: [UInt8] = []
+  private var buffer = [UInt8](repeating: 0, count: readSize)
+  private var handler: ((Event) -> Void)?
+  /// OpenSSL's connection, which libcurl owns: of use between its handshake and the end of `easy`.
+  private var tls: OpaquePointer?
+  private var isConnected = false
+
+  /// Begins to connect. Nothing is reported before the next turn.
+  ///
+  /// - Parameters:
+  ///   - timeout: for name, TCP and TLS together.
+  ///   - certificateTime: when certificates are judged, if not by the machine's clock.
+  ///   - earlier: of an earlier connection to the same party.
+  /// - Throws: no memory, or libcurl does not know what is asked of it.
+  init(
+    loop: EventLoop, settings: HTTPClientConfiguration, to endpoint: WebAddress, timeout: Duration,
+    certificateTime: Timestamp?, earlier: TLSSession?, handler: @escaping (Event) -> Void
+  ) throws(TransportFailure) {
+    guard let easy = EasyHandle() else { throw TransportFailure(.local, "libcurl has no memory for a handle") }
+    self.loop = loop
+    self.easy = easy
+    self.endpoint = endpoint
+    self.certificateTime = certificateTime
+    self.earlier = earlier
+    unsafe tls = nil
+    self.handler = handler
+    do {
+      try self.easy.setConnection(settings)
+      try self.easy.set(CURLOPT_URL, endpoint.origin)
+      try self.easy.set(CURLOPT_CONNECT_ONLY, 1)
+      // libcurl must not take the connection for its own HTTP/2; what is offered is said in the callback.
+      try self.easy.set(CURLOPT_SSL_ENABLE_ALPN, 0)
+      try self.easy.set(CURLOPT_SSL_SESSIONID_CACHE, 0)
+      try self.easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(timeout.nanoseconds / 1_000_000, 1)))
+      try setTLSCallback()
+      let driver = try unsafe TransferDriver(loop: loop) { [weak self] _, code in self?.finishConnecting(code) }
+      self.driver = driver
+      guard unsafe driver.add(self.easy.raw) == CURLM_OK else {
+        throw TransportFailure(.local, "libcurl did not take the connection")
+      }
+    } catch let failure as TransportFailure {
+      throw failure
+    } catch {
+      throw TransportFailure(.local, FailureTable.message(endpoint, "\(error)"))
+    }
+  }
+
+  isolated deinit {
+    source?.close()
+    unsafe driver?.remove(easy.raw)
+  }
+
+  /// For the next connection to the same party; nil as long as the server has given nothing.
+  var session: TLSSession? {
+    guard isConnected, let tls = unsafe tls else { return nil }
+    return unsafe TLSSession(of: tls)
+  }
+
+  // MARK: - Connecting
+
+  private func setTLSCallback() throws(CurlRefusal) {
+    // Unretained: the handle goes with this object.
+    let context = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    try unsafe easy.set(CURLOPT_SSL_CTX_DATA, pointer: context)
+    try easy.check(
+      CURLOPT_SSL_CTX_FUNCTION,
+      unsafe fleet_easy_set_tls_callback(easy.raw) { _, tls, owner in
+        guard let connection = unsafe TLSConnection.at(owner) else { return CURLE_OK }
+        if let time = connection.certificateTime { unsafe fleet_tls_set_time(tls, time.milliseconds / 1000) }
+        unsafe fleet_tls_set_modes(tls)
+        // After the connection is made libcurl does not tell OpenSSL's any more, so it is noted in the handshake.
+        let isWatched = unsafe fleet_tls_set_owner(tls, TLSConnection.ownerSlot, owner) { tls, _, _ in
+          guard let tls = unsafe tls else { return }
+          unsafe TLSConnection.at(fleet_tls_owner(tls, TLSConnection.ownerSlot))?.begin(tls)
+        }
+        return unsafe isWatched == 1 && fleet_tls_offer_http2(tls) == 0 ? CURLE_OK : CURLE_OUT_OF_MEMORY
+      })
+  }
+
+  private static func at(_ context: UnsafeMutableRawPointer?) -> TLSConnection? {
+    unsafe context.map { unsafe Unmanaged<TLSConnection>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// A handshake has begun: another than before when libcurl tries another address.
+  private func begin(_ tls: OpaquePointer) {
+    guard unsafe self.tls != tls else { return }
+    unsafe self.tls = tls
+    unsafe earlier?.resume(in: tls)
+  }
+
+  private func finishConnecting(_ code: CURLcode) {
+    guard handler != nil, !isConnected else { return }
+    guard code == CURLE_OK else { return end(failure(code)) }
+    guard let tls = unsafe tls else { return end(failure(CURLE_SSL_CONNECT_ERROR)) }
+    let socket = easy.number(CURLINFO_ACTIVESOCKET)
+    do {
+      source = try loop.addIO(Int32(truncatingIfNeeded: socket), .readable) { [unowned self] in handle($0) }
+    } catch {
+      return end(TransportFailure(.local, FailureTable.message(endpoint, error.message)))
+    }
+    isConnected = true
+    report(.connected(hasHTTP2: unsafe fleet_tls_has_http2(tls) == 1))
+    // What came with the end of the handshake is in OpenSSL's buffer, and the loop does not know of it.
+    read()
+  }
+
+  private func failure(_ code: CURLcode) -> TransportFailure {
+    let words = easy.words(for: code)
+    // A name lookup that takes all the time there is has the code of any other timeout; only the words tell.
+    let isLookup = code == CURLE_OPERATION_TIMEDOUT && words.hasPrefix("Resolving timed out")
+    let kind = FailureTable.kind(of: code, verifyResult: easy.number(CURLINFO_SSL_VERIFYRESULT))
+    return TransportFailure(isLookup ? .unresolved : kind, FailureTable.message(endpoint, words))
+  }
+
+  // MARK: - Bytes
+
+  private func handle(_ events: IOEvents) {
+    withExtendedLifetime(self) {
+      if events.contains(.writable) { write() }
+      if !events.isDisjoint(with: [.readable, .hangUp, .error]) { read() }
+    }
+  }
+
+  /// Sends bytes, in one TLS record where they fit, as fast as the other side takes them.
+  func send(_ bytes: [UInt8]) {
+    guard isConnected, handler != nil else { return }
+    unsent += bytes
+    write()
+  }
+
+  private func write() {
+    while !unsent.isEmpty, handler != nil {
+      var count = 0
+      let code = unsafe unsent.withUnsafeBytes { unsafe curl_easy_send(easy.raw, $0.baseAddress, $0.count, &count) }
+      if code == CURLE_OK {
+        unsent.removeFirst(min(count, unsent.count))
+      } else if code == CURLE_AGAIN {
+        guard unsent.count <= TLSConnection.maximumUnsent else {
+          return endLater(TransportFailure(.broken, FailureTable.message(endpoint, "the server has stopped reading")))
+        }
+        break
+      } else {
+        // What the server said before it went may still be there to be read, and then its end.
+        unsent = []
+        endLater(failure(code))
+      }
+    }
+    guard isWaitingToWrite == unsent.isEmpty else { return }
+    isWaitingToWrite = !unsent.isEmpty
+    source?.watch(for: isWaitingToWrite ? [.readable, .writable] : .readable)
+  }
+
+  /// Reads what has come, to its end or that of the connection.
+  func read() {
+    while handler != nil {
+      var count = 0
+      let code = unsafe buffer.withUnsafeMutableBytes {
+        unsafe curl_easy_recv(easy.raw, $0.baseAddress, $0.count, &count)
+      }
+      if code == CURLE_AGAIN { return }
+      guard code == CURLE_OK else { return end(failure(code)) }
+      guard count > 0 else {
+        return end(TransportFailure(.broken, FailureTable.message(endpoint, "the server closed the connection")))
+      }
+      report(.bytes(Array(buffer.prefix(count))))
+      // The loop says when there is more, but for what OpenSSL has read already.
+      guard let tls = unsafe tls, unsafe SSL_has_pending(tls) == 1 else { return }
+    }
+  }
+
+  private func report(_ event: Event) {
+    let handler = handler
+    handler?(event)
+  }
+
+  private func end(_ failure: TransportFailure) {
+    let handler = handler
+    self.handler = nil
+    source?.close()
+    handler?(.ended(failure))
+  }
+
+  /// In a turn of its own: the sender is in the midst of something.
+  private func endLater(_ failure: TransportFailure) {
+    loop.defer { [weak self] in self?.end(failure) }
+  }
+
+  /// Nothing is reported any more.
+  func close() {
+    handler = nil
+    source?.close()
+  }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import Glibc
+import HTTPClient
+import HTTPMessages
+import LoopTesting
+import Testing
+import Timekeeping
+
+/// HTTP/2 over connections that libcurl opens, against a server over TLS that does what a script says.
+@Suite(.enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"))
+struct HTTP2TransportTests {
+  private struct Bench {
+    let server: ScriptedTLSServer
+    let fixture: ClientFixture
+
+    init(_ script: String, alpn: String = "h2", transport: HTTPTransport = .auto) throws {
+      let server = try ScriptedTLSServer(script, alpn: alpn)
+      self.server = server
+      fixture = try ClientFixture {
+        $0.caFile = server.certificateFile
+        $0.transport = transport
+      }
+    }
+
+    func request(_ body: String = "{\"a\":1}", deadline: Duration = .seconds(10)) -> HTTPRequest {
+      HTTPRequest(
+        method: .patch, url: "https://localhost:\(server.port)/v1/x?m=y",
+        headers: [.init("Authorization", .secret(prefix: "Bearer ", Secret("abc")))], body: Array(body.utf8),
+        deadline: deadline)
+    }
+  }
+
+  @Test("requests go over one connection, each in one TLS record, the first with the preface")
+  func oneRecord() throws {
+    let bench = try Bench("")
+    for _ in 0..<5 { #expect(try bench.fixture.response(bench.request()).body == Array("{}".utf8)) }
+    let lines = try bench.server.lines { $0.filter { $0.hasPrefix("request") }.count == 5 }
+    #expect(lines.filter { $0.hasPrefix("connection") } == ["connection h2"])
+    #expect(lines.filter { $0.hasPrefix("request") } == [1, 3, 5, 7, 9].map { "request \($0) records 1" })
+    #expect(bench.fixture.client.version == "HTTP/2")
+    #expect(bench.fixture.client.counters.requests == 5)
+    #expect(bench.fixture.client.counters.connections == 1)
+  }
+
+  @Test("each new connection resumes the TLS session of the one before")
+  func resumption() throws {
+    let bench = try Bench("")
+    for _ in 0..<4 {
+      #expect(try bench.fixture.response(bench.request()).status == 200)
+      bench.fixture.client.dropConnections()
+    }
+    let lines = try bench.server.lines { $0.filter { $0.hasPrefix("connection") }.count == 4 }
+    #expect(
+      lines.filter { $0.hasPrefix("connection") } == [
+        "connection h2", "connection resumed h2", "connection resumed h2", "connection resumed h2",
+      ])
+  }
+
+  @Test(
+    "what a server does wrong has a kind, and the next request is answered",
+    arguments: [
+      ("goaway-below", TransportFailure.Kind.unprocessed), ("refuse", .unprocessed), ("reset", .broken),
+      ("reset-amid", .broken), ("close", .broken), ("half", .broken), ("silence", .timedOut), ("garbage", .broken),
+      ("push", .broken), ("ping-flood", .broken), ("settings-flood", .broken), ("empty-flood", .broken),
+      ("reset-flood", .broken), ("continuation-flood", .broken), ("endless-head", .broken), ("no-head", .malformed),
+      ("no-status", .malformed), ("bad-block", .broken), ("too-large", .tooLarge), ("goaway-calm", .throttled),
+      ("answer,close", .unprocessed),
+    ] as [(String, TransportFailure.Kind)])
+  func misbehaviour(script: String, kind: TransportFailure.Kind) throws {
+    let bench = try Bench(script)
+    for _ in script.split(separator: ",").dropLast() {
+      #expect(try bench.fixture.response(bench.request()).status == 200)
+    }
+    let failure = try bench.fixture.failure(
+      bench.request(deadline: script == "silence" ? .milliseconds(300) : .seconds(10)))
+    #expect(failure.kind == kind, "\(failure)")
+    #expect(failure.message.hasPrefix("localhost:\(bench.server.port): "))
+    #expect(try bench.fixture.response(bench.request()).status == 200)
+  }
+
+  @Test(
+    "what a server may do is no trouble",
+    arguments: [
+      "padded", "continued", "interim", "trailers", "table-of-nothing", "pings", "reset-after", "two-goaways",
+      "goaway-after", "bytewise",
+    ])
+  func shapes(action: String) throws {
+    let bench = try Bench("answer,\(action);\(action)")
+    for _ in 0..<6 {
+      let response = try bench.fixture.response(bench.request())
+      #expect(response.status == 200 && response.body == Array("{}".utf8))
+    }
+  }
+
+  @Test("after a GOAWAY the next connection is made before there is a request for it, and resumes")
+  func reconnects() throws {
+    let bench = try Bench("answer,two-goaways;goaway-after")
+    _ = try bench.fixture.response(bench.request())
+    _ = try bench.fixture.response(bench.request())
+    var lines = try bench.server.lines(turning: bench.fixture.loop) {
+      $0.filter { $0.hasPrefix("connection") }.count == 2
+    }
+    #expect(lines.contains("connection resumed h2"))
+    #expect(try bench.fixture.response(bench.request()).status == 200)
+    lines = try bench.server.lines(turning: bench.fixture.loop) {
+      $0.filter { $0.hasPrefix("connection") }.count == 3
+    }
+    #expect(lines.filter { $0.hasPrefix("request") }.count == 3)
+  }
+
+  @Test("a server without HTTP/2 is spoken to in HTTP/1.1, and asked for HTTP/2 again when connections are dropped")
+  func fallBack() throws {
+    let bench = try Bench("", alpn: "http/1.1")
+    for _ in 0..<3 { #expect(try bench.fixture.response(bench.request()).body == Array("{}".utf8)) }
+    #expect(bench.fixture.client.version == "HTTP/1.1")
+    let lines = try bench.server.lines { $0.filter { $0.hasPrefix("connection") }.count == 2 }
+    #expect(lines.filter { $0.hasPrefix("connection") } == ["connection http/1.1", "connection http/1.1"])
+    bench.fixture.client.dropConnections()
+    #expect(try bench.fixture.response(bench.request()).status == 200)
+  }
+
+  @Test("with HTTP/1.1 by the settings nothing else is offered")
+  func http1() throws {
+    let bench = try Bench("", alpn: "h2,http/1.1", transport: .http1)
+    #expect(try bench.fixture.response(bench.request()).body == Array("{}".utf8))
+    let lines = try bench.server.lines { $0.contains { $0.hasPrefix("connection") } }
+    #expect(lines.contains("connection http/1.1"))
+  }
+
+  @Test("a body larger than the windows goes as the server makes room")
+  func largeBody() throws {
+    let bench = try Bench("")
+    // Within the first windows; the server of this suite never widens one.
+    #expect(try bench.fixture.response(bench.request(String(repeating: "x", count: 60_000))).status == 200)
+    let failure = try bench.fixture.failure(
+      bench.request(String(repeating: "x", count: 100_000), deadline: .milliseconds(300)))
+    #expect(failure.kind == .timedOut)
+  }
+
+  @Test("several requests at once go one after another on one connection; a cancelled one is not told")
+  func together() throws {
+    let bench = try Bench("")
+    var ends = 0
+    var exchanges: [HTTPExchange] = []
+    for _ in 0..<4 { exchanges.append(bench.fixture.client.send(bench.request()) { _ in ends += 1 }) }
+    exchanges[2].cancel()
+    #expect(try bench.fixture.loop.turns { ends == 3 })
+    exchanges.append(bench.fixture.client.send(bench.request()) { _ in ends += 100 })
+    exchanges[4].cancel()
+    exchanges.append(bench.fixture.client.send(bench.request()) { _ in ends += 1 })
+    #expect(try bench.fixture.loop.turns { ends == 4 })
+    #expect(bench.fixture.client.counters.connections == 1)
+  }
+
+  @Test("connections dropped while a request is under way: it ends well, and the next opens another")
+  func droppedUnderWay() throws {
+    let bench = try Bench("")
+    _ = try bench.fixture.response(bench.request())
+    var outcome: HTTPOutcome?
+    bench.fixture.client.send(bench.request()) { outcome = $0 }
+    bench.fixture.client.dropConnections()
+    #expect(try bench.fixture.loop.turns { outcome != nil })
+    guard case .response = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
+    _ = try bench.fixture.response(bench.request())
+    #expect(bench.fixture.client.counters.connections == 2)
+  }
+
+  @Test("a request sent from a completion goes out, and a client dropped in one is no trouble")
+  func reentrancy() throws {
+    let server = try ScriptedTLSServer("", alpn: "h2")
+    let loop = try EventLoop()
+    var configuration = HTTPClientConfiguration(userAgent: "test")
+    configuration.caFile = server.certificateFile
+    var client: HTTPClient? = try HTTPClient(loop: loop, configuration: configuration)
+    var isDone = false
+    let request = HTTPRequest(method: .get, url: "https://localhost:\(server.port)/")
+    client?.send(request) { _ in
+      client?.send(request) { _ in
+        client?.send(request) { _ in Issue.record("told after its client went away") }
+        client = nil
+        isDone = true
+      }
+    }
+    #expect(try loop.turns { isDone })
+    try loop.turnsUntilIdle()
+  }
+
+  @Test("a line break in a header is refused before it is sent")
+  func headerInjection() throws {
+    let bench = try Bench("")
+    var request = bench.request()
+    request.headers.append(.init("X", .plain("a\r\nY: z")))
+    let failure = try bench.fixture.failure(request)
+    #expect(failure.kind == .local)
+    #expect(failure.message.contains("X"))
+    #expect(try bench.fixture.response(bench.request()).status == 200)
+  }
+}

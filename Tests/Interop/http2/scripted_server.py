@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""An HTTP/2 server over TLS that does what a script says, right or wrong: scripted_server.py CERTIFICATE KEY SCRIPT [ALPN]
+
+SCRIPT has a part for each connection, divided by `;`, and in it an action for each request, divided by `,`; what comes after
+the last is answered. It writes frames by hand, so that it can write wrong ones, and says on standard output:
+
+  port N                      it listens
+  connection [resumed] ALPN   a connection was made
+  request STREAM records N    a request is whole, and came in so many TLS records
+  frame NAME                  any other frame that the client sent
+  end                         the client closed the connection
+"""
+import socket
+import ssl
+import struct
+import sys
+import time
+
+NAMES = ["DATA", "HEADERS", "PRIORITY", "RST_STREAM", "SETTINGS", "PUSH_PROMISE", "PING", "GOAWAY", "WINDOW_UPDATE",
+         "CONTINUATION"]
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+STATUS_200 = b"\x88"
+
+
+def frame(kind, flags=0, stream=0, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def answer(stream, body=b"{}"):
+    return frame(1, 4, stream, STATUS_200) + frame(0, 1, stream, body)
+
+
+def go_away(last, code=0):
+    return frame(7, 0, 0, struct.pack(">II", last, code))
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+# What is sent for a request on a stream; `None` in a list ends the connection there.
+ACTIONS = {
+    "answer": lambda s: [answer(s)],
+    "two-goaways": lambda s: [go_away(0x7FFFFFFF), go_away(s), answer(s), None],
+    "goaway-after": lambda s: [answer(s) + go_away(s), None],
+    "goaway-below": lambda s: [go_away(0x7FFFFFFF) + go_away(s - 2 if s > 1 else 0), None],
+    "goaway-calm": lambda s: [go_away(0, 11), None],
+    "refuse": lambda s: [frame(3, 0, s, struct.pack(">I", 7))],
+    "reset": lambda s: [frame(3, 0, s, struct.pack(">I", 2))],
+    "reset-amid": lambda s: [frame(1, 4, s, STATUS_200) + frame(0, 0, s, b"{") + frame(3, 0, s, struct.pack(">I", 2))],
+    "reset-after": lambda s: [answer(s) + frame(3, 0, s, bytes(4))],
+    "close": lambda s: [None],
+    "half": lambda s: [frame(1, 4, s, STATUS_200) + frame(0, 0, s, b"{"), None],
+    "silence": lambda s: [],
+    "garbage": lambda s: [b"\xff" * 64],
+    "push": lambda s: [frame(5, 4, s, struct.pack(">I", 2) + STATUS_200)],
+    "pings": lambda s: [frame(6, 0, 0, b"12345678") + answer(s) + frame(6, 0, 0, b"abcdefgh")],
+    "ping-flood": lambda s: [frame(6, 0, 0, b"12345678") * 20_000],
+    "settings-flood": lambda s: [frame(4) * 20_000],
+    "empty-flood": lambda s: [frame(1, 4, s, STATUS_200) + frame(0, 0, s) * 20_000],
+    "reset-flood": lambda s: [frame(3, 0, s, struct.pack(">I", 8)) * 20_000],
+    "continuation-flood": lambda s: [frame(1, 0, s, STATUS_200) + frame(9, 0, s, b"") * 20_000],
+    "endless-head": lambda s: [frame(1, 0, s, STATUS_200) + frame(9, 0, s, b"\x00\x01a\x7f\x80\x7d" + b"x" * 16_000) * 100],
+    "padded": lambda s: [frame(1, 4 | 8 | 32, s, b"\x03\0\0\0\0\x10" + STATUS_200 + bytes(3))
+                         + frame(0, 1 | 8, s, b"\x05{}" + bytes(5))],
+    "continued": lambda s: [frame(1, 0, s, b""), frame(9, 0, s, STATUS_200[:0]), frame(9, 4, s, STATUS_200),
+                            frame(0, 1, s, b"{}")],
+    "interim": lambda s: [frame(1, 4, s, b"\x48\x03103"), answer(s)],
+    "trailers": lambda s: [frame(1, 4, s, STATUS_200) + frame(0, 0, s, b"{}") + frame(1, 5, s, b"\x00\x01a\x01b")],
+    "table-of-nothing": lambda s: [frame(4, 0, 0, struct.pack(">HI", 1, 0)) + answer(s)],
+    "no-head": lambda s: [frame(0, 1, s, b"{}")],
+    "no-status": lambda s: [frame(1, 5, s, b"\x00\x01a\x01b")],
+    "bad-block": lambda s: [frame(1, 5, s, b"\x80")],
+    "too-large": lambda s: [frame(1, 4, s, STATUS_200)] + [frame(0, 0, s, bytes(16_000))] * 8,
+    "bytewise": lambda s: [bytes([byte]) for byte in answer(s)],
+}
+
+
+class Connection:
+    def __init__(self, link, actions):
+        self.link = link
+        self.actions = actions
+        self.buffer = b""
+        self.records = 0
+        self.acknowledged = False
+
+    def receive(self):
+        data = self.link.recv(1 << 16)
+        self.records += 1
+        self.buffer += data
+        return bool(data)
+
+    def serve(self):
+        while len(self.buffer) < len(PREFACE):
+            if not self.receive():
+                return
+        assert self.buffer.startswith(PREFACE), self.buffer
+        self.buffer = self.buffer[len(PREFACE):]
+        self.link.sendall(frame(4, 0, 0, struct.pack(">HI", 3, 100)))
+        while True:
+            while len(self.buffer) < 9 or len(self.buffer) < 9 + int.from_bytes(self.buffer[:3], "big"):
+                if not self.receive():
+                    return
+            length = int.from_bytes(self.buffer[:3], "big")
+            kind, flags, stream = self.buffer[3], self.buffer[4], int.from_bytes(self.buffer[5:9], "big")
+            self.buffer = self.buffer[9 + length:]
+            if kind == 4 and not flags & 1:
+                self.link.sendall(frame(4, 1))
+            elif kind in (0, 1):
+                if flags & 1:
+                    say("request", stream, "records", self.records)
+                    self.records = 0
+                    if not self.act(stream):
+                        return
+                continue
+            say("frame", NAMES[kind])
+            if not self.buffer:
+                self.records = 0
+
+    def act(self, stream):
+        action = self.actions.pop(0) if self.actions else "answer"
+        for piece in ACTIONS[action](stream):
+            if piece is None:
+                # What the client sends meanwhile is read: the end of the connection must not become a reset.
+                time.sleep(0.05)
+                return False
+            self.link.sendall(piece)
+        return True
+
+
+def main():
+    certificate, key, script = sys.argv[1:4]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    context.set_alpn_protocols((sys.argv[4] if len(sys.argv) > 4 else "h2").split(","))
+    listener = socket.create_server(("127.0.0.1", 0))
+    say("port", listener.getsockname()[1])
+    connections = [part.split(",") if part else [] for part in script.split(";")]
+    while True:
+        plain, _ = listener.accept()
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            link = context.wrap_socket(plain, server_side=True)
+        except (OSError, ssl.SSLError) as error:
+            say("refused", error)
+            continue
+        say("connection", *(["resumed"] if link.session_reused else []), link.selected_alpn_protocol())
+        try:
+            if link.selected_alpn_protocol() == "h2":
+                Connection(link, connections.pop(0) if connections else []).serve()
+            else:
+                while link.recv(1 << 16):
+                    link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        except (OSError, ssl.SSLError) as error:
+            say("broken", error)
+        say("end")
+        try:
+            link.unwrap().close()
+        except (OSError, ValueError, ssl.SSLError):
+            link.close()
+
+
+main()
