@@ -22,12 +22,13 @@ import Timekeeping
       $0.closeObject()
       $0.number(-7)
       $0.string("x")
+      $0.time(Timestamp(milliseconds: 1_795_249_800_250))
       $0.closeArray()
       $0.key("b")
       $0.number(1.5, decimals: 2)
       $0.closeObject()
     }
-    #expect(text == #"{"a":[[],{},-7,"x"],"b":1.5}"#)
+    #expect(text == #"{"a":[[],{},-7,"x","2026-11-21T08:30:00.250Z"],"b":1.5}"#)
   }
 
   @Test(

@@ -65,7 +65,7 @@ extension JSONWriter {
       key("supplementalLocationSensor")
       string("CUSTOMER_SUPPLIED_LOCATION")
       key("supplementalLocationTime")
-      string(location.time.canonicalJSON)
+      time(location.time)
     }
     if let timeSinceUpdate {
       key("timeSinceUpdate")
@@ -73,7 +73,7 @@ extension JSONWriter {
     }
     if field == .location {
       key("updateTime")
-      string(location.time.canonicalJSON)
+      time(location.time)
     }
     closeObject()
   }

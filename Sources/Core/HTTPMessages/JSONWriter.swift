@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
 
 /// Writes one JSON document without white space, value by value. Commas are its own affair; that each object and array is
 /// closed, and that each value in an object has a key before it, is the caller's.
@@ -38,6 +39,10 @@ package struct JSONWriter: Sendable {
   package mutating func string(_ text: String) {
     separate()
     bytes.append(UInt8(ascii: "\""))
+    guard !text.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) else {
+      bytes.append(contentsOf: text.utf8)
+      return bytes.append(UInt8(ascii: "\""))
+    }
     for byte in text.utf8 {
       switch byte {
       case UInt8(ascii: "\""), UInt8(ascii: "\\"):
@@ -50,6 +55,14 @@ package struct JSONWriter: Sendable {
       default: bytes.append(byte)
       }
     }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// A time, as a string in Google's canonical form.
+  package mutating func time(_ stamp: Timestamp) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    stamp.appendCanonicalJSON(to: &bytes)
     bytes.append(UInt8(ascii: "\""))
   }
 

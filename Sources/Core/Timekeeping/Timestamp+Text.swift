@@ -5,11 +5,23 @@ extension Timestamp {
   package var rfc3339: String { rfc3339(fractionDigits: 3) }
 
   /// Google's canonical JSON form of a time: no fraction when there is none, else three digits.
-  package var canonicalJSON: String { rfc3339(fractionDigits: milliseconds % 1000 == 0 ? 0 : 3) }
+  package var canonicalJSON: String { rfc3339(fractionDigits: canonicalDigits) }
+
+  /// Writes ``canonicalJSON``, without quotation marks.
+  package func appendCanonicalJSON(to text: inout [UInt8]) {
+    appendRFC3339(fractionDigits: canonicalDigits, to: &text)
+  }
+
+  private var canonicalDigits: Int { milliseconds % 1000 == 0 ? 0 : 3 }
 
   private func rfc3339(fractionDigits: Int) -> String {
     var text = [UInt8]()
     text.reserveCapacity(24)
+    appendRFC3339(fractionDigits: fractionDigits, to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private func appendRFC3339(fractionDigits: Int, to text: inout [UInt8]) {
     func append(_ value: Int64, width: Int) {
       var divisor: Int64 = 1
       for _ in 1..<width { divisor *= 10 }
@@ -36,7 +48,6 @@ extension Timestamp {
       append(ofDay % 1000, width: 3)
     }
     text.append(UInt8(ascii: "Z"))
-    return String(decoding: text, as: UTF8.self)
   }
 
   /// Reads RFC 3339 with any offset and any number of fraction digits (cut to milliseconds).
