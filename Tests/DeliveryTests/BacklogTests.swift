@@ -104,6 +104,20 @@ import Timekeeping
     }
   }
 
+  @Test("what a store held is the same backlog in whatever order it comes", arguments: [5, 100])
+  func restoredInAnyOrder(limit: Int) throws {
+    var random = SplitMix64(seed: 6)
+    let records = try (0..<50).map { second in
+      Backlog.Record(try location(second), spent: [0, 0.5, .infinity].randomElement(using: &random) ?? 0)
+    }
+    var (inOrder, shuffled) = (Backlog(), Backlog())
+    let changes = inOrder.restore(records, limit: limit)
+    #expect(changes == shuffled.restore(records.shuffled(using: &random), limit: limit))
+    #expect(inOrder == shuffled && inOrder.count <= limit)
+    #expect(inOrder.append(try location(99), limit: limit) == shuffled.append(try location(99), limit: limit))
+    #expect(inOrder == shuffled)
+  }
+
   @Test("what has waited too long goes, and only that")
   func expire() throws {
     var backlog = try backlog([10, 20, 30])

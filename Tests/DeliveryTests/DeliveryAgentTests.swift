@@ -77,6 +77,31 @@ import Timekeeping
     #expect(bench.tell(.due(try Bench.location(0)), at: 50) == [])
   }
 
+  @Test("a full backlog is not thinned for a position that arrives, only for one that does not")
+  func full() throws {
+    var bench = try Bench { $0.maxLocations = 3 }
+    for second in 0..<3 { _ = bench.tell(.due(try Bench.location(second)), at: Double(second)) }
+    #expect(try bench.send(10) == ["add 10", "send 1 with past"])
+    #expect(bench.agent.waiting == 3)
+    #expect(bench.tell(.ended(id: 1, .accepted), at: 11) == ["remove [0, 1, 2, 10] delivered", "accepted 10 and 3"])
+    for second in 20..<23 { _ = bench.tell(.due(try Bench.location(second)), at: Double(second)) }
+    #expect(try bench.send(30) == ["add 30", "send 2 with past"])
+    let effects = bench.tell(.ended(id: 2, Bench.failure(.unavailable)), at: 31)
+    #expect(effects.prefix(2) == ["failed unavailable", "remove [21, 22] thinned"])
+    // Nor is it kept over the limit by a request that is given up.
+    _ = bench.tell(.due(try Bench.location(31)), at: 31)
+    #expect(try bench.send(40) == ["add 40", "send 3 with past"])
+    #expect(bench.tell(.connectionsLost, at: 41).prefix(2) == ["cancel 3", "remove [30, 31] thinned"])
+    #expect(bench.agent.backlog.count == 2)
+  }
+
+  @Test("nothing is kept where nothing may be")
+  func none() throws {
+    var bench = try Bench { $0.maxLocations = 0 }
+    #expect(try bench.send(10) == ["send 1"])
+    #expect(bench.tell(.ended(id: 1, Bench.failure(.unavailable)), at: 11) == ["failed unavailable"])
+  }
+
   @Test("the end of another request than the one under way says nothing")
   func stranger() throws {
     var bench = try Bench()

@@ -123,9 +123,15 @@ package struct Backlog: Equatable, Sendable {
   /// - Parameter limit: the most records to keep, 0 or more.
   package mutating func restore(_ stored: [Record], limit: Int) -> [Change] {
     var (changes, before, isLast) = ([Change](), ID?.none, false)
-    let isSorted = zip(stored, stored.dropFirst()).allSatisfy { $0.id <= $1.id }
-    storage.reserveCapacity(storage.count + stored.count)
-    for record in isSorted ? stored : stored.sorted(by: { $0.id < $1.id }) {
+    let isInOrder = zip(stored, stored.dropFirst()).allSatisfy { $0.id < $1.id }
+    if isInOrder, isEmpty, !isParted, !stored.isEmpty {
+      // At the start, when all is as it was.
+      (storage, gone) = (stored, 0)
+      thinnedWithin = stored.reduce(thinnedWithin) { $1.spent < .infinity ? max($0, $1.spent) : $0 }
+      isParted = true
+      return makeRoom(limit: limit)
+    }
+    for record in isInOrder ? stored : stored.sorted(by: { $0.id < $1.id }) {
       defer { before = record.id }
       guard let place = insert(record) else { continue }
       // The way that was thinned began elsewhere.
@@ -171,8 +177,10 @@ package struct Backlog: Equatable, Sendable {
     return storage[next]
   }
 
-  /// Thins to four fifths of the limit at once, so that the work for each record stays small.
-  private mutating func makeRoom(limit: Int) -> [Change] {
+  /// Thins to four fifths of the limit at once, so that the work for each record stays small. Does nothing within the limit.
+  ///
+  /// - Parameter limit: the most records to keep, 0 or more.
+  package mutating func makeRoom(limit: Int) -> [Change] {
     guard count > limit else { return [] }
     var changes = [Change]()
     if patience > 0 {

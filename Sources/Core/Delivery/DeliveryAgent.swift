@@ -217,18 +217,21 @@ package struct DeliveryAgent: Sendable {
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .send(let newest, let isOwed, let token):
-      return (isOwed ? enqueue(newest) : []) + send(newest, token: token, at: now)
-    case .due(let location): return enqueue(location)
+      // The one that is sent is beside the limit for as long as it is on its way: most often all is well soon, and a full
+      // backlog need not be thinned for it.
+      let limit = configuration.capacity > 0 ? configuration.capacity + 1 : 0
+      return (isOwed ? enqueue(newest, limit: limit) : []) + send(newest, token: token, at: now)
+    case .due(let location): return enqueue(location, limit: configuration.capacity)
     case .ended(let id, let outcome): return end(id, outcome, at: now)
     case .restored(let records):
       let changes = backlog.restore(records, limit: configuration.capacity)
       // Its removal was not stored in time.
-      return effects(changes + (delivered.map { backlog.remove([$0.time], .delivered) } ?? []))
+      return DeliveryAgent.effects(changes + (delivered.map { backlog.remove([$0.time], .delivered) } ?? []))
     case .overruled(let newest):
       if let owed = vehicle.newestOwed, owed > newest { vehicle.newestOwed = nil }
-      return effects(backlog.overrule(after: newest))
+      return DeliveryAgent.effects(backlog.overrule(after: newest))
     case .time(let time):
-      return effects(backlog.expire(before: time - configuration.maxAge) + backlog.overrule(after: time))
+      return DeliveryAgent.effects(backlog.expire(before: time - configuration.maxAge) + backlog.overrule(after: time))
     case .connectionsLost: return abandon()
     case .networkUp:
       resetBackoff(at: now)
@@ -242,14 +245,15 @@ package struct DeliveryAgent: Sendable {
     }
   }
 
-  private func effects(_ changes: [Backlog.Change]) -> [Effect] { changes.map { .backlog($0) } }
+  // Static: a call on `self` whose argument changes it copies all of it first.
+  private static func effects(_ changes: [Backlog.Change]) -> [Effect] { changes.map { .backlog($0) } }
 
   /// Keeps a position until it has arrived, unless it has, or is kept already.
-  private mutating func enqueue(_ location: VehicleLocation) -> [Effect] {
+  private mutating func enqueue(_ location: VehicleLocation, limit: Int) -> [Effect] {
     vehicle.isOwing = true
     vehicle.newestOwed = max(vehicle.newestOwed ?? location.time, location.time)
     guard location.time != vehicle.delivered?.time else { return [] }
-    return effects(backlog.append(location, limit: configuration.capacity))
+    return DeliveryAgent.effects(backlog.append(location, limit: limit))
   }
 
   // MARK: - One attempt
@@ -289,7 +293,7 @@ package struct DeliveryAgent: Sendable {
   private mutating func abandon() -> [Effect] {
     guard let attempt else { return [] }
     state = .idle
-    return [.cancel(id: attempt.id)]
+    return [.cancel(id: attempt.id)] + DeliveryAgent.effects(backlog.makeRoom(limit: configuration.capacity))
   }
 
   private mutating func end(_ id: UInt64, _ outcome: UpdateOutcome, at now: BootInstant) -> [Effect] {
@@ -297,7 +301,8 @@ package struct DeliveryAgent: Sendable {
     state = .idle
     switch outcome {
     case .accepted: return accept(attempt, at: now)
-    case .failed(let failure): return [fail(attempt, failure, at: now)]
+    case .failed(let failure):
+      return [fail(attempt, failure, at: now)] + DeliveryAgent.effects(backlog.makeRoom(limit: configuration.capacity))
     }
   }
 
@@ -322,7 +327,7 @@ package struct DeliveryAgent: Sendable {
     changes += backlog.remove(attempt.records + [live.time], .delivered)
     // What became due while this was on its way follows as soon as it may, and does not wait for the next fix.
     vehicle.isOwing = vehicle.newestOwed.map { $0 > live.time && $0 != vehicle.refusedLive } ?? false
-    return effects(changes) + [.accepted(live: live, sentAt: attempt.sentAt, past: attempt.records.count)]
+    return DeliveryAgent.effects(changes) + [.accepted(live: live, sentAt: attempt.sentAt, past: attempt.records.count)]
   }
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {
