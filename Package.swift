@@ -273,8 +273,13 @@ if Context.environment["FUZZ"] != nil {
   }
 }
 if Context.environment["BENCH"] != nil {
-  package.targets.append(
+  package.targets += [
     .executableTarget(
       name: "DecoderBenchmark", dependencies: ["Timekeeping", "Positioning"],
-      path: "Benchmarks/DecoderBenchmark", swiftSettings: strict))
+      path: "Benchmarks/DecoderBenchmark", swiftSettings: strict),
+    .executableTarget(
+      name: "BacklogBenchmark",
+      dependencies: ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery"],
+      path: "Benchmarks/BacklogBenchmark", swiftSettings: strict),
+  ]
 }
