@@ -29,9 +29,11 @@ final class HTTP2Transport {
   private var current: Order?
   private var waiting: [Order] = []
   private var session: (origin: String, TLSSession)?
+  /// Where `link` was opened to.
+  private var last: (address: WebAddress, certificateTime: Timestamp?)?
   private var isStale = false
-  /// What has come is read before the next request is sent.
-  private var isReading = false
+  /// Its owner has called, and has not been returned to.
+  private var isCalled = false
   /// `connection` has answered something.
   private var hasAnswered = false
   /// A party that has no HTTP/2.
@@ -64,7 +66,9 @@ final class HTTP2Transport {
   /// The outcome comes in a later turn.
   func send(_ order: Order) {
     waiting.append(order)
+    isCalled = true
     start()
+    isCalled = false
   }
 
   /// Nothing is reported of the request any more.
@@ -73,7 +77,9 @@ final class HTTP2Transport {
     waiting.removeAll { $0.completion === completion }
     if current?.completion === completion {
       current = nil
+      isCalled = true
       feed(.cancel)
+      isCalled = false
     }
     armTimer()
   }
@@ -90,15 +96,9 @@ final class HTTP2Transport {
 
   /// Sends the next request as soon as nothing is under way and there is a connection for it.
   private func start() {
-    guard !isReading, current == nil, let next = waiting.first else { return armTimer() }
+    guard current == nil, let next = waiting.first else { return armTimer() }
     if link != nil, isStale || origin != next.address.origin { closeLink() }
-    if connection != nil {
-      // Its end may have come in this very turn of the loop.
-      isReading = true
-      link?.read()
-      isReading = false
-      if connection?.canSend(at: loop.now.boot) != true { closeLink() }
-    }
+    if connection?.canSend(at: loop.now.boot) == false { closeLink() }
     if connection != nil {
       current = waiting.removeFirst()
       feed(.send(next.request, to: next.address, deadline: next.deadline))
@@ -111,6 +111,7 @@ final class HTTP2Transport {
   private func open(to address: WebAddress, certificateTime: Timestamp?, deadline: BootInstant?) {
     isStale = false
     hasAnswered = false
+    last = (address, certificateTime)
     origin = address.origin
     let rest = deadline.map { $0 - loop.now.boot } ?? configuration.connectTimeout
     do {
@@ -173,8 +174,12 @@ final class HTTP2Transport {
 
   private func finish(_ order: Order, _ outcome: HTTPOutcome) {
     counters.requests &+= 1
-    // In a turn of its own, so that whoever is told may do anything, and `send` has returned.
-    loop.defer { order.completion.call(outcome) }
+    if isCalled {
+      // Not before `send` has returned.
+      loop.defer { order.completion.call(outcome) }
+    } else {
+      order.completion.call(outcome)
+    }
   }
 
   // MARK: - Inputs and effects
@@ -185,6 +190,8 @@ final class HTTP2Transport {
 
   private func perform(_ effects: [HTTP2Connection.Effect]) {
     guard !effects.isEmpty else { return }
+    // Whoever is told of the outcome may let go of the client.
+    defer { withExtendedLifetime(self) {} }
     var outcome: HTTPOutcome?
     var isGracefulEnd: Bool?
     let order = current
@@ -207,8 +214,8 @@ final class HTTP2Transport {
     if let isGracefulEnd {
       closeLink()
       // Another connection is there before the next update is due.
-      if isGracefulEnd, hasAnswered, waiting.isEmpty, let order, !isStale, serves(order.address) {
-        open(to: order.address, certificateTime: order.request.certificateTime, deadline: nil)
+      if isGracefulEnd, hasAnswered, waiting.isEmpty, !isStale, let last, serves(last.address) {
+        open(to: last.address, certificateTime: last.certificateTime, deadline: nil)
       }
     }
     if let order, let outcome { finish(order, outcome) }
