@@ -56,6 +56,8 @@ final class World {
   var forgedFixes = 0
   var server = FleetEngineServer()
   var provider = TokenProvider()
+  /// In every third run updates go through the program's own HTTP/2.
+  var line: VirtualLine?
   var attempts: [Attempt] = []
   var fetches: [BootInstant] = []
   var events: [(at: BootInstant, event: Event)] = []
@@ -139,6 +141,7 @@ final class World {
   init(_ scenario: Scenario) throws {
     self.scenario = scenario
     phase = Int(scenario.seed % 32)
+    if scenario.seed % 3 == 0 { line = VirtualLine(seed: scenario.seed) }
     configuration = try World.configuration(vehicle: "truck-1")
     scenario.adjust(&configuration)
     configuration.tokenKey = KeptToken.Key(subject: "truck-1", boot: "0")
@@ -258,6 +261,7 @@ final class World {
     case .tokenRequestArrives(let id): tokenRequestArrives(id)
     case .updateEnds(let id, let outcome):
       guard let (current, _) = update, current == id else { return }
+      let outcome = broughtBack(outcome)
       update = nil
       if let index = attempts.lastIndex(where: { $0.id == id }) {
         attempts[index].endedAt = now
@@ -395,7 +399,10 @@ final class World {
       case .keepToken(let text): keptToken = text
       case .forgetToken: keptToken = nil
       case .fetchToken: violate("a token provider that is not there")
-      case .dropConnections: drops.append(now)
+      case .dropConnections:
+        drops.append(now)
+        // One that is in use is let finish.
+        if update == nil { line?.drop() }
       case .event(let event): events.append((now, event))
       case .keepPause(let note): keepPause(note)
       case .forgetOthers(let time): performStore(.forgetOthers(before: time))
@@ -465,9 +472,16 @@ final class World {
     }
     attempts.append(Attempt(id: id, at: now, vehicle: vehicle, life: life))
     checkToken(of: request)
+    let obstacle = obstacle(at: second)
+    var request = request
+    if case .nothing = obstacle {
+      if let read = line?.send(request, deadline: now + request.deadline, at: now) { request = read }
+    } else {
+      line?.drop()
+    }
     let flight = Flight(request: request, sentAt: now, vehicle: vehicle, endsBy: now + request.deadline)
     update = (id, flight)
-    switch obstacle(at: second) {
+    switch obstacle {
     case .failure(let failure, let after):
       queue.schedule(.updateEnds(id: id, .failure(failure)), at: min(now + after, flight.endsBy))
     case .webPage:
@@ -480,9 +494,35 @@ final class World {
     }
   }
 
+  /// An outcome of the network as the program's HTTP/2 sees it.
+  private func broughtBack(_ outcome: HTTPOutcome) -> HTTPOutcome {
+    guard line != nil else { return outcome }
+    defer { for offence in line?.offences ?? [] { violate("HTTP/2: \(offence)") } }
+    switch outcome {
+    case .response(let response) where response.body.starts(with: Array("<html>".utf8)): return outcome
+    case .response(let response):
+      let brought = line?.answer(response, at: now)
+      if case .response(var same) = brought {
+        same.headers = response.headers
+        if same != response { violate("HTTP/2 made another answer of \(response.status)") }
+      } else {
+        violate("HTTP/2 has lost an answer")
+      }
+      return outcome
+    case .failure(let failure) where failure.kind == .unprocessed: return line?.answer(nil, at: now) ?? outcome
+    case .failure:
+      line?.drop()
+      return outcome
+    }
+  }
+
   func updateArrives(_ id: UInt64) {
     let ghost = ghosts.removeValue(forKey: id)
     guard let flight = ghost ?? (update?.id == id ? update?.flight : nil) else { return }
+    if ghost == nil, line?.refuses() == true {
+      let refused = TransportFailure(.unprocessed, "refused")
+      return queue.schedule(.updateEnds(id: id, .failure(refused)), at: min(now + delay(), flight.endsBy))
+    }
     let answer = server.answer(flight.request, id: id, at: second, scenario, tokens: provider)
     for offence in server.offences { violate("the server was sent nonsense: \(offence)") }
     guard ghost == nil else { return }
@@ -500,6 +540,7 @@ final class World {
 
   /// The program reads its answer no more; the server may still get the request.
   func giveUpUpdate() {
+    line?.cancel(at: now)
     if let (id, flight) = update {
       ghosts[id] = flight
       ghostly.insert(id)

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Testing
+import Timekeeping
+
+/// Drives whose updates go through the program's own HTTP/2.
+@Suite struct HTTP2Scenarios {
+  @Test("a server that now and then refuses a request unread, or says GOAWAY, costs no update and is no outage")
+  func refusals() throws {
+    var scenario = Scenario(duration: 3000)
+    scenario.seed = 3
+    let world = try World.drive(scenario)
+    let line = try #require(world.line)
+    #expect(line.carried > 250)
+    #expect(line.connections > 10)
+    #expect(world.agent.statistics.attempts > world.agent.statistics.accepted)
+    #expect(world.violations.isEmpty)
+    #expect(!world.events.contains { $0.event.kind == .offline })
+  }
+}

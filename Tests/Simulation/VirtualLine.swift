@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Timekeeping
+
+@testable import HTTP2
+
+/// A connection to Fleet Engine in virtual time: the program's own HTTP/2, and a server's end that reads its frames and writes
+/// others, in pieces. What the server gets and what the program gets has been through both.
+struct VirtualLine {
+  private var random: SplitMix64
+  private var client = HTTP2Connection(userAgent: "simulation", idleLife: .seconds(100))
+  private var isOpen = false
+  private var decoder = HPACKDecoder()
+  private var encoder = HPACKEncoder()
+  private var stream: UInt32 = 0
+  private var outcome: HTTPOutcome?
+  private var wasRefused = false
+  /// What the program sent that is no request.
+  private(set) var offences: [String] = []
+  private(set) var carried = 0
+  private(set) var connections = 0
+
+  init(seed: UInt64) {
+    random = SplitMix64(seed: seed ^ 0x6832)
+  }
+
+  /// Brings a request to the server, and returns it as that reads it.
+  mutating func send(_ request: HTTPRequest, deadline: BootInstant, at now: BootInstant) -> HTTPRequest {
+    if !isOpen || !client.canSend(at: now) { connect(at: now) }
+    let path = request.url.dropFirst("https://fleetengine.test".count)
+    let address = WebAddress(scheme: "https", host: "fleetengine.test", path: String(path))
+    outcome = nil
+    carried += 1
+    let bytes = perform(client.handle(.send(request, to: address, deadline: deadline), at: now))
+    return read(bytes, like: request)
+  }
+
+  /// Whether the server refuses the request unread, which it does not twice in a row.
+  mutating func refuses() -> Bool {
+    wasRefused = !wasRefused && random.next() % 40 == 0
+    return wasRefused
+  }
+
+  /// Brings an answer back; nil refuses the request, or says GOAWAY to it.
+  mutating func answer(_ response: HTTPResponse?, at now: BootInstant) -> HTTPOutcome {
+    guard isOpen else { return .failure(TransportFailure(.broken, "no connection")) }
+    var bytes: [UInt8] = []
+    if random.next() % 4 == 0 { bytes += frame(6, 0, 0, [UInt8](repeating: 1, count: 8)) }
+    if random.next() % 16 == 0 {
+      bytes += frame(4, 0, 0, [0, 1] + UInt32([0, 100, 900, 4096][Int(random.next() % 4)]).bytes)
+    }
+    let isLast = random.next() % 10 == 0
+    if isLast { bytes += frame(7, 0, 0, UInt32(0x7FFF_FFFF).bytes + UInt32(0).bytes) }
+    if let response {
+      if isLast { bytes += frame(7, 0, 0, stream.bytes + UInt32(0).bytes) }
+      var block: [UInt8] = []
+      encoder.encode(
+        [HPACKField(":status", "\(response.status)")]
+          + response.headers.map { HPACKField($0.name.lowercased(), $0.value) },
+        into: &block)
+      let cut = Int(random.next() % UInt64(block.count + 1))
+      bytes += frame(1, 0, stream, Array(block[..<cut])) + frame(9, 4, stream, Array(block[cut...]))
+      if random.next() % 2 == 0 {
+        bytes += frame(0, 9, stream, [3] + response.body + [0, 0, 0])
+      } else {
+        bytes += frame(0, 0, stream, response.body) + frame(0, 1, stream)
+      }
+    } else if isLast || random.next() % 2 == 0 {
+      bytes += frame(7, 0, 0, (stream - 1).bytes + UInt32(0).bytes)
+    } else {
+      bytes += frame(3, 0, stream, HTTP2ErrorCode.refusedStream.rawValue.bytes)
+    }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(1 + Int(random.next() % 200))
+      rest = rest.dropFirst(piece.count)
+      let answers = perform(client.handle(.received(Array(piece)), at: now))
+      if random.next() % 8 != 0 { _ = read(answers, like: nil) } else { unread += answers }
+    }
+    guard let outcome else { return .failure(TransportFailure(.broken, "an answer without an outcome")) }
+    return outcome
+  }
+
+  /// The program has given the request up.
+  mutating func cancel(at now: BootInstant) {
+    _ = read(perform(client.handle(.cancel, at: now)), like: nil)
+  }
+
+  /// The network, or the machine, has lost the connection.
+  mutating func drop() {
+    isOpen = false
+  }
+
+  // MARK: - The two ends
+
+  private var unread: [UInt8] = []
+
+  private mutating func connect(at now: BootInstant) {
+    client = HTTP2Connection(userAgent: "simulation", idleLife: .seconds(100))
+    decoder = HPACKDecoder()
+    encoder = HPACKEncoder()
+    unread = []
+    isOpen = true
+    connections += 1
+    var bytes = perform(client.handle(.connected, at: now))
+    bytes.removeFirst(min(24, bytes.count))
+    _ = read(bytes, like: nil)
+    _ = read(perform(client.handle(.received(frame(4)), at: now)), like: nil)
+  }
+
+  private mutating func perform(_ effects: [HTTP2Connection.Effect]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for effect in effects {
+      switch effect {
+      case .write(let more): bytes += more
+      case .answered(let response): end(.response(response))
+      case .failed(let failure): end(.failure(TransportFailure(failure.kind, failure.message)))
+      case .close: isOpen = false
+      }
+    }
+    return bytes
+  }
+
+  private mutating func end(_ outcome: HTTPOutcome) {
+    if self.outcome != nil { offences.append("two outcomes of one request") }
+    self.outcome = outcome
+  }
+
+  /// Reads the program's frames; a request among them is put together.
+  private mutating func read(_ bytes: [UInt8], like original: HTTPRequest?) -> HTTPRequest {
+    var request = HTTPRequest(method: .get, url: "")
+    var rest = (unread + bytes)[...]
+    unread = []
+    while rest.count >= 9 {
+      let header = Array(rest.prefix(9))
+      let payload = Array(rest.dropFirst(9).prefix(Int(UInt32(bytes: [0] + header[0..<3]))))
+      rest = rest.dropFirst(9 + payload.count)
+      switch header[3] {
+      case 0: request.body += payload
+      case 1:
+        stream = UInt32(bytes: header[5...])
+        guard let fields = try? decoder.decode(payload, limit: 1 << 20) else {
+          offences.append("a header block that cannot be read")
+          break
+        }
+        take(fields, into: &request)
+      case 3, 4, 6, 8: break
+      default: offences.append("a frame of type \(header[3])")
+      }
+    }
+    if !rest.isEmpty { offences.append("half a frame") }
+    if let original, original.body != request.body || original.url != request.url || original.method != request.method {
+      offences.append("\(request.method) \(request.url) in place of \(original.method) \(original.url)")
+    }
+    return request
+  }
+
+  private mutating func take(_ fields: [HPACKDecoder.Field], into request: inout HTTPRequest) {
+    let names = ["content-type": "Content-Type", "x-goog-fieldmask": "X-Goog-FieldMask"]
+    for field in fields {
+      switch field.name {
+      case ":method": request.method = HTTPRequest.Method(rawValue: field.value) ?? .get
+      case ":path": request.url = "https://fleetengine.test" + field.value
+      case "authorization":
+        request.headers.append(
+          .init("Authorization", .secret(prefix: "Bearer ", Secret(String(field.value.dropFirst("Bearer ".count))))))
+      default:
+        if let name = names[field.name] { request.headers.append(.init(name, .plain(field.value))) }
+      }
+    }
+  }
+
+  private func frame(_ type: UInt8, _ flags: UInt8 = 0, _ stream: UInt32 = 0, _ payload: [UInt8] = []) -> [UInt8] {
+    UInt32(payload.count).bytes.dropFirst() + [type, flags] + stream.bytes + payload
+  }
+}
