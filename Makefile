@@ -31,7 +31,7 @@ ARM64_BIN := .build/arm64/aarch64-unknown-linux-gnu/release
 
 BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev \
   libmicrohttpd-dev libsqlite3-dev
-TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy procps systemd socat gpsd gpsd-clients gpsd-tools iproute2 heaptrack \
+TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy nginx-light strace procps systemd socat gpsd gpsd-clients gpsd-tools iproute2 heaptrack \
   chromium-headless-shell fonts-inter libjs-leaflet
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
 # The live map's page.
@@ -40,6 +40,8 @@ DEMO_PACKAGES := libjs-leaflet
 ARM64_PACKAGES := mmdebstrap bubblewrap
 # What runs its programs, and what they need to be tried.
 ARM64_TEST_PACKAGES := mmdebstrap arch-test qemu-user-static binfmt-support iproute2 nghttp2-proxy openssl python3 socat
+# Servers of HTTP/2 that judge our client, nghttpx and nginx of them in every check.
+H2_PACKAGES := apache2-bin haproxy h2o caddy python3-hypercorn
 # A real systemd in a container.
 CONTAINER_PACKAGES := systemd-container mmdebstrap
 SUITE ?= bookworm
@@ -52,7 +54,7 @@ MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2
 help: ## Says what there is to make.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
-.PHONY: help build setup setup-build setup-test setup-deb deb demo test simulate crash-test sanitize check lint arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench symbol-order fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb deb demo test h2-interop simulate crash-test sanitize check lint arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -128,6 +130,10 @@ downgrade-test: build ## Two releases with one backlog's file: OLD is a package 
 
 interop: build ## Other people's programs as the judge.
 	Tests/Interop/run.sh $(BIN)
+
+h2-interop: setup build ## Seven HTTP/2 servers of Debian's between the daemon and the emulator, 400 updates through each.
+	@scripts/install-packages.sh $(H2_PACKAGES)
+	Tests/Interop/http2/servers.py $(BIN)
 
 arm64-vm-test: setup-build build ## The arm64 service in an emulated machine with systemd, udev and a USB receiver; minutes, and not in check.
 	$(MAKE) deb ARCH=arm64

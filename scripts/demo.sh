@@ -45,6 +45,7 @@ fi
 
 work=$(mktemp -d -t fleet-demo.XXXXXX)
 emulator=''
+front=''
 clock=''
 daemons=()
 names=()
@@ -78,6 +79,10 @@ finish() {
     kill "$emulator" 2>/dev/null || true
     wait "$emulator" 2>/dev/null || code=$?
   fi
+  if [ -n "$front" ]; then
+    kill "$front" 2>/dev/null || true
+    wait "$front" 2>/dev/null || true
+  fi
   if [ -n "$failed" ]; then
     echo "demo: the daemon of $failed has ended by itself" >&2
     [ ! -f "$work/$failed/log" ] || tail -n 5 "$work/$failed/log" >&2
@@ -108,6 +113,27 @@ for _ in $(seq 100); do
 done
 url=$(cat "$work/url")
 
+# TLS and HTTP/2 as on the road, where there is something to put them in front of the emulator.
+endpoint=$url
+trust=''
+transport='plain HTTP/1.1 (with nghttpx, of nghttp2-proxy, it would be HTTP/2 over TLS)'
+if command -v nghttpx >/dev/null && command -v openssl >/dev/null; then
+  front_port=$((20000 + RANDOM % 12000))
+  "$top/Tests/Interop/tls-front.sh" certificates "$work/tls"
+  setsid "$top/Tests/Interop/tls-front.sh" serve "$work/tls" good "$front_port" "${url##*:}" 2>/dev/null &
+  front=$!
+  for _ in $(seq 100); do
+    kill -0 "$front" 2>/dev/null || { front=''; break; }
+    if (: <"/dev/tcp/127.0.0.1/$front_port") 2>/dev/null; then
+      endpoint=https://localhost:$front_port
+      trust="ca_file = \"$work/tls/ca.crt\""
+      transport='HTTP/2 over TLS, through nghttpx'
+      break
+    fi
+    sleep 0.05
+  done
+fi
+
 quoted=$(sed 's/[\\"]/\\&/g' <<<"$route")
 
 drive() {
@@ -134,7 +160,8 @@ expiration_key = "expiration_timestamp_ms"
 expiration_format = "epoch-ms"
 
 [fleet_engine]
-endpoint = "$url"
+endpoint = "$endpoint"
+$trust
 
 [reporting]
 interval = "$interval"
@@ -167,6 +194,7 @@ control=$bin/fleet-locationctl
 cat <<END
 
   Live map      $url/
+  Transport     $transport
   Live status   ${control#"$PWD"/} status --watch --socket $work/$first/control.sock
 
 $until $subject, and the local Fleet Engine shows each position that it accepts:

@@ -128,6 +128,9 @@ import Testing
   func crashes() throws {
     let rounds = ProcessInfo.processInfo.environment["CRASH_ROUNDS"].flatMap(Int.init) ?? 15
     let (bench, track, state) = try vehicle()
+    let front = try TLSFront(.good, before: try #require(bench.emulator).port)
+    bench.settings["fleet_engine.endpoint"] = "\"https://localhost:\(front.port)\""
+    bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\""
     // What the settings promise, and the time that a fix takes from the receiver to the disk of a busy machine.
     let window = Duration.milliseconds(200 + 300)
     bench.settings["backlog.batch"] = "5"
@@ -152,6 +155,10 @@ import Testing
       track.pump()
       return daemon.shows("Online") && daemon.statuses.last?.hasSuffix("backlog 0") == true
     }
+    let status = try ChildProcess(
+      "fleet-locationctl", ["status", "--json", "--socket", bench.directory("control.sock")])
+    #expect(try status.finish() == 0)
+    #expect(status.output.text.contains("\"HTTP\\/2\"") || status.output.text.contains("\"HTTP/2\""))
     var times: [Int64: Int] = [:]
     for update in bench.emulator?.accepted ?? [] {
       for stamp in stamps(update.past + [update.live].compactMap { $0 }) { times[stamp, default: 0] += 1 }

@@ -53,6 +53,7 @@ def several(programs, directory):
     check(done.returncode == 0, f"exit status {done.returncode}", output)
     check(time.monotonic() - begun < 30, "eight seconds took longer than thirty", output)
     check(re.search(r"Live map +http://127\.0\.0\.1:\d+/\n", output), "no address of a map", output)
+    check("Transport     HTTP/2 over TLS, through nghttpx\n" in output, "it does not show HTTP/2", output)
     check("3 daemons in " in output and " of CPU and " in output, "what they cost is not told", output)
     found = updates(output)
     check(sorted(found) == ["truck-1", "truck-2", "truck-3"], f"updates of {sorted(found)}", output)

@@ -4,7 +4,8 @@
 
   soak.py BINDIR [--minutes N | --short] [--seed N] [--json FILE] [--keep]
 
-The receiver is a pseudo terminal, Fleet Engine and the token provider are the emulator, all on this machine. Every position
+The receiver is a pseudo terminal, Fleet Engine (behind nghttpx: TLS and HTTP/2) and the token provider are the emulator, all on
+this machine. Every position
 that the receiver tells is owed (interval = "0s"), so the account is exact: each must have arrived at the end, but for those
 that were told while the daemon could not read them. Memory and descriptors must be at the end what they were at the start.
 """
@@ -115,12 +116,33 @@ class Soak:
         self.requests, self.read, self.partial = 0, 0, b""
         self.samples = []
         self.daemon = self.emulator = None
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.front = None
+        self.port, self.front_port = self.free_port(), self.free_port()
         self.record = f"{work}/record.jsonl"
 
     # -- Parts
+
+    @staticmethod
+    def free_port():
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            return probe.getsockname()[1]
+
+    def start_front(self):
+        front = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tls-front.sh")
+        subprocess.run([front, "certificates", f"{self.work}/tls"], check=True)
+        # It asks for the emulator again soon after that was away.
+        self.front = subprocess.Popen(
+            [front, "serve", f"{self.work}/tls", "good", str(self.front_port), str(self.port)], stderr=subprocess.DEVNULL,
+            env={**os.environ, "NGHTTPX_OPTIONS": "--backend-max-backoff=1"})
+        end = time.monotonic() + 20
+        while True:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.front_port)) == 0:
+                    return
+            if time.monotonic() > end:
+                raise Failure("the TLS front does not start")
+            time.sleep(0.02)
 
     def start_emulator(self):
         ready = f"{self.work}/ready"
@@ -151,7 +173,8 @@ url = "http://127.0.0.1:{self.port}/token/delivery_driver/{{vehicle_id}}"
 expiration_key = "expiration_timestamp_ms"
 expiration_format = "epoch-ms"
 [fleet_engine]
-endpoint = "http://127.0.0.1:{self.port}"
+endpoint = "https://localhost:{self.front_port}"
+ca_file = "{self.work}/tls/ca.crt"
 deadline = "5s"
 [reporting]
 interval = "0s"
@@ -165,6 +188,7 @@ level = "{level}"
     def start(self):
         os.mkdir(f"{self.work}/state", 0o700)
         self.start_emulator()
+        self.start_front()
         self.receiver = Receiver(f"{self.work}/gps0")
         self.settings()
         self.log = open(f"{self.work}/daemon.log", "w")
@@ -174,7 +198,7 @@ level = "{level}"
         self.run_until(lambda: self.requests > 2, 30, "the first updates")
 
     def down(self):
-        for child in (self.daemon, self.emulator):
+        for child in (self.daemon, self.emulator, self.front):
             if child is not None and child.poll() is None:
                 child.send_signal(signal.SIGCONT)
                 child.kill()
@@ -254,6 +278,15 @@ level = "{level}"
                 # Its key is another: the token is void.
                 self.start_emulator()
                 return
+            case "goaway":
+                # nghttpx says GOAWAY and ends when its connections do.
+                self.front.send_signal(signal.SIGQUIT)
+                self.run(0.5)
+                self.front.kill()
+                self.front.wait(10)
+                self.start_front()
+                self.run(seconds)
+                return
             case "unplugged":
                 self.receiver.unplug()
                 self.run(seconds)
@@ -288,7 +321,7 @@ level = "{level}"
 
     TROUBLES = [
         "503", "500 and late", "429", "reset", "no answer", "answer lost", "portal", "cut off", "slow", "no token",
-        "token portal", "stopped", "restarted", "unplugged", "noise", "reload", "bad reload",
+        "token portal", "stopped", "restarted", "goaway", "unplugged", "noise", "reload", "bad reload",
     ]
 
     # -- What is seen
@@ -378,6 +411,8 @@ level = "{level}"
         unknown = set(self.arrived) - set(self.receiver.told)
         if unknown:
             complaints.append(f"{len(unknown)} positions arrived that the receiver never told")
+        if status.get("transport") != "HTTP/2":
+            complaints.append(f"the transport is {status.get('transport')}, not HTTP/2")
         if status["backlog"]["removed"]:
             complaints.append(f"positions were given up: {status['backlog']['removed']}")
         first = next((s for s in self.samples if s["second"] >= 120), self.samples[0])

@@ -135,7 +135,7 @@ interval = "{self.interval}s"
         self.log = f"{self.work}/daemon.log"
         self.daemon = self.start(
             f"{self.binaries}/fleet-locationd", "--config", f"{self.work}/daemon.toml", space=self.car,
-            stderr=open(self.log, "w"))
+            stderr=open(self.log, "w"), env={**os.environ, "RUNTIME_DIRECTORY": self.work})
         self.await_(lambda: self.accepted(), "the first update", 30)
 
     def down(self):
@@ -205,6 +205,13 @@ interval = "{self.interval}s"
         count, start = len(self.accepted()), time.monotonic()
         self.await_(lambda: len(self.accepted()) > count, "an update after the network's return", limit)
         return time.monotonic() - start
+
+    def transport(self):
+        """What carried the last answer, as the daemon says."""
+        answer = subprocess.run(
+            [f"{self.binaries}/fleet-locationctl", "status", "--json", "--socket", f"{self.work}/control.sock"],
+            capture_output=True, timeout=10)
+        return json.loads(answer.stdout).get("transport")
 
     def longest_hole(self):
         times = sorted(t for _, positions in self.accepted() for t in positions)
@@ -342,6 +349,9 @@ def main():
         is_whole = hole <= 2 * INTERVAL + 1
         bad_ones += not is_whole
         print(f"{'ok ' if is_whole else 'BAD'} {count} positions arrived, the longest hole in the track is {hole:.0f} s")
+        transport = bench.transport()
+        bad_ones += transport != "HTTP/2"
+        print(f"{'ok ' if transport == 'HTTP/2' else 'BAD'} over {transport}")
         if arguments.json:
             with open(arguments.json, "w") as file:
                 json.dump({"scenarios": results, "positions": count, "longestHole": hole}, file, indent=2)

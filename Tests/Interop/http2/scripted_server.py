@@ -7,6 +7,7 @@ the last is answered. It writes frames by hand, so that it can write wrong ones,
 
   port N                      it listens
   connection [resumed] ALPN   a connection was made
+  handshake IN OUT            and the bytes of its records until the client's Finished
   request STREAM records N    a request is whole, and came in so many TLS records
   frame NAME                  any other frame that the client sent
   end                         the client closed the connection
@@ -77,6 +78,74 @@ ACTIONS = {
 }
 
 
+class Link:
+    """TLS on a socket, record by record, so that the bytes of the handshake can be told from what follows."""
+
+    def __init__(self, plain, context):
+        self.plain = plain
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self.incoming, self.outgoing, server_side=True)
+        self.buffer = b""
+        self.received = self.sent = 0
+        while True:
+            try:
+                # What the last step writes are tickets, which come after the handshake.
+                self.tls.do_handshake()
+                self.flush()
+                return
+            except ssl.SSLWantReadError:
+                self.sent += self.flush()
+                record = self.record()
+                if not record:
+                    raise OSError("the client left amid the handshake") from None
+                self.received += len(record)
+                self.incoming.write(record)
+            except ssl.SSLError:
+                self.flush()
+                raise
+
+    def record(self):
+        while len(self.buffer) < 5 or len(self.buffer) < 5 + int.from_bytes(self.buffer[3:5], "big"):
+            data = self.plain.recv(1 << 16)
+            if not data:
+                return b""
+            self.buffer += data
+        length = 5 + int.from_bytes(self.buffer[3:5], "big")
+        record, self.buffer = self.buffer[:length], self.buffer[length:]
+        return record
+
+    def flush(self):
+        data = self.outgoing.read()
+        self.plain.sendall(data)
+        return len(data)
+
+    def recv(self):
+        """What is in the next record with data; nothing at the end."""
+        while True:
+            try:
+                return self.tls.read(1 << 16)
+            except ssl.SSLWantReadError:
+                record = self.record()
+                if not record:
+                    return b""
+                self.incoming.write(record)
+            except ssl.SSLZeroReturnError:
+                return b""
+
+    def sendall(self, data):
+        for start in range(0, len(data), 16_000):
+            self.tls.write(data[start : start + 16_000])
+            self.flush()
+
+    def close(self):
+        try:
+            self.tls.unwrap()
+        except ssl.SSLError:
+            pass
+        self.flush()
+        self.plain.close()
+
+
 class Connection:
     def __init__(self, link, actions):
         self.link = link
@@ -86,7 +155,7 @@ class Connection:
         self.acknowledged = False
 
     def receive(self):
-        data = self.link.recv(1 << 16)
+        data = self.link.recv()
         self.records += 1
         self.buffer += data
         return bool(data)
@@ -141,24 +210,27 @@ def main():
         plain, _ = listener.accept()
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            link = context.wrap_socket(plain, server_side=True)
+            link = Link(plain, context)
         except (OSError, ssl.SSLError) as error:
             say("refused", error)
+            plain.close()
             continue
-        say("connection", *(["resumed"] if link.session_reused else []), link.selected_alpn_protocol())
+        protocol = link.tls.selected_alpn_protocol()
+        say("connection", *(["resumed"] if link.tls.session_reused else []), protocol)
+        say("handshake", link.received, link.sent)
         try:
-            if link.selected_alpn_protocol() == "h2":
+            if protocol == "h2":
                 Connection(link, connections.pop(0) if connections else []).serve()
             else:
-                while link.recv(1 << 16):
+                while link.recv():
                     link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
         except (OSError, ssl.SSLError) as error:
             say("broken", error)
         say("end")
         try:
-            link.unwrap().close()
-        except (OSError, ValueError, ssl.SSLError):
             link.close()
+        except OSError:
+            plain.close()
 
 
 main()

@@ -244,7 +244,7 @@ def drive(name, programs, files, emulator, recording):
     port = free_port()
     command = make(files, port, emulator.port, *options)
     if not shutil.which(command[0]):
-        raise SystemExit(f"{command[0]} is not installed: make setup-h2")
+        raise SystemExit(f"{command[0]} is not installed; make h2-interop installs it")
     log = files.path("log")
     with serving(command, files, port, log):
         relay = Relay(port)
