@@ -105,15 +105,18 @@ class Relay:
         information = near.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
         acknowledged, received = struct.unpack_from("=QQ", information, 120)
         segments_out, segments_in = struct.unpack_from("=II", information, 136)
+        data_in, data_out = struct.unpack_from("=II", information, 152)
         return {
             "sent": received, "received": acknowledged,
             "sent_ip": received + segments_in * SEGMENT_HEADER,
             "received_ip": acknowledged + segments_out * SEGMENT_HEADER,
+            "packets": data_in + data_out,
         }
 
     def counters(self):
-        """Bytes so far, as the client sees them: TCP payload, and the same with the headers of IP and TCP."""
-        total = {"sent": 0, "received": 0, "sent_ip": 0, "received_ip": 0}
+        """Bytes so far, as the client sees them: TCP payload, and the same with the headers of IP and TCP; and the packets
+        that carried any."""
+        total = {"sent": 0, "received": 0, "sent_ip": 0, "received_ip": 0, "packets": 0}
         for counters in self.finished + [self._counters(near) for near in self.connections]:
             for key, value in counters.items():
                 total[key] += value

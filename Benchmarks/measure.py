@@ -7,6 +7,7 @@ what is reported is the median, and the median of the ratios of the pairs. No fi
 """
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -21,6 +22,7 @@ UPDATES = int(os.environ.get("BENCH_UPDATES", "2000"))
 PAIRS = int(os.environ.get("BENCH_PAIRS", "7"))
 STARTS = int(os.environ.get("BENCH_STARTS", "15"))
 DRIVE = float(os.environ.get("BENCH_DRIVE_SECONDS", "62"))
+SCRIPTED_SERVER = os.path.join(HERE, "..", "Tests", "Interop", "http2", "scripted_server.py")
 # Set where the issuers of the system vouch for the server as well.
 SYSTEM_TRUST = os.environ.get("BENCH_SYSTEM_TRUST") == "1"
 
@@ -102,6 +104,37 @@ level = "notice"
         result = run(self.server, arguments, self.log)
         time.sleep(0.1)
         return {key: value / result["updates"] for key, value in relay.counters().items()}
+
+    def system_calls(self, name):
+        """For each update more; nil without strace."""
+        if not shutil.which("strace"):
+            return None
+        counts = []
+        for updates in (10, 210):
+            file, trace = self.recording(updates), self.path("strace")
+            arguments = self.daemon(file) if name == "daemon" else self.yardstick(updates)
+            result = run(self.server, [shutil.which("strace"), "-f", "-c", "-o", trace, *arguments], self.log)
+            with open(trace, encoding="ascii") as table:
+                total = next(line.split() for line in table if line.rstrip().endswith("total"))
+            counts.append((int(total[3]), result["updates"]))
+        return (counts[1][0] - counts[0][0]) / (counts[1][1] - counts[0][1])
+
+    def resumed_handshake(self):
+        """Bytes of TLS both ways until the server has the client's Finished, of connections that resume a TLS session."""
+        script = ";".join(["goaway-after"] * 20)
+        tls = os.path.dirname(self.server.ca_file)
+        server = subprocess.Popen(
+            [SCRIPTED_SERVER, os.path.join(tls, "good.crt"), os.path.join(tls, "good.key"), script],
+            stdout=subprocess.PIPE, text=True)
+        port = int(server.stdout.readline().split()[1])
+        subprocess.run(self.daemon(self.recording(12), port=port, name="handshake"), check=True, capture_output=True)
+        server.terminate()
+        lines = server.stdout.read().splitlines()
+        server.wait()
+        found = [
+            sum(int(word) for word in after.split()[1:]) for before, after in zip(lines, lines[1:])
+            if before.startswith("connection resumed") and after.startswith("handshake")]
+        return statistics.median(found) if found else None
 
     def slow_drive(self):
         """A drive at 1 Hz with an update each 10 s, beside a receiver that is silent, all three at once: bytes of an
@@ -197,9 +230,20 @@ def main():
                 figures["  CPU of a start and three updates, ms"] = compared(system, "cpu", 1e3)
                 figures["  anonymous memory, MB"] = compared(some, "RssAnon", 1.024e-3) | {"aim": ["at most", 5]}
             sent = {name: bench.bytes_per_update(name) for name in ("daemon", "yardstick")}
-            for key, title in (("sent", "bytes sent per update, back to back"), ("received", "bytes received")):
+            for key, title, aim in (("sent", "bytes sent per update, back to back", 350), ("received", "bytes received", 125),
+                                    ("packets", "packets with data, both ways, per update", 2)):
                 pair = {name: sent[name][key] for name in sent}
-                figures[title] = pair | {"ratio": pair["daemon"] / pair["yardstick"], "digits": 0}
+                figures[title] = pair | {
+                    "ratio": pair["daemon"] / pair["yardstick"], "digits": 1 if key == "packets" else 0,
+                    "aim": ["at most", aim]}
+            calls = {name: bench.system_calls(name) for name in sent}
+            if None not in calls.values():
+                figures["system calls per update"] = calls | {
+                    "ratio": calls["daemon"] / calls["yardstick"], "aim": ["at most", 5]}
+            handshake = bench.resumed_handshake()
+            if handshake:
+                figures["bytes of a resumed handshake, both ways"] = {
+                    "daemon": handshake, "digits": 0, "aim": ["at most", 975]}
             for rows, aim in ((10_000, None), (100_000, 60)):
                 figures[f"start to first update, {rows:,} positions on disk, ms"] = backlogs.start(bench, rows, STARTS) | (
                     {"aim": ["at most", aim]} if aim else {})
