@@ -69,6 +69,7 @@ private enum SystemFiles {
     switch code {
     case ENOENT: return .missing
     case EISDIR: return .directory
+    case EACCES: return .denied
     default: return .refused(unsafe String(cString: strerror(code)))
     }
   }

@@ -8,6 +8,8 @@ package struct ConfigurationEnvironment {
     case directory
     case notRegular
     case tooLarge
+    /// Closed to this user.
+    case denied
     /// What the system said, as in "Permission denied".
     case refused(String)
 
@@ -18,6 +20,7 @@ package struct ConfigurationEnvironment {
       case .directory: "is a directory; a file is expected"
       case .notRegular: "is not a regular file"
       case .tooLarge: "is too large"
+      case .denied: "cannot be read: Permission denied"
       case .refused(let reason): "cannot be read: \(reason)"
       }
     }

@@ -30,6 +30,9 @@ package struct ConfigurationError: Error, Equatable, Sendable {
   /// Whether nothing is wrong but that files or credentials which the settings name are not there, and may yet come.
   package var isAbsence: Bool { diagnostics.allSatisfy(\.isAbsence) }
 
+  /// Whether this user may not read one of the settings files.
+  package var isDenial: Bool { diagnostics.contains(where: \.isDenial) }
+
   /// One line for each diagnostic: `file:line:column: key: what is wrong`.
   package var message: String {
     diagnostics.map(\.description).joined(separator: "\n")

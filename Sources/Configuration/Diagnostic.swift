@@ -34,12 +34,17 @@ package struct Diagnostic: Hashable, Sendable {
   package let message: String
   /// Whether nothing is wrong but that a file or credential which the settings name is not there, and may yet come.
   package let isAbsence: Bool
+  /// Whether nothing is known but that this user may not read a settings file.
+  package let isDenial: Bool
 
-  package init(position: SourcePosition, key: String? = nil, message: String, isAbsence: Bool = false) {
+  package init(
+    position: SourcePosition, key: String? = nil, message: String, isAbsence: Bool = false, isDenial: Bool = false
+  ) {
     self.position = position
     self.key = key
     self.message = message
     self.isAbsence = isAbsence
+    self.isDenial = isDenial
   }
 }
 

@@ -22,7 +22,8 @@ extension SettingKind where Value == String {
       bytes = try context.environment.readFile(path, 1_000_000)
     } catch {
       throw ValueProblem(
-        message: "\(path.printable) \(error.explanation); a PEM file is expected", isAbsence: error == .missing)
+        message: "\(path.printable) \(error.explanation); a PEM file is expected"
+          + (error == .denied ? " that the user of the service can read" : ""), isAbsence: error == .missing)
     }
     guard String(decoding: bytes, as: UTF8.self).contains("-----BEGIN ") else {
       throw ValueProblem(
@@ -164,7 +165,7 @@ extension SettingKind where Value == [String] {
     } catch {
       switch error {
       // One that may be executed need not be readable, and what the daemon's user may do is not known here.
-      case .tooLarge, .refused: break
+      case .tooLarge, .denied, .refused: break
       case .missing, .directory, .notRegular:
         throw ValueProblem(message: "\(program.printable) \(error.explanation); a program is expected")
       }

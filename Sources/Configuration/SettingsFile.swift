@@ -91,7 +91,10 @@ package struct SettingsFile: Equatable, Sendable {
       } catch {
         throw ConfigurationError(
           code: .unreadable,
-          diagnostics: [Diagnostic(position: SourcePosition(file: extras), message: error.explanation)])
+          diagnostics: [
+            Diagnostic(
+              position: SourcePosition(file: extras), message: error.explanation, isDenial: error == .denied)
+          ])
       }
     }
     return (files, others)
@@ -114,10 +117,12 @@ package struct SettingsFile: Equatable, Sendable {
         switch error {
         case .missing: "; copy the example that comes with the program, or name another file"
         case .tooLarge: ": a settings file has at most \(largest / 1_000_000) MB"
+        case .denied:
+          "; the user of the service must be able to read it (chmod 644), and sees nothing under /root and /home"
         case .refused: "; the user of the service must be able to read it"
         case .directory, .notRegular: ""
         }
-      throw Diagnostic(position: position, message: error.explanation + advice)
+      throw Diagnostic(position: position, message: error.explanation + advice, isDenial: error == .denied)
     }
     guard !isMain || bytes.contains(where: { !" \t\r\n".utf8.contains($0) }) else {
       throw Diagnostic(

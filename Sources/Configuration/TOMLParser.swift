@@ -27,7 +27,7 @@ enum TOMLParser {
       }
       throw Diagnostic(
         position: SourcePosition(file: file, error.position),
-        message: "is not valid TOML: \(text.printable(atMost: 240))")
+        message: TOMLMistake(bytes, line: Int(error.position.line), parser: text).words)
     }
     defer { unsafe ctoml_free(document) }
     guard let root = unsafe Node(ctoml_root(document)), let value = value(of: root, file: file, depth: 0) else {

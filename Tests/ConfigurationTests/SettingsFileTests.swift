@@ -181,13 +181,15 @@ import Timekeeping
     arguments: [
       (ConfigurationEnvironment.FileProblem.missing, "does not exist"), (.directory, "is a directory"),
       (.tooLarge, "is too large"), (.notRegular, "is not a regular file"),
-      (.refused("Permission denied"), "cannot be read: Permission denied; the user of the service"),
+      (.denied, "cannot be read: Permission denied; the user of the service"),
+      (.refused("Input/output error"), "cannot be read: Input/output error; the user of the service"),
     ])
   func unreadable(_ problem: ConfigurationEnvironment.FileProblem, _ part: String) throws {
     var machine = machine
     machine.problems["/etc/f/f.toml"] = problem
     let error = try #require(throws: ConfigurationError.self) { try machine.load() }
     #expect(error.code == .unreadable)
+    #expect(error.isDenial == (problem == .denied))
     #expect(error.message.hasPrefix("/etc/f/f.toml: \(part)"))
   }
 

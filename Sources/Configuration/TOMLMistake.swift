@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What is wrong with a line that is no TOML, and what to write, for a person who knows the settings and not the format. It
+/// shows no value: one may be a secret.
+struct TOMLMistake {
+  private let lines: [Substring]
+  /// From 1.
+  private let number: Int
+  private let parser: String
+
+  /// - Parameters:
+  ///   - text: the whole file.
+  ///   - line: where the parser stopped, from 1.
+  ///   - parser: what the parser said, as in `Error while parsing string: …`.
+  init(_ text: [UInt8], line: Int, parser: String) {
+    // A carriage return before the line feed is one character with it.
+    lines = String(decoding: text, as: UTF8.self).split(omittingEmptySubsequences: false) { $0.isNewline }
+      .map { Substring($0) }
+    number = line
+    self.parser = parser
+  }
+
+  /// The end of a sentence that begins with the place.
+  var words: String {
+    let line = number >= 1 && number <= lines.count ? lines[number - 1].trimmed : ""
+    if let words = redefinition ?? lookalike(line) { return words }
+    guard !line.isEmpty else { return fallback }
+    return header(line) ?? assignment(line) ?? fallback
+  }
+
+  private var fallback: String {
+    let detail = parser.split(separator: ": ", maxSplits: 1).last.map(String.init) ?? parser
+    return "this line cannot be read as `key = value` or `[section]`: \(detail.printable(atMost: 160))"
+  }
+
+  // MARK: - The same again
+
+  private var redefinition: String? {
+    guard parser.contains("cannot redefine existing"), number >= 1, number <= lines.count else { return nil }
+    let line = lines[number - 1].trimmed
+    guard let name = TOMLMistake.name(line) else { return nil }
+    let earlier = lines[..<(number - 1)]
+    if line.hasPrefix("[") {
+      let first = earlier.firstIndex { TOMLMistake.name($0.trimmed) == name && $0.trimmed.hasPrefix("[") }
+      let place = first.map { " in line \($0 + 1)" } ?? " before"
+      let advice =
+        name == SettingSection.source.rawValue
+        ? "; several receivers are each headed [[source]]" : "; put all its keys under one heading"
+      return "the section [\(name.printable)] is there already\(place)\(advice)"
+    }
+    let section = earlier.lastIndex { $0.trimmed.hasPrefix("[") }
+    let first = earlier[(section ?? 0)...].firstIndex { TOMLMistake.name($0.trimmed) == name }
+    return "`\(name.printable)` is set already\(first.map { " in line \($0 + 1)" } ?? " before"); keep one of the two"
+  }
+
+  /// Of a section or a key.
+  private static func name(_ line: Substring) -> String? {
+    if line.hasPrefix("[") {
+      let name = line.drop { $0 == "[" || $0.isBlank }.prefix { $0 != "]" && !$0.isBlank }
+      return name.isEmpty ? nil : String(name)
+    }
+    guard let equals = line.firstIndex(of: "=") else { return nil }
+    return String(Substring(line[..<equals]).trimmed)
+  }
+
+  // MARK: - Characters that look like others
+
+  private func lookalike(_ line: Substring) -> String? {
+    let code = line.prefix { $0 != "#" }
+    if code.contains(where: { "“”„‟‘’‚«»".contains($0) }) {
+      return "has typographic quotes; type straight ones: \""
+    }
+    if code.unicodeScalars.contains(where: { $0.properties.generalCategory == .spaceSeparator && $0 != " " }) {
+      return "has a space that is not an ordinary one (pasted from a web page or a text processor?); type it again"
+    }
+    return nil
+  }
+
+  // MARK: - Sections
+
+  private func header(_ line: Substring) -> String? {
+    guard let name = TOMLMistake.name(line), line.hasPrefix("[") else { return nil }
+    let section = name.prefix { $0 != "=" }.printable(atMost: 80)
+    if !line.contains("]") { return "the bracket that closes the section is missing: [\(section)]" }
+    if parser.contains("closing ']'") || parser.contains("value type") {
+      return "a list above this line is not closed: its ] is missing"
+    }
+    guard parser.contains("comment or whitespace") else { return nil }
+    return "the keys of the section [\(section)] begin on the next line; a comment begins with #"
+  }
+
+  // MARK: - Keys and values
+
+  private func assignment(_ line: Substring) -> String? {
+    guard let equals = line.firstIndex(of: "=") else { return noEquals(line) }
+    let key = String(Substring(line[..<equals]).trimmed).printable
+    let value = Substring(line[line.index(after: equals)...]).trimmed
+    guard !key.isEmpty else { return nil }
+    if key.contains(where: \.isBlank), !key.hasPrefix("\"") {
+      return "a key has no spaces: write `\(key.replacingBlanks) = …`"
+    }
+    guard let first = value.first, first != "#" else { return "the value after `\(key) =` is missing" }
+    switch first {
+    case "=": return "one = is enough: `\(key) = …`"
+    case "\"", "'": return quoted(value, first, key)
+    case "[", "{": return bracketed(value, first, key)
+    default: return bare(value, key)
+    }
+  }
+
+  private func noEquals(_ line: Substring) -> String? {
+    if line.hasPrefix("//") || line.hasPrefix(";") || line.hasPrefix("/*") { return "a comment begins with #" }
+    if line.hasPrefix("{") || line.hasPrefix("<") {
+      return "the settings are TOML: sections such as [vehicle], and lines such as `vehicle_id = \"truck-17\"`"
+    }
+    let key = line.prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }
+    guard !key.isEmpty else { return nil }
+    let rest = line.dropFirst(key.count).trimmed
+    let name = String(key).printable
+    if rest.isEmpty { return "`\(name)` has no value: write `\(name) = …`, or [\(name)] if it is a section" }
+    if rest == "]" { return "the bracket that opens the section is missing: [\(name)]" }
+    return rest.hasPrefix(":") ? "write = in place of : (`\(name) = …`)" : "write = after the key: `\(name) = …`"
+  }
+
+  private func quoted(_ value: Substring, _ quote: Character, _ key: String) -> String? {
+    // Text of several lines: the parser's own words are the best.
+    guard !value.hasPrefix("\"\"\""), !value.hasPrefix("'''") else { return nil }
+    if parser.contains("escape sequence") || parser.contains("unicode scalar") || parser.contains("hex digit") {
+      return "a backslash between \" \" means something else; write \\\\ for one, or put the text between ' '"
+    }
+    var (isEscaped, end) = (false, String.Index?.none)
+    for index in value.indices.dropFirst() {
+      if value[index] == quote, !isEscaped {
+        end = index
+        break
+      }
+      isEscaped = quote == "\"" && value[index] == "\\" && !isEscaped
+    }
+    guard let end else { return "the quote that closes the value of `\(key)` is missing: \(quote)" }
+    return trailing(value[value.index(after: end)...], key)
+  }
+
+  private func trailing(_ rest: Substring, _ key: String) -> String? {
+    switch rest.trimmed.first {
+    case nil, "#": nil
+    case "/", ";": "nothing may follow the value of `\(key)` but a comment, which begins with #"
+    default: "nothing may follow the value of `\(key)` on its line; a list of values stands in [ ], with commas"
+    }
+  }
+
+  private func bracketed(_ value: Substring, _ bracket: Character, _ key: String) -> String? {
+    if parser.contains("dangling comma") { return "no comma before the } of `\(key)`" }
+    if parser.contains("expected comma") { return "in the list of `\(key)` a comma or the ] is missing" }
+    let (opened, closed) = (value.count { $0 == bracket }, value.count { $0 == (bracket == "{" ? "}" : "]") })
+    guard opened > closed else { return nil }
+    return bracket == "{"
+      ? "the } that closes `\(key)` is missing; all of it stands on one line" : "the ] that closes `\(key)` is missing"
+  }
+
+  private func bare(_ value: Substring, _ key: String) -> String? {
+    let text = value.prefix { $0 != "#" }.trimmed
+    let word = text.lowercased()
+    if ["true", "yes", "on"].contains(word) { return "write `\(key) = true`, in small letters and without quotes" }
+    if ["false", "no", "off"].contains(word) { return "write `\(key) = false`, in small letters and without quotes" }
+    if parser.contains("representable") { return "the number of `\(key)` is too large" }
+    if text.allSatisfy({ $0.isASCII && ($0.isNumber || ",._'+-".contains($0)) }) {
+      return "the number of `\(key)` has digits and at most one point: no commas, no zeros in front"
+    }
+    return "the value of `\(key)` needs quotes: `\(key) = \"…\"`"
+  }
+}
+
+extension Character {
+  fileprivate var isBlank: Bool { self == " " || self == "\t" }
+}
+
+extension Substring {
+  fileprivate var trimmed: Substring {
+    var text = drop(while: \.isBlank)
+    while text.last?.isBlank == true { text.removeLast() }
+    return text
+  }
+
+  fileprivate func printable(atMost limit: Int) -> String { String(self).printable(atMost: limit) }
+}
+
+extension String {
+  fileprivate var replacingBlanks: String { String(map { $0.isBlank ? "_" : $0 }) }
+}
