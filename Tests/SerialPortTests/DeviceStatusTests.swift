@@ -44,6 +44,6 @@ import Testing
     let terminal = try PseudoTerminal()
     let descriptor = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(descriptor) }
-    #expect(DeviceHolder.all(of: terminal.path).holders.isEmpty)
+    #expect(DeviceHolders().holders(of: terminal.path).isEmpty)
   }
 }

@@ -33,10 +33,14 @@ struct StoreFile {
   }
 
   private func denied(_ error: Errno) -> BacklogStoreError {
-    BacklogStoreError(
+    // To the service all but its own directories is read-only (ProtectSystem=strict).
+    let remedy =
+      error.code == EROFS
+      ? "the unit has to allow it, with ReadWritePaths=\(directory): docs/containers.md"
+      : "backlog.directory must be a directory that the service's user may write to"
+    return BacklogStoreError(
       error.code == ENOSPC || error.code == EDQUOT ? .full : .denied,
-      "\(path) cannot be made or opened (\(error)); backlog.directory must be a directory that the service's user may "
-        + "write to")
+      "\(path) cannot be made or opened (\(error)); \(remedy)")
   }
 
   /// A name that has changed survives a power cut only when its directory was written.

@@ -24,7 +24,7 @@ import Timekeeping
     return geteuid() == 0 ? [.manager("unix:path=/run/systemd/private")] + addresses : addresses
   }
 
-  private static let manager = "org.freedesktop.systemd1"
+  static let manager = "org.freedesktop.systemd1"
 
   private let bus: OpaquePointer
 
@@ -136,25 +136,48 @@ import Timekeeping
     var reply: OpaquePointer?
     let result = unsafe sd_bus_get_property(
       bus, MessageBus.manager, unit.path, "\(MessageBus.manager).\(interface)", name, &error, &reply, "a(ss)")
-    defer { unsafe sd_bus_message_unref(reply) }
+    let answer = unsafe BusMessage(owning: reply)
     try MessageBus.check(result, unsafe MessageBus.message(of: error))
     var pairs: [(String, String)] = []
-    try MessageBus.check(unsafe sd_bus_message_enter_container(reply, MessageBus.type("a"), "(ss)"))
-    while try MessageBus.check(unsafe sd_bus_message_enter_container(reply, MessageBus.type("r"), "ss")) > 0 {
-      let first = try unsafe MessageBus.text(reply)
-      pairs.append((first, try unsafe MessageBus.text(reply)))
-      try MessageBus.check(unsafe sd_bus_message_exit_container(reply))
-    }
+    try answer?.eachPair { pairs.append(($0, $1)) }
     return pairs
   }
 
-  private static func text(_ message: OpaquePointer?) throws(MessageBusError) -> String {
-    var text: UnsafePointer<CChar>?
-    try check(unsafe sd_bus_message_read_basic(message, type("s"), &text))
-    return unsafe text.map { unsafe String(cString: $0) } ?? ""
+  /// All properties of an interface, as a dictionary of the type `a{sv}`.
+  func allProperties(of unit: Unit, _ interface: String) throws(MessageBusError) -> BusMessage {
+    let request = try call("GetAll", at: unit.path, "org.freedesktop.DBus.Properties")
+    try request.append("\(MessageBus.manager).\(interface)")
+    return try send(request)
   }
 
-  private static func type(_ letter: Character) -> CChar { CChar(bitPattern: letter.asciiValue ?? 0) }
+  // MARK: - Calls
+
+  /// A call of systemd's manager, or of another object's interface, to be put together and sent.
+  func call(
+    _ method: String, at path: String = "/org/freedesktop/systemd1",
+    _ interface: String = "\(MessageBus.manager).Manager"
+  ) throws(MessageBusError) -> BusMessage {
+    var message: OpaquePointer?
+    let result = unsafe sd_bus_message_new_method_call(
+      bus, &message, MessageBus.manager, path, interface, method)
+    try MessageBus.check(result)
+    guard let request = unsafe BusMessage(owning: message) else {
+      throw MessageBusError(.failed, "systemd cannot be asked: no memory")
+    }
+    return request
+  }
+
+  /// Sends a call and waits for the answer.
+  func send(_ request: borrowing BusMessage) throws(MessageBusError) -> BusMessage {
+    var error = unsafe sd_bus_error()
+    defer { unsafe sd_bus_error_free(&error) }
+    var reply: OpaquePointer?
+    let result = unsafe request.withPointer { unsafe sd_bus_call(bus, $0, 0, &error, &reply) }
+    let answer = unsafe BusMessage(owning: reply)
+    try MessageBus.check(result, unsafe MessageBus.message(of: error))
+    guard let answer else { throw MessageBusError(.failed, "systemd cannot be asked: no answer") }
+    return answer
+  }
 
   /// - Parameter value: of the size that the type has.
   private func trivial<Value: FixedWidthInteger>(
@@ -164,7 +187,7 @@ import Timekeeping
     defer { unsafe sd_bus_error_free(&error) }
     let result = unsafe sd_bus_get_property_trivial(
       bus, MessageBus.manager, unit.path, "\(MessageBus.manager).\(interface)", name, &error,
-      MessageBus.type(type), &value)
+      BusMessage.type(type), &value)
     try MessageBus.check(result, unsafe MessageBus.message(of: error))
   }
 
@@ -174,8 +197,11 @@ import Timekeeping
     unsafe error.message.map { unsafe String(cString: $0).onOneLine }
   }
 
+  /// What a function of the library returned, when it was no error.
+  ///
+  /// - Parameter message: systemd's own words.
   @discardableResult
-  private static func check(_ result: Int32, _ message: String? = nil) throws(MessageBusError) -> Int32 {
+  static func check(_ result: Int32, _ message: String? = nil) throws(MessageBusError) -> Int32 {
     guard result < 0 else { return result }
     let cause = Errno(-result)
     let words = message ?? "\(cause)"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What systemd knows of a service: the properties that `systemctl show` prints, by org.freedesktop.systemd1(5).
-package struct ServiceStatus: Equatable, Sendable {
+package struct ServiceStatus: Codable, Equatable, Sendable {
   /// How the main process ended (CLD_… of waitid(2)).
-  package enum End: Equatable, Sendable {
+  package enum End: Codable, Equatable, Sendable {
     /// By itself, with this exit status; 0 also when it has not ended yet.
     case exited(Int)
     /// By this signal.
@@ -30,6 +30,8 @@ package struct ServiceStatus: Equatable, Sendable {
   package var restarts = 0
   /// How the last main process ended (ExecMainCode, ExecMainStatus).
   package var end = End.exited(0)
+  /// MainPID: the main process; 0 while there is none.
+  package var mainProcess = 0
   /// What the service last said of itself (STATUS=): of its last run, when it does not run.
   package var text = ""
   /// LoadCredential: the file of each credential, by its name.
@@ -56,6 +58,7 @@ extension ServiceStatus {
     isConditionMet = !wasTried || conditions != 0
     result = try bus.string("Result", of: object, "Service")
     restarts = try bus.count("NRestarts", of: object, "Service")
+    mainProcess = try bus.count("MainPID", of: object, "Service")
     text = try bus.string("StatusText", of: object, "Service")
     credentialFiles = Dictionary(
       try bus.pairs("LoadCredential", of: object, "Service"), uniquingKeysWith: { $1 })

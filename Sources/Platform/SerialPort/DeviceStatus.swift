@@ -75,17 +75,24 @@ package nonisolated struct DeviceStatus: Equatable, Sendable {
     return DeviceStatus(
       resolvedPath: SystemFile.resolved(path) ?? path, kind: kind, owner: status.st_uid, group: status.st_gid,
       mode: status.st_mode & 0o7777, major: status.deviceMajor, minor: status.deviceMinor,
-      classes: kind == .characterDevice ? classes(of: status.deviceMajor) : [])
+      classes: kind == .characterDevice ? DeviceClasses().names(of: status.deviceMajor) : [])
   }
+}
 
-  private static func classes(of major: UInt32) -> [String] {
-    var names: [String] = []
+/// What the kernel calls its character devices, by their major numbers: /proc/devices, which a service may not see.
+package nonisolated struct DeviceClasses: Codable, Equatable, Sendable {
+  private var names: [UInt32: [String]] = [:]
+
+  /// Reads them; none where they cannot be read.
+  package init() {
     for line in SystemFile.lines("/proc/devices") {
       // Block devices have numbers of their own, and come second.
       if line.hasPrefix("Block") { break }
       let words = line.split(separator: " ")
-      if words.count == 2, words[0] == "\(major)" { names.append(String(words[1])) }
+      if words.count == 2, let major = UInt32(words[0]) { names[major, default: []].append(String(words[1])) }
     }
-    return names
   }
+
+  /// Several where they share a number; none for one that is not known.
+  package func names(of major: UInt32) -> [String] { names[major] ?? [] }
 }

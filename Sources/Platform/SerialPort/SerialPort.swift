@@ -122,7 +122,9 @@ package final class SerialPort {
         .wrongKind, "\(path): this is no device; a receiver is one such as /dev/ttyUSB0", cause: error)
     }
     let remedy =
-      if let status, status.group == 0 || status.mode & 0o060 != 0o060 {
+      if error.code == EPERM {
+        "the unit of the service allows no device of this class: docs/receivers.md has the line to add (DeviceAllow=)"
+      } else if let status, status.group == 0 || status.mode & 0o060 != 0o060 {
         "it is for its owner alone; with a udev rule give it GROUP=\"dialout\", MODE=\"0660\" (docs/receivers.md)"
       } else {
         "this user is not in the device's group, most often dialout; fleet-locationctl doctor says what to do"

@@ -34,7 +34,15 @@ package struct Credentials: Sendable {
       throw ServiceManagerError(
         .notHandedOut, "credential \(name.onOneLine): systemd has handed out none to this program; \(remedy)")
     }
-    return try Credentials.read("\(directory)/\(name)", isPrivate: false, remedy: remedy)
+    do {
+      return try Credentials.read("\(directory)/\(name)", isPrivate: false, remedy: remedy)
+    } catch  where error.code == .missing {
+      throw ServiceManagerError(
+        .missing,
+        "credential \(name.onOneLine): systemd has handed out no file of this name; check the name, and that in the unit "
+          + "(systemctl cat) LoadCredential=\(name.onOneLine):/path/of/the/file names a file; credentials are handed out at a "
+          + "start only: systemctl restart", cause: error.cause)
+    }
   }
 
   /// A file whose mode lets nobody but its owner in.
@@ -76,7 +84,9 @@ package struct Credentials: Sendable {
         throw ServiceManagerError(.missing, "\(path): there is no such file; \(remedy)", cause: error)
       case EACCES, EPERM:
         throw ServiceManagerError(
-          .denied, "\(path): permission denied; the user of the service must own the file", cause: error)
+          .denied,
+          "\(path): permission denied; the user of the service must own the file: chown fleet-locationd \(path)",
+          cause: error)
       default:
         throw ServiceManagerError(.unusable, "\(path): cannot be read: \(error)", cause: error)
       }

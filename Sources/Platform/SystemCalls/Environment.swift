@@ -8,6 +8,16 @@ package enum Environment {
     unsafe getenv(name).map { unsafe String(cString: $0) }
   }
 
+  /// The path of the file that this process runs; nil where /proc is not mounted.
+  package static var program: String? {
+    var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+      guard let first = bytes.baseAddress else { return -1 }
+      return unsafe readlink("/proc/self/exe", first.assumingMemoryBound(to: CChar.self), bytes.count)
+    }
+    return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
+  }
+
   /// Sets a variable for this process and the programs that it starts later.
   package static func set(_ name: String, to value: String) {
     _ = unsafe setenv(name, value, 1)

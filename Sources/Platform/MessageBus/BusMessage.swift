@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+import CSystemd
+import SystemCalls
+
+/// A message on the bus: a call while it is put together, or an answer that is read once from its beginning to its end.
+@safe struct BusMessage: ~Copyable {
+  private let message: OpaquePointer
+
+  /// - Parameter message: owned by this from now on.
+  init?(owning message: OpaquePointer?) {
+    guard let message = unsafe message else { return nil }
+    unsafe self.message = message
+  }
+
+  deinit { unsafe sd_bus_message_unref(message) }
+
+  /// For the library's functions; it lives as long as this does.
+  func withPointer<Result>(_ body: (OpaquePointer) -> Result) -> Result { unsafe body(message) }
+
+  // MARK: - Writing
+
+  /// Type `s`.
+  func append(_ text: String) throws(MessageBusError) {
+    try MessageBus.check(unsafe sd_bus_message_append_basic(message, BusMessage.type("s"), text))
+  }
+
+  /// Type `b`.
+  func append(b value: Bool) throws(MessageBusError) { try append("b", value ? 1 : 0 as Int32) }
+
+  /// Type `i`.
+  func append(i value: Int32) throws(MessageBusError) { try append("i", value) }
+
+  /// Type `t`.
+  func append(t value: UInt64) throws(MessageBusError) { try append("t", value) }
+
+  /// Type `h`: a file descriptor, of which the message gets a copy.
+  func append(h value: Int32) throws(MessageBusError) { try append("h", value) }
+
+  private func append(_ type: Character, _ value: some FixedWidthInteger) throws(MessageBusError) {
+    let result = unsafe withUnsafePointer(to: value) {
+      unsafe sd_bus_message_append_basic(message, BusMessage.type(type), $0)
+    }
+    try MessageBus.check(result)
+  }
+
+  /// - Parameters:
+  ///   - type: `a`, `r` or `v`.
+  ///   - contents: the signature of what is in it.
+  func container(
+    _ type: Character, _ contents: String, _ fill: (borrowing BusMessage) throws(MessageBusError) -> Void
+  ) throws(MessageBusError) {
+    try MessageBus.check(unsafe sd_bus_message_open_container(message, BusMessage.type(type), contents))
+    try fill(self)
+    try MessageBus.check(unsafe sd_bus_message_close_container(message))
+  }
+
+  /// One of the properties in an array of the type `a(sv)`.
+  func property(
+    _ name: String, _ type: String, _ fill: (borrowing BusMessage) throws(MessageBusError) -> Void
+  ) throws(MessageBusError) {
+    try container("r", "sv") { message throws(MessageBusError) in
+      try message.append(name)
+      try message.container("v", type, fill)
+    }
+  }
+
+  /// A property that has the next value of another message. An empty list is left out: systemd takes one to mean that lists
+  /// before it count no more, and LoadCredential and LoadCredentialEncrypted are one list to it.
+  func property(_ name: String, _ type: String, from source: borrowing BusMessage) throws(MessageBusError) {
+    guard type.hasPrefix("a") else {
+      return try property(name, type) { message throws(MessageBusError) in try message.copyRest(of: source) }
+    }
+    let contents = String(type.dropFirst())
+    try MessageBus.check(unsafe sd_bus_message_enter_container(source.message, BusMessage.type("a"), contents))
+    if try MessageBus.check(unsafe sd_bus_message_at_end(source.message, 0)) == 0 {
+      try property(name, type) { message throws(MessageBusError) in
+        try message.container("a", contents) { message throws(MessageBusError) in try message.copyRest(of: source) }
+      }
+    }
+    try MessageBus.check(unsafe sd_bus_message_exit_container(source.message))
+  }
+
+  /// All that is left in the container that another message is read in.
+  private func copyRest(of source: borrowing BusMessage) throws(MessageBusError) {
+    try MessageBus.check(unsafe sd_bus_message_copy(message, source.message, 1))
+  }
+
+  // MARK: - Reading
+
+  /// Reads a dictionary of the type `a{sv}`.
+  ///
+  /// - Parameter body: gets the key, the signature of the value, and this message, whose next value is this one. What it does
+  ///   not read is passed over.
+  func each(
+    _ body: (_ key: String, _ type: String, _ value: borrowing BusMessage) throws(MessageBusError) -> Void
+  ) throws(MessageBusError) {
+    try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("a"), "{sv}"))
+    while try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("e"), "sv")) > 0 {
+      let key = try text()
+      var signature: UnsafePointer<CChar>?
+      try MessageBus.check(unsafe sd_bus_message_peek_type(message, nil, &signature))
+      let type = unsafe signature.map { unsafe String(cString: $0) } ?? ""
+      try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("v"), type))
+      try body(key, type, self)
+      if try MessageBus.check(unsafe sd_bus_message_at_end(message, 0)) == 0 {
+        try MessageBus.check(unsafe sd_bus_message_skip(message, type))
+      }
+      try MessageBus.check(unsafe sd_bus_message_exit_container(message))
+      try MessageBus.check(unsafe sd_bus_message_exit_container(message))
+    }
+    try MessageBus.check(unsafe sd_bus_message_exit_container(message))
+  }
+
+  /// Reads an array of the type `a(ss)`.
+  func eachPair(_ body: (String, String) -> Void) throws(MessageBusError) {
+    try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("a"), "(ss)"))
+    while try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("r"), "ss")) > 0 {
+      let first = try text()
+      body(first, try text())
+      try MessageBus.check(unsafe sd_bus_message_exit_container(message))
+    }
+  }
+
+  /// Type `s`.
+  func text() throws(MessageBusError) -> String {
+    var text: UnsafePointer<CChar>?
+    try MessageBus.check(unsafe sd_bus_message_read_basic(message, BusMessage.type("s"), &text))
+    return unsafe text.map { unsafe String(cString: $0) } ?? ""
+  }
+
+  /// A type as the library takes it.
+  static func type(_ letter: Character) -> CChar { CChar(bitPattern: letter.asciiValue ?? 0) }
+}

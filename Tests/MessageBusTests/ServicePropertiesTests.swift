@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import MessageBus
+
+/// The stand-in of the service has what the service has.
+@Suite struct ServicePropertiesTests {
+  private static let unit = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: "systemd/fleet-locationd.service")
+
+  /// The directives of the packaged unit's section [Service].
+  private static func directives() throws -> Set<String> {
+    let lines = try String(contentsOf: unit, encoding: .utf8).split(separator: "\n")
+    let section = lines.drop { $0 != "[Service]" }.dropFirst().prefix { !$0.hasPrefix("[") }
+    return Set(section.filter { !$0.hasPrefix("#") }.compactMap { $0.split(separator: "=").first.map(String.init) })
+  }
+
+  @Test("every directive of the unit is copied, or left with a reason")
+  func complete() throws {
+    let directives = try Self.directives()
+    #expect(directives.count > 40)
+    let copied = directives.filter { ServiceProperties.copied.contains(ServiceProperties.names[$0] ?? $0) }
+    #expect(directives.subtracting(copied).subtracting(ServiceProperties.left).isEmpty)
+    #expect(ServiceProperties.left.isSubset(of: directives))
+  }
+
+  @Test(
+    "credentials, environment, user and directories are copied; how the service starts, and what its end removes, are not"
+  )
+  func values() {
+    for name in [
+      "User", "LoadCredential", "SetCredential", "Environment", "EnvironmentFiles", "ProtectHome", "ProtectSystem",
+      "ReadWritePaths", "DeviceAllow", "SystemCallFilter", "StateDirectoryMode", "RuntimeDirectory", "BindPaths",
+    ] { #expect(ServiceProperties.copied.contains(name)) }
+    for name in [
+      "ExecStart", "ExecStartPre", "ExecReload", "ExecStopPost", "Restart", "Type", "WatchdogUSec", "BusName",
+      "NotifyAccess", "RuntimeDirectoryPreserve", "RemoveIPC", "SuccessExitStatus",
+    ] { #expect(!ServiceProperties.copied.contains(name)) }
+  }
+}
