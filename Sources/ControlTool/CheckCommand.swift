@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import Diagnosis
-import LocationDaemon
 
 /// `fleet-locationctl check`: what is wrong with the settings.
 enum CheckCommand: Command {
@@ -23,11 +22,9 @@ enum CheckCommand: Command {
     if let operand = options.operands.first {
       throw CommandError(.usage, "check: unexpected \"\(operand)\": settings are named with --config")
     }
-    let path = try SettingsChoice.path(options)
-    ServiceCredentials.adopt(for: path)
-    let verdict = SettingsVerdict(of: path)
-    StandardError.write(verdict.complaints + ServiceCredentials.remark(for: path))
-    _ = try StandardOutput.write(verdict.praise)
-    return verdict.exitCode
+    let judgement = SettingsJudgement(of: try SettingsChoice.path(options))
+    StandardError.write(judgement.complaints)
+    _ = try StandardOutput.write(judgement.praise)
+    return judgement.exitCode
   }
 }

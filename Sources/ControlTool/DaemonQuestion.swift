@@ -11,7 +11,7 @@ enum DaemonQuestion {
   static let options = [CommandLineOptions.Option("socket", takesValue: true), Instance.option]
 
   /// Where the daemon of these options answers; in one of the daemon's own unit, that daemon.
-  private static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
+  static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
     let instance = try Instance.name(options, besides: "socket")
     if let path = options.value("socket") { return path }
     let directory =

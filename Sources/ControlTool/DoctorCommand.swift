@@ -48,20 +48,33 @@ enum DoctorCommand: Command {
     // Of a program that gives tokens.
     EventLoop.blockChildSignal()
     let path = try SettingsChoice.path(options)
-    ServiceCredentials.adopt(for: path)
     let service = InstalledService(settings: path)
+    var hindrance: Finding?
+    switch ServiceStandIn.run(settings: path, withRootView: true) {
+    case .ended(let status): return status
+    case .notStarted(let finding): hindrance = finding
+    case .inPlace(let remark): _ = try StandardOutput.write(remark)
+    }
+    ServiceCredentials.adopt(for: path)
     let socket = options.value("socket") ?? service?.socket
     let isDaemonRunning = if case .status = ask(socket, path) { true } else { false }
     let surroundings: Doctor.Surroundings
     do {
       surroundings = Doctor.Surroundings(
         loop: try EventLoop(), serviceUser: user, currentUser: .current, buildDate: Release.buildDate,
-        isDaemonRunning: isDaemonRunning)
+        isDaemonRunning: isDaemonRunning, rootView: .handedOver)
     } catch {
       throw CommandError(.io, error.message)
     }
     // Nobody may read any more; what is left to look at is looked at for the exit status.
     var doctor = Doctor { text in _ = try? StandardOutput.write(text) }
+    if let hindrance {
+      // Nothing can be looked at as the service; what systemd knows of it can.
+      doctor.run(HindranceCheck(finding: hindrance))
+      doctor.run(ServiceCheck(service, settings: nil, in: surroundings) { ask(socket, path) })
+      _ = try StandardOutput.write(doctor.summary)
+      return 1
+    }
     let settings = SettingsCheck(path: path, environment: .system)
     doctor.run(settings)
     var checks: [any Check] = []
@@ -92,4 +105,12 @@ enum DoctorCommand: Command {
           ? "Run this as root" : "Start it, and look at its journal: journalctl -u fleet-locationd -n 20")
     }
   }
+}
+
+/// What keeps systemd from starting anything with the properties of the service.
+private struct HindranceCheck: Check {
+  let title = "Start"
+  let finding: Finding
+
+  func run(_ report: (Finding) -> Void) { report(finding) }
 }

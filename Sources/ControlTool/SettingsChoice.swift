@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
+import Diagnosis
 import Glibc
 import SystemCalls
 
@@ -19,7 +20,8 @@ enum SettingsChoice {
   static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
     let instance = try Instance.name(options, besides: "config")
     let path = options.value("config") ?? instance.map { "/etc/fleet-locationd/\($0).toml" } ?? standardPath
-    if FileAccess.refusal(path, R_OK)?.code == EACCES {
+    // What the service may not read is a mistake, and said as one.
+    if !ServiceStandIn.isThis, FileAccess.refusal(path, R_OK)?.code == EACCES {
       throw CommandError(.permission, "\(path): permission denied; be root, or name settings of your own with --config")
     }
     return path

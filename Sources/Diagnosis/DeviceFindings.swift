@@ -33,9 +33,10 @@ package enum DeviceFindings {
   ///
   /// - Parameters:
   ///   - isService: whether the user is the service's; else it is whoever runs this.
+  ///   - opens: what access(2) says, where it is asked as this user; nil: by owner, group and mode.
   ///   - groupName: names a group.
   package static func findings(
-    _ path: String, _ status: DeviceStatus, for user: UserAccount, isService: Bool,
+    _ path: String, _ status: DeviceStatus, for user: UserAccount, isService: Bool, opens: Bool? = nil,
     groupName: (UInt32) -> String? = UserAccount.name(ofGroup:)
   ) -> [Finding] {
     let way = status.resolvedPath == path ? path : "\(path) is \(status.resolvedPath)"
@@ -55,27 +56,31 @@ package enum DeviceFindings {
           "its class is \"\(name)\", which the unit of the service does not allow",
           "With systemctl edit fleet-locationd add under [Service]: DeviceAllow=char-\(status.classes[0]) rw"))
     }
-    findings.append(permission(status, for: user, isService: isService, groupName))
+    findings.append(permission(status, for: user, isService: isService, opens, groupName))
     return findings
   }
 
   private static func permission(
-    _ status: DeviceStatus, for user: UserAccount, isService: Bool, _ groupName: (UInt32) -> String?
+    _ status: DeviceStatus, for user: UserAccount, isService: Bool, _ opens: Bool?, _ groupName: (UInt32) -> String?
   ) -> Finding {
-    let group = groupName(status.group) ?? "group \(status.group)"
+    // In the service's user namespace (PrivateUsers=) all groups but its own have one number.
+    let isHidden = opens != nil && !user.groups.contains(status.group)
+    let group = isHidden ? "that ls -l shows" : groupName(status.group) ?? "group \(status.group)"
     let mode = "0" + String(status.mode & 0o777, radix: 8)
     let who = isService ? "the service's user \(user.name)" : "the user \(user.name)"
-    if mayOpen(status, user) { return .pass("\(who) may open it (group \(group), mode \(mode))") }
+    if opens ?? mayOpen(status, user) {
+      return .pass("\(who) may open it (" + (isHidden ? "" : "group \(group), ") + "mode \(mode))")
+    }
     let isGroupOpen = status.mode & 0o060 == 0o060
     guard isGroupOpen, status.group != 0 else {
       return .fail(
-        "\(who) may not open it: it is for its owner and group \(group) with mode \(mode)",
+        "\(who) may not open it: it is for its owner and the group \(group) with mode \(mode)",
         "With a udev rule give it GROUP=\"dialout\", MODE=\"0660\": docs/receivers.md has one")
     }
     return .fail(
       "\(who) may not open it: that takes the group \(group) (mode \(mode))",
       isService
-        ? "With systemctl edit fleet-locationd add under [Service]: SupplementaryGroups=\(group)"
+        ? "With systemctl edit fleet-locationd add under [Service]: SupplementaryGroups=\(isHidden ? "GROUP" : group)"
         : "sudo usermod -aG \(group) \(user.name), then log in again; or run this as root")
   }
 

@@ -19,16 +19,19 @@ package import Timekeeping
     /// Whether a daemon runs with these settings. It opens a receiver that is silent or vanished again and again, and
     /// nothing else may hold it at that moment.
     package var isDaemonRunning: Bool
+    /// What this process was given to know because it cannot see it: as the service's stand-in.
+    package var rootView: RootView?
 
     package init(
       loop: EventLoop, serviceUser: UserAccount?, currentUser: UserAccount, buildDate: Timestamp,
-      isDaemonRunning: Bool
+      isDaemonRunning: Bool, rootView: RootView? = nil
     ) {
       self.loop = loop
       self.serviceUser = serviceUser
       self.currentUser = currentUser
       self.buildDate = buildDate
       self.isDaemonRunning = isDaemonRunning
+      self.rootView = rootView
     }
   }
 

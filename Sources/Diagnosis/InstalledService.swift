@@ -21,6 +21,17 @@ package struct InstalledService: Equatable, Sendable {
     socket = "/run/\(InstalledService.name)\(suffix)/control.sock"
   }
 
+  /// - Parameter path: of a daemon's socket.
+  /// - Returns: nil when it is of no unit of the package.
+  package init?(socket path: String) {
+    let prefix = "/run/\(InstalledService.name)"
+    guard path.hasPrefix(prefix), path.hasSuffix("/control.sock") else { return nil }
+    let suffix = path.dropFirst(prefix.utf8.count).dropLast("/control.sock".utf8.count)
+    guard suffix.isEmpty || suffix.hasPrefix("-") && !suffix.contains("/") else { return nil }
+    let instance = suffix.isEmpty ? InstalledService.name : String(suffix.dropFirst())
+    self.init(settings: "/etc/\(InstalledService.name)/\(instance).toml")
+  }
+
   /// The unit by the name of a settings file, wherever it is: `fleet-locationd@NAME.service` reads `NAME.toml`.
   static func unit(for settings: String) -> String {
     let file = settings.split(separator: "/").last ?? ""

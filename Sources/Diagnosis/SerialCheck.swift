@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import EventLoop
+import Glibc
 import SerialPort
 import SystemCalls
 import Timekeeping
@@ -16,25 +17,28 @@ struct SerialCheck: Check {
   private var device: String { settings.device }
 
   func run(_ report: (Finding) -> Void) {
-    let status: DeviceStatus
+    var status: DeviceStatus
     do throws(DeviceStatus.Refusal) {
       status = try DeviceStatus.of(device)
+      if let view = surroundings.rootView { status.classes = view.classes.names(of: status.major) }
     } catch {
       return report(DeviceFindings.finding(device, error))
     }
     let user = surroundings.serviceUser ?? surroundings.currentUser
-    for finding in DeviceFindings.findings(device, status, for: user, isService: surroundings.serviceUser != nil) {
-      report(finding)
-    }
-    guard status.kind == .characterDevice else { return }
-    let (holders, isComplete) = DeviceHolder.all(of: status.resolvedPath)
-    let (findings, isFree) = DeviceFindings.findings(heldBy: holders, isComplete: isComplete)
+    let opens = ServiceStandIn.isThis ? FileAccess.refusal(status.resolvedPath, R_OK | W_OK) == nil : nil
+    let findings = DeviceFindings.findings(
+      device, status, for: user, isService: surroundings.serviceUser != nil, opens: opens)
     for finding in findings { report(finding) }
+    guard status.kind == .characterDevice else { return }
+    let holders = surroundings.rootView?.holders ?? DeviceHolders()
+    let (held, isFree) = DeviceFindings.findings(
+      heldBy: holders.holders(of: status.resolvedPath), isComplete: holders.isComplete)
+    for finding in held { report(finding) }
     guard isFree else { return }
     guard !surroundings.isDaemonRunning else {
       return report(.pass("the running daemon opens it, and reports under Service what it receives"))
     }
-    guard DeviceFindings.mayOpen(status, surroundings.currentUser) else {
+    guard opens ?? DeviceFindings.mayOpen(status, surroundings.currentUser) else {
       return report(.warn("it is not listened to: this user may not open it", "Run this as root"))
     }
     for finding in listen() { report(finding) }
@@ -76,6 +80,10 @@ struct SerialCheck: Check {
   private func refusal(_ error: SerialPortError) -> Finding {
     switch error.code {
     case .busy: .fail("another program has it for itself", "Run this as root to see which")
+    case .denied where error.cause?.code == EPERM:
+      .fail(
+        "the unit of the service does not allow it (DevicePolicy=)",
+        "With systemctl edit fleet-locationd add under [Service]: DeviceAllow=\(device) rw, or its class")
     case .badBaud: .fail(error.message, "Set source.baud = \"auto\"")
     default: .fail("it cannot be opened: \(error.message)", "Check source.device")
     }

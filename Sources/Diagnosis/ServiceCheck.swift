@@ -43,16 +43,24 @@ package struct ServiceCheck: Check {
     }
     let heartbeat = settings?.agent.reporting.heartbeat ?? ReportingPolicy.Configuration().heartbeat
     let unit = service.map(unit)
+    let status = try? unit?.get()
     let findings = ServiceFindings.findings(
-      unit: unit, outdated: (try? unit?.get()).map(ServiceCredentials.outdated) ?? [], daemon: daemon,
+      unit: unit, outdated: surroundings.rootView?.outdated ?? status.map(ServiceCredentials.outdated) ?? [],
+      missing: status.map(ServiceCredentials.missing) ?? [:], daemon: daemon,
       vehicle: settings?.vehicle.vehicleID, heartbeat: heartbeat)
     for finding in findings { report(finding) }
   }
 
   private func unit(_ service: InstalledService) -> Result<ServiceStatus, MessageBusError> {
     Result { () throws(MessageBusError) in
-      let bus = try MessageBus()
-      return try ServiceStatus(of: service.unit, from: bus)
+      do throws(MessageBusError) {
+        let bus = try MessageBus()
+        return try ServiceStatus(of: service.unit, from: bus)
+      } catch {
+        // Without a bus daemon systemd speaks to root alone.
+        guard let status = surroundings.rootView?.status else { throw error }
+        return status
+      }
     }
   }
 }

@@ -25,13 +25,34 @@ package enum ServiceCredentials {
   ///
   /// - Returns: their names; none when they cannot be compared.
   static func outdated(_ status: ServiceStatus) -> [String] {
-    guard status.active == "active" else { return [] }
+    guard ["active", "reloading"].contains(status.active), status.mainProcess > 0 else { return [] }
+    // As its main process sees them: systemd 252 hides them from every other process of the unit, also from ExecReload=+.
+    let directory = "/proc/\(status.mainProcess)/root/run/credentials/\(status.unit)"
     return status.credentialFiles.filter { name, file in
-      guard file.hasPrefix("/"), let held = try? Credentials.bytes("/run/credentials/\(status.unit)/\(name)"),
+      guard file.hasPrefix("/"), let held = try? Credentials.bytes("\(directory)/\(name)"),
         let new = try? Credentials.bytes(file)
       else { return false }
       return held != new
     }.keys.sorted()
+  }
+
+  /// The files of credentials that are not there, by the names of these. A relative one is looked for in places of systemd's.
+  static func missing(_ status: ServiceStatus) -> [String: String] {
+    status.credentialFiles.filter { $1.hasPrefix("/") && FileAccess.refusal($1, F_OK)?.code == ENOENT }
+  }
+
+  /// Why the service is not to read its settings again: a credential has changed, which only a restart hands out.
+  ///
+  /// - Parameter socket: where its daemon answers.
+  /// - Returns: nil when it may, or this user cannot compare.
+  package static func hindrance(toReloadAt socket: String) -> String? {
+    guard geteuid() == 0, let service = InstalledService(socket: socket),
+      let bus = try? MessageBus(timeLimit: .seconds(2)), let status = try? ServiceStatus(of: service.unit, from: bus)
+    else { return nil }
+    let names = outdated(status)
+    guard !names.isEmpty else { return nil }
+    return names.map { "credential \($0) \(outdatedWords)" }.joined(separator: "; ")
+      + "; nothing was read again, for this takes a restart: systemctl restart \(service.unit)"
   }
 
   /// What to know of credentials before the settings at this path are taken to be in force; empty when there is nothing.
@@ -39,7 +60,12 @@ package enum ServiceCredentials {
     guard let service = InstalledService(settings: settings), let bus = try? MessageBus(timeLimit: .seconds(2)),
       let status = try? ServiceStatus(of: service.unit, from: bus)
     else { return "" }
-    return outdated(status).map { "credential \($0) \(outdatedWords): systemctl restart \(service.unit)\n" }.joined()
+    let stale =
+      status.needsReload
+      ? "\(service.unit): its files have changed since systemd read them: systemctl daemon-reload, and check again\n"
+      : ""
+    return stale
+      + outdated(status).map { "credential \($0) \(outdatedWords): systemctl restart \(service.unit)\n" }.joined()
   }
 
   /// The middle of a sentence that begins with a credential.
@@ -47,7 +73,7 @@ package enum ServiceCredentials {
 
   /// Whether a credential or secret file is missing here, or closed to this user, and the service might have it all the same.
   package static func isOutOfReach(_ error: DaemonError, _ settings: Settings) -> Bool {
-    guard let cause = error.cause as? ServiceManagerError else { return false }
+    guard !ServiceStandIn.isThis, let cause = error.cause as? ServiceManagerError else { return false }
     switch cause.code {
     case .denied, .notHandedOut: return true
     case .missing: return !names(in: settings).isEmpty

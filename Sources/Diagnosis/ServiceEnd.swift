@@ -9,7 +9,8 @@ struct ServiceEnd: Equatable {
   /// What to do.
   let advice: String
 
-  init(_ status: ServiceStatus) {
+  /// - Parameter missing: the files of credentials that are not there, by the names of these.
+  init(_ status: ServiceStatus, missing: [String: String] = [:]) {
     let journal = "journalctl -u \(status.unit) -n 20 has the reason"
     switch (status.result, status.end) {
     case ("watchdog", _): (words, advice) = ("systemd ended it because its loop stood still (watchdog)", journal)
@@ -23,12 +24,12 @@ struct ServiceEnd: Equatable {
     case (_, .killed(let signal)):
       (words, advice) = ("signal \(signal)", "\(journal); docs/crashes.md says how to read it")
     case (_, .exited(let code)):
-      let (reason, remedy) = ServiceEnd.reason(code, status.unit) ?? (nil, journal)
+      let (reason, remedy) = ServiceEnd.reason(code, status.unit, missing) ?? (nil, journal)
       (words, advice) = ("exit status \(code)" + (reason.map { " (\($0))" } ?? ""), remedy)
     }
   }
 
-  private static func reason(_ code: Int, _ unit: String) -> (String?, String)? {
+  private static func reason(_ code: Int, _ unit: String, _ missing: [String: String]) -> (String?, String)? {
     switch code {
     case 0: (nil, "Start it: systemctl start \(unit)")
     case 64: ("wrong arguments", "Look at ExecStart=: systemctl cat \(unit)")
@@ -56,6 +57,13 @@ struct ServiceEnd: Equatable {
       )
     case 241:
       ("241/CONFIGURATION_DIRECTORY: /etc/fleet-locationd cannot be made", "Look at it: ls -ld /etc/fleet-locationd")
+    case 243 where !missing.isEmpty:
+      (
+        "243/CREDENTIALS: "
+          + missing.sorted { $0.key < $1.key }.map { "the file of the credential \($0.key) is not there: \($0.value)" }
+          .joined(separator: ", "),
+        "Write it (mode 0600), or correct LoadCredential= with systemctl edit \(unit); then systemctl restart \(unit)"
+      )
     case 243:
       (
         "243/CREDENTIALS: a credential of the unit cannot be read",

@@ -21,16 +21,17 @@ package enum ServiceFindings {
   /// - Parameters:
   ///   - unit: nil when no installed service reads these settings.
   ///   - outdated: the names of the credentials that have changed since the service was started.
+  ///   - missing: the files of credentials that are not there, by the names of these.
   ///   - vehicle: the vehicle's ID in the settings file; nil when they cannot be read.
   ///   - heartbeat: of the settings file, for a daemon that does not say its own.
   package static func findings(
-    unit: Result<ServiceStatus, MessageBusError>?, outdated: [String] = [], daemon: Daemon, vehicle: String?,
-    heartbeat: Duration
+    unit: Result<ServiceStatus, MessageBusError>?, outdated: [String] = [], missing: [String: String] = [:],
+    daemon: Daemon, vehicle: String?, heartbeat: Duration
   ) -> [Finding] {
     var findings: [Finding] = []
     switch (unit, daemon) {
-    case (.success(let status), .none): findings += self.findings(status, outdated: outdated)
-    case (.success(let status), .status): findings += self.findings(status, outdated: outdated).map(\.answered)
+    case (.success(let status), .none): findings += self.findings(status, outdated, missing)
+    case (.success(let status), .status): findings += self.findings(status, outdated, missing).map(\.answered)
     case (.failure(let error), _):
       findings.append(.warn(error.message, "Without systemd the daemon's own answer is all there is to see"))
     case (nil, _): break
@@ -54,8 +55,10 @@ package enum ServiceFindings {
 
   // MARK: - The unit
 
-  private static func findings(_ status: ServiceStatus, outdated: [String]) -> [Finding] {
-    var findings = [state(status)]
+  private static func findings(
+    _ status: ServiceStatus, _ outdated: [String], _ missing: [String: String]
+  ) -> [Finding] {
+    var findings = [state(status, missing)]
     if status.needsReload {
       findings.append(
         .warn(
@@ -73,7 +76,7 @@ package enum ServiceFindings {
     return findings
   }
 
-  private static func state(_ status: ServiceStatus) -> Finding {
+  private static func state(_ status: ServiceStatus, _ missing: [String: String]) -> Finding {
     let unit = status.unit
     switch (status.load, status.active, status.sub) {
     case ("not-found", _, _):
@@ -81,7 +84,7 @@ package enum ServiceFindings {
     case ("masked", _, _): return .fail("\(unit) is masked", "systemctl unmask \(unit)")
     case ("loaded", "active", _), ("loaded", "reloading", _): return running(status)
     case ("loaded", "activating", "auto-restart"):
-      let end = ServiceEnd(status)
+      let end = ServiceEnd(status, missing: missing)
       let count = status.restarts == 1 ? "1 restart" : "\(status.restarts) restarts"
       return .fail(
         "\(unit) is in a restart loop, \(count) so far: its last run ended with \(end.words)\(lastWords(status))",
@@ -91,7 +94,7 @@ package enum ServiceFindings {
     case ("loaded", "deactivating", _):
       return .fail("\(unit) is being stopped (\(status.sub))", "Start it again: systemctl start \(unit)")
     case ("loaded", "failed", _):
-      let end = ServiceEnd(status)
+      let end = ServiceEnd(status, missing: missing)
       return .fail("\(unit) has failed: it ended with \(end.words)\(lastWords(status))", end.advice)
     case ("loaded", _, _):
       guard status.isConditionMet else {

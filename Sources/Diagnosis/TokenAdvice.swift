@@ -51,7 +51,8 @@ extension TokenFailure {
     case .wrongVehicle, .wrongContext: "Check vehicle.vehicle_id, and what the provider signs"
     case .expired: "Check the clocks of both machines, and that no cache gives out old tokens"
     case .unchanged: "Let the provider sign a new token for each request"
-    case .program: "Run it by hand as the service's user"
+    case .program:
+      "Run it by hand as the service's user; the service sees no /root and no /home (ProtectHome=): /usr/local/bin is a good place"
     case .file: "Check token.file, and the program that renews it"
     }
   }

@@ -33,6 +33,15 @@ package nonisolated struct DaemonError: Error, Sendable {
     }
   }
 
+  /// Whether this user may not read a settings file or a secret.
+  var isDenied: Bool {
+    switch cause {
+    case let error as ConfigurationError: error.isDenial
+    case let error as ServiceManagerError: error.code == .denied
+    default: false
+    }
+  }
+
   /// Whatever ended a run; what is not the daemon's own word for it is the system's doing.
   init(stoppedBy error: any Error) {
     switch error {

@@ -17,6 +17,8 @@ package nonisolated enum ExitCode {
   package static let system: Int32 = 71
   /// A recording ended, and some of it could not be delivered.
   package static let undelivered: Int32 = 75
+  /// This user may not read the settings or a secret that they name.
+  package static let denied: Int32 = 77
   /// The settings, or a file or credential that they name, are at fault.
   package static let configuration: Int32 = 78
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import Authorization
 package import Configuration
+import Delivery
+import Glibc
 import ServiceManager
 import SystemCalls
 
@@ -13,17 +16,32 @@ package struct SettingsVerdict: Sendable {
   package let complaints: String
 
   /// Reads the settings, and the credentials that they name.
-  package init(of path: String, environment: ConfigurationEnvironment = .system) {
-    do {
+  ///
+  /// - Parameter isService: whether this process has what the service has. Without, a credential is not looked at, and what
+  ///   this user may not read is no mistake of the settings (exit code `denied`).
+  package init(of path: String, isService: Bool, environment: ConfigurationEnvironment = .system) {
+    do throws(DaemonError) {
       let file = try SettingsLoader(path: path, environment: environment).load()
+      if isService, case .command(let command) = file.settings.agent.tokenProvider,
+        let program = command.arguments.first, let refusal = FileAccess.refusal(program, X_OK)
+      {
+        throw DaemonError(
+          ExitCode.configuration,
+          "token.command: the service cannot execute \(program): \(refusal); its sandbox has no /root and no /home "
+            + "(ProtectHome=): put it into /usr/local/bin, with mode 0755")
+      }
       exitCode = ExitCode.done
       praise = "\(file.files.joined(separator: ", ")): good\n"
       complaints = file.warnings.map { "\($0)\n" }.joined()
-    } catch let error where (error.cause as? ServiceManagerError)?.code == .notHandedOut {
+    } catch let error where !isService && (error.cause as? ServiceManagerError)?.code == .notHandedOut {
       // Only the service gets them: whether it does is not for this file to say.
       exitCode = ExitCode.done
       praise = "\(path): good\n"
       complaints = "\(error.message); not looked at, for only the service has it: sudo fleet-locationctl doctor\n"
+    } catch let error where !isService && error.isDenied && UserAccount.current.id != 0 {
+      exitCode = ExitCode.denied
+      praise = ""
+      complaints = "\(error.message); or be root\n"
     } catch {
       exitCode = error.code
       praise = ""

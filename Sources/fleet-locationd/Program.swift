@@ -27,11 +27,10 @@ enum Program {
   }
 
   private static func check(_ path: String) -> Int32 {
-    ServiceCredentials.adopt(for: path)
-    let verdict = SettingsVerdict(of: path)
-    complain(verdict.complaints + ServiceCredentials.remark(for: path))
-    write(verdict.praise, to: STDOUT_FILENO)
-    return verdict.exitCode
+    let judgement = SettingsJudgement(of: path)
+    complain(judgement.complaints)
+    write(judgement.praise, to: STDOUT_FILENO)
+    return judgement.exitCode
   }
 
   private static func serve(_ path: String) -> Int32 {

@@ -68,6 +68,21 @@ import Testing
     #expect(DeviceFindings.mayOpen(Self.status(owner: 7, mode: access.mode), user) == access.may)
   }
 
+  @Test(
+    "as the service's stand-in the kernel's word counts: in its user namespace other groups have no number of their own"
+  )
+  func standIn() {
+    let service = UserAccount(name: "fleet-locationd", id: 990, groups: [990])
+    let hidden = Self.status(owner: 0, group: 65_534, mode: 0o660)
+    for (opens, verdict) in [(true, Finding.Verdict.pass), (false, .fail)] {
+      let findings = DeviceFindings.findings(
+        "/dev/ttyUSB0", hidden, for: service, isService: true, opens: opens, groupName: { _ in "nogroup" })
+      #expect(findings.last?.verdict == verdict)
+      #expect(findings.last?.text.contains("nogroup") == false)
+    }
+    #expect(DeviceFindings.findings("/dev/ttyUSB0", hidden, for: service, isService: true).last?.verdict == .fail)
+  }
+
   @Test("a class of device that the unit does not allow is named with the line that allows it")
   func deviceClass() {
     let findings = Self.findings(Self.status(classes: ["ttySAC"]))

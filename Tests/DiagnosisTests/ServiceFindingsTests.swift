@@ -170,7 +170,7 @@ import Timekeeping
   static let settings: [Row] = [
     .rejected("typo in key", "fleet-locationd.toml:7:1: source.sped: is not a setting"),
     .rejected("interval = 10", "reporting.interval: expected a duration"),
-    .rejected("missing quotes", "fleet-locationd.toml:3:1: could not determine value type"),
+    .rejected("missing quotes", "fleet-locationd.toml:3:1: the value of `type` needs quotes"),
     .rejected("empty file", "fleet-locationd.toml: is empty"),
     .rejected("settings 0600 root", "fleet-locationd.toml: permission denied"),
     .rejected("ca_file 0600 root", "fleet_engine.ca_file: permission denied"),
@@ -338,6 +338,28 @@ import Timekeeping
   func service(path: String, unit: String?, socket: String?) {
     let service = InstalledService(settings: path)
     #expect(service?.unit == unit && service?.socket == socket)
+  }
+
+  @Test(
+    "the service of a socket is that of the package, or none",
+    arguments: [
+      ("/run/fleet-locationd/control.sock", "fleet-locationd.service"),
+      ("/run/fleet-locationd-van-2/control.sock", "fleet-locationd@van-2.service"),
+      ("/tmp/control.sock", nil), ("/run/fleet-locationd", nil), ("/run/fleet-locationd-/control.sock", nil),
+      ("/run/fleet-locationdx/control.sock", nil), ("/run/fleet-locationd-a/b/control.sock", nil), ("", nil),
+    ])
+  func socket(path: String, unit: String?) {
+    #expect(InstalledService(socket: path)?.unit == unit)
+  }
+
+  @Test("a credential whose file is not there is named, with its file")
+  func missingCredential() {
+    let findings = ServiceFindings.findings(
+      unit: .success(Self.looping(.exited(243))), missing: ["token-provider": "/etc/f/key"], daemon: Self.silent,
+      vehicle: nil, heartbeat: Self.heartbeat)
+    #expect(findings.first?.verdict == .fail)
+    #expect(
+      findings.first?.sentence.contains("the file of the credential token-provider is not there: /etc/f/key") == true)
   }
 
   // MARK: - Settings and credentials

@@ -60,6 +60,27 @@ import Testing
     #expect(process.output.text.isEmpty)
   }
 
+  @Test(
+    "--check without the rights says so, and ends with 77", .enabled(if: geteuid() == 0, "root drops its rights"),
+    arguments: ["settings", "conf.d", "secret"])
+  func checkRights(closed: String) throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    let secret = try bench.directory.write("s3cret", to: "secret")
+    bench.settings["token.headers"] = "{ Authorization = { file = \"\(secret)\" } }"
+    let settings = try bench.writeSettings()
+    #expect(mkdir(bench.directory("conf.d"), 0o755) == 0)
+    let drop = try bench.directory.write("[log]\nlevel = \"info\"\n", to: "conf.d/log.toml")
+    #expect(chmod(bench.directory.path, 0o755) == 0)
+    for (name, path) in [("settings", settings), ("conf.d", drop), ("secret", secret)] {
+      #expect(chmod(path, name == closed ? 0o600 : 0o644) == 0)
+    }
+    let process = try ChildProcess("fleet-locationd", ["--check", "--config", settings], user: 65_534)
+    #expect(try process.finish() == 77)
+    #expect(process.errors.text.lowercased().contains("permission denied") && process.errors.text.contains("root"))
+    #expect(process.output.text.isEmpty)
+  }
+
   @Test("--example-settings prints the commented example of config/")
   func example() throws {
     let printed = try ChildProcess("fleet-locationd", ["--example-settings"])
@@ -78,6 +99,7 @@ import Testing
     let good = try ChildProcess("fleet-locationd", ["--check", "--config", path])
     #expect(try good.finish() == 0)
     #expect(good.output.text == "\(path): good\n")
+    #expect(good.errors.text.contains("not as the service: no installed service reads \(path)"))
     bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
     try bench.writeSettings()
     let beside = try ChildProcess("fleet-locationd", ["--check", "--config", path])
