@@ -18,7 +18,7 @@ cp -r docs/*.md docs/man "$stage/docs/"
 for program in fleet-locationd fleet-engine-emulator; do cp "$bin/$program" "$stage/bin/"; done
 cp systemd/fleet-locationd.catalog scripts/crash-names.sh "$stage/"
 for file in service sysusers; do cp "systemd/fleet-locationd.$file" "$stage/debian/"; done
-cp systemd/fleet-locationd-settings.* "$stage/debian/"
+cp systemd/fleet-locationd-settings* "$stage/debian/"
 scripts/template-unit.sh > "$stage/debian/fleet-locationd@.service"
 
 # The same commit gives the same bytes: no time of today, whatever the user's umask is.

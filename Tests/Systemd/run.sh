@@ -182,8 +182,115 @@ for command in 'fleet-locationd --check' 'fleet-locationctl check' 'fleet-locati
   grep -q "$changed" "$work/answer" || fail "$command: $(cat "$work/answer")"
   grep -q 'systemctl restart fleet-locationd.service' "$work/answer" || fail "$command: $(cat "$work/answer")"
 done
+! inside systemctl reload fleet-locationd 2>/dev/null || fail "a reload succeeds, and the old credential stays"
+journal -n 3 | has "$changed.*takes a restart: systemctl restart fleet-locationd.service" || fail "reload: $(journal -n 3)"
+code=0
+inside fleet-locationctl reload >"$work/answer" 2>&1 || code=$?
+[ $code -eq 78 ] && grep -q "$changed" "$work/answer" || fail "fleet-locationctl reload: exit $code: $(cat "$work/answer")"
+status_says Online || fail "STATUS after a refused reload: $(property StatusText)"
 rotate 'Bearer s3cret-of-the-box'
+inside systemctl reload fleet-locationd || fail "reload with the same credential again"
 ! inside fleet-locationd --check 2>&1 | has "$changed" || fail "a credential with the same value again"
+
+step "check, doctor and token judge as the service, and leave it as it is"
+# What the service lives by: owners, modes, inodes, and what is in the file of the token.
+ours() {
+  # The daemon replaces this one all the time.
+  inside stat -c '%n %U:%G %a' /run/fleet-locationd/metrics.prom
+  inside stat -c '%n %U:%G %a %i' /run/fleet-locationd /run/fleet-locationd/control.sock /run/fleet-locationd/token \
+    /var/lib/fleet-locationd /var/lib/fleet-locationd/backlog.sqlite /etc/fleet-locationd
+  inside sha256sum /run/fleet-locationd/token
+}
+answers() { # STATUS WORDS COMMAND...
+  local status=$1 words=$2 code=0
+  shift 2
+  inside "$@" >"$work/answer" 2>&1 || code=$?
+  [ $code -eq "$status" ] && grep -q "$words" "$work/answer" || fail "$*: exit $code: $(cat "$work/answer")"
+}
+# Whether the service starts with these settings, in a daemon of its own, which has no kept ones.
+starts() { # WORDS: of its status, or of its last lines
+  local words=$1
+  inside systemctl start fleet-locationd@judged 2>/dev/null || true
+  until_true 10 eval 'status_says "$words" fleet-locationd@judged || inside journalctl -u fleet-locationd@judged -n 8 -o cat | has "$words"' ||
+    fail "the service: $(property StatusText fleet-locationd@judged) $(inside journalctl -u fleet-locationd@judged -n 3 -o cat)"
+  inside systemctl stop fleet-locationd@judged
+  inside systemctl reset-failed fleet-locationd@judged 2>/dev/null || true
+  inside rm -rf /var/lib/fleet-locationd-judged
+}
+write /etc/fleet-locationd/conf.d/metrics.toml <<'END'
+[metrics]
+textfile = "metrics.prom"
+END
+inside systemctl restart fleet-locationd
+until_true 10 eval 'status_says Online && ours >/dev/null' || fail "STATUS: $(property StatusText)"
+before=$(ours)
+for command in 'fleet-locationd --check' 'fleet-locationctl check' 'fleet-locationctl token' 'fleet-locationctl doctor'; do
+  answers 0 '' $command
+  ! grep -q 'not as the service' "$work/answer" || fail "$command: $(cat "$work/answer")"
+done
+[ "$(ours)" = "$before" ] || fail "before: $before; after: $(ours)"
+# One shared drop-in for the instances of this step.
+instance=/etc/systemd/system/fleet-locationd@judged.service.d
+judged=/etc/fleet-locationd/judged.toml
+unit_has() { # LINES
+  printf '[Service]\n%b' "$1" | write $instance/test.conf
+  inside systemctl daemon-reload
+}
+unit_has 'LoadCredential=token-provider:/etc/fleet-locationd/token-provider\n'
+settings judged judged
+answers 0 "$judged.*: good" fleet-locationd --check --config $judged
+answers 0 '"judged"' fleet-locationctl token --instance judged
+starts Online
+inside chmod 600 $judged
+answers 78 'Permission denied' fleet-locationctl check --instance judged
+answers 1 '^  fail  .*Permission denied' fleet-locationctl doctor --instance judged
+answers 78 'Permission denied' fleet-locationctl token --instance judged
+starts 'Permission denied'
+inside chmod 644 $judged
+name_by() { inside sed -i "s/^vehicle_id = .*/vehicle_id = { $1 }/" $judged; }
+name_by 'environment = "VEHICLE_ID"'
+answers 78 'VEHICLE_ID is not set' fleet-locationctl check --instance judged
+starts 'VEHICLE_ID is not set'
+printf 'VEHICLE_ID=from-a-file\n' | write /etc/fleet-locationd/environment 600
+unit_has 'LoadCredential=token-provider:/etc/fleet-locationd/token-provider\nEnvironmentFile=/etc/fleet-locationd/environment\n'
+answers 0 '"from-a-file"' fleet-locationctl token --instance judged
+starts 'vehicle from-a-file'
+name_by 'credential = "vehicle-id"'
+answers 78 'vehicle-id' fleet-locationctl check --instance judged
+unit_has 'LoadCredential=token-provider:/etc/fleet-locationd/token-provider\nSetCredential=vehicle-id:from-a-credential\n'
+answers 0 ': good' fleet-locationctl check --instance judged
+answers 0 '"from-a-credential"' fleet-locationctl token --instance judged
+starts 'vehicle from-a-credential'
+unit_has 'LoadCredential=token-provider:/etc/fleet-locationd/nowhere\n'
+answers 78 'the file of the credential token-provider is not there: /etc/fleet-locationd/nowhere' \
+  fleet-locationctl check --instance judged
+answers 1 '^  fail  fleet-locationd@judged.service cannot start: .*243/CREDENTIALS' fleet-locationctl doctor --instance judged
+unit_has ''
+printf '#!/bin/sh\nexec sleep 100\n' | write /root/get-token 755
+inside cp /root/get-token /usr/local/bin/
+by_command() { # PATH
+  inside sed -i -e '/^\[token\]/,/^\[fleet_engine\]/{/^\[fleet_engine\]/!d}' -e 's/^vehicle_id = .*/vehicle_id = "judged"/' $judged
+  printf '[token]\nprovider = "command"\ncommand = ["%s"]\n' "$1" | write /etc/fleet-locationd/judged.toml.d/token.toml
+}
+by_command /root/get-token
+answers 78 'the service cannot execute /root/get-token: Permission denied' fleet-locationctl check --instance judged
+answers 1 '^  fail  .*/root/get-token cannot be run: Permission denied' fleet-locationctl doctor --instance judged
+answers 1 '/root/get-token cannot be run: Permission denied' fleet-locationctl token --instance judged
+starts '/root/get-token cannot be run: Permission denied'
+by_command /usr/local/bin/get-token
+answers 0 ': good' fleet-locationctl check --instance judged
+# Ctrl-C ends the stand-in as well, and what it runs.
+code=0
+inside timeout -s INT 2 fleet-locationctl token --instance judged >"$work/answer" 2>&1 || code=$?
+[ $code -ne 0 ] && until_true 5 eval '! inside pgrep -f get-token >/dev/null' || fail "Ctrl-C: exit $code, $(inside pgrep -af get-token)"
+[ -z "$(inside systemctl list-units --all --no-legend 'fleet-locationctl-*' 'fleet-locationd-[0-9]*')" ] ||
+  fail "left over: $(inside systemctl list-units --all --no-legend 'fleet-location*')"
+inside cp /etc/fleet-locationd/fleet-locationd.toml /root/judged.toml
+answers 0 'Judged as root, not as the service: no installed service reads /root/judged.toml' fleet-locationd --check --config /root/judged.toml
+[ "$(ours)" = "$before" ] || fail "before: $before; after: $(ours)"
+inside rm -r $instance $judged /etc/fleet-locationd/judged.toml.d /etc/fleet-locationd/environment /etc/fleet-locationd/conf.d
+inside systemctl daemon-reload
+inside systemctl restart fleet-locationd
 
 step "limits: head-room under each"
 pid=$(property MainPID)
@@ -363,6 +470,11 @@ grep -q 'van-2-by-its-own-directory' "$work/status" || fail "the status is not o
 for command in check doctor token metrics; do
   inside fleet-locationctl "$command" --instance van-2 >"$work/answer" 2>&1 || fail "$command of van-2: $(cat "$work/answer")"
 done
+# A mistake in its own directory ends it, for without that line it is another vehicle; corrected, it starts by itself.
+printf '[vehicle]\nvehicle_id = van/2\n' | write /etc/fleet-locationd/van-2.toml.d/own.toml
+! inside systemctl restart fleet-locationd@van-2 2>/dev/null || fail "van-2 starts with a mistake and another vehicle"
+printf '[vehicle]\nvehicle_id = "van-2-by-its-own-directory"\n' | write /etc/fleet-locationd/van-2.toml.d/own.toml
+until_true 15 status_says Online fleet-locationd@van-2 || fail "new settings of its own do not start van-2: $(property ActiveState fleet-locationd@van-2)"
 until_true 5 inside test -e /run/fleet-locationd-van-2/metrics.prom || fail "van-2 writes no metrics of its own"
 status_says Online || fail "the first vehicle: $(property StatusText)"
 
