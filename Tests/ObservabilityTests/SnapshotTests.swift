@@ -138,7 +138,7 @@ import Timekeeping
 
   @Test("a clock that is wrong by any amount can be said", arguments: [Int64.min, -1, 0, Int64.max])
   func clockExtremes(milliseconds: Int64) {
-    let error = WallClockJudge.Error(offset: .milliseconds(milliseconds), reference: .gnss)
+    let error = TimeJudge.Error(offset: .milliseconds(milliseconds), reference: .gnss)
     #expect(Event.clockWrong(error).sentence.hasSuffix(", by the receiver"))
     #expect(Event.clockStepped(.milliseconds(milliseconds), untold: 0).fields.count == 1)
   }

@@ -43,8 +43,12 @@ struct Fault: Sendable {
     case poison(Set<Int>)
     /// Refuses every token that was issued before the fault's start.
     case revoked
+    /// The `Date` of its answers is wrong by so many seconds.
+    case serverClock(Int64)
 
     // The token provider.
+    /// The `Date` of its answers is wrong by so many seconds.
+    case providerClock(Int64)
     case providerDown
     case providerAnswers(Int)
     case providerWebPage
@@ -57,6 +61,8 @@ struct Fault: Sendable {
     case ahead(Int)
     /// The stamps lag by so many seconds.
     case behind(Int)
+    /// The date is that of the first day of GPS time.
+    case undated
     /// The position is so many metres off.
     case jump(Double)
     case twice
@@ -108,9 +114,11 @@ struct Fault: Sendable {
     case .nameServersDead, .unresolved, .unreachable, .silent, .loss, .answersLost, .captivePortal,
       .certificateNotYetValid, .latency, .answersLate, .bandwidth:
       .network
-    case .slow, .answers, .deniesPast, .rejectsPast, .mostPast, .mostBytes, .poison, .poisonLive, .revoked: .server
-    case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale: .provider
-    case .noFix, .ahead, .behind, .jump, .twice, .swapped, .heldBack, .noTime: .receiver
+    case .slow, .answers, .deniesPast, .rejectsPast, .mostPast, .mostBytes, .poison, .poisonLive, .revoked,
+      .serverClock:
+      .server
+    case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale, .providerClock: .provider
+    case .noFix, .ahead, .behind, .undated, .jump, .twice, .swapped, .heldBack, .noTime: .receiver
     case .noise, .bytesLost, .speed, .unplugged, .mute: .line
     case .diskFull, .diskFails, .diskDamaged: .disk
     }

@@ -20,10 +20,14 @@ struct FleetEngineServer {
     var bytes: Int
     var timeSinceUpdate: Int?
     var request: UInt64
+    /// A newer position was there already: this one moves nothing.
+    var isIgnored: Bool
   }
 
   private(set) var applied: [Applied] = []
   private(set) var requests = 0
+  /// By vehicle, the time of the position that dispatchers see.
+  private var newest: [String: Timestamp] = [:]
   /// What a client must never send, in words.
   private(set) var offences: [String] = []
   private var knownClaims: [String: (exp: Double, vehicle: String)] = [:]
@@ -32,13 +36,17 @@ struct FleetEngineServer {
     _ request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario, tokens: TokenProvider
   ) -> HTTPResponse {
     requests += 1
+    var date = TokenProvider.date(at: second)
+    for fault in scenario.faults where fault.isActive(at: second) {
+      if case .serverClock(let error) = fault.kind { date = TokenProvider.date(at: second, wrongBy: error) }
+    }
     let answer = judge(request, id: id, at: second, scenario, tokens: tokens)
     if case .refused(let status, let code, let why, let headers, let details) = answer {
       let body =
         #"{"error":{"code":\#(status),"message":"\#(why)","status":"\#(code)","details":[\#(details)]}}"#
-      return HTTPResponse(status: status, headers: headers, body: [UInt8](body.utf8))
+      return HTTPResponse(status: status, headers: [date] + headers, body: [UInt8](body.utf8))
     }
-    return HTTPResponse(status: 200, body: [UInt8](#"{"name":"providers/p/deliveryVehicles/v"}"#.utf8))
+    return HTTPResponse(status: 200, headers: [date], body: [UInt8](#"{"name":"providers/p/deliveryVehicles/v"}"#.utf8))
   }
 
   private enum Verdict {
@@ -52,8 +60,7 @@ struct FleetEngineServer {
     let faults = scenario.faults.filter { $0.place == .server && $0.isActive(at: second) }
     for fault in faults {
       guard case .answers(let status, let code, let retryAfter, let retryInfo) = fault.kind else { continue }
-      let date = (name: "Date", value: TokenProvider.httpDate(Scenario.boot + .milliseconds(Int64(second * 1000))))
-      var headers = [date]
+      var headers: [(name: String, value: String)] = []
       if let retryAfter { headers.append(("Retry-After", retryAfter)) }
       let details = retryInfo.map { #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"\#($0)"}"# }
       return .refused(status, code, "as told", headers, details: details ?? "")
@@ -105,7 +112,8 @@ struct FleetEngineServer {
       Applied(
         at: second, vehicle: target.vehicle, live: live.position, past: past,
         bytes: request.body.count, timeSinceUpdate: live.timeSinceUpdate,
-        request: id))
+        request: id, isIgnored: newest[target.vehicle].map { live.position.time < $0 } ?? false))
+    newest[target.vehicle] = max(newest[target.vehicle] ?? live.position.time, live.position.time)
     return .accepted
   }
 

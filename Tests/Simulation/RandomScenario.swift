@@ -77,6 +77,27 @@ extension Scenario {
     // Every fourth machine can tell whether it has a network, and sleeps now and then.
     if seed % 4 == 1 { addConnectivity(using: &random) }
     addLines()
+    // Every fifth has witnesses of the time that lie, alone or together.
+    if seed % 5 == 4 { addLiars() }
+  }
+
+  /// Clocks that are wrong, from a seed of their own.
+  private mutating func addLiars() {
+    var random = SplitMix64(seed: seed ^ 0x6C69_6172)
+    hasCertificates = true
+    if Int.random(in: 0..<4, using: &random) == 0 {
+      wallError = [315_360_000, 946_080_000, -2_000_000, nil].randomElement(using: &random) ?? 0
+    }
+    for _ in 0..<Int.random(in: 1...3, using: &random) {
+      let from = Int.random(in: 0..<duration, using: &random)
+      let kinds: [Fault.Kind] = [
+        .ahead(18), .ahead(18), .ahead(3600), .ahead(50_000_000), .ahead(1_650_000_000), .undated, .behind(86_400),
+        .serverClock(3600), .serverClock(-3600), .serverClock(3_155_760_000), .serverClock(-3_155_760_000),
+        .providerClock(7200), .providerClock(-7200), .providerClock(3_155_760_000),
+      ]
+      let length = Int.random(in: 1...(Bool.random(using: &random) ? 20 : 200), using: &random)
+      faults.append(Fault(kinds.randomElement(using: &random) ?? .undated, from..<(from + length)))
+    }
   }
 
   /// What lies between the receivers and the program, from a seed of its own.

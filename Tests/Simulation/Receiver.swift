@@ -42,6 +42,8 @@ struct Receiver {
   private(set) var told: [Int64: [Told]] = [:]
   /// The last of them.
   private var recent: [(stamp: Timestamp, told: Told)] = []
+  /// Those whose time was wrong, by their second.
+  private var misdated: [Int: Told] = [:]
   /// Those without a time.
   private var untimed: [Told] = []
   /// By how many days a clock was wrong that dated fixes without a date.
@@ -57,6 +59,12 @@ struct Receiver {
 
   /// What that stamp stands for: empty when there was no such position. One that a wrong clock has dated is faulty.
   func told(at stamp: Timestamp) -> [Told] {
+    if !misdated.isEmpty {
+      // One whose wrong stamp was corrected, to the second.
+      let second = Int(((stamp - Scenario.boot) - offset).wholeSeconds)
+      let corrected = (second - 3...second + 3).compactMap { misdated[$0] }
+      if !corrected.isEmpty { return corrected + (told[stamp.milliseconds] ?? []) }
+    }
     if let told = told[stamp.milliseconds] { return told }
     return wrongDays.compactMap { told[stamp.milliseconds - $0 * 86_400_000] }.joined().map {
       Told(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true)
@@ -97,6 +105,14 @@ struct Receiver {
     guard let entry else { return nil }
     note(fix, at: stamp, second: entry.told.second)
     return entry.told.second
+  }
+
+  /// What a stamp stands for that was made right by a server whose clock is wrong by so many seconds.
+  func told(at stamp: Timestamp, wrongBy error: Int64) -> [Told] {
+    let second = Int(((stamp - Scenario.boot) - offset - .seconds(error)).wholeSeconds)
+    return (second - 3...second + 3).flatMap { told[(Scenario.boot + .seconds($0) + offset).milliseconds] ?? [] }.map {
+      Told(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true)
+    }
   }
 
   /// A position that comes from this receiver, and is not what it meant.
@@ -141,6 +157,9 @@ struct Receiver {
       case .behind(let seconds):
         stamp = stamp - .seconds(seconds)
         isFaulty = true
+      case .undated:
+        stamp = Timestamp(seconds: 315_964_800).nearest(millisecondsOfDay: stamp.millisecondsOfDay)
+        isFaulty = true
       case .jump(let metres):
         coordinate = coordinate.stepped(by: metres, heading: 45)
         isFaulty = true
@@ -177,6 +196,14 @@ struct Receiver {
     fix.hdop = 0.8
     fix.satellites = 11
     let told = Told(second: second, coordinate: coordinate, speed: fix.speed ?? 0, isFaulty: isFaulty)
+    let isMisdated = faults.contains { fault in
+      guard fault.isActive(at: Double(second)) else { return false }
+      return switch fault.kind {
+      case .ahead, .behind, .undated: true
+      default: false
+      }
+    }
+    if isMisdated { misdated[second] = told }
     if hasTime {
       self.told[stamp.milliseconds, default: []].append(told)
       if recent.count >= 4 { recent.removeFirst() }

@@ -72,6 +72,8 @@ struct Scenario {
   /// The settings name no speed.
   var isAutobaud = false
   var second: Second?
+  /// Certificates are from a month before boot to two months after, by the clock that judges them.
+  var hasCertificates = false
 
   /// The first second that is known to the world: boot.
   static let boot = Timestamp(seconds: 1_796_083_200)

@@ -96,6 +96,7 @@ extension Scenario {
     if isDateless { parts.append("isDateless: true") }
     if dialect != .brief { parts.append("dialect: .\(dialect)") }
     if baud != 9600 { parts.append("baud: \(baud)") }
+    if hasCertificates { parts.append("hasCertificates: true") }
     if isAutobaud { parts.append("isAutobaud: true") }
     if let second { parts.append("second: Second(lag: \(second.lag), metresOff: \(second.metresOff))") }
     return "Scenario(\(parts.joined(separator: ", ")))"

@@ -15,7 +15,7 @@ struct TokenProvider {
   private var serial = 0
 
   mutating func answer(url: String, at second: Double, _ scenario: Scenario) -> HTTPResponse {
-    let date = ("Date", TokenProvider.httpDate(Scenario.boot + .milliseconds(Int64(second * 1000))))
+    let date = TokenProvider.date(at: second, wrongBy: TokenProvider.clockError(scenario, at: second))
     var vehicle = url.split(separator: "/").last.map(String.init) ?? ""
     var age = 0
     for fault in scenario.faults where fault.place == .provider && fault.isActive(at: second) {
@@ -35,6 +35,18 @@ struct TokenProvider {
     issued[token] = Issued(vehicle: vehicle, issuedAt: second, life: scenario.tokenLife - age)
     let body = #"{"token":"\#(token)","expiration_timestamp_ms":\#((iat + Int64(scenario.tokenLife)) * 1000)}"#
     return HTTPResponse(status: 200, headers: [date], body: [UInt8](body.utf8))
+  }
+
+  /// The header of an answer, by a clock that is wrong by so many seconds.
+  static func date(at second: Double, wrongBy error: Int64 = 0) -> (name: String, value: String) {
+    ("Date", httpDate(Scenario.boot + .milliseconds(Int64(second * 1000)) + .seconds(error)))
+  }
+
+  private static func clockError(_ scenario: Scenario, at second: Double) -> Int64 {
+    for fault in scenario.faults where fault.isActive(at: second) {
+      if case .providerClock(let seconds) = fault.kind { return seconds }
+    }
+    return 0
   }
 
   static func httpDate(_ stamp: Timestamp) -> String {

@@ -9,6 +9,7 @@ import Timekeeping
 extension World {
   func checkAfterwards() {
     checkStamps()
+    checkTimes()
     checkGaps()
     checkCoverage()
     checkLedger()
@@ -77,6 +78,18 @@ extension World {
         violate("lastLocation went back in time, from \(before.rfc3339) to \(applied.live.time.rfc3339)")
       }
       newest[applied.vehicle] = applied.live.time
+    }
+  }
+
+  /// No position comes from the future, and none moves nothing because one before it did.
+  private func checkTimes() {
+    guard !scenario.isDateless else { return }
+    for applied in server.applied {
+      let ahead = (applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)))).inSeconds
+      if ahead > 5 { violate("an update at \(applied.at) s is \(ahead) s ahead of the time") }
+      if applied.isIgnored, !ghostly.contains(applied.request) {
+        violate("an update at \(applied.at) s is older than the one before")
+      }
     }
   }
 

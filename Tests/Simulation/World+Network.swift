@@ -10,7 +10,15 @@ extension World {
     case webPage
   }
 
-  func obstacle(at second: Double) -> Obstacle {
+  func obstacle(at second: Double, _ request: HTTPRequest) -> Obstacle {
+    if scenario.hasCertificates {
+      let time = request.certificateTime ?? moment.wall
+      let (start, end) = (Scenario.boot - .seconds(30 * 86_400), Scenario.boot + .seconds(60 * 86_400))
+      if time < start {
+        return .failure(TransportFailure(.certificateNotYetValid, "not yet valid"), after: .milliseconds(90))
+      }
+      if time > end { return .failure(TransportFailure(.certificateExpired, "expired"), after: .milliseconds(90)) }
+    }
     for fault in scenario.faults where fault.place == .network && fault.isActive(at: second) {
       switch fault.kind {
       case .nameServersDead: return .failure(TransportFailure(.unresolved, "name servers dead"), after: .seconds(15))

@@ -195,6 +195,14 @@ extension World {
 
   /// What that stamp stands for, whichever receiver reported it.
   func told(at stamp: Timestamp) -> [Receiver.Told] {
-    receivers.count == 1 ? receivers[0].told(at: stamp) : receivers.flatMap { $0.told(at: stamp) }
+    let told = receivers.count == 1 ? receivers[0].told(at: stamp) : receivers.flatMap { $0.told(at: stamp) }
+    guard told.isEmpty else { return told }
+    return scenario.faults.flatMap { fault -> [Receiver.Told] in
+      switch fault.kind {
+      case .serverClock(let error), .providerClock(let error):
+        receivers.flatMap { $0.told(at: stamp, wrongBy: error) }
+      default: []
+      }
+    }
   }
 }

@@ -472,7 +472,7 @@ final class World {
     }
     attempts.append(Attempt(id: id, at: now, vehicle: vehicle, life: life))
     checkToken(of: request)
-    let obstacle = obstacle(at: second)
+    let obstacle = obstacle(at: second, request)
     var request = request
     if case .nothing = obstacle {
       if let read = line?.send(request, deadline: now + request.deadline, at: now) { request = read }
@@ -566,7 +566,7 @@ final class World {
         .tokenEnds(id: id, .failure(TransportFailure(.unreachable, "refused"))), at: now + .milliseconds(20))
       return
     }
-    switch obstacle(at: second) {
+    switch obstacle(at: second, request) {
     case .failure(let failure, let after):
       queue.schedule(.tokenEnds(id: id, .failure(failure)), at: min(now + after, flight.endsBy))
     case .webPage:

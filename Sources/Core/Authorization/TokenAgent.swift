@@ -70,6 +70,7 @@ package struct TokenAgent: Sendable {
   private struct Fetch {
     var id: UInt64
     var context: AuthorizationContext
+    var sentAt: BootInstant
     var deadline: BootInstant
   }
 
@@ -114,6 +115,9 @@ package struct TokenAgent: Sendable {
 
   /// The earliest time of the next fetch.
   package var earliest: BootInstant { gate.earliest }
+
+  /// When the fetch under way began; nil when there is none.
+  package var fetchSentAt: BootInstant? { fetch?.sentAt }
 
   /// The latest time at which the fetch under way must have ended.
   package var fetchDeadline: BootInstant? { fetch?.deadline }
@@ -166,7 +170,7 @@ package struct TokenAgent: Sendable {
     lastID += 1
     isRenewed = false
     gate.attempted(at: now.boot)
-    fetch = Fetch(id: lastID, context: context, deadline: now.boot + request.deadline)
+    fetch = Fetch(id: lastID, context: context, sentAt: now.boot, deadline: now.boot + request.deadline)
     return [.fetch(id: lastID, request)]
   }
 

@@ -21,7 +21,10 @@ extension TokenResponseFormat {
     let told =
       answer.isStored
       ? stored(end, created, whole, answer.age, wall: isClockBelieved ? now.wall : nil)
-      : fresh(end, created, answer.date, wall: isClockBelieved ? now.wall : nil)
+      // A date that cannot be is none: the server's clock is wrong, and its tokens may be good.
+      : fresh(
+        end, created, answer.date.flatMap { $0.isPlausible(after: buildDate) ? $0 : nil },
+        wall: isClockBelieved ? now.wall : nil)
     switch (told, whole) {
     case (let (lifetime, source)?, let whole?) where whole > .zero:
       // No provider can lengthen what it has signed.

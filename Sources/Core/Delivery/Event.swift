@@ -114,8 +114,11 @@ package enum Event: Equatable, Sendable {
   case clockUnset
   /// - Parameter untold: steps since the last that was reported.
   case clockStepped(Duration, untold: Int)
-  case clockWrong(WallClockJudge.Error)
+  case clockWrong(TimeJudge.Error)
   case clockRight
+  /// The receiver's stamps are corrected from now on by another offset, more than zero when its clock is ahead; zero: not
+  /// any more.
+  case receiverClock(Duration, suppressed: Int)
   case networkLost(suppressed: Int)
   /// With the names of the interfaces.
   case networkBack([String], after: Duration)
@@ -156,7 +159,7 @@ extension Event {
     case tokenRestored, tokenNotRestored, tokenNotKept
     case backfilled, backfillRefused, positionsDropped
     case backlogRestored, backlogInMemory, backlogOnDisk, storeSetAside
-    case clockUnset, clockStepped, clockWrong, clockRight
+    case clockUnset, clockStepped, clockWrong, clockRight, receiverClock
     case networkLost, networkBack, networkUnwatched, resumed
     case paused, pauseEnded, pauseNotKept
   }
@@ -206,6 +209,7 @@ extension Event {
     case .clockStepped: .clockStepped
     case .clockWrong: .clockWrong
     case .clockRight: .clockRight
+    case .receiverClock: .receiverClock
     case .networkLost: .networkLost
     case .networkBack: .networkBack
     case .networkUnwatched: .networkUnwatched

@@ -18,6 +18,9 @@ struct Notices: Sendable {
   private var storeFailures = RepeatLimiter()
   private var networkLosses = RepeatLimiter()
   private var isNetworkLossReported = false
+  private var receiverClocks = RepeatLimiter()
+  private var receiverClockOffset = Duration.zero
+  private var isReceiverClockReported = false
   /// The last step of the wall clock that was reported, and the number since.
   private var clockStep: (reportedAt: BootInstant, suppressed: Int)?
 
@@ -112,6 +115,20 @@ struct Notices: Sendable {
     }
     defer { clockStep = (now, 0) }
     return .clockStepped(step, untold: clockStep?.suppressed ?? 0)
+  }
+
+  /// - Parameter offset: what the receiver's stamps are corrected by.
+  mutating func receiverClock(_ offset: Duration, at now: BootInstant) -> Event? {
+    guard offset != receiverClockOffset else { return nil }
+    receiverClockOffset = offset
+    // The end of a correction that was not reported is not reported either.
+    if offset == .zero {
+      defer { isReceiverClockReported = false }
+      return isReceiverClockReported ? .receiverClock(.zero, suppressed: 0) : nil
+    }
+    let suppressed = receiverClocks.admit("offset", at: now)
+    isReceiverClockReported = suppressed != nil || isReceiverClockReported
+    return suppressed.map { .receiverClock(offset, suppressed: $0) }
   }
 
   // MARK: - Pause and settings

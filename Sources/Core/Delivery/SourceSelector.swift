@@ -43,6 +43,8 @@ package struct SourceSelector: Sendable {
     /// Other sources, in the order of priority. What is known of those that stay is kept.
     case replaced([Candidate])
     case configured(FixFilter.Configuration)
+    /// What time it is by those who know better than receivers; nil when there is none.
+    case time(TimeBounds?)
     /// `nextDeadline` has come.
     case deadline
   }
@@ -74,6 +76,7 @@ package struct SourceSelector: Sendable {
 
   private var entries: [SourceStanding] = []
   private var filter: FixFilter.Configuration
+  private var timeBounds: TimeBounds?
   private var used: Int?
   private var reason = SourceOverview.Reason.best
   /// The source whose fix was handed on last, and its clock; the source is nil when it is not in the list any more.
@@ -136,6 +139,9 @@ package struct SourceSelector: Sendable {
     case .configured(let filter):
       self.filter = filter
       for index in entries.indices { entries[index].filter.configure(filter) }
+    case .time(let bounds):
+      timeBounds = bounds
+      for index in entries.indices { entries[index].filter.trust(bounds) }
     case .deadline: break
     }
     if entries.count > 1 {
@@ -163,7 +169,9 @@ package struct SourceSelector: Sendable {
     let (usedID, speakerID) = (used.map { old[$0].candidate.id }, speaker.map { old[$0].candidate.id })
     entries = candidates.map { candidate in
       guard var entry = old.first(where: { $0.candidate.id == candidate.id }) else {
-        return SourceStanding(candidate, filter: filter, at: now)
+        var entry = SourceStanding(candidate, filter: filter, at: now)
+        entry.filter.trust(timeBounds)
+        return entry
       }
       entry.candidate = candidate
       return entry

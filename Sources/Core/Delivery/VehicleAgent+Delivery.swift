@@ -61,10 +61,14 @@ extension VehicleAgent {
 
   mutating func updateEnded(_ id: UInt64, _ outcome: HTTPOutcome, at now: Moment, _ effects: inout [Effect]) {
     let result = UpdateOutcome(outcome, from: service)
+    let sentAt = delivery.sentAt
     let changes = delivery.handle(.ended(id: id, result), at: now.boot)
     // Not of a request that was given up.
     guard !changes.isEmpty else { return }
-    if result.isFromFleetEngine, let time = outcome.date { clocks.observe(.fleetEngine, time, at: now.boot) }
+    certificates.note(outcome)
+    if result.isFromFleetEngine, let time = outcome.date {
+      clocks.observe(.fleetEngine, time, sentAt: sentAt, at: now.boot)
+    }
     apply(changes, at: now, &effects)
   }
 
@@ -130,13 +134,15 @@ extension VehicleAgent {
 
   mutating func tokenEnded(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment, _ effects: inout [Effect]) {
     // An expiration is held against the best time there is.
-    let best = Moment(boot: now.boot, wall: clocks.time(at: now.boot)?.0 ?? now.wall)
+    let best = Moment(boot: now.boot, wall: clocks.time(at: now)?.0 ?? now.wall)
+    let sentAt = tokens.fetchSentAt
     let changes = tokens.handle(.answered(id: id, outcome), at: best)
     // Who has a token to give is the provider; what else answers may be a portal with a clock of its own.
-    if case .http(let answer) = outcome, let time = answer.date,
-      changes.contains(where: { if case .obtained = $0 { true } else { false } })
-    {
-      clocks.observe(.tokenProvider, time, at: now.boot)
+    if case .http(let answer) = outcome {
+      certificates.note(answer)
+      if let time = answer.date, changes.contains(where: { if case .obtained = $0 { true } else { false } }) {
+        clocks.observe(.tokenProvider, time, sentAt: sentAt, at: now.boot)
+      }
     }
     apply(changes, at: now, &effects)
   }
@@ -170,7 +176,7 @@ extension VehicleAgent {
       case .keepsBeingRefused(let token, let retry):
         let wall = now.wall >= configuration.filter.buildDate ? now.wall : nil
         let inspection = TokenInspection(
-          of: token.secret, for: token.context, at: clocks.time(at: now.boot)?.0 ?? wall)
+          of: token.secret, for: token.context, at: clocks.time(at: now)?.0 ?? wall)
         effects.append(.event(.tokenRefused(delivery.failure, of: service, inspection.refusal, retry: retry)))
       }
     }

@@ -28,7 +28,8 @@ extension VehicleAgent {
   }
 
   /// When the certificates of a request are judged, if not by the machine's clock.
-  func certificateTime(at now: Moment) -> Timestamp? {
-    CertificateTime.at(now, buildDate: configuration.filter.buildDate, receiver: newestTime)
+  mutating func certificateTime(at now: Moment) -> Timestamp? {
+    certificates.time(
+      at: now, judgement: clocks.judgement(at: now), newest: newestTime, buildDate: configuration.filter.buildDate)
   }
 }

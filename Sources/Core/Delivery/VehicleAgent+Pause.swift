@@ -51,7 +51,7 @@ extension VehicleAgent {
 
   /// The time by the best known clock; nil when it is not known.
   func bestTime(at now: Moment) -> Timestamp? {
-    if let (time, _) = clocks.time(at: now.boot) { return time }
+    if let (time, _) = clocks.time(at: now) { return time }
     return now.wall >= configuration.filter.buildDate ? now.wall : nil
   }
 }

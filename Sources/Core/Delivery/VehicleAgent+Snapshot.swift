@@ -80,7 +80,7 @@ extension VehicleAgent {
     /// Whether anybody but this machine's clock has said what time it is.
     package let isTimeTold: Bool
     /// By how much this machine's clock is wrong; nil when it is not, or nobody can say.
-    package let clockError: WallClockJudge.Error?
+    package let clockError: TimeJudge.Error?
     /// This machine's clock shows a time before the build date.
     package let isClockUnset: Bool
     /// Counts since the start.
@@ -110,7 +110,7 @@ extension VehicleAgent {
       waiting: delivery.waiting,
       oldestAge: newestTime.flatMap { newest in oldest.map { max(newest - $0, .zero) } },
       thinnedWithin: delivery.backlog.thinnedWithin, store: store,
-      time: bestTime(at: now), isTimeTold: clocks.time(at: now.boot) != nil, clockError: clocks.error(at: now),
+      time: bestTime(at: now), isTimeTold: clocks.time(at: now) != nil, clockError: clocks.error(at: now),
       isClockUnset: now.wall < configuration.filter.buildDate,
       statistics: statistics)
   }

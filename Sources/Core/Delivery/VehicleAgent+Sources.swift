@@ -7,7 +7,9 @@ extension VehicleAgent {
   mutating func select(_ input: SourceSelector.Input, at now: Moment, _ effects: inout [Effect]) {
     // The last attempt carries what was newest when it was made.
     if lifecycle.isLastAttemptMade { return }
-    for effect in selector.handle(input, at: now) {
+    // A date that a receiver lacks comes from the best clock there is.
+    let best = Moment(boot: now.boot, wall: bestTime(at: now) ?? now.wall)
+    for effect in selector.handle(input, at: best) {
       switch effect {
       case .accepted(let accepted, let overrules):
         noteArrival(accepted.fix, &effects)

@@ -141,7 +141,10 @@ package struct VehicleAgent: Sendable {
   var outcomes = RecentOutcomes()
   var store = BacklogStoreState.off
   var network = NetworkGate()
-  var clocks = WallClockJudge()
+  var clocks: TimeJudge
+  var certificates = CertificateClock()
+  /// What the filters know of the time, beside their receivers.
+  var timeBounds: TimeBounds?
   var duty = Duty()
   /// Since when the settings are in force, until an update was accepted with them.
   var unprovenSince: BootInstant? = .boot
@@ -150,6 +153,7 @@ package struct VehicleAgent: Sendable {
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
     selector = SourceSelector(filter: configuration.filter)
+    clocks = TimeJudge(buildDate: configuration.filter.buildDate)
     simulationAlarm = SimulationAlarm(configuration)
     policy = ReportingPolicy(configuration.reporting)
     tokens = TokenAgent(
@@ -224,9 +228,10 @@ package struct VehicleAgent: Sendable {
     if let newest = policy.newest, !isPaused { track.observe(newest.coordinate, at: now.boot) }
     expiry.observe(accepted.time, at: now.boot)
     // Times of a recording or a simulator are no clock, and a date that the machine's clock has given says nothing about it.
-    if !configuration.filter.keepsTimes, accepted.fix.quality != .simulated, accepted.fix.timestamp != nil {
-      clocks.observe(.gnss, accepted.time, at: now.boot)
-    }
+    guard !configuration.filter.keepsTimes, accepted.fix.quality != .simulated else { return }
+    // What the receiver itself says: a time that was corrected bears out what it was corrected by.
+    if let stamp = accepted.fix.timestamp { clocks.observe(.gnss, stamp, at: now.boot) }
+    report(notices.receiverClock(accepted.clockOffset, at: now.boot), &effects)
   }
 
   /// The used source gives accepted fixes.
@@ -246,11 +251,24 @@ package struct VehicleAgent: Sendable {
   }
 
   private mutating func watchClock(at now: Moment, _ effects: inout [Effect]) {
+    let bounds = clocks.bounds(at: now)
+    if bounds != timeBounds {
+      timeBounds = bounds
+      select(.time(bounds), at: now, &effects)
+      if let bounds { dropFuture(after: bounds.latest(at: now.boot) + TimeJudge.slack, at: now, &effects) }
+    }
     switch clocks.verdict(at: now) {
     case .wrong(let error): effects.append(.event(.clockWrong(error)))
     case .right: effects.append(.event(.clockRight))
     case nil: break
     }
+  }
+
+  /// Fleet Engine would ignore every right position after one from the future: the next fix is the first of all.
+  private mutating func dropFuture(after latest: Timestamp, at now: Moment, _ effects: inout [Effect]) {
+    guard !configuration.filter.keepsTimes else { return }
+    if let newest = policy.newest, newest.time > latest { policy.forget() }
+    apply(delivery.handle(.overruled(after: latest), at: now.boot), at: now, &effects)
   }
 
   // MARK: - Settings

@@ -126,6 +126,7 @@ extension Event {
         [("FLEET_CLOCK_OFFSET", "\(error.offset.wholeSeconds)"), ("FLEET_CLOCK_REFERENCE", "\(error.reference)")]
       )
     case .clockRight: ("The clock of this machine is right again", [])
+    case .receiverClock(let offset, let suppressed): receiverClock(offset, suppressed: suppressed)
     case .networkLost(let suppressed):
       ("No network: no interface has an address and a default route\(repeats(suppressed))", [])
     case .networkBack(let names, let time):
@@ -243,6 +244,17 @@ extension Event {
     case .misdated: why = "the receiver gave them a wrong time"
     }
     return ("\(positions(count)) dropped: \(why)\(repeats(suppressed))", fields(count, reason))
+  }
+
+  private func receiverClock(_ offset: Duration, suppressed: Int) -> Words {
+    let field = [("FLEET_CLOCK_OFFSET", "\(offset.wholeSeconds)")]
+    guard offset != .zero else { return ("The receiver's clock is right again", field) }
+    let size = max(offset, .zero - offset).spoken
+    let cause = offset == .seconds(18) ? ", it has no leap seconds yet" : ""
+    return (
+      "The receiver's clock is \(size) \(offset < .zero ? "behind" : "ahead")\(cause): positions are sent with the corrected "
+        + "time\(repeats(suppressed))", field
+    )
   }
 
   private func clockStepped(_ step: Duration, untold: Int) -> Words {

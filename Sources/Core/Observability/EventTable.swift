@@ -217,6 +217,11 @@ extension Event.Kind {
       )
     case .clockRight:
       ("893d861bdd79417699240581656eb7e8", .notice, "This machine's clock is right again.")
+    case .receiverClock:
+      (
+        "9104c93bd50f4f878ff4e24460e89ebf", .warning,
+        "The receiver's clock is wrong by this, compared with Fleet Engine's or the token provider's, and its positions are sent with the corrected time; or it is right again. 18 s ahead means that the receiver has not received the leap seconds yet, which takes up to 13 minutes after a cold start. If it lasts, restart the receiver or update its firmware."
+      )
     }
   }
 }

@@ -53,7 +53,7 @@ extension SourceOverview.Hold {
   }
 }
 
-extension WallClockJudge.Reference {
+extension TimeJudge.Reference {
   /// For a sentence.
   var name: String {
     switch self {
@@ -64,7 +64,7 @@ extension WallClockJudge.Reference {
   }
 }
 
-extension WallClockJudge.Error {
+extension TimeJudge.Error {
   /// As in `56 s behind, by Fleet Engine`.
   var words: String {
     let size = offset < .zero ? Duration.zero - offset : offset

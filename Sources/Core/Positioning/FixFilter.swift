@@ -44,10 +44,13 @@ package struct FixFilter: Sendable {
     package var fix: Fix
     /// When it was true, with its date and without week rollover.
     package var time: Timestamp
+    /// By how much the receiver's clock is ahead, which `time` is corrected by; less than zero when it is behind.
+    package var clockOffset: Duration
 
-    package init(fix: Fix, time: Timestamp) {
+    package init(fix: Fix, time: Timestamp, clockOffset: Duration = .zero) {
       self.fix = fix
       self.time = time
+      self.clockOffset = clockOffset
     }
   }
 
@@ -65,6 +68,8 @@ package struct FixFilter: Sendable {
   /// How far the time of a dateless fix may be from the machine's clock before its date is taken from that clock anew. More
   /// than half a day, so that a clock wrong by half a day does not change the date at every fix.
   private static let dateSlack = Duration.seconds(13 * 3600)
+  /// The same for a date that had to be repaired. Further apart, one of the two has run amok, and that is the later one.
+  private static let repairSlack = Duration.seconds(365 * 86_400)
 
   /// A receiver that has just found satellites again is wrong at first: after a gap this long a fix needs a second that
   /// agrees. A fix rejected for its quality is no gap.
@@ -114,6 +119,8 @@ package struct FixFilter: Sendable {
   private var countsSatellites = false
   private var freeze = FreezeDetector()
   private var trust = MotionTrust()
+  private var clock = ReceiverClock()
+  private var timeBounds: TimeBounds?
 
   package init(_ configuration: Configuration) {
     self.configuration = configuration
@@ -122,6 +129,11 @@ package struct FixFilter: Sendable {
   /// Replaces the limits and keeps the rest of the state.
   package mutating func configure(_ configuration: Configuration) {
     self.configuration = configuration
+  }
+
+  /// What time it is by those who know better than the receiver, from now on; nil when there is none.
+  package mutating func trust(_ bounds: TimeBounds?) {
+    timeBounds = bounds
   }
 
   /// Judges one fix, which arrived at `now`.
@@ -161,7 +173,7 @@ package struct FixFilter: Sendable {
     reference = candidate
     challenge = nil
     settling = nil
-    return .success(Accepted(fix: fix, time: time))
+    return .success(Accepted(fix: fix, time: time, clockOffset: clock.offset))
   }
 
   // MARK: - The fix by itself
@@ -201,14 +213,49 @@ package struct FixFilter: Sendable {
   // MARK: - Its time
 
   private mutating func settledTime(of fix: Fix, at now: Moment) -> Result<Timestamp, FixRejection> {
+    let stamp: Timestamp
     switch fix.time {
-    case nil:
-      return .failure(.noTime)
-    case .utc(let stamp):
-      return .success(configuration.keepsTimes ? stamp : stamp.afterRollover(notBefore: configuration.buildDate))
+    case nil: return .failure(.noTime)
+    case .utc(let utc):
+      guard !configuration.keepsTimes else { return .success(utc) }
+      guard let plausible = plausible(utc, at: now) else { return .failure(.future) }
+      stamp = plausible
     case .ofDay(let milliseconds):
-      return date(milliseconds, at: now).map { .success($0) } ?? .failure(.noDate)
+      guard let dated = date(milliseconds, at: now) else { return .failure(.noDate) }
+      guard !configuration.keepsTimes else { return .success(dated) }
+      stamp = dated
     }
+    switch clock.judge(
+      stamp, bounds: timeBounds, agreement: (FixFilter.agreement, FixFilter.agreementTime), at: now.boot)
+    {
+    case .settled(let change):
+      // What was compared with the stamps before is moved with them: a corrected clock is no contradiction.
+      if change != .zero { redate(by: .zero - change) }
+      if let timeBounds, let reference,
+        let error = ReceiverClock.error(of: reference.time, timeBounds, at: reference.at)
+      {
+        redate(by: .zero - error)
+      }
+      return .success(stamp - clock.offset)
+    case .wrong: return .failure(stamp > now.wall ? .future : .stale)
+    }
+  }
+
+  /// A stamp that can be the time, with another date if it cannot: the time of day is right long before the date is.
+  ///
+  /// - Returns: nil for a date that cannot be, without any other to go by.
+  private func plausible(_ stamp: Timestamp, at now: Moment) -> Timestamp? {
+    guard !stamp.isPlausible(after: configuration.buildDate) else { return stamp }
+    let repaired = stamp.afterRollover(notBefore: configuration.buildDate)
+    let canBeRepaired = repaired.isPlausible(after: configuration.buildDate)
+    let known = timeBounds?.time(at: now.boot)
+    guard let time = known ?? (now.wall.isPlausible(after: configuration.buildDate) ? now.wall : nil) else {
+      return canBeRepaired ? repaired : nil
+    }
+    let dated = time.nearest(millisecondsOfDay: stamp.millisecondsOfDay)
+    guard canBeRepaired else { return dated }
+    if known != nil { return max(repaired - time, time - repaired) > FixFilter.dateSlack ? dated : repaired }
+    return max(repaired - time, time - repaired) > FixFilter.repairSlack ? min(repaired, dated) : repaired
   }
 
   /// The time in UTC of a fix whose receiver reports only the time of day. Nil without any date to go by.
@@ -228,15 +275,15 @@ package struct FixFilter: Sendable {
     return time
   }
 
-  /// Moves what is known of earlier fixes by whole days.
-  private mutating func redate(by days: Duration) {
-    reference?.redate(by: days)
-    challenge?.first.redate(by: days)
-    challenge?.last.redate(by: days)
-    settling?.first.redate(by: days)
-    settling?.last.redate(by: days)
-    previous?.redate(by: days)
-    freeze.redate(by: days)
+  /// Moves what is known of earlier fixes by whole days, or by what a receiver's clock was wrong.
+  private mutating func redate(by change: Duration) {
+    reference?.redate(by: change)
+    challenge?.first.redate(by: change)
+    challenge?.last.redate(by: change)
+    settling?.first.redate(by: change)
+    settling?.last.redate(by: change)
+    previous?.redate(by: change)
+    freeze.redate(by: change)
   }
 
   // MARK: - The fix against what is known

@@ -52,6 +52,16 @@ extension Duration {
   fileprivate var milliseconds: Int64 { Int64(clamping: attoseconds / Duration.attosecondsPerMillisecond) }
 }
 
+extension Timestamp {
+  /// A GPS week counter of ten bits starts anew after this: within it of the build date a date is the only one of its kind.
+  package static let longestPlausible = Duration.seconds(1024 * 7 * 86_400)
+
+  /// Whether it can be the time at all: not before the program was built, and not centuries after.
+  package func isPlausible(after buildDate: Timestamp) -> Bool {
+    buildDate <= self && self - buildDate < Timestamp.longestPlausible
+  }
+}
+
 /// What a clock reading is: both clocks, read together.
 package struct Moment: Hashable, Sendable {
   /// Elapsed time, which can be trusted.

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Timekeeping
+
+/// Judges what time it is, from all witnesses with their worth, and says when this machine's clock is wrong.
+///
+/// Each witness is carried on by elapsed time, so that a step of the clock is seen at once, and a sleep changes nothing. No
+/// witness is believed against two others of the same worth, and the next honest word of one that lied takes the place of
+/// the lie.
+package struct TimeJudge: Sendable {
+  /// Who gives the time, the least trusted first: a receiver can be deceived from outside, a server is known by its
+  /// certificate, and Fleet Engine's own clock is the one that tokens and positions are judged by.
+  package enum Reference: Int, Comparable, Sendable, CaseIterable {
+    case gnss
+    case tokenProvider
+    case fleetEngine
+
+    /// Whether `left` is trusted less.
+    package static func < (left: Reference, right: Reference) -> Bool { left.rawValue < right.rawValue }
+
+    var isServer: Bool { self != .gnss }
+  }
+
+  /// By how much the wall clock is wrong, and by which reference.
+  package struct Error: Equatable, Sendable {
+    /// More than zero when the machine's clock is ahead.
+    package var offset: Duration
+    /// The reference that it was compared with.
+    package var reference: Reference
+
+    /// - Parameter offset: more than zero when the machine's clock is ahead.
+    package init(offset: Duration, reference: Reference) {
+      self.offset = offset
+      self.reference = reference
+    }
+  }
+
+  /// What is new about the wall clock.
+  package enum Verdict: Equatable, Sendable {
+    /// It is wrong, or wrong by another amount.
+    case wrong(Error)
+    /// It was wrong, and is no more.
+    case right
+  }
+
+  /// What time it is, and by which reference.
+  package struct Judgement: Equatable, Sendable {
+    /// Nil: by this machine's clock alone.
+    package var reference: Reference?
+    /// The time's bounds by that reference.
+    package var bounds: TimeBounds
+    /// Whether it has been the same for a while: of a receiver, as long as `steadyTime`.
+    package var isSteady: Bool
+    fileprivate var includesClock: Bool
+  }
+
+  /// A `Date` is given in whole seconds and takes its time to arrive; less than this is no news.
+  package static let tolerance = Duration.seconds(30)
+  /// A word that is older than this does not count.
+  private static let longestMemory = Duration.seconds(86_400)
+  /// A single word that contradicts every other witness counts no longer than this.
+  private static let loneMemory = Duration.seconds(60)
+  /// Witnesses agree when their bounds miss each other by no more than this.
+  static let slack = Duration.seconds(3)
+  /// A receiver's time that has kept step for this long counts twice.
+  private static let steadyTime = Duration.seconds(5)
+  /// How late a receiver reports a position at most.
+  private static let longestReport = Duration.seconds(2)
+
+  /// What one witness has said.
+  private struct Word {
+    var bounds: TimeBounds
+    /// When the first of the words came that agree with each other, and when the last; how many.
+    var since: BootInstant
+    var at: BootInstant
+    var count = 1
+  }
+
+  private let buildDate: Timestamp
+  /// By `Reference.rawValue`.
+  private var words = [Word?](repeating: nil, count: Reference.allCases.count)
+  /// What was last said to be wrong.
+  private var reported: Error?
+
+  /// - Parameter buildDate: a time before it is no time, nor is one 1024 weeks after it.
+  package init(buildDate: Timestamp) {
+    self.buildDate = buildDate
+  }
+
+  /// A witness gave the time. A time that cannot be counts for nothing.
+  ///
+  /// - Parameters:
+  ///   - sentAt: when a server was asked; nil of a receiver.
+  ///   - now: when the word arrived.
+  package mutating func observe(
+    _ reference: Reference, _ time: Timestamp, sentAt: BootInstant? = nil, at now: BootInstant
+  ) {
+    guard time.isPlausible(after: buildDate) else { return }
+    let bounds = TimeBounds(
+      time, precision: reference.isServer ? .seconds(1) : TimeJudge.longestReport, since: sentAt ?? now, until: now)
+    if var word = words[reference.rawValue], word.bounds.agrees(with: bounds, within: TimeJudge.slack) {
+      word.bounds.narrow(to: bounds)
+      word.at = now
+      word.count += 1
+      words[reference.rawValue] = word
+    } else {
+      words[reference.rawValue] = Word(bounds: bounds, since: now, at: now)
+    }
+  }
+
+  // MARK: - The vote
+
+  /// What time it is by the witnesses that outweigh the others; nil when there is none.
+  package func judgement(at now: Moment) -> Judgement? {
+    var best: (judgement: Judgement, worth: Int, count: Int)?
+    let clock =
+      now.wall.isPlausible(after: buildDate)
+      ? TimeBounds(now.wall, precision: .zero, since: now.boot, until: now.boot) : nil
+    for reference in Reference.allCases.reversed() {
+      guard let word = word(of: reference, at: now.boot) else { continue }
+      var (worth, count) = (0, 0)
+      for other in Reference.allCases {
+        guard let supporter = self.word(of: other, at: now.boot),
+          word.bounds.agrees(with: supporter.bounds, within: TimeJudge.slack)
+        else { continue }
+        worth += TimeJudge.worth(of: supporter, by: other)
+        count += 1
+      }
+      let includesClock = clock.map { word.bounds.agrees(with: $0, within: TimeJudge.slack) } ?? false
+      if includesClock { (worth, count) = (worth + 1, count + 1) }
+      // A lie that only the liar has told once must not last.
+      if count == 1, word.count == 1, now.boot - word.at > TimeJudge.loneMemory { worth = 0 }
+      guard best.map({ (worth, count) > ($0.worth, $0.count) }) ?? true else { continue }
+      let judgement = Judgement(
+        reference: reference, bounds: word.bounds,
+        isSteady: reference.isServer || word.at - word.since >= TimeJudge.steadyTime, includesClock: includesClock)
+      best = (judgement, worth, count)
+    }
+    if let best, best.worth > 0 { return best.judgement }
+    guard let clock else { return best?.judgement }
+    return Judgement(reference: nil, bounds: clock, isSteady: false, includesClock: true)
+  }
+
+  private func word(of reference: Reference, at now: BootInstant) -> Word? {
+    guard let word = words[reference.rawValue], now - word.at <= TimeJudge.longestMemory else { return nil }
+    return word
+  }
+
+  private static func worth(of word: Word, by reference: Reference) -> Int {
+    switch reference {
+    case .fleetEngine: word.count > 1 ? 4 : 2
+    case .tokenProvider: 2
+    case .gnss: word.at - word.since >= steadyTime ? 2 : 1
+    }
+  }
+
+  /// The time's bounds by the word of a server that is not outvoted: what a receiver's clock is held against. Nil when none
+  /// has spoken.
+  package func bounds(at now: Moment) -> TimeBounds? {
+    guard let judgement = judgement(at: now), judgement.reference?.isServer == true else { return nil }
+    return judgement.bounds
+  }
+
+  /// What time it is by the best of those who gave it, other than this machine's clock; nil when there is none.
+  package func time(at now: Moment) -> (Timestamp, Reference)? {
+    guard let judgement = judgement(at: now), let reference = judgement.reference else { return nil }
+    return (judgement.bounds.time(at: now.boot), reference)
+  }
+
+  // MARK: - The machine's clock
+
+  /// By how much the clock is wrong; nil when it is not, or no witness can tell.
+  package func error(at now: Moment) -> Error? {
+    guard let judgement = judgement(at: now), let reference = judgement.reference, !judgement.includesClock else {
+      return nil
+    }
+    let offset = now.wall - judgement.bounds.time(at: now.boot)
+    let isWrong = offset >= TimeJudge.tolerance || offset <= .zero - TimeJudge.tolerance
+    return isWrong ? Error(offset: offset, reference: reference) : nil
+  }
+
+  /// What is new: the clock turned out to be wrong, or by another size, or is right again.
+  package mutating func verdict(at now: Moment) -> Verdict? {
+    guard let error = error(at: now) else {
+      guard reported != nil, time(at: now) != nil else { return nil }
+      reported = nil
+      return .right
+    }
+    if let reported {
+      let change = error.offset - reported.offset
+      let size = max(error.offset, .zero - error.offset)
+      guard max(change, .zero - change) > max(.seconds(60), size / 10) else { return nil }
+    }
+    reported = error
+    return .wrong(error)
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// By how much the clock of a receiver is wrong, and the stamps that it should have given.
+///
+/// A fix cannot come from the future, and Fleet Engine ignores every right position after one that does. A receiver that has
+/// not yet received the leap seconds is up to 18 s ahead for minutes after a cold start; others have a wrong date.
+struct ReceiverClock: Sendable {
+  /// A stamp may be ahead of the latest time that it can be by this much: bounds and clocks are not exact.
+  static let slack = Duration.seconds(3)
+  /// A receiver may report late, and repeat what it has held back; one that is behind by more is wrong.
+  static let longestDelay = Duration.seconds(600)
+  /// GPS time is ahead of UTC by this, until the receiver knows better.
+  private static let leapSeconds = Duration.seconds(18)
+
+  /// What is subtracted from its stamps: whole seconds, more than zero when it is ahead.
+  private(set) var offset = Duration.zero
+  /// Fixes in a row whose stamps are wrong by the same.
+  private var challenge: (offset: Duration, since: BootInstant, count: Int)?
+
+  /// What becomes of a stamp.
+  enum Outcome: Equatable {
+    /// It is right, or can be corrected: the offset, which has changed by this.
+    case settled(change: Duration)
+    /// It is wrong, and the receiver may still take it back.
+    case wrong
+  }
+
+  /// Judges the stamp of a fix that arrives at `now`. After `settled`, `offset` holds for it.
+  ///
+  /// - Parameters:
+  ///   - bounds: of the time; nil when only the receiver knows it.
+  ///   - agreement: how many fixes, over how long, must agree before their offset counts.
+  mutating func judge(
+    _ stamp: Timestamp, bounds: TimeBounds?, agreement: (count: Int, time: Duration), at now: BootInstant
+  ) -> Outcome {
+    guard let bounds, let error = ReceiverClock.error(of: stamp, bounds, at: now) else { return use(.zero) }
+    // Within what the bounds leave open, the offset stays as it is.
+    if ReceiverClock.error(of: stamp - offset, bounds, at: now) == nil { return use(offset) }
+    guard var challenge, max(error - challenge.offset, challenge.offset - error) <= ReceiverClock.slack else {
+      challenge = (error, now, 1)
+      return .wrong
+    }
+    challenge.count += 1
+    self.challenge = challenge
+    guard challenge.count >= agreement.count, now - challenge.since >= agreement.time else { return .wrong }
+    return use(error)
+  }
+
+  private mutating func use(_ new: Duration) -> Outcome {
+    defer { offset = new }
+    challenge = nil
+    return .settled(change: new - offset)
+  }
+
+  /// By how much a stamp is wrong, in whole seconds; nil when it can be right.
+  static func error(of stamp: Timestamp, _ bounds: TimeBounds, at now: BootInstant) -> Duration? {
+    let (ahead, most) = (stamp - bounds.latest(at: now), stamp - bounds.earliest(at: now))
+    guard ahead > slack || most < .zero - longestDelay else { return nil }
+    if ahead - .seconds(1) <= leapSeconds, leapSeconds <= most + .seconds(1) { return leapSeconds }
+    // Rounded up: one that is a second late is right, one that is a second early is not.
+    return .seconds(most.wholeSeconds + (most > .zero ? 1 : 0))
+  }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The bounds of what time it is, carried on by elapsed time.
+///
+/// An answer's `Date` is cut to the second and was written between the request and the answer's arrival, so it bounds the
+/// time from both sides. Several of them bound it more closely than each does.
+package struct TimeBounds: Equatable, Sendable {
+  /// By how much elapsed time may be off: one part in this many, 200 ppm.
+  private static let drift = 5000
+
+  /// The earliest and the latest time that the start of the elapsed clock can have had.
+  private var earliestStart: Timestamp
+  private var latestStart: Timestamp
+  /// When the bounds were as close as that.
+  private(set) var at: BootInstant
+
+  /// - Parameters:
+  ///   - time: what a clock showed.
+  ///   - precision: by how much the true time may have been later when it was shown.
+  ///   - since: the earliest instant at which it can have been shown.
+  ///   - now: the latest.
+  package init(_ time: Timestamp, precision: Duration, since: BootInstant, until now: BootInstant) {
+    earliestStart = time - (now - .boot)
+    latestStart = time + precision - (since - .boot)
+    at = now
+  }
+
+  /// The earliest time that it can be.
+  package func earliest(at now: BootInstant) -> Timestamp { earliestStart + (now - .boot) - widening(at: now) }
+
+  /// The latest time that it can be.
+  package func latest(at now: BootInstant) -> Timestamp { latestStart + (now - .boot) + widening(at: now) }
+
+  /// The best guess, where there is one bound that is usually close: without what elapsed time may be off.
+  package func time(at now: BootInstant) -> Timestamp { earliestStart + (now - .boot) }
+
+  private func widening(at now: BootInstant) -> Duration { max(now - at, .zero) / TimeBounds.drift }
+
+  /// Whether both can be true, or nearly.
+  ///
+  /// - Parameter slack: by how much they may miss each other.
+  package func agrees(with other: TimeBounds, within slack: Duration) -> Bool {
+    let now = max(at, other.at)
+    return earliest(at: now) <= other.latest(at: now) + slack && other.earliest(at: now) <= latest(at: now) + slack
+  }
+
+  /// Takes later bounds of the same clock: what both leave, or the later ones alone where that is nothing.
+  package mutating func narrow(to later: TimeBounds) {
+    let now = later.at
+    let bounds = (max(earliest(at: now), later.earliest(at: now)), min(latest(at: now), later.latest(at: now)))
+    guard bounds.0 <= bounds.1 else {
+      self = later
+      return
+    }
+    earliestStart = bounds.0 - (now - .boot)
+    latestStart = bounds.1 - (now - .boot)
+    at = now
+  }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import Delivery
+
+@Suite struct TimeJudgeTests {
+  private static let truth = Timestamp(seconds: 1_796_083_200)
+
+  private func moment(_ seconds: Int, ahead: Int) -> Moment {
+    Moment(boot: .boot + .seconds(seconds), wall: TimeJudgeTests.truth + .seconds(seconds + ahead))
+  }
+
+  private func observed(_ reference: TimeJudge.Reference = .fleetEngine, ahead: Int = 0) -> TimeJudge {
+    var watch = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))
+    for _ in 0..<2 { watch.observe(reference, TimeJudgeTests.truth + .seconds(ahead), at: .boot) }
+    return watch
+  }
+
+  @Test("a clock within half a minute is right; nothing is said of one that nobody can judge", arguments: [-29, 0, 29])
+  func right(ahead: Int) {
+    var watch = observed()
+    #expect(watch.verdict(at: moment(10, ahead: ahead)) == nil)
+    var blind = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))
+    #expect(blind.verdict(at: moment(10, ahead: 1_000_000)) == nil)
+  }
+
+  @Test(
+    "a wrong clock is told once, with its size and by whom",
+    arguments: [30, -95, 3600, -1_795_000_000, 378_691_200])
+  func wrong(ahead: Int) {
+    var watch = observed()
+    let error = TimeJudge.Error(offset: .seconds(ahead), reference: .fleetEngine)
+    #expect(watch.verdict(at: moment(1, ahead: ahead)) == .wrong(error))
+    for second in 2..<20 { #expect(watch.verdict(at: moment(second, ahead: ahead)) == nil) }
+  }
+
+  @Test("a step is seen at once, without another word from anybody: wrong by another size, then right")
+  func steps() {
+    var watch = observed()
+    #expect(watch.verdict(at: moment(5, ahead: -7200)) != nil)
+    // Drift is not news.
+    #expect(watch.verdict(at: moment(6, ahead: -7260)) == nil)
+    #expect(
+      watch.verdict(at: moment(7, ahead: 600))
+        == .wrong(TimeJudge.Error(offset: .seconds(600), reference: .fleetEngine)))
+    #expect(watch.verdict(at: moment(8, ahead: 0)) == .right)
+    #expect(watch.verdict(at: moment(9, ahead: 0)) == nil)
+  }
+
+  @Test("hours of sleep change nothing: elapsed time goes on")
+  func suspend() {
+    var watch = observed()
+    #expect(watch.verdict(at: moment(36_000, ahead: 0)) == nil)
+    #expect(watch.verdict(at: moment(36_001, ahead: 100)) != nil)
+    // After a day without a word it does not judge any more.
+    #expect(watch.verdict(at: moment(86_401, ahead: 100_000)) == nil)
+  }
+
+  @Test("Fleet Engine's word counts more than the provider's, and that more than the receiver's")
+  func trust() {
+    var watch = observed(.gnss, ahead: 5000)
+    #expect(watch.error(at: moment(1, ahead: 0))?.reference == .gnss)
+    watch.observe(.tokenProvider, TimeJudgeTests.truth + .seconds(500), at: .boot)
+    #expect(watch.error(at: moment(1, ahead: 0))?.offset == .seconds(-500))
+    watch.observe(.fleetEngine, TimeJudgeTests.truth, at: .boot)
+    #expect(watch.error(at: moment(1, ahead: 0)) == nil)
+    watch.observe(.gnss, TimeJudgeTests.truth + .seconds(9999), at: .boot + .seconds(60))
+    #expect(watch.error(at: moment(60, ahead: 0)) == nil)
+  }
+
+  @Test("the ends of what can be told do not trap", arguments: [Int64.min, -1, 0, Int64.max])
+  func extremes(milliseconds: Int64) {
+    var watch = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))
+    watch.observe(.gnss, Timestamp(milliseconds: milliseconds), at: .boot)
+    for wall in [Int64.min, 0, Int64.max] {
+      _ = watch.verdict(at: Moment(boot: .boot + .seconds(86_400), wall: Timestamp(milliseconds: wall)))
+    }
+  }
+
+  @Test("a date before the build, or centuries after it, is no witness", arguments: [-1_500_000_000, 1_650_000_000])
+  func implausible(ahead: Int) {
+    var judge = observed()
+    judge.observe(.fleetEngine, TimeJudgeTests.truth + .seconds(ahead), at: .boot + .seconds(5))
+    #expect(judge.error(at: moment(6, ahead: 0)) == nil)
+    #expect(judge.time(at: moment(6, ahead: 0))?.1 == .fleetEngine)
+  }
+
+  @Test("one server that lies is outvoted by a steady receiver and the machine's clock, and by its own next word")
+  func outvoted() {
+    var judge = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))
+    for second in 0..<10 {
+      judge.observe(.gnss, TimeJudgeTests.truth + .seconds(second), at: .boot + .seconds(second))
+    }
+    judge.observe(.fleetEngine, TimeJudgeTests.truth + .seconds(3610), at: .boot + .seconds(10))
+    #expect(judge.bounds(at: moment(10, ahead: 0)) == nil)
+    #expect(judge.error(at: moment(10, ahead: 0)) == nil)
+    // Without a clock to bear the receiver out, a server counts for more, until it is honest.
+    #expect(judge.time(at: moment(10, ahead: -1_000_000))?.1 == .fleetEngine)
+    judge.observe(.fleetEngine, TimeJudgeTests.truth + .seconds(20), at: .boot + .seconds(20))
+    #expect(judge.time(at: moment(20, ahead: -1_000_000)).map { $0.0 - TimeJudgeTests.truth } == .seconds(20))
+    #expect(judge.bounds(at: moment(20, ahead: -1_000_000)) != nil)
+  }
+
+  @Test("a word that only one server has said once is forgotten after a minute")
+  func loneWord() {
+    var judge = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))
+    judge.observe(.fleetEngine, TimeJudgeTests.truth + .seconds(3600), at: .boot)
+    #expect(judge.time(at: moment(59, ahead: 0)) != nil)
+    #expect(judge.time(at: moment(61, ahead: 0)) == nil)
+  }
+}

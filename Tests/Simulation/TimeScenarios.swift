@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Testing
+import Timekeeping
+
+/// What time it is, when somebody lies about it.
+@Suite struct TimeScenarios {
+  /// The first right fix is at Fleet Engine within one interval.
+  private func expectRecovery(of world: World, at second: Int, sourceLocation: SourceLocation = #_sourceLocation) {
+    let first = world.applied(second..<(second + 12)).first {
+      !$0.isIgnored && $0.live.time >= Scenario.boot + .seconds(second)
+    }
+    #expect(first != nil, sourceLocation: sourceLocation)
+    #expect(!world.server.applied.contains { $0.isIgnored }, sourceLocation: sourceLocation)
+    #expect(world.longestHole(15..<(world.scenario.duration - 15)) <= 16, sourceLocation: sourceLocation)
+  }
+
+  @Test(
+    "a receiver with another date, an hour or the leap seconds ahead: nothing from the future is sent, nothing is ignored",
+    arguments: [18, 3600, 86_400, 50_000_000, 1_650_000_000], [1, 100])
+  func aheadReceiver(seconds: Int, from: Int) throws {
+    for length in [5, 25, 120] {
+      let world = try World.drive(Scenario(duration: 400, faults: [Fault(.ahead(seconds), from..<(from + length))]))
+      expectRecovery(of: world, at: from + length)
+    }
+  }
+
+  @Test("a receiver without leap seconds is reported, and that it has them")
+  func leapSeconds() throws {
+    let world = try World.drive(Scenario(duration: 400, faults: [Fault(.ahead(18), 1..<200)]))
+    #expect(world.events(.receiverClock).count == 2)
+    #expect(world.events(.receiverClock).first?.contains("18 s ahead, it has no leap seconds yet") == true)
+    #expect(!world.applied(5..<20).isEmpty)
+  }
+
+  @Test(
+    "a receiver with the first date of GPS time has its right time of day used, whatever the machine's clock shows",
+    arguments: [0, nil, 86_400] as [Int64?], [1, 100])
+  func undatedReceiver(wallError: Int64?, from: Int) throws {
+    for length in [1, 5, 120, 400] {
+      let faults = [Fault(.undated, from..<(from + length))]
+      let world = try World.drive(Scenario(duration: 400, faults: faults, wallError: wallError))
+      expectRecovery(of: world, at: min(from + length, 380))
+    }
+  }
+
+  @Test(
+    "one lie of Fleet Engine or the provider about the time is outvoted at the next honest answer",
+    arguments: [3600, -3600, 1_000_000, 3_155_760_000, -3_155_760_000] as [Int64],
+    [0, nil, -864_000] as [Int64?])
+  func lyingServers(seconds: Int64, wallError: Int64?) throws {
+    for (fault, from) in [(Fault.Kind.serverClock(seconds), 95), (.serverClock(seconds), 0), (.providerClock(seconds), 0)] {
+      let faults = [Fault(fault, from..<(from + 12))]
+      let world = try World.drive(
+        Scenario(duration: 400, faults: faults, wallError: wallError, tokenLife: 120, hasCertificates: true))
+      expectRecovery(of: world, at: from + 24)
+    }
+  }
+
+  @Test(
+    "a machine's clock that is years wrong does not decide about certificates when the receiver knows the time",
+    arguments: [315_360_000, 946_080_000, -3_000_000, nil] as [Int64?])
+  func certificates(wallError: Int64?) throws {
+    let world = try World.drive(Scenario(duration: 400, wallError: wallError, hasCertificates: true))
+    #expect(world.longestHole(40..<390) <= 14)
+  }
+
+  @Test("a receiver that is years ahead does not decide about certificates when the machine's clock is right")
+  func certificatesAndReceiver() throws {
+    let faults = [Fault(.ahead(315_360_000), 0..<400)]
+    let world = try World.drive(Scenario(duration: 400, faults: faults, hasCertificates: true))
+    #expect(world.longestHole(40..<390) <= 14)
+  }
+}
