@@ -73,6 +73,10 @@ package struct TimeJudge: Sendable {
     var since: BootInstant
     var at: BootInstant
     var count = 1
+    /// Whether it took the place of other words of the same witness, which it contradicts.
+    var isReversal = false
+    /// Whether another witness has agreed with it.
+    var isBorneOut = false
   }
 
   private let buildDate: Timestamp
@@ -103,7 +107,14 @@ package struct TimeJudge: Sendable {
       word.count += 1
       words[reference.rawValue] = word
     } else {
-      words[reference.rawValue] = Word(bounds: bounds, since: now, at: now)
+      words[reference.rawValue] = Word(
+        bounds: bounds, since: now, at: now, isReversal: words[reference.rawValue] != nil)
+    }
+    for other in Reference.allCases where other != reference {
+      guard let supporter = word(of: other, at: now), supporter.bounds.agrees(with: bounds, within: TimeJudge.slack)
+      else { continue }
+      words[other.rawValue]?.isBorneOut = true
+      words[reference.rawValue]?.isBorneOut = true
     }
   }
 
@@ -128,7 +139,7 @@ package struct TimeJudge: Sendable {
       let includesClock = clock.map { word.bounds.agrees(with: $0, within: TimeJudge.slack) } ?? false
       if includesClock { (worth, count) = (worth + 1, count + 1) }
       // A lie that only the liar has told once must not last.
-      if count == 1, word.count == 1, now.boot - word.at > TimeJudge.loneMemory { worth = 0 }
+      if count == 1, word.count == 1, !word.isBorneOut, now.boot - word.at > TimeJudge.loneMemory { worth = 0 }
       guard best.map({ (worth, count) > ($0.worth, $0.count) }) ?? true else { continue }
       let judgement = Judgement(
         reference: reference, bounds: word.bounds,
@@ -146,7 +157,9 @@ package struct TimeJudge: Sendable {
   }
 
   private static func worth(of word: Word, by reference: Reference) -> Int {
-    switch reference {
+    // Who contradicts itself is not sure.
+    if word.isReversal, word.count == 1 { return 1 }
+    return switch reference {
     case .fleetEngine: word.count > 1 ? 4 : 2
     case .tokenProvider: 2
     case .gnss: word.at - word.since >= steadyTime ? 2 : 1

@@ -255,7 +255,7 @@ package struct VehicleAgent: Sendable {
     if bounds != timeBounds {
       timeBounds = bounds
       select(.time(bounds), at: now, &effects)
-      if let bounds { dropFuture(after: bounds.latest(at: now.boot) + TimeJudge.slack, at: now, &effects) }
+      if let bounds { dropWrongTimes(bounds, at: now, &effects) }
     }
     switch clocks.verdict(at: now) {
     case .wrong(let error): effects.append(.event(.clockWrong(error)))
@@ -264,10 +264,14 @@ package struct VehicleAgent: Sendable {
     }
   }
 
-  /// Fleet Engine would ignore every right position after one from the future: the next fix is the first of all.
-  private mutating func dropFuture(after latest: Timestamp, at now: Moment, _ effects: inout [Effect]) {
+  /// Fleet Engine would ignore every right position after one from the future. What has a wrong time does not go: the next fix
+  /// is the first of all.
+  private mutating func dropWrongTimes(_ bounds: TimeBounds, at now: Moment, _ effects: inout [Effect]) {
     guard !configuration.filter.keepsTimes else { return }
-    if let newest = policy.newest, newest.time > latest { policy.forget() }
+    if let newest = policy.newest, ReceiverClock.error(of: newest.time, bounds, at: policy.newestAt) != nil {
+      policy.forget()
+    }
+    let latest = bounds.latest(at: now.boot) + TimeJudge.slack
     apply(delivery.handle(.overruled(after: latest), at: now.boot), at: now, &effects)
   }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import Timekeeping
+package import Timekeeping
 
 /// By how much the clock of a receiver is wrong, and the stamps that it should have given.
 ///
 /// A fix cannot come from the future, and Fleet Engine ignores every right position after one that does. A receiver that has
 /// not yet received the leap seconds is up to 18 s ahead for minutes after a cold start; others have a wrong date.
-struct ReceiverClock: Sendable {
+package struct ReceiverClock: Sendable {
   /// A stamp may be ahead of the latest time that it can be by this much: bounds and clocks are not exact.
   static let slack = Duration.seconds(3)
   /// A receiver may report late, and repeat what it has held back; one that is behind by more is wrong.
@@ -54,7 +54,7 @@ struct ReceiverClock: Sendable {
   }
 
   /// By how much a stamp is wrong, in whole seconds; nil when it can be right.
-  static func error(of stamp: Timestamp, _ bounds: TimeBounds, at now: BootInstant) -> Duration? {
+  package static func error(of stamp: Timestamp, _ bounds: TimeBounds, at now: BootInstant) -> Duration? {
     let (ahead, most) = (stamp - bounds.latest(at: now), stamp - bounds.earliest(at: now))
     guard ahead > slack || most < .zero - longestDelay else { return nil }
     if ahead - .seconds(1) <= leapSeconds, leapSeconds <= most + .seconds(1) { return leapSeconds }
