@@ -6,6 +6,24 @@ import Testing
 import Timekeeping
 
 @Suite struct PowerScenarios {
+  @Test(
+    "what waits on disk is delivered within an interval of the network being there, without a fix",
+    arguments: [true, false])
+  func withoutReceiver(isOfPower: Bool) throws {
+    let act =
+      isOfPower ? Scenario.Act.powerCut(afterEffects: 0, seconds: 20) : .kill(afterEffects: 0, seconds: 20)
+    let world = try World.drive(
+      Scenario(
+        duration: 600, faults: [Fault(.unreachable, 100..<400), Fault(.noFix, 300..<600)], acts: [(310, act)]))
+    let first = try #require(world.applied(400..<600).first)
+    #expect(first.at < 412 && first.live.time > Scenario.boot + .seconds(285))
+    #expect(first.timeSinceUpdate == nil)
+    #expect(world.agent.delivery.backlog.isEmpty)
+    // The other track has arrived as well, and nothing is repeated without need.
+    #expect(world.arrivedSeconds.filter { (100..<300).contains($0) }.count >= 18)
+    #expect(world.applied(440..<600).isEmpty)
+  }
+
   @Test("a power cut in the middle of an outage costs no position but those of the last five seconds")
   func inOutage() throws {
     let world = try World.drive(

@@ -73,7 +73,7 @@ extension World {
       // What was given up on the way may come after its successor.
       guard !ghostly.contains(applied.request) else { continue }
       if let before = newest[applied.vehicle], applied.live.time < before, !isFaulty(before),
-        !isFaulty(applied.live.time)
+        !isFaulty(applied.live.time), !isStored(applied)
       {
         violate("lastLocation went back in time, from \(before.rfc3339) to \(applied.live.time.rfc3339)")
       }
@@ -90,10 +90,16 @@ extension World {
     for applied in server.applied {
       let ahead = (applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)))).inSeconds
       if ahead > 5 { violate("an update at \(applied.at) s is \(ahead) s ahead of the time") }
-      if applied.isIgnored, !ghostly.contains(applied.request) {
+      if applied.isIgnored, !ghostly.contains(applied.request), !isStored(applied) {
         violate("an update at \(applied.at) s is older than the one before")
       }
     }
+  }
+
+  /// Whether the live position is from before the program started: without a fix it is the newest that the program knows.
+  private func isStored(_ applied: FleetEngineServer.Applied) -> Bool {
+    guard let attempt = attempts.first(where: { $0.id == applied.request }), attempt.life > 0 else { return false }
+    return applied.live.time < Scenario.boot + .nanoseconds((starts[attempt.life] ?? .boot).nanoseconds)
   }
 
   private func isFaulty(_ stamp: Timestamp) -> Bool {

@@ -49,6 +49,7 @@ extension World {
     isOff = false
     life += 1
     startedAt = now
+    starts[life] = now
     let boot = "\(boots)"
     // The kernel has been up for a while when the program starts.
     if configuration.tokenKey?.boot != boot { bootedAt = now - .seconds(12) }

@@ -125,6 +125,8 @@ final class World {
   var keptToken: Secret?
   /// Of the program that runs.
   var startedAt = BootInstant.boot
+  /// When the program was started, by its life.
+  var starts: [UInt64: BootInstant] = [:]
   /// Requests that were given up, and may arrive all the same.
   var ghosts: [UInt64: Flight] = [:]
   var ghostly: Set<UInt64> = []

@@ -200,6 +200,13 @@ package struct DeliveryAgent: Sendable {
     return (spacedFrom + configuration.floor, .floor)
   }
 
+  /// What goes as the live position while there is no fix: the newest of what waits, once it has gone of what has arrived.
+  /// Nil when nothing waits, or nothing may go.
+  package var stored: VehicleLocation? {
+    guard let newest = backlog.records.last(where: { mayBeLive($0.location) })?.location else { return nil }
+    return delivered.flatMap { $0.time > newest.time ? $0 : nil } ?? newest
+  }
+
   /// When the backlog alone is worth a request; nil when it is empty, or refused.
   ///
   /// - Parameters:

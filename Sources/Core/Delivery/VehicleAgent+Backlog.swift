@@ -15,7 +15,10 @@ extension VehicleAgent {
     let before = delivery.backlog.count
     let changes = delivery.handle(.restored(records), at: now.boot)
     let more = delivery.backlog.count - before
-    if more > 0 { report(notices.backlogRestored(more), &effects) }
+    if more > 0 {
+      report(notices.backlogRestored(more), &effects)
+      withoutFixSince = now.boot
+    }
     apply(changes, at: now, &effects)
   }
 

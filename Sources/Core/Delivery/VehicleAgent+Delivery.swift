@@ -26,8 +26,9 @@ extension VehicleAgent {
     lifecycle.attempt()
     // A token near its end is succeeded while it serves.
     apply(tokens.handle(.needed, at: now), at: now, &effects)
-    guard let newest = policy.newest, let token = tokens.token(at: now.boot) else { return }
+    guard let newest = policy.newest ?? delivery.stored, let token = tokens.token(at: now.boot) else { return }
     statistics.attempts += 1
+    storedSent = policy.newest == nil ? newest.time : nil
     // An attempt that nothing called for counts when it arrives: a row of failed ones must not put off what is due.
     if isOwed { policy.take(at: now.boot) }
     select(.reported(newest.time), at: now, &effects)
@@ -99,7 +100,7 @@ extension VehicleAgent {
     // One that went in the place of a refused one changes nothing: what is known is repeated at the heartbeat.
     if let newest = policy.newest, !delivery.mayBeLive(newest) {
       policy.take(at: sentAt)
-    } else {
+    } else if live.time != storedSent {
       policy.take(live, at: sentAt)
     }
     statistics.accepted += 1

@@ -34,6 +34,7 @@ extension VehicleAgent {
     effects.append(.event(.pauseEnded(after: length.flatMap { $0 > .zero ? $0 : nil })))
     // What was seen during the pause stays here: the first fix from now on is the first of all.
     forgetPositions()
+    withoutFixSince = now.boot
     apply(delivery.handle(.networkUp, at: now.boot), at: now, &effects)
     apply(tokens.handle(.networkUp, at: now), at: now, &effects)
     if isTokenRenewed { apply(tokens.handle(.renewed, at: now), at: now, &effects) }

@@ -89,11 +89,11 @@ extension VehicleAgent {
   }
 
   private func decideToReport(at now: BootInstant) -> Decision {
-    guard let due = policy.next else { return .wait(until: nil, .attempt(nil)) }
+    guard let due = policy.next else { return decideToDeliverStored(at: now) }
     let isDue = now >= due.at
     guard delivery.isIdle else { return isDue ? .act(.enqueue) : .wait(until: due.at, .attempt(nil)) }
     let isDraining = isDraining
-    let attempt = nextAttempt(due: due.at, isDraining: isDraining, at: now)
+    let attempt = nextAttempt(of: policy.newest?.time, due: due.at, isDraining: isDraining, at: now)
     if attempt.isReady(at: now) {
       return .act(attempt.token == .valid ? .send(isOwed: isDue || isDraining) : .askForToken)
     }
@@ -101,6 +101,18 @@ extension VehicleAgent {
     let enqueuesWhenDue = delivery.isFailing || network.isAbsent || attempt.isWithoutToken
     if isDue, enqueuesWhenDue { return .act(.enqueue) }
     return Decision.wait(until: attempt.at, .attempt(attempt)).interrupted(at: enqueuesWhenDue ? due.at : nil)
+  }
+
+  /// There is no fix, and perhaps none will come: what is stored does not wait for one. A fix that comes soon goes first.
+  private func decideToDeliverStored(at now: BootInstant) -> Decision {
+    guard delivery.isIdle, let stored = delivery.stored else { return .wait(until: nil, .attempt(nil)) }
+    let isNew = delivery.delivered.map { $0.time < stored.time } ?? true
+    let grace = lifecycle.isRunning ? configuration.delivery.interval : .zero
+    let due = isNew ? withoutFixSince + grace : .distantFuture
+    let attempt = nextAttempt(of: stored.time, due: due, isDraining: false, at: now)
+    if attempt.isReady(at: now) { return .act(attempt.token == .valid ? .send(isOwed: isNew) : .askForToken) }
+    guard let at = attempt.at, at < .distantFuture else { return .wait(until: nil, .attempt(nil)) }
+    return .wait(until: at, .attempt(attempt))
   }
 
   /// One last attempt, for which neither a backoff nor a missing network is waited for.
@@ -139,15 +151,18 @@ extension VehicleAgent {
   }
 
   /// - Parameters:
-  ///   - due: when the newest position is due.
+  ///   - time: of the position that would go as the live one.
+  ///   - due: when it is due.
   ///   - isDraining: whether it is the last one, and not at Fleet Engine yet.
-  private func nextAttempt(due: BootInstant, isDraining: Bool, at now: BootInstant) -> Attempt {
+  private func nextAttempt(
+    of time: Timestamp?, due: BootInstant, isDraining: Bool, at now: BootInstant
+  ) -> Attempt {
     let (earliest, limit) = earliestAttempt
     var wantedAt = due
     if delivery.isOwing || isDraining {
       wantedAt = .boot
-    } else if let newest = policy.newest?.time,
-      let backfill = delivery.backfillDeadline(before: newest, with: { tokens.token(at: max(now, $0, earliest)) })
+    } else if let time,
+      let backfill = delivery.backfillDeadline(before: time, with: { tokens.token(at: max(now, $0, earliest)) })
     {
       wantedAt = min(due, backfill)
     }

@@ -146,6 +146,10 @@ package struct VehicleAgent: Sendable {
   /// What the filters know of the time, beside their receivers.
   var timeBounds: TimeBounds?
   var duty = Duty()
+  /// Since when there is no position of this run to send: what is stored goes without one after an interval.
+  var withoutFixSince = BootInstant.boot
+  /// Time of the live position of the last request, if it was a stored one: it says nothing about when the next is due.
+  var storedSent: Timestamp?
   /// Since when the settings are in force, until an update was accepted with them.
   var unprovenSince: BootInstant? = .boot
 
@@ -270,6 +274,7 @@ package struct VehicleAgent: Sendable {
     guard !configuration.filter.keepsTimes else { return }
     if let newest = policy.newest, ReceiverClock.error(of: newest.time, bounds, at: policy.newestAt) != nil {
       policy.forget()
+      withoutFixSince = now.boot
     }
     let latest = bounds.latest(at: now.boot) + TimeJudge.slack
     apply(delivery.handle(.overruled(after: latest), at: now.boot), at: now, &effects)

@@ -220,7 +220,7 @@ extension Event.Kind {
     case .receiverClock:
       (
         "9104c93bd50f4f878ff4e24460e89ebf", .warning,
-        "The receiver's clock is wrong by this, compared with Fleet Engine's or the token provider's, and its positions are sent with the corrected time; or it is right again. 18 s ahead means that the receiver has not received the leap seconds yet, which takes up to 13 minutes after a cold start. If it lasts, restart the receiver or update its firmware."
+        "The receiver's clock is wrong by this, compared with Fleet Engine's or the token provider's, and its positions are sent with the corrected time; or it is right again. One that is 18 s ahead has not received the leap seconds yet, which takes up to 13 minutes after a cold start. If it lasts, restart the receiver or update its firmware."
       )
     }
   }
