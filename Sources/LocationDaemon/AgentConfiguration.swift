@@ -13,6 +13,7 @@ extension VehicleAgent.Configuration {
   init(_ settings: Settings) throws(DaemonError) {
     self = settings.agent
     tokenProvider = try TokenProvider(settings)
+    boot = RuntimeDirectory.path == nil ? nil : KeptToken.Key.currentBoot
     if settings.token.isCached { tokenKey = KeptToken.Key(context, tokenProvider) }
   }
 }

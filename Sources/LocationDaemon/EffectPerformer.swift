@@ -30,6 +30,8 @@ final class EffectPerformer {
   private let clients: HTTPClients
   private let tokens: TokenFetcher
   private let tokenKeeper = TokenKeeper()
+  private let limits = RuntimeDirectory.path.map { RuntimeNote(directory: $0, name: "limits") }
+  private var hasLimitsFailed = false
   private let pauseFile = PauseFile.ofService
   private var keeper: BacklogKeeper?
   private var handlers: Handlers?
@@ -62,6 +64,7 @@ final class EffectPerformer {
     case .cancelToken(let id): tokens.cancel(id)
     case .keepToken(let text): keepToken(text)
     case .forgetToken: tokenKeeper.forget()
+    case .keepLimits(let text): keepLimits(text)
     case .dropConnections:
       clients.updates.dropConnections()
       clients.tokens.dropConnections()
@@ -101,7 +104,26 @@ final class EffectPerformer {
     }
   }
 
+  private func keepLimits(_ text: String) {
+    do {
+      try limits?.write(text)
+    } catch {
+      // Once: it would be the same at each update.
+      if !hasLimitsFailed { write(.settingsWarning(error.message)) }
+      hasLimitsFailed = true
+    }
+  }
+
   // MARK: - What an earlier run has left
+
+  /// Before the first request: what is promised to Fleet Engine does not end with a run.
+  func restoreLimits() {
+    do {
+      if let text = try limits?.read() { tell(.limitsFound(text)) }
+    } catch {
+      write(.settingsWarning(error.message))
+    }
+  }
 
   /// Before the first position: what was asked for before a restart is still meant.
   func restorePause() {

@@ -97,6 +97,7 @@ package final class LocationDaemon {
       if let trouble { write(.networkUnwatched(trouble)) }
       // What an earlier run left is there before the first fix.
       performer.restorePause()
+      performer.restoreLimits()
       try performer.openBacklog(settings)
       performer.restoreToken(settings.token)
       let sources = SourceSet(loop: loop) { [weak self] in self?.feed(.source($0, $1)) }

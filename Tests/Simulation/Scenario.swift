@@ -95,6 +95,19 @@ struct Scenario {
     }
   }
 
+  /// Whether a server, and whether a receiver, is wrong about the time at some moment.
+  var liars: (server: Bool, receiver: Bool) {
+    var (server, receiver) = (false, false)
+    for fault in faults {
+      switch fault.kind {
+      case .serverClock, .providerClock: server = true
+      case .ahead, .behind, .undated: receiver = true
+      default: break
+      }
+    }
+    return (server, receiver)
+  }
+
   func isActive(at second: Double, _ matches: (Fault.Kind) -> Bool) -> Bool {
     faults.contains { $0.isActive(at: second) && matches($0.kind) }
   }

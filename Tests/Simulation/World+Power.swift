@@ -13,7 +13,10 @@ extension World {
   func cutPower(for seconds: Int, isOfPower: Bool, before undone: ArraySlice<VehicleAgent.Effect>) {
     note(isOfPower ? "!power cut" : "!killed")
     cut = nil
-    if isOfPower { boots += 1 }
+    if isOfPower {
+      boots += 1
+      keptLimits = nil
+    }
     loseUnwritten()
     for effect in undone {
       guard case .backlog(.removed(let ids, .delivered)) = effect else { continue }
@@ -54,11 +57,13 @@ extension World {
     // The kernel has been up for a while when the program starts.
     if configuration.tokenKey?.boot != boot { bootedAt = now - .seconds(12) }
     configuration.tokenKey = KeptToken.Key(subject: vehicle, boot: boot)
+    configuration.boot = boot
     agent = VehicleAgent(configuration, seed: scenario.seed &+ life &* 1_000_003)
     copy = [:]
     left = disk.held
     store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed &+ life &* 17)
     if let pauseNote { tell(.pause(pauseNote)) }
+    if let keptLimits { tell(.limitsFound(keptLimits)) }
     tell(.sources(World.candidates(scenario)))
     startPorts()
     // A machine that can tell of its network does so at the start.

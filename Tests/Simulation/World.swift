@@ -42,6 +42,9 @@ final class World {
     var status: Int?
     /// How many power cuts there were before.
     var life: UInt64
+    var boots: Int
+    /// No connection was made for it.
+    var isUnsent = false
   }
 
   let scenario: Scenario
@@ -123,6 +126,8 @@ final class World {
   /// How many times the machine has come up. What is kept for the next run lies here over reboots too: it has to be found out.
   var boots = 0
   var keptToken: Secret?
+  /// In memory that lasts as long as the machine has power.
+  var keptLimits: String?
   /// Of the program that runs.
   var startedAt = BootInstant.boot
   /// When the program was started, by its life.
@@ -147,6 +152,7 @@ final class World {
     configuration = try World.configuration(vehicle: "truck-1")
     scenario.adjust(&configuration)
     configuration.tokenKey = KeptToken.Key(subject: "truck-1", boot: "0")
+    configuration.boot = "0"
     agent = VehicleAgent(configuration, seed: scenario.seed)
     guard let start = Coordinate(latitude: 48.137, longitude: 11.575) else { throw SimulationError.noStart }
     drive = Drive(scenario.drive, from: start, seed: scenario.seed &+ 7)
@@ -268,6 +274,13 @@ final class World {
       if let index = attempts.lastIndex(where: { $0.id == id }) {
         attempts[index].endedAt = now
         if case .response(let response) = outcome { attempts[index].status = response.status }
+        if case .failure(let failure) = outcome {
+          switch failure.kind {
+          case .unresolved, .unreachable, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
+            attempts[index].isUnsent = true
+          default: break
+          }
+        }
         if case .response(let response) = outcome, response.status == 200, response.body.first == UInt8(ascii: "{") {
           attempts[index].isAccepted = true
         }
@@ -359,6 +372,7 @@ final class World {
     guard var new = try? World.configuration(vehicle: other) else { return }
     scenario.adjust(&new)
     new.tokenKey = KeptToken.Key(subject: other, boot: "\(boots)")
+    new.boot = "\(boots)"
     configuration = new
     thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
     configureStore(new, vehicle: other)
@@ -400,6 +414,7 @@ final class World {
         }
       case .keepToken(let text): keptToken = text
       case .forgetToken: keptToken = nil
+      case .keepLimits(let text): keptLimits = text
       case .fetchToken: violate("a token provider that is not there")
       case .dropConnections:
         drops.append(now)
@@ -464,15 +479,13 @@ final class World {
   func sendUpdate(_ id: UInt64, _ request: HTTPRequest) {
     if update != nil { violate("two updates in flight") }
     if pausedAt != nil { violate("an update during a pause") }
-    if let last = attempts.last, last.life == life, now - last.at < .seconds(1) {
+    if let last = attempts.last, last.boots == boots, now - last.at < .seconds(1) {
       violate("two attempts within a second")
     }
-    if attempts.count >= 12, attempts[attempts.count - 12].life == life,
-      now - attempts[attempts.count - 12].at < .seconds(60)
-    {
-      violate("more than twelve updates in a minute")
-    }
-    attempts.append(Attempt(id: id, at: now, vehicle: vehicle, life: life))
+    let recent = attempts.suffix(24).filter { $0.boots == boots && now - $0.at < .seconds(60) }
+    if recent.count(where: { !$0.isUnsent }) >= 12 { violate("more than twelve updates in a minute") }
+    if recent.count >= 24 { violate("more than 24 tries in a minute") }
+    attempts.append(Attempt(id: id, at: now, vehicle: vehicle, life: life, boots: boots))
     checkToken(of: request)
     let obstacle = obstacle(at: second, request)
     var request = request

@@ -54,6 +54,8 @@ package struct DeliveryAgent: Sendable {
     case ended(id: UInt64, UpdateOutcome)
     /// What a store has held for this vehicle.
     case restored([Backlog.Record])
+    /// What the previous run has sent, oldest first; since when the floor of this vehicle counts.
+    case resumed([BootInstant], spacedFrom: BootInstant?)
     /// The filter has overruled stamps after this one.
     case overruled(after: Timestamp)
     /// The time by positions that can be trusted with it: what is too old to matter goes, and what bears a later time.
@@ -184,6 +186,9 @@ package struct DeliveryAgent: Sendable {
 
   private var attempt: Attempt? { if case .sending(let attempt) = state { attempt } else { nil } }
 
+  /// The attempts that limit the next one, oldest first, and since when the floor counts.
+  var limits: (attempts: [BootInstant], spacedFrom: BootInstant?) { (gate.attempts, spacedFrom) }
+
   /// The earliest time of the next attempt, and which limit makes it so late; nil: the wait after a failure.
   package var earliest: (at: BootInstant, by: Cause.Limit?) {
     let spaced = spaced(configuration.isLimited ? gate.spaced : .boot)
@@ -234,6 +239,10 @@ package struct DeliveryAgent: Sendable {
       let changes = backlog.restore(records, limit: configuration.capacity)
       // Its removal was not stored in time.
       return DeliveryAgent.effects(changes + (delivered.map { backlog.remove([$0.time], .delivered) } ?? []))
+    case .resumed(let attempts, let start):
+      gate.restore(attempts)
+      spacedFrom = start ?? spacedFrom
+      return []
     case .overruled(let newest):
       if let owed = vehicle.newestOwed, owed > newest { vehicle.newestOwed = nil }
       return DeliveryAgent.effects(backlog.overrule(after: newest))
@@ -324,7 +333,7 @@ package struct DeliveryAgent: Sendable {
     vehicle.delivered = live
     backlog.part()
     if vehicle.place?.location.coordinate != live.coordinate { vehicle.place = (live, now) }
-    gate.reset()
+    gate.succeeded()
     var changes = [Backlog.Change]()
     let refused =
       attempt.records.isEmpty
@@ -348,6 +357,7 @@ package struct DeliveryAgent: Sendable {
     vehicle.isOnline = false
     vehicle.failure = failure
     vehicle.failingSince = failingSince ?? now
+    if failure.isUnsent { gate.neverArrived() }
     if failure.category.row.pastPositions == .rejected, attempt.records.isEmpty {
       // Where another is refused as well, it is not this position's fault.
       vehicle.refusedLive = attempt.isSubstitute ? nil : attempt.update.live.time

@@ -118,6 +118,14 @@ package struct TimeJudge: Sendable {
     }
   }
 
+  /// Takes what a server has said in the previous run of the program, in the same boot.
+  package mutating func restore(_ bounds: TimeBounds) {
+    guard words[Reference.fleetEngine.rawValue] == nil, bounds.time(at: bounds.at).isPlausible(after: buildDate) else {
+      return
+    }
+    words[Reference.fleetEngine.rawValue] = Word(bounds: bounds, since: bounds.at, at: bounds.at)
+  }
+
   // MARK: - The vote
 
   /// What time it is by the witnesses that outweigh the others; nil when there is none.

@@ -78,6 +78,7 @@ extension VehicleAgent {
       switch effect {
       case .send(let id, var request):
         request.certificateTime = certificateTime(at: now)
+        keepLimits(isUnderWay: true, &effects)
         effects.append(.sendUpdate(id: id, request))
       case .cancel(let id): effects.append(.cancelUpdate(id: id))
       case .backlog(let change): follow(change, at: now.boot, &effects)
@@ -103,6 +104,7 @@ extension VehicleAgent {
     } else if live.time != storedSent {
       policy.take(live, at: sentAt)
     }
+    keepLimits(isUnderWay: false, &effects)
     statistics.accepted += 1
     statistics.backfilled += past
     outcomes.accepted(past: past, sentAt: sentAt, at: now.boot)

@@ -19,6 +19,8 @@ package struct VehicleAgent: Sendable {
     package var tokenProvider: TokenProvider
     /// What a token is kept under for the next run of the program. Nil: none is kept.
     package var tokenKey: KeptToken.Key?
+    /// The kernel's name of this boot, one word; nil: nothing is kept of what was sent.
+    package var boot: String?
     /// When a fix is accepted.
     package var filter: FixFilter.Configuration
     /// When a position is worth a report.
@@ -62,6 +64,8 @@ package struct VehicleAgent: Sendable {
     case tokenRenewed
     /// What an earlier run has kept: at the start, if there is something.
     case tokenFound(Secret)
+    /// What an earlier run has left of `keepLimits`: at the start, before the first fix.
+    case limitsFound(String)
     /// The network as it is now: at the start, and when it has changed. Never told where it cannot be watched.
     case network(NetworkState)
     /// The machine was suspended for this long, and has woken.
@@ -99,6 +103,8 @@ package struct VehicleAgent: Sendable {
     case keepToken(Secret)
     /// What was kept is of no use any more.
     case forgetToken
+    /// To be given as `limitsFound` to the next run in the same boot, at once.
+    case keepLimits(String)
     /// Open connections are most likely dead: the next requests go through fresh ones.
     case dropConnections
     /// For a store that outlives the process. It belongs to the vehicle of the configuration in force.
@@ -182,6 +188,7 @@ package struct VehicleAgent: Sendable {
     case .tokenEnded(let id, let outcome): tokenEnded(id, outcome, at: now, &effects)
     case .tokenRenewed: renewToken(at: now, &effects)
     case .tokenFound(let text): restore(text, at: now, &effects)
+    case .limitsFound(let text): resumeLimits(text, at: now, &effects)
     case .network(let state): take(state, at: now, &effects)
     case .resumed(let time):
       effects.append(.event(.resumed(after: time)))

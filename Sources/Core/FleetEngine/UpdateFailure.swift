@@ -19,6 +19,9 @@ package struct UpdateFailure: Error, Equatable, Sendable {
   /// likely be accepted.
   package var isUnprocessed = false
 
+  /// Whether the request itself never left this machine: there was no connection to send it through.
+  package var isUnsent = false
+
   /// The service that was asked.
   package var service: FleetEngineService
 

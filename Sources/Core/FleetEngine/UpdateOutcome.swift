@@ -35,6 +35,11 @@ package enum UpdateOutcome: Equatable, Sendable {
       }
     var result = UpdateFailure(category, failure.message, from: service)
     result.isUnprocessed = failure.kind == .unprocessed
+    switch failure.kind {
+    case .unresolved, .unreachable, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
+      result.isUnsent = true
+    default: break
+    }
     return result
   }
 

@@ -13,7 +13,7 @@ package struct AttemptLimiter: Equatable, Sendable {
   private static let burst = 5
 
   /// The last attempts, oldest first, at most `perMinute`.
-  private var attempts: [BootInstant] = []
+  package private(set) var attempts: [BootInstant] = []
   /// The earliest time of the next attempt.
   package private(set) var earliest = BootInstant.boot
 

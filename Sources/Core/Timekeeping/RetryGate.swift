@@ -10,7 +10,12 @@ package struct RetryGate: Equatable, Sendable {
 
   private var random: SplitMix64
   private var backoff = Backoff()
+  /// Of all attempts, and of those that may have reached the other side; the latter as they were before the last attempt.
   private var limiter = AttemptLimiter()
+  private var arrivals = AttemptLimiter()
+  private var arrivalsBefore = AttemptLimiter()
+  /// The last attempt has succeeded.
+  private var isProven = false
   private var lastKickAt: BootInstant?
 
   /// The end of the wait; whether there is a limit beside it is for the caller to say.
@@ -22,10 +27,21 @@ package struct RetryGate: Equatable, Sendable {
   }
 
   /// The earliest time that the limit allows, wait or no wait.
-  package var spaced: BootInstant { limiter.earliest }
+  ///
+  /// Once an attempt has succeeded, those before it that never reached the other side count no more: an outage does not
+  /// stretch the rhythm after it.
+  package var spaced: BootInstant { isProven ? arrivals.earliest : limiter.earliest }
 
   /// The same for a last attempt, for which the next need not be spared.
-  package var spacedLast: BootInstant { limiter.earliestLast }
+  package var spacedLast: BootInstant { isProven ? arrivals.earliestLast : limiter.earliestLast }
+
+  /// The attempts that limit the next one, oldest first, also across a restart.
+  package var attempts: [BootInstant] { isProven ? arrivals.attempts : limiter.attempts }
+
+  /// Attempts of the previous run, oldest first.
+  package mutating func restore(_ attempts: [BootInstant]) {
+    for attempt in attempts { attempted(at: attempt) }
+  }
 
   /// The earliest time of the next attempt.
   package var earliest: BootInstant { max(notBefore, spaced) }
@@ -33,6 +49,19 @@ package struct RetryGate: Equatable, Sendable {
   /// An attempt is made; it counts for the limit.
   package mutating func attempted(at now: BootInstant) {
     limiter.attempted(at: now)
+    arrivalsBefore = arrivals
+    arrivals.attempted(at: now)
+  }
+
+  /// The last attempt has failed before anything reached the other side.
+  package mutating func neverArrived() {
+    arrivals = arrivalsBefore
+  }
+
+  /// The last attempt has succeeded: as `reset`.
+  package mutating func succeeded() {
+    isProven = true
+    reset()
   }
 
   /// An attempt has failed.
@@ -44,7 +73,8 @@ package struct RetryGate: Equatable, Sendable {
   package mutating func failed(
     _ bounds: Backoff.Bounds, floor: Duration = .zero, at now: BootInstant
   ) -> Duration {
-    hold(for: backoff.next(bounds, floor: floor, using: &random), at: now)
+    isProven = false
+    return hold(for: backoff.next(bounds, floor: floor, using: &random), at: now)
   }
 
   /// An attempt has failed in a way whose waits grow on an account of its own.

@@ -12,7 +12,7 @@ package struct TimeBounds: Equatable, Sendable {
   private var earliestStart: Timestamp
   private var latestStart: Timestamp
   /// When the bounds were as close as that.
-  private(set) var at: BootInstant
+  package private(set) var at: BootInstant
 
   /// - Parameters:
   ///   - time: what a clock showed.
@@ -23,6 +23,21 @@ package struct TimeBounds: Equatable, Sendable {
     earliestStart = time - (now - .boot)
     latestStart = time + precision - (since - .boot)
     at = now
+  }
+
+  /// Milliseconds since 1970 of the earliest and the latest start of the elapsed clock, and nanoseconds of that clock: for
+  /// another run in the same boot.
+  package var values: [Int64] { [earliestStart.milliseconds, latestStart.milliseconds, at.nanoseconds] }
+
+  /// - Parameter values: as ``values`` gives them.
+  /// - Returns: nil for what they cannot be now.
+  package init?(values: [Int64], at now: BootInstant) {
+    guard values.count == 3, values[0] <= values[1], 0 <= values[2], values[2] <= now.nanoseconds else { return nil }
+    earliestStart = Timestamp(milliseconds: values[0])
+    latestStart = Timestamp(milliseconds: values[1])
+    at = BootInstant(nanoseconds: values[2])
+    // Bounds that leave this much open are no use.
+    guard latestStart - earliestStart <= .seconds(60) else { return nil }
   }
 
   /// The earliest time that it can be.

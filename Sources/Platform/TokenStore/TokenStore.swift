@@ -12,9 +12,11 @@ package struct TokenStore: Sendable {
 
   private let path: String
 
-  /// - Parameter directory: that of the service, which systemd has made for it.
-  package init(directory: String) {
-    path = "\(directory)/token"
+  /// - Parameters:
+  ///   - directory: that of the service, which systemd has made for it.
+  ///   - name: of the file.
+  package init(directory: String, name: String = "token") {
+    path = "\(directory)/\(name)"
   }
 
   /// What the file holds; nil when there is none.

@@ -134,6 +134,7 @@ extension [VehicleAgent.Effect] {
       case .forgetOthers: "forget others"
       case .keepToken: "keep token"
       case .forgetToken: "forget token"
+      case .keepLimits: nil
       case .dropConnections: "drop connections"
       case .keepPause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
       case .backlogSnapshot(let records): "keep all \(records.map { AgentFixture.second($0.id) })"
