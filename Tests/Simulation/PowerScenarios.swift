@@ -6,6 +6,25 @@ import Testing
 import Timekeeping
 
 @Suite struct PowerScenarios {
+  @Test("killed every few seconds, the daemon keeps five seconds between updates, and goes on", arguments: [3, 4])
+  func killedAllTheTime(period: Int) throws {
+    let acts = stride(from: 50, to: 170, by: period).map {
+      (second: $0, act: Scenario.Act.kill(afterEffects: $0 % 3, seconds: 1))
+    }
+    let world = try World.drive(Scenario(duration: 240, acts: acts, settings: [.interval(5)]))
+    #expect(world.applied(50..<170).count >= 10)
+    #expect(world.attempts.count <= 12 * 4 + 2)
+  }
+
+  @Test("after an outage updates come every five seconds at once, whatever was tried in it")
+  func rhythmAfterOutage() throws {
+    let world = try World.drive(
+      Scenario(duration: 300, faults: [Fault(.unreachable, 100..<200)], settings: [.interval(5)]))
+    let times = world.applied(200..<290).map(\.at)
+    #expect(times.count >= 16)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 < 6.5 })
+  }
+
   @Test(
     "what waits on disk is delivered within an interval of the network being there, without a fix",
     arguments: [true, false])

@@ -27,7 +27,7 @@ extension World {
     (fetch, deadline, promise) = (nil, nil, nil)
     isOff = true
     closePorts()
-    queue.schedule(.powerReturns, at: now + .seconds(max(seconds, 6)))
+    queue.schedule(.powerReturns, at: now + .seconds(max(seconds, isOfPower ? 6 : 1)))
   }
 
   private func loseUnwritten() {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import FleetEngine
+import Testing
+import Timekeeping
+
+@testable import Delivery
+
+/// What is promised to Fleet Engine does not end with a run.
+@Suite struct KeptLimitsTests {
+  private func kept(_ effects: [VehicleAgent.Effect]) -> String? {
+    effects.compactMap { if case .keepLimits(let text) = $0 { text } else { nil } }.last
+  }
+
+  @Test("the floor of five seconds holds across a restart, and is that of this vehicle")
+  func floor() throws {
+    var fixture = try AgentFixture { $0.boot = "b1" }
+    _ = try fixture.drive(to: 0)
+    let sent = fixture.tell(.tokenEnded(id: 1, fixture.token()), at: 0.1)
+    let accepted = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+    let (underWay, ended) = (try #require(kept(sent)), try #require(kept(accepted)))
+    // It is written before the request goes.
+    let places = sent.indices.filter {
+      switch sent[$0] {
+      case .keepLimits, .sendUpdate: true
+      default: false
+      }
+    }
+    guard case .keepLimits = sent[places[0]] else { Issue.record("sent before it was written"); return }
+    for (text, vehicle, boot, expected) in [
+      (ended, "truck-1", "b1", 5.2), (underWay, "truck-1", "b1", 6.0), (ended, "truck-2", "b1", 2),
+      (ended, "truck-1", "b2", 1.5),
+    ] {
+      var next = try AgentFixture {
+        $0 = (try? AgentFixture.configuration(vehicle: vehicle)) ?? $0
+        $0.boot = boot
+      }
+      _ = next.tell(.limitsFound(text), at: 1)
+      _ = try next.drive(to: 1.5)
+      let token = next.token(vehicle: vehicle)
+      var effects = next.tell(.tokenEnded(id: 1, token), at: 1.5)
+      for _ in 0..<3 where !effects.contains(where: { if case .sendUpdate = $0 { true } else { false } }) {
+        let deadline = try #require(next.agent.nextDeadline(at: next.moment.boot))
+        effects = next.tell(.deadline, at: (deadline - .boot).inSeconds)
+      }
+      #expect(next.now == expected, "\(vehicle) \(boot)")
+    }
+  }
+
+  @Test("twelve requests in a minute are counted across restarts")
+  func minute() throws {
+    let attempts = (0..<12).map { BootInstant.boot + .seconds($0 * 2) }
+    let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
+    let text = KeptLimits(
+      boot: "b1", vehicle: vehicle, attempts: attempts, isUnderWay: false, spacedFrom: attempts.last, bounds: nil
+    ).text
+    var fixture = try AgentFixture { $0.boot = "b1" }
+    _ = fixture.tell(.limitsFound(text), at: 23)
+    #expect(fixture.agent.delivery.earliest.at >= .boot + .seconds(31))
+    #expect(fixture.agent.delivery.limits.attempts == attempts)
+  }
+
+  @Test("what a server said of the time in the run before counts in this one")
+  func time() throws {
+    var judge = TimeJudge(buildDate: AgentFixture.start - .seconds(864_000))
+    judge.observe(.fleetEngine, AgentFixture.start, sentAt: .boot, at: .boot + .milliseconds(200))
+    let bounds = try #require(judge.bounds(at: Moment(boot: .boot + .seconds(1), wall: Timestamp(seconds: 0))))
+    let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
+    let kept = KeptLimits(
+      boot: "b1", vehicle: vehicle, attempts: [], isUnderWay: false, spacedFrom: nil, bounds: bounds)
+    #expect(KeptLimits(kept.text, at: .boot + .seconds(2)) == kept)
+    var fixture = try AgentFixture { $0.boot = "b1" }
+    _ = fixture.tell(.limitsFound(kept.text), at: 2)
+    #expect(fixture.agent.clocks.bounds(at: Moment(boot: .boot + .seconds(2), wall: Timestamp(seconds: 0))) == bounds)
+  }
+
+  @Test("a file that is not this program's, or cannot be now, changes nothing and is reported", arguments: [
+    "", "fleet-locationd limits 1\n", "fleet-locationd limits 2\nboot b1\n", "\u{0}\u{0}",
+    "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 99999999999999\nunderway 0\naccepted\ntime\nend\n",
+    "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 2 1\nunderway 0\naccepted\ntime\nend\n",
+    "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts -1\nunderway 0\naccepted\ntime\nend\n",
+    "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts\nunderway 2\naccepted\ntime\nend\n",
+    "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts\nunderway 0\naccepted\ntime 1 2\nend\n",
+    "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 1 1 1 1 1 1 1 1 1 1 1 1 1\nunderway 0\naccepted\ntime\nend\n",
+  ])
+  func damaged(text: String) throws {
+    var fixture = try AgentFixture { $0.boot = "b1" }
+    let before = fixture.agent.delivery.earliest.at
+    #expect(fixture.tell(.limitsFound(text), at: 5).events == [.settingsWarning])
+    #expect(fixture.agent.delivery.earliest.at == before)
+  }
+
+  @Test("whatever bits are flipped, nothing traps, and the next update is at most a minute late", arguments: 0..<20)
+  func flipped(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
+    let attempts = (0..<12).map { BootInstant.boot + .seconds($0 * 5) }
+    let bounds = TimeBounds(
+      AgentFixture.start, precision: .seconds(1), since: .boot, until: .boot + .milliseconds(300))
+    let good = Array(
+      KeptLimits(
+        boot: "b1", vehicle: vehicle, attempts: attempts, isUnderWay: true, spacedFrom: attempts.last, bounds: bounds
+      ).text.utf8)
+    for _ in 0..<500 {
+      var bytes = good
+      for _ in 0..<Int.random(in: 1...6, using: &random) {
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+      }
+      if Bool.random(using: &random) { bytes.removeLast(Int.random(in: 0..<bytes.count, using: &random)) }
+      var fixture = try AgentFixture { $0.boot = "b1" }
+      _ = fixture.tell(.limitsFound(String(decoding: bytes, as: UTF8.self)), at: 60)
+      #expect(fixture.agent.delivery.earliest.at <= .boot + .seconds(120))
+      _ = try fixture.drive(to: 61)
+    }
+  }
+}

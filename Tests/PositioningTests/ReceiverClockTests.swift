@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import Positioning
+
+@Suite struct ReceiverClockTests {
+  private static let truth = Timestamp(seconds: 1_796_083_200)
+  /// A server's date, cut to the second, asked 300 ms before.
+  private let bounds = TimeBounds(
+    truth, precision: .seconds(1), since: .boot, until: .boot + .milliseconds(300))
+
+  private func judge(_ clock: inout ReceiverClock, _ second: Int, ahead: Int) -> ReceiverClock.Outcome {
+    clock.judge(
+      ReceiverClockTests.truth + .seconds(second + ahead), bounds: bounds, agreement: (5, .seconds(3)),
+      at: .boot + .seconds(second) + .milliseconds(200))
+  }
+
+  @Test("a stamp within a few seconds of the time, or late by some minutes, is right", arguments: [-590, -20, 0, 2])
+  func right(ahead: Int) {
+    var clock = ReceiverClock()
+    for second in 1..<10 { #expect(judge(&clock, second, ahead: ahead) == .settled(change: .zero)) }
+    #expect(clock.offset == .zero)
+  }
+
+  @Test("five stamps that are wrong by the same are corrected, leap seconds exactly", arguments: [18, 3600, -86_400])
+  func wrong(ahead: Int) {
+    var clock = ReceiverClock()
+    for second in 1..<5 { #expect(judge(&clock, second, ahead: ahead) == .wrong) }
+    guard case .settled(let change) = judge(&clock, 5, ahead: ahead) else { return #expect(Bool(false)) }
+    #expect(change == clock.offset)
+    #expect(abs((clock.offset - .seconds(ahead)).inSeconds) <= (ahead == 18 ? 0 : 2))
+    for second in 6..<20 { #expect(judge(&clock, second, ahead: ahead) == .settled(change: .zero)) }
+    // It is right again at once.
+    #expect(judge(&clock, 20, ahead: 0) == .settled(change: .zero - change))
+  }
+
+  @Test("stamps that are wrong by something else each time are rejected as long as they are")
+  func noise() {
+    var clock = ReceiverClock()
+    for second in 1..<30 { #expect(judge(&clock, second, ahead: 100 * second) == .wrong) }
+    #expect(judge(&clock, 30, ahead: 0) == .settled(change: .zero))
+  }
+
+  @Test("without a server's word there is nothing to correct by")
+  func alone() {
+    var clock = ReceiverClock()
+    let stamp = ReceiverClockTests.truth + .seconds(1_000_000)
+    #expect(
+      clock.judge(stamp, bounds: nil, agreement: (5, .seconds(3)), at: .boot + .seconds(1)) == .settled(change: .zero))
+  }
+}
