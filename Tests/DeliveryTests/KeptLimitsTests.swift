@@ -74,15 +74,17 @@ import Timekeeping
     #expect(fixture.agent.clocks.bounds(at: Moment(boot: .boot + .seconds(2), wall: Timestamp(seconds: 0))) == bounds)
   }
 
-  @Test("a file that is not this program's, or cannot be now, changes nothing and is reported", arguments: [
-    "", "fleet-locationd limits 1\n", "fleet-locationd limits 2\nboot b1\n", "\u{0}\u{0}",
-    "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 99999999999999\nunderway 0\naccepted\ntime\nend\n",
-    "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 2 1\nunderway 0\naccepted\ntime\nend\n",
-    "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts -1\nunderway 0\naccepted\ntime\nend\n",
-    "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts\nunderway 2\naccepted\ntime\nend\n",
-    "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts\nunderway 0\naccepted\ntime 1 2\nend\n",
-    "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 1 1 1 1 1 1 1 1 1 1 1 1 1\nunderway 0\naccepted\ntime\nend\n",
-  ])
+  @Test(
+    "a file that is not this program's, or cannot be now, changes nothing and is reported",
+    arguments: [
+      "", "fleet-locationd limits 1\n", "fleet-locationd limits 2\nboot b1\n", "\u{0}\u{0}",
+      "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 99999999999999\nunderway 0\naccepted\ntime\nend\n",
+      "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 2 1\nunderway 0\naccepted\ntime\nend\n",
+      "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts -1\nunderway 0\naccepted\ntime\nend\n",
+      "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts\nunderway 2\naccepted\ntime\nend\n",
+      "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts\nunderway 0\naccepted\ntime 1 2\nend\n",
+      "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 1 1 1 1 1 1 1 1 1 1 1 1 1\nunderway 0\naccepted\ntime\nend\n",
+    ])
   func damaged(text: String) throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     let before = fixture.agent.delivery.earliest.at

@@ -51,7 +51,9 @@ import Timekeeping
     _ = fixture.tell(.deadline, at: 11)
     let token = fixture.token()
     #expect(fixture.tell(.tokenEnded(id: 1, token), at: 11).brief == ["send 1 with past"])
-    #expect(fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 11).brief == ["drop [-60.0, -59.0, -56.0] delivered"])
+    #expect(
+      fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 11).brief == ["drop [-60.0, -59.0, -56.0] delivered"]
+    )
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(21))
     #expect(fixture.tell(.deadline, at: 21).brief == ["send 2 with past"])
     #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 21).brief == ["drop [-58.0, -57.0] delivered"])
@@ -67,7 +69,9 @@ import Timekeeping
     let sent = fixture.tell(.tokenEnded(id: 1, token), at: 2.2)
     #expect(sent.brief == ["send 1 with past"])
     #expect(
-      fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 2.4).brief == ["drop [-300.0, -200.0, 2.0] delivered"])
+      fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 2.4).brief == [
+        "drop [-300.0, -200.0, 2.0] delivered"
+      ])
   }
 
   @Test("a failed attempt is made again; a source that is lost changes nothing")

@@ -54,7 +54,8 @@ import Timekeeping
     fix.horizontalAccuracy = 3
     let unset = Timestamp(seconds: 0)
     #expect(requests(.source(0, .fix(fix)), at: 1, wall: unset).map(\.certificateTime) == [time])
-    #expect(requests(.tokenEnded(id: 1, fixture.token()), at: 2, wall: unset).map(\.certificateTime) == [time + .seconds(1)])
+    #expect(
+      requests(.tokenEnded(id: 1, fixture.token()), at: 2, wall: unset).map(\.certificateTime) == [time + .seconds(1)])
     let moment = Moment(boot: .boot, wall: unset)
     #expect(CertificateTime.at(moment, buildDate: build) == build)
     #expect(CertificateTime.at(moment, buildDate: build, receiver: unset) == build)

@@ -49,7 +49,9 @@ import Timekeeping
     arguments: [3600, -3600, 1_000_000, 3_155_760_000, -3_155_760_000] as [Int64],
     [0, nil, -864_000] as [Int64?])
   func lyingServers(seconds: Int64, wallError: Int64?) throws {
-    for (fault, from) in [(Fault.Kind.serverClock(seconds), 95), (.serverClock(seconds), 0), (.providerClock(seconds), 0)] {
+    for (fault, from) in [
+      (Fault.Kind.serverClock(seconds), 95), (.serverClock(seconds), 0), (.providerClock(seconds), 0),
+    ] {
       let faults = [Fault(fault, from..<(from + 12))]
       let world = try World.drive(
         Scenario(duration: 400, faults: faults, wallError: wallError, tokenLife: 120, hasCertificates: true))

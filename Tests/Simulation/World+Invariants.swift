@@ -119,7 +119,8 @@ extension World {
       }
       if let last, last.vehicle == attempt.vehicle, last.boots == attempt.boots, let before = arrivals[last.id] {
         if arrival - before < 5 { violate("two accepted updates within \(arrival - before) s") }
-        if last.life == attempt.life, arrival - before > 60 + transit, !hasPaused(from: before, to: arrival), !isAway(before..<arrival),
+        if last.life == attempt.life, arrival - before > 60 + transit, !hasPaused(from: before, to: arrival),
+          !isAway(before..<arrival),
           !troubles.contains(where: { before < $0 && $0 < arrival })
         {
           violate("\(arrival - before) s without an update while online")

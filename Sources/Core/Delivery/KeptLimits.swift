@@ -85,7 +85,7 @@ struct KeptLimits: Equatable, Sendable {
   }
 
   static func name(of vehicle: FleetEngineVehicle) -> String {
-    "\(vehicle.service.collection)/\(vehicle.providerID.percentEncoded)/\(vehicle.vehicleID.percentEncoded)"
+    "\(vehicle.service.name.percentEncoded)/\(vehicle.providerID.percentEncoded)/\(vehicle.vehicleID.percentEncoded)"
   }
 }
 

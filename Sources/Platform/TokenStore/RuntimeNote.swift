@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
+import HTTPMessages
 import SystemCalls
 
 /// A short text in a file of the runtime directory, which lies in memory: written at every update, and so with one system
