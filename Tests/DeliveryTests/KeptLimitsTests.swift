@@ -28,22 +28,16 @@ import Timekeeping
     }
     guard case .keepLimits = sent[places[0]] else { Issue.record("sent before it was written"); return }
     for (text, vehicle, boot, expected) in [
-      (ended, "truck-1", "b1", 5.2), (underWay, "truck-1", "b1", 6.0), (ended, "truck-2", "b1", 2),
-      (ended, "truck-1", "b2", 1.5),
+      (ended, "truck-1", "b1", 5.2), (underWay, "truck-1", "b1", 6.0), (ended, "truck-2", "b1", 1.1),
+      (ended, "truck-1", "b2", 0),
     ] {
+      let configuration = try AgentFixture.configuration(vehicle: vehicle)
       var next = try AgentFixture {
-        $0 = (try? AgentFixture.configuration(vehicle: vehicle)) ?? $0
+        $0 = configuration
         $0.boot = boot
       }
       _ = next.tell(.limitsFound(text), at: 1)
-      _ = try next.drive(to: 1.5)
-      let token = next.token(vehicle: vehicle)
-      var effects = next.tell(.tokenEnded(id: 1, token), at: 1.5)
-      for _ in 0..<3 where !effects.contains(where: { if case .sendUpdate = $0 { true } else { false } }) {
-        let deadline = try #require(next.agent.nextDeadline(at: next.moment.boot))
-        effects = next.tell(.deadline, at: (deadline - .boot).inSeconds)
-      }
-      #expect(next.now == expected, "\(vehicle) \(boot)")
+      #expect((next.agent.delivery.earliest.at - .boot).inSeconds == expected, "\(vehicle) \(boot)")
     }
   }
 

@@ -73,10 +73,15 @@ import Timekeeping
     var fixture = try AgentFixture()
     _ = try fixture.drive(to: 0)
     _ = fixture.tell(.tokenEnded(id: 1, fixture.token()), at: 0.1)
-    let answer = HTTPOutcome.response(
-      HTTPResponse(
-        status: 200, headers: [("Date", "Tue, 01 Dec 2026 02:00:10 GMT")], body: [UInt8](#"{"name":"v"}"#.utf8)))
-    let effects = fixture.tell(.updateEnded(id: 1, answer), at: 0.2)
+    func answer(_ time: String) -> HTTPOutcome {
+      .response(
+        HTTPResponse(
+          status: 200, headers: [("Date", "Tue, 01 Dec 2026 \(time) GMT")], body: [UInt8](#"{"name":"v"}"#.utf8)))
+    }
+    // The receiver and the clock agree: one word is not enough.
+    #expect(!fixture.tell(.updateEnded(id: 1, answer("02:00:10")), at: 0.2).events.contains(.clockWrong))
+    _ = try fixture.drive(to: 10.2)
+    let effects = fixture.tell(.updateEnded(id: 2, answer("02:00:20")), at: 10.3)
     #expect(effects.events.contains(.clockWrong))
     let now = fixture.moment
     #expect(

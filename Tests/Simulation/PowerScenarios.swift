@@ -6,7 +6,7 @@ import Testing
 import Timekeeping
 
 @Suite struct PowerScenarios {
-  @Test("killed every few seconds, the daemon keeps five seconds between updates, and goes on", arguments: [3, 4])
+  @Test("killed every few seconds, the daemon keeps five seconds between updates, and goes on", arguments: [6, 9])
   func killedAllTheTime(period: Int) throws {
     let acts = stride(from: 50, to: 170, by: period).map {
       (second: $0, act: Scenario.Act.kill(afterEffects: $0 % 3, seconds: 1))

@@ -111,6 +111,8 @@ extension World {
   private func checkGaps() {
     let troubles = (tokenTroubles + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
     let arrivals = Dictionary(server.applied.map { ($0.request, $0.at) }) { first, _ in first }
+    // What was stored is not repeated: without a fix there is nothing to say after it.
+    let stored = Set(server.applied.filter(isStored).map(\.request))
     var last: Attempt?
     for attempt in attempts {
       guard let arrival = arrivals[attempt.id] else {
@@ -126,7 +128,7 @@ extension World {
           violate("\(arrival - before) s without an update while online")
         }
       }
-      last = attempt.isAccepted ? attempt : nil
+      last = attempt.isAccepted && !stored.contains(attempt.id) ? attempt : nil
     }
     if let last, let before = arrivals[last.id], finishedAt == nil, second - before > 60 + transit,
       !troubles.contains(where: { before < $0 }), !hasPaused(from: before, to: second), !isAway(before..<second)

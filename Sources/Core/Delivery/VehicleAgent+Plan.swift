@@ -109,7 +109,7 @@ extension VehicleAgent {
     let isNew = delivery.delivered.map { $0.time < stored.time } ?? true
     let grace = lifecycle.isRunning ? configuration.delivery.interval : .zero
     let due = isNew ? withoutFixSince + grace : .distantFuture
-    let attempt = nextAttempt(of: stored.time, due: due, isDraining: false, at: now)
+    let attempt = nextAttempt(of: isNew ? nil : stored.time, due: due, isDraining: false, at: now)
     if attempt.isReady(at: now) { return .act(attempt.token == .valid ? .send(isOwed: isNew) : .askForToken) }
     guard let at = attempt.at, at < .distantFuture else { return .wait(until: nil, .attempt(nil)) }
     return .wait(until: at, .attempt(attempt))
@@ -151,7 +151,7 @@ extension VehicleAgent {
   }
 
   /// - Parameters:
-  ///   - time: of the position that would go as the live one.
+  ///   - time: of the position that would go as the live one for past positions alone; nil: it does not go for them.
   ///   - due: when it is due.
   ///   - isDraining: whether it is the last one, and not at Fleet Engine yet.
   private func nextAttempt(
