@@ -21,8 +21,6 @@ import Timekeeping
 
   /// Bytes read at once; a TLS record has no more.
   private static let readSize = 16_384
-  /// The server has stopped reading when so much waits to be sent.
-  private static let maximumUnsent = 1 << 20
   private static let ownerSlot = fleet_tls_owner_slot()
 
   private let loop: EventLoop
@@ -170,9 +168,7 @@ import Timekeeping
       if code == CURLE_OK {
         unsent.removeFirst(min(count, unsent.count))
       } else if code == CURLE_AGAIN {
-        guard unsent.count <= TLSConnection.maximumUnsent else {
-          return endLater(TransportFailure(.broken, FailureTable.message(endpoint, "the server has stopped reading")))
-        }
+        // A server that never reads is left at the request's deadline; until then no more than its body waits.
         break
       } else {
         // What the server said before it went may still be there to be read, and then its end.
