@@ -109,6 +109,17 @@ struct HTTP2TransportTests {
     #expect(lines.filter { $0.hasPrefix("request") }.count == 3)
   }
 
+  @Test("a GOAWAY to a connection that nothing is under way on has the next one made too")
+  func idleGoAway() throws {
+    let bench = try Bench("goaway-idle")
+    _ = try bench.fixture.response(bench.request())
+    _ = try bench.server.lines(turning: bench.fixture.loop) {
+      $0.filter { $0.hasPrefix("connection") }.count == 2
+    }
+    #expect(try bench.fixture.response(bench.request()).status == 200)
+    #expect(bench.fixture.client.counters.connections == 2)
+  }
+
   @Test("a server without HTTP/2 is spoken to in HTTP/1.1, and asked for HTTP/2 again when connections are dropped")
   func fallBack() throws {
     let bench = try Bench("", alpn: "http/1.1")

@@ -40,11 +40,12 @@ def say(*words):
     print(*words, flush=True)
 
 
-# What is sent for a request on a stream; `None` in a list ends the connection there.
+# What is sent for a request on a stream; a number in a list is a wait in seconds, `None` ends the connection there.
 ACTIONS = {
     "answer": lambda s: [answer(s)],
     "two-goaways": lambda s: [go_away(0x7FFFFFFF), go_away(s), answer(s), None],
     "goaway-after": lambda s: [answer(s) + go_away(s), None],
+    "goaway-idle": lambda s: [answer(s), 0.1, go_away(s), None],
     "goaway-below": lambda s: [go_away(0x7FFFFFFF) + go_away(s - 2 if s > 1 else 0), None],
     "goaway-calm": lambda s: [go_away(0, 11), None],
     "refuse": lambda s: [frame(3, 0, s, struct.pack(">I", 7))],
@@ -194,7 +195,10 @@ class Connection:
                 # What the client sends meanwhile is read: the end of the connection must not become a reset.
                 time.sleep(0.05)
                 return False
-            self.link.sendall(piece)
+            if isinstance(piece, float):
+                time.sleep(piece)
+            else:
+                self.link.sendall(piece)
         return True
 
 
