@@ -266,6 +266,7 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzTokenResponse", ["Timekeeping", "HTTPMessages", "Authorization"]),
     ("FuzzJWT", ["Timekeeping", "HTTPMessages", "Authorization"]),
     ("FuzzHTTP2", ["Timekeeping", "HTTPMessages", "HTTP2"]),
+    ("FuzzKept", ["Timekeeping", "HTTPMessages", "Authorization", "Delivery"]),
   ].map { name, dependencies in
     .executableTarget(
       name: name, dependencies: dependencies, path: "Fuzz/\(name)",

@@ -63,6 +63,21 @@ import Timekeeping
     }
   }
 
+  @Test("an end that its own claims do not allow is damage")
+  func outlivesClaims() throws {
+    let issued = Fixture.wall.milliseconds / 1000
+    let token = AccessToken(
+      secret: Secret(Fixture.token(Fixture.claims(iat: issued, exp: issued + 3600))), context: try Fixture.context(),
+      receivedAt: .boot + .seconds(100), lifetime: .seconds(600), lifetimeSource: .claims)
+    let text = KeptToken(token, key: KeptTokenTests.key).text.reveal()
+    for (end, isDamage) in [
+      ("700000000000", false), ("4300000000000", false), ("4301000000000", true), ("\(Int64.max)", true),
+    ] {
+      let changed = Secret(text.replacing("ends 700000000000", with: "ends \(end)"))
+      #expect(try unfitness(changed) == (isDamage ? .damaged : nil), "\(end)")
+    }
+  }
+
   @Test("whatever is cut off, it is damaged")
   func truncated() throws {
     let whole = try text().reveal()

@@ -42,6 +42,8 @@ package struct KeptToken: Equatable, Sendable {
     }
   }
 
+  /// Clocks differ.
+  private static let tolerance = Duration.seconds(600)
   private static let title = "fleet-locationd token 1"
   private static let keys = ["boot", "subject", "received", "ends", "lifetime", "token"]
 
@@ -89,6 +91,12 @@ package struct KeptToken: Equatable, Sendable {
       secret: secret, context: context, receivedAt: receivedAt,
       lifetime: BootInstant(nanoseconds: end) - receivedAt, lifetimeSource: source)
     guard token.isValid(at: now) else { throw .expired }
+    // Whatever stands beside it, no token outlives its own claims.
+    if let start = claims.issuedAt, let end = claims.expiresAt,
+      token.deadline - receivedAt > end - start + KeptToken.tolerance
+    {
+      throw .damaged
+    }
     self.init(token, key: key)
   }
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Feeds the reading of what an earlier run has kept with what libFuzzer makes up: a token with its times, whose boot and subject
+// are put in front of most inputs, for hardly any would have them; and the note of a pause. A token that is used must have a
+// life that is not over, and what is read is written again as the same.
+//
+//   scripts/fuzz.sh 60 FuzzKept
+import Authorization
+import Delivery
+import HTTPMessages
+import Timekeeping
+
+private let key = KeptToken.Key(subject: "5ab1ec7", boot: "b007")
+private let head = "fleet-locationd token 1\nboot b007\nsubject 5ab1ec7\n"
+
+@_cdecl("LLVMFuzzerTestOneInput")
+func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  let input = unsafe String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+  let now = BootInstant.boot + .seconds(200)
+  for text in [input, head + input] {
+    guard let context = AuthorizationContext(providerID: "p", scope: .deliveryVehicle("v")),
+      let kept = try? KeptToken(Secret(text), for: context, key: key, at: now)
+    else { continue }
+    precondition(kept.token.isValid(at: now) && kept.token.prefetchFrom <= kept.token.deadline)
+    precondition((try? KeptToken(kept.text, for: context, key: key, at: now)) == kept, "written, it is another")
+  }
+  let note = PauseNote(text: input)
+  precondition(PauseNote(text: note.text) == note, "written, it is another pause")
+  return 0
+}
