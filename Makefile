@@ -54,7 +54,7 @@ MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2
 help: ## Says what there is to make.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
-.PHONY: help build setup setup-build setup-test setup-deb deb demo test h2-interop simulate crash-test sanitize check lint arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench symbol-order fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb deb demo test h2-interop simulate crash-test damage sanitize check lint arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE)
@@ -89,6 +89,9 @@ test: setup ## Runs the tests; those of wall time alone, after the others.
 
 crash-test: setup ## Kills the daemon at 200 random moments (CRASH_ROUNDS) and looks for what is missing.
 	CRASH_ROUNDS=$(or $(CRASH_ROUNDS),200) swift test --filter DurableBacklogTests.crashes
+
+damage: setup ## Opens 10,000 (FILES) backlogs with bits flipped and ends cut off.
+	DAMAGED_FILES=$(or $(FILES),10000) swift test --filter DamagedFileTests.anyFile
 
 simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on; RUNS sets another number. Draws an outage.
 	@mkdir -p build

@@ -14,6 +14,8 @@ final class BacklogKeeper {
   private let report: (VehicleAgent.Input) -> Void
   private var agent: StoreAgent
   private var store: BacklogStore?
+  /// The last that was open, to tell whether the next is the same file.
+  private var lastFile: (directory: String, identity: FileIdentity)?
   private var timer: LoopTimer?
   private var armedFor: BootInstant?
   /// What was reported and not handed over yet.
@@ -106,19 +108,22 @@ final class BacklogKeeper {
       switch operation {
       case .open(let directory, let maxSize):
         let (opened, setAside) = try BacklogStore.open(directory: directory, maxSize: maxSize)
-        store = opened
-        return .opened(setAside)
+        let isAnother = isAnother(opened, in: directory)
+        use(opened, in: directory)
+        return isAnother && setAside == nil ? .openedAnother : .opened(setAside)
       case .replace(let directory, let maxSize, let why):
         store = nil
         let (opened, setAside) = try BacklogStore.replace(directory: directory, maxSize: maxSize, why: why)
-        store = opened
+        use(opened, in: directory)
         return .opened(setAside)
       case .commit(let writes):
         try opened.commit(writes)
         return .committed
       case .makeRoom(let writes, let vehicle):
         return .madeRoom(dropped: try opened.makeRoom(for: writes, than: vehicle))
-      case .read(let vehicle): return .read(try opened.positions(of: vehicle))
+      case .read(let vehicle):
+        let content = try opened.content(of: vehicle)
+        return .read(content.records, damaged: content.damaged, ownerless: content.ownerless)
       case .forgetOthers(let vehicle, let time):
         try opened.forgetOthers(than: vehicle, before: time)
         return .forgotten
@@ -127,9 +132,25 @@ final class BacklogKeeper {
         return nil
       }
     } catch {
-      let kind: StoreAgent.Failure.Kind = error.code == .full ? .full : error.isBeyondUse ? .beyondUse : .other
+      let kind: StoreAgent.Failure.Kind =
+        switch error.code {
+        case .full: .full
+        case .replaced: .replaced
+        default: error.isBeyondUse ? .beyondUse : .other
+        }
       return .failed(StoreAgent.Failure(kind, error.message))
     }
+  }
+
+  /// Whether it is a new file, or another than the last one in this directory.
+  private func isAnother(_ opened: BacklogStore, in directory: String) -> Bool {
+    guard let lastFile, lastFile.directory == directory else { return false }
+    return opened.isNew || !opened.identity.isSameFile(as: lastFile.identity)
+  }
+
+  private func use(_ opened: BacklogStore, in directory: String) {
+    store = opened
+    lastFile = (directory, opened.identity)
   }
 
   private var opened: BacklogStore {

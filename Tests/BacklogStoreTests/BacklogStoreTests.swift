@@ -17,8 +17,8 @@ import SystemCalls
       try store.commit(
         records.map { StoreAgent.Write(key: StoreAgent.Key(vehicle: fixture.truck, id: $0.id), record: $0) })
     }
-    #expect(try fixture.open().positions(of: fixture.truck) == records.reversed())
-    #expect(try fixture.open().positions(of: fixture.other).isEmpty)
+    #expect(try fixture.open().content(of: fixture.truck).records == records.reversed())
+    #expect(try fixture.open().content(of: fixture.other).records.isEmpty)
   }
 
   @Test("what is deleted is gone, what is put twice is there once, and a vehicle's positions are its own")
@@ -178,14 +178,14 @@ import SystemCalls
     }
     let store = try fixture.open()
     #expect(try fixture.seconds(store) == [7, 8])
-    #expect(try store.positions(of: fixture.truck).allSatisfy { $0.spent == 0 })
+    #expect(try store.content(of: fixture.truck).records.allSatisfy { $0.spent == 0 })
     try store.commit([
       StoreAgent.Write(
         key: StoreAgent.Key(vehicle: fixture.truck, id: Timestamp(seconds: 8)),
-        record: Backlog.Record(try store.positions(of: fixture.truck)[1].location, spent: .infinity)
+        record: Backlog.Record(try store.content(of: fixture.truck).records[1].location, spent: .infinity)
       )
     ])
-    #expect(try store.positions(of: fixture.truck).map(\.spent) == [0, .infinity])
+    #expect(try store.content(of: fixture.truck).records.map(\.spent) == [0, .infinity])
   }
 
   @Test("a step that fails leaves the file as it was")

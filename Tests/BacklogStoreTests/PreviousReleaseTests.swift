@@ -63,13 +63,13 @@ import Timekeeping
     let schema = try fixture.shell(Self.schema)
     do {
       let store = try fixture.open()
-      let positions = try store.positions(of: truck)
+      let positions = try store.content(of: truck).records
       #expect(positions.count == 10)
       #expect(zip(positions, positions.dropFirst()).allSatisfy { $1.id - $0.id == .seconds(1) })
       #expect(positions.first?.location.horizontalAccuracy == 8.0.squareRoot())
       try store.commit([StoreAgent.Write(key: StoreAgent.Key(vehicle: truck, id: positions[0].id), record: nil)])
       try store.commit(fixture.puts(1...2, of: taxi))
-      #expect(try store.positions(of: truck).count == 9)
+      #expect(try store.content(of: truck).records.count == 9)
     }
     #expect(try fixture.shell("PRAGMA user_version") == "2")
     #expect(try fixture.shell(Self.schema) == schema)

@@ -61,7 +61,7 @@ final class StoreFixture {
   }
 
   func seconds(_ store: BacklogStore, of vehicle: FleetEngineVehicle? = nil) throws -> [Int64] {
-    try store.positions(of: vehicle ?? truck).map { $0.id.milliseconds / 1000 }
+    try store.content(of: vehicle ?? truck).records.map { $0.id.milliseconds / 1000 }
   }
 
   var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted() }

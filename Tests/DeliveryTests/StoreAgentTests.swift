@@ -91,6 +91,8 @@ import Timekeeping
       case .report(.store(.memoryOnly(let why))): "memory only: \(why)"
       case .report(.store(.off)): "off"
       case .report(.storeSetAside(let name, let why)): "set aside \(name): \(why)"
+      case .report(.storeReplaced(let directory)): "replaced in \(directory)"
+      case .report(.storeRowsDamaged(let count)): "\(count) rows damaged"
       case .report(.storeStartsOver): "starts over"
       case .report(.othersDropped(let count)): "dropped \(count)"
       case .report: "?"
@@ -482,7 +484,8 @@ import Timekeeping
   @Test("at the end what is pending is written, also when a retry is waited for, and the file is closed")
   func close() throws {
     var bench = Bench.open()
-    #expect(bench.tell(.close) == ["close"])
+    #expect(bench.tell(.close) == ["commit "])
+    #expect(bench.tell(.ended(.committed)) == ["close"])
     #expect(try bench.add(1) == [])
     #expect(bench.tell(.start) == [])
     bench = .open()
@@ -498,6 +501,64 @@ import Timekeeping
     // Once.
     #expect(bench.fail(.other) == ["close", "close"])
     #expect(bench.deadline == nil)
+  }
+
+  @Test("a file that is gone is reported, and the one in its place gets all that is in memory")
+  func replaced() throws {
+    var bench = Bench.open()
+    _ = try bench.add(3)
+    #expect(bench.written() == ["commit +3"])
+    #expect(bench.fail(.replaced, "deleted") == ["close", "open /a"])
+    #expect(bench.tell(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
+    #expect(bench.tell(.snapshot([try Self.record(2), try Self.record(3)])) == ["commit +2 +3"])
+    // It may be a backup, with positions of its own.
+    #expect(bench.tell(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.tell(.ended(.read([try Self.record(1)]))) == ["restored [1]"])
+    // Whatever deletes it at once is waited for as any other failure.
+    _ = try bench.add(4)
+    _ = bench.written()
+    #expect(bench.fail(.replaced) == ["close", "open /a"])
+    _ = bench.tell(.ended(.openedAnother))
+    _ = bench.tell(.snapshot([try Self.record(4)]))
+    #expect(bench.fail(.replaced) == ["close", "memory only: why"])
+  }
+
+  @Test("a file that was gone while it could not be opened gets all that is in memory when it can be")
+  func replacedLater() throws {
+    var bench = Bench.open()
+    _ = try bench.add(3)
+    _ = bench.written()
+    _ = bench.fail(.replaced, "deleted")
+    #expect(bench.fail(.other, "no directory") == ["close", "memory only: no directory"])
+    #expect(bench.written() == ["open /a"])
+    #expect(bench.tell(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
+    #expect(bench.tell(.snapshot([try Self.record(2), try Self.record(3)])) == ["commit +2 +3"])
+    #expect(bench.tell(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.tell(.ended(.read([]))) == ["restored []", "healthy"])
+  }
+
+  @Test("a file that is gone at the end is written anew before it is closed")
+  func replacedAtEnd() throws {
+    var bench = Bench.open()
+    #expect(bench.tell(.close) == ["commit "])
+    #expect(bench.fail(.replaced, "deleted") == ["close", "open /a"])
+    #expect(bench.tell(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
+    #expect(bench.tell(.snapshot([try Self.record(1)])) == ["commit +1"])
+    #expect(bench.tell(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.tell(.ended(.read([try Self.record(1)]))) == ["restored [1]", "close"])
+  }
+
+  @Test("rows that are no positions are reported by their number, and deleted with the next commit")
+  func damagedRows() throws {
+    var bench = Bench()
+    _ = bench.tell(.start)
+    _ = bench.tell(.ended(.opened(nil)))
+    let rows = [Timestamp(seconds: 7), Timestamp(seconds: 9)]
+    #expect(
+      bench.tell(.ended(.read([try Self.record(1)], damaged: rows, ownerless: 3))) == [
+        "5 rows damaged", "restored [1]", "healthy",
+      ])
+    #expect(bench.written() == ["commit -7 -9"])
   }
 
   @Test("a file that turns out to be damaged at the end is replaced as at any other time")

@@ -74,6 +74,8 @@ import SystemCalls
       case .store(.off): "off"
       case .store(.memoryOnly): "memory only"
       case .storeSetAside(let name, _): "set aside \(name)"
+      case .storeReplaced(let place): "replaced in \(place == directory ? "its directory" : place)"
+      case .storeRowsDamaged(let count): "\(count) rows damaged"
       case .othersDropped: "others dropped"
       default: "?"
       }
@@ -84,7 +86,7 @@ import SystemCalls
   private func held(by vehicle: FleetEngineVehicle? = nil, in directory: String? = nil) throws -> [Int64] {
     let (store, setAside) = try BacklogStore.open(directory: directory ?? self.directory, maxSize: 4_000_000)
     #expect(setAside == nil)
-    return try store.positions(of: vehicle ?? truck).map { $0.id.milliseconds / 1000 }
+    return try store.content(of: vehicle ?? truck).records.map { $0.id.milliseconds / 1000 }
   }
 
   @Test(
@@ -186,6 +188,79 @@ import SystemCalls
     keeper.close()
     #expect(try held() == memory.records.map { $0.id.milliseconds / 1000 })
     #expect(try held().count == 8960)
+  }
+
+  @Test(
+    "a file, its log or its directory that is deleted or replaced is noticed at the next commit, and written anew",
+    arguments: ["file", "log", "directory", "another file"])
+  func deletedInUse(what: String) throws {
+    let keeper = try keeper()
+    keeper.start()
+    try add(1...50, to: keeper)
+    let before = keeper.bytes ?? 0
+    #expect(try loop.turns { (keeper.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
+    told = []
+    switch what {
+    case "file":
+      for name in ["backlog.sqlite", "backlog.sqlite-wal"] {
+        try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
+      }
+    case "log": try FileManager.default.removeItem(atPath: "\(directory)/backlog.sqlite-wal")
+    case "directory": try FileManager.default.removeItem(atPath: directory)
+    default:
+      try FileManager.default.removeItem(atPath: directory)
+      let (backup, _) = try BacklogStore.open(directory: directory, maxSize: 4_000_000)
+      let place = try #require(Coordinate(latitude: 48, longitude: 11))
+      let old = Backlog.Record(VehicleLocation(coordinate: place, time: Timestamp(seconds: 0)))
+      try backup.commit([StoreAgent.Write(key: StoreAgent.Key(vehicle: truck, id: old.id), record: old)])
+    }
+    try add([51], to: keeper)
+    if what == "log" {
+      // Nothing is lost: the file itself gets what stood in the log.
+      #expect(try loop.turns { self.onDisk("backlog.sqlite") > 4096 })
+    } else {
+      #expect(try loop.turns { self.told.count > 1 })
+      #expect(news == ["replaced in its directory", "restored \(Array((what == "another file" ? 0 : 1)...51))"])
+    }
+    keeper.close()
+    #expect(try held() == Array((what == "another file" ? 0 : 1)...51))
+  }
+
+  @Test("a file that is deleted after the last commit is written anew at the end")
+  func deletedBeforeEnd() throws {
+    let keeper = try keeper(settings(.zero))
+    keeper.start()
+    try add(1...3, to: keeper)
+    try FileManager.default.removeItem(atPath: directory)
+    keeper.close()
+    #expect(try held() == [1, 2, 3])
+  }
+
+  private func onDisk(_ name: String) -> Int {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: "\(directory)/\(name)")
+    return attributes?[.size] as? Int ?? 0
+  }
+
+  @Test("a row that no position can be is dropped by its number, and deleted")
+  func damagedRow() throws {
+    do {
+      let (store, _) = try BacklogStore.open(directory: directory, maxSize: 4_000_000)
+      let place = try #require(Coordinate(latitude: 48, longitude: 11))
+      for second in Int64(1)...3 {
+        let record = Backlog.Record(
+          VehicleLocation(coordinate: place, time: Timestamp(seconds: second)), spent: second == 2 ? 1e300 : 0)
+        try store.commit([StoreAgent.Write(key: StoreAgent.Key(vehicle: truck, id: record.id), record: record)])
+      }
+    }
+    let keeper = try keeper()
+    keeper.start()
+    #expect(news == ["1 rows damaged", "restored [1, 3]", "healthy"])
+    keeper.close()
+    told = []
+    let next = try self.keeper()
+    next.start()
+    #expect(news == ["restored [1, 3]", "healthy"])
+    next.close()
   }
 
   @Test("another vehicle gets its own, and the first one's stay until it is named again")

@@ -120,6 +120,7 @@ enum EventSamples {
       .backfillRefused(role, suppressed: 2), .othersDropped(1), .othersDropped(40), .backlogRestored(1),
       .backlogRestored(7), .backlogInMemory("no room", suppressed: 0), .backlogInMemory("no room", suppressed: 5),
       .backlogOnDisk(count: 3), .storeSetAside(name: "backlog.corrupt", why: "malformed"),
+      .storeReplaced(directory: "/var/lib/fleet-locationd"),
     ]
     + Backlog.Removal.allCases.flatMap { reason -> [Event] in
       [

@@ -30,6 +30,8 @@ struct Fault: Sendable {
     case slow(Int)
     /// It answers so. The status of google.rpc.Status, then headers and RetryInfo.
     case answers(Int, String, retryAfter: String? = nil, retryInfo: String? = nil)
+    /// This part of the requests is answered so, drawn for each, whatever it holds.
+    case answersSometimes(Double, Int, String)
     case deniesPast
     /// Refuses all past locations, and does not say that it is for a role.
     case rejectsPast
@@ -90,6 +92,8 @@ struct Fault: Sendable {
     case diskFails
     /// The store's file is found damaged, once.
     case diskDamaged
+    /// The store's file is deleted while it is open, once.
+    case diskDeleted
   }
 
   var kind: Kind
@@ -114,13 +118,13 @@ struct Fault: Sendable {
     case .nameServersDead, .unresolved, .unreachable, .silent, .loss, .answersLost, .captivePortal,
       .certificateNotYetValid, .latency, .answersLate, .bandwidth:
       .network
-    case .slow, .answers, .deniesPast, .rejectsPast, .mostPast, .mostBytes, .poison, .poisonLive, .revoked,
-      .serverClock:
+    case .slow, .answers, .answersSometimes, .deniesPast, .rejectsPast, .mostPast, .mostBytes, .poison, .poisonLive,
+      .revoked, .serverClock:
       .server
     case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale, .providerClock: .provider
     case .noFix, .ahead, .behind, .undated, .jump, .twice, .swapped, .heldBack, .noTime: .receiver
     case .noise, .bytesLost, .speed, .unplugged, .mute: .line
-    case .diskFull, .diskFails, .diskDamaged: .disk
+    case .diskFull, .diskFails, .diskDamaged, .diskDeleted: .disk
     }
   }
 }

@@ -169,6 +169,28 @@ import Timekeeping
     #expect(world.agent.delivery.waiting == 0)
   }
 
+  @Test(
+    "a file that is deleted in an outage is written anew from memory, and a power cut afterwards costs nothing more")
+  func diskDeleted() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500, faults: [Fault(.unreachable, 200..<1200), Fault(.diskDeleted, 500..<520)],
+        acts: [(900, .powerCut(afterEffects: 0, seconds: 10))]))
+    #expect(world.disk.deletions == 1)
+    #expect(world.events(.storeReplaced).count == 1)
+    #expect(world.longestHole(5..<890) <= 13)
+    #expect(world.lostInCuts.count <= 1)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("a file that is deleted in an outage just before the end is there for the next run")
+  func deletedBeforeEnd() throws {
+    _ = try World.drive(
+      Scenario(
+        duration: 600, faults: [Fault(.unreachable, 200..<600), Fault(.diskDeleted, 500..<600)],
+        acts: [(500, .stop(within: 0))]))
+  }
+
   @Test("a power cut and another vehicle's name in the settings: each gets its own")
   func cutAndReload() throws {
     let world = try World.drive(

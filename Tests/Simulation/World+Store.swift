@@ -16,6 +16,8 @@ struct Disk {
   fileprivate(set) var held: [String: [Backlog.ID: Backlog.Record]] = [:]
   /// How often it was set aside, and an empty one made.
   fileprivate(set) var setAside = 0
+  /// How often it was deleted.
+  fileprivate(set) var deletions = 0
 }
 
 /// The program's side of the disk, which a power cut ends.
@@ -27,6 +29,8 @@ struct StoreShell {
   /// Reports to the vehicle's agent that are not handed over yet.
   fileprivate(set) var reports: [VehicleAgent.Input] = []
   fileprivate var isDelivering = false
+  /// The file that is open is the one after so many deletions; nil before the first.
+  fileprivate var openedAfter: Int?
   /// In the world's time.
   fileprivate(set) var deadline: BootInstant?
 
@@ -125,6 +129,18 @@ extension World {
       case .diskFull: isFull = true
       case .diskFails: isFailing = true
       case .diskDamaged: isDamaged = !damages.contains(fault.from)
+      case .diskDeleted:
+        guard damages.insert(fault.from).inserted else { break }
+        // What it held of other vehicles is nowhere else.
+        for (name, records) in disk.held where name != vehicle {
+          for id in records.keys { lostInCuts.insert(Disk.Key(vehicle: name, id: id)) }
+        }
+        for id in (disk.held[vehicle] ?? [:]).keys where copy[id] == nil {
+          lostInCuts.insert(Disk.Key(vehicle: vehicle, id: id))
+        }
+        left = [:]
+        disk.held = [:]
+        disk.deletions += 1
       default: break
       }
       if isDamaged { damages.insert(fault.from) }
@@ -132,7 +148,9 @@ extension World {
     if case .close = operation { return nil }
     guard !isFailing else { return fail(.other, "an input or output error") }
     switch operation {
-    case .open: return .opened(nil)
+    case .open:
+      defer { store.openedAfter = disk.deletions }
+      return store.openedAfter.map { $0 == disk.deletions } ?? true ? .opened(nil) : .openedAnother
     case .replace(_, _, let why):
       // What it held and is not in memory stays in the file that is set aside.
       for (name, records) in disk.held {
@@ -145,6 +163,7 @@ extension World {
       disk.setAside += 1
       return .opened(StoreAgent.SetAside(name: "backlog.db.\(disk.setAside)", why: why))
     case .commit(let writes):
+      guard store.openedAfter == disk.deletions else { return fail(.replaced, "the file is gone") }
       guard !isDamaged else { return fail(.beyondUse, "the file is damaged") }
       guard !isFull else { return fail(.full, "the disk is full") }
       store.troubledSince = nil
@@ -174,6 +193,6 @@ extension World {
   }
 
   private static func brief(_ outcome: StoreAgent.Outcome) -> String {
-    if case .read(let records) = outcome { "reads \(records.count)" } else { "\(outcome)" }
+    if case .read(let records, _, _) = outcome { "reads \(records.count)" } else { "\(outcome)" }
   }
 }

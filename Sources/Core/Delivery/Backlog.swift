@@ -27,6 +27,11 @@ package struct Backlog: Equatable, Sendable {
 
     /// The position's time: no two of a vehicle bear the same.
     package var id: ID { location.time }
+
+    /// Whether this program can have stored it. What a file holds is not to be trusted.
+    package var isPlausible: Bool {
+      location.isPlausible && (spent == .infinity || (0...TrackThinning.largestError).contains(spent))
+    }
   }
 
   /// What a store has to follow.
@@ -51,6 +56,8 @@ package struct Backlog: Equatable, Sendable {
     case refused
     /// The filter has overruled the time that it bears: it lies after the newest position's.
     case misdated
+    /// The store's file holds what no position can be.
+    case damaged
   }
 
   /// By time, oldest first; the first `gone` of them have left. So a removal at the front costs what it removes, and moves

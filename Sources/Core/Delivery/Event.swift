@@ -108,6 +108,8 @@ package enum Event: Equatable, Sendable {
   case backlogOnDisk(count: Int)
   /// - Parameter name: of the file that could not be used, from now on.
   case storeSetAside(name: String, why: String)
+  /// With the directory of the file, which is gone, or another now.
+  case storeReplaced(directory: String)
 
   // MARK: Clock, network and pause
 
@@ -158,7 +160,7 @@ extension Event {
     case tokenObtained, tokenFailed, tokenRefused, tokenRemark
     case tokenRestored, tokenNotRestored, tokenNotKept
     case backfilled, backfillRefused, positionsDropped
-    case backlogRestored, backlogInMemory, backlogOnDisk, storeSetAside
+    case backlogRestored, backlogInMemory, backlogOnDisk, storeSetAside, storeReplaced
     case clockUnset, clockStepped, clockWrong, clockRight, receiverClock
     case networkLost, networkBack, networkUnwatched, resumed
     case paused, pauseEnded, pauseNotKept
@@ -205,6 +207,7 @@ extension Event {
     case .backlogInMemory: .backlogInMemory
     case .backlogOnDisk: .backlogOnDisk
     case .storeSetAside: .storeSetAside
+    case .storeReplaced: .storeReplaced
     case .clockUnset: .clockUnset
     case .clockStepped: .clockStepped
     case .clockWrong: .clockWrong

@@ -62,7 +62,7 @@ package struct StoreAgent: Sendable {
     case open(directory: String, maxSize: Int64)
     /// Close the file, set it aside for this reason, and make an empty one. Ends in `opened`.
     case replace(directory: String, maxSize: Int64, why: String)
-    /// Write these, all or none. Ends in `committed` when they are on disk.
+    /// See that the file is still in its place, and write these, all or none. Ends in `committed` when they are on disk.
     case commit([Write])
     /// Drop positions of all vehicles but this one, the oldest first, for this number of writes. Ends in `madeRoom`.
     case makeRoom(writes: Int, sparing: FleetEngineVehicle)
@@ -78,10 +78,15 @@ package struct StoreAgent: Sendable {
   package enum Outcome: Equatable, Sendable {
     /// What was set aside for it, if anything; then the file is empty.
     case opened(SetAside?)
+    /// The file is not the one that this run had open in this directory before: that was deleted or replaced.
+    case openedAnother
     case committed
     /// The number of positions that were dropped. 0: there are none, or something else denies the room.
     case madeRoom(dropped: Int)
-    case read([Backlog.Record])
+    /// - Parameters:
+    ///   - damaged: rows that are no positions, by their keys.
+    ///   - ownerless: the number of rows of no vehicle, which are deleted already.
+    case read([Backlog.Record], damaged: [Backlog.ID] = [], ownerless: Int = 0)
     case forgotten
     /// Nothing has changed in the file.
     case failed(Failure)
@@ -95,6 +100,8 @@ package struct StoreAgent: Sendable {
       case full
       /// The file can never be used as it is.
       case beyondUse
+      /// The file that is open is not the one in its place any more, or its log is not.
+      case replaced
       /// It may go well another time.
       case other
     }
@@ -150,7 +157,7 @@ package struct StoreAgent: Sendable {
 
   /// One go at writing what is pending.
   private struct Attempt: Equatable {
-    /// A file that was beyond use has been replaced in it, which is done once.
+    /// A file that was beyond use or gone has another in its place, which is done once.
     var hasReplaced = false
     /// Positions of other vehicles that were dropped for it and not reported yet.
     var dropped = 0
@@ -190,6 +197,8 @@ package struct StoreAgent: Sendable {
   /// An attempt is to be made, whatever the deadline.
   private var isCalled = false
   private var isClosing = false
+  /// Before the file is closed it is seen that it is still there.
+  private var isVerified = false
   /// What the file holds of the vehicle has not been reported.
   private var owesRestoring = true
   /// The vehicle's agent is ready for what the file holds. Until `start` it still has the settings before.
@@ -220,10 +229,7 @@ package struct StoreAgent: Sendable {
     case .start:
       isCalled = true
       isReady = true
-    case .changed(let change):
-      guard configuration.directory != nil else { break }
-      pending.follow(change, of: vehicle)
-      dueAt = pending.isEmpty ? nil : dueAt ?? now + configuration.commitInterval
+    case .changed(let change): follow(change, at: now)
     case .snapshot(let records): return startOver(records, at: now)
     case .forgetOthers(let time):
       guard state == .open else { break }
@@ -239,6 +245,12 @@ package struct StoreAgent: Sendable {
     return []
   }
 
+  private mutating func follow(_ change: Backlog.Change, at now: BootInstant) {
+    guard configuration.directory != nil else { return }
+    pending.follow(change, of: vehicle)
+    dueAt = pending.isEmpty ? nil : dueAt ?? now + configuration.commitInterval
+  }
+
   /// Begins what is next, if nothing is under way.
   private mutating func proceed(at now: BootInstant) -> [Effect] {
     guard state == .open || state == .closed else { return [] }
@@ -250,6 +262,10 @@ package struct StoreAgent: Sendable {
     }
     if isClosing {
       if configuration.directory != nil, !pending.isEmpty, !isFailing { return attempt(at: now) }
+      if state == .open, !isVerified {
+        state = .committing(Attempt())
+        return [.perform(.commit([]))]
+      }
       state = .ended
       return [.perform(.close)]
     }
@@ -281,6 +297,10 @@ package struct StoreAgent: Sendable {
       guard let setAside else { return commit(attempt, at: now) }
       state = .refilling(attempt)
       return [.report(.storeSetAside(name: setAside.name, why: setAside.why)), .report(.storeStartsOver)]
+    case (.opening(let attempt), .openedAnother):
+      owesRestoring = true
+      state = .refilling(attempt)
+      return [.report(.storeReplaced(directory: configuration.directory ?? "")), .report(.storeStartsOver)]
     case (.committing(let attempt), .committed): return committed(attempt)
     case (.committing(let attempt), .failed(let failure)):
       pending.notWritten()
@@ -293,12 +313,14 @@ package struct StoreAgent: Sendable {
       return commit(attempt, at: now)
     case (.makingRoom(let attempt, _), .failed(let failure)), (.reading(_, let attempt), .failed(let failure)):
       return recover(attempt, from: failure, at: now)
-    case (.reading(let subject, _), .read(let records)):
+    case (.reading(let subject, _), .read(let records, let damaged, let ownerless)):
       state = .open
       // Of a vehicle that has been replaced in the meantime, nothing is to be known.
       guard subject == vehicle else { return [] }
       owesRestoring = false
-      return [.report(.restored(records))] + report(.healthy)
+      let lost = damaged.count + ownerless
+      if !damaged.isEmpty { follow(.removed(damaged, .damaged), at: now) }
+      return (lost > 0 ? [.report(.storeRowsDamaged(lost))] : []) + [.report(.restored(records))] + report(.healthy)
     case (.forgetting, .forgotten):
       state = .open
       return []
@@ -310,6 +332,7 @@ package struct StoreAgent: Sendable {
   private mutating func committed(_ attempt: Attempt) -> [Effect] {
     pending.written()
     endWait()
+    isVerified = isClosing
     let dropped = reportDropped(attempt)
     guard owesRestoring, isReady else {
       state = .open
@@ -319,14 +342,22 @@ package struct StoreAgent: Sendable {
     return dropped + [.perform(.read(vehicle))]
   }
 
-  /// Replaces a file that is beyond use; any other failure is one of the attempt.
+  /// Replaces a file that is beyond use, and opens what is in the place of one that is gone; any other failure is one of the
+  /// attempt.
   private mutating func recover(_ attempt: Attempt, from failure: Failure, at now: BootInstant) -> [Effect] {
     let dropped = reportDropped(attempt)
-    guard failure.kind == .beyondUse, !attempt.hasReplaced, let directory = configuration.directory else {
+    guard !attempt.hasReplaced, let directory = configuration.directory else {
       return dropped + fail(failure, at: now)
     }
-    state = .opening(Attempt(hasReplaced: true))
-    return dropped + [.perform(.replace(directory: directory, maxSize: configuration.maxSize, why: failure.message))]
+    switch failure.kind {
+    case .beyondUse:
+      state = .opening(Attempt(hasReplaced: true))
+      return dropped + [.perform(.replace(directory: directory, maxSize: configuration.maxSize, why: failure.message))]
+    case .replaced:
+      state = .opening(Attempt(hasReplaced: true))
+      return dropped + [.perform(.close), .perform(.open(directory: directory, maxSize: configuration.maxSize))]
+    case .full, .other: return dropped + fail(failure, at: now)
+    }
   }
 
   /// Tries again after a wait, with a new connection: after an input or output error one may be of no use.

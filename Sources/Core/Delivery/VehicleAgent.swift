@@ -81,6 +81,10 @@ package struct VehicleAgent: Sendable {
     case store(BacklogStoreState)
     /// The store's file could not be used; it was set aside under this name, and an empty one made.
     case storeSetAside(name: String, why: String)
+    /// The store's file in this directory was deleted or replaced while it was used; what is in memory is written anew.
+    case storeReplaced(directory: String)
+    /// So many rows of the store's file cannot be positions, and were dropped.
+    case storeRowsDamaged(Int)
     /// The store's file is an empty one, or another: `backlogSnapshot` answers, also after the end, and nothing else does.
     case storeStartsOver
     /// So many positions of other vehicles had to make room in the store's file for this vehicle's.
@@ -199,6 +203,10 @@ package struct VehicleAgent: Sendable {
     case .restored(let records): restore(records, at: now, &effects)
     case .store(let state): take(state, at: now.boot, &effects)
     case .storeSetAside(let name, let why): effects.append(.event(.storeSetAside(name: name, why: why)))
+    case .storeReplaced(let directory): effects.append(.event(.storeReplaced(directory: directory)))
+    case .storeRowsDamaged(let count):
+      statistics.removed[.damaged, default: 0] += count
+      report(notices.removed(count, .damaged, within: 0, at: now.boot), &effects)
     case .storeStartsOver: break
     case .othersDropped(let count): effects.append(.event(.othersDropped(count)))
     case .stop(let time, let signal):

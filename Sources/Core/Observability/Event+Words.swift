@@ -117,6 +117,8 @@ extension Event {
         "The backlog's file cannot be used (\(why)); it is now \(name), and an empty one is in its place",
         [("FLEET_FILE", name)]
       )
+    case .storeReplaced(let directory):
+      ("The backlog's file in \(directory) was deleted or replaced; all that waits is written anew from memory", [])
 
     case .clockUnset: ("The clock of this machine is not set: it shows a time before this program was built", [])
     case .clockStepped(let step, let untold): clockStepped(step, untold: untold)
@@ -242,6 +244,7 @@ extension Event {
     case .expired: why = "they are older than backlog.max_age"
     case .refused: why = "the server refuses them"
     case .misdated: why = "the receiver gave them a wrong time"
+    case .damaged: why = "the backlog's file holds values there that no position has"
     }
     return ("\(positions(count)) dropped: \(why)\(repeats(suppressed))", fields(count, reason))
   }

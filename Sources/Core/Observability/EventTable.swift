@@ -171,6 +171,11 @@ extension Event.Kind {
         "2f13b4411702067a934e8f2919fd1721", .warning,
         "The backlog's file is damaged or another program's. It is kept under another name for whoever wants to look; positions that waited in it are not delivered."
       )
+    case .storeReplaced:
+      (
+        "79c8adfa86f2f602308877b885bbcd73", .warning,
+        "The backlog's file was deleted, renamed or replaced while the daemon used it. What waits is in memory, and is written to a new file at once; nothing is lost. Stop the daemon before the file is moved."
+      )
     case .clockUnset:
       (
         "1f891ccd89434dc2b85fecd6941cc4ca", .warning,

@@ -38,6 +38,9 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     return Duration(attoseconds: Int128(milliseconds) * Duration.attosecondsPerMillisecond)
   }
 
+  /// Whether it lies in the years 1 to 9999, which RFC 3339 can write.
+  package var isInCalendar: Bool { (-62_135_596_800_000..<253_402_300_800_000).contains(milliseconds) }
+
   /// Milliseconds since midnight UTC, 0 to 86,399,999.
   package var millisecondsOfDay: Int64 {
     let rest = milliseconds % 86_400_000

@@ -53,8 +53,19 @@ struct BacklogSchema {
     guard version <= steps.count, version >= 0 else {
       throw BacklogStoreError(.foreign, "\(path) is of a later release (version \(version))")
     }
-    let verdict = try database.text("PRAGMA quick_check(1)")
-    guard verdict == "ok" else { throw BacklogStoreError(.damaged, "\(path) is damaged: \(verdict)") }
+    // Whose positions they are stands in two places, of which the quick check compares none.
+    for check in ["quick_check(1)"] + (isNew ? [] : ["integrity_check(vehicles)"]) {
+      let verdict = try database.text("PRAGMA \(check)")
+      guard verdict == "ok" else { throw BacklogStoreError(.damaged, "\(path) is damaged: \(verdict)") }
+    }
+    // All sizes are reckoned in them.
+    guard try database.number("PRAGMA page_size") == BacklogStore.pageSize else {
+      throw BacklogStoreError(.foreign, "\(path) has pages of another size than this program makes")
+    }
+    // Whatever a view or a trigger does, it is not ours.
+    guard try database.number("SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index')") == 0 else {
+      throw BacklogStoreError(.foreign, "\(path) holds views or triggers, which this program does not make")
+    }
     for (index, step) in steps.enumerated().dropFirst(Int(version)) {
       try database.transaction { () throws(BacklogStoreError) in
         try database.run(step)

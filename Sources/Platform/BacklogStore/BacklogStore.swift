@@ -10,6 +10,16 @@ import SystemCalls
 /// WAL with synchronous=FULL: what `commit` has returned from survives a power cut. One connection has the file to itself
 /// for as long as it is open. It belongs to one thread, which waits for the disk.
 package final class BacklogStore {
+  /// What the file holds of one vehicle.
+  package struct Content {
+    /// Oldest first.
+    package var records: [Backlog.Record] = []
+    /// Rows that are no positions, by their keys.
+    package var damaged: [Backlog.ID] = []
+    /// The number of rows of no vehicle, as damage makes them, that were deleted since this was read last.
+    package var ownerless = 0
+  }
+
   private let file: StoreFile
   private let database: Database
   private let put: Statement
@@ -18,9 +28,15 @@ package final class BacklogStore {
   private let addVehicle: Statement
   private let findVehicle: Statement
   private var keys: [FleetEngineVehicle: Int64] = [:]
+  /// Of the file that is open.
+  package let identity: FileIdentity
+  /// Whether the file was made just now.
+  package let isNew: Bool
+  /// Rows of no vehicle, which were deleted when the file was opened and are not reported yet.
+  private var ownerless = 0
 
   /// Small pages, for a commit writes whole ones and mostly changes one: two thirds of what pages of 4 kB cost.
-  private static let pageSize: Int64 = 1024
+  static let pageSize: Int64 = 1024
   /// Pages of the log before they are moved into the file. It is written over then, not made anew, so that it keeps its
   /// blocks; and a page that has changed a dozen times is moved once.
   private static let logPages: Int64 = 1024
@@ -66,7 +82,7 @@ package final class BacklogStore {
   }
 
   private init(_ file: StoreFile, maxSize: Int64, schema: BacklogSchema) throws(BacklogStoreError) {
-    try file.create()
+    isNew = try file.create()
     self.file = file
     database = try Database(path: file.path)
     // Exclusive before WAL: then there is no shared memory file, whose pages the kernel would write back too.
@@ -78,6 +94,7 @@ package final class BacklogStore {
       PRAGMA cache_size = -256;
       PRAGMA temp_store = MEMORY;
       PRAGMA trusted_schema = OFF;
+      PRAGMA cell_size_check = ON;
       """)
     let mode = try database.text("PRAGMA journal_mode = WAL")
     guard mode == "wal" else {
@@ -103,39 +120,95 @@ package final class BacklogStore {
       """)
     addVehicle = try database.prepare("INSERT OR IGNORE INTO vehicles (provider_id, vehicle_id) VALUES (?, ?)")
     findVehicle = try database.prepare("SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?")
+    identity = file.identity
+    ownerless = try deleteOwnerless()
+  }
+
+  deinit { if !isInPlace { database.leaveLog() } }
+
+  /// Whether the names still stand for the files that are open.
+  private var isInPlace: Bool { identity == file.identity }
+
+  /// Steps from vehicle to vehicle, and so needs no look at each row.
+  private func deleteOwnerless() throws(BacklogStoreError) -> Int {
+    let strangers = """
+      WITH RECURSIVE owner(key) AS (
+        SELECT min(vehicle) FROM positions
+        UNION ALL
+        SELECT (SELECT min(vehicle) FROM positions WHERE vehicle > owner.key) FROM owner WHERE owner.key IS NOT NULL)
+      SELECT key FROM owner WHERE key IS NOT NULL AND key NOT IN (SELECT key FROM vehicles)
+      """
+    guard try database.prepare(strangers).step() else { return 0 }
+    try database.run("DELETE FROM positions WHERE vehicle IN (\(strangers))")
+    return Int(clamping: try database.number("SELECT changes()"))
   }
 
   /// Bytes on disk.
   package var size: Int64 { file.size }
 
-  /// What the store holds for a vehicle, oldest first.
-  package func positions(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> [Backlog.Record] {
+  /// What the file holds for a vehicle. Values that no position has are damage that the file's structure does not show.
+  ///
+  /// - Throws: `damaged` also when rows are not in their order: then one cannot be found by its key.
+  package func content(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> Content {
+    try checkOrder(of: vehicle)
     let rows = select
     defer { rows.reset() }
     try rows.bind([.text(vehicle.storedProvider), .text(vehicle.vehicleID)])
-    var records = [Backlog.Record]()
+    var (content, last) = (Content(ownerless: ownerless), Backlog.ID?.none)
     while try rows.step() {
-      // A place that is on no map is damage that the file's structure does not show.
-      guard let latitude = rows.real(1), let longitude = rows.real(2),
-        let coordinate = Coordinate(latitude: latitude, longitude: longitude)
-      else { continue }
-      var location = VehicleLocation(coordinate: coordinate, time: Timestamp(milliseconds: rows.integer(0)))
-      location.altitude = rows.real(3)
-      location.speed = rows.real(4)
-      location.heading = rows.real(5)
-      location.horizontalAccuracy = rows.real(6)
-      location.verticalAccuracy = rows.real(7)
-      location.speedAccuracy = rows.real(8)
-      location.headingAccuracy = rows.real(9)
-      records.append(Backlog.Record(location, spent: max(rows.real(10) ?? .infinity, 0)))
+      let time = Timestamp(milliseconds: rows.integer(0))
+      guard rows.isInteger(0), last.map({ $0 < time }) ?? true else { throw outOfOrder }
+      last = time
+      if let record = record(rows, time) { content.records.append(record) } else { content.damaged.append(time) }
     }
-    return records
+    ownerless = 0
+    return content
   }
 
-  /// Writes all or nothing; when it returns they are on disk.
+  private var outOfOrder: BacklogStoreError {
+    BacklogStoreError(.damaged, "\(file.path) is damaged: positions out of order")
+  }
+
+  /// SQLite 3.40 checks the order of no table without row IDs. Where all rows are of this vehicle, reading them does.
+  private func checkOrder(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) {
+    let count = try database.prepare(
+      """
+      SELECT (SELECT count(*) FROM positions) - count(*)
+      FROM positions JOIN vehicles ON vehicle = key WHERE provider_id = ? AND vehicle_id = ?
+      """)
+    try count.bind([.text(vehicle.storedProvider), .text(vehicle.vehicleID)])
+    guard try count.step(), count.integer(0) != 0 else { return }
+    let keys = try database.prepare("SELECT vehicle, time FROM positions ORDER BY vehicle, time")
+    var last: (vehicle: Int64, time: Int64)?
+    while try keys.step() {
+      let key = (vehicle: keys.integer(0), time: keys.integer(1))
+      guard keys.isInteger(0), keys.isInteger(1), last.map({ $0 < key }) ?? true else { throw outOfOrder }
+      last = key
+    }
+  }
+
+  /// - Returns: nil where the row is no position.
+  private func record(_ row: Statement, _ time: Timestamp) -> Backlog.Record? {
+    guard let latitude = row.real(1), let longitude = row.real(2),
+      let coordinate = Coordinate(latitude: latitude, longitude: longitude)
+    else { return nil }
+    var location = VehicleLocation(coordinate: coordinate, time: time)
+    location.altitude = row.real(3)
+    location.speed = row.real(4)
+    location.heading = row.real(5)
+    location.horizontalAccuracy = row.real(6)
+    location.verticalAccuracy = row.real(7)
+    location.speedAccuracy = row.real(8)
+    location.headingAccuracy = row.real(9)
+    let record = Backlog.Record(location, spent: row.real(10) ?? .nan)
+    return record.isPlausible ? record : nil
+  }
+
+  /// Writes all or nothing; when it returns they are on disk, in the file that stands in its place.
   ///
-  /// - Throws: `full`, `damaged`, `failed`; then the file is as it was.
+  /// - Throws: `replaced`, `full`, `damaged`, `failed`; then the file is as it was.
   package func commit(_ writes: [StoreAgent.Write]) throws(BacklogStoreError) {
+    guard isInPlace else { throw BacklogStoreError(.replaced, "\(file.path) was deleted or replaced") }
     guard !writes.isEmpty else { return }
     do throws(BacklogStoreError) {
       try database.transaction { () throws(BacklogStoreError) in

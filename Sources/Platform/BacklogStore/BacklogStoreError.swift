@@ -11,6 +11,8 @@ extension PlatformError.Code where Owner == BacklogStore {
   package static var foreign: Self { Self(rawValue: "foreign") }
   /// Another process uses it.
   package static var busy: Self { Self(rawValue: "busy") }
+  /// It was deleted or replaced while it was open, or its log was.
+  package static var replaced: Self { Self(rawValue: "replaced") }
   /// There is no room: on the disk, or up to `backlog.max_size`.
   package static var full: Self { Self(rawValue: "full") }
   /// This user may not write there.

@@ -59,6 +59,13 @@ import SystemCalls
     }
   }
 
+  /// From now on closing leaves a log in its place: another file's may stand there.
+  func leaveLog() {
+    var isPersistent: CInt = 1
+    // One that does not know this control has no log either.
+    _ = unsafe sqlite3_file_control(raw, nil, SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
+  }
+
   /// What SQLite's code means, and what to do about it.
   func error(_ code: Int32) -> BacklogStoreError {
     let words = unsafe String(cString: sqlite3_errmsg(raw))
@@ -142,9 +149,16 @@ import SystemCalls
   /// A column of the row, from 0 on.
   func integer(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(raw, column) }
 
-  /// Nil where there is no value.
+  /// Whether the column holds an integer: in a damaged file it may hold anything, whatever its table says.
+  func isInteger(_ column: Int32) -> Bool { unsafe sqlite3_column_type(raw, column) == SQLITE_INTEGER }
+
+  /// Nil where there is no value, and not a number where it is none.
   func real(_ column: Int32) -> Double? {
-    unsafe sqlite3_column_type(raw, column) == SQLITE_NULL ? nil : sqlite3_column_double(raw, column)
+    switch unsafe sqlite3_column_type(raw, column) {
+    case SQLITE_NULL: nil
+    case SQLITE_FLOAT, SQLITE_INTEGER: unsafe sqlite3_column_double(raw, column)
+    default: .nan
+    }
   }
 
   func text(_ column: Int32) -> String {

@@ -15,10 +15,15 @@ struct StoreFile {
   /// SQLite's own beside it. Without a shared memory file: the connection is exclusive.
   private static let companions = ["", "-wal", "-journal"]
 
+  /// Of the file and its log, as they stand under their names now.
+  var identity: FileIdentity { FileIdentity(file: path, log: path + "-wal") }
+
   /// Sees that directory and file are there, and that only their owner can read the file.
   ///
+  /// - Returns: whether it is a new one.
+  ///
   /// It must be done before SQLite opens the file: to close any descriptor of it would drop SQLite's locks.
-  func create() throws(BacklogStoreError) {
+  func create() throws(BacklogStoreError) -> Bool {
     if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST { throw denied(Errno(errno)) }
     do throws(Errno) {
       let file = Descriptor(
@@ -27,6 +32,7 @@ struct StoreFile {
       guard status.kind == S_IFREG else { throw Errno(EINVAL) }
       if status.st_mode & 0o077 != 0 { _ = try Errno.retrying { fchmod(file.rawValue, 0o600) } }
       if status.st_size == 0 { try syncDirectory() }
+      return status.st_size == 0
     } catch {
       throw denied(error)
     }
@@ -94,4 +100,24 @@ struct StoreFile {
     }
     return sum
   }
+}
+
+/// Which file stands under the name, and which log: no other has these numbers while they are open.
+package struct FileIdentity: Equatable, Sendable {
+  /// Device and inode; nil where there is none.
+  private var file: [UInt64]?
+  private var log: [UInt64]?
+
+  fileprivate init(file: String, log: String) {
+    func numbers(_ path: String) -> [UInt64]? {
+      var status = stat()
+      guard unsafe lstat(path, &status) == 0 else { return nil }
+      return [UInt64(status.st_dev), UInt64(status.st_ino)]
+    }
+    self.file = numbers(file)
+    self.log = numbers(log)
+  }
+
+  /// Whether it is the same file, whatever has become of its log.
+  package func isSameFile(as other: FileIdentity) -> Bool { file == other.file }
 }
