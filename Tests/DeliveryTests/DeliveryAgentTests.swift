@@ -222,7 +222,7 @@ import Timekeeping
     #expect(bench.tell(.overruled(after: Bench.start - .seconds(60)), at: 2) == ["remove [-50] misdated"])
   }
 
-  @Test("the backlog alone is worth a request an interval after the last, unless the server refuses past positions")
+  @Test("the backlog alone is worth a request an interval after the last, or minutes after a refusal")
   func backfill() throws {
     var bench = try Bench()
     let newest = try Bench.location(0)
@@ -234,7 +234,8 @@ import Timekeeping
     _ = bench.tell(.ended(id: 1, Bench.failure(.denied)), at: 1)
     _ = try bench.send(0, isOwed: false, at: 2)
     _ = bench.tell(.ended(id: 2, .accepted), at: 3)
-    #expect(bench.agent.backfillDeadline(before: newest.time) { _ in token } == nil)
+    // From the answer to the request without it two minutes.
+    #expect(bench.agent.backfillDeadline(before: newest.time) { _ in token } == .boot + .seconds(123))
     let next = try BackfillTests.token(2)
     #expect(bench.agent.backfillDeadline(before: newest.time) { _ in next } == .boot + .seconds(12))
   }

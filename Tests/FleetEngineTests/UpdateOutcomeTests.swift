@@ -17,13 +17,30 @@ import Testing
     #"{"error":{"code":0,"message":"\#(message)","status":"\#(status)","details":[\#(details)]}}"#
   }
 
-  @Test("a JSON object with 2xx is an acknowledgement", arguments: [200, 201, 299])
-  func accepted(http: Int) {
-    #expect(failure(http, #"{"name":"providers/p/deliveryVehicles/v"}"#) == nil)
-    #expect(failure(http, "{}") == nil)
+  @Test("200 with a JSON object is an acknowledgement")
+  func accepted() {
+    #expect(failure(200, #"{"name":"providers/p/deliveryVehicles/v"}"#) == nil)
+    #expect(failure(200, "{}") == nil)
   }
 
-  @Test("anything else with 2xx is not Fleet Engine", arguments: ["", "<html>", "[]", "\"ok\"", "{\"cut", "\u{0}"])
+  @Test("no other success is an acknowledgement, whatever is in it", arguments: [201, 202, 203, 204, 205, 206, 299])
+  func otherSuccess(http: Int) {
+    #expect(failure(http, #"{"name":"providers/p/deliveryVehicles/v"}"#)?.category == .untrusted)
+    #expect(failure(http, "{}")?.category == .untrusted)
+  }
+
+  @Test("200 with an error is that error, and no acknowledgement")
+  func errorWithin() {
+    #expect(failure(200, error("PERMISSION_DENIED"))?.category == .denied)
+    #expect(failure(200, error("UNAVAILABLE"))?.category == .unavailable)
+    for body in [#"{"error":null}"#, #"{"error":{}}"#, #"{"error":"no"}"#, #"{"name":"x","\u0065rror":1}"#] {
+      #expect(failure(200, body)?.category == .untrusted, "\(body)")
+    }
+    // Only at the top.
+    #expect(failure(200, #"{"vehicle":{"error":1}}"#) == nil)
+  }
+
+  @Test("anything else with 200 is not Fleet Engine", arguments: ["", "<html>", "[]", "\"ok\"", "{\"cut", "\u{0}"])
   func notFleetEngine(body: String) {
     #expect(failure(200, body)?.category == .untrusted)
   }

@@ -140,14 +140,50 @@ import Timekeeping
     #expect(world.removals.contains { $0.reason == .refused })
   }
 
-  @Test("past locations that are denied until the role is mended arrive with the next token")
+  @Test(
+    "requests that are refused at random: no good position is given up, and nothing waits when they end",
+    arguments: [
+      .answersSometimes(0.05, 400, "INVALID_ARGUMENT"), .answersSometimes(0.4, 400, "INVALID_ARGUMENT"),
+      .answersSometimes(0.2, 403, "PERMISSION_DENIED"), .answersSometimes(0.2, 200, "INTERNAL"),
+    ] as [Fault.Kind])
+  func refusedAtRandom(kind: Fault.Kind) throws {
+    for seed in UInt64(1)...5 {
+      var scenario = Scenario(
+        duration: 7000,
+        faults: [Fault(.unreachable, 100..<400), Fault(kind, 400..<3000), Fault(.unreachable, 1000..<1200)])
+      scenario.seed = seed
+      let world = try World.drive(scenario)
+      #expect(!world.removals.contains { $0.reason == .refused })
+      #expect(world.agent.delivery.waiting == 0)
+    }
+  }
+
+  @Test("one passing 403 holds past positions back for minutes, not for the token's life")
+  func deniedOnce() throws {
+    let world = try World.drive(
+      Scenario(duration: 1500, faults: [Fault(.unreachable, 100..<400), Fault(.deniesPast, 400..<412)]))
+    let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
+    #expect(drained.at < 700)
+    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.longestHole(10..<1480) <= 13)
+  }
+
+  @Test("200 with an error in it delivers nothing")
+  func errorWithin() throws {
+    let world = try World.drive(Scenario(duration: 900, faults: [Fault(.answers(200, "UNAVAILABLE"), 100..<400)]))
+    #expect(world.applied(100..<400).isEmpty)
+    #expect(world.longestHole(10..<880) <= 13)
+    #expect(world.agent.delivery.waiting == 0)
+  }
+
+  @Test("past locations that are denied until the role is mended arrive within the longest wait")
   func deniedUntilMended() throws {
     let world = try World.drive(
       Scenario(
         duration: 3000, faults: [Fault(.unreachable, 200..<500), Fault(.deniesPast, 0..<1500)], tokenLife: 600))
     #expect(world.agent.delivery.waiting == 0)
     #expect(world.longestHole(10..<2980) <= 13)
-    #expect(world.events(.backfillRefused).count <= 2)
+    #expect(world.events(.backfillRefused).count <= 6)
   }
 
   @Test("a server that knows no past locations loses none of them: they wait until it does")

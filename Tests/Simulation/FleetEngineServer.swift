@@ -65,6 +65,10 @@ struct FleetEngineServer {
       let details = retryInfo.map { #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"\#($0)"}"# }
       return .refused(status, code, "as told", headers, details: details ?? "")
     }
+    for case (.answersSometimes(let part, let status, let code), let from) in faults.map({ ($0.kind, $0.from) }) {
+      var random = SplitMix64(seed: scenario.seed &+ UInt64(requests) &+ UInt64(from) << 32)
+      if Double.random(in: 0..<1, using: &random) < part { return .refused(status, code, "by chance") }
+    }
     guard let target = Target(request) else {
       offences.append("\(request.method) \(request.url)")
       return .refused(400, "INVALID_ARGUMENT", "bad target")

@@ -126,7 +126,8 @@ extension Scenario {
     if Int.random(in: 0..<10, using: &random) == 0 {
       let from = Int.random(in: 0..<duration, using: &random)
       let length = Int.random(in: 1...200, using: &random)
-      faults.append(Fault(Bool.random(using: &random) ? .diskFails : .diskDamaged, from..<(from + length)))
+      let kinds: [Fault.Kind] = [.diskFails, .diskDamaged, .diskDeleted]
+      faults.append(Fault(kinds.randomElement(using: &random) ?? .diskFails, from..<(from + length)))
     }
     let count = Int.random(in: 0..<3, using: &random)
     for _ in 0..<(second == nil ? max(count - 1, 0) : count + 1) {
@@ -185,7 +186,9 @@ extension Scenario {
       .slow(3), .slow(14), .slow(20), .answers(503, "UNAVAILABLE"), .answers(503, "UNAVAILABLE", retryAfter: "30"),
       .answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45"), .answers(429, "RESOURCE_EXHAUSTED", retryInfo: "12.5s"),
       .answers(401, "UNAUTHENTICATED"), .answers(403, "PERMISSION_DENIED"), .answers(404, "NOT_FOUND"),
-      .answers(400, "INVALID_ARGUMENT"), .answers(500, "INTERNAL"), .deniesPast,
+      .answers(400, "INVALID_ARGUMENT"), .answers(500, "INTERNAL"), .answers(200, "INTERNAL"),
+      .answersSometimes(0.1, 400, "INVALID_ARGUMENT"), .answersSometimes(0.4, 400, "INVALID_ARGUMENT"),
+      .answersSometimes(0.2, 403, "PERMISSION_DENIED"), .answersSometimes(0.3, 200, "UNAVAILABLE"), .deniesPast,
       .poison(Set((0..<3).map { _ in Int.random(in: from...until, using: &random) })), .revoked,
       .providerDown, .providerDown, .providerAnswers(500), .providerAnswers(403), .providerWebPage, .providerForeign,
       .providerStale,

@@ -15,6 +15,7 @@ extension World {
     checkLedger()
     checkThinning()
     checkAccounts()
+    checkRefused()
     checkRepeats()
     checkDrain()
     checkReturn()

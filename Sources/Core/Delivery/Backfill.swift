@@ -6,28 +6,55 @@ import Timekeeping
 /// Decides which positions of the backlog ride along with a live one, and finds those that the server refuses.
 ///
 /// A refusal of a request that carried some proves nothing yet: the same without them follows at once, so that the live
-/// position is late by no more than that. If it is accepted, the ones that were carried are halved until one stands alone;
-/// between two halves the live position goes alone. So one in n costs at most log2 n + 2 refusals.
+/// position is late by no more than that. If it is accepted, the ones that were carried are halved until one is refused alone;
+/// between two halves the live position goes alone. So one in n costs at most log2 n + 2 refusals until it is found.
+///
+/// One that was refused alone is suspended, and the others go on without it. That counts against it once a past position that
+/// the server is known to take, the one delivered last, was accepted as well; if that is refused too, the server takes none
+/// for the time being. After some good answers the suspended one is tried again. It is given up when that has happened
+/// `refusals` times, and no refusal in all that time had another cause.
 struct Backfill: Sendable {
   /// What past positions may add to one request, in bytes. A hundred of a usual receiver are 26 kB; at the edge of
   /// a cell, where 40 kbit/s go up, 32 kB take 7 s of the request's 15, and leave time for a handshake.
   static let largestBody = 32_768
   /// A network that fails gets no fewer than so many: less than the handshake costs is not worth saving.
   static let fewest = 8
-  /// Refusals one by one, after which it is asked whether the server takes any past position at all.
-  private static let doubt = 3
+  /// So often a position is refused before it is given up. At the worst rate of random refusals, one in ten,
+  /// fewer than one in 10,000 of the good positions that were refused alone are given up.
+  static let refusals = 3
+  /// Good answers before a suspended position is tried again; twice as many each time.
+  static let goodAnswers = 8
+  private static let mostGoodAnswers = 128
+  /// How long a server that refuses all past positions is sent none; twice as long each time.
+  static let shortestDenial = Duration.seconds(120)
+  private static let longestDenial = Duration.seconds(1920)
 
   /// A refusal that may be the backlog's fault: the same without it decides.
   private enum Suspicion {
     case denied(AccessToken)
-    case rejected([Backlog.ID], AccessToken)
+    case rejected([Backlog.ID])
   }
 
-  /// One position was refused when none has been accepted yet: others tell whether it is that one, or all.
-  private struct Trial {
-    var culprit: Backlog.ID
-    /// Others to try, one by one.
-    var controls: [Backlog.ID]
+  /// A position that was refused alone.
+  private struct Suspended {
+    let id: Backlog.ID
+    /// How often that counted.
+    var refusals = 0
+    /// It was refused, and whether that counts is open.
+    var isOpen = true
+    /// Good answers since.
+    var answers = 0
+    /// Good answers to come before it is tried again.
+    var wait = Backfill.goodAnswers
+
+    var isReady: Bool { !isOpen && answers >= wait }
+  }
+
+  /// The server takes no past positions.
+  private struct Denial {
+    /// Another token may be allowed to send them.
+    var token: AccessToken
+    var until: BootInstant
   }
 
   /// The most in one request that the settings allow.
@@ -44,12 +71,11 @@ struct Backfill: Sendable {
   private var largestPassed = 0
   /// How many times all suspects were accepted in parts: then it was their number.
   private var harmless = 0
-  private var trial: Trial?
-  /// The server takes past positions: one of them has been accepted.
-  private var isProven = false
-  private var refusedInRow = 0
-  /// The server refuses past positions with this token.
-  private var deniedWith: AccessToken?
+  private var suspended: [Suspended] = []
+  /// A position that the server has, sent once more to see whether it takes past ones.
+  private var control: Backlog.ID?
+  private var denial: Denial?
+  private var denialTime = shortestDenial
 
   init(limit: Int, endpoint: FleetEngineEndpoint) {
     self.limit = limit
@@ -57,99 +83,113 @@ struct Backfill: Sendable {
     size = limit
   }
 
-  /// Whether the server refuses all past positions with this token.
-  func isDenied(with token: AccessToken?) -> Bool {
-    guard let deniedWith else { return false }
-    return token == nil || token == deniedWith
+  /// Until when the server gets no past positions with this token; nil when it gets some.
+  func deniedUntil(with token: AccessToken?, at now: BootInstant) -> BootInstant? {
+    guard let denial, now < denial.until, token == nil || token == denial.token else { return nil }
+    return denial.until
+  }
+
+  /// Whether any of these would go, if the server took past positions.
+  func hasWork(among sendable: ArraySlice<Backlog.Record>) -> Bool {
+    guard !suspended.isEmpty, sendable.count <= suspended.count else { return !sendable.isEmpty }
+    return sendable.contains { record in suspended.first { $0.id == record.id }.map { $0.isOpen || $0.isReady } ?? true
+    }
   }
 
   /// What goes with the next request, oldest first.
   ///
-  /// - Parameter sendable: the records that may go, oldest first.
-  mutating func select(from sendable: ArraySlice<Backlog.Record>, with token: AccessToken) -> [Backlog.Record] {
-    guard suspicion == nil, !isDenied(with: token), let first = sendable.first else { return [] }
-    if let trial {
-      let controls = Set(trial.controls)
-      if let control = sendable.first(where: { controls.contains($0.id) }) { return [control] }
-      self.trial = nil
-      return [first]
-    }
+  /// - Parameters:
+  ///   - sendable: the records that may go, oldest first.
+  ///   - delivered: one that the server has, from before the live position; nil where there is none.
+  mutating func select(
+    from sendable: ArraySlice<Backlog.Record>, delivered: VehicleLocation?, with token: AccessToken, at now: BootInstant
+  ) -> [Backlog.Record] {
+    control = nil
+    guard suspicion == nil, deniedUntil(with: token, at: now) == nil, !sendable.isEmpty else { return [] }
     if !suspects.isEmpty {
       let among = Set(suspects)
       let left = sendable.filter { among.contains($0.id) }
       suspects = left.map(\.id)
       if !left.isEmpty { return Array(left.prefix(max(left.count / 2, 1))) }
     }
+    var others = sendable
+    if !suspended.isEmpty {
+      let held = Set(sendable.map(\.id))
+      suspended.removeAll { !held.contains($0.id) }
+      if suspended.contains(where: \.isOpen), let delivered {
+        control = delivered.time
+        return [Backlog.Record(delivered)]
+      }
+      if let next = suspended.first(where: \.isReady) { return sendable.filter { $0.id == next.id } }
+      let ids = Set(suspended.map(\.id))
+      others = ArraySlice(sendable.filter { !ids.contains($0.id) })
+    }
+    guard let first = others.first else { return [] }
     var bytes = 0
     let most = max(min(size, ceiling ?? limit), 1)
     return Array(
-      sendable.prefix(most).prefix { record in
+      others.prefix(most).prefix { record in
         bytes += endpoint.size(ofPast: record.location)
         return bytes <= Backfill.largestBody || record.id == first.id
       })
   }
 
+  /// Whether what `select` gave last is a position that the server has already.
+  var isControl: Bool { control != nil }
+
   /// A request was accepted that carried these.
   ///
-  /// - Returns: a record that the server refuses, if that is known now.
-  mutating func accepted(_ carried: [Backlog.ID]) -> Backlog.ID? {
+  /// - Returns: records that the server refuses, if that is known now.
+  mutating func accepted(_ carried: [Backlog.ID]) -> [Backlog.ID] {
     suspicion = nil
-    isProven = true
-    refusedInRow = 0
-    if let culprit = trial?.culprit {
-      trial = nil
-      return culprit
+    denial = nil
+    denialTime = Backfill.shortestDenial
+    let passed = Set(carried)
+    if let index = suspended.firstIndex(where: { passed.contains($0.id) }) {
+      // It was refused for another reason, and so may the others have been.
+      suspended.remove(at: index)
+      pardon()
     }
+    let refused = confirm()
+    countGoodAnswer()
+    guard control == nil else { return refused }
     guard !suspects.isEmpty else {
       size = min(limit, max(size, 1) * 2)
-      return nil
+      return refused
     }
     largestPassed = max(largestPassed, carried.count)
-    let passed = Set(carried)
     suspects.removeAll { passed.contains($0) }
-    guard suspects.isEmpty else { return nil }
-    // Once may be chance, or another cause; twice is a limit that nobody has told.
+    guard suspects.isEmpty else { return refused }
+    // Once may be chance, or another cause; twice is a limit that the server does not state.
+    pardon()
     harmless += 1
     if harmless > 1 { ceiling = min(ceiling ?? limit, largestPassed) }
     size = largestPassed
-    return nil
+    return refused
   }
 
   /// A request was accepted that carried none.
-  ///
-  /// - Parameter sendable: the records that may go, oldest first.
-  /// - Returns: a record that the server refuses, if that is known now.
-  mutating func acceptedAlone(_ sendable: ArraySlice<Backlog.Record>) -> Backlog.ID? {
-    guard let suspicion else { return nil }
+  mutating func acceptedAlone(at now: BootInstant) {
+    countGoodAnswer()
+    guard let suspicion else { return }
     self.suspicion = nil
-    guard case .rejected(let carried, let token) = suspicion else {
-      if case .denied(let token) = suspicion { deny(token) }
-      return nil
+    switch suspicion {
+    case .denied(let token): deny(token, at: now)
+    case .rejected(let carried):
+      guard carried.count == 1, let only = carried.first else {
+        if suspects.isEmpty { largestPassed = 0 }
+        suspects = carried
+        return
+      }
+      suspects = []
+      size = 1
+      if let index = suspended.firstIndex(where: { $0.id == only }) {
+        suspended[index].wait = min(suspended[index].wait * 2, Backfill.mostGoodAnswers)
+        (suspended[index].answers, suspended[index].isOpen) = (0, true)
+      } else {
+        suspended.append(Suspended(id: only))
+      }
     }
-    if carried.count == 1, let only = carried.first { return convict(only, with: token, among: sendable) }
-    if suspects.isEmpty { largestPassed = 0 }
-    suspects = carried
-    return nil
-  }
-
-  private mutating func convict(
-    _ refused: Backlog.ID, with token: AccessToken, among sendable: ArraySlice<Backlog.Record>
-  ) -> Backlog.ID? {
-    suspects = []
-    size = 1
-    if trial != nil {
-      trial?.controls.removeAll { $0 == refused }
-    } else {
-      refusedInRow += 1
-      if refusedInRow > Backfill.doubt { isProven = false }
-      guard !isProven else { return refused }
-      let others = sendable.filter { $0.id != refused }
-      let middle = others.isEmpty ? nil : others[others.count / 2]
-      trial = Trial(culprit: refused, controls: [others.first, middle, others.last].compactMap { $0?.id })
-    }
-    // With none left to ask, the server refuses all; perhaps not with another token.
-    if trial?.controls.isEmpty == true { deny(token) }
-    return nil
   }
 
   /// A request was not accepted.
@@ -164,9 +204,11 @@ struct Backfill: Sendable {
       guard suspicion == nil, !carried.isEmpty else {
         // The live position alone is refused as well: the backlog is not the cause, or not the only one.
         suspicion = nil
+        if suspected == .rejected { pardon() }
         return false
       }
-      suspicion = suspected == .notPermitted ? .denied(token) : .rejected(carried, token)
+      // One that the server has taken before is not what it refuses.
+      suspicion = suspected == .notPermitted || isControl ? .denied(token) : .rejected(carried)
       return true
     case .tooMany:
       // It may be too much for this network: the live position must get through.
@@ -176,11 +218,37 @@ struct Backfill: Sendable {
     }
   }
 
-  private mutating func deny(_ token: AccessToken) {
-    deniedWith = token
-    isProven = false
-    refusedInRow = 0
+  // MARK: - Suspended positions
+
+  /// The server takes past positions: it was these that it refused.
+  ///
+  /// - Returns: those that have been refused often enough.
+  private mutating func confirm() -> [Backlog.ID] {
+    for index in suspended.indices where suspended[index].isOpen {
+      suspended[index].refusals += 1
+      suspended[index].isOpen = false
+    }
+    let refused = suspended.filter { $0.refusals >= Backfill.refusals }.map(\.id)
+    suspended.removeAll { $0.refusals >= Backfill.refusals }
+    return refused
+  }
+
+  private mutating func countGoodAnswer() {
+    for index in suspended.indices where !suspended[index].isOpen { suspended[index].answers += 1 }
+  }
+
+  /// Something was refused that is no position's fault: what was before proves nothing.
+  private mutating func pardon() {
+    for index in suspended.indices {
+      (suspended[index].refusals, suspended[index].isOpen) = (0, false)
+      suspended[index].wait = Backfill.goodAnswers
+    }
+  }
+
+  private mutating func deny(_ token: AccessToken, at now: BootInstant) {
+    denial = Denial(token: token, until: now + denialTime)
+    denialTime = min(denialTime + denialTime, Backfill.longestDenial)
     suspects = []
-    trial = nil
+    for index in suspended.indices { suspended[index].isOpen = false }
   }
 }

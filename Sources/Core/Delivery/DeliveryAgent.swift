@@ -94,6 +94,8 @@ package struct DeliveryAgent: Sendable {
     var id: UInt64
     var update: PositionUpdate
     var records: [Backlog.ID]
+    /// Whether what rides along is a position that Fleet Engine has already.
+    var isControl: Bool
     var token: AccessToken
     var sentAt: BootInstant
     /// Whether another position goes in the place of the newest, which was refused.
@@ -212,15 +214,17 @@ package struct DeliveryAgent: Sendable {
     return delivered.flatMap { $0.time > newest.time ? $0 : nil } ?? newest
   }
 
-  /// When the backlog alone is worth a request; nil when it is empty, or refused.
+  /// When the backlog alone is worth a request; nil when there is nothing in it to be sent.
   ///
   /// - Parameters:
   ///   - time: of the live position.
   ///   - token: the token that there is at a time.
   package func backfillDeadline(before time: Timestamp, with token: (BootInstant) -> AccessToken?) -> BootInstant? {
-    guard !backlog.isEmpty, !backlog.sendable(before: time, age: configuration.maxAge).isEmpty else { return nil }
+    guard !backlog.isEmpty, backfill.hasWork(among: backlog.sendable(before: time, age: configuration.maxAge)) else {
+      return nil
+    }
     let due = lastAttemptAt + configuration.interval
-    return backfill.isDenied(with: token(due)) ? nil : due
+    return max(due, backfill.deniedUntil(with: token(due), at: due) ?? due)
   }
 
   // MARK: - Inputs
@@ -288,7 +292,8 @@ package struct DeliveryAgent: Sendable {
   private mutating func send(_ newest: VehicleLocation, token: AccessToken, at now: BootInstant) -> [Effect] {
     let live = live(for: newest)
     let records = backfill.select(
-      from: backlog.sendable(before: live.time, age: configuration.maxAge), with: token)
+      from: backlog.sendable(before: live.time, age: configuration.maxAge),
+      delivered: delivered.flatMap { $0.time < live.time ? $0 : nil }, with: token, at: now)
     var sinceUpdate: Int?
     if let place = vehicle.place, place.location.coordinate == live.coordinate {
       let seconds = (now - place.since).wholeSeconds
@@ -299,7 +304,7 @@ package struct DeliveryAgent: Sendable {
     lastAttemptAt = now
     gate.attempted(at: now)
     let attempt = Attempt(
-      id: lastID, update: update, records: records.map(\.id), token: token, sentAt: now,
+      id: lastID, update: update, records: records.map(\.id), isControl: backfill.isControl, token: token, sentAt: now,
       isSubstitute: live.time != newest.time, deadline: now + configuration.endpoint.deadline)
     state = .sending(attempt)
     return [.send(id: lastID, configuration.endpoint.request(update, token: token.secret))]
@@ -335,15 +340,17 @@ package struct DeliveryAgent: Sendable {
     if vehicle.place?.location.coordinate != live.coordinate { vehicle.place = (live, now) }
     gate.succeeded()
     var changes = [Backlog.Change]()
-    let refused =
-      attempt.records.isEmpty
-      ? backfill.acceptedAlone(backlog.sendable(before: live.time, age: configuration.maxAge))
-      : backfill.accepted(attempt.records)
-    if let refused { changes += backlog.remove([refused], .refused) }
+    if attempt.records.isEmpty {
+      backfill.acceptedAlone(at: now)
+    } else {
+      changes += backlog.remove(backfill.accepted(attempt.records), .refused)
+    }
     changes += backlog.remove(attempt.records + [live.time], .delivered)
     // What became due while this was on its way follows as soon as it may, and does not wait for the next fix.
     vehicle.isOwing = vehicle.newestOwed.map { $0 > live.time && $0 != vehicle.refusedLive } ?? false
-    return DeliveryAgent.effects(changes) + [.accepted(live: live, sentAt: attempt.sentAt, past: attempt.records.count)]
+    return DeliveryAgent.effects(changes) + [
+      .accepted(live: live, sentAt: attempt.sentAt, past: attempt.isControl ? 0 : attempt.records.count)
+    ]
   }
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {

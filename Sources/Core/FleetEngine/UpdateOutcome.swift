@@ -46,17 +46,16 @@ package enum UpdateOutcome: Equatable, Sendable {
   // MARK: - An answer
 
   private static func read(_ response: HTTPResponse, _ service: FleetEngineService) -> UpdateOutcome {
-    if (200..<300).contains(response.status) {
-      // Nothing in it is used: that it is an object, and so not a portal's page, is enough.
-      guard JSONScan.object(response.body, hasMember: "error") != nil else {
-        return .failed(
-          UpdateFailure(
-            .untrusted, "something answered \(response.status) that is not Fleet Engine: \(describe(response.body))",
-            from: service, httpStatus: response.status))
-      }
-      return .accepted
-    }
+    // Nothing in it is used: that it is an object, and so not a portal's page, and no error, is enough.
+    if response.status == 200, JSONScan.object(response.body, hasMember: "error") == false { return .accepted }
     let answer = try? JSONValue(parsing: response.body)
+    if (200..<300).contains(response.status), answer?.object?["error"] == nil {
+      let body = answer?.object == nil ? describe(response.body) : "an update is acknowledged with 200"
+      return .failed(
+        UpdateFailure(
+          .untrusted, "something answered \(response.status) that is not Fleet Engine: \(body)", from: service,
+          httpStatus: response.status))
+    }
     let error = answer?.value(at: "error")
     let status = error?.value(at: "status")?.string
     let asked = retryDelay(in: error)
