@@ -22,7 +22,7 @@ import Timekeeping
   private let taxi = FleetEngineVehicle(
     service: FleetEngineService(
       name: "trips", collection: "vehicles", method: .post, role: "", scope: { .vehicle($0) },
-      message: { _, _ in .init(mask: [], body: "") }),
+      message: { _, _ in .init(mask: "", body: []) }),
     providerID: "test-project", vehicleID: "truck-17")
 
   private func fixtureWithItsFile() throws -> StoreFixture {

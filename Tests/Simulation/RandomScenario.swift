@@ -77,6 +77,7 @@ extension Scenario {
     // Every fourth machine can tell whether it has a network, and sleeps now and then.
     if seed % 4 == 1 { addConnectivity(using: &random) }
     addLines()
+    addRefusals()
     // Every fifth has witnesses of the time that lie, alone or together.
     if seed % 5 == 4 { addLiars() }
   }
@@ -98,6 +99,20 @@ extension Scenario {
       let length = Int.random(in: 1...(Bool.random(using: &random) ? 20 : 200), using: &random)
       faults.append(Fault(kinds.randomElement(using: &random) ?? .undated, from..<(from + length)))
     }
+  }
+
+  /// Answers that are nothing's fault, from a seed of their own.
+  private mutating func addRefusals() {
+    var random = SplitMix64(seed: seed ^ 0x7265_6675)
+    guard Int.random(in: 0..<5, using: &random) == 0 else { return }
+    let kinds: [Fault.Kind] = [
+      .answersSometimes(0.1, 400, "INVALID_ARGUMENT"), .answersSometimes(0.4, 400, "INVALID_ARGUMENT"),
+      .answersSometimes(0.2, 403, "PERMISSION_DENIED"), .answersSometimes(0.3, 200, "UNAVAILABLE"),
+      .answers(200, "INTERNAL"),
+    ]
+    let from = Int.random(in: 0..<duration, using: &random)
+    let length = Int.random(in: 1...400, using: &random)
+    faults.append(Fault(kinds.randomElement(using: &random) ?? .answers(200, "INTERNAL"), from..<(from + length)))
   }
 
   /// What lies between the receivers and the program, from a seed of its own.
@@ -186,9 +201,7 @@ extension Scenario {
       .slow(3), .slow(14), .slow(20), .answers(503, "UNAVAILABLE"), .answers(503, "UNAVAILABLE", retryAfter: "30"),
       .answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45"), .answers(429, "RESOURCE_EXHAUSTED", retryInfo: "12.5s"),
       .answers(401, "UNAUTHENTICATED"), .answers(403, "PERMISSION_DENIED"), .answers(404, "NOT_FOUND"),
-      .answers(400, "INVALID_ARGUMENT"), .answers(500, "INTERNAL"), .answers(200, "INTERNAL"),
-      .answersSometimes(0.1, 400, "INVALID_ARGUMENT"), .answersSometimes(0.4, 400, "INVALID_ARGUMENT"),
-      .answersSometimes(0.2, 403, "PERMISSION_DENIED"), .answersSometimes(0.3, 200, "UNAVAILABLE"), .deniesPast,
+      .answers(400, "INVALID_ARGUMENT"), .answers(500, "INTERNAL"), .deniesPast,
       .poison(Set((0..<3).map { _ in Int.random(in: from...until, using: &random) })), .revoked,
       .providerDown, .providerDown, .providerAnswers(500), .providerAnswers(403), .providerWebPage, .providerForeign,
       .providerStale,
