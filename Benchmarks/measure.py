@@ -16,6 +16,7 @@ import time
 
 import backlogs
 import decoders
+import serial
 from harness import HERE, Relay, Server, run, spawn, status
 
 UPDATES = int(os.environ.get("BENCH_UPDATES", "2000"))
@@ -159,7 +160,7 @@ level = "notice"
             if counted is None and updates:
                 counted, before = updates, relay.counters()
             if second in (4, int(DRIVE) - 2):
-                marks.append((status(driving), status(idle), time.monotonic()))
+                marks.append((status(idle), time.monotonic()))
         after = relay.counters()
         for process in (driving, idle):
             os.kill(process, 15)
@@ -167,13 +168,11 @@ level = "notice"
         for descriptor in (silent, moving):
             os.close(descriptor)
 
-        def switches(index):
-            begin, end = (mark[index]["voluntary_ctxt_switches"] for mark in marks)
-            return (end - begin) / (marks[1][2] - marks[0][2])
-
+        (begin, start), (end, stop) = marks
+        switches = end["voluntary_ctxt_switches"] - begin["voluntary_ctxt_switches"]
         return {
-            "updates": updates, "seconds": marks[1][2] - marks[0][2], "wakeups_driving": switches(0),
-            "wakeups_silent": switches(1), "threads_silent": marks[1][1]["Threads"],
+            "updates": updates, "seconds": stop - start, "wakeups_silent": switches / (stop - start),
+            "threads_silent": end["Threads"],
             **{key: (after[key] - before[key]) / max(updates - counted, 1) for key in after},
         }
 
@@ -253,11 +252,18 @@ def main():
                                ("sent_ip", "  with IP and TCP headers, sent"),
                                ("received_ip", "  with IP and TCP headers, received")):
                 figures["  " + title] = {"daemon": drive[key], "digits": 0}
-            figures["  wake-ups a second"] = {"daemon": drive["wakeups_driving"], "digits": 2}
             figures["wake-ups a second, receiver silent"] = {
                 "daemon": drive["wakeups_silent"], "digits": 2, "aim": ["at most", 0]}
         finally:
             bench.server.close()
+    figures["a receiver on a UART, 16 bytes at a time, an update each 10 s:"] = {}
+    for line, row in serial.figures(programs).items():
+        title = "  {} baud, {} Hz".format(*line.split("-"))
+        aim = {"aim": ["at most", 4]} if line == "115200-1" else {}
+        figures[title + ", wake-ups a second"] = {"daemon": row["wakeups"]} | aim
+        for event, unit in serial.EVENTS.items():
+            if event in row:
+                figures[f"{title}, {unit} a second"] = {"daemon": row[event]}
     figures |= decoders.figures(programs, os.path.join(benchmarks, "DecoderBenchmark"))
     figures |= backlogs.core(os.path.join(benchmarks, "BacklogBenchmark"))
     table(figures)

@@ -62,6 +62,11 @@ package final class SerialSource: FixSource {
       case .open(let baud): open(at: baud)
       case .setSpeed(let baud): setSpeed(baud)
       case .close: port = nil
+      case .pause: port?.pause()
+      case .read:
+        port?.readNow()
+        handle(.drained)
+      case .watch: port?.watch()
       case .report(let report): self.report(report)
       }
     }

@@ -15,10 +15,15 @@ import Timekeeping
 
     mutating func tell(_ input: SerialSession.Input) -> [String] { brief(session.handle(input, at: now)) }
 
-    /// Lets time pass until the next deadline.
+    /// Lets time pass until the next deadline; reads that bring nothing are no news.
     mutating func wait() -> [String] {
-      now = max(now, session.nextDeadline ?? now)
-      return tell(.deadline)
+      while true {
+        now = max(now, session.nextDeadline ?? now)
+        var effects = session.handle(.deadline, at: now)
+        let isRead = effects == [.read]
+        if isRead { effects = session.handle(.drained, at: now) }
+        guard isRead, effects == [.watch] else { return brief(effects) }
+      }
     }
 
     /// A burst of this second of a minute.
@@ -38,9 +43,11 @@ import Timekeeping
 
     mutating func receive(bytes: [UInt8]) -> [String] { brief(session.receive(bytes.span, at: now)) }
 
+    /// Without what is said of reading, which has tests of its own.
     private func brief(_ effects: [SerialSession.Effect]) -> [String] {
-      effects.map { effect in
+      effects.compactMap { effect in
         switch effect {
+        case .pause, .read, .watch: nil
         case .open(let baud): "open at \(baud)"
         case .setSpeed(let baud): "set to \(baud)"
         case .close: "close"
@@ -76,6 +83,151 @@ import Timekeeping
       ])
     #expect(bench.now == .boot + .seconds(12))
     #expect(bench.wait() == ["open at 4800"])
+  }
+
+  /// A line that hands over 16 bytes at a time, as a UART does, and the shell that reads it.
+  private struct Line {
+    var session = SerialSession(device: "/dev/gps0", baud: 9600, silenceTimeout: .seconds(10), seed: 1)
+    var arrivals: [(at: BootInstant, bytes: [UInt8])] = []
+    /// When the last byte of each epoch came, by its time.
+    var ends: [Int64: BootInstant] = [:]
+    var turns = 0
+    /// How long after its epoch's last byte each fix was there.
+    var delays: [Duration] = []
+    private var isWatched = true
+    private var unread: [UInt8] = []
+
+    /// - Parameter sentences: bodies without time, after RMC with one.
+    init(baud: Int, rate: Int, seconds: Int, sentences: [String]) {
+      var free = BootInstant.boot
+      for number in 0..<seconds * rate {
+        let milliseconds = Int64(number * 1000 / rate)
+        var start = BootInstant.boot + .milliseconds(1000 + milliseconds)
+        if start < free { start = free }
+        let time = "1200\(Line.padded(milliseconds / 1000)).\(milliseconds % 1000 / 100)"
+        let first = "GPRMC,\(time),A,4500.0,N,00100.0,E,10.0,0.0,010124,,,A"
+        let bodies = [first] + sentences.map { $0.replacing("TIME", with: time) }
+        let bytes: [UInt8] = bodies.flatMap { Array("$\($0)*\(Line.checksum($0))\r\n".utf8) }
+        for end in stride(from: 16, to: bytes.count + 16, by: 16) {
+          let piece = bytes[(end - 16)..<min(end, bytes.count)]
+          free = start + .microseconds(Int64(min(end, bytes.count)) * 10_000_000 / Int64(baud))
+          arrivals.append((free, Array(piece)))
+        }
+        ends[milliseconds] = free
+      }
+    }
+
+    private static func padded(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+    private static func checksum(_ body: String) -> String {
+      let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+      return sum.count < 2 ? "0\(sum)" : sum
+    }
+
+    mutating func run() {
+      _ = session.handle(.start, at: .boot)
+      _ = session.handle(.opened(isTerminal: true), at: .boot)
+      var next = 0
+      while next < arrivals.count || session.nextDeadline.map({ $0 < .boot + .seconds(70) }) ?? false {
+        let deadline = session.nextDeadline ?? .distantFuture
+        if next < arrivals.count, arrivals[next].at <= deadline {
+          let arrival = arrivals[next]
+          next += 1
+          unread += arrival.bytes
+          if isWatched { read(at: arrival.at, isTurn: true) }
+        } else {
+          turns += 1
+          perform(session.handle(.deadline, at: deadline), at: deadline)
+        }
+      }
+    }
+
+    private mutating func read(at now: BootInstant, isTurn: Bool) {
+      guard !unread.isEmpty else { return }
+      if isTurn { turns += 1 }
+      let bytes = unread
+      unread = []
+      perform(session.receive(bytes.span, at: now), at: now)
+    }
+
+    private mutating func perform(_ effects: [SerialSession.Effect], at now: BootInstant) {
+      for effect in effects {
+        switch effect {
+        case .pause: isWatched = false
+        case .watch:
+          isWatched = true
+          read(at: now, isTurn: true)
+        case .read:
+          read(at: now, isTurn: false)
+          perform(session.handle(.drained, at: now), at: now)
+        case .report(.fix(let fix)):
+          let milliseconds = (fix.timestamp?.milliseconds ?? 0) % 60_000
+          if let end = ends[milliseconds] { delays.append(now - end) }
+        default: break
+        }
+      }
+    }
+  }
+
+  private static let manySentences =
+    ["GPGGA,TIME,4500.0,N,00100.0,E,1,08,1.0,100.0,M,47.0,M,,"]
+    + (1...12).map { "GPGSV,12,\($0),48,01,40,083,46,02,17,308,41,12,07,344,39,14,22,228,45" }
+
+  @Test(
+    "pieces of 16 bytes: a few turns a second, and every fix at most 200 ms after its last sentence",
+    arguments: [
+      (115_200, 1, 12, 3.2), (115_200, 10, 12, 16), (9600, 1, 12, 16), (9600, 1, 1, 6), (9600, 5, 0, 16),
+      (38_400, 5, 1, 16),
+      (921_600, 10, 12, 31),
+    ] as [(Int, Int, Int, Double)])
+  func bursts(baud: Int, rate: Int, sentences: Int, most: Double) {
+    var line = Line(
+      baud: baud, rate: rate, seconds: 50,
+      sentences: Array(Self.manySentences.prefix(sentences == 0 ? 0 : sentences + 1)))
+    line.run()
+    // 50 s of the receiver, and the silence after it.
+    #expect(Double(line.turns) / 50 < most, "\(Double(line.turns) / 50)")
+    // None is cut in two, none is missing.
+    #expect(line.delays.count == 50 * rate)
+    #expect(line.delays.allSatisfy { $0 <= .milliseconds(200) }, "\(line.delays.max() ?? .zero)")
+  }
+
+  @Test(
+    "the first bytes of a burst end the watching; it is read each 100 ms until a read ends with a sentence or brings nothing"
+  )
+  func reading() {
+    var session = SerialSession(device: "/dev/gps0", baud: 9600, silenceTimeout: .seconds(10), seed: 1)
+    func at(_ milliseconds: Int64) -> BootInstant { .boot + .milliseconds(milliseconds) }
+    let bytes = Array("$GP".utf8)
+    let flood = [UInt8](repeating: 65, count: 4096)
+    _ = session.handle(.start, at: .boot)
+    #expect(session.handle(.opened(isTerminal: true), at: .boot) == [])
+    #expect(session.receive(bytes.span, at: at(5)) == [.pause])
+    #expect(session.nextDeadline == at(105))
+    #expect(session.handle(.deadline, at: at(104)) == [])
+    #expect(session.handle(.deadline, at: at(105)) == [.read])
+    #expect(session.receive(bytes.span, at: at(105)) == [])
+    #expect(session.handle(.drained, at: at(105)) == [])
+    #expect(session.nextDeadline == at(205))
+    #expect(session.handle(.deadline, at: at(210)) == [.read])
+    #expect(session.handle(.drained, at: at(210)) == [.watch])
+    #expect(session.receive(bytes.span, at: at(220)) == [.pause])
+    #expect(session.handle(.deadline, at: at(320)) == [.read])
+    let sentence = Array("$GPRMC,120001,V,,,,,,,010124,,,N*57\r\n".utf8)
+    _ = session.receive(sentence.span, at: at(320))
+    #expect(session.handle(.drained, at: at(320)) == [.watch])
+    // What comes faster than it is read is read at once.
+    #expect(session.receive(flood.span, at: at(400)) == [])
+    #expect(session.receive(bytes.span, at: at(401)) == [.pause])
+    #expect(session.handle(.deadline, at: at(501)) == [.read])
+    #expect(session.receive(flood.span, at: at(501)) == [.watch])
+    #expect(session.handle(.drained, at: at(501)) == [])
+    // A port that is opened again is watched.
+    #expect(session.receive(bytes.span, at: at(502)) == [.pause])
+    _ = session.handle(.ended("gone"), at: at(503))
+    _ = session.handle(.appeared, at: at(504))
+    _ = session.handle(.opened(isTerminal: true), at: at(504))
+    #expect(session.receive(bytes.span, at: at(505)) == [.pause])
   }
 
   @Test("a receiver that is unplugged is reported lost, and opened at once when its device appears")

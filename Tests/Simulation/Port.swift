@@ -18,8 +18,12 @@ final class Port {
   var isPlugged = true
   /// The recording is at its end.
   var hasEnded = false
-  /// What is still to be read, and the session's deadline: when the world looks at it next.
+  /// What is still to come, and the session's deadline: when the world looks at it next.
   var reads: [Read] = []
+  /// Whether what comes is handed over when it comes.
+  var isWatched = true
+  /// What has come and was not read.
+  var unread: [UInt8] = []
   var deadline = BootInstant.distantFuture
 
   /// Sentences that passed the checksum and were never written.
@@ -44,6 +48,7 @@ final class Port {
   func close() {
     speed = nil
     reads = []
+    (isWatched, unread) = (true, [])
     awaited = []
     soundFor = 0
   }

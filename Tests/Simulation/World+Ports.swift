@@ -121,10 +121,18 @@ extension World {
   func advancePort(_ index: Int) {
     if let read = ports[index].reads.first, read.at <= now {
       ports[index].reads.removeFirst()
-      perform(ports[index].session.receive(read.bytes.span, at: moment.boot), of: index)
+      ports[index].unread += read.bytes
+      if ports[index].isWatched { readPort(index) }
     } else {
       tellPort(index, .deadline)
     }
+  }
+
+  private func readPort(_ index: Int) {
+    let bytes = ports[index].unread
+    guard !bytes.isEmpty else { return }
+    ports[index].unread = []
+    perform(ports[index].session.receive(bytes.span, at: moment.boot), of: index)
   }
 
   func tellPort(_ index: Int, _ input: SerialSession.Input) {
@@ -147,6 +155,13 @@ extension World {
         ports[index].speed = baud
         ports[index].openedAt = now
       case .close: ports[index].close()
+      case .pause: ports[index].isWatched = false
+      case .read:
+        readPort(index)
+        tellPort(index, .drained)
+      case .watch:
+        ports[index].isWatched = true
+        readPort(index)
       case .report(.fix(let fix)):
         judge(fix, from: index)
         tell(fix, from: index)

@@ -3,6 +3,10 @@ package import Timekeeping
 
 /// Reads a receiver on a serial port: opens it as `PortSupervisor` decides, at the speed that `BaudProbe` proposes if none is
 /// set, and decodes what comes.
+///
+/// A UART hands over 16 bytes at a time, and a receiver's second has a thousand. So the first bytes of a burst end the watching
+/// of the port, and it is read every 100 ms until a read ends with a whole sentence or brings nothing: then the burst is over, as
+/// far as is known, and the port is watched again.
 package struct SerialSession {
   /// What happens to the port.
   package enum Input: Equatable, Sendable {
@@ -17,6 +21,8 @@ package struct SerialSession {
     case speedRefused
     /// The device file may have come.
     case appeared
+    /// `read` is done: what had come was handed to `receive`.
+    case drained
     case deadline
   }
 
@@ -26,11 +32,32 @@ package struct SerialSession {
     case open(baud: Int)
     case setSpeed(baud: Int)
     case close
+    /// Do not look at the port until `read` or `watch`. One that has just been opened is watched.
+    case pause
+    /// Hand over whatever has come, at once; `drained` follows.
+    case read
+    /// Hand over what comes when it comes.
+    case watch
     case report(SourceReport)
   }
 
+  private enum Reading {
+    /// Bytes are handed over as they come.
+    case watching
+    /// The next read is due then.
+    case paused(until: BootInstant)
+    /// A read was asked for, and has brought something or nothing so far.
+    case draining(hasBytes: Bool)
+  }
+
+  /// Time between reads in a burst.
+  private static let period = Duration.milliseconds(100)
+  /// A read that brings so many bytes is followed by the next at once: the kernel keeps 4,095 for a reader.
+  private static let largeRead = 2048
+
   private let device: String
   private let baud: Int?
+  private var reading = Reading.watching
   private var supervisor: PortSupervisor
   private var probe: BaudProbe
   private var decoder = NMEADecoder()
@@ -67,7 +94,13 @@ package struct SerialSession {
 
   /// When to hand over `deadline`; nil while only the port can move things on.
   package var nextDeadline: BootInstant? {
-    [supervisor.nextDeadline, isProbing ? probe.nextDeadline : nil, decoder.deadline].compactMap(\.self).min()
+    let next: BootInstant? =
+      switch reading {
+      case .watching: decoder.deadline
+      case .paused(let time): time
+      case .draining: nil
+      }
+    return [supervisor.nextDeadline, isProbing ? probe.nextDeadline : nil, next].compactMap(\.self).min()
   }
 
   /// Takes what happened, and returns what is to be done, in this order.
@@ -88,9 +121,23 @@ package struct SerialSession {
       decoder.finish { fixes.append(.report(.fix($0))) }
       close()
       return fixes + supervise(.ended(why), at: now)
+    case .drained:
+      guard case .draining(let hasBytes) = reading else { return [] }
+      guard !hasBytes || !decoder.isInSentence else {
+        reading = .paused(until: now + SerialSession.period)
+        return []
+      }
+      // The burst is over, or may be: then silence will tell.
+      reading = .watching
+      return (hasBytes ? [] : expire(at: now)) + [.watch]
     case .speedRefused: return isProbing ? probe.refused().map { [.setSpeed(baud: $0)] } ?? [] : []
     case .deadline:
-      let fixes = expire(at: now)
+      if case .paused(let time) = reading, now >= time {
+        reading = .draining(hasBytes: false)
+        return [.read]
+      }
+      // Between two reads a silence cannot be noticed.
+      let fixes = if case .watching = reading { expire(at: now) } else { [Effect]() }
       return fixes + tryNextSpeed(at: now) + supervise(.deadline, at: now)
     }
   }
@@ -98,6 +145,7 @@ package struct SerialSession {
   /// Takes what the receiver sent, in any portions.
   package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [Effect] {
     guard isTerminal != nil else { return [] }
+    let next = pace(bytes.count, at: now)
     noteBinary(bytes)
     let before = decoder.counters.sentences
     var fixes = [Effect]()
@@ -106,7 +154,27 @@ package struct SerialSession {
     if isProbing { sentences = probe.received(sentences: sentences) }
     if !fixes.isEmpty { sky.hasFix(at: now) }
     let notice = sky.satellites(inView: decoder.satellitesInView, at: now).map { [Effect.report($0)] } ?? []
-    return supervise(.received(sentences: sentences), at: now) + fixes + notice
+    return next + supervise(.received(sentences: sentences), at: now) + fixes + notice
+  }
+
+  /// When the port is read after this.
+  private mutating func pace(_ count: Int, at now: BootInstant) -> [Effect] {
+    switch reading {
+    case .watching:
+      guard count < SerialSession.largeRead else { return [] }
+      reading = .paused(until: now + SerialSession.period)
+      return [.pause]
+    case .paused: return []
+    case .draining:
+      // They came between the read before and this one: the line was not silent in the meantime.
+      decoder.goOn(at: now)
+      guard count >= SerialSession.largeRead else {
+        reading = .draining(hasBytes: true)
+        return []
+      }
+      reading = .watching
+      return [.watch]
+    }
   }
 
   /// Noise of a wrong speed has these two bytes once, by chance.
@@ -142,6 +210,7 @@ package struct SerialSession {
 
   private mutating func close() {
     isTerminal = nil
+    reading = .watching
     probe.closed()
     decoder = NMEADecoder()
     sky = SkyNotice()

@@ -8,6 +8,8 @@ import SystemCalls
 package final class SerialPort {
   /// Bytes read at once; at 921,600 baud 4 KiB come in 44 ms.
   private static let bufferSize = 4096
+  /// Reads in one turn of the loop.
+  private static let mostReads = 4
   /// Major numbers of pseudo-terminals (Documentation/admin-guide/devices.txt of the kernel).
   private static let pseudoTerminals: ClosedRange<UInt32> = 136...143
 
@@ -42,7 +44,7 @@ package final class SerialPort {
       let rawValue = descriptor.rawValue
       self.descriptor = consume descriptor
       do throws(EventLoopError) {
-        source = try loop.addIO(rawValue, .readable) { [weak self] _ in self?.read() }
+        source = try loop.addIO(rawValue, .readable) { [weak self] _ in _ = self?.read() }
       } catch {
         // What epoll_ctl(2) says of a device that is always ready, as memory and /dev/null are.
         if error.cause?.code == EPERM {
@@ -68,6 +70,18 @@ package final class SerialPort {
     descriptor = nil
   }
 
+  /// Hands over nothing, and notices no end, until `readNow` or `watch`.
+  package func pause() { source?.pause() }
+
+  /// Hands over what comes when it comes, as from the start.
+  package func watch() { source?.resume() }
+
+  /// Hands over what has come, if anything has.
+  package func readNow() {
+    // What a device without end gives is for the next time.
+    for _ in 0..<SerialPort.mostReads where read() == SerialPort.bufferSize {}
+  }
+
   /// Reads on at another speed; what has come in and was not read is thrown away.
   ///
   /// - Throws: code `badBaud` when the device does not do it: then the speed may be any.
@@ -82,22 +96,26 @@ package final class SerialPort {
     }
   }
 
-  private func read() {
+  /// - Returns: the number of bytes that came.
+  private func read() -> Int {
     let result: Descriptor.ReadResult
     do throws(Errno) {
-      guard let outcome = try descriptor?.read(into: &buffer) else { return }
+      guard let outcome = try descriptor?.read(into: &buffer) else { return 0 }
       result = outcome
     } catch {
       // EIO, ENODEV and ENXIO are what drivers say of a device that was pulled out.
       end(SerialPortError(.vanished, "\(path): the device is gone (\(error))", cause: error))
-      return
+      return 0
     }
     switch result {
     case .bytes(let count):
       let buffer = buffer
       onBytes?(buffer.span.extracting(first: count))
-    case .wouldBlock: break
-    case .end: end(SerialPortError(.vanished, "\(path): the device hung up"))
+      return count
+    case .wouldBlock: return 0
+    case .end:
+      end(SerialPortError(.vanished, "\(path): the device hung up"))
+      return 0
     }
   }
 

@@ -51,6 +51,11 @@ struct NMEAAssembler {
     self.lastSentence = now
   }
 
+  /// The line has not been silent until now.
+  mutating func goOn(at now: BootInstant) {
+    if lastSentence != nil { lastSentence = now }
+  }
+
   /// Takes a sentence.
   ///
   /// - Parameter address: its talker and type.

@@ -95,6 +95,12 @@ package struct NMEADecoder {
     decode(bytes.span, at: now, into: emit)
   }
 
+  /// Whether a sentence has begun that is not whole yet.
+  package var isInSentence: Bool { framing.isHolding }
+
+  /// The line has not been silent until now, though nothing was read.
+  package mutating func goOn(at now: BootInstant) { assembler.goOn(at: now) }
+
   /// Time has passed: the open epoch ends if its deadline has come.
   package mutating func expire(at now: BootInstant, into emit: (Fix) -> Void) {
     assembler.expire(at: now) { fix in
