@@ -10,6 +10,8 @@ final class LoopbackServer {
     case bytes(String)
     /// The bytes, and then the end of the connection.
     case closing(String)
+    /// The bytes, and then others again and again, as fast as they are read.
+    case endless(String, String)
     /// Never.
     case silence
     /// The end of the connection by RST.
@@ -26,6 +28,8 @@ final class LoopbackServer {
   /// Whole requests, as they came in.
   private(set) var requests: [String] = []
   private(set) var accepted = 0
+  /// Bytes of endless replies.
+  private(set) var sent = 0
 
   /// - Parameter reply: called with each whole request; one with a body must tell its Content-Length.
   init(_ loop: EventLoop, _ reply: @escaping (String) -> Reply) throws {
@@ -85,6 +89,18 @@ final class LoopbackServer {
     case .closing(let text):
       send(text, descriptor)
       drop(descriptor)
+    case .endless(let start, let unit):
+      send(start, descriptor)
+      let piece = String(repeating: unit, count: max(16_384 / unit.utf8.count, 1))
+      connections[descriptor]?.close()
+      var rest: ArraySlice<UInt8> = []
+      // Cut anywhere, as the network does.
+      connections[descriptor] = try? loop.addIO(descriptor, .writable) { [unowned self] _ in
+        if rest.isEmpty { rest = Array(piece.utf8)[...] }
+        let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        if count > 0 { sent += count } else if errno != EAGAIN { return drop(descriptor) }
+        rest = rest.dropFirst(max(count, 0))
+      }
     case .silence: break
     case .reset:
       var option = linger(l_onoff: 1, l_linger: 0)

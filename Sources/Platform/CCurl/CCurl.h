@@ -26,6 +26,9 @@ static inline CURLcode fleet_easy_set_receiver(CURL *easy, CURLoption option, cu
 static inline CURLcode fleet_easy_set_socket_callback(CURL *easy, curl_sockopt_callback value) {
   return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, value);
 }
+static inline CURLcode fleet_easy_set_request_callback(CURL *easy, curl_prereq_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
 static inline CURLcode fleet_easy_set_tls_callback(CURL *easy, curl_ssl_ctx_callback value) {
   return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }

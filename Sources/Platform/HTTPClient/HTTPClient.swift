@@ -55,7 +55,9 @@ import URLReader
   private static let isStarted = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   private func makeDriver() throws(HTTPClientError) -> TransferDriver {
-    try unsafe TransferDriver(loop: loop) { [weak self] handle, code in unsafe self?.end(handle, code) }
+    try unsafe TransferDriver(
+      loop: loop, onEnd: { [weak self] handle, code in unsafe self?.end(handle, code) },
+      onOverwork: { [weak self] in self?.giveUp() })
   }
 
   /// Sends a request on the connection that is kept, or on a new one.
@@ -144,14 +146,27 @@ import URLReader
     let outcome = transfer.outcome(code)
     let completion = transfer.completion
     if case .response = outcome { version = transfer.version }
-    transfer.count(in: &curlCounters)
-    unsafe driver?.remove(handle)
-    recycle(transfer)
+    retire(transfer)
     // HTTP/2 keeps the connection when one request on it times out; but it is most often the road that died, and then
     // every later request would wait for a dead socket.
     if case .failure(let failure) = outcome, failure.kind == .timedOut { isStale = true }
     dropStaleConnections()
     completion?.call(outcome)
+  }
+
+  /// The server keeps libcurl busy: every request fails, and its connection goes with it.
+  private func giveUp() {
+    let given = active.map { (completion: $0.completion, failure: $0.overwork) }
+    for transfer in active { retire(transfer) }
+    active = []
+    dropConnections()
+    for (completion, failure) in given { completion?.call(.failure(failure)) }
+  }
+
+  private func retire(_ transfer: Transfer) {
+    transfer.count(in: &curlCounters)
+    unsafe driver?.remove(transfer.handle)
+    recycle(transfer)
   }
 
   private func recycle(_ transfer: Transfer) {

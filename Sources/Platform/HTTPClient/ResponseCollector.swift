@@ -7,12 +7,15 @@ struct ResponseCollector {
   /// Far beyond what Fleet Engine or a token provider sends; what comes after is passed over.
   private static let maximumHeaders = 64
   private static let maximumHeaderBytes = 16_384
+  /// Lines of all kinds, those of interim answers and trailers included. libcurl keeps them all, and bounds neither.
+  private static let maximumLineBytes = 65_536
 
   private(set) var headers: [(name: String, value: String)] = []
   private(set) var body: [UInt8] = []
   private var headerBytes = 0
+  private var lineBytes = 0
   private let maximumSize: Int
-  /// The body went past its cap.
+  /// The body or the header lines went past their cap.
   private(set) var isTooLarge = false
   /// The blank line after the headers has come. libcurl is content without it when the connection ends there.
   private(set) var hasAllHeaders = false
@@ -23,8 +26,21 @@ struct ResponseCollector {
   }
 
   /// Takes one header line as it stood on the wire. A status line begins a new answer: what came before it was an
-  /// interim one (100 Continue).
-  mutating func addHeaderLine(_ line: UnsafeRawBufferPointer) {
+  /// interim one (100 Continue). Trailers, which follow the body, are not kept.
+  ///
+  /// - Returns: false when there are too many, and then the answer is not wanted any more.
+  mutating func addHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
+    let bytes = line.count
+    guard bytes <= ResponseCollector.maximumLineBytes - lineBytes else {
+      isTooLarge = true
+      return false
+    }
+    lineBytes += bytes
+    unsafe keepHeaderLine(line)
+    return true
+  }
+
+  private mutating func keepHeaderLine(_ line: UnsafeRawBufferPointer) {
     let bytes = line.count
     if unsafe line.starts(with: [0x48, 0x54, 0x54, 0x50, 0x2F]) {  // "HTTP/"
       headers.removeAll(keepingCapacity: true)
@@ -36,8 +52,8 @@ struct ResponseCollector {
       hasAllHeaders = true
       return
     }
-    guard let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")), headers.count < ResponseCollector.maximumHeaders,
-      headerBytes + bytes <= ResponseCollector.maximumHeaderBytes
+    guard !hasAllHeaders, let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")),
+      headers.count < ResponseCollector.maximumHeaders, headerBytes + bytes <= ResponseCollector.maximumHeaderBytes
     else { return }
     headerBytes += bytes
     var value = unsafe line[(colon + 1)...]

@@ -66,7 +66,9 @@ import Timekeeping
       try self.easy.set(CURLOPT_SSL_SESSIONID_CACHE, 0)
       try self.easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(timeout.nanoseconds / 1_000_000, 1)))
       try setTLSCallback()
-      let driver = try unsafe TransferDriver(loop: loop) { [weak self] _, code in self?.finishConnecting(code) }
+      let driver = try unsafe TransferDriver(
+        loop: loop, onEnd: { [weak self] _, code in self?.finishConnecting(code) },
+        onOverwork: { [weak self] in self?.giveUp() })
       self.driver = driver
       guard unsafe driver.add(self.easy.raw) == CURLM_OK else {
         throw TransportFailure(.local, "libcurl did not take the connection")
@@ -119,6 +121,12 @@ import Timekeeping
     guard unsafe self.tls != tls else { return }
     unsafe self.tls = tls
     unsafe earlier?.resume(in: tls)
+  }
+
+  /// The server, or a proxy before it, keeps libcurl busy.
+  private func giveUp() {
+    guard handler != nil, !isConnected else { return }
+    end(TransportFailure(.malformed, FailureTable.message(endpoint, "what the server sends takes too long to read")))
   }
 
   private func finishConnecting(_ code: CURLcode) {

@@ -15,6 +15,9 @@ import SystemCalls
   private var endpoint: WebAddress?
   private let settings: HTTPClientConfiguration
 
+  /// The request has been sent.
+  private var isSent = false
+
   // What libcurl was told last.
   private var url: String?
   private var deadline: Duration?
@@ -57,6 +60,7 @@ import SystemCalls
     let context = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
     try unsafe easy.set(CURLOPT_WRITEDATA, pointer: context)
     try unsafe easy.set(CURLOPT_HEADERDATA, pointer: context)
+    try unsafe easy.set(CURLOPT_PREREQDATA, pointer: context)
     try unsafe easy.set(CURLOPT_SSL_CTX_DATA, pointer: context)
     try easy.check(
       CURLOPT_WRITEFUNCTION,
@@ -68,8 +72,13 @@ import SystemCalls
     try easy.check(
       CURLOPT_HEADERFUNCTION,
       unsafe fleet_easy_set_receiver(easy.raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-        unsafe Transfer.at(context)?.response.addHeaderLine(UnsafeRawBufferPointer(start: bytes, count: size * count))
-        return size * count
+        let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return unsafe Transfer.at(context)?.response.addHeaderLine(line) == true ? size * count : 0
+      })
+    try easy.check(
+      CURLOPT_PREREQFUNCTION,
+      unsafe fleet_easy_set_request_callback(easy.raw) { context, _, _, _, _ in
+        unsafe Transfer.at(context)?.isAllowedToSend() == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
       })
     try easy.check(
       CURLOPT_SSL_CTX_FUNCTION,
@@ -79,6 +88,13 @@ import SystemCalls
         }
         return CURLE_OK
       })
+  }
+
+  /// libcurl repeats a request by itself, up to five times, when its connection dies before anything was received, and when
+  /// the server answers RST_STREAM with REFUSED_STREAM. When a request is repeated is not for libcurl to decide.
+  private func isAllowedToSend() -> Bool {
+    defer { isSent = true }
+    return !isSent
   }
 
   private static func at(_ context: UnsafeMutableRawPointer?) -> Transfer? {
@@ -98,6 +114,7 @@ import SystemCalls
       throw TransportFailure(.local, "the URL must begin with \(wanted) and a host")
     }
     response = ResponseCollector(maximumSize: request.maximumResponseSize)
+    isSent = false
     easy.clearWords()
     do {
       try setTarget(request)
@@ -155,9 +172,16 @@ import SystemCalls
       }
       return .response(response.response(status: easy.number(CURLINFO_RESPONSE_CODE)))
     }
-    if response.isTooLarge || code == CURLE_FILESIZE_EXCEEDED {
+    // libcurl's word for a status or header line that is longer than its buffer may become.
+    if response.isTooLarge || code == CURLE_FILESIZE_EXCEEDED || code == CURLE_OUT_OF_MEMORY {
       return .failure(
         TransportFailure(.tooLarge, FailureTable.message(endpoint, "the answer is longer than the request allows")))
+    }
+    if code == CURLE_ABORTED_BY_CALLBACK {
+      return .failure(
+        TransportFailure(
+          .broken, FailureTable.message(endpoint, "the server refused the request or closed the connection unanswered"))
+      )
     }
     let words = easy.words(for: code)
     // A name lookup that takes all the time there is has the code of any other timeout; only the words tell.
@@ -168,6 +192,11 @@ import SystemCalls
 
   /// The protocol of the answer.
   var version: String { easy.number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? "HTTP/2" : "HTTP/1.1" }
+
+  /// The failure of a request that took too much processor time.
+  var overwork: TransportFailure {
+    TransportFailure(.malformed, FailureTable.message(endpoint, "what the server sends takes too long to read"))
+  }
 
   /// Adds this transfer's work to the counters.
   func count(in counters: inout TrafficCounters) {

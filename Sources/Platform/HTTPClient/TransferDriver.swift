@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
 import EventLoop
+import Glibc
 import Timekeeping
 import SystemCalls
 
@@ -17,15 +18,27 @@ import SystemCalls
   private var isDue = false
   /// Transfers given to libcurl that have not been told as ended.
   private var pending: Int32 = 0
+  /// Processor time that libcurl has used since a transfer began or ended.
+  private var work = Duration.zero
+  private var onOverwork: (() -> Void)?
 
-  /// - Parameter onEnd: called with the handle of a transfer that ended, which is the caller's to remove.
-  init(loop: EventLoop, onEnd: @escaping (UnsafeMutableRawPointer, CURLcode) -> Void) throws(HTTPClientError) {
+  /// An exchange takes some milliseconds of processor time, most of them for TLS. A server that keeps libcurl busy without an
+  /// answer must not have more than this.
+  private static let maximumWork = Duration.seconds(1)
+
+  /// - Parameters:
+  ///   - onEnd: called with the handle of a transfer that ended, which is the caller's to remove.
+  ///   - onOverwork: called when the transfers have used more processor time than is good for the loop.
+  init(
+    loop: EventLoop, onEnd: @escaping (UnsafeMutableRawPointer, CURLcode) -> Void, onOverwork: @escaping () -> Void
+  ) throws(HTTPClientError) {
     guard let multi = unsafe curl_multi_init() else {
       throw HTTPClientError(.unavailable, "libcurl has no memory for a multi handle")
     }
     unsafe self.multi = multi
     self.loop = loop
     unsafe self.onEnd = onEnd
+    self.onOverwork = onOverwork
     do {
       timer = try loop.makeTimer { [unowned self] in act(CURL_SOCKET_TIMEOUT, 0) }
     } catch {
@@ -72,6 +85,7 @@ import SystemCalls
     let result = unsafe curl_multi_add_handle(multi, handle)
     guard result == CURLM_OK else { return result }
     pending += 1
+    work = .zero
     // The first step is taken here, not in a turn of its own: it writes the request when a connection is open.
     if step(CURL_SOCKET_TIMEOUT, 0) < pending {
       loop.defer { [weak self] in self?.tellEnded() }
@@ -84,11 +98,13 @@ import SystemCalls
     // It fails for a handle that is not there, which then is as it should be.
     _ = unsafe curl_multi_remove_handle(multi, handle)
     pending -= 1
+    work = .zero
   }
 
   private func act(_ socket: Int32, _ events: Int32) {
     withExtendedLifetime(self) {
       if step(socket, events) < pending { tellEnded() }
+      if pending > 0, work > TransferDriver.maximumWork { onOverwork?() }
     }
   }
 
@@ -98,6 +114,8 @@ import SystemCalls
   private func step(_ socket: Int32, _ events: Int32) -> Int32 {
     var running: Int32 = 0
     isDue = false
+    let before = TransferDriver.processorTime
+    defer { work += TransferDriver.processorTime - before }
     _ = unsafe curl_multi_socket_action(multi, socket, events, &running)
     // A bound, so that the loop gets its turn whatever libcurl wants.
     for _ in 0..<16 where isDue {
@@ -106,6 +124,13 @@ import SystemCalls
     }
     if isDue { timer?.arm(at: .boot) }
     return running
+  }
+
+  /// Of this thread.
+  private static var processorTime: Duration {
+    var time = timespec()
+    _ = unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
   }
 
   private func tellEnded() {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import HTTPClient
+import HTTPMessages
+import LoopTesting
+import SystemCalls
+import Testing
+
+/// Servers that send without end, and what a request to them costs.
+@Suite(.serialized) struct HostileServerTests {
+  private nonisolated static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"
+
+  @Test(
+    "what has no end is refused long before the deadline, without memory",
+    arguments: [
+      ("trailers", chunked + "0\r\n", "X-Trailer: abcdefghijklmnopqrstuvwxyz\r\n"),
+      ("headers", "HTTP/1.1 200 OK\r\n", "X-Header: abcdefghijklmnopqrstuvwxyz\r\n"),
+      ("short headers", "HTTP/1.1 200 OK\r\n", "a:\r\n"), ("one header", "HTTP/1.1 200 OK\r\nX: ", "a"),
+      ("one trailer", chunked + "0\r\nX: ", "a"), ("interim answers", "", "HTTP/1.1 100 Continue\r\n\r\n"),
+      ("early hints", "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"), ("a status line", "HTTP/1.1 200 ", "O"),
+      ("a body", "HTTP/1.1 200 OK\r\n\r\n", "x"),
+      ("chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"),
+    ])
+  func endless(name: String, start: String, unit: String) throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in .endless(start, unit) }
+    let before = HostileServerTests.residentBytes
+    let failure = try fixture.failure(HTTPRequest(method: .get, url: server.url, deadline: .seconds(15)))
+    #expect(failure.kind != .timedOut && failure.kind != .local, "\(name): \(failure)")
+    #expect(server.sent < 8 << 20, "\(name): \(server.sent) bytes")
+    #expect(HostileServerTests.residentBytes - before < 12 << 20, "\(name)")
+    #expect(server.requests.count == 1)
+  }
+
+  @Test("a chunk whose extension has no end costs a second of processor time, not fifteen")
+  func overwork() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in
+      .endless("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;", "a")
+    }
+    let before = HostileServerTests.residentBytes
+    let failure = try fixture.failure(HTTPRequest(method: .get, url: server.url, deadline: .seconds(15)))
+    #expect([.malformed, .timedOut].contains(failure.kind), "\(failure)")
+    #expect(HostileServerTests.residentBytes - before < 12 << 20)
+  }
+
+  @Test("trailers are not taken for headers")
+  func trailers() throws {
+    let fixture = try ClientFixture()
+    let server = try LoopbackServer(fixture.loop) { _ in
+      .bytes(HostileServerTests.chunked + "0\r\nRetry-After: 900\r\n\r\n")
+    }
+    let response = try fixture.response(HTTPRequest(method: .get, url: server.url))
+    #expect(response.header("Retry-After") == nil)
+    #expect(response.body == Array("{}".utf8))
+  }
+
+  @Test("one attempt is one request: a connection that dies unanswered is not tried again by itself")
+  func oneAttempt() throws {
+    let fixture = try ClientFixture()
+    var count = 0
+    let server = try LoopbackServer(fixture.loop) { _ in
+      count += 1
+      return count == 1 ? .bytes(answer("ok")) : .closing("")
+    }
+    let request = HTTPRequest(method: .post, url: server.url, body: [1])
+    _ = try fixture.response(request)
+    #expect(try fixture.failure(request).kind == .broken)
+    #expect(server.requests.count == 2)
+  }
+
+  /// Of this process.
+  private static var residentBytes: Int {
+    var buffer = [UInt8](repeating: 0, count: 128)
+    guard let file = try? Descriptor.open("/proc/self/statm", O_RDONLY),
+      case .bytes(let count)? = try? file.read(into: &buffer)
+    else { return 0 }
+    let numbers = String(decoding: buffer.prefix(count), as: UTF8.self).split(separator: " ")
+    return numbers.count > 1 ? (Int(numbers[1]) ?? 0) * 4096 : 0
+  }
+}
