@@ -101,9 +101,9 @@ import Timekeeping
     #expect(try run("head -c 1001 /dev/zero", limit: 1000).ending == .tooLarge)
   }
 
-  @Test("standard error without end is read and dropped, and does not hold it up")
+  @Test("a megabyte of standard error is read and dropped, and does not hold it up")
   func manyErrors() throws {
-    let result = try run("head -c 3000000 /dev/zero >&2; echo done")
+    let result = try run("head -c 1000000 /dev/zero >&2; echo done")
     #expect(result.ending == .exited(0))
     #expect(result.output == Array("done\n".utf8))
     #expect(result.errors.count == HelperProgram.maximumErrorSize)
@@ -182,5 +182,63 @@ import Timekeeping
   private static func isGone(_ id: pid_t) -> Bool {
     guard let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8) else { return true }
     return status.contains(") Z ") && !status.contains(" \(getpid()) ")
+  }
+
+  /// Waits until a process is gone, or has ended and only its parent has not heard of it.
+  private func isGone(_ path: String) throws -> Bool {
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let number = try #require(Int32(text.split(separator: "\n").first ?? ""))
+    return try loop.turns(within: .seconds(5)) {
+      let stat = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8)) ?? ""
+      return kill(number, 0) != 0 || stat.contains(") Z ")
+    }
+  }
+
+  @Test(
+    "what it has started is gone when it is, also what left its group or session",
+    arguments: [
+      "setsid sh -c 'echo $$ > FILE; exec sleep 100' & until [ -s FILE ]; do sleep 0.01; done",
+      "(setsid sh -c 'trap \"\" TERM HUP INT; echo $$ > FILE; sleep 100; sleep 100' &) ; until [ -s FILE ]; do sleep 0.01; done",
+      "(setsid sh -c 'setsid sh -c \"echo \\$\\$ > FILE; exec sleep 100\" & exec sleep 100' &) ; until [ -s FILE ]; do sleep 0.01; done",
+    ])
+  func leftovers(script: String) throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("helper-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let result = try run(script.replacingOccurrences(of: "FILE", with: file))
+    #expect(result.ending == .exited(0))
+    #expect(try isGone(file))
+  }
+
+  @Test("at its deadline all that it has started goes with it")
+  func leftoversAtDeadline() throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("helper-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let result = try run(
+      "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > \(file); exec sleep 100' & while :; do sleep 1; done",
+      deadline: .milliseconds(500))
+    #expect(result.ending == .timedOut)
+    #expect(try isGone(file))
+  }
+
+  @Test("one that is cancelled is gone with all that it has started")
+  func leftoversAfterCancel() throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("helper-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let program = HelperProgram(
+      loop: loop, arguments: ["/bin/sh", "-c", "(setsid sh -c 'echo $$ > \(file); exec sleep 100' &); exec sleep 100"],
+      environment: [], deadline: .seconds(100), maximumOutputSize: 100
+    ) { _ in Issue.record("reported after cancel") }
+    #expect(try loop.turns { FileManager.default.contents(atPath: file)?.isEmpty == false })
+    program.cancel()
+    #expect(try isGone(file))
+  }
+
+  @Test("standard error without end ends it, and costs next to nothing")
+  func endlessErrors() throws {
+    let start = ContinuousClock.now
+    let result = try run("while :; do echo 0123456789012345678901234567890123456789 >&2; done", deadline: .seconds(100))
+    #expect(result.ending == .tooLarge)
+    #expect(result.errors.count == HelperProgram.maximumErrorSize)
+    #expect(ContinuousClock.now - start < .seconds(60))
   }
 }

@@ -5,35 +5,150 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 int fleet_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 
-int fleet_spawn(const char *path, char *const arguments[], char *const environment[], int output, int errors, pid_t *child) {
+// What follows runs in a process that was forked and not executed: it calls only what a signal handler may call, and
+// posix_spawn, which glibc implements without locks and without memory from the heap.
+
+// Kills every child of this process, and with them, as they become its children, all that they have started.
+static void end_children(void) {
+  const struct timespec pause = {0, 1000000};
+  // Processes that the kernel does not end within two seconds wait for a device.
+  for (int round = 0; round < 2000; round++) {
+    for (;;) {
+      pid_t ended = waitpid(-1, NULL, WNOHANG);
+      if (ended < 0 && errno != EINTR) return;
+      if (ended == 0) break;
+    }
+    int list = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    // A kernel without CONFIG_PROC_CHILDREN: what is in the process group is killed below, the rest is not known.
+    if (list < 0) return;
+    char text[4096];
+    ssize_t length = read(list, text, sizeof text);
+    close(list);
+    pid_t child = 0;
+    for (ssize_t index = 0; index < length; index++) {
+      if (text[index] >= '0' && text[index] <= '9') {
+        child = child * 10 + (text[index] - '0');
+      } else {
+        if (child > 1) kill(child, SIGKILL);
+        child = 0;
+      }
+    }
+    nanosleep(&pause, NULL);
+  }
+}
+
+static int start(
+  const char *path, char *const arguments[], char *const environment[], pid_t *child) {
   posix_spawnattr_t attributes;
-  posix_spawn_file_actions_t actions;
   int result = posix_spawnattr_init(&attributes);
   if (result != 0) return result;
-  result = posix_spawn_file_actions_init(&actions);
-  if (result != 0) {
-    posix_spawnattr_destroy(&attributes);
-    return result;
-  }
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
-  // This process blocks the signals that its loop receives and ignores SIGPIPE; a child is not to inherit either.
+  // The daemon blocks the signals that its loop receives and ignores SIGPIPE; a program is not to inherit either.
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  result = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  if (result == 0) result = posix_spawn_file_actions_adddup2(&actions, output, 1);
-  if (result == 0) result = posix_spawn_file_actions_adddup2(&actions, errors, 2);
-  // libcurl's sockets are not closed on exec.
-  if (result == 0) result = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-  if (result == 0) result = posix_spawn(child, path, &actions, &attributes, arguments, environment);
-  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  result = posix_spawn(child, path, NULL, &attributes, arguments, environment);
   posix_spawnattr_destroy(&attributes);
+  return result;
+}
+
+// Starts the program, waits for it, ends what it has left behind, and ends as it did.
+static _Noreturn void supervise(
+  const char *path, char *const arguments[], char *const environment[], int output, int errors, int report,
+  pid_t parent) {
+  sigset_t signals;
+  sigfillset(&signals);
+  sigprocmask(SIG_SETMASK, &signals, NULL);
+  // Were it ignored, the program's end could not be waited for.
+  signal(SIGCHLD, SIG_DFL);
+  setpgid(0, 0);
+  prctl(PR_SET_NAME, "helper");
+  // What has lost its parent becomes a child of this process, and this process ends with the daemon.
+  int result = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && prctl(PR_SET_PDEATHSIG, FLEET_END_HELPER) == 0 ? 0 : errno;
+  if (getppid() != parent) _exit(1);
+  int empty = open("/dev/null", O_RDWR | O_CLOEXEC);
+  // Above the standard descriptors, whichever the caller has closed.
+  int high_output = fcntl(output, F_DUPFD_CLOEXEC, 10), high_errors = fcntl(errors, F_DUPFD_CLOEXEC, 10);
+  int high_report = fcntl(report, F_DUPFD_CLOEXEC, 10);
+  if (result == 0 && (empty < 0 || high_output < 0 || high_errors < 0 || high_report < 0 || dup2(empty, 0) < 0
+      || dup2(high_output, 1) < 0 || dup2(high_errors, 2) < 0)) {
+    result = errno;
+  }
+  if (high_report >= 0) {
+    report = dup2(high_report, 3);
+    fcntl(report, F_SETFD, FD_CLOEXEC);
+  }
+  // Nothing of the daemon's is to stay open here: its sockets, its lock, its files.
+  closefrom(4);
+  pid_t child = 0;
+  if (result == 0) result = start(path, arguments, environment, &child);
+  while (write(report, &result, sizeof result) < 0 && errno == EINTR) continue;
+  close(report);
+  if (result != 0) _exit(1);
+  // Only the program is to keep the pipes open.
+  dup2(0, 1);
+  dup2(0, 2);
+
+  int status = 0;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  sigaddset(&signals, FLEET_END_HELPER);
+  for (;;) {
+    siginfo_t info;
+    pid_t ended = 0;
+    do {
+      int some = 0;
+      ended = waitpid(-1, &some, WNOHANG);
+      if (ended == child) status = some;
+    } while (ended > 0 && ended != child);
+    if (ended == child || (ended < 0 && errno == ECHILD)) break;
+    if (sigwaitinfo(&signals, &info) == FLEET_END_HELPER) {
+      status = SIGKILL;
+      break;
+    }
+  }
+  end_children();
+  if (WIFSIGNALED(status)) {
+    // To end by the same signal, without a second core file.
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    signal(WTERMSIG(status), SIG_DFL);
+    sigemptyset(&signals);
+    kill(getpid(), WTERMSIG(status));
+    sigprocmask(SIG_SETMASK, &signals, NULL);
+  }
+  _exit(WEXITSTATUS(status));
+}
+
+int fleet_spawn(const char *path, char *const arguments[], char *const environment[], int output, int errors, pid_t *child) {
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) return errno;
+  pid_t parent = getpid();
+  pid_t supervisor = fork();
+  if (supervisor == 0) supervise(path, arguments, environment, output, errors, report[1], parent);
+  int result = supervisor < 0 ? errno : 0;
+  close(report[1]);
+  if (result == 0) {
+    ssize_t count;
+    do count = read(report[0], &result, sizeof result);
+    while (count < 0 && errno == EINTR);
+    if (count != sizeof result) result = ECHILD;
+    if (result != 0) {
+      while (waitpid(supervisor, NULL, 0) < 0 && errno == EINTR) continue;
+    } else {
+      *child = supervisor;
+    }
+  }
+  close(report[0]);
   return result;
 }

@@ -7,8 +7,8 @@ import Timekeeping
 
 /// A program that is run for what it prints, on the loop: no shell, no thread, nothing inherited but the environment.
 ///
-/// It has a process group of its own. When it takes too long or prints too much the group gets SIGTERM, and SIGKILL two
-/// seconds later; when it has ended, what it has left behind in its group is killed.
+/// It has a process group of its own. When it takes too long or writes too much the group gets SIGTERM, and SIGKILL two
+/// seconds later. When it has ended, everything that it has started is killed, also what has left its group or session.
 @safe package final class HelperProgram {
   /// How a run ended.
   package enum Ending: Equatable, Sendable {
@@ -33,6 +33,8 @@ import Timekeeping
 
   /// Bytes of standard error that are kept; what is more is read and dropped.
   package static let maximumErrorSize = 16_384
+  /// Bytes of standard error that are read; a program that writes more is ended.
+  package static let maximumErrorsRead = 1 << 20
   /// Between SIGTERM and SIGKILL.
   package static let grace = Duration.seconds(2)
 
@@ -73,7 +75,7 @@ import Timekeeping
 
   isolated deinit {
     // Only with the loop itself: a program that runs keeps this object.
-    if processID > 0 { _ = kill(-processID, SIGKILL) }
+    if processID > 0 { _ = kill(processID, HelperProgram.endNow) }
     close()
   }
 
@@ -81,7 +83,7 @@ import Timekeeping
   package func cancel() {
     completion = nil
     // Not yet reaped: the number is still its own. The end is waited for on the loop.
-    if processID > 0 { _ = kill(-processID, SIGKILL) } else { close() }
+    if processID > 0 { _ = kill(processID, HelperProgram.endNow) } else { close() }
   }
 
   private func start(
@@ -99,18 +101,26 @@ import Timekeeping
     running = self
     child = try loop.addChild(processID) { [weak self] status in self?.ended(status) }
     try output.watch(on: loop) { [weak self] in self?.outputArrived() }
-    try errors.watch(on: loop) {}
+    try errors.watch(on: loop) { [weak self] in self?.errorsArrived() }
     timer?.arm(at: loop.now.boot + deadline)
   }
 
   private func outputArrived() {
-    if output?.isOverfull == true { end(.tooLarge) }
+    guard let output, output.isOverfull else { return }
+    output.stopReading()
+    end(.tooLarge)
+  }
+
+  private func errorsArrived() {
+    guard let errors, errors.received > HelperProgram.maximumErrorsRead else { return }
+    errors.stopReading()
+    end(.tooLarge)
   }
 
   private func timeIsUp() {
     guard processID > 0 else { return }
     if verdict == nil { return end(.timedOut) }
-    _ = kill(-processID, SIGKILL)
+    _ = kill(processID, HelperProgram.endNow)
   }
 
   private func end(_ verdict: Ending) {
@@ -120,7 +130,8 @@ import Timekeeping
     timer?.arm(at: loop.now.boot + HelperProgram.grace)
   }
 
-  /// The loop reaps it after this: until then its number is nobody else's, and what is left of its group can be killed.
+  /// The process that waited for the program has killed what it left behind. The loop reaps that process after this: until
+  /// then no other process has its number, and what is left of its group can be killed, should it have been killed itself.
   private func ended(_ status: ChildStatus) {
     _ = kill(-processID, SIGKILL)
     processID = 0
@@ -152,6 +163,9 @@ import Timekeeping
     (child, timer, output, errors) = (nil, nil, nil, nil)
     running = nil
   }
+
+  /// The signal that ends the program and everything that it has started.
+  private static let endNow = Int32(FLEET_END_HELPER)
 
   // MARK: - Spawning
 

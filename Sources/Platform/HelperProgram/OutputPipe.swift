@@ -11,6 +11,8 @@ final class OutputPipe {
   private let limit: Int
   private var source: EventSource<IOEvents>?
   private(set) var bytes: [UInt8] = []
+  /// Bytes that came, kept or not.
+  private(set) var received = 0
   /// More came than is kept.
   private(set) var isOverfull = false
 
@@ -56,9 +58,16 @@ final class OutputPipe {
   }
 
   private func keep(_ new: ArraySlice<UInt8>) {
+    received += new.count
     let room = max(limit - bytes.count, 0)
     if new.count > room { isOverfull = true }
     bytes += new.prefix(room)
+  }
+
+  /// Reads no more: the child gets SIGPIPE when it goes on.
+  func stopReading() {
+    stopWatching()
+    readEnd = nil
   }
 
   private func stopWatching() {
