@@ -15,6 +15,8 @@ package nonisolated enum ExitCode {
   package static let unavailable: Int32 = 69
   /// The system denied what no program can do without, such as an event loop.
   package static let system: Int32 = 71
+  /// Another daemon uses the same directories.
+  package static let occupied: Int32 = 73
   /// A recording ended, and some of it could not be delivered.
   package static let undelivered: Int32 = 75
   /// This user may not read the settings or a secret that they name.

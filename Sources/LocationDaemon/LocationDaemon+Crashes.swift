@@ -6,7 +6,7 @@ extension LocationDaemon {
   /// Where a crash leaves its report for the next run. systemd keeps the directory across a restart, and no longer.
   private static var crashNote: String? { RuntimeDirectory.path.map { "\($0)/crash" } }
 
-  /// From now on a crash says where it happened. The first act of a process that is to become the daemon.
+  /// From now on a crash says where it happened. Among the first acts of a process that is to become the daemon.
   package static func reportCrashes() {
     CrashReporter.install(program: "fleet-locationd", version: Release.version, note: crashNote)
   }

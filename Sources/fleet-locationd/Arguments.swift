@@ -30,7 +30,8 @@ enum Arguments: Equatable {
 
     Signals: SIGTERM sends what is due and exits, SIGHUP reads the settings again.
     Exit status: 0 done; 64 wrong arguments; 65 most positions of a recording were rejected, or it had none; 69 a
-    file or credential that the settings name did not come; 71 the system denies what no program can do without; 75 a
+    file or credential that the settings name did not come; 71 the system denies what no program can do without; 73
+    another daemon uses the same directories; 75 a
     recording could not be delivered; 78 the settings, or a file that they name, are at fault.
 
     """

@@ -34,10 +34,13 @@ enum Program {
   }
 
   private static func serve(_ path: String) -> Int32 {
-    LocationDaemon.reportCrashes()
     let journal = Journal(level: .notice)
     let notifier = ServiceNotifier()
     do {
+      // Before anything else: what the other daemon has is not to be touched.
+      let locks = try DirectoryLocks()
+      defer { withExtendedLifetime(locks) {} }
+      LocationDaemon.reportCrashes()
       let loader = SettingsLoader(path: path)
       let start: SettingsInForce
       switch try begin(loader, journal, notifier) {

@@ -226,4 +226,97 @@ import Testing
       python.output.text.contains("expected") || python.output.text.contains("closed") || python.output.text == "b''\n")
     #expect(try ask(bench, "status").exitCode == 1)
   }
+
+  /// A program that holds connections to the control socket open, says so, and says after its first argument's seconds how
+  /// many of them the daemon has ended.
+  private static let holder = """
+    import resource, select, socket, sys, time
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2048, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    held = []
+    for number in range(int(sys.argv[3])):
+        s = socket.socket(socket.AF_UNIX); s.setblocking(False)
+        try: s.connect(sys.argv[1])
+        except BlockingIOError: time.sleep(0.01)
+        held.append(s)
+    print("held", flush=True)
+    time.sleep(float(sys.argv[2]))
+    ended = 0
+    for s in held:
+        try: ended += s.recv(1) == b""
+        except BlockingIOError: pass
+        except OSError: ended += 1
+    print("ended", ended, flush=True)
+    """
+
+  @Test("connections that ask nothing keep nobody out, and end after a few seconds")
+  func idleConnections() throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("it runs") { daemon.notifications.count(of: "READY") == 1 }
+    let socket = bench.directory("control.sock")
+    let holder = try ChildProcess("/usr/bin/python3", ["-c", ControlTests.holder, socket, "4", "200"])
+    bench.servers += holder.sources
+    try bench.wait("the connections") { holder.output.lines.contains("held") }
+    for _ in 0..<5 { #expect(try ask(bench, "status", "--json").output.text.contains("truck-17")) }
+    try bench.wait("their end") { holder.output.lines.contains { $0.hasPrefix("ended") } }
+    #expect(holder.output.lines.last == "ended 200")
+  }
+
+  @Test("without a descriptor left the daemon waits for one, and does not spin")
+  func noDescriptors() throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("it runs") { daemon.notifications.count(of: "READY") == 1 }
+    let id = daemon.process.processID
+    func limit(_ count: Int) throws {
+      let tool = try ChildProcess("/usr/bin/prlimit", ["--pid", "\(id)", "--nofile=\(count):1024"])
+      #expect(try tool.finish() == 0)
+    }
+    func ticks() throws -> Int {
+      let text = try String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
+      let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+      return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
+    }
+    try limit(3)
+    let socket = bench.directory("control.sock")
+    let holder = try ChildProcess("/usr/bin/python3", ["-c", ControlTests.holder, socket, "60", "5"])
+    defer { holder.signal(SIGKILL) }
+    bench.servers += holder.sources
+    try bench.wait("the connections") { holder.output.lines.contains("held") }
+    let before = try ticks()
+    try bench.watch(for: .seconds(3))
+    // In hundredths of a second.
+    #expect(try ticks() - before < 30)
+    try limit(256)
+    try bench.watch(for: .seconds(1))
+    #expect(try ask(bench, "status", "--json").output.text.contains("truck-17"))
+  }
+
+  @Test("a second daemon with the same directories refuses to start and touches nothing; the tools are not kept out")
+  func secondDaemon() throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    for variable in ["RUNTIME_DIRECTORY", "STATE_DIRECTORY"] {
+      let directory = bench.directory(variable)
+      mkdir(directory, 0o700)
+      // The one that both have, and another that each has for itself.
+      let common = [variable: variable == "RUNTIME_DIRECTORY" ? bench.directory.path : directory]
+      let first = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path].merging(common) { $1 })
+      try bench.wait("it runs") { first.notifications.count(of: "READY") == 1 }
+      let settings = bench.directory("fleet-locationd.toml")
+      let second = try ChildProcess(
+        "fleet-locationd", ["--config", settings],
+        environment: ["RUNTIME_DIRECTORY": bench.directory("RUNTIME_DIRECTORY")].merging(common) { $1 })
+      #expect(try second.finish() == 73)
+      #expect(second.errors.text.contains("another fleet-locationd (process \(first.process.processID)) uses "))
+      #expect(try ask(bench, "status", "--json").output.text.contains("truck-17"))
+      let check = try ChildProcess(
+        "fleet-locationd", ["--config", settings, "--check"], environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+      #expect(try check.finish() == 0)
+      first.process.signal(SIGTERM)
+      #expect(try bench.exitCode() == 0)
+    }
+  }
 }

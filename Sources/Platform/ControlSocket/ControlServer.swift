@@ -8,19 +8,28 @@ import Timekeeping
 /// Answers questions at a Unix socket: one line in, one line out, and the connection ends.
 ///
 /// The socket file is for its owner and group (0660); the kernel's word on who connected is looked at as well, so that a
-/// file whose mode somebody loosened does not let more people in. Questions are short, clients few, and none may keep a
-/// connection for long.
+/// file whose mode somebody loosened does not let more people in. Questions are short, connections few for each user, and
+/// none lasts long. A user whose connections are all taken loses the oldest that has asked nothing to the next one: who only
+/// holds connections open keeps nobody out, not even himself.
 package final class ControlServer {
   private static let longestQuestion = 4096
-  private static let mostClients = 8
-  private static let patience = Duration.seconds(5)
+  private static let maximumClients = 16
+  private static let maximumClientsPerUser = 4
+  /// For the question.
+  private static let questionTimeout = Duration.seconds(2)
+  /// For question and answer.
+  private static let timeout = Duration.seconds(5)
+  /// After the system had no descriptor or memory for a connection: it stays readable, and the loop would spin.
+  private static let pauseWithoutResources = Duration.seconds(1)
 
   private let loop: EventLoop
   private let path: String
   private let answer: (_ question: [UInt8]) -> [UInt8]
   private let descriptor: Descriptor
   private var source: EventSource<IOEvents>?
-  private var clients: [ObjectIdentifier: ControlClientConnection] = [:]
+  private var resumption: LoopTimer?
+  /// The oldest first.
+  private var clients: [ControlClientConnection] = []
 
   /// Listens at `path`, in place of a socket that a dead process left there.
   ///
@@ -47,6 +56,7 @@ package final class ControlServer {
       throw ControlSocketError(.failed, "\(path): the control socket cannot be made: \(error)", cause: error)
     }
     do {
+      resumption = try loop.makeTimer { [unowned self] in source?.resume() }
       source = try loop.addIO(descriptor.rawValue, .readable) { [unowned self] _ in accept() }
     } catch {
       throw ControlSocketError(.failed, "\(path): \(error.message)", cause: error.cause)
@@ -55,37 +65,63 @@ package final class ControlServer {
 
   isolated deinit {
     source?.close()
+    resumption?.close()
     _ = unsafe unlink(path)
   }
 
   private func accept() {
     let rawValue = fleet_accept(descriptor.rawValue)
-    // A client that has gone again is no client.
-    guard rawValue >= 0 else { return }
+    guard rawValue >= 0 else {
+      // With any other error the client has gone again.
+      if [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) { pause() }
+      return
+    }
     let connection = Descriptor(owning: rawValue)
-    guard clients.count < ControlServer.mostClients, isWelcome(rawValue) else { return }
-    guard let client = ControlClientConnection(loop, connection, patience: ControlServer.patience) else { return }
-    let key = ObjectIdentifier(client)
-    clients[key] = client
-    client.begin(
-      limit: ControlServer.longestQuestion, answer: answer, end: { [weak self] in self?.clients[key] = nil })
+    guard let user = user(of: rawValue), makeRoom(for: user) else { return }
+    guard
+      let client = ControlClientConnection(
+        loop, connection, user: user, questionTimeout: ControlServer.questionTimeout, timeout: ControlServer.timeout)
+    else { return pause() }
+    clients.append(client)
+    client.begin(limit: ControlServer.longestQuestion, answer: answer) { [weak self, weak client] in
+      self?.clients.removeAll { $0 === client }
+    }
   }
 
-  /// Root, the daemon's own user, and members of its group.
-  private func isWelcome(_ rawValue: Int32) -> Bool {
-    guard let peer = try? UnixSocket.peer(of: rawValue) else { return false }
-    if peer.user == 0 || peer.user == geteuid() || peer.group == getegid() { return true }
+  private func pause() {
+    source?.pause()
+    resumption?.arm(at: loop.now.boot + ControlServer.pauseWithoutResources)
+  }
+
+  /// - Returns: whether there is room for one more connection of this user.
+  private func makeRoom(for user: uid_t) -> Bool {
+    let own = clients.filter { $0.user == user }
+    if own.count >= ControlServer.maximumClientsPerUser {
+      guard let idle = own.first(where: \.isIdle) else { return false }
+      idle.finish()
+    }
+    return clients.count < ControlServer.maximumClients
+  }
+
+  /// - Returns: the user who connected: root, the daemon's own, or a member of its group; nil for all others.
+  private func user(of rawValue: Int32) -> uid_t? {
+    guard let peer = try? UnixSocket.peer(of: rawValue) else { return nil }
+    if peer.user == 0 || peer.user == geteuid() || peer.group == getegid() { return peer.user }
     var groups = [gid_t](repeating: 0, count: 256)
     var length = socklen_t(groups.count * MemoryLayout<gid_t>.size)
-    guard unsafe getsockopt(rawValue, SOL_SOCKET, SO_PEERGROUPS, &groups, &length) == 0 else { return false }
-    return groups.prefix(Int(length) / MemoryLayout<gid_t>.size).contains(getegid())
+    guard unsafe getsockopt(rawValue, SOL_SOCKET, SO_PEERGROUPS, &groups, &length) == 0 else { return nil }
+    return groups.prefix(Int(length) / MemoryLayout<gid_t>.size).contains(getegid()) ? peer.user : nil
   }
 }
 
 /// One client: reads its line, answers, ends.
 private final class ControlClientConnection {
+  let user: uid_t
+  /// It has not asked yet.
+  var isIdle: Bool { reply.isEmpty }
   private let loop: EventLoop
   private let descriptor: Descriptor
+  private let deadline: BootInstant
   private var source: EventSource<IOEvents>?
   private var timer: LoopTimer?
   private var question: [UInt8] = []
@@ -95,12 +131,16 @@ private final class ControlClientConnection {
   private var limit = 0
 
   /// Nil when the system has no timer left.
-  init?(_ loop: EventLoop, _ descriptor: consuming Descriptor, patience: Duration) {
+  init?(
+    _ loop: EventLoop, _ descriptor: consuming Descriptor, user: uid_t, questionTimeout: Duration, timeout: Duration
+  ) {
+    self.user = user
     self.loop = loop
     self.descriptor = descriptor
+    deadline = loop.now.boot + timeout
     guard let timer = try? loop.makeTimer({ [unowned self] in finish() }) else { return nil }
     self.timer = timer
-    timer.arm(at: loop.now.boot + patience)
+    timer.arm(at: loop.now.boot + questionTimeout)
   }
 
   func begin(limit: Int, answer: @escaping ([UInt8]) -> [UInt8], end: @escaping () -> Void) {
@@ -119,6 +159,7 @@ private final class ControlClientConnection {
     question += buffer.prefix(count)
     if let newline = question.firstIndex(of: UInt8(ascii: "\n")) {
       reply = ArraySlice((answer?(Array(question[..<newline])) ?? []) + [UInt8(ascii: "\n")])
+      timer?.arm(at: deadline)
       source?.watch(for: .writable)
     } else if question.count > limit {
       finish()
@@ -134,7 +175,7 @@ private final class ControlClientConnection {
     if reply.isEmpty { finish() }
   }
 
-  private func finish() {
+  func finish() {
     source?.close()
     timer?.close()
     let end = end

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import SystemCalls
+import Testing
+
+@Suite struct FileLockTests {
+  @Test("a file has one lock at a time, which ends with its owner and says whose it is")
+  func one() throws {
+    let path = NSTemporaryDirectory() + "lock-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    do {
+      let lock = try FileLock(path)
+      #expect(FileLock.holder(path) == getpid())
+      let error = #expect(throws: Errno.self) { _ = try FileLock(path) }
+      #expect(error?.code == EWOULDBLOCK)
+      withExtendedLifetime(lock) {}
+    }
+    _ = try FileLock(path)
+  }
+
+  @Test("a link in the place of the file is not followed")
+  func link() throws {
+    let path = NSTemporaryDirectory() + "lock-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + "-elsewhere")
+    #expect(throws: Errno.self) { _ = try FileLock(path) }
+    #expect(!FileManager.default.fileExists(atPath: path + "-elsewhere"))
+  }
+}
