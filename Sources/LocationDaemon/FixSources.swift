@@ -14,6 +14,18 @@ enum FixSources {
     var report: (SourceReport) -> Void
   }
 
+  /// Examines what the settings name without making the source: a route that cannot be driven is a mistake in the settings.
+  ///
+  /// - Parameter key: what the settings file calls it, for messages.
+  /// - Throws: as `make`.
+  nonisolated static func check(_ settings: Settings.Source, key: String) throws(DaemonError) {
+    switch settings.kind {
+    case .simulated(let simulated): _ = try SimulatedSource.simulator(simulated, key: key)
+    // A receiver may be plugged in later, and a recording may be a pipe that comes later.
+    case .serial, .gpsd, .replay: break
+    }
+  }
+
   /// - Parameter key: what the settings file calls it, for messages.
   /// - Throws: exit code `configuration` when a route or recording cannot be read. A receiver is not opened yet: it may be
   ///   plugged in later.

@@ -8,6 +8,9 @@ package import Timekeeping
 /// Plays a recording: a file, a FIFO or standard input. Reads when the session asks for bytes.
 package final class ReplaySource: FixSource {
   package let waits: Bool
+  /// Portions that are read before the loop gets its turn: a recording without a position can be endless.
+  private static let readsPerTurn = 8
+
   private let loop: EventLoop
   private let report: (SourceReport) -> Void
   private var session: ReplaySession
@@ -59,11 +62,17 @@ package final class ReplaySource: FixSource {
 
   private func perform(_ effects: [ReplaySession.Effect]) {
     var pending = effects[...]
+    var reads = 0
     while let effect = pending.popFirst() {
       // A report may end in this source being stopped.
       guard timer != nil else { return }
       switch effect {
-      case .read: pending += read()
+      case .read where reads < ReplaySource.readsPerTurn:
+        reads += 1
+        pending += read()
+      case .read:
+        let rest = [effect] + pending
+        return loop.defer { [weak self] in self?.perform(rest) }
       case .report(let report):
         if report == .ended { stop() }
         self.report(report)

@@ -15,13 +15,17 @@ package struct SettingsVerdict: Sendable {
   /// For standard error: every mistake, or every warning, on a line of its own.
   package let complaints: String
 
-  /// Reads the settings, and the credentials that they name.
+  /// Reads the settings, and the credentials and routes that they name.
   ///
   /// - Parameter isService: whether this process has what the service has. Without, a credential is not looked at, and what
   ///   this user may not read is no mistake of the settings (exit code `denied`).
   package init(of path: String, isService: Bool, environment: ConfigurationEnvironment = .system) {
     do throws(DaemonError) {
       let file = try SettingsLoader(path: path, environment: environment).load()
+      let sources = file.settings.sources
+      for (index, source) in sources.enumerated() {
+        try FixSources.check(source, key: SourceSet.key(index, of: sources.count))
+      }
       if isService, case .command(let command) = file.settings.agent.tokenProvider,
         let program = command.arguments.first, let refusal = FileAccess.refusal(program, X_OK)
       {

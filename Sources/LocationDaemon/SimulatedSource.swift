@@ -58,21 +58,26 @@ extension SimulatedSource {
   /// - Throws: exit code `configuration` when the route cannot be read, or what is asked of it is not on it; `unavailable`
   ///   when it is not there.
   convenience init(_ settings: SimulatedSettings, _ context: FixSources.Context) throws(DaemonError) {
+    self.init(
+      loop: context.loop, name: settings.route, simulator: try SimulatedSource.simulator(settings, key: context.key),
+      buildDate: Release.buildDate, report: context.report)
+  }
+
+  /// Reads the route and prepares the drive along it.
+  ///
+  /// - Parameter key: what the settings file calls the source, for messages.
+  /// - Throws: as above.
+  nonisolated static func simulator(_ settings: SimulatedSettings, key: String) throws(DaemonError) -> RouteSimulator {
     let route: Route
     do {
       route = try RouteFile.load(path: settings.route)
     } catch {
-      throw DaemonError(ExitCode.ofFile(settings.route), "\(context.key).route: \(error.message)", cause: error)
+      throw DaemonError(ExitCode.ofFile(settings.route), "\(key).route: \(error.message)", cause: error)
     }
-    let simulator: RouteSimulator
     do {
-      simulator = try RouteSimulator(route: route, settings: settings.drive)
+      return try RouteSimulator(route: route, settings: settings.drive)
     } catch {
-      throw DaemonError(
-        ExitCode.configuration, "\(context.key).route: \(settings.route): \(error.message)", cause: error)
+      throw DaemonError(ExitCode.configuration, "\(key).route: \(settings.route): \(error.message)", cause: error)
     }
-    self.init(
-      loop: context.loop, name: settings.route, simulator: simulator, buildDate: Release.buildDate,
-      report: context.report)
   }
 }

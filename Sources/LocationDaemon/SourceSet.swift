@@ -47,7 +47,7 @@ final class SourceSet {
       }
       lastID += 1
       let member = Member(source, id: lastID)
-      let key = settings.count > 1 ? "source[\(index + 1)]" : "source"
+      let key = SourceSet.key(index, of: settings.count)
       member.source = try FixSources.make(source, key: key, loop: loop) { [weak self, weak member] report in
         guard let self, let member else { return }
         // Its descriptors are closed at once, not when the list is replaced.
@@ -58,6 +58,9 @@ final class SourceSet {
     }
     return list
   }
+
+  /// What the settings file calls a source.
+  nonisolated static func key(_ index: Int, of count: Int) -> String { count > 1 ? "source[\(index + 1)]" : "source" }
 
   /// Lets go of the sources that are not in the list, and starts those that are new in it. None reports from within.
   func replace(by list: [Member]) {

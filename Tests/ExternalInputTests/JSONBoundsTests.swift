@@ -16,23 +16,31 @@ import Testing
     #expect(admits(nested(16, "[{\"a\":", "}]")))
     #expect(!admits(nested(17, "[{\"a\":", "}]")))
     // Depth is what is open at one place, not the number of brackets.
-    #expect(admits("[" + Array(repeating: nested(31), count: 20).joined(separator: ",") + "]"))
+    #expect(admits("[" + Array(repeating: nested(31), count: 10).joined(separator: ",") + "]"))
   }
 
-  @Test("values are counted wherever they are")
+  @Test("values are counted wherever they are, by the number of levels they are in")
   func values() {
-    let bounds = JSONBounds(maximumValues: 8)
-    #expect(admits("[1,2,3,4,5,6,7]", bounds))
-    #expect(!admits("[1,2,3,4,5,6,7,8]", bounds))
+    let bounds = JSONBounds(maximumCost: 10)
+    #expect(admits("[1,2,3,4,5,6,7,8,9]", bounds))
+    #expect(!admits("[1,2,3,4,5,6,7,8,9,10]", bounds))
     #expect(admits(#"{"a":1,"b":[2,3],"c":{"d":4}}"#, bounds))
-    #expect(!admits(#"{"a":1,"b":[2,3],"c":{"d":4},"e":[]}"#, bounds))
+    #expect(!admits(#"{"a":1,"b":[2,3],"c":{"d":4},"e":5}"#, bounds))
+    #expect(admits("[[[[]]]]", JSONBounds(maximumCost: 11)) && !admits("[[[[]]]]", bounds))
+  }
+
+  @Test("a report on 150 satellites is admitted")
+  func satellites() {
+    let one = #"{"PRN":1,"gnssid":0,"svid":1,"az":1.0,"el":1.0,"ss":1.0,"used":true,"health":1}"#
+    let all = Array(repeating: one, count: 150).joined(separator: ",")
+    #expect(admits(#"{"class":"SKY","device":"/dev/ttyUSB0","satellites":[\#(all)]}"#))
   }
 
   @Test(
     "what is in a string does not count",
     arguments: [#""[[[[[[[[[[,,,,,,,,,,""#, #""\"[[[[[[[[[[""#, #"["\\","[[[[[[[[[["]"#, #"{"[[[[[[,,,,,,":1}"#])
   func strings(text: String) {
-    #expect(admits(text, JSONBounds(maximumValues: 8)))
+    #expect(admits(text, JSONBounds(maximumCost: 8)))
   }
 
   @Test("a string that has ended does not hide what follows")

@@ -54,8 +54,12 @@ import Testing
     ("20,000 empty arrays", nest("[", "]", depth: 1, count: 20_000)),
     ("20,000 numbers", "[" + Array(repeating: "1e", count: 20_000).joined(separator: "0,") + "0]"),
     ("as many arrays as there may be", nest("[", "]", depth: 1, count: 1000)),
-    ("as many levels as there may be", nest("[", "]", depth: 31, count: 60)),
-    ("as many objects as there may be", nest("{\"a\":", "}", depth: 30, count: 60)),
+    ("as many levels as there may be", nest("[", "]", depth: 31, count: 15)),
+    ("as many objects as there may be", nest("{\"a\":", "}", depth: 30, count: 15)),
+    (
+      "numbers in 31 levels",
+      nest("[", "]", depth: 30, count: 1).replacing("[]", with: "[" + String(repeating: "1,", count: 200) + "1]")
+    ),
     ("one text", "\"" + String(repeating: "\\u0041", count: 10_000) + "\""),
   ]
 

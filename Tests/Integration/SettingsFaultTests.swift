@@ -128,4 +128,18 @@ import Testing
     let text = try refusal(of: bench)
     #expect(text.contains("LoadCredential=token-provider:"))
   }
+
+  @Test(
+    "--check reads the route of a simulated drive as the daemon would",
+    arguments: [
+      ("<gpx/>", "has no track"), ("<gpx><wpt lat=\"91\" lon=\"0\"/></gpx>", "lat=\"91\""), ("", "no element found"),
+      (#"{"type":"Point","coordinates":[0,0]}"#, "no line of two points"),
+    ])
+  func route(text: String, words: String) throws {
+    let bench = try TestBench(emulator: nil)
+    bench.settings.source("simulated", ["route": "\"\(try bench.directory.write(text, to: "route"))\""])
+    let check = try ChildProcess("fleet-locationd", ["--check", "--config", try bench.writeSettings()])
+    #expect(try check.finish() == 78)
+    #expect(check.errors.text.contains("source.route: ") && check.errors.text.contains(words), "\(check.errors.text)")
+  }
 }

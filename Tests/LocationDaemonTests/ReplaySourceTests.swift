@@ -43,4 +43,19 @@ import Timekeeping
     #expect(fixes.count == 100)
     #expect(fixes.allSatisfy { $0.hdop == 1.5 && $0.speed != nil && $0.altitude == 437.9 })
   }
+
+  @Test("a recording without end and without a position leaves the loop its turns")
+  func endless() throws {
+    let loop = try EventLoop()
+    let source = try ReplaySource(loop: loop, file: "/dev/zero", pace: 1, shiftsTimes: false) { _ in }
+    source.start()
+    var turns = 0
+    let timer = try loop.makeTimer { turns += 1 }
+    timer.arm(at: loop.now.boot + .milliseconds(50))
+    let start = loop.now.boot
+    #expect(try loop.turns { turns > 0 })
+    #expect(loop.now.boot - start < .seconds(5))
+    source.stop()
+    timer.close()
+  }
 }

@@ -127,6 +127,34 @@ import Timekeeping
     #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
   }
 
+  @Test("more points, or points with a name, than fit into the memory of the unit are refused")
+  func tooMany() {
+    func track(_ count: Int) -> String {
+      "<gpx><trk><trkseg>" + String(repeating: "<trkpt lat=\"1\" lon=\"1\"/>", count: count) + "</trkseg></trk></gpx>"
+    }
+    #expect(problem(track(RouteFile.maximumPoints)) == nil)
+    #expect(problem(track(RouteFile.maximumPoints + 1))?.code == .tooLarge)
+    let mark = "<wpt lat=\"1\" lon=\"1\"><name>a</name></wpt>"
+    #expect(problem("<gpx>" + String(repeating: mark, count: RouteFile.maximumWaypoints + 1))?.code == .tooLarge)
+  }
+
+  @Test(
+    "a tag, an attribute, a comment that does not end is refused soon",
+    arguments: ["<gpx a=\"", "<", "<gpx><!--", "<gpx><?x "])
+  func endless(start: String) throws {
+    let parser = try GPXParser(file: "r.gpx")
+    let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 65_536)
+    try parser.parse(Array(start.utf8)[...])
+    var pieces = 0
+    let error = #expect(throws: RouteFileError.self) {
+      while pieces < 1000 {
+        pieces += 1
+        try parser.parse(piece[...])
+      }
+    }
+    #expect(error?.code == .tooLarge && pieces <= 6, "\(pieces) pieces")
+  }
+
   @Test("a document type is refused before an entity can grow")
   func billionLaughs() {
     let text = """

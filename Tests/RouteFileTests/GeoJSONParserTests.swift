@@ -108,4 +108,11 @@ import Timekeeping
   func format(_ start: String, _ name: String, _ isJSON: Bool) {
     #expect(RouteFile.isJSON(Array(start.utf8)[...], path: name) == isJSON)
   }
+
+  @Test("more points than fit into the memory of the unit are refused, also when they nest")
+  func tooMany() {
+    let positions = Array(repeating: "[1,1]", count: RouteFile.maximumPoints + 1).joined(separator: ",")
+    #expect(problem(#"{"type":"LineString","coordinates":[\#(positions)]}"#)?.code == .tooLarge)
+    #expect(problem(String(repeating: "[", count: 33) + String(repeating: "]", count: 33))?.code == .tooLarge)
+  }
 }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The largest JSON document that is decoded. Decoding costs time that grows with nesting and with the number of values, not
-/// only with the number of bytes, and runs on the thread of the event loop: a document is measured before it is decoded.
+/// The largest JSON document that is decoded. FoundationEssentials' decoder takes time for each value that grows with the
+/// number of levels it is in, and runs on the thread of the event loop: a document is measured before it is decoded.
 package struct JSONBounds: Equatable, Sendable {
   /// Arrays and objects within each other, the outermost included.
   package static let maximumDepth = 32
 
-  /// For messages: answers, reports, tokens and requests have some tens of values, a report on 150 satellites 1,300.
-  package static let message = JSONBounds(maximumValues: 2048)
+  /// For messages: answers, reports, tokens and requests have some tens of values, a report on 150 satellites 1,300 in three
+  /// levels. A document at this bound takes 30 ms to decode on a small server.
+  package static let message = JSONBounds(maximumCost: 8192)
 
-  /// Values of all kinds, those within arrays and objects included.
-  package let maximumValues: Int
+  /// The number of values of all kinds, each counted as often as there are arrays and objects around it.
+  package let maximumCost: Int
 
-  /// - Parameter maximumValues: 1 or more.
-  package init(maximumValues: Int) {
-    self.maximumValues = maximumValues
+  /// - Parameter maximumCost: 1 or more.
+  package init(maximumCost: Int) {
+    self.maximumCost = maximumCost
   }
 
   /// Whether a document may be decoded. It reads each byte once and neither checks the syntax nor decodes anything.
@@ -23,7 +24,7 @@ package struct JSONBounds: Equatable, Sendable {
   ///   document in UTF-8 may, is refused: in those encodings this count would be wrong.
   package func admits(_ document: some Sequence<UInt8>) -> Bool {
     var depth = 0
-    var values = 1
+    var cost = 1
     var isInString = false
     var isEscaped = false
     for byte in document {
@@ -41,13 +42,13 @@ package struct JSONBounds: Equatable, Sendable {
       case UInt8(ascii: "\""): isInString = true
       case UInt8(ascii: "["), UInt8(ascii: "{"):
         depth += 1
-        values += 1
+        cost += depth
       case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
-      case UInt8(ascii: ","): values += 1
+      case UInt8(ascii: ","): cost += max(depth, 1)
       case 0: return false
       default: continue
       }
-      guard depth <= JSONBounds.maximumDepth, values <= maximumValues else { return false }
+      guard depth <= JSONBounds.maximumDepth, cost <= maximumCost else { return false }
     }
     return true
   }

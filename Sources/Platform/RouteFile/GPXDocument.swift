@@ -9,8 +9,6 @@ struct GPXDocument {
     let message: String
   }
 
-  /// A million points are a year of driving at a point every thirty seconds.
-  private static let mostPoints = 1_000_000
   private static let deepestNesting = 64
   /// Bytes of an elevation, a time or a name.
   private static let longestText = 256
@@ -63,8 +61,8 @@ struct GPXDocument {
     }
     if path == ["gpx", "trk"] || path == ["gpx", "rte"] { surroundings = .open }
     guard path == Self.trackPath || path == Self.routePath || path == Self.waypointPath else { return nil }
-    guard track.count + course.count + waypoints.count < Self.mostPoints else {
-      return Problem(code: .tooLarge, message: "has more than \(Self.mostPoints) points")
+    guard track.count + course.count + waypoints.count < RouteFile.maximumPoints else {
+      return Problem(code: .tooLarge, message: "has more than \(RouteFile.maximumPoints) points")
     }
     let latitude: Double
     let longitude: Double
@@ -103,6 +101,10 @@ struct GPXDocument {
       if path == Self.waypointPath { waypoints.append(open) }
       let stay = dwell ?? (isStop ? RouteMark.usualDwell : nil)
       if stay != nil || !name.isEmpty {
+        guard marks.count < RouteFile.maximumWaypoints else {
+          return Problem(
+            code: .tooLarge, message: "has more than \(RouteFile.maximumWaypoints) points with a name or a dwell")
+        }
         marks.append(Route.Waypoint(name: name, coordinate: open.coordinate, dwell: stay))
       }
       point = nil

@@ -4,7 +4,11 @@ package import Positioning
 
 /// Parses GPX that comes in pieces. A document type is refused, and with it every entity but XML's own five.
 @safe package final class GPXParser {
+  /// Bytes of one tag, text or comment that expat holds back until it is whole. It reads what it holds anew with each piece.
+  private static let longestToken = 262_144
+
   private let parser: XML_Parser
+  private var fed = 0
   private let file: String
   private var document = GPXDocument()
   /// The first problem that the document had, with its place.
@@ -70,6 +74,11 @@ package import Positioning
       let status = unsafe piece.withUnsafeBytes { bytes in
         unsafe XML_Parse(
           parser, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), isLast ? 1 : 0)
+      }
+      if let problem { throw problem }
+      fed += piece.count
+      if status == XML_STATUS_OK, !isLast, unsafe fed - Int(XML_GetCurrentByteIndex(parser)) > GPXParser.longestToken {
+        note(GPXDocument.Problem(code: .tooLarge, message: "has a tag that is longer than 256 kB"))
       }
       if let problem { throw problem }
       guard status == XML_STATUS_OK else {

@@ -12,7 +12,6 @@ struct GeoJSONDocument: Decodable {
     let message: String
   }
 
-  private static let mostPoints = 1_000_000
   private static let usable = "a LineString, a MultiLineString, or a Feature or FeatureCollection with one"
 
   private(set) var points: [Route.Point] = []
@@ -73,8 +72,13 @@ struct GeoJSONDocument: Decodable {
   }
 
   private func checkCount(_ path: [any CodingKey]) throws {
-    guard points.count + waypoints.count <= Self.mostPoints else {
-      throw Problem(code: .tooLarge, path: Self.text(path), message: "has more than \(Self.mostPoints) points")
+    guard points.count + waypoints.count <= RouteFile.maximumPoints else {
+      throw Problem(code: .tooLarge, path: Self.text(path), message: "has more than \(RouteFile.maximumPoints) points")
+    }
+    guard waypoints.count <= RouteFile.maximumWaypoints else {
+      throw Problem(
+        code: .tooLarge, path: Self.text(path),
+        message: "has more than \(RouteFile.maximumWaypoints) points with a name or a dwell")
     }
   }
 
@@ -109,9 +113,9 @@ struct GeoJSONDocument: Decodable {
     var positions = positions
     var line: [Route.Point] = []
     while !positions.isAtEnd {
-      guard line.count < mostPoints else {
+      guard line.count < RouteFile.maximumPoints else {
         throw Problem(
-          code: .tooLarge, path: text(positions.codingPath), message: "has more than \(mostPoints) points")
+          code: .tooLarge, path: text(positions.codingPath), message: "has more than \(RouteFile.maximumPoints) points")
       }
       guard var position = try? positions.nestedUnkeyedContainer() else {
         throw problem(positions.codingPath, "position \(line.count): an array [longitude, latitude] is expected")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import FoundationEssentials
 package import Positioning
 
@@ -7,6 +8,13 @@ package import Positioning
 package enum GeoJSONParser {
   /// - Parameter file: the name for error messages.
   package static func parse(_ bytes: [UInt8], file: String) throws(RouteFileError) -> Route {
+    // A position of three numbers is four values in some six levels, and may have a time beside it.
+    guard JSONBounds(maximumCost: RouteFile.maximumPoints * 40).admits(bytes) else {
+      throw RouteFileError(
+        .tooLarge, file: file,
+        "nests arrays or objects deeper than \(JSONBounds.maximumDepth) levels, or has more than "
+          + "\(RouteFile.maximumPoints) points")
+    }
     let document: GeoJSONDocument
     do {
       document = try JSONDecoder().decode(GeoJSONDocument.self, from: Data(bytes))

@@ -4,8 +4,14 @@ package import Positioning
 
 /// Reads a route from a GPX file (GPX 1.0 and 1.1) or a GeoJSON file (RFC 7946), told apart by their content.
 package enum RouteFile {
-  /// Bytes.
-  package static let largest = 64_000_000
+  /// Bytes of a GPX file, which is parsed as it is read.
+  package static let largest = 16_000_000
+  /// Bytes of a GeoJSON file, which is decoded as a whole: it takes some ten times as much memory.
+  package static let largestJSON = 2_000_000
+  /// Points, and what is to be made of each for the drive, fit into the memory of the unit.
+  package static let maximumPoints = 50_000
+  /// Waypoints with a name or a dwell.
+  package static let maximumWaypoints = 2000
 
   /// Of GPX the points of all segments of all tracks; when there are none, of all routes; when there are none, the
   /// waypoints. Of GeoJSON those of all lines. In the order of the file.
@@ -14,7 +20,7 @@ package enum RouteFile {
   /// from a point to the next; on a waypoint `stop` lets the vehicle stand there, for the seconds of `dwell` (an element of
   /// `<extensions>`, or a property) or a minute.
   ///
-  /// - Parameter path: a regular file of at most 64 MB.
+  /// - Parameter path: a regular file of at most 16 MB, or 2 MB of GeoJSON.
   package static func load(path: String) throws(RouteFileError) -> Route {
     // Opening a FIFO without a writer would wait for one.
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -40,9 +46,11 @@ package enum RouteFile {
         return try parser.finish()
       }
       total += count
-      guard total <= largest else {
+      let limit = json == nil ? largest : largestJSON
+      guard total <= limit else {
         throw RouteFileError(
-          .tooLarge, file: path, "is too large: a file of at most \(largest / 1_000_000) MB is expected")
+          .tooLarge, file: path,
+          "is too large: \(json == nil ? "GPX" : "GeoJSON") of at most \(limit / 1_000_000) MB is expected")
       }
       if json == nil {
         try parser.parse(chunk[..<count])
