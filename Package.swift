@@ -211,8 +211,10 @@ let package = Package(
     tests("ConnectivityTests", ["Timekeeping", "Connectivity"], exclude: ["Recordings"]),
     tests("HTTPMessagesTests", ["Timekeeping", "HTTPMessages"]),
     tests("HTTP2Tests", ["Timekeeping", "HTTPMessages", "HTTP2"]),
-    tests("AuthorizationTests", ["Timekeeping", "HTTPMessages", "Authorization"]),
-    tests("FleetEngineTests", ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine"]),
+    tests("AuthorizationTests", ["Timekeeping", "ExternalInput", "HTTPMessages", "Authorization"]),
+    tests(
+      "FleetEngineTests",
+      ["Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine"]),
     .target(
       name: "AgentTesting",
       dependencies: [
@@ -241,7 +243,8 @@ let package = Package(
     tests(
       "DiagnosisTests",
       [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Configuration",
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
+        "Configuration",
         "EventLoop",
         "SerialPort", "SystemCalls", "LocationDaemon", "Diagnosis", "MessageBus", "Observability", "Release",
         "CPseudoTerminal",
@@ -264,7 +267,7 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzGPX", ["Positioning", "RouteFile"]),
     ("FuzzGeoJSON", ["Timekeeping", "Positioning", "RouteFile"]),
     ("FuzzTokenResponse", ["Timekeeping", "HTTPMessages", "Authorization"]),
-    ("FuzzJWT", ["Timekeeping", "HTTPMessages", "Authorization"]),
+    ("FuzzJWT", ["Timekeeping", "ExternalInput", "HTTPMessages", "Authorization"]),
     ("FuzzHTTP2", ["Timekeeping", "HTTPMessages", "HTTP2"]),
     ("FuzzKept", ["Timekeeping", "HTTPMessages", "Authorization", "Delivery"]),
   ].map { name, dependencies in

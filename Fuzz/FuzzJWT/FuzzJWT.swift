@@ -4,6 +4,7 @@
 //
 //   scripts/fuzz.sh 60 FuzzJWT
 import Authorization
+import ExternalInput
 import HTTPMessages
 import Timekeeping
 
@@ -14,7 +15,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let parts = input.split(separator: 10, maxSplits: 1, omittingEmptySubsequences: false)
   let header = parts.count > 1 ? Array(parts[0]) : Array(#"{"alg":"RS256"}"#.utf8)
   inspect("\(base64URL(header)).\(base64URL(Array(parts.last ?? []))).c2ln")
-  _ = String(decoding: input, as: UTF8.self).withoutSecrets
+  _ = ExternalText(input)
   return 0
 }
 

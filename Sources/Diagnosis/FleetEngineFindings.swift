@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
+import ExternalInput
 package import FleetEngine
 package import HTTPMessages
 package import Timekeeping
@@ -105,5 +106,5 @@ package enum FleetEngineFindings {
 
 extension String {
   /// Words of somebody else, for a sentence.
-  fileprivate var onOneLine: String { String(prefix(60)).withoutSecrets }
+  fileprivate var onOneLine: String { ExternalText(self, limit: 60).description }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Positioning
 package import Timekeeping
 
@@ -60,7 +61,7 @@ package struct GPSDHearing: Sendable {
     }
     var findings = [Finding.pass(name)]
     if let refusal {
-      findings.append(.fail("it refuses: \(refusal)", "Check source.device"))
+      findings.append(.fail("it refuses: \(ExternalText(refusal))", "Check source.device"))
       return findings
     }
     findings += receivers

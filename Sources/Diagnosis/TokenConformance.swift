@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Authorization
+import ExternalInput
 import HTTPMessages
 package import LocationDaemon
 import Timekeeping
@@ -61,7 +62,7 @@ package struct TokenConformance {
     let type = response.header("content-type")?.prefix { $0 != ";" }.lowercased()
     guard type == "application/json" else {
       return .warn(
-        "the answer's Content-Type is \(type.map { "\"\(String($0.prefix(60)).withoutSecrets)\"" } ?? "not told")",
+        "the answer's Content-Type is \(type.map { "\"\(ExternalText($0, limit: 60))\"" } ?? "not told")",
         "Answer with Content-Type: application/json")
     }
     return .pass("the answer says that it is JSON")

@@ -178,7 +178,7 @@ package final class LocationDaemon {
   }
 
   private func statusLine(at now: Moment) -> String {
-    agent.snapshot(at: now).statusLine + settingsReading.statusSuffix
+    agent.snapshot(at: now).publicStatusLine + settingsReading.statusSuffix
   }
 
   /// An update was accepted with them: a start that finds mistakes in the files can use them.

@@ -141,7 +141,26 @@ import Timekeeping
     #expect(fetch(&agent, at: 120) != nil)
   }
 
-  @Test("a change does not lift the wait that repeated refusals impose")
+  @Test("a file that held halves of a token, which Fleet Engine has refused, is read within ten seconds of its change")
+  func piecesOfToken() throws {
+    var agent = try agent(file)
+    let stamp = Fixture.wall.milliseconds / 1000
+    let whole = Fixture.token(Fixture.claims(iat: stamp, exp: stamp + 3600)) + "signature"
+    for (cut, second) in [(6, 0.0), (3, 5)] {
+      let id = try #require(fetch(&agent, at: second))
+      let half = TokenOutcome.file(.text(Secret(String(whole.dropLast(cut))), age: .zero))
+      _ = agent.handle(.answered(id: id, half), at: Fixture.moment(second))
+      let token = try #require(agent.token(at: Fixture.moment(second).boot))
+      _ = agent.handle(.refused(token), at: Fixture.moment(second + 1))
+    }
+    // The whole one is renamed into place.
+    #expect(agent.handle(.renewed, at: Fixture.moment(20)).isEmpty)
+    let id = try #require(fetch(&agent, at: 30))
+    _ = agent.handle(.answered(id: id, .file(.text(Secret(whole), age: .zero))), at: Fixture.moment(30))
+    #expect(agent.token(at: Fixture.moment(30).boot)?.secret == Secret(whole))
+  }
+
+  @Test("without a change nothing lifts the wait that repeated refusals impose, and a change all but ten seconds of it")
   func damped() throws {
     var agent = try agent(file)
     for (serial, second) in [(1, 0.0), (2, 5)] {
@@ -150,8 +169,11 @@ import Timekeeping
       let token = try #require(agent.token(at: Fixture.moment(second).boot))
       _ = agent.handle(.refused(token), at: Fixture.moment(second + 1))
     }
-    #expect(agent.handle(.renewed, at: Fixture.moment(20)).isEmpty)
     #expect(fetch(&agent, at: 65) == nil)
+    #expect(agent.handle(.renewed, at: Fixture.moment(20)).isEmpty)
+    #expect(agent.handle(.renewed, at: Fixture.moment(29)).isEmpty)
+    #expect(fetch(&agent, at: 29) == nil)
+    #expect(fetch(&agent, at: 30) != nil)
   }
 
   @Test("since when it goes wrong is the first failure, and forgotten with the first token")

@@ -49,4 +49,15 @@ import Timekeeping
   func notJWT(text: String) throws {
     #expect(try failure(text)?.reason == .notJWT)
   }
+
+  @Test(
+    "a token that cannot be the value of a header is none, and the message says why",
+    arguments: ["\n", "\r\nX-Y: z", "\u{0}", " ", "\t", "\u{7F}", "\u{85}", "é", "\u{202E}", "\"", ",", "+", "/"])
+  func notAHeader(end: String) throws {
+    let token = Fixture.token(Fixture.claims())
+    #expect(try failure(token) == nil)
+    let failure = try failure(token + end)
+    #expect(failure?.reason == .notJWT)
+    #expect(failure?.message.contains("line break") == true)
+  }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import FleetEngine
 import Foundation
 import Testing
@@ -60,7 +61,7 @@ import Timekeeping
   func advice(_ category: Category) {
     let failure = UpdateFailure(category, "words", from: .deliveries)
     #expect(failure.advice == category.row.advice.map { "words; \($0)" } ?? "words")
-    #expect(failure.advice.count > 5 || category.row.isTransient || category == .throttled)
+    #expect(failure.advice.text.count > 5 || category.row.isTransient || category == .throttled)
     // A person who must act is told how.
     #expect(!category.row.needsConfiguration || category.row.advice != nil)
   }

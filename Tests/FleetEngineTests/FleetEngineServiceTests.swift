@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Authorization
 import HTTPMessages
 import Positioning
@@ -82,6 +83,6 @@ extension FleetEngineService {
   @Test("advice names the role that the service needs")
   func role() {
     let failure = UpdateFailure(.denied, "words", from: .rovers, cause: .role)
-    #expect(failure.advice.contains("roles/test.rover"))
+    #expect(failure.advice.text.contains("roles/test.rover"))
   }
 }

@@ -113,6 +113,39 @@ import Testing
       Issue.record("told: \(secret) in \(line ?? "")")
     }
   }
+
+  @Test("what Fleet Engine and a token command write is in the journal, masked, and not in STATUS=")
+  func foreignText() throws {
+    let bench = try TestBench()
+    let emulator = try #require(bench.emulator)
+    let receiver = try bench.receiver()
+    let answer = try Loopback.request("GET", "/token/delivery_driver/truck-17", port: emulator.port)
+    let json = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
+    let token = try #require(json?["token"] as? String)
+    let forms = [token.lowercased(), token.uppercased(), String(token.reversed())].map { String($0.prefix(60)) }
+    let middle = token.index(token.startIndex, offsetBy: 40)
+    let cut = "\(token[..<middle])/\(token[middle...].prefix(40))"
+    bench.settings["log.level"] = "\"debug\""
+    let daemon = try bench.start(reading: receiver)
+    var drive = Drive()
+    for form in forms + [cut] {
+      try emulator.fault(
+        "{\"target\": \"update\", \"status\": 503, \"times\": 1, \"message\": \"no room for the parcel \(form) password=hunter2\"}"
+      )
+      receiver.send(drive.next())
+      let count = emulator.updates.count
+      try bench.wait("a request") { emulator.updates.count > count }
+    }
+    try bench.wait("the journal") { daemon.log.contains { $0.contains("no room for the parcel <redacted>") } }
+    daemon.process.signal(SIGTERM)
+    _ = try bench.exitCode()
+    let said = daemon.story + daemon.process.errors.text
+    for form in forms + cut.split(separator: "/").map(String.init) + ["hunter2"] {
+      #expect(!said.contains(form), "\(form)")
+    }
+    #expect(daemon.statuses.contains { $0.contains("UNAVAILABLE") })
+    #expect(!daemon.statuses.contains { $0.contains("parcel") })
+  }
 }
 
 /// A provider that gives one answer after another, each until told otherwise.

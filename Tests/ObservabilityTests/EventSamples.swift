@@ -5,6 +5,7 @@ import Positioning
 import Timekeeping
 
 import Delivery
+import ExternalInput
 
 /// Every kind of event, in each of its variants.
 enum EventSamples {
@@ -108,7 +109,8 @@ enum EventSamples {
     .tokenObtained(life: .seconds(3590), .relative, isFirst: false, after: .seconds(1140)),
     .tokenRestored(life: .seconds(3000), .relative), .tokenNotRestored("it has expired", reason: "expired"),
     .tokenNotKept("no directory"), .tokenFailed(TokenFailure(.status(500), "HTTP 500"), left: nil, suppressed: 0),
-    .tokenFailed(TokenFailure(.notJWT, "not a JWT"), left: .seconds(600), suppressed: 4), .tokenRemark("hello"),
+    .tokenFailed(TokenFailure(.notJWT, "not a JWT"), left: .seconds(600), suppressed: 4),
+    .tokenRemark(ExternalText("hello")),
     .tokenRefused(nil, of: .deliveries, nil, retry: .seconds(60)),
     .tokenRefused(role, of: .deliveries, nil, retry: .seconds(60)),
     .tokenRefused(role, of: .deliveries, "it is for another vehicle", retry: .seconds(900)),

@@ -137,14 +137,14 @@ import Timekeeping
     #expect(session.nextDeadline.map { $0 > .boot && $0 <= .boot + .seconds(1) } == true)
   }
 
-  @Test("A command that gpsd refuses is told with its words and the device")
+  @Test("A command that gpsd refuses is reported with the device, and without the words of gpsd")
   func refused() {
     var session = connected(device: "/dev/b")
     let effects = session.receive([#"{"class":"ERROR","message":"Do nothing: no such device"}"#], at: .boot)
     #expect(effects.first == .close)
     #expect(
       loss(effects)
-        == "gpsd at localhost:2947 refuses: Do nothing: no such device (asked for /dev/b); check source.device")
+        == "gpsd at localhost:2947 refuses its receiver /dev/b; check source.device")
   }
 }
 

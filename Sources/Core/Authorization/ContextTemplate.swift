@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 
 /// Text with placeholders such as `{vehicle_id}`, which an authorization context fills.
 enum ContextTemplate {

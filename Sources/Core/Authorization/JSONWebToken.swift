@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import FoundationEssentials
 import HTTPMessages
 
@@ -22,6 +23,12 @@ struct JSONWebToken {
         .notJWT, "the token has \(text.utf8.count) bytes, which no header carries; a JWT for Fleet Engine has about 900"
       )
     }
+    guard text.utf8.allSatisfy(JSONWebToken.isTokenByte) else {
+      throw TokenFailure(
+        .notJWT,
+        "the token holds a line break, a space or another character that no JWT has: only base64url and dots may be in it"
+      )
+    }
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let claims = JSONWebToken.object(parts[1]) else {
       throw TokenFailure(
@@ -30,6 +37,16 @@ struct JSONWebToken {
     header = JSONWebToken.object(parts[0])
     self.claims = claims
     hasSignature = !parts[2].isEmpty
+  }
+
+  /// Base64url, the padding that RFC 7515 leaves out, and the dots between the parts.
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="), UInt8(ascii: "."):
+      true
+    default: false
+    }
   }
 
   private static func object(_ part: Substring) -> JSONValue? {

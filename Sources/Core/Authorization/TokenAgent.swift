@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
 import HTTPMessages
 package import Timekeeping
 
@@ -42,7 +43,7 @@ package struct TokenAgent: Sendable {
     /// No token came; there is no other fetch before `earliest`.
     case failed(TokenFailure)
     /// What the provider's program says beside its answer.
-    case remarked([String])
+    case remarked([ExternalText])
     /// Fleet Engine refuses one fresh token after another: the configuration is wrong. The token is the last of them.
     case keepsBeingRefused(AccessToken, retry: Duration)
   }
@@ -227,10 +228,18 @@ package struct TokenAgent: Sendable {
     gate.failed(.seconds(120, cap: 900), floor: .seconds(60), growing: &refusals.backoff, at: now)
   }
 
+  /// The longest wait after a change of what the provider keeps. A file that is written in pieces may have held half a token
+  /// twice: it has three parts, and Fleet Engine refuses it. The whole one must not wait as long as a wrong configuration.
+  private static let renewalTimeout = Duration.seconds(10)
+
   /// A file is cheap to read, and its change is the best reason to; one that changes all the time is read by updates only.
   private mutating func renew(at now: Moment) -> [Effect] {
     isRenewed = true
-    if !refusals.isOfConfiguration { gate.reset() }
+    if !refusals.isOfConfiguration {
+      gate.reset()
+    } else if gate.notBefore - now.boot > TokenAgent.renewalTimeout {
+      gate.hold(for: TokenAgent.renewalTimeout, at: now.boot)
+    }
     guard fetch == nil, now.boot >= earliest, context != nil else { return [] }
     return ask(at: now)
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 package import HTTPMessages
 package import Timekeeping
 
@@ -53,15 +54,16 @@ package struct TokenClaims: Equatable, Sendable {
         "the token's `authorization` claim has no `\(scope.claim)`\(has); it must be \"\(scope.id)\"")
     }
     guard !ids.contains(scope.id), !ids.contains("*") else { return }
-    let told = "\"\(first.prefix(64))\"".withoutSecrets
+    let claimed = ExternalText(first, limit: 64)
     switch scope {
     case .deliveryVehicle, .vehicle:
       throw TokenFailure(
         .wrongVehicle,
-        "the token is for vehicle \(told), this is \"\(scope.id)\": check vehicle_id and what the provider is asked")
+        "the token is for vehicle \"\(claimed)\", this is \"\(scope.id)\": check vehicle_id and what the provider is asked"
+      )
     case .trip, .task, .trackingID:
       throw TokenFailure(
-        .wrongContext, "the token is for \(scope.noun) \(told), and one for \"\(scope.id)\" was asked for")
+        .wrongContext, "the token is for \(scope.noun) \"\(claimed)\", and one for \"\(scope.id)\" was asked for")
     }
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
 import HTTPMessages
 import Timekeeping
 
@@ -58,8 +59,8 @@ package struct TokenCommand: Equatable, Sendable {
     package var ending: Ending
     /// What it printed.
     package var output: [UInt8]
-    /// What it wrote on standard error: a few short lines, without what looks like a secret.
-    package private(set) var remarks: [String]
+    /// What it wrote on standard error: its first lines.
+    package private(set) var remarks: [ExternalText]
 
     /// - Parameter errors: standard error as it came.
     package init(_ ending: Ending, output: [UInt8] = [], errors: [UInt8] = []) {
@@ -68,12 +69,8 @@ package struct TokenCommand: Equatable, Sendable {
       remarks = Outcome.remarks(errors)
     }
 
-    private static func remarks(_ bytes: [UInt8]) -> [String] {
-      // Cut only after the secrets are out, or half a secret would not look like one.
-      bytes.split(whereSeparator: { $0 == 10 || $0 == 13 }).prefix(10)
-        .map { String(decoding: $0.prefix(4096), as: UTF8.self).withoutSecrets }
-        .map { $0.count > 200 ? "\($0.prefix(200))…" : $0 }
-        .filter { $0.contains { $0 != " " } }
+    private static func remarks(_ bytes: [UInt8]) -> [ExternalText] {
+      bytes.split(whereSeparator: { $0 == 10 || $0 == 13 }).prefix(10).map { ExternalText($0) }.filter { !$0.isBlank }
     }
   }
 
@@ -99,7 +96,8 @@ package struct TokenCommand: Equatable, Sendable {
     case .exited(let code):
       throw TokenFailure(
         .program("exit\(code)"),
-        "\(program) ended with exit code \(code)\(outcome.remarks.last.map { ": \($0)" } ?? "; it must end with 0")")
+        "\(program) ended with exit code \(code)\(outcome.remarks.last.map { ": \($0)" as Sentence } ?? "; it must end with 0")"
+      )
     case .killed(let signal):
       throw TokenFailure(.program("signal\(signal)"), "\(program) was ended by signal \(signal)")
     case .timedOut:
@@ -109,7 +107,7 @@ package struct TokenCommand: Equatable, Sendable {
     case .tooLarge:
       throw TokenFailure(
         .program("tooLarge"),
-        "\(program) printed more than \(TokenCommand.maximumOutputSize) bytes and was ended; one JSON object is expected"
+        "\(program) printed more than \(TokenCommand.maximumOutputSize) bytes, or much more on standard error, and was ended; one JSON object is expected"
       )
     case .notStarted(let why):
       throw TokenFailure(

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
 package import HTTPMessages
 import Timekeeping
 
@@ -62,11 +63,13 @@ package struct TokenFailure: Error, Equatable, Sendable {
   /// Decides how long the next try waits, and what a person is advised.
   package var reason: Reason
   /// One sentence for a person: what came, what was expected, what to do. Never the token.
-  package var message: String
+  package var sentence: Sentence
+  /// The sentence with what the provider wrote in it.
+  package var message: String { sentence.text }
 
-  package init(_ reason: Reason, _ message: String) {
+  package init(_ reason: Reason, _ sentence: Sentence) {
     self.reason = reason
-    self.message = message
+    self.sentence = sentence
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 package import HTTPMessages
 import Timekeeping
 
@@ -29,7 +30,7 @@ package struct TokenFile: Equatable, Sendable {
     in outcome: Outcome
   ) throws(TokenFailure) -> (Secret, beside: JSONValue?, from: TokenResponseFormat.Answer) {
     switch outcome {
-    case .unreadable(let reason, let why): throw TokenFailure(.file(reason), why)
+    case .unreadable(let reason, let why): throw TokenFailure(.file(reason), Sentence(own: why))
     case .text(let text, let age):
       let bytes = [UInt8](text.reveal().utf8)
       var answer = TokenResponseFormat.Answer(body: bytes, party: "the token file \(path)")

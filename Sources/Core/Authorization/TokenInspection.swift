@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 package import HTTPMessages
 package import Timekeeping
 
@@ -179,5 +180,5 @@ package struct TokenInspection: Equatable, Sendable {
 
 extension String {
   /// Of a bearable length and on one line, for a sentence.
-  fileprivate var shown: String { String(prefix(80)).withoutSecrets }
+  fileprivate var shown: String { ExternalText(self, limit: 80).description }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
 package import HTTPMessages
 package import Timekeeping
 
@@ -154,7 +155,7 @@ package enum TokenOutcome: Equatable, Sendable {
   }
 
   /// What a program has said beside its answer, fit for the journal.
-  package var remarks: [String] {
+  package var remarks: [ExternalText] {
     guard case .command(let outcome) = self else { return [] }
     return outcome.remarks
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 package import HTTPMessages
 package import Timekeeping
 
@@ -134,7 +135,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
     TokenFailure(.status(status), statusMessage(status))
   }
 
-  private static func statusMessage(_ status: Int) -> String {
+  private static func statusMessage(_ status: Int) -> Sentence {
     let advice =
       switch status {
       case 300..<400: "it redirects, which is not followed: give the final URL"
@@ -147,7 +148,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
     return "the token provider answered HTTP \(status): \(advice)"
   }
 
-  private static func notJSONMessage(_ answer: Answer) -> String {
+  private static func notJSONMessage(_ answer: Answer) -> Sentence {
     let isHTML = answer.body.first { $0 > 32 } == UInt8(ascii: "<")
     return isHTML
       ? "\(answer.party) gave a web page instead of JSON: a login page, a captive portal, or the wrong URL"
@@ -155,9 +156,9 @@ package struct TokenResponseFormat: Equatable, Sendable {
   }
 
   /// Which keys there are. A confused provider may have a token for one.
-  static func keys(of answer: JSONValue) -> String {
+  static func keys(of answer: JSONValue) -> Sentence {
     let keys = (answer.object ?? [:]).keys.sorted().prefix(8)
-    return keys.isEmpty ? "" : " (there is \(keys.map { "`\($0.withoutSecrets.prefix(40))`" }.joined(separator: ", ")))"
+    return keys.isEmpty ? "" : " (there is \(ExternalText(keys.map { "`\($0.prefix(40))`" }.joined(separator: ", "))))"
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 package import Authorization
 package import FleetEngine
 package import HTTPMessages

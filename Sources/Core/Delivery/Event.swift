@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Authorization
+package import ExternalInput
 package import FleetEngine
 package import Positioning
 import Timekeeping
@@ -84,7 +85,7 @@ package enum Event: Equatable, Sendable {
   /// With the last failure, and with what is wrong with the token itself as far as it shows.
   case tokenRefused(UpdateFailure?, of: FleetEngineService, String?, retry: Duration)
   /// A line of the token command, without secrets.
-  case tokenRemark(String)
+  case tokenRemark(ExternalText)
   case tokenRestored(life: Duration, AccessToken.LifetimeSource)
   /// With the cause for a person, which holds nothing of the cached token, and in one word.
   case tokenNotRestored(String, reason: String)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
 package import Timekeeping
 
 /// Why an update was not accepted.
@@ -10,7 +11,9 @@ package struct UpdateFailure: Error, Equatable, Sendable {
   /// `error.status` of google.rpc.Status, as in `PERMISSION_DENIED`.
   package var status: String?
   /// One sentence for a person, without secrets.
-  package var message: String
+  package var sentence: Sentence
+  /// The sentence with what the server wrote in it.
+  package var message: String { sentence.text }
   /// The least wait that the server asks for.
   package var retryAfter: Duration?
   /// What is wrong with the token, when that is why, and the answer tells.
@@ -26,12 +29,12 @@ package struct UpdateFailure: Error, Equatable, Sendable {
   package var service: FleetEngineService
 
   package init(
-    _ category: Category, _ message: String, from service: FleetEngineService, httpStatus: Int? = nil,
+    _ category: Category, _ sentence: Sentence, from service: FleetEngineService, httpStatus: Int? = nil,
     status: String? = nil, retryAfter: Duration? = nil,
     cause: RefusalCause? = nil
   ) {
     self.category = category
-    self.message = message
+    self.sentence = sentence
     self.httpStatus = httpStatus
     self.status = status
     self.retryAfter = retryAfter
@@ -55,5 +58,5 @@ package struct UpdateFailure: Error, Equatable, Sendable {
   package var remedy: String? { cause?.advice(for: service) ?? category.row.advice }
 
   /// The message, and what to do where there is something to do.
-  package var advice: String { remedy.map { "\(message); \($0)" } ?? message }
+  package var advice: Sentence { remedy.map { "\(sentence); \($0)" } ?? sentence }
 }

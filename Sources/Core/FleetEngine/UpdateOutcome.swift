@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 package import HTTPMessages
 import Timekeeping
 
@@ -33,7 +34,7 @@ package enum UpdateOutcome: Equatable, Sendable {
       case .certificateNotYetValid: .clock
       case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .untrusted
       }
-    var result = UpdateFailure(category, failure.message, from: service)
+    var result = UpdateFailure(category, Sentence(own: failure.message), from: service)
     result.isUnprocessed = failure.kind == .unprocessed
     switch failure.kind {
     case .unresolved, .unreachable, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
@@ -66,14 +67,16 @@ package enum UpdateOutcome: Equatable, Sendable {
       cause = RefusalCause(reason: reason(in: error), message: error?.value(at: "message")?.string)
       if cause?.isTime == true { category = .clock }
     }
-    let words = error?.value(at: "message")?.string.map { printable($0) }
-    let message =
-      switch (status, words) {
-      case (let status?, let words?): "\(printable(status)): \(words)"
-      case (let status?, nil): printable(status)
+    let words = error?.value(at: "message")?.string.map { withoutFullStop(ExternalText($0)) }
+    // A code of google.rpc is ours to say, anything else is not.
+    let code: Sentence? = status.map { known.contains($0) ? Sentence(own: $0) : "\(ExternalText($0, limit: 64))" }
+    let message: Sentence =
+      switch (code, words) {
+      case (let code?, let words?): "\(code): \(words)"
+      case (let code?, nil): code
       case (nil, let words?): "HTTP \(response.status): \(words)"
       case (nil, nil) where (300..<400).contains(response.status):
-        "HTTP \(response.status), a redirect\(response.redirect.map { " to \(printable($0.host))" } ?? "")"
+        "HTTP \(response.status), a redirect\(response.redirect.map { " to \(ExternalText($0.host))" as Sentence } ?? "")"
       case (nil, nil): "HTTP \(response.status), \(describe(response.body))"
       }
     return .failed(
@@ -137,12 +140,15 @@ package enum UpdateOutcome: Equatable, Sendable {
     return first == UInt8(ascii: "<") ? "a web page, as a captive portal or a proxy sends" : "a body that is not JSON"
   }
 
-  /// A server's words on one line of a bearable length, without secrets, and without a full stop at the end: the sentence
-  /// goes on after them.
-  private static func printable(_ text: String) -> String {
-    // A server may quote the token that it refuses.
-    let line = text.withoutSecrets
-    if line.count > 200 { return "\(line.prefix(200))…" }
-    return line.hasSuffix(".") ? String(line.dropLast()) : line
+  /// The codes of google.rpc.Code.
+  private static let known: Set<String> = [
+    "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
+    "UNAUTHENTICATED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
+    "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
+  ]
+
+  /// The sentence goes on after the server's words.
+  private static func withoutFullStop(_ words: ExternalText) -> ExternalText {
+    words.description.hasSuffix(".") ? ExternalText(words.description.dropLast()) : words
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 import Delivery
+import ExternalInput
 import FleetEngine
 import Positioning
 import Timekeeping
@@ -18,9 +19,9 @@ struct CauseRow: Equatable {
   var label: String
   var level: Level
   /// What follows the label, beginning with what parts them: ` for 4 min`, `: /dev/ttyUSB0 is not there`.
-  var detail = ""
+  var detail: Sentence = ""
   /// What `explain` says of it after what has become of the last fix; nil when that says it all.
-  var clause: String?
+  var clause: Sentence?
 }
 
 extension VehicleAgent.Snapshot {
@@ -31,7 +32,7 @@ extension VehicleAgent.Snapshot {
   private func row(of cause: Cause) -> CauseRow {
     switch cause {
     case .stopping(let end, let inner):
-      let limit = end.map { " within \(wait(until: $0))" } ?? ""
+      let limit: Sentence = end.map { " within \(wait(until: $0))" } ?? ""
       return CauseRow(
         reason: "stopping", label: "stopping", level: .warning, detail: limit + obstacle(inner),
         clause: "the daemon stops\(limit)\(obstacle(inner))")
@@ -46,10 +47,10 @@ extension VehicleAgent.Snapshot {
         reason: "noSource", label: "no source", level: .bad, detail: ": \(why)", clause: "no source is read: \(why)")
     case .noFix(let since, let rejection):
       let refusal = rejection.map { " (refused: \($0.explanation))" } ?? ""
+      let satellites = fixMissingSince == nil ? "" : sources.satellitesInView.inView
       return CauseRow(
         reason: rejection?.rawValue ?? "noFix", label: "waiting for a fix", level: .warning,
-        detail: duration(fixMissingSince, atLeast: .seconds(10))
-          + (fixMissingSince == nil ? "" : sources.satellitesInView.inView) + refusal,
+        detail: "\(duration(fixMissingSince, atLeast: .seconds(10)))\(satellites)\(refusal)",
         clause: since == nil ? firstFix : "no other has been accepted since")
     case .held(let hold):
       let name = sources.usedSource?.name ?? "the source"
@@ -65,8 +66,8 @@ extension VehicleAgent.Snapshot {
       let asked = since.map { ", for which the provider has been asked for \(age(of: $0))" } ?? ""
       return CauseRow(
         reason: "noToken", label: "no token", level: .bad,
-        detail: "\(duration(since, atLeast: .seconds(10))): \(failure.message)",
-        clause: "it waits for a token\(asked): \(failure.message)\(attempt("next try"))")
+        detail: "\(duration(since, atLeast: .seconds(10))): \(failure.sentence)",
+        clause: "it waits for a token\(asked): \(failure.sentence)\(attempt("next try"))")
     case .noToken(nil, _):
       return CauseRow(
         reason: "noToken", label: "waiting for a token", level: .warning,
@@ -89,22 +90,22 @@ extension VehicleAgent.Snapshot {
   }
 
   /// Nothing stands in the way.
-  private func reached(_ reason: String, _ clause: String) -> CauseRow {
+  private func reached(_ reason: String, _ clause: Sentence) -> CauseRow {
     CauseRow(
       reason: reason, label: isOnline ? "online" : "connecting", level: isOnline ? .good : .warning, clause: clause)
   }
 
   /// For how long the first fix has been waited for; nil in the first seconds.
-  private var firstFix: String? {
+  private var firstFix: Sentence? {
     guard let since = fixMissingSince, now.boot - since >= .seconds(10) else { return nil }
     return "the source has been read for \(age(of: since))\(sources.satellitesInView.inView)"
   }
 
   /// What keeps an agent that is about to stop from delivering the rest.
-  private func obstacle(_ cause: Cause?) -> String {
+  private func obstacle(_ cause: Cause?) -> Sentence {
     switch cause {
     case .noNetwork, .noToken, .failed:
-      cause.map { row(of: $0) }.map { ": \($0.label)\($0.detail)" } ?? ""
+      cause.map { row(of: $0) }.map { ": \($0.label)\($0.detail)" as Sentence } ?? ""
     default: ""
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 package import Delivery
+import ExternalInput
 import FleetEngine
 import HTTPMessages
 import Positioning
@@ -70,12 +71,12 @@ extension Event {
     case .offline(let failure, let time, let untold): offline(failure, after: time, untold: untold)
     case .stillOffline(let failure, let time, let tries):
       (
-        "Still offline after \(time.spoken) (\(failure.category.rawValue)): \(failure.advice); "
+        "Still offline after \(time.spoken) (\(failure.category.rawValue)): \(failure.advice.text); "
           + "\(tries) \(tries == 1 ? "try" : "tries") since this was last told",
         fields(failure) + [seconds(time)]
       )
     case .interrupted(let failure):
-      ("Interrupted (\(failure.category.rawValue)): \(failure.advice)", fields(failure))
+      ("Interrupted (\(failure.category.rawValue)): \(failure.advice.text)", fields(failure))
     case .updateAccepted(let past, let location): updateAccepted(past: past, at: location)
 
     case .tokenObtained(let life, let source, let isFirst, let time):
@@ -172,7 +173,7 @@ extension Event {
     let since = time < .seconds(1) ? "" : " for \(time.spoken)"
     let before =
       untold == 0 ? "" : " (and \(untold) short \(untold == 1 ? "interruption" : "interruptions") before that)"
-    return ("Offline\(since) (\(failure.category.rawValue)): \(failure.advice)\(before)", fields(failure))
+    return ("Offline\(since) (\(failure.category.rawValue)): \(failure.advice.text)\(before)", fields(failure))
   }
 
   private func updateAccepted(past: Int, at location: VehicleLocation?) -> Words {
@@ -295,7 +296,7 @@ extension Event {
   private func fields(_ failure: UpdateFailure) -> Fields {
     var fields = [(name: "FLEET_REASON", value: failure.category.rawValue)]
     if let http = failure.httpStatus { fields.append(("FLEET_HTTP_STATUS", "\(http)")) }
-    if let status = failure.status { fields.append(("FLEET_STATUS", status.withoutSecrets)) }
+    if let status = failure.status { fields.append(("FLEET_STATUS", ExternalText(status, limit: 64).description)) }
     if let cause = failure.cause { fields.append(("FLEET_CAUSE", cause.rawValue)) }
     return fields
   }

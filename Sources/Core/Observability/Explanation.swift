@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 package import Delivery
 import FleetEngine
 import Positioning
@@ -42,7 +43,7 @@ extension Explanation {
       case .held: snapshot.rejectionClause
       default: snapshot.lastFixClause
       }
-    let text = [fate, row.clause].compactMap(\.self).joined(separator: "; ")
+    let text = [fate, row.clause?.text].compactMap(\.self).joined(separator: "; ")
     sentence = text.prefix(1).uppercased() + text.dropFirst() + "." + snapshot.rejectionsSentence
   }
 }

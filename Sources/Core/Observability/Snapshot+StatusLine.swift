@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 package import Delivery
+import ExternalInput
 import FleetEngine
 import Positioning
 import Timekeeping
 
 extension VehicleAgent.Snapshot {
-  /// One line for `systemctl status`: what is wrong first, then fix, last update, token, backlog. Ages, never coordinates:
-  /// every local user can read it.
-  package var statusLine: String {
+  /// One line for those who may use the control socket: what is wrong first, then fix, last update, token, backlog. Ages,
+  /// never coordinates.
+  package var statusLine: String { line.text }
+
+  /// The same for `systemctl status`, which every local user can read: without what servers and helper programs wrote.
+  package var publicStatusLine: String { line.ownText }
+
+  private var line: Sentence {
     let row = causeRow
-    var parts = ["\(row.label.prefix(1).uppercased())\(row.label.dropFirst())\(row.detail)"]
+    var parts: [Sentence] = ["\(row.label.prefix(1).uppercased())\(row.label.dropFirst())\(row.detail)"]
     if sources.sources.count > 1, let used = sources.used {
       let troubles = sources.troubles(before: used)
       parts.append("source \(used + 1) of \(sources.sources.count)\(troubles.isEmpty ? "" : " (\(troubles))")")
     }
-    if let hold = sources.hold, cause != .held(hold) { parts.append(hold.words) }
+    if let hold = sources.hold, cause != .held(hold) { parts.append(Sentence(own: hold.words)) }
     if let fix {
       parts.append("fix \(fix.summary), \(age(of: fixCameAt)) old\(isParked ? ", parked" : "")")
     }
     if let lastAcceptedAt { parts.append("last update \(age(of: lastAcceptedAt)) ago") }
     if let tokenDeadline {
-      let trouble = tokenFailure.map { ", no successor\(withoutToken): \($0.message)" } ?? ""
+      let trouble = tokenFailure.map { ", no successor\(withoutToken): \($0.sentence)" as Sentence } ?? ""
       parts.append("token \((tokenDeadline - now.boot).spoken)\(trouble)")
     } else if failure == nil, tokenFailure == nil {
       parts.append("no token yet")
@@ -33,7 +39,7 @@ extension VehicleAgent.Snapshot {
     } else if isClockUnset {
       parts.append("this machine's clock is not set")
     }
-    return parts.joined(separator: "; ")
+    return parts.dropFirst().reduce(parts[0]) { "\($0); \($1)" }
   }
 
   private var backlogTrouble: String {

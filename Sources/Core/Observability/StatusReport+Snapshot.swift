@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Authorization
 package import Delivery
 import FleetEngine
@@ -52,7 +53,7 @@ extension StatusReport {
 
 extension StatusReport.State {
   fileprivate init(_ row: CauseRow) {
-    self.init(cause: row.reason, label: row.label, detail: row.detail, level: row.level.rawValue)
+    self.init(cause: row.reason, label: row.label, detail: row.detail.text, level: row.level.rawValue)
   }
 }
 

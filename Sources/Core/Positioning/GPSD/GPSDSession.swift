@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 package import Timekeeping
 
 /// Keeps up a conversation with gpsd: connects, asks to be told of positions, connects again when gpsd goes or its receiver
@@ -85,13 +86,15 @@ package struct GPSDSession: Sendable {
         guard major == GPSDSession.majorProtocol else {
           return effects
             + giveUp(
-              "gpsd \(release) at \(address) speaks version \(major) of its protocol; version 3 is "
+              "gpsd\(GPSDSession.name(release, " ")) at \(address) speaks version \(major) of its protocol; version 3 is "
                 + "understood: install a gpsd of a release 3.x, or update this program", at: now)
         }
       case .devices(let paths): devices = paths
-      case .refused(let why):
-        let advice = device.map { " (asked for \($0)); check source.device" } ?? ""
-        return effects + giveUp("gpsd at \(address) refuses: \(why)\(advice)", at: now)
+      case .refused:
+        // Its words are for `doctor`: what is said here every local user can read (STATUS=).
+        let advice =
+          device.map { "its receiver \($0); check source.device" } ?? "to report; see fleet-locationctl doctor"
+        return effects + giveUp("gpsd at \(address) refuses \(advice)", at: now)
       case .report(let device, let fix):
         reports += 1
         // Before any fix, whichever receiver speaks first is named.
@@ -143,7 +146,8 @@ package struct GPSDSession: Sendable {
     } else if let device, let devices, !devices.contains(device) {
       supervisor.useless = PortSupervisor.Complaint(
         "has had no receiver \(device)",
-        (others.isEmpty ? "it has none" : "it has \(others.joined(separator: ", "))") + "; check source.device")
+        (others.isEmpty ? "it has none" : "it has\(GPSDSession.name(others.joined(separator: ", "), " "))")
+          + "; check source.device")
     } else if devices?.isEmpty == true {
       supervisor.useless = PortSupervisor.Complaint(
         "has had no receiver", "name one in its DEVICES (/etc/default/gpsd), or: sudo gpsdctl add /dev/ttyUSB0")
@@ -155,8 +159,14 @@ package struct GPSDSession: Sendable {
 
   private func name(of device: String) -> String {
     guard !device.isEmpty else { return "gpsd at \(address)" }
-    let driver = decoder.driver(of: device).map { ", \($0)" } ?? ""
-    return "gpsd at \(address), receiver \(device)\(driver)"
+    let driver = decoder.driver(of: device).map { GPSDSession.name($0, ", ") } ?? ""
+    return "gpsd at \(address), receiver\(GPSDSession.name(device, " "))\(driver)"
+  }
+
+  /// A name that gpsd gave, behind a separator, as in `/dev/ttyUSB0` and `u-blox`; empty for what is none. It gets into
+  /// STATUS=, which every local user can read.
+  private static func name(_ text: String, _ separator: String) -> String {
+    text.unicodeScalars.count <= 96 && ExternalText(text).description == text ? separator + text : ""
   }
 
   /// Asks for reports, of one receiver when one is named. A name too long for a command is left out: reports of others

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+import ExternalInput
+import Testing
+
+@Suite struct ExternalTextTests {
+  private static let examples = [
+    "eyJhbGciOiJSUzI1NiJ9", "eyJhbGciOiJSUzI1NiJ9.eyJpYXQiOjF9.c2lnbmF0dXJlLWEtYi1jLWQtZTE",
+    "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJmbGVldEBwcm9qLmlhbSJ9.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJVadQssw5c",
+    "ya29A0AfH6SMBx1234567890", "9f86d081884c7d659a2feaa0c55ad015A3BF", "Q2xpZW50U2VjcmV0VGhhdElzTG9uZzEyMzQ1Njc4OTA=",
+
+    "3aa0f8d4c9be71d2f6c1",
+  ]
+
+  /// What a careless or hostile party may do to a secret before it quotes it.
+  private static func disguises(_ secret: String) -> [(String, String)] {
+    let half = secret.index(secret.startIndex, offsetBy: secret.count / 2)
+    func pieces(_ length: Int, _ separator: String) -> String {
+      var result = ""
+      for (index, character) in secret.enumerated() {
+        if index > 0, index % length == 0 { result += separator }
+        result.append(character)
+      }
+      return result
+    }
+    return [
+      ("plain", secret), ("lower", secret.lowercased()), ("upper", secret.uppercased()),
+      ("slash", "\(secret[..<half])/\(secret[half...])"), ("reversed", String(secret.reversed())),
+      ("pieces of 8", pieces(8, " ")), ("pieces of 6", pieces(6, "/")), ("pieces of 5", pieces(5, "\", \"")),
+      ("zero width", pieces(3, "\u{200B}")), ("direction", "\u{202E}" + pieces(4, "\u{2066}")),
+      ("controls", pieces(9, "\u{1B}")), ("lower pieces", pieces(10, " ").lowercased()),
+    ]
+  }
+
+  @Test("a secret is masked, whatever its case and cuts", arguments: examples)
+  func secrets(secret: String) {
+    for (name, form) in ExternalTextTests.disguises(secret) {
+      for text in [form, "got \(form), sorry", "token=\(form)", "\"\(form)\"", "/\(form)/x", "\(form)\n"] {
+        let shown = ExternalText(text).description
+        #expect(shown.contains("<redacted>"), "\(name): \(text) -> \(shown)")
+        // What is left must not give away more than a piece.
+        let left = shown.replacing("<redacted>", with: "").lowercased().filter { $0.isLetter || $0.isNumber }
+        let extra = text.contains("sorry") ? 8 : text.hasPrefix("token=") ? 5 : text.hasSuffix("/x") ? 1 : 0
+        #expect(left.count <= extra + secret.count / 4, "\(name): \(text) -> \(shown)")
+      }
+    }
+  }
+
+  @Test("of random tokens less than a twentieth is seen, in any disguise")
+  func random() {
+    var random = SystemRandomNumberGenerator()
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+    var (seen, all) = (0, 0)
+    for _ in 0..<300 {
+      let token = String((0..<60).map { _ in alphabet.randomElement(using: &random) ?? "x" })
+      for (_, form) in ExternalTextTests.disguises(token) {
+        let shown = ExternalText(form).description.replacing("<redacted>", with: "")
+        seen += shown.count { $0.isLetter || $0.isNumber }
+        all += token.count
+      }
+    }
+    #expect(seen * 20 < all, "\(seen) of \(all)")
+  }
+
+  @Test("a word that is longer than any is masked, also when it reads like one")
+  func longWords() {
+    #expect(ExternalText("the correcthorsebatterystaple").description == "the <redacted>")
+    #expect(ExternalText("card 4111111111111111, ID 123e4567-e89b-12d3-a456-426614174000").description.count == 30)
+    #expect(ExternalText("THE CORRECTHORSEBATTERYSTAPLE").description == "THE <redacted>")
+  }
+
+  @Test(
+    "what is assigned to the name of a secret is masked, however short",
+    arguments: [
+      ("password=hunter2", "password=<redacted>"), ("Password: hunter2 rejected", "Password: <redacted> rejected"),
+      ("db_passwd = \"correct horse\"", "db_passwd = \"<redacted>\""), ("?token=abc&x=1", "?token=<redacted>"),
+      (#"{"api_key": "abc", "user": "fleet"}"#, #"{"api_key": "<redacted>", "user": "fleet"}"#),
+      ("client_secret=abc;retry=3", "client_secret=<redacted>;retry=3"),
+      ("Authorization: Bearer hush", "Authorization: <redacted>"),
+      ("basic Zm9v rejected", "basic <redacted> rejected"), ("accessToken='x.y.z'", "accessToken='<redacted>'"),
+    ])
+  func assigned(text: String, shown: String) {
+    #expect(ExternalText(text).description == shown)
+  }
+
+  @Test(
+    "what a person needs stays",
+    arguments: [
+      "PERMISSION_DENIED: Permission 'fleetengine.deliveryvehicles.updateLocation' denied",
+      "/usr/lib/python3/dist-packages/google/auth/transport/requests.py: line 12",
+      "vehicle truck-17 at https://tokens.example.com/token/delivery_driver/truck-17",
+      "ModuleNotFoundError: No module named 'requests'", "ACCESS_TOKEN_EXPIRED 2026-11-21T12:00:00Z 1796083200000", "",
+      "JWT does not contain any scopes.", "Straße, 東京", "Invalid token: it has expired",
+      "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid",
+      "Permission denied on resource project my-project-123 (or it may not exist).",
+      "The JWT is expired at 2026-11-21T12:00:00.123Z; the clock of this server is right",
+      "Fleet Engine API has not been used in project 123456789012 before or it is disabled. Enable it by visiting",
+      "curl: (6) Could not resolve host: tokens.example.com",
+      "JWT verification fails: JWKS doesn't have key to match kid or alg from Jwt",
+      "délai dépassé à la requête", "Zugriff verweigert: Fahrzeug nicht gefunden",
+    ])
+  func plain(text: String) {
+    #expect(ExternalText(text).description == text)
+  }
+
+  @Test("it is one line, on which nothing moves the cursor, turns the text around or hides")
+  func oneLine() {
+    #expect(ExternalText("a\nb\tc\u{7F}\u{0}d\r\n").description == "a b c  d  ")
+    #expect(ExternalText("x\u{202E}y\u{9B}31mz\u{85}w\u{2028}v\u{200B}u\u{FEFF}").description == "xy 31mz w vu")
+    #expect(ExternalText("\u{FF41}\u{1D41A}\u{24D0}\u{E000}").description == "????")
+    let stacked = "a" + String(repeating: "\u{301}", count: 1000)
+    #expect(ExternalText(stacked).description.unicodeScalars.count == 3)
+  }
+
+  @Test("it is short, and says that something is missing")
+  func shortened() {
+    let words = String(repeating: "word ", count: 100_000)
+    let shown = ExternalText(words).description
+    #expect(shown.unicodeScalars.count == ExternalText.maximumLength + 1)
+    #expect(shown.hasSuffix("…"))
+    #expect(ExternalText("four words in all", limit: 4).description == "four…")
+    #expect(ExternalText([UInt8](words.utf8)).description == shown)
+    // A secret that the cut goes through.
+    #expect(!ExternalText(String(repeating: ". ", count: 1020) + "eyJhbGciOiJSUzI1NiJ9").description.contains("eyJ"))
+  }
+
+  @Test("bytes that are no text are shown as such")
+  func noText() {
+    #expect(ExternalText([0x61, 0xFF, 0x62]).description == "a\u{FFFD}b")
+    #expect(ExternalText([UInt8](repeating: 0, count: 3)).isBlank)
+  }
+
+  @Test("a sentence has what others wrote for the journal, and not for everybody")
+  func sentence() {
+    let said = ExternalText("no such vehicle")
+    let sentence: Sentence = "HTTP \(404): \(said)"
+    let whole: Sentence = "offline: \(sentence); " + "check it"
+    #expect(whole.text == "offline: HTTP 404: no such vehicle; check it")
+    #expect(whole.ownText == "offline: HTTP 404: …; check it")
+    #expect(Sentence(own: "own") == "own")
+  }
+}
