@@ -104,14 +104,15 @@ import Testing
     _ = try count(in: state)
   }
 
-  @Test("a second daemon on the same directory says who is in the way, and goes on")
+  @Test("a daemon whose backlog.directory is another's says who is in the way, and goes on")
   func twoDaemons() throws {
     let (bench, track, state) = try vehicle()
     try start(bench, state)
     try wait(backlog: 3, bench, track)
     let second = try TestBench(emulator: nil)
     _ = try second.receiver(isPluggedIn: false)
-    let other = try second.start(environment: ["STATE_DIRECTORY": state])
+    second.settings["backlog.directory"] = "\"\(state)\""
+    let other = try second.start()
     try second.wait("what it says") { other.logs("is used by another process; stop the other fleet-locationd") }
     try second.wait("it is ready") { other.notifications.states.contains("READY") }
     // The first is not disturbed.
