@@ -21,6 +21,8 @@ import Timekeeping
     var now = BootInstant.boot
     /// The last live position that was accepted, from 200,000 s on.
     var live: VehicleLocation?
+    /// Whether it may be sent once more: it is from before the live position.
+    var hasControl = true
     var delivered: [Int64] = []
     var refused: [Int64] = []
     /// Requests that were refused for what they carried.
@@ -57,7 +59,7 @@ import Timekeeping
     /// - Returns: whether it was accepted.
     mutating func request(_ trouble: UpdateFailure.Category? = nil) -> Bool {
       now = now + .seconds(10)
-      let records = backfill.select(from: sendable, delivered: live, with: token, at: now)
+      let records = backfill.select(from: sendable, delivered: hasControl ? live : nil, with: token, at: now)
       let ids = records.map(\.id)
       let seconds = ids.map { $0.milliseconds / 1000 }
       sizes.append(ids.count)
@@ -257,6 +259,25 @@ import Timekeeping
     bench.drain(400)
     #expect(bench.refused.isEmpty)
     #expect(bench.delivered.count == 60)
+  }
+
+  @Test("a record that was refused alone asks for no more requests where none can settle whether that counts")
+  func nothingSettles() throws {
+    var bench = try Bench(1)
+    bench.hasControl = false
+    bench.verdict = { _ in .rejected }
+    var requests = 0
+    for _ in 0..<360 where bench.backfill.hasWork(among: bench.sendable) {
+      _ = bench.request()
+      requests += 1
+    }
+    #expect(requests == 3)
+    #expect(bench.refused.isEmpty)
+    // A fix comes, and with it a position to compare with.
+    bench.hasControl = true
+    bench.verdict = { $0.contains(0) ? .rejected : nil }
+    bench.drain(200)
+    #expect(bench.refused == [0])
   }
 
   @Test("a live position that is refused by itself leaves the backlog alone")

@@ -116,13 +116,17 @@ struct Backfill: Sendable {
     if !suspended.isEmpty {
       let held = Set(sendable.map(\.id))
       suspended.removeAll { !held.contains($0.id) }
-      if suspended.contains(where: \.isOpen), let delivered {
-        control = delivered.time
-        return [Backlog.Record(delivered)]
-      }
-      if let next = suspended.first(where: \.isReady) { return sendable.filter { $0.id == next.id } }
       let ids = Set(suspended.map(\.id))
       others = ArraySlice(sendable.filter { !ids.contains($0.id) })
+      if suspended.contains(where: \.isOpen) {
+        if let delivered {
+          control = delivered.time
+          return [Backlog.Record(delivered)]
+        }
+        // Nothing that could be sent settles whether the refusal counts: it does not.
+        if others.isEmpty { for index in suspended.indices { suspended[index].isOpen = false } }
+      }
+      if let next = suspended.first(where: \.isReady) { return sendable.filter { $0.id == next.id } }
     }
     guard let first = others.first else { return [] }
     var bytes = 0
