@@ -232,6 +232,20 @@ import Timekeeping
     #expect(block == [0x20, 0x00, 1, 0x61, 1, 0x62])
   }
 
+  @Test("a field that is no UTF-8 counts the bytes that came, so that both ends' tables stay alike")
+  func rawLengths() throws {
+    var decoder = HPACKDecoder()
+    // 500 bytes of which none is text; repaired they would be 1,500.
+    let junk: [UInt8] = [0x7F, 0xF5, 0x02] + [UInt8](repeating: 0xFF, count: 500)
+    let first = try decoder.decode([0x40] + junk + junk, limit: 65_536)
+    #expect(first.count == 1)
+    // 1,032 bytes, and five times 533, of 4,096.
+    for _ in 0..<5 { _ = try decoder.decode([0x7E, 1, 0x61], limit: 65_536) }
+    #expect(try decoder.decode([0xC3], limit: 65_536) == first)
+    _ = try decoder.decode([0x7E, 1, 0x61], limit: 65_536)
+    #expect(throws: HPACKDecoder.Failure.malformed) { try decoder.decode([0xC4], limit: 65_536) }
+  }
+
   @Test(
     "a field that no message may have is known",
     arguments: [

@@ -8,6 +8,12 @@ struct HPACKDecoder: Sendable {
     var value: String
     /// Whether name and value hold only what a field may (RFC 9113, section 8.2.1).
     var isValid: Bool
+    /// Bytes of the name as they came: text that is no UTF-8 is repaired, but counts as it was sent (RFC 7541, section 4.1).
+    var nameLength: Int
+    /// Bytes of the value as they came.
+    var valueLength: Int
+
+    var length: Int { nameLength + valueLength }
   }
 
   /// The block cannot be read: COMPRESSION_ERROR.
@@ -21,7 +27,8 @@ struct HPACKDecoder: Sendable {
   private var table = HPACKDynamicTable<Field>()
 
   private static let staticFields = HPACKStaticTable.entries.map {
-    Field(name: $0.name, value: $0.value, isValid: true)
+    Field(
+      name: $0.name, value: $0.value, isValid: true, nameLength: $0.name.utf8.count, valueLength: $0.value.utf8.count)
   }
 
   /// Reads a whole block. Fields past `limit` bytes of header list (RFC 9113, section 6.5.2) are read and passed over.
@@ -38,7 +45,7 @@ struct HPACKDecoder: Sendable {
         mayResize = false
       case 0x40..<0x80:
         field = try literal(try reader.number(prefix: 6), &reader)
-        table.add(field, length: field.name.utf8.count + field.value.utf8.count)
+        table.add(field, length: field.length)
         mayResize = false
       case 0x20..<0x40:
         let capacity = try reader.number(prefix: 5)
@@ -49,7 +56,7 @@ struct HPACKDecoder: Sendable {
         field = try literal(try reader.number(prefix: 4), &reader)
         mayResize = false
       }
-      size += field.name.utf8.count + field.value.utf8.count + HPACKDynamicTable<Field>.overhead
+      size += field.length + HPACKDynamicTable<Field>.overhead
       if size <= limit { fields.append(field) }
     }
     return fields
@@ -67,6 +74,7 @@ struct HPACKDecoder: Sendable {
       var field = try entry(name)
       let value = try reader.string()
       field.value = String(decoding: value, as: UTF8.self)
+      field.valueLength = value.count
       field.isValid = HPACKDecoder.isName(Array(field.name.utf8)) && HPACKDecoder.isValue(value)
       return field
     }
@@ -74,7 +82,8 @@ struct HPACKDecoder: Sendable {
     let value = try reader.string()
     return Field(
       name: String(decoding: name, as: UTF8.self), value: String(decoding: value, as: UTF8.self),
-      isValid: HPACKDecoder.isName(name) && HPACKDecoder.isValue(value))
+      isValid: HPACKDecoder.isName(name) && HPACKDecoder.isValue(value), nameLength: name.count,
+      valueLength: value.count)
   }
 
   /// RFC 9113, section 8.2.1: no control characters, blanks, upper case letters or bytes past ASCII; a colon at the
