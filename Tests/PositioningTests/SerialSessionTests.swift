@@ -230,6 +230,24 @@ import Timekeeping
     #expect(session.receive(bytes.span, at: at(505)) == [.pause])
   }
 
+  @Test(
+    "a fast line is read again before the kernel's 4,095 bytes are full",
+    arguments: [(9600, 100_000), (115_200, 100_000), (230_400, 88_888), (460_800, 44_444), (921_600, 22_222)])
+  func period(baud: Int, microseconds: Int64) {
+    var session = SerialSession(device: "/dev/gps0", baud: baud, silenceTimeout: .seconds(10), seed: 1)
+    let bytes = Array("$GP".utf8)
+    _ = session.handle(.start, at: .boot)
+    _ = session.handle(.opened(isTerminal: true), at: .boot)
+    #expect(session.receive(bytes.span, at: .boot) == [.pause])
+    let first = BootInstant.boot + .microseconds(microseconds)
+    #expect(session.nextDeadline == first)
+    #expect(session.handle(.deadline, at: first) == [.read])
+    _ = session.receive(bytes.span, at: first)
+    // Amid a sentence: once more.
+    #expect(session.handle(.drained, at: first) == [])
+    #expect(session.nextDeadline == first + .microseconds(microseconds))
+  }
+
   @Test("a receiver that is unplugged is reported lost, and opened at once when its device appears")
   func replug() {
     var bench = Bench(baud: 4800)

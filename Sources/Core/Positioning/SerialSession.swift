@@ -5,7 +5,7 @@ package import Timekeeping
 /// set, and decodes what comes.
 ///
 /// A UART hands over 16 bytes at a time, and a receiver's second has a thousand. So the first bytes of a burst end the watching
-/// of the port, and it is read every 100 ms until a read ends with a whole sentence or brings nothing: then the burst is over, as
+/// of the port, and it is read every 100 ms, on a fast line more often, until a read ends with a whole sentence or brings nothing: then the burst is over, as
 /// far as is known, and the port is watched again.
 package struct SerialSession {
   /// What happens to the port.
@@ -50,8 +50,8 @@ package struct SerialSession {
     case draining(hasBytes: Bool)
   }
 
-  /// Time between reads in a burst.
-  private static let period = Duration.milliseconds(100)
+  /// The longest time between reads in a burst.
+  private static let longestPeriod = Duration.milliseconds(100)
   /// A read that brings so many bytes is followed by the next at once: the kernel keeps 4,095 for a reader.
   private static let largeRead = 2048
 
@@ -124,7 +124,7 @@ package struct SerialSession {
     case .drained:
       guard case .draining(let hasBytes) = reading else { return [] }
       guard !hasBytes || !decoder.isInSentence else {
-        reading = .paused(until: now + SerialSession.period)
+        reading = .paused(until: now + period)
         return []
       }
       // The burst is over, or may be: then silence will tell.
@@ -162,7 +162,7 @@ package struct SerialSession {
     switch reading {
     case .watching:
       guard count < SerialSession.largeRead else { return [] }
-      reading = .paused(until: now + SerialSession.period)
+      reading = .paused(until: now + period)
       return [.pause]
     case .paused: return []
     case .draining:
@@ -186,6 +186,13 @@ package struct SerialSession {
     guard binaryMessages > 1 else { return }
     supervisor.useless = PortSupervisor.Complaint(
       "sends u-blox's binary protocol and no NMEA sentence", "switch NMEA on in the receiver, or let gpsd read it")
+  }
+
+  /// Time between reads in a burst: no more than half of what the kernel keeps comes in it, ten bits a byte.
+  private var period: Duration {
+    guard isTerminal == true else { return SerialSession.longestPeriod }
+    let bits = Int64(SerialSession.largeRead) * 10
+    return min(SerialSession.longestPeriod, .microseconds(bits * 1_000_000 / Int64(max(baud ?? probe.baud, 1))))
   }
 
   private var isProbing: Bool { baud == nil && isTerminal == true }
