@@ -79,7 +79,9 @@ package final class SerialPort {
   /// Hands over what has come, if anything has.
   package func readNow() {
     // What a device without end gives is for the next time.
-    for _ in 0..<SerialPort.mostReads where read() == SerialPort.bufferSize {}
+    for _ in 0..<SerialPort.mostReads {
+      guard read() == SerialPort.bufferSize else { break }
+    }
   }
 
   /// Reads on at another speed; what has come in and was not read is thrown away.
