@@ -78,6 +78,38 @@ import Timekeeping
     #expect(ContinuousClock.now - start < HelperProgram.grace)
   }
 
+  @Test(
+    "one that stops its process group, or the process that waits for it, ends at its deadline, and the next one runs",
+    arguments: ["kill -STOP 0", "trap '' TERM; kill -STOP 0", "kill -STOP $PPID; sleep 100"])
+  func stopped(script: String) throws {
+    #expect(try run(script, deadline: .milliseconds(200)).ending == .timedOut)
+    #expect(try run("echo next").output == Array("next\n".utf8))
+  }
+
+  @Test("one that stops its process group is gone when it is cancelled")
+  func stoppedAndCancelled() throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("helper-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let program = HelperProgram(
+      loop: loop, arguments: ["/bin/sh", "-c", "echo $$ > \(file); kill -STOP 0"],
+      environment: [], deadline: .seconds(100), maximumOutputSize: 100
+    ) { _ in Issue.record("reported after cancel") }
+    #expect(try loop.turns { FileManager.default.contents(atPath: file)?.isEmpty == false })
+    program.cancel()
+    #expect(try isGone(file))
+  }
+
+  @Test(
+    "one that kills its process group, or the process that waits for it, is gone, and the next one runs",
+    arguments: ["kill -9 0", "sleep 0.2; kill -9 $PPID; sleep 100"])
+  func killsGroup(script: String) throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("helper-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    #expect(try run("echo $$ > \(file); \(script)").ending == .killed(SIGKILL))
+    #expect(try isGone(file))
+    #expect(try run("echo next").output == Array("next\n".utf8))
+  }
+
   @Test("one that does not listen to SIGTERM is killed two seconds later")
   func stubborn() throws {
     let start = ContinuousClock.now

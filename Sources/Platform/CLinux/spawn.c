@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -18,8 +19,9 @@ int fleet_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 // posix_spawn, which glibc implements without locks and without memory from the heap.
 
 // Kills every child of this process, and with them, as they become its children, all that they have started.
-static void end_children(void) {
+static void end_children(pid_t group) {
   const struct timespec pause = {0, 1000000};
+  kill(-group, SIGKILL);
   // Processes that the kernel does not end within two seconds wait for a device.
   for (int round = 0; round < 2000; round++) {
     for (;;) {
@@ -28,7 +30,7 @@ static void end_children(void) {
       if (ended == 0) break;
     }
     int list = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-    // A kernel without CONFIG_PROC_CHILDREN: what is in the process group is killed below, the rest is not known.
+    // A kernel without CONFIG_PROC_CHILDREN: what is in the process group is killed, the rest is not known.
     if (list < 0) return;
     char text[4096];
     ssize_t length = read(list, text, sizeof text);
@@ -57,11 +59,19 @@ static int start(
   // The daemon blocks the signals that its loop receives and ignores SIGPIPE; a program is not to inherit either.
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  // What the program sends to its own process group does not reach the process that waits for it.
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   result = posix_spawn(child, path, NULL, &attributes, arguments, environment);
   posix_spawnattr_destroy(&attributes);
   return result;
 }
+
+// What the supervisor reports: 0 and the program's process, or an error number.
+struct report {
+  int result;
+  pid_t child;
+};
 
 // Starts the program, waits for it, ends what it has left behind, and ends as it did.
 static _Noreturn void supervise(
@@ -93,7 +103,8 @@ static _Noreturn void supervise(
   closefrom(4);
   pid_t child = 0;
   if (result == 0) result = start(path, arguments, environment, &child);
-  while (write(report, &result, sizeof result) < 0 && errno == EINTR) continue;
+  struct report message = {result, child};
+  while (write(report, &message, sizeof message) < 0 && errno == EINTR) continue;
   close(report);
   if (result != 0) _exit(1);
   // Only the program is to keep the pipes open.
@@ -104,6 +115,7 @@ static _Noreturn void supervise(
   sigemptyset(&signals);
   sigaddset(&signals, SIGCHLD);
   sigaddset(&signals, FLEET_END_HELPER);
+  sigaddset(&signals, SIGTERM);
   for (;;) {
     siginfo_t info;
     pid_t ended = 0;
@@ -113,12 +125,18 @@ static _Noreturn void supervise(
       if (ended == child) status = some;
     } while (ended > 0 && ended != child);
     if (ended == child || (ended < 0 && errno == ECHILD)) break;
-    if (sigwaitinfo(&signals, &info) == FLEET_END_HELPER) {
+    int received = sigwaitinfo(&signals, &info);
+    if (received == SIGTERM) {
+      // Not reaped yet: the number is still the program's. One that is stopped could not end.
+      kill(-child, SIGTERM);
+      kill(-child, SIGCONT);
+    }
+    if (received == FLEET_END_HELPER) {
       status = SIGKILL;
       break;
     }
   }
-  end_children();
+  end_children(child);
   if (WIFSIGNALED(status)) {
     // To end by the same signal, without a second core file.
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
@@ -130,7 +148,8 @@ static _Noreturn void supervise(
   _exit(WEXITSTATUS(status));
 }
 
-int fleet_spawn(const char *path, char *const arguments[], char *const environment[], int output, int errors, pid_t *child) {
+int fleet_spawn(const char *path, char *const arguments[], char *const environment[], int output, int errors,
+  struct fleet_helper *helper) {
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) return errno;
   pid_t parent = getpid();
@@ -139,14 +158,19 @@ int fleet_spawn(const char *path, char *const arguments[], char *const environme
   int result = supervisor < 0 ? errno : 0;
   close(report[1]);
   if (result == 0) {
+    struct report message;
+    struct pollfd end = {.fd = report[0], .events = POLLIN};
+    int ready;
+    // The program may have stopped the supervisor before it could report.
+    while ((ready = poll(&end, 1, 100)) == 0 || (ready < 0 && errno == EINTR)) kill(supervisor, SIGCONT);
     ssize_t count;
-    do count = read(report[0], &result, sizeof result);
+    do count = read(report[0], &message, sizeof message);
     while (count < 0 && errno == EINTR);
-    if (count != sizeof result) result = ECHILD;
+    result = count == sizeof message ? message.result : ECHILD;
     if (result != 0) {
       while (waitpid(supervisor, NULL, 0) < 0 && errno == EINTR) continue;
     } else {
-      *child = supervisor;
+      *helper = (struct fleet_helper){.supervisor = supervisor, .program = message.child};
     }
   }
   close(report[0]);

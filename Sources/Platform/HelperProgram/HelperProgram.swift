@@ -7,8 +7,8 @@ import Timekeeping
 
 /// A program that is run for what it prints, on the loop: no shell, no thread, nothing inherited but the environment.
 ///
-/// It has a process group of its own. When it takes too long or writes too much the group gets SIGTERM, and SIGKILL two
-/// seconds later. When it has ended, everything that it has started is killed, also what has left its group or session.
+/// It has a process group of its own, apart from the process that waits for it. When it takes too long or writes too much the
+/// group gets SIGTERM, and SIGKILL two seconds later; if the one that waits was stopped, it is killed four seconds later. When it has ended, everything that it has started is killed, also what has left its group or session.
 @safe package final class HelperProgram {
   /// How a run ended.
   package enum Ending: Equatable, Sendable {
@@ -41,13 +41,18 @@ import Timekeeping
   private let loop: EventLoop
   private let maximumOutputSize: Int
   private var completion: ((Result) -> Void)?
+  /// Of the process that waits for the program; 0 when none runs.
   private var processID: pid_t = 0
+  /// Of the program's process group.
+  private var groupID: pid_t = 0
   private var child: EventSource<ChildStatus>?
   private var timer: LoopTimer?
   private var output: OutputPipe?
   private var errors: OutputPipe?
   /// Why we have ended it.
   private var verdict: Ending?
+  /// It was to end at once.
+  private var isKilled = false
   /// Itself, as long as the program runs, so that it is reaped whatever the owner does.
   private var running: HelperProgram?
 
@@ -75,7 +80,7 @@ import Timekeeping
 
   isolated deinit {
     // Only with the loop itself: a program that runs keeps this object.
-    if processID > 0 { _ = kill(processID, HelperProgram.endNow) }
+    if processID > 0 { killAll() }
     close()
   }
 
@@ -83,7 +88,7 @@ import Timekeeping
   package func cancel() {
     completion = nil
     // Not yet reaped: the number is still its own. The end is waited for on the loop.
-    if processID > 0 { _ = kill(processID, HelperProgram.endNow) } else { close() }
+    if processID > 0 { killAll() } else { close() }
   }
 
   private func start(
@@ -93,7 +98,8 @@ import Timekeeping
     let errors = try OutputPipe(limit: HelperProgram.maximumErrorSize)
     timer = try loop.makeTimer { [weak self] in self?.timeIsUp() }
     let variables = HelperProgram.environment(adding: environment)
-    processID = try HelperProgram.spawn(arguments, variables, output: output.writeEnd, errors: errors.writeEnd)
+    let helper = try HelperProgram.spawn(arguments, variables, output: output.writeEnd, errors: errors.writeEnd)
+    (processID, groupID) = (helper.supervisor, helper.program)
     output.closeWriteEnd()
     errors.closeWriteEnd()
     self.output = output
@@ -119,21 +125,39 @@ import Timekeeping
 
   private func timeIsUp() {
     guard processID > 0 else { return }
+    guard !isKilled else {
+      // Something keeps the process that waits from its work: its end frees what waits for it.
+      _ = kill(processID, SIGKILL)
+      return
+    }
     if verdict == nil { return end(.timedOut) }
-    _ = kill(processID, HelperProgram.endNow)
+    killAll()
+  }
+
+  private func killAll() {
+    guard !isKilled else { return }
+    isKilled = true
+    signal(HelperProgram.endNow)
+    timer?.arm(at: loop.now.boot + HelperProgram.grace * 2)
+  }
+
+  /// Sends a signal to the process that waits for the program; the program may have stopped it.
+  private func signal(_ number: Int32) {
+    _ = kill(processID, number)
+    _ = kill(processID, SIGCONT)
   }
 
   private func end(_ verdict: Ending) {
-    guard self.verdict == nil, processID > 0 else { return }
+    guard self.verdict == nil, !isKilled, processID > 0 else { return }
     self.verdict = verdict
-    _ = kill(-processID, SIGTERM)
+    signal(SIGTERM)
     timer?.arm(at: loop.now.boot + HelperProgram.grace)
   }
 
-  /// The process that waited for the program has killed what it left behind. The loop reaps that process after this: until
-  /// then no other process has its number, and what is left of its group can be killed, should it have been killed itself.
+  /// The process that waited for the program has killed what it left behind, unless it was killed itself: then what is left of
+  /// the program's group is.
   private func ended(_ status: ChildStatus) {
-    _ = kill(-processID, SIGKILL)
+    if status == .killed(SIGKILL) { _ = kill(-groupID, SIGKILL) }
     processID = 0
     // What it has written is in the pipes, also when somebody else still holds their other ends.
     output?.drain()
@@ -189,16 +213,16 @@ import Timekeeping
 
   private static func spawn(
     _ arguments: [String], _ environment: [String], output: Int32, errors: Int32
-  ) throws(Errno) -> pid_t {
+  ) throws(Errno) -> fleet_helper {
     guard let path = arguments.first, !(arguments + environment).contains(where: { $0.utf8.contains(0) }) else {
       throw Errno(EINVAL)
     }
     let words = CStrings(arguments)
     let variables = CStrings(environment)
-    var processID: pid_t = 0
-    let code = unsafe fleet_spawn(path, words.pointers, variables.pointers, output, errors, &processID)
+    var helper = fleet_helper()
+    let code = unsafe fleet_spawn(path, words.pointers, variables.pointers, output, errors, &helper)
     guard code == 0 else { throw Errno(code) }
-    return processID
+    return helper
   }
 }
 

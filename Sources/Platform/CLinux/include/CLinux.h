@@ -32,13 +32,19 @@ int fleet_pipe(int ends[2]);
 /// Makes a helper end, and everything that it has started, when it is sent to the process of fleet_spawn.
 enum { FLEET_END_HELPER = SIGUSR1 };
 
+/// A running program, which leads a process group, and the process that waits for it.
+struct fleet_helper {
+  pid_t supervisor, program;
+};
+
 /// Runs a program in a process group of its own, with nothing open but the two pipes and an empty standard input.
 /// 0, or an error number: of the program too, when it cannot be executed.
 ///
-/// The process that it gives waits for the program. When the program has ended, or this process has, or FLEET_END_HELPER
-/// comes, it kills everything that the program has started, whatever process group or session that is in, and ends as the
+/// The supervisor waits for the program, and hands SIGTERM on to its group. When the program has ended, or this process has,
+/// or FLEET_END_HELPER comes, it kills everything that the program has started, whatever process group or session that is in, and ends as the
 /// program did (PR_SET_CHILD_SUBREAPER in prctl(2)).
-int fleet_spawn(const char *path, char *const arguments[], char *const environment[], int output, int errors, pid_t *child);
+int fleet_spawn(const char *path, char *const arguments[], char *const environment[], int output, int errors,
+  struct fleet_helper *helper);
 
 struct addrinfo;
 
