@@ -55,18 +55,23 @@ import Testing
     #expect(response.body == Array("{}".utf8))
   }
 
-  @Test("one attempt is one request: a connection that dies unanswered is not tried again by itself")
-  func oneAttempt() throws {
+  @Test(
+    "one attempt is one request: a kept connection that dies unanswered is not replaced by itself, and is told from a new one",
+    arguments: [false, true])
+  func oneAttempt(isReset: Bool) throws {
     let fixture = try ClientFixture()
     var count = 0
     let server = try LoopbackServer(fixture.loop) { _ in
       count += 1
-      return count == 1 ? .bytes(answer("ok")) : .closing("")
+      return count == 1 ? .bytes(answer("ok")) : isReset ? .reset : .closing("")
     }
     let request = HTTPRequest(method: .post, url: server.url, body: [1])
     _ = try fixture.response(request)
-    #expect(try fixture.failure(request).kind == .broken)
+    #expect(try fixture.failure(request).kind == .unprocessed)
     #expect(server.requests.count == 2)
+    // On a connection of its own it is no such thing: then the core waits.
+    #expect(try fixture.failure(request).kind == .broken)
+    #expect(server.requests.count == 3)
   }
 
   /// Of this process.

@@ -101,7 +101,7 @@ import Testing
     drive.period = 0.2
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    try bench.emulator?.fault(#"{"target": "update", "reset": true, "for_ms": 1500}"#)
+    try bench.emulator?.fault(#"{"target": "update", "reset": true, "for_ms": 4000}"#)
     var sent = 1
     let end = ContinuousClock.now + .seconds(60)
     while !(daemon.logs("past positions delivered")), ContinuousClock.now < end {

@@ -177,11 +177,13 @@ import SystemCalls
       return .failure(
         TransportFailure(.tooLarge, FailureTable.message(endpoint, "the answer is longer than the request allows")))
     }
+    // libcurl was about to send it once more: the connection had been kept and ended without a byte of the answer, or the
+    // server refused the stream.
     if code == CURLE_ABORTED_BY_CALLBACK {
       return .failure(
         TransportFailure(
-          .broken, FailureTable.message(endpoint, "the server refused the request or closed the connection unanswered"))
-      )
+          .unprocessed,
+          FailureTable.message(endpoint, "the server refused the request or closed the kept connection unanswered")))
     }
     let words = easy.words(for: code)
     // A name lookup that takes all the time there is has the code of any other timeout; only the words tell.
