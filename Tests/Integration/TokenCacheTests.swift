@@ -25,9 +25,10 @@ import Testing
   private func run(endingWith signal: Int32 = SIGTERM) throws -> (journal: String, status: String) {
     let before = bench.emulator?.accepted.count ?? 0
     let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": runtime])
-    var drive = Drive()
+    // A receiver in real time: the run after it knows the time, and refuses one that is ahead.
+    let track = LiveTrack(receiver)
     try bench.wait("an update", within: .seconds(30)) {
-      receiver.send(drive.next())
+      track.pump()
       return bench.emulator?.accepted.count ?? 0 > before
     }
     let control = try ChildProcess("fleet-locationctl", ["status", "--socket", runtime + "/control.sock"])
@@ -107,9 +108,9 @@ import Testing
     try emulator.fault(#"{"target": "update", "status": 401, "times": 1}"#)
     try emulator.fault(#"{"target": "token", "status": 503, "times": 1000}"#)
     let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": runtime])
-    var drive = Drive()
+    let track = LiveTrack(receiver)
     try bench.wait("the token is refused") {
-      receiver.send(drive.next())
+      track.pump()
       return daemon.logs("Offline (unauthenticated)")
     }
     try bench.wait("the file is gone") { access(file, F_OK) != 0 }
