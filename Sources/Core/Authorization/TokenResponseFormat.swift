@@ -166,8 +166,6 @@ extension TokenResponseFormat.Answer {
   /// - Throws: `TokenFailure` with reason `status` unless it is one of success.
   init(_ response: HTTPResponse) throws(TokenFailure) {
     guard (200..<300).contains(response.status) else { throw TokenResponseFormat.failure(response.status) }
-    self.init(
-      body: response.body, party: "the token provider",
-      date: response.header("date").flatMap { Timestamp(httpDate: $0) })
+    self.init(body: response.body, party: "the token provider", date: response.date)
   }
 }

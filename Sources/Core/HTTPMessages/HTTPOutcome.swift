@@ -10,10 +10,9 @@ package enum HTTPOutcome: Equatable, Sendable {
 }
 
 extension HTTPOutcome {
-  /// When the answer was made, by its own `Date`; nil when there is none that can be read.
+  /// What time it was when the answer was sent, by its own `Date`; nil when there is none that can be read.
   package var date: Timestamp? {
-    guard case .response(let response) = self else { return nil }
-    return response.header("date").flatMap { Timestamp(httpDate: $0) }
+    if case .response(let response) = self { response.date } else { nil }
   }
 }
 
@@ -32,6 +31,15 @@ package struct HTTPResponse: Equatable, Sendable {
     self.status = status
     self.headers = headers
     self.body = body
+  }
+
+  /// What time it was when the answer was sent: its `Date`, and its `Age` where it has lain in a cache since. Nil when there
+  /// is no date, or one of them cannot be read.
+  package var date: Timestamp? {
+    guard let date = header("date").flatMap({ Timestamp(httpDate: $0) }) else { return nil }
+    guard let age = header("age") else { return date }
+    guard let seconds = Int64(age), (0...31_536_000).contains(seconds) else { return nil }
+    return date + .seconds(seconds)
   }
 
   /// The first header of that name, in any case.

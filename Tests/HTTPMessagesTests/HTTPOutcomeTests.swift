@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@Suite struct HTTPOutcomeTests {
+  @Test(
+    "an answer's time is its date, and what it has lain in a cache since; one that cannot be read is none",
+    arguments: [(nil, 0), ("0", 0), ("1800", 1800), ("-1", nil), ("soon", nil), ("99999999999999999999", nil)]
+      as [(String?, Int?)])
+  func date(age: String?, seconds: Int?) {
+    var response = HTTPResponse(status: 200, headers: [("Date", "Tue, 01 Dec 2026 00:00:00 GMT")])
+    if let age { response.headers.append(("age", age)) }
+    #expect(response.date == seconds.map { Timestamp(seconds: 1_796_083_200) + .seconds($0) })
+    #expect(HTTPOutcome.response(response).date == response.date)
+  }
+}
