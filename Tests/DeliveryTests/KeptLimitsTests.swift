@@ -109,4 +109,29 @@ import Timekeeping
       _ = try fixture.drive(to: 61)
     }
   }
+
+  @Test("a request that was under way counts until its deadline, and not from each start on")
+  func underWay() throws {
+    let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
+    let text = KeptLimits(
+      boot: "b1", vehicle: vehicle, attempts: [.boot + .seconds(10)], isUnderWay: true, spacedFrom: nil, bounds: nil
+    ).text
+    var fixture = try AgentFixture { $0.boot = "b1" }
+    _ = fixture.tell(.limitsFound(text), at: 1000)
+    #expect(fixture.agent.delivery.earliest.at < .boot + .seconds(1000))
+  }
+
+  @Test("the newest position that Fleet Engine has is known in the next run; a file of a version before has none")
+  func delivered() throws {
+    var fixture = try AgentFixture { $0.boot = "b1" }
+    _ = try fixture.drive(to: 0)
+    let token = fixture.token()
+    _ = fixture.tell(.tokenEnded(id: 1, token), at: 0.1)
+    let text = try #require(kept(fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)))
+    #expect(KeptLimits(text, at: .boot + .seconds(1))?.delivered == AgentFixture.start)
+    let line = "delivered \(AgentFixture.start.milliseconds)\n"
+    #expect(text.contains(line))
+    let before = try #require(KeptLimits(text.replacing(line, with: ""), at: .boot + .seconds(1)))
+    #expect(before.delivered == nil && before.spacedFrom != nil)
+  }
 }

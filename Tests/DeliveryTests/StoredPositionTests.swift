@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
+import Authorization
 import FleetEngine
 import HTTPMessages
 import Positioning
@@ -109,5 +110,82 @@ import Timekeeping
     #expect(fixture.tell(.tokenEnded(id: 1, token), at: 2.2).brief == ["send 1 with past"])
     let end = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 2.4)
     #expect(end.brief == ["drop [-200.0, -100.0] delivered", "finished 0"])
+  }
+
+  private static func dated(_ outcome: HTTPOutcome, _ date: String) -> HTTPOutcome {
+    guard case .response(var response) = outcome else { return outcome }
+    response.headers.append(("Date", date))
+    return .response(response)
+  }
+
+  private static func dated(_ token: TokenOutcome, _ date: String) -> TokenOutcome {
+    if case .http(let outcome) = token { .http(dated(outcome, date)) } else { token }
+  }
+
+  @Test("a provider whose only word is half an hour behind costs no position, and none waits for long")
+  func providerBehind() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
+    _ = fixture.tell(.deadline, at: 11)
+    let token = StoredPositionTests.dated(fixture.token(), "Mon, 30 Nov 2026 23:30:11 GMT")
+    // By that word all are from the future: the oldest goes, and Fleet Engine says what time it is.
+    #expect(fixture.tell(.tokenEnded(id: 1, token), at: 11.2).brief == ["send 1"])
+    let answer = StoredPositionTests.dated(AgentFixture.accepted, "Tue, 01 Dec 2026 00:00:11 GMT")
+    #expect(fixture.tell(.updateEnded(id: 1, answer), at: 11.4).brief == ["drop [-300.0] delivered"])
+    #expect(fixture.tell(.deadline, at: 17).brief == ["send 2 with past"])
+    #expect(
+      fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 17.2).brief == ["drop [-200.0, -100.0] delivered"])
+  }
+
+  @Test("a stored position from the future is not the live one, and goes when Fleet Engine has given the time twice")
+  func future() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.restored(try StoredPositionTests.records([-100, 9000])), at: 1)
+    _ = fixture.tell(.deadline, at: 11)
+    let token = fixture.token()
+    let sent = fixture.tell(.tokenEnded(id: 1, token), at: 11.2)
+    #expect(sent.brief == ["send 1"])
+    let time = String((AgentFixture.start - .seconds(100)).rfc3339.dropLast(5))
+    #expect(try #require(StoredPositionTests.body(sent)).contains(time))
+    let first = StoredPositionTests.dated(AgentFixture.accepted, "Tue, 01 Dec 2026 00:00:11 GMT")
+    #expect(fixture.tell(.updateEnded(id: 1, first), at: 11.4).brief == ["drop [-100.0] delivered"])
+    #expect(try fixture.drive(to: 17).brief.contains("send 2"))
+    let second = StoredPositionTests.dated(AgentFixture.accepted, "Tue, 01 Dec 2026 00:00:17 GMT")
+    #expect(fixture.tell(.updateEnded(id: 2, second), at: 17.2).brief.contains("drop [9000.0] misdated"))
+    #expect(fixture.agent.delivery.backlog.isEmpty)
+  }
+
+  @Test("what is restored is held against a time that two servers have given already")
+  func restoredLate() throws {
+    var fixture = try AgentFixture()
+    _ = try fixture.drive(to: 0)
+    let token = StoredPositionTests.dated(fixture.token(), "Tue, 01 Dec 2026 00:00:00 GMT")
+    _ = fixture.tell(.tokenEnded(id: 1, token), at: 0.1)
+    let answer = StoredPositionTests.dated(AgentFixture.accepted, "Tue, 01 Dec 2026 00:00:00 GMT")
+    _ = fixture.tell(.updateEnded(id: 1, answer), at: 0.2)
+    let restored = fixture.tell(.restored(try StoredPositionTests.records([-100, 9000])), at: 1)
+    #expect(restored.brief.contains("drop [9000.0] misdated"))
+    #expect(fixture.agent.delivery.backlog.count == 1)
+  }
+
+  @Test(
+    "a live position that Fleet Engine may ignore, as it has a newer one of the run before, goes once more with a fix")
+  func newerBefore() throws {
+    let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
+    let limits = KeptLimits(
+      boot: "b1", vehicle: vehicle, attempts: [], isUnderWay: false, spacedFrom: nil, bounds: nil,
+      delivered: AgentFixture.start - .seconds(50))
+    var fixture = try AgentFixture { $0.boot = "b1" }
+    _ = fixture.tell(.limitsFound(limits.text), at: 0.5)
+    _ = fixture.tell(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
+    _ = fixture.tell(.deadline, at: 11)
+    let token = fixture.token()
+    #expect(fixture.tell(.tokenEnded(id: 1, token), at: 11.2).brief == ["send 1 with past"])
+    #expect(
+      fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 11.4).brief == ["drop [-300.0, -200.0] delivered"])
+    #expect(fixture.tell(.deadline, at: 40).brief.isEmpty)
+    #expect(try fixture.drive(to: 41).brief.contains("send 2 with past"))
+    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 41.2)
+    #expect(fixture.agent.delivery.backlog.isEmpty)
   }
 }

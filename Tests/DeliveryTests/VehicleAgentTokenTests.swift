@@ -4,6 +4,7 @@ import Authorization
 import HTTPMessages
 import Delivery
 import FleetEngine
+import Positioning
 import Testing
 import Timekeeping
 
@@ -112,5 +113,26 @@ import Timekeeping
     _ = fixture.tell(.deadline, at: 10)
     _ = fixture.tell(.tokenEnded(id: 2, fixture.token()), at: 10.1)
     #expect(!fixture.tell(.updateEnded(id: 1, page), at: 10.2).events.contains(.clockWrong))
+  }
+
+  @Test("a receiver that is ahead does not make a good token an expired one: another clock, or none, decides")
+  func aheadReceiver() throws {
+    var fixture = try AgentFixture {
+      $0.tokenProvider = .command(
+        TokenCommand(
+          arguments: ["/bin/get-token"],
+          format: TokenResponseFormat(tokenKey: "token", expirationKey: "end", expiration: .epochSeconds)))
+    }
+    for second in 0...6 {
+      fixture.now = Double(second)
+      let place = try #require(Coordinate(latitude: 48 + Double(second) / 10_000, longitude: 11))
+      let fix = Fix(coordinate: place, time: .utc(fixture.moment.wall + .seconds(3600)))
+      _ = fixture.agent.handle(.source(0, .fix(fix)), at: fixture.moment)
+    }
+    // Base64url of {"authorization":{"deliveryvehicleid":"truck-1"}}.
+    let token = "e30.eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMSJ9fQ.s1"
+    let answer = #"{"token":"\#(token)","end":\#(AgentFixture.start.milliseconds / 1000 + 1800)}"#
+    let outcome = TokenOutcome.command(TokenCommand.Outcome(.exited(0), output: [UInt8](answer.utf8)))
+    #expect(fixture.tell(.tokenEnded(id: 1, outcome), at: 6.5).brief.contains { $0.hasPrefix("send 1") })
   }
 }

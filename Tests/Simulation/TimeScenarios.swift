@@ -73,4 +73,16 @@ import Timekeeping
     let world = try World.drive(Scenario(duration: 400, faults: faults, hasCertificates: true))
     #expect(world.longestHole(40..<390) <= 14)
   }
+
+  @Test("a provider that is half an hour behind costs a box without a fix none of the positions that it has stored")
+  func providerBehind() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600,
+        faults: [Fault(.unreachable, 100..<400), Fault(.noFix, 300..<600), Fault(.providerClock(-1800), 300..<600)],
+        acts: [(310, .powerCut(afterEffects: 0, seconds: 20))]))
+    #expect(!world.removals.contains { $0.reason == .misdated })
+    #expect(world.arrivedSeconds.filter { (100..<300).contains($0) }.count >= 18)
+    #expect(world.agent.delivery.backlog.isEmpty)
+  }
 }

@@ -55,8 +55,9 @@ package struct DeliveryAgent: Sendable {
     case ended(id: UInt64, UpdateOutcome)
     /// What a store has held for this vehicle.
     case restored([Backlog.Record])
-    /// What the previous run has sent, oldest first; since when the floor of this vehicle counts.
-    case resumed([BootInstant], spacedFrom: BootInstant?)
+    /// What the previous run has sent, oldest first; since when the floor of this vehicle counts; the time of the newest
+    /// position that Fleet Engine has.
+    case resumed([BootInstant], spacedFrom: BootInstant?, delivered: Timestamp?)
     /// The filter has overruled stamps after this one.
     case overruled(after: Timestamp)
     /// The time by positions that can be trusted with it: what is too old to matter goes, and what bears a later time.
@@ -115,6 +116,10 @@ package struct DeliveryAgent: Sendable {
     var lastAcceptedAt: BootInstant?
     /// The newest position that Fleet Engine has.
     var delivered: VehicleLocation?
+    /// The time of the newest position that Fleet Engine has of the run before.
+    var deliveredBefore: Timestamp?
+    /// The time of the newest position that a store has held.
+    var newestRestored: Timestamp?
     /// The place that Fleet Engine has, and since when.
     var place: (location: VehicleLocation, since: BootInstant)?
     var isOwing = false
@@ -189,6 +194,11 @@ package struct DeliveryAgent: Sendable {
 
   private var attempt: Attempt? { if case .sending(let attempt) = state { attempt } else { nil } }
 
+  /// The time of the newest position that Fleet Engine has, by this run and the one before; nil when none is known.
+  var newestDelivered: Timestamp? {
+    [vehicle.delivered?.time, vehicle.deliveredBefore].compactMap(\.self).max()
+  }
+
   /// The attempts that limit the next one, oldest first, and since when the floor counts.
   var limits: (attempts: [BootInstant], spacedFrom: BootInstant?) { (gate.attempts, spacedFrom) }
 
@@ -208,10 +218,26 @@ package struct DeliveryAgent: Sendable {
     return (spacedFrom + configuration.floor, .floor)
   }
 
+  /// Up to when a stored position may go as the live one.
+  struct StoredLimit: Equatable, Sendable {
+    /// The latest time that it can be.
+    var latest: Timestamp
+    /// Whether Fleet Engine says so, by whose clock positions are judged.
+    var isFleetEngine: Bool
+  }
+
   /// What goes as the live position while there is no fix: the newest of what waits, once it has gone of what has arrived.
   /// Nil when nothing waits, or nothing may go.
-  package var stored: VehicleLocation? {
-    guard let newest = backlog.records.last(where: { mayBeLive($0.location) })?.location else { return nil }
+  ///
+  /// - Parameter limit: what bears a later time does not go. Where everything does and Fleet Engine has not given the time, it
+  ///   is most likely the time that is wrong: the oldest goes, and the answer says what time it is. Nil: no time is known.
+  func stored(until limit: StoredLimit?) -> VehicleLocation? {
+    let records = backlog.records
+    var newest = records.last { record in
+      mayBeLive(record.location) && limit.map { record.id <= $0.latest } ?? true
+    }
+    if newest == nil, limit?.isFleetEngine == false { newest = records.first { mayBeLive($0.location) } }
+    guard let newest = newest?.location else { return nil }
     return delivered.flatMap { $0.time > newest.time ? $0 : nil } ?? newest
   }
 
@@ -242,16 +268,19 @@ package struct DeliveryAgent: Sendable {
     case .ended(let id, let outcome): return end(id, outcome, at: now)
     case .restored(let records):
       let changes = backlog.restore(records, limit: configuration.capacity)
+      vehicle.newestRestored = [vehicle.newestRestored, records.map(\.id).max()].compactMap(\.self).max()
       // Its removal was not stored in time.
       return DeliveryAgent.effects(changes + (delivered.map { backlog.remove([$0.time], .delivered) } ?? []))
-    case .resumed(let attempts, let start):
+    case .resumed(let attempts, let start, let delivered):
       gate.restore(attempts)
+      vehicle.deliveredBefore = delivered
       spacedFrom = start ?? spacedFrom
       return []
     case .overruled(let newest):
       if let owed = vehicle.newestOwed, owed > newest { vehicle.newestOwed = nil }
       return DeliveryAgent.effects(backlog.overrule(after: newest))
     case .time(let time):
+      if let owed = vehicle.newestOwed, owed > time { vehicle.newestOwed = nil }
       return DeliveryAgent.effects(backlog.expire(before: time - configuration.maxAge) + backlog.overrule(after: time))
     case .connectionsLost: return abandon()
     case .networkUp:
@@ -346,12 +375,19 @@ package struct DeliveryAgent: Sendable {
     } else {
       changes += backlog.remove(backfill.accepted(attempt.records), .refused)
     }
-    changes += backlog.remove(attempt.records + [live.time], .delivered)
+    changes += backlog.remove(attempt.records + (mayBeIgnored(live) ? [] : [live.time]), .delivered)
     // What became due while this was on its way follows as soon as it may, and does not wait for the next fix.
     vehicle.isOwing = vehicle.newestOwed.map { $0 > live.time && $0 != vehicle.refusedLive } ?? false
     return DeliveryAgent.effects(changes) + [
       .accepted(live: live, sentAt: attempt.sentAt, past: attempt.isControl ? 0 : attempt.records.count)
     ]
+  }
+
+  /// Whether Fleet Engine may have ignored a live position, as it has a newer one of the run before: it goes once more, as a
+  /// past position of the next fix.
+  private func mayBeIgnored(_ live: VehicleLocation) -> Bool {
+    guard let before = vehicle.deliveredBefore, let restored = vehicle.newestRestored else { return false }
+    return live.time < before && live.time <= restored
   }
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {

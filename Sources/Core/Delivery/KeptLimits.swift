@@ -22,6 +22,8 @@ struct KeptLimits: Equatable, Sendable {
   var spacedFrom: BootInstant?
   /// Nil when no server has given the time.
   var bounds: TimeBounds?
+  /// The time of the newest position that Fleet Engine has; nil when none is known.
+  var delivered: Timestamp?
 
   /// What is written: lines of a key and numbers. Less than 2 kB for the longest vehicle's ID.
   var text: String {
@@ -30,12 +32,13 @@ struct KeptLimits: Equatable, Sendable {
     }
     return "\(KeptLimits.title)\nboot \(boot)\nvehicle \(vehicle)\n"
       + line("attempts", attempts.map(\.nanoseconds)) + line("underway", [isUnderWay ? 1 : 0])
-      + line("accepted", spacedFrom.map { [$0.nanoseconds] } ?? []) + line("time", bounds?.values ?? []) + "end\n"
+      + line("accepted", spacedFrom.map { [$0.nanoseconds] } ?? []) + line("time", bounds?.values ?? [])
+      + line("delivered", delivered.map { [$0.milliseconds] } ?? []) + "end\n"
   }
 
   init(
     boot: String, vehicle: FleetEngineVehicle, attempts: [BootInstant], isUnderWay: Bool, spacedFrom: BootInstant?,
-    bounds: TimeBounds?
+    bounds: TimeBounds?, delivered: Timestamp? = nil
   ) {
     self.boot = boot
     self.vehicle = KeptLimits.name(of: vehicle)
@@ -43,6 +46,7 @@ struct KeptLimits: Equatable, Sendable {
     self.isUnderWay = isUnderWay
     self.spacedFrom = spacedFrom
     self.bounds = bounds
+    self.delivered = delivered
   }
 
   /// Reads what an earlier run has written; what follows the last line does not count.
@@ -71,8 +75,14 @@ struct KeptLimits: Equatable, Sendable {
       let vehicle = next("vehicle"), vehicle.count == 1,
       let attempts = instants("attempts", most: AttemptLimiter.perMinute),
       let underWay = numbers("underway", most: 1), underWay == [0] || underWay == [1],
-      let accepted = instants("accepted", most: 1), let time = numbers("time", most: 3), next("end") == []
+      let accepted = instants("accepted", most: 1), let time = numbers("time", most: 3)
     else { return nil }
+    // An earlier version of the program does not write it.
+    if lines.first?.hasPrefix("delivered") == true {
+      guard let delivered = numbers("delivered", most: 1) else { return nil }
+      self.delivered = delivered.first.map { Timestamp(milliseconds: $0) }
+    }
+    guard next("end") == [] else { return nil }
     self.boot = String(boot[0])
     self.vehicle = String(vehicle[0])
     self.attempts = attempts
@@ -99,11 +109,15 @@ extension VehicleAgent {
     }
     guard kept.boot == boot else { return }
     if let bounds = kept.bounds { clocks.restore(bounds) }
-    // One that was under way may arrive as late as now.
-    let start = kept.isUnderWay ? now.boot : kept.spacedFrom
+    // One that was under way may have arrived as late as now, and not after its deadline.
+    let deadline = (kept.attempts.last ?? now.boot) + configuration.delivery.endpoint.deadline
+    let start = kept.isUnderWay ? min(now.boot, deadline) : kept.spacedFrom
     let isSame = kept.vehicle == KeptLimits.name(of: configuration.delivery.endpoint.vehicle)
     apply(
-      delivery.handle(.resumed(kept.attempts, spacedFrom: isSame ? start : nil), at: now.boot), at: now, &effects)
+      delivery.handle(
+        .resumed(kept.attempts, spacedFrom: isSame ? start : nil, delivered: isSame ? kept.delivered : nil),
+        at: now.boot),
+      at: now, &effects)
   }
 
   /// - Parameter isUnderWay: whether the last request has not ended.
@@ -112,7 +126,7 @@ extension VehicleAgent {
     let (attempts, spacedFrom) = delivery.limits
     let kept = KeptLimits(
       boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts, isUnderWay: isUnderWay,
-      spacedFrom: spacedFrom, bounds: timeBounds)
+      spacedFrom: spacedFrom, bounds: timeBounds, delivered: delivery.newestDelivered)
     effects.append(.keepLimits(kept.text))
   }
 }

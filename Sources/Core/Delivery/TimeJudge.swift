@@ -50,7 +50,12 @@ package struct TimeJudge: Sendable {
     package var bounds: TimeBounds
     /// Whether it has been the same for a while: of a receiver, as long as `steadyTime`.
     package var isSteady: Bool
+    /// Whether it is more than a single word: the witness has said it twice, or another one has said the same.
+    var isConfirmed: Bool
     fileprivate var includesClock: Bool
+
+    /// The same; nil when it is no server's.
+    var serverBounds: TimeBounds? { reference?.isServer == true ? bounds : nil }
   }
 
   /// A `Date` is given in whole seconds and takes its time to arrive; less than this is no news.
@@ -151,12 +156,13 @@ package struct TimeJudge: Sendable {
       guard best.map({ (worth, count) > ($0.worth, $0.count) }) ?? true else { continue }
       let judgement = Judgement(
         reference: reference, bounds: word.bounds,
-        isSteady: reference.isServer || word.at - word.since >= TimeJudge.steadyTime, includesClock: includesClock)
+        isSteady: reference.isServer || word.at - word.since >= TimeJudge.steadyTime,
+        isConfirmed: word.count > 1 || word.isBorneOut, includesClock: includesClock)
       best = (judgement, worth, count)
     }
     if let best, best.worth > 0 { return best.judgement }
     guard let clock else { return best?.judgement }
-    return Judgement(reference: nil, bounds: clock, isSteady: false, includesClock: true)
+    return Judgement(reference: nil, bounds: clock, isSteady: false, isConfirmed: false, includesClock: true)
   }
 
   private func word(of reference: Reference, at now: BootInstant) -> Word? {
@@ -176,10 +182,7 @@ package struct TimeJudge: Sendable {
 
   /// The time's bounds by the word of a server that is not outvoted: what a receiver's clock is held against. Nil when none
   /// has spoken.
-  package func bounds(at now: Moment) -> TimeBounds? {
-    guard let judgement = judgement(at: now), judgement.reference?.isServer == true else { return nil }
-    return judgement.bounds
-  }
+  package func bounds(at now: Moment) -> TimeBounds? { judgement(at: now)?.serverBounds }
 
   /// What time it is by the best of those who gave it, other than this machine's clock; nil when there is none.
   package func time(at now: Moment) -> (Timestamp, Reference)? {

@@ -20,6 +20,7 @@ extension VehicleAgent {
       withoutFixSince = now.boot
     }
     apply(changes, at: now, &effects)
+    removeWrongTimes(at: now, &effects)
   }
 
   /// Lets go what is too old. Without a position there is no time to judge by, and nothing goes.

@@ -26,7 +26,8 @@ extension VehicleAgent {
     lifecycle.attempt()
     // A token near its end is succeeded while it serves.
     apply(tokens.handle(.needed, at: now), at: now, &effects)
-    guard let newest = policy.newest ?? delivery.stored, let token = tokens.token(at: now.boot) else { return }
+    guard let newest = policy.newest ?? delivery.stored(until: storedLimit), let token = tokens.token(at: now.boot)
+    else { return }
     statistics.attempts += 1
     storedSent = policy.newest == nil ? newest.time : nil
     // An attempt that nothing called for counts when it arrives: a row of failed ones must not put off what is due.
@@ -137,9 +138,15 @@ extension VehicleAgent {
 
   mutating func tokenEnded(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment, _ effects: inout [Effect]) {
     // An expiration is held against the best time there is.
-    let best = Moment(boot: now.boot, wall: clocks.time(at: now)?.0 ?? now.wall)
+    let known = clocks.time(at: now)
     let sentAt = tokens.fetchSentAt
-    let changes = tokens.handle(.answered(id: id, outcome), at: best)
+    var withoutReceiver = tokens
+    var changes = tokens.handle(.answered(id: id, outcome), at: Moment(boot: now.boot, wall: known?.0 ?? now.wall))
+    // By a receiver alone no token is thrown away: without one Fleet Engine would never be asked what time it is.
+    if known?.1 == .gnss, changes.contains(where: { $0.isExpired }) {
+      let others = withoutReceiver.handle(.answered(id: id, outcome), at: now)
+      if !others.contains(where: { $0.isFailure }) { (tokens, changes) = (withoutReceiver, others) }
+    }
     // Who has a token to give is the provider; what else answers may be a portal with a clock of its own.
     if case .http(let answer) = outcome {
       certificates.note(answer)
@@ -184,4 +191,11 @@ extension VehicleAgent {
       }
     }
   }
+}
+
+extension TokenAgent.Effect {
+  fileprivate var isFailure: Bool { if case .failed = self { true } else { false } }
+
+  /// Whether a token was not taken because it had expired.
+  fileprivate var isExpired: Bool { if case .failed(let failure) = self { failure.reason == .expired } else { false } }
 }

@@ -105,7 +105,9 @@ extension VehicleAgent {
 
   /// There is no fix, and perhaps none will come: what is stored does not wait for one. A fix that comes soon goes first.
   private func decideToDeliverStored(at now: BootInstant) -> Decision {
-    guard delivery.isIdle, let stored = delivery.stored else { return .wait(until: nil, .attempt(nil)) }
+    guard delivery.isIdle, let stored = delivery.stored(until: storedLimit) else {
+      return .wait(until: nil, .attempt(nil))
+    }
     let isNew = delivery.delivered.map { $0.time < stored.time } ?? true
     let grace = lifecycle.isRunning ? configuration.delivery.interval : .zero
     let due = isNew ? withoutFixSince + grace : .distantFuture

@@ -155,6 +155,10 @@ package struct VehicleAgent: Sendable {
   var certificates = CertificateClock()
   /// What the filters know of the time, beside their receivers.
   var timeBounds: TimeBounds?
+  /// Whether the time is known well enough to remove by it what waits: one wrong word of a server must not cost a position.
+  var isTimeConfirmed = false
+  /// Up to when a stored position may go as the live one; nil: nothing is known of the time.
+  var storedLimit: DeliveryAgent.StoredLimit?
   var duty = Duty()
   /// Since when there is no position of this run to send: what is stored goes without one after an interval.
   var withoutFixSince = BootInstant.boot
@@ -270,10 +274,20 @@ package struct VehicleAgent: Sendable {
   }
 
   private mutating func watchClock(at now: Moment, _ effects: inout [Effect]) {
-    let bounds = clocks.bounds(at: now)
-    if bounds != timeBounds {
-      timeBounds = bounds
-      select(.time(bounds), at: now, &effects)
+    let judgement = clocks.judgement(at: now)
+    let bounds = judgement?.serverBounds
+    let isConfirmed = bounds != nil && judgement?.isConfirmed == true
+    storedLimit = judgement.flatMap { judgement in
+      configuration.filter.keepsTimes
+        ? nil
+        : DeliveryAgent.StoredLimit(
+          latest: judgement.bounds.latest(at: now.boot) + TimeJudge.slack,
+          isFleetEngine: judgement.reference == .fleetEngine)
+    }
+    if bounds != timeBounds || isConfirmed != isTimeConfirmed {
+      let isNew = bounds != timeBounds
+      (timeBounds, isTimeConfirmed) = (bounds, isConfirmed)
+      if isNew { select(.time(bounds), at: now, &effects) }
       if let bounds { dropWrongTimes(bounds, at: now, &effects) }
     }
     switch clocks.verdict(at: now) {
@@ -291,7 +305,14 @@ package struct VehicleAgent: Sendable {
       policy.forget()
       withoutFixSince = now.boot
     }
-    let latest = bounds.latest(at: now.boot) + TimeJudge.slack
+    removeWrongTimes(at: now, &effects)
+  }
+
+  /// Removes what waits and bears a time that has not come. By a single word of a server nothing is removed: until a second
+  /// one agrees, it only is not sent.
+  mutating func removeWrongTimes(at now: Moment, _ effects: inout [Effect]) {
+    guard isTimeConfirmed, let timeBounds, !configuration.filter.keepsTimes else { return }
+    let latest = timeBounds.latest(at: now.boot) + TimeJudge.slack
     apply(delivery.handle(.overruled(after: latest), at: now.boot), at: now, &effects)
   }
 
