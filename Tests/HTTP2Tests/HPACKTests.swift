@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Synchronization
 import Testing
 import Timekeeping
 
@@ -214,6 +215,27 @@ import Timekeeping
           })
       #expect(!encoder.hasPendingUpdate)
     }
+  }
+
+  private final class Count: Sendable {
+    let value = Mutex(0)
+  }
+
+  private struct Probe: HPACKEntry {
+    let count = Count()
+    func wipe() { count.value.withLock { $0 += 1 } }
+  }
+
+  @Test("an entry is wiped when another takes its room, and when the table shrinks")
+  func wipedEntries() {
+    var table = HPACKDynamicTable<Probe>()
+    let probes = (0..<3).map { _ in Probe() }
+    for probe in probes { table.add(probe, length: 1500) }
+    #expect(probes.map { $0.count.value.withLock { $0 } } == [1, 0, 0])
+    table.setCapacity(2000)
+    #expect(probes.map { $0.count.value.withLock { $0 } } == [1, 1, 0])
+    table.wipe()
+    #expect(probes.map { $0.count.value.withLock { $0 } } == [1, 1, 1])
   }
 
   @Test("a table that shrinks to nothing and grows again between two blocks is signalled as both")

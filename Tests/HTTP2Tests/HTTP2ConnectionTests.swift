@@ -48,6 +48,24 @@ import Timekeeping
     #expect(!transcript.fields.contains { $0.hasPrefix("content-length") })
   }
 
+  @Test("however a connection ends, the token is wiped from the table of headers, and nothing is sent after that")
+  func wiped() {
+    let isWiped = { (transcript: Transcript) in
+      let table = transcript.connection.encoder.table
+      return table.count > 0 && (0..<table.count).allSatisfy { table[$0]?.value.allSatisfy { $0 == 0 } == true }
+    }
+    var byOwner = Transcript()
+    byOwner.send()
+    #expect(!isWiped(byOwner))
+    byOwner.connection.wipe()
+    #expect(isWiped(byOwner))
+    #expect(!byOwner.connection.canSend(at: byOwner.now))
+    var byServer = Transcript()
+    byServer.send()
+    byServer.handle(.ended("gone"))
+    #expect(isWiped(byServer))
+  }
+
   @Test("a head longer than a frame goes on in CONTINUATION")
   func longHead() {
     var transcript = Transcript()

@@ -3,7 +3,7 @@
 /// Reads header blocks (RFC 7541). What is wrong with one makes every later block unreadable, so it ends the connection.
 struct HPACKDecoder: Sendable {
   /// A field as it is handed on.
-  struct Field: Equatable, Sendable {
+  struct Field: Equatable, HPACKEntry {
     var name: String
     var value: String
     /// Whether name and value hold only what a field may (RFC 9113, section 8.2.1).
@@ -14,6 +14,9 @@ struct HPACKDecoder: Sendable {
     var valueLength: Int
 
     var length: Int { nameLength + valueLength }
+
+    /// A server's answers hold no secret.
+    func wipe() {}
   }
 
   /// The block cannot be read: COMPRESSION_ERROR.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A header field to send.
-struct HPACKField: Equatable, Sendable {
+struct HPACKField: Equatable, HPACKEntry {
   /// In lower case.
   var name: [UInt8]
   var value: [UInt8]
@@ -17,13 +17,17 @@ struct HPACKField: Equatable, Sendable {
 
   /// What it counts for in a table and in a header list.
   var size: Int { name.count + value.count + HPACKDynamicTable<HPACKField>.overhead }
+
+  mutating func wipe() {
+    for index in value.indices { value[index] = 0 }
+  }
 }
 
 /// Writes header blocks (RFC 7541) so that what is the same in each request costs one byte: every field is indexed, the
 /// bearer token and `:path` too, which most libraries send in full each time. docs/threat-model.md says why that is safe
 /// here. It holds the token in the clear until `wipe`.
 struct HPACKEncoder: Sendable {
-  private var table = HPACKDynamicTable<HPACKField>()
+  private(set) var table = HPACKDynamicTable<HPACKField>()
   /// The smallest size that the peer has asked for since the last block, which must be signalled before the last one.
   private var leastCapacity: Int?
   /// The fields that repeat do not all fit into the table, so that nothing else gets an entry.
@@ -132,9 +136,5 @@ struct HPACKEncoder: Sendable {
   }
 
   /// Overwrites what the table holds, the token before all: no block can be written after that.
-  mutating func wipe() {
-    table.forEach { field in
-      for index in field.value.indices { field.value[index] = 0 }
-    }
-  }
+  mutating func wipe() { table.wipe() }
 }

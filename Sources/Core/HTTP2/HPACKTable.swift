@@ -19,8 +19,15 @@ enum HPACKStaticTable {
   ]
 }
 
-/// The entries that one direction of a connection has agreed on (RFC 7541, section 2.3.2): newest first, bounded in bytes.
-struct HPACKDynamicTable<Entry: Sendable>: Sendable {
+/// What a table has entries of.
+protocol HPACKEntry: Sendable {
+  /// Overwrites what must not stay in memory.
+  mutating func wipe()
+}
+
+/// The entries that one direction of a connection has agreed on (RFC 7541, section 2.3.2): newest first, bounded in bytes. An
+/// entry is wiped when it goes.
+struct HPACKDynamicTable<Entry: HPACKEntry>: Sendable {
   /// What the two length fields and references of an entry count for (RFC 7541, section 4.1).
   static var overhead: Int { 32 }
   /// The size that holds until something else is agreed on.
@@ -59,13 +66,14 @@ struct HPACKDynamicTable<Entry: Sendable>: Sendable {
     var gone = 0
     while size > bound, gone < entries.count {
       size -= entries[gone].size
+      entries[gone].entry.wipe()
       gone += 1
     }
     entries.removeFirst(gone)
   }
 
-  /// Lets each entry be changed in place, for wiping what it holds.
-  mutating func forEach(_ change: (inout Entry) -> Void) {
-    for index in entries.indices { change(&entries[index].entry) }
+  /// Wipes every entry where it is; the table is of no use after that.
+  mutating func wipe() {
+    for index in entries.indices { entries[index].entry.wipe() }
   }
 }

@@ -205,11 +205,18 @@ package struct HTTP2Connection: Sendable {
   mutating func close(isGraceful: Bool) {
     state = .closed
     settingsDeadline = nil
-    encodedHead = nil
-    encoder.wipe()
+    wipe()
     unread = []
     partialBlock = nil
     effects.append(.close(isGraceful: isGraceful))
+  }
+
+  /// Overwrites the token in the table of headers: for its owner, before it lets go of a connection that may not have asked to
+  /// be closed. Nothing can be sent after that.
+  package mutating func wipe() {
+    state = .closed
+    encodedHead = nil
+    encoder.wipe()
   }
 
   // MARK: - Sending

@@ -56,6 +56,7 @@ final class HTTP2Transport {
   }
 
   isolated deinit {
+    connection?.wipe()
     timer?.close()
     link?.close()
   }
@@ -149,6 +150,7 @@ final class HTTP2Transport {
 
   private func closeLink() {
     if let session = link?.session { self.session = (origin, session) }
+    connection?.wipe()
     connection = nil
     preface = []
     link?.close()
