@@ -164,6 +164,20 @@ struct HTTP2TransportTests {
     #expect(bench.fixture.client.counters.connections == 1)
   }
 
+  @Test("a request that is cancelled before the server allows it a stream does not hold up the one behind it")
+  func cancelledWithoutStream() throws {
+    let bench = try Bench("no-streams")
+    _ = try bench.fixture.response(bench.request())
+    let stuck = bench.fixture.client.send(bench.request()) { _ in }
+    var outcome: HTTPOutcome?
+    bench.fixture.client.send(bench.request()) { outcome = $0 }
+    bench.fixture.client.dropConnections()
+    stuck.cancel()
+    #expect(try bench.fixture.loop.turns { outcome != nil })
+    guard case .response = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
+    #expect(bench.fixture.client.counters.connections == 2)
+  }
+
   @Test("connections dropped while a request is under way: it ends well, and the next opens another")
   func droppedUnderWay() throws {
     let bench = try Bench("")

@@ -76,13 +76,14 @@ final class HTTP2Transport {
   func cancel(_ completion: Completion) {
     completion.drop()
     waiting.removeAll { $0.completion === completion }
+    isCalled = true
     if current?.completion === completion {
       current = nil
-      isCalled = true
       feed(.cancel)
-      isCalled = false
     }
-    armTimer()
+    // A request that had no stream yet ends without an effect, and others may have waited behind it.
+    start()
+    isCalled = false
   }
 
   /// The next request gets a fresh connection; the one in use is let finish. What is known of the party's protocols may have

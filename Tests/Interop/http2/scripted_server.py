@@ -70,6 +70,7 @@ ACTIONS = {
                             frame(0, 1, s, b"{}")],
     "interim": lambda s: [frame(1, 4, s, b"\x48\x03103"), answer(s)],
     "trailers": lambda s: [frame(1, 4, s, STATUS_200) + frame(0, 0, s, b"{}") + frame(1, 5, s, b"\x00\x01a\x01b")],
+    "no-streams": lambda s: [answer(s) + frame(4, 0, 0, struct.pack(">HI", 3, 0))],
     "table-of-nothing": lambda s: [frame(4, 0, 0, struct.pack(">HI", 1, 0)) + answer(s)],
     "no-head": lambda s: [frame(0, 1, s, b"{}")],
     "no-status": lambda s: [frame(1, 5, s, b"\x00\x01a\x01b")],
