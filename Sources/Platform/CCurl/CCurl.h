@@ -70,10 +70,12 @@ static inline void fleet_tls_set_time(void *context, int64_t seconds) {
 static inline int fleet_tls_offer_http2(void *context) {
   return SSL_CTX_set_alpn_protos((SSL_CTX *)context, (const unsigned char *)"\x02h2\x08http/1.1", 12);
 }
-/// Whole records are read at once, and what a write could not send may be sent from elsewhere, more of it behind it.
+/// Whole records are read at once, and what a write could not send may be sent from elsewhere, more of it behind it. A server
+/// cannot renegotiate (TLS 1.2): a write would then wait for something to read, which nobody watches a socket for.
 static inline void fleet_tls_set_modes(void *context) {
   SSL_CTX_set_read_ahead((SSL_CTX *)context, 1);
   SSL_CTX_set_mode((SSL_CTX *)context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_options((SSL_CTX *)context, SSL_OP_NO_RENEGOTIATION);
 }
 /// A slot for `owner` in every SSL_CTX; once in a process.
 static inline int fleet_tls_owner_slot(void) {
