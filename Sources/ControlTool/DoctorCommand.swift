@@ -50,9 +50,11 @@ enum DoctorCommand: Command {
     let path = try SettingsChoice.path(options)
     let service = InstalledService(settings: path)
     var hindrance: Finding?
-    switch ServiceStandIn.run(settings: path, withRootView: true) {
+    switch ServiceStandIn.run(settings: path, asksForToken: true, withRootView: true) {
     case .ended(let status): return status
     case .notStarted(let finding): hindrance = finding
+    case .unknown(let finding):
+      throw CommandError(.unavailable, [finding.sentence, finding.advice].compactMap { $0 }.joined(separator: "\n"))
     case .inPlace(let remark): _ = try StandardOutput.write(remark)
     }
     ServiceCredentials.adopt(for: path)

@@ -58,10 +58,12 @@ enum TokenCommand: Command {
     signal(SIGPIPE, SIG_IGN)
     EventLoop.blockChildSignal()
     let path = try SettingsChoice.path(options)
-    switch ServiceStandIn.run(settings: path) {
+    switch ServiceStandIn.run(settings: path, asksForToken: true) {
     case .ended(let status): return status
     case .notStarted(let finding):
       throw CommandError(.configuration, [finding.sentence, finding.advice].compactMap { $0 }.joined(separator: "\n"))
+    case .unknown(let finding):
+      throw CommandError(.unavailable, [finding.sentence, finding.advice].compactMap { $0 }.joined(separator: "\n"))
     case .inPlace(let remark): StandardError.write(remark)
     }
     ServiceCredentials.adopt(for: path)

@@ -14,17 +14,23 @@ import SystemCalls
 
   /// - Parameter path: of the main settings file.
   package init(of path: String) {
-    switch ServiceStandIn.run(settings: path) {
+    switch ServiceStandIn.run(settings: path, asksForToken: false) {
     case .ended(let status):
       // It has said what there is to say, but for what only root sees.
       (exitCode, praise, complaints) = (status, "", ServiceCredentials.remark(for: path))
     case .notStarted(let finding):
-      (exitCode, praise) = (ExitCode.configuration, "")
-      complaints = [finding.sentence, finding.advice].compactMap { $0 }.map { "\($0)\n" }.joined()
+      (exitCode, praise, complaints) = (ExitCode.configuration, "", finding.lines)
+    case .unknown(let finding):
+      (exitCode, praise, complaints) = (ExitCode.unavailable, "", finding.lines)
     case .inPlace(let remark):
       ServiceCredentials.adopt(for: path)
       let verdict = SettingsVerdict(of: path, isService: ServiceStandIn.isThis)
       (exitCode, praise, complaints) = (verdict.exitCode, verdict.praise, verdict.complaints + remark)
     }
   }
+}
+
+extension Finding {
+  /// Sentence and advice, each with its line end.
+  fileprivate var lines: String { [sentence, advice].compactMap { $0 }.map { "\($0)\n" }.joined() }
 }

@@ -30,7 +30,8 @@ import Testing
   )
   func values() {
     for name in [
-      "User", "LoadCredential", "SetCredential", "Environment", "EnvironmentFiles", "ProtectHome", "ProtectSystem",
+      "User", "LoadCredential", "ImportCredential", "ImportCredentialEx", "SELinuxContext", "SetCredential",
+      "Environment", "EnvironmentFiles", "ProtectHome", "ProtectSystem",
       "ReadWritePaths", "DeviceAllow", "SystemCallFilter", "StateDirectoryMode", "RuntimeDirectory", "BindPaths",
     ] { #expect(ServiceProperties.copied.contains(name)) }
     for name in [

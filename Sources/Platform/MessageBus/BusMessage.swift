@@ -80,6 +80,17 @@ import SystemCalls
     try MessageBus.check(unsafe sd_bus_message_exit_container(source.message))
   }
 
+  /// A property of text that has the text of the next value of another message, which is of the type `(bs)`: systemd reports
+  /// SELinuxContext so, and takes it as `s`. An empty one is left out.
+  func secondText(_ name: String, from source: borrowing BusMessage) throws(MessageBusError) {
+    try MessageBus.check(unsafe sd_bus_message_enter_container(source.message, BusMessage.type("r"), "bs"))
+    try MessageBus.check(unsafe sd_bus_message_skip(source.message, "b"))
+    let text = try source.text()
+    try MessageBus.check(unsafe sd_bus_message_exit_container(source.message))
+    guard !text.isEmpty else { return }
+    try property(name, "s") { message throws(MessageBusError) in try message.append(text) }
+  }
+
   /// All that is left in the container that another message is read in.
   private func copyRest(of source: borrowing BusMessage) throws(MessageBusError) {
     try MessageBus.check(unsafe sd_bus_message_copy(message, source.message, 1))
@@ -119,6 +130,21 @@ import SystemCalls
       body(first, try text())
       try MessageBus.check(unsafe sd_bus_message_exit_container(message))
     }
+  }
+
+  /// Reads an array of structures.
+  ///
+  /// - Parameters:
+  ///   - contents: of a structure; it begins with `s`.
+  ///   - body: gets the first value of each.
+  func eachFirst(_ contents: String, _ body: (String) -> Void) throws(MessageBusError) {
+    try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("a"), "(\(contents))"))
+    while try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("r"), contents)) > 0 {
+      body(try text())
+      try MessageBus.check(unsafe sd_bus_message_skip(message, String(contents.dropFirst())))
+      try MessageBus.check(unsafe sd_bus_message_exit_container(message))
+    }
+    try MessageBus.check(unsafe sd_bus_message_exit_container(message))
   }
 
   /// Type `s`.

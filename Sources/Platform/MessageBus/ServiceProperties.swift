@@ -7,7 +7,8 @@ package enum ServiceProperties {
   package static let copied: Set<String> = [
     "User", "Group", "SupplementaryGroups", "DynamicUser", "UMask", "WorkingDirectory",
     "Environment", "EnvironmentFiles", "PassEnvironment", "UnsetEnvironment", "ExecSearchPath",
-    "LoadCredential", "LoadCredentialEncrypted", "SetCredential", "SetCredentialEncrypted",
+    "ImportCredential", "ImportCredentialEx", "LoadCredential", "LoadCredentialEncrypted", "SetCredential",
+    "SetCredentialEncrypted",
     "RootDirectory", "RootImage", "RootImageOptions", "MountImages", "ExtensionImages", "ExtensionDirectories",
     "BindPaths", "BindReadOnlyPaths", "TemporaryFileSystem", "MountAPIVFS", "MountFlags",
     "ReadWritePaths", "ReadOnlyPaths", "InaccessiblePaths", "ExecPaths", "NoExecPaths",
@@ -22,7 +23,7 @@ package enum ServiceProperties {
     "RestrictRealtime", "RestrictSUIDSGID",
     "NoNewPrivileges", "SecureBits", "CapabilityBoundingSet", "AmbientCapabilities", "KeyringMode", "LockPersonality",
     "MemoryDenyWriteExecute", "SystemCallFilter", "SystemCallArchitectures", "SystemCallErrorNumber",
-    "AppArmorProfile", "SmackProcessLabel",
+    "AppArmorProfile", "SmackProcessLabel", "SELinuxContext",
     "LimitAS", "LimitASSoft", "LimitCORE", "LimitCORESoft", "LimitCPU", "LimitCPUSoft", "LimitDATA", "LimitDATASoft",
     "LimitFSIZE", "LimitFSIZESoft", "LimitMEMLOCK", "LimitMEMLOCKSoft", "LimitNOFILE", "LimitNOFILESoft", "LimitNPROC",
     "LimitNPROCSoft", "LimitSTACK", "LimitSTACKSoft",

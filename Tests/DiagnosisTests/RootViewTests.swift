@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+import MessageBus
+import SystemCalls
+import Testing
+
+@testable import Diagnosis
+
+/// What root hands to the process that runs as the service.
+@Suite struct RootViewTests {
+  @Test("it is read from a pipe as it was written, once", arguments: [0, 100_000])
+  func handedOver(length: Int) {
+    var status = ServiceStatus(unit: "fleet-locationd.service")
+    status.text = String(repeating: "x", count: length)
+    let view = RootView(status)
+    guard let pipe = view.pipe else { return #expect(Bool(false)) }
+    let first = RootView.read(from: pipe)
+    let second = RootView.read(from: pipe)
+    #expect(first == view)
+    #expect(second == nil)
+  }
+
+  @Test("what does not fit into a pipe is not handed over")
+  func tooLong() {
+    var status = ServiceStatus(unit: "fleet-locationd.service")
+    status.text = String(repeating: "x", count: 2_000_000)
+    if let pipe = RootView(status).pipe { Issue.record("descriptor \(pipe.rawValue)") }
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import MessageBus
+import Testing
+
+@testable import Diagnosis
+
+/// What the end of the process that ran as the service says, and what is done without one.
+@Suite struct ServiceStandInTests {
+  private static let service = ServiceStatus(unit: "fleet-locationd.service")
+  private static let program = "/root/fleet-locationctl"
+
+  private static func outcome(
+    _ result: String, _ end: ServiceStatus.End, runs servicePrograms: [String] = ["/usr/bin/fleet-locationd"]
+  ) -> ServiceStandIn.Outcome {
+    var status = ServiceStatus(unit: "fleet-locationctl-1-0000000000000001.service")
+    (status.result, status.end) = (result, end)
+    return ServiceStandIn.outcome(status, service, program: program, servicePrograms: servicePrograms)
+  }
+
+  @Test("root does not run token.command in place of the service; the rest is judged in place, and says so")
+  func withoutStandIn() {
+    guard case .unknown(let finding) = ServiceStandIn.withoutStandIn("no answer", "a.service", runsCommand: true) else {
+      return #expect(Bool(false))
+    }
+    #expect(finding.sentence == "nothing can run as a.service: no answer")
+    #expect(finding.advice?.contains("token.command is not run as root") == true)
+    guard case .inPlace(let remark) = ServiceStandIn.withoutStandIn("no answer", "a.service", runsCommand: false) else {
+      return #expect(Bool(false))
+    }
+    #expect(remark.hasSuffix("not as the service: no answer\n"))
+  }
+
+  @Test("an exit status is handed on")
+  func ended() {
+    #expect(Self.outcome("success", .exited(78)) == .ended(78))
+  }
+
+  @Test("what systemd says of the unit is said of the service")
+  func notStarted() {
+    guard case .notStarted(let finding) = Self.outcome("exit-code", .exited(226)) else { return #expect(Bool(false)) }
+    #expect(finding.sentence.hasPrefix("fleet-locationd.service cannot start: it would end with exit status 226"))
+  }
+
+  @Test("a tool that the service may not execute is not taken for the service")
+  func outOfReach() {
+    guard case .unknown(let finding) = Self.outcome("exit-code", .exited(203)) else { return #expect(Bool(false)) }
+    #expect(finding.sentence.hasPrefix("\(Self.program) cannot be executed as fleet-locationd.service"))
+    guard case .notStarted = Self.outcome("exit-code", .exited(203), runs: [Self.program]) else {
+      return #expect(Bool(false))
+    }
+  }
+
+  @Test(
+    "a signal or a timeout is the tool's, not the service's",
+    arguments: [
+      ("timeout", ServiceStatus.End.killed(signal: 15), "did not end within 300 s"),
+      ("signal", .killed(signal: 9), "did not end by itself: signal 9"),
+      ("oom-kill", .killed(signal: 9), "did not end by itself: the kernel killed it"),
+    ] as [(String, ServiceStatus.End, String)])
+  func killed(result: String, end: ServiceStatus.End, words: String) {
+    guard case .unknown(let finding) = Self.outcome(result, end) else { return #expect(Bool(false)) }
+    #expect(finding.sentence.contains(words))
+    #expect(finding.advice?.hasPrefix("journalctl -u fleet-locationctl-1-") == true)
+  }
+
+  @Test("the journal has the subcommand, and not what was asked about")
+  func description() {
+    #expect(
+      ServiceStandIn.description(["/usr/bin/fleet-locationctl", "token", "--tracking-id", "parcel-1"], "a.service")
+        == "fleet-locationctl token, as a.service")
+    #expect(
+      ServiceStandIn.description(["fleet-locationd", "--check", "--config", "x"], "a.service")
+        == "fleet-locationd, as a.service")
+  }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import MessageBus
+
+/// What is handed to systemd for a unit of its own.
+@Suite struct TransientServiceTests {
+  @Test("an argument with $ is written so that systemd does not take it for a variable")
+  func arguments() {
+    let service = TransientService(
+      unit: "a.service", description: "a", original: "b.service", program: "/a",
+      arguments: ["a", "", "$HOME", "a${B}$", "$$"], environment: [], answers: [], timeLimit: .seconds(1))
+    #expect(service.writtenArguments == ["a", "", "$$HOME", "a$${B}$$", "$$$$"])
+  }
+
+  @Test("the name of a unit says whose it is", arguments: [0, 1, 0xC0FFEE, UInt64.max])
+  func name(key: UInt64) {
+    let name = TransientService.name(of: "fleet-locationd", process: 123, key: key)
+    #expect(TransientService.process(of: name, program: "fleet-locationd") == 123)
+    #expect(TransientService.process(of: name, program: "fleet-locationctl") == nil)
+  }
+
+  @Test(
+    "a unit with a name of another kind is not taken for one of ours",
+    arguments: [
+      "fleet-locationd.service", "fleet-locationd-2.service", "fleet-locationd-van-0000000000000001.service",
+      "fleet-locationd-12-1.service", "fleet-locationd-12-0000000000000001.timer",
+      "fleet-locationd-0-0000000000000001.service",
+      "fleet-locationd-12-000000000000000A.service", "fleet-locationd-1-2-0000000000000001.service", "fleet-locationd-",
+      "fleet-locationd-+1-0000000000000001.service",
+    ])
+  func others(unit: String) {
+    #expect(TransientService.process(of: unit, program: "fleet-locationd") == nil)
+  }
+}
