@@ -23,7 +23,7 @@ enum RoadDrive: String, CaseIterable {
     var fixes: [Fix] = []
     decoder.decode(try RoadDrive.unpacked("\(rawValue).nmea.gz"), at: .boot) { fixes.append($0) }
     decoder.finish { fixes.append($0) }
-    return RecordingReview(fixes, limits: FixFilter.Configuration(buildDate: Timestamp(seconds: 946_684_800)))
+    return RecordingReview(fixes, limits: FixFilter.Configuration(buildDate: Timestamp(seconds: 1_230_768_000)))
   }
 
   /// In the order of time; empty where nobody knows better.

@@ -96,6 +96,11 @@ import Testing
     let outcome = UpdateOutcome(.failure(TransportFailure(kind, "why")), from: .deliveries)
     var failure = UpdateFailure(expected, "why", from: .deliveries)
     failure.isUnprocessed = kind == .unprocessed
+    failure.isUnsent =
+      switch kind {
+      case .unresolved, .unreachable, .certificateNotYetValid, .certificateExpired, .certificateUntrusted: true
+      case .timedOut, .broken, .unprocessed, .local, .throttled, .handshakeFailed, .tooLarge, .malformed: false
+      }
     #expect(outcome == .failed(failure))
   }
 
