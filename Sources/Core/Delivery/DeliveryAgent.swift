@@ -60,6 +60,8 @@ package struct DeliveryAgent: Sendable {
     case resumed([BootInstant], spacedFrom: BootInstant?, delivered: Timestamp?)
     /// The filter has overruled stamps after this one.
     case overruled(after: Timestamp)
+    /// Stamps after this one are most likely wrong: nothing is removed, and nothing is sent for them.
+    case doubted(after: Timestamp)
     /// The time by positions that can be trusted with it: what is too old to matter goes, and what bears a later time.
     case time(Timestamp)
     /// Connections that were open are most likely dead: a request under way is given up.
@@ -229,14 +231,17 @@ package struct DeliveryAgent: Sendable {
   /// What goes as the live position while there is no fix: the newest of what waits, once it has gone of what has arrived.
   /// Nil when nothing waits, or nothing may go.
   ///
-  /// - Parameter limit: what bears a later time does not go. Where everything does and Fleet Engine has not given the time, it
-  ///   is most likely the time that is wrong: the oldest goes, and the answer says what time it is. Nil: no time is known.
+  /// - Parameter limit: what bears a later time does not go. Where all does that earlier runs have left, and Fleet Engine has
+  ///   not given the time, it is most likely the time that is wrong: the oldest goes, and the answer says what time it is.
+  ///   Nil: no time is known.
   func stored(until limit: StoredLimit?) -> VehicleLocation? {
     let records = backlog.records
     var newest = records.last { record in
       mayBeLive(record.location) && limit.map { record.id <= $0.latest } ?? true
     }
-    if newest == nil, limit?.isFleetEngine == false { newest = records.first { mayBeLive($0.location) } }
+    if newest == nil, limit?.isFleetEngine == false, let restored = vehicle.newestRestored {
+      newest = records.first { mayBeLive($0.location) && $0.id <= restored }
+    }
     guard let newest = newest?.location else { return nil }
     return delivered.flatMap { $0.time > newest.time ? $0 : nil } ?? newest
   }
@@ -279,6 +284,9 @@ package struct DeliveryAgent: Sendable {
     case .overruled(let newest):
       if let owed = vehicle.newestOwed, owed > newest { vehicle.newestOwed = nil }
       return DeliveryAgent.effects(backlog.overrule(after: newest))
+    case .doubted(let newest):
+      if let owed = vehicle.newestOwed, owed > newest { vehicle.newestOwed = nil }
+      return []
     case .time(let time):
       if let owed = vehicle.newestOwed, owed > time { vehicle.newestOwed = nil }
       return DeliveryAgent.effects(backlog.expire(before: time - configuration.maxAge) + backlog.overrule(after: time))

@@ -311,9 +311,10 @@ package struct VehicleAgent: Sendable {
   /// Removes what waits and bears a time that has not come. By a single word of a server nothing is removed: until a second
   /// one agrees, it only is not sent.
   mutating func removeWrongTimes(at now: Moment, _ effects: inout [Effect]) {
-    guard isTimeConfirmed, let timeBounds, !configuration.filter.keepsTimes else { return }
+    guard let timeBounds, !configuration.filter.keepsTimes else { return }
     let latest = timeBounds.latest(at: now.boot) + TimeJudge.slack
-    apply(delivery.handle(.overruled(after: latest), at: now.boot), at: now, &effects)
+    let input = isTimeConfirmed ? DeliveryAgent.Input.overruled(after: latest) : .doubted(after: latest)
+    apply(delivery.handle(input, at: now.boot), at: now, &effects)
   }
 
   // MARK: - Settings
