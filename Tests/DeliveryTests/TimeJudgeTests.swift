@@ -35,6 +35,14 @@ import Timekeeping
     for second in 2..<20 { #expect(watch.verdict(at: moment(second, ahead: ahead)) == nil) }
   }
 
+  @Test("what the previous run was told is still the time minutes after the restart")
+  func restored() {
+    var watch = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))
+    watch.restore(TimeBounds(TimeJudgeTests.truth, precision: .seconds(1), since: .boot, until: .boot))
+    #expect(watch.time(at: moment(900, ahead: -86_400))?.1 == .fleetEngine)
+    #expect(watch.bounds(at: moment(900, ahead: -86_400)) != nil)
+  }
+
   @Test("a step is seen at once, without another word from anybody: wrong by another size, then right")
   func steps() {
     var watch = observed()

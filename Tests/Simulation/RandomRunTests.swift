@@ -26,7 +26,9 @@ import Testing
     "seeds that found a fault stay quiet",
     arguments: [
       // A position was due while a request was on its way, and no fix came after it: it waited for the heartbeat.
-      103_032
+      103_032,
+      // After a restart the kept time was forgotten within a minute, and a dateless fix got the machine's wrong date.
+      744,
     ] as [UInt64])
   func regressions(seed: UInt64) throws {
     let complaint = try World.complaint(about: World.run(Scenario(random: seed)))

@@ -128,7 +128,8 @@ package struct TimeJudge: Sendable {
     guard words[Reference.fleetEngine.rawValue] == nil, bounds.time(at: bounds.at).isPlausible(after: buildDate) else {
       return
     }
-    words[Reference.fleetEngine.rawValue] = Word(bounds: bounds, since: bounds.at, at: bounds.at)
+    // It had won the vote, so it does not count as a word that nobody else has said.
+    words[Reference.fleetEngine.rawValue] = Word(bounds: bounds, since: bounds.at, at: bounds.at, isBorneOut: true)
   }
 
   // MARK: - The vote

@@ -161,7 +161,8 @@ extension VehicleAgent {
   ) -> Attempt {
     let (earliest, limit) = earliestAttempt
     var wantedAt = due
-    if delivery.isOwing || isDraining {
+    // What is stored is not hurried: the fix that comes first goes before it.
+    if delivery.isOwing && policy.newest != nil || isDraining {
       wantedAt = .boot
     } else if let time,
       let backfill = delivery.backfillDeadline(before: time, with: { tokens.token(at: max(now, $0, earliest)) })
