@@ -140,21 +140,6 @@ import Timekeeping
     #expect(world.removals.contains { $0.reason == .refused })
   }
 
-  @Test("two positions wait on disk, the older one poisonous, and no fix comes: a handful of requests in an hour")
-  func poisonAndNoFix() throws {
-    let steady = try World.drive(Scenario(duration: 330))
-    let poison = try #require(steady.applied(200..<300).suffix(2).first.map { World.second(of: $0.live) })
-    let world = try World.drive(
-      Scenario(
-        duration: 4000,
-        faults: [
-          Fault(.unreachable, (poison - 1)..<400), Fault(.noFix, 300..<4000), Fault(.poison([poison]), 0..<4000),
-        ], acts: [(310, .kill(afterEffects: 0, seconds: 20))]))
-    #expect(world.agent.delivery.waiting == 1)
-    #expect((2...8).contains(world.attempts(400..<4000)), "\(world.attempts(400..<4000))")
-    #expect(!world.removals.contains { $0.reason == .refused })
-  }
-
   @Test(
     "requests that are refused at random: no good position is given up, and nothing waits when they end",
     arguments: [
