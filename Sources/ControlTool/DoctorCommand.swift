@@ -31,7 +31,8 @@ enum DoctorCommand: Command {
           --user NAME        whom the service runs as (default \(serviceUser))
 
     Exit status: 0 when nothing failed, and Fleet Engine has accepted an update within the last two heartbeats or the
-    vehicle is paused by command; 1 when not; 77 when this user may not read the settings.
+    vehicle is paused by command; 1 when not; 69 when root cannot look as the service; 77 when this user may not read
+    the settings.
 
     """
 

@@ -41,8 +41,9 @@ enum TokenCommand: Command {
 
     Credentials are those of the running service, as far as this user may read them.
 
-    Exit status: 0 when the token is good, 1 when there is none or it has a problem that Fleet Engine refuses it for, 77
-    when this user may not read the settings or the credentials, 78 when they cannot be used.
+    Exit status: 0 when the token is good, 1 when there is none or it has a problem that Fleet Engine refuses it for, 69
+    when root cannot ask as the service, 77 when this user may not read the settings or the credentials, 78 when they
+    cannot be used.
 
     """
 
