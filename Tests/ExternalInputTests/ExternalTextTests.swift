@@ -76,6 +76,7 @@ import Testing
       (#"{"api_key": "abc", "user": "fleet"}"#, #"{"api_key": "<redacted>", "user": "fleet"}"#),
       ("client_secret=abc;retry=3", "client_secret=<redacted>;retry=3"),
       ("Authorization: Bearer hush", "Authorization: <redacted>"),
+      (String(repeating: "k7", count: 24) + "Bearer hush", "<redacted>"),
       ("basic Zm9v rejected", "basic <redacted> rejected"), ("accessToken='x.y.z'", "accessToken='<redacted>'"),
     ])
   func assigned(text: String, shown: String) {

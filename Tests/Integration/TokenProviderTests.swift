@@ -201,8 +201,8 @@ import Testing
   }
 
   @Test(
-    "a clock that is decades wrong is told with its size, and changes nothing; a server's before the build is none",
-    arguments: [("-1600000000", ""), ("378691200", "behind"), ("7200", "behind"), ("0", "")])
+    "a clock that is decades wrong is told with its size, and changes nothing",
+    arguments: [("378691200", "behind"), ("7200", "behind"), ("0", "")])
   func clock(offset: String, words: String) throws {
     let bench = try TestBench(emulator: ["--clock-offset", offset])
     let receiver = try bench.receiver()

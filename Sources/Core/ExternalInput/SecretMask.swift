@@ -249,6 +249,6 @@ enum SecretMask {
   private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 
   private static func lowercased(_ word: ArraySlice<Unicode.Scalar>) -> String {
-    String(String.UnicodeScalarView(word.prefix(40))).lowercased()
+    String(String.UnicodeScalarView(word.suffix(40))).lowercased()
   }
 }
