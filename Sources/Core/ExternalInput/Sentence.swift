@@ -31,6 +31,7 @@ package struct Sentence: Equatable, Sendable {
     ownText += other.ownText
   }
 
+  /// Whether there is nothing to read.
   package var isEmpty: Bool { text.isEmpty }
 }
 
@@ -49,6 +50,7 @@ extension Sentence: ExpressibleByStringInterpolation {
 
     package init(literalCapacity: Int, interpolationCount: Int) {}
 
+    /// What this program says.
     package mutating func appendLiteral(_ literal: String) {
       sentence += Sentence(own: literal)
     }
