@@ -6,4 +6,6 @@ cd "$(dirname "$0")/.."
 
 # The test runner itself leaks a few hundred bytes; leaks of ours in C would be found by the wrappers' own tests.
 export ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no
+# `make test` runs a thousand random drives; here a part of them is enough, for each takes four times as long.
+export SIMULATION_RUNS=${SIMULATION_RUNS:-200}
 swift test --sanitize=address --scratch-path .build/asan -Xlinker -fuse-ld=lld --skip Integration --skip TimingTests
