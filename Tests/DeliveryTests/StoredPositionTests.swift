@@ -137,6 +137,40 @@ import Timekeeping
       fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 17.2).brief == ["drop [-200.0, -100.0] delivered"])
   }
 
+  @Test("what a server has said once is not kept for the next run, and removes nothing there")
+  func loneWordAndRestart() throws {
+    var fixture = try AgentFixture { $0.boot = "b1" }
+    _ = fixture.tell(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
+    _ = fixture.tell(.deadline, at: 11)
+    let token = StoredPositionTests.dated(fixture.token(), "Mon, 30 Nov 2026 23:30:11 GMT")
+    let sent = fixture.tell(.tokenEnded(id: 1, token), at: 11.2)
+    let text = try #require(sent.compactMap { if case .keepLimits(let text) = $0 { text } else { nil } }.last)
+    var next = try AgentFixture { $0.boot = "b1" }
+    _ = next.tell(.limitsFound(text), at: 12)
+    let restored = next.tell(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 12)
+    #expect(!restored.brief.contains { $0.contains("misdated") })
+    #expect(next.agent.delivery.backlog.count == 3)
+  }
+
+  @Test("Fleet Engine's only word, hours behind, holds nothing back for longer than a minute")
+  func loneWordOfFleetEngine() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.restored(try StoredPositionTests.records([-9000, -200, -100])), at: 1)
+    _ = fixture.tell(.deadline, at: 11)
+    let token = fixture.token()
+    #expect(fixture.tell(.tokenEnded(id: 1, token), at: 11.2).brief == ["send 1 with past"])
+    let refused = StoredPositionTests.dated(AgentFixture.error(503, "UNAVAILABLE"), "Mon, 30 Nov 2026 20:00:00 GMT")
+    _ = fixture.tell(.updateEnded(id: 1, refused), at: 11.4)
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 <= .boot + .milliseconds(71_400) } == true)
+    var sent = false
+    var second = 11.4
+    while !sent, second < 80, let deadline = fixture.agent.nextDeadline(at: fixture.moment.boot) {
+      second = max((deadline - .boot).inSeconds, second)
+      sent = fixture.tell(.deadline, at: second).brief.contains { $0.hasPrefix("send 2") }
+    }
+    #expect(sent && second < 73)
+  }
+
   @Test("a stored position from the future is not the live one, and is removed when two witnesses agree about the time")
   func future() throws {
     var fixture = try AgentFixture()

@@ -110,9 +110,9 @@ struct Receiver {
   /// What a stamp stands for that was made right by a server whose clock is wrong by so many seconds.
   func told(at stamp: Timestamp, wrongBy error: Int64) -> [Told] {
     let second = Int(((stamp - Scenario.boot) - offset - .seconds(error)).wholeSeconds)
-    return (second - 3...second + 3).flatMap { told[(Scenario.boot + .seconds($0) + offset).milliseconds] ?? [] }.map {
-      Told(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true)
-    }
+    return (second - 3...second + 3).flatMap { second in
+      (told[(Scenario.boot + .seconds(second) + offset).milliseconds] ?? []) + (misdated[second].map { [$0] } ?? [])
+    }.map { Told(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true) }
   }
 
   /// A position that comes from this receiver, and is not what it meant.

@@ -5,7 +5,7 @@ import Timekeeping
 /// By which clock certificates are judged: the machine's, unless it is not set, or is far from the time that a server or a
 /// steady receiver gives. No clock keeps a vehicle off the map by itself: after a certificate that is not valid at the one
 /// time, the next request is judged at the other. A clock that is not set is no other time, and neither is the build's date:
-/// whoever has a certificate that was valid then, and has expired, would only have to be asked twice.
+/// a server with a certificate that was valid then, and has expired, would be accepted at the second request.
 struct CertificateClock: Equatable, Sendable {
   /// A machine's clock that is ahead by more has run amok.
   static let farAhead = Duration.seconds(86_400)

@@ -226,6 +226,15 @@ package struct DeliveryAgent: Sendable {
     var latest: Timestamp
     /// Whether Fleet Engine says so, by whose clock positions are judged.
     var isFleetEngine: Bool
+    /// When this was said once, and counts no more unless it is said again; nil: no such time is to come.
+    var lapsesAt: BootInstant?
+
+    /// - Parameter end: of a single word, which counts no more from then on.
+    init(_ latest: Timestamp, by reference: TimeJudge.Reference?, until end: BootInstant?, at now: BootInstant) {
+      self.latest = latest
+      lapsesAt = end.flatMap { now < $0 ? $0 : nil }
+      isFleetEngine = reference == .fleetEngine && (end == nil || lapsesAt != nil)
+    }
   }
 
   /// What goes as the live position while there is no fix: the newest of what waits, once it has gone of what has arrived.
@@ -233,6 +242,7 @@ package struct DeliveryAgent: Sendable {
   ///
   /// - Parameter limit: what bears a later time does not go. Where all does that earlier runs have left, and Fleet Engine has
   ///   not given the time, it is most likely the time that is wrong: the oldest goes, and the answer says what time it is.
+  ///   If it does not, the newest goes.
   ///   Nil: no time is known.
   func stored(until limit: StoredLimit?) -> VehicleLocation? {
     let records = backlog.records
@@ -240,7 +250,8 @@ package struct DeliveryAgent: Sendable {
       mayBeLive(record.location) && limit.map { record.id <= $0.latest } ?? true
     }
     if newest == nil, limit?.isFleetEngine == false, let restored = vehicle.newestRestored {
-      newest = records.first { mayBeLive($0.location) && $0.id <= restored }
+      let isSendable: (Backlog.Record) -> Bool = { mayBeLive($0.location) && $0.id <= restored }
+      newest = vehicle.lastAcceptedAt == nil ? records.first(where: isSendable) : records.last(where: isSendable)
     }
     guard let newest = newest?.location else { return nil }
     return delivered.flatMap { $0.time > newest.time ? $0 : nil } ?? newest
@@ -282,13 +293,13 @@ package struct DeliveryAgent: Sendable {
       spacedFrom = start ?? spacedFrom
       return []
     case .overruled(let newest):
-      if let owed = vehicle.newestOwed, owed > newest { vehicle.newestOwed = nil }
+      forget(after: newest)
       return DeliveryAgent.effects(backlog.overrule(after: newest))
     case .doubted(let newest):
       if let owed = vehicle.newestOwed, owed > newest { vehicle.newestOwed = nil }
       return []
     case .time(let time):
-      if let owed = vehicle.newestOwed, owed > time { vehicle.newestOwed = nil }
+      forget(after: time)
       return DeliveryAgent.effects(backlog.expire(before: time - configuration.maxAge) + backlog.overrule(after: time))
     case .connectionsLost: return abandon()
     case .networkUp:
@@ -301,6 +312,13 @@ package struct DeliveryAgent: Sendable {
     case .configured(let configuration, let isOtherVehicle):
       return configure(configuration, isOtherVehicle: isOtherVehicle, at: now)
     }
+  }
+
+  /// A later time was wrong.
+  private mutating func forget(after newest: Timestamp) {
+    if let owed = vehicle.newestOwed, owed > newest { vehicle.newestOwed = nil }
+    if let before = vehicle.deliveredBefore, before > newest { vehicle.deliveredBefore = nil }
+    if let restored = vehicle.newestRestored, restored > newest { vehicle.newestRestored = newest }
   }
 
   // Static: a call on `self` whose argument changes it copies all of it first.

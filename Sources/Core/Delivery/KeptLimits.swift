@@ -20,7 +20,7 @@ struct KeptLimits: Equatable, Sendable {
   var isUnderWay: Bool
   /// When the last update was accepted.
   var spacedFrom: BootInstant?
-  /// Nil when no server has given the time.
+  /// Nil when no server has given the time, or only one and once.
   var bounds: TimeBounds?
   /// The time of the newest position that Fleet Engine has; nil when none is known.
   var delivered: Timestamp?
@@ -126,7 +126,7 @@ extension VehicleAgent {
     let (attempts, spacedFrom) = delivery.limits
     let kept = KeptLimits(
       boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts, isUnderWay: isUnderWay,
-      spacedFrom: spacedFrom, bounds: timeBounds, delivered: delivery.newestDelivered)
+      spacedFrom: spacedFrom, bounds: isTimeConfirmed ? timeBounds : nil, delivered: delivery.newestDelivered)
     effects.append(.keepLimits(kept.text))
   }
 }

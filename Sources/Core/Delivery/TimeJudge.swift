@@ -52,6 +52,8 @@ package struct TimeJudge: Sendable {
     package var isSteady: Bool
     /// Whether it is more than a single word: the witness has said it twice, or another one has said the same.
     var isConfirmed: Bool
+    /// When a single word that no other witness agrees with counts no more; nil: it is none.
+    var lapsesAt: BootInstant?
     fileprivate var includesClock: Bool
 
     /// The same; nil when it is no server's.
@@ -128,7 +130,7 @@ package struct TimeJudge: Sendable {
     guard words[Reference.fleetEngine.rawValue] == nil, bounds.time(at: bounds.at).isPlausible(after: buildDate) else {
       return
     }
-    // It had won the vote, so it does not count as a word that nobody else has said.
+    // Only a time that was confirmed is kept.
     words[Reference.fleetEngine.rawValue] = Word(bounds: bounds, since: bounds.at, at: bounds.at, isBorneOut: true)
   }
 
@@ -153,12 +155,14 @@ package struct TimeJudge: Sendable {
       let includesClock = clock.map { word.bounds.agrees(with: $0, within: TimeJudge.slack) } ?? false
       if includesClock { (worth, count) = (worth + 1, count + 1) }
       // A lie that only the liar has told once must not last.
-      if count == 1, word.count == 1, !word.isBorneOut, now.boot - word.at > TimeJudge.loneMemory { worth = 0 }
+      let isLone = count == 1 && word.count == 1 && !word.isBorneOut
+      let lapsesAt = isLone ? word.at + TimeJudge.loneMemory : nil
+      if let lapsesAt, now.boot >= lapsesAt { worth = 0 }
       guard best.map({ (worth, count) > ($0.worth, $0.count) }) ?? true else { continue }
       let judgement = Judgement(
         reference: reference, bounds: word.bounds,
         isSteady: reference.isServer || word.at - word.since >= TimeJudge.steadyTime,
-        isConfirmed: word.count > 1 || word.isBorneOut, includesClock: includesClock)
+        isConfirmed: word.count > 1 || word.isBorneOut, lapsesAt: lapsesAt, includesClock: includesClock)
       best = (judgement, worth, count)
     }
     if let best, best.worth > 0 { return best.judgement }

@@ -105,8 +105,11 @@ extension VehicleAgent {
 
   /// There is no fix, and perhaps none will come: what is stored does not wait for one. A fix that comes soon goes first.
   private func decideToDeliverStored(at now: BootInstant) -> Decision {
-    guard delivery.isIdle, let stored = delivery.stored(until: storedLimit) else {
-      return .wait(until: nil, .attempt(nil))
+    guard delivery.isIdle else { return .wait(until: nil, .attempt(nil)) }
+    guard let stored = delivery.stored(until: storedLimit) else {
+      // What a single word about the time holds back goes when the word lapses.
+      let isHeldBack = delivery.stored(until: nil) != nil
+      return .wait(until: isHeldBack ? storedLimit?.lapsesAt : nil, .attempt(nil))
     }
     let isNew = delivery.delivered.map { $0.time < stored.time } ?? true
     let grace = lifecycle.isRunning ? configuration.delivery.interval : .zero

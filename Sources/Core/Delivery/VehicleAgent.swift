@@ -189,6 +189,7 @@ package struct VehicleAgent: Sendable {
     case .source(let id, let report): select(.report(report, from: id), at: now, &effects)
     case .sources(let candidates): select(.replaced(candidates), at: now, &effects)
     case .deadline:
+      if let lapse = storedLimit?.lapsesAt, now.boot >= lapse { watchClock(at: now, &effects) }
       proceed(at: now, &effects)
       releaseSources(at: now.boot, &effects)
       return effects
@@ -281,8 +282,8 @@ package struct VehicleAgent: Sendable {
       configuration.filter.keepsTimes
         ? nil
         : DeliveryAgent.StoredLimit(
-          latest: judgement.bounds.latest(at: now.boot) + TimeJudge.slack,
-          isFleetEngine: judgement.reference == .fleetEngine)
+          judgement.bounds.latest(at: now.boot) + TimeJudge.slack, by: judgement.reference,
+          until: judgement.lapsesAt, at: now.boot)
     }
     if bounds != timeBounds || isConfirmed != isTimeConfirmed {
       let isNew = bounds != timeBounds
