@@ -132,8 +132,9 @@ static _Noreturn void supervise(
       kill(-child, SIGCONT);
     }
     if (received == FLEET_END_HELPER) {
-      status = SIGKILL;
-      break;
+      end_children(child);
+      // As a shell says it: whoever waits must be able to tell this from the end of one that was killed itself.
+      _exit(128 + SIGKILL);
     }
   }
   end_children(child);
