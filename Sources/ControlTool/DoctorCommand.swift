@@ -55,7 +55,7 @@ enum DoctorCommand: Command {
     case .ended(let status): return status
     case .notStarted(let finding): hindrance = finding
     case .unknown(let finding):
-      throw CommandError(.unavailable, [finding.sentence, finding.advice].compactMap { $0 }.joined(separator: "\n"))
+      throw CommandError(.unavailable, finding.message)
     case .inPlace(let remark): _ = try StandardOutput.write(remark)
     }
     ServiceCredentials.adopt(for: path)

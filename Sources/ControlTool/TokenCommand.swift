@@ -62,9 +62,9 @@ enum TokenCommand: Command {
     switch ServiceStandIn.run(settings: path, asksForToken: true) {
     case .ended(let status): return status
     case .notStarted(let finding):
-      throw CommandError(.configuration, [finding.sentence, finding.advice].compactMap { $0 }.joined(separator: "\n"))
+      throw CommandError(.configuration, finding.message)
     case .unknown(let finding):
-      throw CommandError(.unavailable, [finding.sentence, finding.advice].compactMap { $0 }.joined(separator: "\n"))
+      throw CommandError(.unavailable, finding.message)
     case .inPlace(let remark): StandardError.write(remark)
     }
     ServiceCredentials.adopt(for: path)

@@ -18,6 +18,9 @@ package struct Finding: Equatable, Sendable {
   /// What a person can do about it; nil when there is nothing to do.
   package let advice: String?
 
+  /// The sentence, and the advice on a line of its own.
+  package var message: String { [sentence, advice].compactMap { $0 }.joined(separator: "\n") }
+
   /// It is as it should be.
   package static func pass(_ sentence: String) -> Finding { Finding(.pass, sentence, nil) }
 

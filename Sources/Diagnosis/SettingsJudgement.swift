@@ -32,5 +32,5 @@ import SystemCalls
 
 extension Finding {
   /// Sentence and advice, each with its line end.
-  fileprivate var lines: String { [sentence, advice].compactMap { $0 }.map { "\($0)\n" }.joined() }
+  fileprivate var lines: String { message + "\n" }
 }
