@@ -62,7 +62,7 @@ package struct TokenConformance {
     let type = response.header("content-type")?.prefix { $0 != ";" }.lowercased()
     guard type == "application/json" else {
       return .warn(
-        "the answer's Content-Type is \(type.map { "\"\(ExternalText($0, limit: 60))\"" } ?? "not told")",
+        "the answer's Content-Type is \(type.map { "\"\(ExternalText($0, limit: 60))\"" } ?? "not stated")",
         "Answer with Content-Type: application/json")
     }
     return .pass("the answer says that it is JSON")

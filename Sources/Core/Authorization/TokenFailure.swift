@@ -83,7 +83,7 @@ extension TokenFailure {
       case .unresolved, .unreachable: "the token provider cannot be reached"
       case .timedOut: "the token provider did not answer within \(deadline.wholeSeconds) s"
       case .broken: "the token provider's answer broke off"
-      case .unprocessed: "the token provider has not processed the request"
+      case .unprocessed: "the token provider refused the request or closed the kept connection unanswered"
       case .throttled: "the token provider asks for fewer requests"
       case .tooLarge:
         "the token provider's answer is longer than the \(TokenEndpoint.maximumResponseSize) bytes that are read"

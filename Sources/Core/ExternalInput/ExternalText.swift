@@ -45,7 +45,7 @@ package struct ExternalText: Equatable, Sendable, CustomStringConvertible {
     self.init(String(decoding: Array(bytes.prefix(ExternalText.maximumExamined * 4 + 4)), as: UTF8.self), limit: limit)
   }
 
-  /// Whether nothing of it is to be seen.
+  /// Whether nothing of it is visible.
   package var isBlank: Bool { description.utf8.allSatisfy { $0 == UInt8(ascii: " ") } }
 
   /// - Returns: nil for what has no place on the line and no width, such as marks of direction: it is left out, so that it

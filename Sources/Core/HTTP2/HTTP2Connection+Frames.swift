@@ -52,7 +52,7 @@ extension HTTP2Connection {
     let isCurrent = try isCurrent(frame)
     let data = try unpadded(frame)
     let isLast = frame.has(HTTP2Flag.endStream)
-    // Padding counts too, and so does what nobody wants any more (RFC 9113, section 6.9.1).
+    // Padding counts too, and so does what no request waits for any more (RFC 9113, section 6.9.1).
     receiveWindow -= frame.payload.count
     guard receiveWindow >= 0 else { throw .violation(.flowControl) }
     if HTTP2Window.initial - receiveWindow >= HTTP2Window.threshold {

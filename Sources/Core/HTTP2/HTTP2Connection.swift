@@ -30,7 +30,7 @@ package struct HTTP2Connection: Sendable {
     case answered(HTTPResponse)
     /// The request under way has failed.
     case failed(HTTP2Failure)
-    /// Nothing more is to be sent or received after what was written. `isGraceful`: the server has announced it, and another
+    /// No more bytes are sent or received after what was written. `isGraceful`: the server has announced it, and another
     /// connection will most likely do.
     case close(isGraceful: Bool)
   }
@@ -294,7 +294,7 @@ package struct HTTP2Connection: Sendable {
     }
   }
 
-  /// Ends the request under way without an outcome; the server is told as far as it cannot know.
+  /// Ends the request under way without an outcome; the server is informed where it cannot know.
   mutating func endStream(_ code: HTTP2ErrorCode) {
     guard let ending = stream else { return }
     stream = nil
@@ -310,7 +310,7 @@ package struct HTTP2Connection: Sendable {
     lastUse = now
     floodBudget = HTTP2Connection.floodLimit
     effects.append(.answered(answered.response))
-    // The server did not want the rest of the request: the stream is open until it is told that none comes.
+    // The server did not want the rest of the request: the stream stays open until it learns that none comes.
     if !answered.isSent {
       HTTP2Frame.write(.resetStream, stream: answered.id, HTTP2ErrorCode.cancel.rawValue.bytes, into: &output)
     }

@@ -76,7 +76,7 @@ package enum HTTP2Violation: String, Sendable, CaseIterable {
   /// An answer that is none: no status or two, a field that must not be, a length that is not right (8.1.1).
   case message
 
-  /// What the server is to be answered with.
+  /// What the server is answered with.
   var code: HTTP2ErrorCode {
     switch self {
     case .frameTooLong, .frameLength: .frameSizeError

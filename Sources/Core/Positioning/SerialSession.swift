@@ -52,7 +52,7 @@ package struct SerialSession {
 
   /// The longest time between reads in a burst.
   private static let longestPeriod = Duration.milliseconds(100)
-  /// A read that brings so many bytes is followed by the next at once: the kernel keeps 4,095 for a reader.
+  /// A read that brings this many bytes is followed by the next at once: the kernel keeps 4,095 for a reader.
   private static let largeRead = 2048
 
   private let device: String

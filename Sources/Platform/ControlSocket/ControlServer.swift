@@ -8,9 +8,9 @@ import Timekeeping
 /// Answers questions at a Unix socket: one line in, one line out, and the connection ends.
 ///
 /// The socket file is for its owner and group (0660); the kernel's word on who connected is looked at as well, so that a
-/// file whose mode somebody loosened does not let more people in. Questions are short, connections few for each user, and
+/// file with a mode that is too wide does not let more people in. Questions are short, connections few for each user, and
 /// none lasts long. A user whose connections are all taken loses the oldest that has asked nothing to the next one: who only
-/// holds connections open keeps nobody out, not even himself.
+/// holds connections open keeps no other user out, nor its own.
 package final class ControlServer {
   private static let longestQuestion = 4096
   private static let maximumClients = 16

@@ -193,7 +193,7 @@ final class HTTP2Transport {
 
   private func perform(_ effects: [HTTP2Connection.Effect]) {
     guard !effects.isEmpty else { return }
-    // Whoever is told of the outcome may let go of the client.
+    // The receiver of the outcome may let go of the client.
     defer { withExtendedLifetime(self) {} }
     var outcome: HTTPOutcome?
     var isGracefulEnd: Bool?
