@@ -34,6 +34,7 @@ package enum SettingSection: String, CaseIterable, Sendable {
   /// The key of the section whose value decides which of the others it may have; nil when it may have all.
   var selector: String? {
     switch self {
+    case .vehicle: "service"
     case .source: "type"
     case .token: "provider"
     default: nil

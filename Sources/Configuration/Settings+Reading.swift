@@ -15,6 +15,7 @@ extension Settings {
     let draft = reader.readToken()
     token = draft.token
     agent.tokenProvider = draft.provider
+    checkVehicle(&reader)
     checkReporting(&reader)
     complete(reader.context.environment)
   }
@@ -37,7 +38,7 @@ extension Settings {
     }
     agent.delivery.endpoint = FleetEngineEndpoint(
       origin: fleetEngine.endpoint, vehicle: vehicle, positionField: agent.delivery.endpoint.positionField,
-      deadline: agent.delivery.endpoint.deadline)
+      reportsState: agent.delivery.endpoint.reportsState, deadline: agent.delivery.endpoint.deadline)
     agent.delivery.floor = agent.reporting.floor
     agent.delivery.interval = agent.reporting.interval
     agent.delivery.maxBytes = store.maxBytes

@@ -4,7 +4,7 @@
 enum SettingsDestination {
   /// The sections that are about it, and their keys that are not.
   private static let sections: [SettingSection: Set<String>] = [
-    .vehicle: [],
+    .vehicle: ["offline_on_stop"],
     .fleetEngine: ["deadline", "position_field"],
     .token: [
       "deadline", "cache", "response", "token_key", "expiration_key", "expiration_format", "creation_key",

@@ -43,6 +43,21 @@ import Timekeeping
     #expect(failure?.message.contains("deliveryvehicleid") == true && failure?.message.contains("truck-17") == true)
   }
 
+  @Test("a token for a vehicle of the other service is named as such, with what to write and what to sign")
+  func otherService() throws {
+    func message(_ claim: String, for scope: AuthorizationContext.Scope) throws -> String? {
+      let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
+      let claims = try TokenClaims(of: Secret(Fixture.token(#"{"authorization":{"\#(claim)":"v"}}"#)))
+      return Fixture.failure { try claims.check(for: context) }?.message
+    }
+    #expect(
+      try message("deliveryvehicleid", for: .vehicle("v"))
+        == "the token is for `deliveryvehicleid`, and the settings say trips, whose vehicles are claimed by `vehicleid`: "
+        + "write service = \"deliveries\" under [vehicle], or let the provider sign `vehicleid`: \"v\"")
+    #expect(try message("vehicleid", for: .deliveryVehicle("v"))?.contains("the settings say deliveries") == true)
+    #expect(try message("tripid", for: .vehicle("v"))?.contains("has no `vehicleid` (it has `tripid`)") == true)
+  }
+
   @Test(
     "what is not a JWT is refused",
     arguments: ["opaque", "a.b", "a.b.c.d", "..", "e30.!!!.x", "e30.W10.x", "e30.IiI.x", "", "e30.e30", "e30. e30.x"])

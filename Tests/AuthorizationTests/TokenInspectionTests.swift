@@ -59,7 +59,10 @@ import Timekeeping
     Case(kind: .authorizationMissing, changes: ["authorization": ""], says: "no `authorization`"),
     Case(kind: .authorizationMissing, changes: ["authorization": "\"x\""], says: "not an object"),
     Case(kind: .claimMissing, changes: ["authorization": "{}"], says: "is empty"),
-    Case(kind: .claimMissing, changes: ["authorization": #"{"vehicleid":"truck-17"}"#], says: "`vehicleid` only"),
+    Case(
+      kind: .claimMissing, changes: ["authorization": #"{"vehicleid":"truck-17"}"#],
+      says: "is for `vehicleid`, and the settings say deliveries"),
+    Case(kind: .claimMissing, changes: ["authorization": #"{"tripid":"t"}"#], says: "`tripid` only"),
     Case(
       kind: .claimMistyped, changes: ["authorization": #"{"deliveryvehicleid":"truck-17","taskids":"*"}"#],
       says: "array"),

@@ -7,7 +7,7 @@ import Testing
 import Timekeeping
 
 @testable import BacklogStore
-@testable import FleetEngine
+import FleetEngine
 
 /// Release 0.1.0 and this one read each other's files. `Tests/Interop/downgrade.py` shows it with both programs; here the other
 /// side is a file that 0.1.0 has written, and the statements that it runs.
@@ -20,10 +20,7 @@ import Timekeeping
   private let truck = FleetEngineVehicle(service: .deliveries, providerID: "test-project", vehicleID: "truck-17")
   /// The same IDs in another service.
   private let taxi = FleetEngineVehicle(
-    service: FleetEngineService(
-      name: "trips", collection: "vehicles", method: .post, role: "", scope: { .vehicle($0) },
-      message: { _, _ in .init(mask: "", body: []) }),
-    providerID: "test-project", vehicleID: "truck-17")
+    service: .trips, providerID: "test-project", vehicleID: "truck-17")
 
   private func fixtureWithItsFile() throws -> StoreFixture {
     let fixture = try StoreFixture()

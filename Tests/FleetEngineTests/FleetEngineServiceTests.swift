@@ -12,7 +12,7 @@ import Timekeeping
 extension FleetEngineService {
   fileprivate static let rovers = FleetEngineService(
     name: "rovers", collection: "rovers", method: .post, role: "roles/test.rover", scope: { .vehicle($0) },
-    message: { update, _ in
+    message: { update, _, _ in
       func place(_ location: VehicleLocation, _ writer: inout JSONWriter) {
         writer.openArray()
         writer.number(location.coordinate.latitude, decimals: 6)
@@ -50,6 +50,47 @@ extension FleetEngineService {
     #expect(request.method == .post)
     #expect(request.url == "https://e.test/v1/providers/p/rovers/r%201?updateMask=state%2Cplace%2Ctrack")
     #expect(String(decoding: request.body, as: UTF8.self) == #"{"place":[2,2],"state":"ON","track":[[1,1]]}"#)
+  }
+
+  @Test(
+    "an update of a vehicle of on-demand trips begins with its state; its body and its other fields are as in deliveries"
+  )
+  func trips() throws {
+    let taxi = FleetEngineVehicle(service: .trips, providerID: "p", vehicleID: "taxi 1")
+    let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "taxi 1")
+    let update = PositionUpdate(live: try location(2), past: [try location(1)])
+    func request(_ vehicle: FleetEngineVehicle, reportsState: Bool = true) -> HTTPRequest {
+      FleetEngineEndpoint(origin: "https://e.test", vehicle: vehicle, reportsState: reportsState)
+        .request(update, token: Secret("t"))
+    }
+    let put = request(taxi)
+    #expect(put.method == .put)
+    #expect(
+      put.url
+        == "https://e.test/v1/providers/p/vehicles/taxi%201?updateMask=vehicleState%2ClastLocation%2CpastLocations")
+    let body = String(decoding: request(truck).body, as: UTF8.self)
+    #expect(String(decoding: put.body, as: UTF8.self) == #"{"vehicleState":"ONLINE","# + body.dropFirst())
+    let bare = request(taxi, reportsState: false)
+    #expect(bare.url == "https://e.test/v1/providers/p/vehicles/taxi%201?updateMask=lastLocation%2CpastLocations")
+    #expect(String(decoding: bare.body, as: UTF8.self) == body)
+    #expect(taxi.tokenContext?.scope.claim == "vehicleid")
+  }
+
+  @Test("the end of a duty is a state and no position, where vehicles have a state and no other sets it")
+  func offline() throws {
+    func request(_ service: FleetEngineService, reportsState: Bool = true) -> HTTPRequest? {
+      FleetEngineEndpoint(
+        origin: "https://e.test", vehicle: FleetEngineVehicle(service: service, providerID: "p", vehicleID: "v"),
+        reportsState: reportsState
+      ).offlineRequest(token: Secret("t"))
+    }
+    let offline = try #require(request(.trips))
+    #expect(offline.method == .put)
+    #expect(offline.url == "https://e.test/v1/providers/p/vehicles/v?updateMask=vehicleState")
+    #expect(String(decoding: offline.body, as: UTF8.self) == #"{"vehicleState":"OFFLINE"}"#)
+    #expect(offline.headers.contains { $0.name == "Authorization" })
+    #expect(request(.trips, reportsState: false) == nil)
+    #expect(request(.deliveries) == nil)
   }
 
   @Test("so are the dry run, the greeting, and the size of a past position")

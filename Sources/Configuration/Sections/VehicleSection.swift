@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 import FleetEngine
 
 extension Settings {
@@ -8,6 +9,27 @@ extension Settings {
       "The Google Cloud project ID that Fleet Engine is enabled in."),
     Setting(
       "vehicle_id", \.vehicle.vehicleID, .vehicleID, isRequired: true,
-      "The ID of the delivery vehicle, as the backend created it; or where on the machine it stands."),
+      "The ID of the vehicle, as the backend created it; or where on the machine it stands."),
+    Setting(
+      "service", \.vehicle.service, .choice(of: FleetEngineService.all, \.name),
+      "The service of Fleet Engine that the vehicle belongs to: `deliveries` has scheduled tasks and delivery vehicles, `trips` has on-demand trips and vehicles that are ONLINE or OFFLINE; see [services.md](services.md)."
+    ),
+    Setting(
+      "report_state", \.agent.delivery.endpoint.reportsState, .boolean, for: FleetEngineService.trips.name,
+      "Whether the daemon sets the vehicle's state: ONLINE with each position, OFFLINE in a pause. `false`: the backend or another program sets it, and updates carry positions alone."
+    ),
+    Setting(
+      "offline_on_stop", \.agent.goesOfflineOnStop, .boolean, for: FleetEngineService.trips.name,
+      "Whether the end of the service sets the vehicle's state to OFFLINE, after the last position and within `stop_timeout`. `false`: it stays as it is, also over a restart."
+    ),
   ]
+
+  /// Notes which keys belong to another service, and which contradict each other.
+  func checkVehicle(_ reader: inout SettingsReader) {
+    guard reader.isSound(\Settings.vehicle.service) else { return }
+    reader.checkOwners(in: .vehicle, of: vehicle.service.name)
+    if agent.goesOfflineOnStop, !agent.delivery.endpoint.reportsState {
+      reader.problem(with: \Settings.agent.goesOfflineOnStop, "needs report_state = true: it sets the vehicle's state")
+    }
+  }
 }

@@ -73,6 +73,24 @@ extension AuthorizationContext.Scope {
     }
   }
 
+  /// The value of the setting `vehicle.service` with which vehicles have this claim; nil where it is no vehicle's.
+  package var service: String? {
+    switch self {
+    case .deliveryVehicle: "deliveries"
+    case .vehicle: "trips"
+    case .trip, .task, .trackingID: nil
+    }
+  }
+
+  /// The same ID in the other service; nil where it is no vehicle's.
+  var inOtherService: AuthorizationContext.Scope? {
+    switch self {
+    case .deliveryVehicle(let id): .vehicle(id)
+    case .vehicle(let id): .deliveryVehicle(id)
+    case .trip, .task, .trackingID: nil
+    }
+  }
+
   /// The name of the ID in a template.
   package var placeholder: String {
     switch self {

@@ -34,6 +34,15 @@ package struct TokenClaims: Equatable, Sendable {
     return ids
   }
 
+  /// Whether the token is for a vehicle of the other service: the end of a sentence about it; nil when it is not.
+  func serviceMistake(for scope: AuthorizationContext.Scope) -> String? {
+    guard let other = scope.inOtherService, let service = scope.service, let meant = other.service,
+      ids(for: scope).isEmpty, !ids(for: other).isEmpty
+    else { return nil }
+    return "is for `\(other.claim)`, and the settings say \(service), whose vehicles are claimed by `\(scope.claim)`: "
+      + "write service = \"\(meant)\" under [vehicle], or let the provider sign `\(scope.claim)`: \"\(scope.id)\""
+  }
+
   /// Checks that the token is for this context.
   ///
   /// - Throws: `TokenFailure` with reason `missingClaim`, `wrongVehicle` or `wrongContext`.
@@ -47,6 +56,7 @@ package struct TokenClaims: Equatable, Sendable {
     }
     let ids = ids(for: scope)
     guard let first = ids.first else {
+      if let mistake = serviceMistake(for: scope) { throw TokenFailure(.missingClaim, "the token \(mistake)") }
       let others = authorization.keys.filter { TokenClaims.known.contains($0) }.sorted()
       let has = others.isEmpty ? "" : " (it has \(others.map { "`\($0)`" }.joined(separator: ", ")))"
       throw TokenFailure(

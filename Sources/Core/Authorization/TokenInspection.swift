@@ -161,7 +161,9 @@ package struct TokenInspection: Equatable, Sendable {
     }
     guard let scope = context?.scope else { return }
     let ids = claims.ids(for: scope)
-    if ids.isEmpty {
+    if let mistake = claims.serviceMistake(for: scope) {
+      note(.claimMissing, "it \(mistake)")
+    } else if ids.isEmpty {
       let names = authorization.keys.sorted().prefix(6).map { "`\($0.shown)`" }
       let has = names.isEmpty ? "is empty" : "has \(names.joined(separator: ", ")) only"
       note(.claimMissing, "the `authorization` claim \(has); it must have `\(scope.claim)`: \"\(scope.id)\"")

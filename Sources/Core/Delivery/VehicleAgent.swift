@@ -35,6 +35,8 @@ package struct VehicleAgent: Sendable {
     package var remoteEndpoint: String?
     /// How long a source that has ended may take to be delivered.
     package var drainLimit: Duration
+    /// Whether the end of a run sets the state of a vehicle of on-demand trips to OFFLINE.
+    package var goesOfflineOnStop = false
 
     package init(
       context: AuthorizationContext?, tokenProvider: TokenProvider, filter: FixFilter.Configuration,

@@ -11,6 +11,8 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   package var positionField: PositionField {
     didSet { pastSizes = FleetEngineEndpoint.pastSizes(of: vehicle, positionField) }
   }
+  /// Whether updates set the vehicle's state, where its service has one.
+  package var reportsState: Bool
   private let url: String
   private var pastSizes: PastPositionSizes
 
@@ -20,20 +22,23 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   /// - Parameters:
   ///   - origin: scheme, host and port, without a path.
   ///   - positionField: which fields of a location carry the position.
+  ///   - reportsState: whether updates set the vehicle's state, where its service has one.
   ///   - deadline: the time one update may take.
   package init(
     origin: String, vehicle: FleetEngineVehicle, positionField: PositionField = .supplemental,
+    reportsState: Bool = true,
     deadline: Duration = .seconds(15)
   ) {
     self.vehicle = vehicle
     self.deadline = deadline
     self.positionField = positionField
+    self.reportsState = reportsState
     url = (origin.hasSuffix("/") ? String(origin.dropLast()) : origin) + vehicle.path
     pastSizes = FleetEngineEndpoint.pastSizes(of: vehicle, positionField)
   }
 
   private static func pastSizes(of vehicle: FleetEngineVehicle, _ positionField: PositionField) -> PastPositionSizes {
-    PastPositionSizes { update in vehicle.service.message(update, positionField).body.count }
+    PastPositionSizes { update in vehicle.service.message(update, positionField, false).body.count }
   }
 
   /// Whether updates to both are updates of one vehicle.
@@ -41,7 +46,17 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
 
   /// The request that carries an update.
   package func request(_ update: PositionUpdate, token: Secret) -> HTTPRequest {
-    let message = vehicle.service.message(update, positionField)
+    let message = vehicle.service.message(update, positionField, reportsState)
+    return request("?updateMask=" + message.mask, message.body, token: token)
+  }
+
+  /// Whether the vehicle's state is to follow the driver's duty: its service has one, and no other sets it.
+  package var followsDuty: Bool { reportsState && vehicle.service.offline != nil }
+
+  /// The request that ends a duty: it sets the vehicle's state to OFFLINE and has no position. Nil where the state does not
+  /// follow the duty.
+  package func offlineRequest(token: Secret) -> HTTPRequest? {
+    guard followsDuty, let message = vehicle.service.offline else { return nil }
     return request("?updateMask=" + message.mask, message.body, token: token)
   }
 

@@ -7,7 +7,7 @@ import HTTPMessages
 /// Adding a service is a value like ``deliveries`` in a file of its own. Two values are the same when their names are.
 package struct FleetEngineService: Sendable {
   /// What carries an update.
-  struct Message {
+  struct Message: Sendable {
     /// Field paths in lowerCamelCase, as the value of `updateMask` in a URL: joined by `%2C`.
     var mask: String
     /// The body of the request: JSON.
@@ -24,8 +24,14 @@ package struct FleetEngineService: Sendable {
   package let role: String
   /// What a token for a vehicle with this ID is for.
   let scope: @Sendable (_ vehicleID: String) -> AuthorizationContext.Scope
-  /// The message of an update whose positions are in these fields.
-  let message: @Sendable (PositionUpdate, PositionField) -> Message
+  /// The message of an update whose positions are in these fields, and which sets the vehicle's state if the last argument says
+  /// so and vehicles have one.
+  let message: @Sendable (PositionUpdate, PositionField, _ reportsState: Bool) -> Message
+  /// The message that ends a duty: without a position. Nil where vehicles have no state.
+  var offline: Message?
+
+  /// All that a vehicle can be updated in.
+  package static let all = [deliveries, trips]
 }
 
 extension FleetEngineService: Hashable {

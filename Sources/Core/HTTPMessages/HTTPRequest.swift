@@ -7,6 +7,7 @@ package struct HTTPRequest: Equatable, Sendable {
   package enum Method: String, Sendable {
     case get = "GET"
     case post = "POST"
+    case put = "PUT"
     case patch = "PATCH"
   }
 

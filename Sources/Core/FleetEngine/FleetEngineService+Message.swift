@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Positioning
+import Timekeeping
+
+extension FleetEngineService.Message {
+  /// `maps.fleetengine.delivery.v1.DeliveryVehicle` (fields 2 and 12) or `maps.fleetengine.v1.Vehicle` (2, 5 and 30), whose
+  /// fields have the same names, without what this program never sends.
+  ///
+  /// - Parameters:
+  ///   - update: nil: it has no position.
+  ///   - state: of a vehicle of on-demand trips: `ONLINE` or `OFFLINE`; nil: it is left as it is.
+  init(_ update: PositionUpdate?, in field: PositionField, state: String? = nil) {
+    var fields: [String] = []
+    var writer = JSONWriter(capacity: 320 + 300 * (update?.past.count ?? 0))
+    writer.openObject()
+    if let state {
+      fields.append("vehicleState")
+      writer.key("vehicleState")
+      writer.string(state)
+    }
+    if let update {
+      fields.append("lastLocation")
+      writer.key("lastLocation")
+      writer.write(update.live, in: field, timeSinceUpdate: update.timeSinceUpdate)
+      if !update.past.isEmpty {
+        fields.append("pastLocations")
+        writer.key("pastLocations")
+        writer.openArray()
+        for location in update.past { writer.write(location, in: field) }
+        writer.closeArray()
+      }
+    }
+    writer.closeObject()
+    mask = fields.joined(separator: "%2C")
+    body = writer.bytes
+  }
+}
+
+/// `maps.fleetengine.delivery.v1.DeliveryVehicleLocation` in its JSON form, and `maps.fleetengine.v1.VehicleLocation`, which has
+/// the same fields, without what this program never sends. Wrapper types are bare numbers; what is nil is left out.
+extension JSONWriter {
+  /// - Parameters:
+  ///   - field: which fields carry the position: `location` and its siblings (1, 4, 11, 22), or the supplemental ones (18 to
+  ///     21), which Google asks for of senders that are not its SDK.
+  ///   - timeSinceUpdate: proto field 14: whole seconds since this place was first sent; nil the first time.
+  fileprivate mutating func write(_ location: VehicleLocation, in field: PositionField, timeSinceUpdate: Int? = nil) {
+    openObject()
+    // Proto field 6: metres above the ellipsoid.
+    member("altitude", location.altitude, decimals: 1)
+    // Proto field 24.
+    member("altitudeAccuracy", location.verticalAccuracy, decimals: 1)
+    // Proto field 2: whole degrees; 359.7 rounds to 360, which is north.
+    if let heading = location.heading.flatMap({ Int(exactly: $0.rounded()) }) {
+      key("heading")
+      number((heading % 360 + 360) % 360)
+    }
+    // Proto field 23.
+    member("headingAccuracy", location.headingAccuracy, decimals: 1)
+    if field == .location {
+      member("latlngAccuracy", location.horizontalAccuracy, decimals: 1)
+      place("location", location.coordinate)
+      key("locationSensor")
+      string("GPS")
+    }
+    // Proto field 5: metres per second.
+    member("speed", location.speed, decimals: 2)
+    // Proto field 7.
+    member("speedAccuracy", location.speedAccuracy, decimals: 2)
+    if field == .supplemental {
+      place("supplementalLocation", location.coordinate)
+      member("supplementalLocationAccuracy", location.horizontalAccuracy, decimals: 1)
+      key("supplementalLocationSensor")
+      string("CUSTOMER_SUPPLIED_LOCATION")
+      key("supplementalLocationTime")
+      time(location.time)
+    }
+    if let timeSinceUpdate {
+      key("timeSinceUpdate")
+      number(timeSinceUpdate)
+    }
+    if field == .location {
+      key("updateTime")
+      time(location.time)
+    }
+    closeObject()
+  }
+
+  private mutating func member(_ name: String, _ value: Double?, decimals: Int) {
+    guard let value else { return }
+    key(name)
+    number(value, decimals: decimals)
+  }
+
+  /// `google.type.LatLng`: six decimals of a degree are 0.1 m. A zero is written: to leave it out would be as right, and
+  /// surprise every reader.
+  private mutating func place(_ name: String, _ coordinate: Coordinate) {
+    key(name)
+    openObject()
+    key("latitude")
+    number(coordinate.latitude, decimals: 6)
+    key("longitude")
+    number(coordinate.longitude, decimals: 6)
+    closeObject()
+  }
+}

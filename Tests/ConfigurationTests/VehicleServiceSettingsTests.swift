@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Delivery
+import FleetEngine
+import Testing
+
+@testable import Configuration
+
+/// `[vehicle] service`, and what only one of the services has.
+@Suite struct VehicleServiceSettingsTests {
+  let machine = TestMachine()
+
+  private func vehicle(_ lines: String) -> String { minimal(vehicle: "vehicle_id = \"truck-17\"\n\(lines)") }
+
+  @Test("what is not written is a vehicle of deliveries, and written it says the same")
+  func deliveries() throws {
+    let settings = try machine.settings(for: minimal())
+    #expect(try machine.settings(for: vehicle("service = \"deliveries\"")) == settings)
+    #expect(settings.vehicle.service == .deliveries)
+    #expect(!settings.agent.delivery.endpoint.followsDuty)
+  }
+
+  @Test("of a vehicle of trips the endpoint, the token's claim and the state follow")
+  func trips() throws {
+    let settings = try machine.settings(for: vehicle("service = \"trips\""))
+    #expect(settings.vehicle.service == .trips)
+    #expect(settings.agent.context?.scope == .vehicle("truck-17"))
+    #expect(settings.agent.delivery.endpoint.vehicle == settings.vehicle)
+    #expect(settings.agent.delivery.endpoint.followsDuty)
+    #expect(!settings.agent.goesOfflineOnStop)
+    let silent = try machine.settings(for: vehicle("service = \"trips\"\nreport_state = false"))
+    #expect(!silent.agent.delivery.endpoint.followsDuty)
+    let ending = try machine.settings(for: vehicle("service = \"trips\"\noffline_on_stop = true"))
+    #expect(ending.agent.goesOfflineOnStop)
+  }
+
+  @Test(
+    "a state is refused where vehicles have none, and at the end where none is set",
+    arguments: [
+      ("report_state = false", "vehicle.report_state: belongs to service = \"trips\"; the service is \"deliveries\""),
+      ("offline_on_stop = true", "vehicle.offline_on_stop: belongs to service = \"trips\""),
+      (
+        "service = \"trips\"\nreport_state = false\noffline_on_stop = true",
+        "vehicle.offline_on_stop: needs report_state = true"
+      ),
+      ("service = \"trip\"", "\"trip\" is not allowed; allowed: \"deliveries\", \"trips\"; did you mean \"trips\"?"),
+      ("service = true", "is true or false; one of \"deliveries\", \"trips\" is expected"),
+    ])
+  func refused(_ lines: String, _ part: String) {
+    let messages = machine.messages(for: vehicle(lines))
+    #expect(messages.count == 1)
+    #expect(messages.first?.contains(part) == true, "\(messages)")
+  }
+
+  @Test("the name of a service is what a token's claim is said to belong to", arguments: FleetEngineService.all)
+  func names(_ service: FleetEngineService) {
+    let vehicle = FleetEngineVehicle(service: service, providerID: "p", vehicleID: "v")
+    #expect(vehicle.tokenContext?.scope.service == service.name)
+  }
+}
