@@ -3,9 +3,6 @@ import Positioning
 package import Timekeeping
 
 extension ReceiverHearing {
-  /// So many sentences with a wrong checksum in a hundred are more than a cable's crackle.
-  private static let mostWrong = 2.0
-
   /// What to make of what was heard.
   ///
   /// - Parameter buildDate: no clock can be right that shows less.
@@ -49,10 +46,10 @@ extension ReceiverHearing {
 
   private var checksums: [Finding] {
     let share = Double(counters.wrongChecksum) / Double(counters.wrongChecksum + counters.sentences) * 100
-    guard share > ReceiverHearing.mostWrong else { return [.pass("their checksums are right")] }
+    guard share > LineHealth.mostWrong * 100 else { return [.pass("their checksums are right")] }
     return [
       .warn(
-        "\(counters.wrongChecksum) more had a wrong checksum",
+        "\(Int(share.rounded())) % of lines have wrong checksums: cable or baud rate",
         "Something disturbs the line, or another program reads it too")
     ]
   }

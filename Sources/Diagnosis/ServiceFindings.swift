@@ -158,6 +158,11 @@ package enum ServiceFindings {
       findings.append(
         .warn("positions that wait are in memory only: \(trouble)", "Until that is corrected a power cut costs them"))
     }
+    for line in report.lines ?? [] {
+      guard let trouble = line.trouble else { continue }
+      findings.append(
+        .warn("\(line.source): \(trouble)", "Check the plugs, the cable's length and its shield: docs/receivers.md"))
+    }
     return findings + delivery(report, heartbeat)
   }
 

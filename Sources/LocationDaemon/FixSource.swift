@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Positioning
 package import Timekeeping
 
 /// Where fixes come from: a receiver, a route, a recording.
@@ -14,9 +15,12 @@ package protocol FixSource: AnyObject {
   func readyForNextFix()
   /// When something is due that the source does by itself: what the watchdog asks. Nil while it waits for something else.
   var nextDeadline: BootInstant? { get }
+  /// What has come over its line; nil of one that reads no NMEA 0183 from a line of its own.
+  var lineHealth: LineHealth? { get }
 }
 
 extension FixSource {
   package var waits: Bool { false }
   package func readyForNextFix() {}
+  package var lineHealth: LineHealth? { nil }
 }

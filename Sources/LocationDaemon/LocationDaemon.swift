@@ -148,8 +148,9 @@ package final class LocationDaemon {
   private func metrics(at now: Moment) -> String {
     MetricsText.exposition(
       of: MetricReading(
-        agent.snapshot(at: now), traffic: performer.traffic, storeBytes: performer.storeBytes, version: Release.version,
-        settings: settingsReading, isLast: agent.lifecycle.isFinished))
+        agent.snapshot(at: now), traffic: performer.traffic, lines: sources?.lines ?? [],
+        storeBytes: performer.storeBytes, version: Release.version, settings: settingsReading,
+        isLast: agent.lifecycle.isFinished))
   }
 
   private func writeMetrics(at now: Moment, isLast: Bool = false) {
@@ -220,6 +221,7 @@ package final class LocationDaemon {
     report.uptime = (now.boot - startedAt).wholeSeconds
     report.heartbeat = settings.agent.reporting.heartbeat.wholeSeconds
     report.transport = performer.transport
+    report.lines = sources?.lines.map { StatusReport.Line($0) }
     report.events = performer.recentEvents.report(at: now.boot)
     return report
   }

@@ -50,6 +50,8 @@ package final class SerialSource: FixSource {
 
   package var nextDeadline: BootInstant? { timer == nil ? nil : session.nextDeadline }
 
+  package var lineHealth: LineHealth? { session.health }
+
   private func handle(_ input: SerialSession.Input) {
     perform(session.handle(input, at: loop.now.boot))
   }

@@ -2,6 +2,7 @@
 import Configuration
 import Delivery
 import EventLoop
+import Observability
 import Positioning
 import Timekeeping
 import SystemCalls
@@ -80,6 +81,13 @@ final class SourceSet {
       SourceSelector.Candidate(
         id: $0.id, label: $0.settings.kind.name, silenceTimeout: $0.settings.silenceTimeout,
         waits: $0.source?.waits ?? false)
+    }
+  }
+
+  /// What has come over the line of each that has one.
+  var lines: [LineReading] {
+    members.compactMap { member in
+      member.source?.lineHealth.map { LineReading(source: member.settings.kind.name, health: $0) }
     }
   }
 

@@ -298,6 +298,19 @@ import Timekeeping
     #expect(now.map(\.verdict) == [.pass, .pass, .warn] && now.last?.sentence.contains("offline for 9 s") == true)
   }
 
+  @Test("a line with wrong checksums is named with its receiver")
+  func line() throws {
+    let line: [String: Any] = [
+      "source": "/dev/gps0", "sentences": 960, "wrongChecksums": 40, "cut": 0, "overlong": 0, "late": 0, "foreign": 0,
+    ]
+    let trouble = "4 % of lines have wrong checksums: cable or baud rate"
+    let good = Self.findings(.success(Self.running()), .status(try Self.status(["lines": [line]])))
+    #expect(good.allSatisfy { $0.verdict == .pass })
+    let bad = try Self.status(["lines": [line.merging(["trouble": trouble]) { $1 }]])
+    let findings = Self.findings(.success(Self.running()), .status(bad))
+    #expect(findings.contains { $0.verdict == .warn && $0.sentence == "/dev/gps0: \(trouble)" })
+  }
+
   @Test("settings that the daemon cannot use fail, although the last ones that worked are in force")
   func kept() throws {
     let settings: [String: Any] = [

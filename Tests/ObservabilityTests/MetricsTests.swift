@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Delivery
+import Positioning
 import Testing
 import Timekeeping
 
@@ -63,6 +64,22 @@ import Timekeeping
     #expect(
       try values(SettingsReading(hash: hash, lastReload: bad))
         == [info, "config_last_reload_success 0", "config_kept 0"])
+  }
+
+  @Test("the lines of a source are counted under its device, and reported the same in status")
+  func lines() throws {
+    var health = LineHealth(.serial)
+    var counters = NMEADecoder.Counters()
+    (counters.sentences, counters.wrongChecksum, counters.late, counters.foreign) = (96, 4, 2, 3)
+    health.observe(counters)
+    let reading = LineReading(source: "/dev/gps0", health: health)
+    let samples = text(MetricReading(try AgentFixture().snapshot(), lines: [reading])).split(separator: "\n")
+    for (name, count) in [("sentences", 96), ("wrong_checksums", 4), ("cut", 0), ("late", 2), ("foreign", 3)] {
+      #expect(samples.contains("fleet_locationd_line_\(name)_total{source=\"/dev/gps0\"} \(count)"))
+    }
+    let line = StatusReport.Line(reading)
+    #expect(line.sentences == 96 && line.wrongChecksums == 4 && line.late == 2 && line.foreign == 3)
+    #expect(line.trouble == "4 % of lines have wrong checksums: cable or baud rate")
   }
 
   @Test("the line of systemctl status names the first mistake, and how many there are besides")

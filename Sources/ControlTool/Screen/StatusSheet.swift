@@ -131,7 +131,7 @@ struct StatusSheet {
   // MARK: - Positions
 
   private static func positions(_ status: StatusReport) -> [Row] {
-    sources(status) + [
+    sources(status) + lines(status) + [
       Row(
         name: "Fix",
         text: status.fix.map { fix($0, isLost: status.withoutFix != nil) } ?? StyledText("none yet", .warning),
@@ -158,6 +158,15 @@ struct StatusSheet {
         Row(
           name: "  \(index + 1)", text: StyledText("\(source.isUsed ? "used: " : "")\(source.explanation)"), weight: 3)
       }
+  }
+
+  /// Only what is wrong.
+  private static func lines(_ status: StatusReport) -> [Row] {
+    (status.lines ?? []).compactMap { line in
+      line.trouble.map {
+        Row(name: "Line", text: StyledText($0, .warning) + StyledText(" (\(line.source))"), weight: 6)
+      }
+    }
   }
 
   private static func fix(_ fix: StatusReport.Fix, isLost: Bool) -> StyledText {

@@ -29,6 +29,8 @@ package struct MetricReading: Equatable, Sendable {
   package var snapshot: VehicleAgent.Snapshot
   /// By peer.
   package var traffic: [Traffic]
+  /// Of each source with a line of its own.
+  package var lines: [LineReading]
   /// Size of the store's files; nil where there are none.
   package var storeBytes: Int64?
   /// The daemon's release.
@@ -41,16 +43,18 @@ package struct MetricReading: Equatable, Sendable {
   /// - Parameters:
   ///   - snapshot: of now.
   ///   - traffic: by peer.
+  ///   - lines: of each source with a line of its own.
   ///   - storeBytes: nil where there are no files.
   ///   - version: the daemon's release.
   ///   - settings: nil where they are not known.
   ///   - isLast: when the daemon is done.
   package init(
-    _ snapshot: VehicleAgent.Snapshot, traffic: [Traffic] = [], storeBytes: Int64? = nil, version: String = "",
-    settings: SettingsReading? = nil, isLast: Bool = false
+    _ snapshot: VehicleAgent.Snapshot, traffic: [Traffic] = [], lines: [LineReading] = [],
+    storeBytes: Int64? = nil, version: String = "", settings: SettingsReading? = nil, isLast: Bool = false
   ) {
     self.snapshot = snapshot
     self.traffic = traffic
+    self.lines = lines
     self.storeBytes = storeBytes
     self.version = version
     self.settings = settings

@@ -7,7 +7,7 @@ import Timekeeping
 /// Every metric there is. What Prometheus reads, `docs/metrics.md` and the tests are made from this one table.
 package enum MetricTable {
   /// In the order in which they are written.
-  package static let all: [Metric] = service + updates + fixes + tokens + backlog + traffic
+  package static let all: [Metric] = service + updates + fixes + lines + tokens + backlog + traffic
 
   private static let service: [Metric] = [
     .labelled("build_info", .gauge, by: "version", "Always 1; the label tells the release.") {
@@ -73,6 +73,29 @@ package enum MetricTable {
       $0.snapshot.fix?.horizontalAccuracy
     },
   ]
+
+  private static let lines: [Metric] = [
+    line("sentences", "NMEA sentences with the right checksum, from a serial receiver or over the network.") {
+      $0.sentences
+    },
+    line("wrong_checksums", "NMEA sentences with a wrong checksum.") { $0.wrongChecksum },
+    line("cut", "Lines that end or break off before their checksum.") { $0.unchecked },
+    line("overlong", "Lines longer than any sentence.") { $0.overlong },
+    line("late", "Sentences that came after the end of their epoch.") { $0.late },
+    line("foreign", "Lines of other languages (AIS, TAIP, tag blocks), and private sentences that are not understood.")
+    {
+      $0.foreign
+    },
+  ]
+
+  /// By the device or address of the source.
+  private static func line(
+    _ name: String, _ help: String, _ count: @escaping @Sendable (NMEADecoder.Counters) -> UInt64
+  ) -> Metric {
+    .labelled("line_\(name)_total", .counter, by: "source", help) { reading in
+      reading.lines.map { ($0.source, Double(count($0.health.counters))) }
+    }
+  }
 
   private static let tokens: [Metric] = [
     .single("token_fetches_total", .counter, "Requests to the token provider.") {

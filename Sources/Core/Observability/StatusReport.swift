@@ -43,6 +43,26 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var explanation: String
   }
 
+  /// What came over the line of one source since it was opened first.
+  package struct Line: Equatable, Sendable, Codable {
+    /// The device or address, as the settings have it.
+    package var source: String
+    /// With the right checksum.
+    package var sentences: Int
+    /// With a wrong one.
+    package var wrongChecksums: Int
+    /// Without a checksum: the line was cut, or is none of NMEA's.
+    package var cut: Int
+    /// Longer than any sentence.
+    package var overlong: Int
+    /// Sentences after the end of their epoch.
+    package var late: Int
+    /// Lines of other languages, and private sentences that are not understood.
+    package var foreign: Int
+    /// What is wrong with it, for people; nil while little is.
+    package var trouble: String?
+  }
+
   /// What the daemon waits for: the first reason in the order that all outputs share.
   package struct State: Equatable, Sendable, Codable {
     /// One word for a script, as ``Explanation/reason``, but never what became of a fix that nothing stands in the way of.
@@ -163,6 +183,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var sourceTrouble: String?
   /// All of them in the order of preference, when there are several.
   package var sources: [Source]?
+  /// Of each source with a line of its own; nil when whoever made the report did not say.
+  package var lines: [Line]?
   /// Nil before the first.
   package var fix: Fix?
   /// For how long no fix has been accepted: since the last one, or since a source is read; nil when there is a fix.

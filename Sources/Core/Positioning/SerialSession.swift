@@ -61,6 +61,8 @@ package struct SerialSession {
   private var supervisor: PortSupervisor
   private var probe: BaudProbe
   private var decoder = NMEADecoder()
+  /// What has come over the line.
+  package private(set) var health = LineHealth(.serial)
   private var sky = SkyNotice()
   /// Messages of u-blox's own protocol since the port was opened, by their first two bytes.
   private var binaryMessages = 0
@@ -110,7 +112,6 @@ package struct SerialSession {
     case .appeared: return supervise(.appeared, at: now)
     case .opened(let isTerminal):
       self.isTerminal = isTerminal
-      decoder = NMEADecoder()
       (binaryMessages, lastByte, supervisor.useless) = (0, 0, useless)
       if isProbing { probe.opened(at: now) }
       return supervise(.opened, at: now)
@@ -150,6 +151,8 @@ package struct SerialSession {
     let before = decoder.counters.sentences
     var fixes = [Effect]()
     decoder.decode(bytes, at: now) { fixes.append(.report(.fix($0))) }
+    // What comes at a speed that is only tried says nothing about the line.
+    if !isProbing || decoder.counters.sentences > 0 { health.observe(decoder.counters) }
     var sentences = Int(clamping: decoder.counters.sentences - before)
     if isProbing { sentences = probe.received(sentences: sentences) }
     if !fixes.isEmpty { sky.hasFix(at: now) }
@@ -220,6 +223,7 @@ package struct SerialSession {
     reading = .watching
     probe.closed()
     decoder = NMEADecoder()
+    health.decoderReplaced()
     sky = SkyNotice()
   }
 
@@ -234,6 +238,7 @@ package struct SerialSession {
   private mutating func tryNextSpeed(at now: BootInstant) -> [Effect] {
     guard isProbing, let baud = probe.advance(at: now) else { return [] }
     decoder = NMEADecoder()
+    health.decoderReplaced()
     return [.setSpeed(baud: baud)]
   }
 }

@@ -23,6 +23,8 @@ package struct NMEADecoder {
     package var unusable: UInt64 = 0
     /// Sentences that came after the end of their epoch.
     package var late: UInt64 = 0
+    /// Lines of another language, as AIS (`!`), TAIP (`>`) and tag blocks (`\`), and private sentences that are not understood.
+    package var foreign: UInt64 = 0
     /// Fixes that were given.
     package var fixes: UInt64 = 0
 
@@ -34,6 +36,8 @@ package struct NMEADecoder {
   private var framing = NMEAFraming()
   private var assembler = NMEAAssembler()
   private var scratch: [UInt8] = []
+  /// The byte before was the end of a line.
+  private var isLineStart = false
   /// By talker and type.
   private var inView: [UInt64: Int] = [:]
 
@@ -65,10 +69,18 @@ package struct NMEADecoder {
     var index = 0
     if framing.isHolding { index = resume(bytes, at: now, into: emit) }
     while index < bytes.count {
-      guard bytes[index] == UInt8(ascii: "$") else {
+      let byte = bytes[index]
+      guard byte == UInt8(ascii: "$") else {
+        if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") {
+          isLineStart = true
+        } else if isLineStart {
+          isLineStart = false
+          if (0x21...0x7E).contains(byte) { counters.foreign += 1 }
+        }
         index += 1
         continue
       }
+      isLineStart = false
       switch NMEAFraming.examine(bytes, from: index) {
       case .sentence(let end):
         accept(bytes.extracting(index..<end), at: now, into: emit)
@@ -151,7 +163,9 @@ package struct NMEADecoder {
     counters.sentences += 1
     let sentence = NMEASentence.read(line)
     switch sentence {
-    case .unknown: counters.unknown += 1
+    case .unknown:
+      counters.unknown += 1
+      if line[1] == UInt8(ascii: "P") { counters.foreign += 1 }
     case .sky(let count):
       counters.unknown += 1
       inView[NMEASentence.address(line)] = count

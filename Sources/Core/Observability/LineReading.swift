@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Positioning
+
+/// The line of one source, read at one moment for status and metrics.
+package struct LineReading: Equatable, Sendable {
+  /// The device or address, as the settings have it.
+  package var source: String
+  package var health: LineHealth
+
+  /// - Parameter source: the device or address, as the settings have it.
+  package init(source: String, health: LineHealth) {
+    self.source = source
+    self.health = health
+  }
+}
+
+extension StatusReport.Line {
+  /// - Parameter reading: of now.
+  package init(_ reading: LineReading) {
+    let counters = reading.health.counters
+    self.init(
+      source: reading.source, sentences: Int(clamping: counters.sentences),
+      wrongChecksums: Int(clamping: counters.wrongChecksum), cut: Int(clamping: counters.unchecked),
+      overlong: Int(clamping: counters.overlong), late: Int(clamping: counters.late),
+      foreign: Int(clamping: counters.foreign), trouble: reading.health.trouble)
+  }
+}
