@@ -5,6 +5,7 @@ package import Positioning
 package struct LineReading: Equatable, Sendable {
   /// The device or address, as the settings have it.
   package var source: String
+  /// What came over it.
   package var health: LineHealth
 
   /// - Parameter source: the device or address, as the settings have it.

@@ -15,6 +15,7 @@ package struct LineHealth: Equatable, Sendable {
   /// Of fewer lines no share is taken.
   private static let fewest: UInt64 = 50
 
+  /// What the lines travel over.
   package let medium: Medium
   /// Since the source was made.
   package private(set) var counters = NMEADecoder.Counters()
