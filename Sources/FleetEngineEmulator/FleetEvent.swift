@@ -48,7 +48,7 @@ package struct FleetEvent: Sendable {
 
   /// When it happened.
   package var at: ServerTime
-  /// Its ID; empty when it concerns none or all.
+  /// Its `VehicleService.key`, or the ID where services do not matter; empty when it concerns none or all.
   package var vehicle: String
   package var kind: Kind
   /// Of the vehicle, with the event counted.
@@ -78,7 +78,7 @@ package struct ReportedPosition: Equatable, Sendable {
   /// Nil when the location does not say where, or not on this planet.
   ///
   /// - Parameters:
-  ///   - location: a `DeliveryVehicleLocation`.
+  ///   - location: a `DeliveryVehicleLocation` or `VehicleLocation`.
   ///   - now: stands for a time that is not given; milliseconds since 1970.
   init?(_ location: JSON, at now: Int64) {
     let reported = ReportedLocation(location)

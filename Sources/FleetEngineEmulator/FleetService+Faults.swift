@@ -37,7 +37,7 @@ extension FleetService {
   ///
   /// - Throws: `APIError`, NOT_FOUND, for a vehicle that nobody has heard of.
   package func perform(_ act: Act, at now: ServerTime) throws(APIError) {
-    if let vehicle = act.vehicle, ledgers[vehicle] == nil {
+    if let vehicle = act.vehicle, VehicleService.all.allSatisfy({ ledgers[$0.key(vehicle)] == nil }) {
       throw APIError(
         .notFound, "Vehicle \(UpdateLine.plain(vehicle)) has not been heard of.", reason: "VEHICLE_NOT_FOUND")
     }

@@ -2,63 +2,49 @@
 
 extension FleetService {
   /// The token endpoints of Google's two sample backends, which differ in path and keys.
-  func token(_ request: Request, kind: String, vehicle: String, at now: ServerTime) throws(APIError) -> Reply {
-    let service: TokenIssuer.Service
-    switch kind {
-    case "delivery_driver": service = .delivery
-    case "driver": service = .rides
-    default: throw APIError(.notFound, "There are /token/delivery_driver and /token/driver.", reason: "NO_SUCH_PATH")
+  ///
+  /// - Parameter id: of the vehicle; of the trip or the parcel in a token for somebody who watches.
+  func token(_ request: Request, kind path: String, id: String, at now: ServerTime) throws(APIError) -> Reply {
+    guard let kind = TokenKind.all.first(where: { $0.path == path }) else {
+      throw APIError(
+        .notFound, "There are /token/\(TokenKind.all.map(\.path).joined(separator: ", ")).", reason: "NO_SUCH_PATH")
     }
     guard request.method == "GET" || request.method == "POST" else { throw Self.methodNotAllowed(request) }
-    if vehicle == "*" { throw .invalid("A token for every vehicle (\"*\") is not given to a driver.") }
-    try ResourceName.check(vehicle)
+    if id == "*" { throw .invalid("A token for everything (\"*\") is not given.") }
+    try ResourceName.check(id)
     tokenRequests += 1
-    ledgers[vehicle, default: .init()].askForToken()
-    let fault = takeFault(.token, vehicle: vehicle, at: now)
+    // Of somebody who watches there is no ledger.
+    let key = kind.service?.key(id) ?? ""
+    if kind.service != nil { ledgers[key, default: .init()].askForToken() }
+    let fault = takeFault(.token, vehicle: id, at: now)
     if let fault, fault.flaw == nil, let reply = fault.reply(at: now, otherwise: nil) {
       tell(
-        .tokenRefused(.init(fault, reply)), vehicle,
-        UpdateLine.event(vehicle, "token request met a \(fault.label): \(fault.summary)"),
-        at: now)
+        .tokenRefused(.init(fault, reply)), key,
+        UpdateLine.event(id, "token request met a \(fault.label): \(fault.summary)"), at: now)
       return reply
     }
     if let expected = options.tokenAuthorization, request.header("authorization") != expected {
       let error = APIError(
         .unauthenticated, "The token endpoint wants another Authorization.", reason: "CREDENTIALS_MISSING")
       tell(
-        .tokenRefused(.init(error)), vehicle, UpdateLine.event(vehicle, "token refused: the request is not authorized"),
-        at: now)
+        .tokenRefused(.init(error)), key, UpdateLine.event(id, "token refused: the request is not authorized"), at: now)
       throw error
     }
     let token: TokenIssuer.Token
     do throws(EmulatorError) {
-      token = try issuer.issue(vehicle: vehicle, for: service, at: now, flaw: fault?.flaw)
+      token = try issuer.issue(kind.claim, id, at: now, flaw: fault?.flaw)
     } catch {
       throw APIError(.internal, error.message, reason: "SIGNING_FAILED")
     }
-    ledgers[vehicle, default: .init()].giveToken()
+    if kind.service != nil { ledgers[key, default: .init()].giveToken() }
+    let what = kind.service == nil ? "token given (\(kind.path))" : "token given"
     tell(
-      .token(issued: token.creation, expires: token.expiration), vehicle,
-      UpdateLine.event(vehicle, "token given" + (fault.map { ", with a \($0.label): \($0.summary)" } ?? "")), at: now)
-    var reply = Reply(json: Self.json(token, for: service))
+      .token(issued: token.creation, expires: token.expiration), key,
+      UpdateLine.event(id, what + (fault.map { ", with a \($0.label): \($0.summary)" } ?? "")), at: now)
+    var reply = Reply(json: kind.dialect.answer(token))
     reply.headers.append(("Cache-Control", "no-store"))
     reply.delay = fault?.delay ?? 0
     return reply
-  }
-
-  private static func json(_ token: TokenIssuer.Token, for service: TokenIssuer.Service) -> JSON {
-    switch service {
-    case .delivery:
-      [
-        "token": .string(token.text), "creation_timestamp_ms": JSON(token.creation),
-        "expiration_timestamp_ms": JSON(token.expiration),
-      ]
-    case .rides:
-      [
-        "jwt": .string(token.text), "creationTimestamp": JSON(token.creation),
-        "expirationTimestamp": JSON(token.expiration),
-      ]
-    }
   }
 }
 

@@ -5,12 +5,13 @@ extension FleetService {
   func update(
     _ request: Request, _ service: VehicleService, provider: String, vehicle: String, at now: ServerTime
   ) -> Reply {
+    let key = service.key(vehicle)
     let fault = takeFault(.update, vehicle: vehicle, at: now)
     if let fault, !fault.applies, let reply = fault.reply(at: now, otherwise: nil) {
       let status = reply.silence == nil ? reply.status : 0
-      ledgers[vehicle, default: .init()].refuse(status: status, bytes: request.body.count)
+      ledgers[key, default: .init()].refuse(status: status, bytes: request.body.count)
       tell(
-        .refused(.init(fault, reply)), vehicle, UpdateLine.event(vehicle, "\(fault.label): \(fault.summary)"), at: now)
+        .refused(.init(fault, reply)), key, UpdateLine.event(vehicle, "\(fault.label): \(fault.summary)"), at: now)
       recordUpdate(request, accepted: false, status: status, at: now)
       return reply
     }
@@ -21,11 +22,11 @@ extension FleetService {
     } catch {
       reply = Reply(error)
       accepted = false
-      ledgers[vehicle, default: .init()].refuse(status: error.httpStatus, bytes: request.body.count)
-      tell(.refused(.init(error)), vehicle, UpdateLine.refused(vehicle: vehicle, error: error), at: now)
+      ledgers[key, default: .init()].refuse(status: error.httpStatus, bytes: request.body.count)
+      tell(.refused(.init(error)), key, UpdateLine.refused(vehicle: vehicle, error: error), at: now)
     }
     if let fault {
-      tell(.info, vehicle, UpdateLine.event(vehicle, "the answer meets a \(fault.label): \(fault.summary)"), at: now)
+      tell(.info, key, UpdateLine.event(vehicle, "the answer meets a \(fault.label): \(fault.summary)"), at: now)
       reply = fault.reply(at: now, otherwise: reply) ?? reply
     }
     recordUpdate(request, accepted: accepted, status: reply.silence == nil ? reply.status : 0, at: now)
@@ -50,8 +51,9 @@ extension FleetService {
     }
     let answer = try call.answer(stored)
     vehicles[call.name] = stored
-    let before = ledgers[vehicle]?.lastUpdate
-    let warnings = ledgers[vehicle, default: .init()].accept(
+    let key = service.key(vehicle)
+    let before = ledgers[key]?.lastUpdate
+    let warnings = ledgers[key, default: .init()].accept(
       update, mask: mask, bytes: request.body.count, at: now, leastGap: options.leastGap)
     let gap = before.map { now.steady - $0.steady }
     let named = mask.topLevel
@@ -61,7 +63,7 @@ extension FleetService {
       .accepted(
         position.flatMap { ReportedPosition($0, at: now.wall) },
         past: (past ?? []).compactMap { ReportedPosition($0, at: now.wall) }),
-      vehicle,
+      key,
       UpdateLine.accepted(vehicle: vehicle, update: update, mask: mask, warnings: warnings, gap: gap, at: now), at: now)
     return Reply(json: answer)
   }
@@ -85,9 +87,12 @@ extension FleetService {
     try ResourceName.check(identifier)
     let call = try authorizedCall(
       request, service, provider: provider, vehicle: identifier, creating: true, at: now)
-    var created = try body(request, service, name: nil)
-    if let member = created.members.first(where: { !service.creatable.contains($0.name) }) {
+    var created = try body(request, service, name: nil, ignoring: service.ignoredToCreate)
+    if let member = created.members.first(where: { service.refusedToCreate.contains($0.name) }) {
       throw .invalid("\(member.name) must not be set when a vehicle is created.", field: member.name)
+    }
+    if let missing = service.requiredToCreate.first(where: { created[$0] == nil }) {
+      throw .invalid("\(missing) must be set when a vehicle is created.", field: missing)
     }
     guard vehicles[call.name] == nil else {
       throw APIError(.alreadyExists, "Vehicle \(identifier) exists already.", reason: "VEHICLE_ALREADY_EXISTS")
@@ -96,17 +101,22 @@ extension FleetService {
     let stored = MessageValidator.answer(created, as: service.vehicle)
     let answer = try call.answer(stored)
     vehicles[call.name] = stored
-    tell(.info, identifier, UpdateLine.event(identifier, "created"), at: now)
+    tell(.info, service.key(identifier), UpdateLine.event(identifier, "created"), at: now)
     return Reply(json: answer)
   }
 
-  private func body(_ request: Request, _ service: VehicleService, name: String?) throws(APIError) -> JSON {
+  private func body(
+    _ request: Request, _ service: VehicleService, name: String?, ignoring ignored: Set<String> = []
+  ) throws(APIError) -> JSON {
     let type = request.header("content-type")?.split(separator: ";").first?.lowercased()
     guard type == "application/json" else {
       throw .invalid("The Content-Type must be application/json.", reason: "INVALID_CONTENT_TYPE")
     }
-    let json = try MessageValidator.check(
-      try Self.parse(request), as: service.vehicle, at: service.bodyField)
+    var json = try Self.parse(request)
+    if !ignored.isEmpty, case .object(let members) = json {
+      json = .object(members.filter { !ignored.contains($0.name) })
+    }
+    json = try MessageValidator.check(json, as: service.vehicle, at: service.bodyField)
     if let name, let given = json["name"]?.string, given != name {
       throw .invalid("\(service.bodyField).name is not the vehicle of the URL.", field: "\(service.bodyField).name")
     }
@@ -150,7 +160,7 @@ private struct Call {
     var parameters: [String: String] = [:]
     for (key, value) in try request.parameters() {
       if key.hasPrefix("header.") {
-        try Call.checkHeader(String(key.dropFirst("header.".count)), value, as: service.header)
+        try Call.checkHeader(String(key.dropFirst("header.".count)), value, as: CommonSchema.header)
       } else if !known.contains(key), !Call.systemParameters.contains(key) {
         throw .invalid(
           "Invalid JSON payload received. Unknown name \"\(key)\": Cannot bind query parameter. "

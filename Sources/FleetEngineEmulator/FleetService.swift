@@ -24,7 +24,7 @@ package final class FleetService {
   var faults = FaultPlan()
   /// By resource name.
   var vehicles: [String: JSON] = [:]
-  /// By vehicle ID.
+  /// By `VehicleService.key`.
   var ledgers: [String: VehicleLedger] = [:]
   var tokenRequests = 0
   private let log: (String) -> Void
@@ -79,7 +79,7 @@ package final class FleetService {
   /// Tells everyone who watches what happened.
   ///
   /// - Parameters:
-  ///   - vehicle: empty when it concerns none or all.
+  ///   - vehicle: its `VehicleService.key`, or the ID where services do not matter; empty when it concerns none or all.
   ///   - text: for the terminal; empty when there is nothing to say.
   func tell(_ kind: FleetEvent.Kind, _ vehicle: String, _ text: String, at now: ServerTime) {
     let event = FleetEvent(at: now, vehicle: vehicle, kind: kind, ledger: ledgers[vehicle] ?? .init(), text: text)
@@ -95,13 +95,13 @@ package final class FleetService {
     }
     let segments = try request.segments()
     switch (segments.first, segments.count) {
-    case ("token", 3): return try token(request, kind: segments[1], vehicle: segments[2], at: now)
+    case ("token", 3): return try token(request, kind: segments[1], id: segments[2], at: now)
     case ("debug", 2): return try debug(request, segments[1], at: now)
     case ("v1", 4...) where segments[1] == "providers":
       if let service = VehicleService.all.first(where: { $0.collection == segments[3] }) {
         return try vehicle(request, segments, of: service, at: now)
       }
-      throw APIError(.unimplemented, "The emulator has delivery vehicles only.", reason: "NOT_EMULATED")
+      throw APIError(.unimplemented, "The emulator has deliveryVehicles and vehicles only.", reason: "NOT_EMULATED")
     default:
       throw APIError(
         .notFound, "The requested URL \(request.path) was not found on this server.", reason: "NO_SUCH_PATH")

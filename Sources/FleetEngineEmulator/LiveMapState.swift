@@ -81,7 +81,7 @@ package struct LiveMapState: Sendable {
     case .faults, .fault, .info: return nil
     default: break
     }
-    guard ResourceName.isValid(event.vehicle) else { return nil }
+    guard ResourceName.isValid(VehicleService.identifier(ofKey: event.vehicle)) else { return nil }
     makeRoom(for: event.vehicle)
     // Taken out: a track that is also in the dictionary would be copied at each change.
     var vehicle = vehicles.removeValue(forKey: event.vehicle) ?? MappedVehicle(event.vehicle)

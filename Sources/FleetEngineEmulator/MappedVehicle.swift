@@ -91,7 +91,8 @@ struct MappedVehicle: Sendable {
   /// The figures of the panel; times in milliseconds.
   func stats(at now: ServerTime) -> JSON {
     [
-      "accepted": JSON(ledger.accepted), "refused": JSON(ledger.refusals), "warnings": JSON(ledger.warningCount),
+      "state": ledger.state.map { .string($0) } ?? .null, "accepted": JSON(ledger.accepted),
+      "refused": JSON(ledger.refusals), "warnings": JSON(ledger.warningCount),
       "past": JSON(ledger.pastLocations), "tokens": JSON(ledger.tokens), "tokenFetches": JSON(ledger.tokenRequests),
       "bytes": JSON(ledger.bytes),
       "bytesPerUpdate": JSON(ledger.accepted == 0 ? 0 : ledger.acceptedBytes / ledger.accepted),

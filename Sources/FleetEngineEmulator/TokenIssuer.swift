@@ -6,6 +6,8 @@ package struct TokenIssuer {
   package enum Flaw: String, Sendable, CaseIterable {
     case expired
     case wrongVehicle = "wrong-vehicle"
+    /// The claim of the other service.
+    case wrongService = "wrong-service"
     case noClaim = "no-claim"
     case algorithmNone = "alg-none"
     case badSignature = "bad-signature"
@@ -14,14 +16,6 @@ package struct TokenIssuer {
     case longLife = "long-life"
     case notYetValid = "not-yet-valid"
     case garbage
-  }
-
-  /// Which private claim carries the vehicle.
-  package enum Service: Sendable {
-    case delivery
-    case rides
-
-    var claim: String { self == .delivery ? "deliveryvehicleid" : "vehicleid" }
   }
 
   /// A token and the times that the answer tells beside it, in milliseconds since 1970.
@@ -42,7 +36,7 @@ package struct TokenIssuer {
   private let account: String
   /// Seconds.
   private let lifetime: Int64
-  /// Of the last token for a vehicle. `iat` has whole seconds only, too coarse to tell which came first.
+  /// Of the last token with an ID. `iat` has whole seconds only, too coarse to tell which came first.
   private(set) var lastSerial = 0
 
   /// - Parameters:
@@ -65,9 +59,12 @@ package struct TokenIssuer {
     try sign(rights, issued: now.seconds, expires: now.seconds + lifetime, flaw: nil)
   }
 
+  /// - Parameters:
+  ///   - claim: of `authorization`, which names the ID.
+  ///   - id: of the vehicle, or of what the token is for.
   /// - Throws: `EmulatorError` when OpenSSL fails.
-  package mutating func issue(
-    vehicle: String, for service: Service, at now: ServerTime, flaw: Flaw? = nil
+  mutating func issue(
+    _ claim: String, _ id: String, at now: ServerTime, flaw: Flaw? = nil
   ) throws(EmulatorError) -> Token {
     var issued = now.seconds
     var expires = issued + lifetime
@@ -77,10 +74,12 @@ package struct TokenIssuer {
     case .notYetValid: (issued, expires) = (issued + 1800, issued + 3600)
     default: break
     }
-    let subject = flaw == .wrongVehicle ? "another-\(vehicle)" : vehicle
+    let subject = flaw == .wrongVehicle ? "another-\(id)" : id
+    let others = VehicleService.all.map(\.claim).filter { $0 != claim }
+    let name = flaw == .wrongService ? others.first ?? claim : claim
     lastSerial += 1
     return try sign(
-      .object([.init(service.claim, .string(subject))]), issued: issued, expires: expires, serial: lastSerial,
+      .object([.init(name, .string(subject))]), issued: issued, expires: expires, serial: lastSerial,
       flaw: flaw)
   }
 

@@ -20,12 +20,6 @@ package final class TokenServer {
     package init() {}
   }
 
-  /// Both samples of Google's, by the keys of their answers.
-  private enum Dialect {
-    case lastMile
-    case rides
-  }
-
   private let options: Options
   private let issuer: TokenIssuer
   private let log: (String) -> Void
@@ -80,44 +74,27 @@ package final class TokenServer {
     }
     tokens += 1
     say(id, "token given (\(kind))", at: now)
-    return switch dialect {
-    case .lastMile:
-      [
-        "token": .string(token.text), "creation_timestamp_ms": JSON(token.creation),
-        "expiration_timestamp_ms": JSON(token.expiration),
-      ]
-    case .rides:
-      [
-        "jwt": .string(token.text), "creationTimestamp": JSON(token.creation),
-        "expirationTimestamp": JSON(token.expiration),
-      ]
-    }
+    return dialect.answer(token)
   }
 
   /// What the token is to allow, by the paths of Google's samples.
-  private func rights(_ kind: String, _ id: String) throws(APIError) -> (JSON, Dialect) {
-    if kind == "fleet_reader", options.servesReaders {
+  private func rights(_ kind: String, _ id: String) throws(APIError) -> (JSON, TokenKind.Dialect) {
+    if kind == "fleet_reader" {
+      guard options.servesReaders else {
+        throw APIError(
+          .permissionDenied, "Tokens for the whole fleet are given with --fleet-reader only.", reason: "NOT_ALLOWED")
+      }
       return (["deliveryvehicleid": "*", "taskids": ["*"]], .lastMile)
     }
     if id == "*" { throw .invalid("A token for everything (\"*\") is not given.") }
     try ResourceName.check(id)
-    switch kind {
-    case "delivery_driver":
-      try checkVehicle(id)
-      return (["deliveryvehicleid": .string(id)], .lastMile)
-    case "driver":
-      try checkVehicle(id)
-      return (["vehicleid": .string(id)], .rides)
-    case "delivery_consumer": return (["trackingid": .string(id)], .lastMile)
-    case "consumer": return (["tripid": .string(id)], .rides)
-    case "fleet_reader":
+    guard let kind = TokenKind.all.first(where: { $0.path == kind }) else {
       throw APIError(
-        .permissionDenied, "Tokens for the whole fleet are given with --fleet-reader only.", reason: "NOT_ALLOWED")
-    default:
-      throw APIError(
-        .notFound, "There are /token/delivery_driver, driver, delivery_consumer, consumer and fleet_reader.",
+        .notFound, "There are /token/\(TokenKind.all.map(\.path).joined(separator: ", ")) and fleet_reader.",
         reason: "NO_SUCH_PATH")
     }
+    if kind.service != nil { try checkVehicle(id) }
+    return (.object([.init(kind.claim, .string(id))]), kind.dialect)
   }
 
   private func checkVehicle(_ id: String) throws(APIError) {

@@ -18,9 +18,10 @@ enum UpdateLine {
         parts.append("±\(fixed(accuracy, accuracy < 10 && accuracy != accuracy.rounded() ? 1 : 0)) m")
       }
       if let time = reported.time { parts.append(age(now.wall - time)) }
-    } else {
+    } else if !mask.topLevel.contains("vehicleState") {
       parts.append(mask.paths.joined(separator: ","))
     }
+    if mask.topLevel.contains("vehicleState"), let state = update["vehicleState"]?.string { parts.append(state) }
     if let past = update["pastLocations"]?.array, !past.isEmpty { parts.append("+\(past.count) past") }
     for warning in warnings { parts.append("! \(explain(warning, gap: gap))") }
     return parts.joined(separator: "  ")
@@ -43,6 +44,7 @@ enum UpdateLine {
     case .pastIsNewer: "a past location is newer than lastLocation"
     case .noPosition: "lastLocation holds no position"
     case .ignoredField: "a field is not in the mask and was ignored"
+    case .noState: "vehicleState is in the mask and not in the body"
     }
   }
 

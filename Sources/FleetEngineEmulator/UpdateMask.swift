@@ -5,8 +5,8 @@ package struct UpdateMask: Equatable, Sendable {
   /// At least one; each one names a field of the vehicle.
   package let paths: [String]
 
-  /// - Throws: `APIError`, INVALID_ARGUMENT: empty, a path that is no field, or snake_case, which the canonical JSON of
-  ///   a mask does not allow.
+  /// - Throws: `APIError`, INVALID_ARGUMENT: empty, a path that is no field or that only the server sets, or snake_case,
+  ///   which the canonical JSON of a mask does not allow.
   init(_ text: String, of schema: MessageSchema) throws(APIError) {
     guard !text.isEmpty else {
       throw .invalid("update_mask cannot be empty", field: "update_mask", reason: "EMPTY_UPDATE_MASK")
@@ -16,8 +16,13 @@ package struct UpdateMask: Equatable, Sendable {
       if path.contains("_") {
         throw .invalid("update_mask: \"\(path)\" must be in lowerCamelCase.", field: "update_mask")
       }
-      guard Self.names(path, schema) else {
+      guard let field = Self.field(path, of: schema) else {
         throw .invalid("update_mask: \"\(path)\" is no field of \(schema.name).", field: "update_mask")
+      }
+      if field.behaviour == .outputOnly {
+        throw .invalid(
+          "update_mask: \"\(path)\" is output only: the server sets it.", field: "update_mask",
+          reason: "OUTPUT_ONLY_FIELD")
       }
       if path == "name" {
         throw .invalid("update_mask: the name of a vehicle cannot be changed.", field: "update_mask")
@@ -30,12 +35,12 @@ package struct UpdateMask: Equatable, Sendable {
     Set(paths.compactMap { $0.split(separator: ".").first.map(String.init) })
   }
 
-  private static func names(_ path: String, _ schema: MessageSchema) -> Bool {
+  private static func field(_ path: String, of schema: MessageSchema) -> MessageSchema.Field? {
     let parts = path.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let first = parts.first, let field = schema.fields[String(first)] else { return false }
-    guard parts.count == 2, let rest = parts.last else { return true }
-    guard case .message(let inner) = field.type else { return false }
-    return names(String(rest), inner)
+    guard let first = parts.first, let field = schema.fields[String(first)] else { return nil }
+    guard parts.count == 2, let rest = parts.last else { return field }
+    guard case .message(let inner) = field.type else { return nil }
+    return Self.field(String(rest), of: inner)
   }
 
   /// The stored vehicle after an update: what the mask names is replaced, or removed when the update lacks it.

@@ -17,6 +17,8 @@ package struct VehicleLedger: Sendable {
     case noPosition
     /// A field of the body is not named in the mask: it was ignored.
     case ignoredField
+    /// `vehicleState` is named in the mask but the body has none: the state is unknown now.
+    case noState
   }
 
   /// What Fleet Engine asks for. Milliseconds.
@@ -49,6 +51,8 @@ package struct VehicleLedger: Sendable {
   package private(set) var maximumGap: Int64?
   /// Time of the last live position, milliseconds since 1970.
   package private(set) var lastFix: Int64?
+  /// `ONLINE` or `OFFLINE`, of on-demand trips; nil until an update has brought one.
+  package private(set) var state: String?
 
   package init() {}
 
@@ -85,15 +89,23 @@ package struct VehicleLedger: Sendable {
     accepted += 1
     self.bytes += bytes
     acceptedBytes += bytes
+    let named = mask.topLevel
+    let newState = named.contains("vehicleState") ? vehicle["vehicleState"]?.string : state
     if let lastUpdate {
       let gap = now.steady - lastUpdate.steady
-      if gap < leastGap - Self.allowance { found.append(.tooSoon) }
-      if gap > Self.greatestGap { found.append(.tooLate) }
-      minimumGap = min(minimumGap ?? gap, gap)
-      maximumGap = max(maximumGap ?? gap, gap)
+      // A change of state does not wait its turn, and a vehicle off duty need not report.
+      if newState == state {
+        if gap < leastGap - Self.allowance { found.append(.tooSoon) }
+        minimumGap = min(minimumGap ?? gap, gap)
+      }
+      if state != "OFFLINE" {
+        if gap > Self.greatestGap { found.append(.tooLate) }
+        maximumGap = max(maximumGap ?? gap, gap)
+      }
     }
     lastUpdate = now
-    let named = mask.topLevel
+    state = newState
+    if named.contains("vehicleState"), state != "ONLINE", state != "OFFLINE" { found.append(.noState) }
     if vehicle.members.contains(where: { $0.name != "name" && !named.contains($0.name) }) {
       found.append(.ignoredField)
     }
@@ -125,6 +137,7 @@ package struct VehicleLedger: Sendable {
       "past_locations": JSON(pastLocations),
       "warnings": .object(Warning.allCases.map { .init($0.rawValue, JSON(warnings[$0] ?? 0)) }),
     ]
+    if let state { result["state"] = .string(state) }
     if let lastUpdate { result["last_update"] = .string(RFC3339.text(milliseconds: lastUpdate.wall)) }
     if let lastFix { result["last_fix"] = .string(RFC3339.text(milliseconds: lastFix)) }
     if let minimumGap { result["minimum_gap_ms"] = JSON(minimumGap) }
@@ -133,7 +146,7 @@ package struct VehicleLedger: Sendable {
   }
 }
 
-/// The parts of a `DeliveryVehicleLocation` that tell where and when, whichever of its fields the sender chose.
+/// The parts of a `DeliveryVehicleLocation` or `VehicleLocation` that tell where and when, whichever of its fields the sender chose.
 struct ReportedLocation {
   /// As it was written.
   let coordinate: (latitude: Double, longitude: Double)?

@@ -64,8 +64,8 @@ struct Arguments {
       --help, --version
 
     GET  /                                  the live map: open it in a browser
-    GET  /token/delivery_driver/{vehicle}   a token as Google's last mile sample gives it
-    GET  /token/driver/{vehicle}            a token as Google's rides sample gives it
+    GET  /token/delivery_driver/{vehicle}   a token as Google's last mile sample gives it; delivery_consumer for a parcel
+    GET  /token/driver/{vehicle}            a token as Google's rides sample gives it; consumer for a trip
     GET  /debug/stats                       what came, what was refused, what was wrong
     GET  /debug/key                         the public key of its tokens, in PEM
     POST /debug/faults                      ask for trouble: {"target": "update", "status": 503, "times": 3,

@@ -4,72 +4,9 @@ import Testing
 @testable import FleetEngineEmulator
 
 @Suite struct FleetServiceTests {
-  /// A service with its lines and records, and a client of it.
-  private final class Bench {
-    // One key for all tests: making one takes time.
-    nonisolated(unsafe) private static let key = try? SigningKey()
-
-    let service: FleetService
-    var now = ServerTime(wall: 1_795_251_600_000, steady: 5_000_000)
-    private let output: Output
-
-    private final class Output {
-      var lines: [String] = []
-      var records: [JSON] = []
-    }
-
-    var lines: [String] { output.lines }
-    var records: [JSON] { output.records }
-
-    init(_ configure: (inout FleetService.Options) -> Void = { _ in }) throws {
-      var options = FleetService.Options()
-      configure(&options)
-      let output = Output()
-      self.output = output
-      service = FleetService(
-        options: options, key: try #require(Self.key), log: { output.lines.append($0) },
-        record: { output.records.append($0) })
-    }
-
-    func send(_ method: String, _ target: String, headers: [(name: String, value: String)] = [], body: String = "")
-      -> Reply
-    {
-      service.handle(Request(method, target, headers: headers, body: Array(body.utf8)), at: now)
-    }
-
-    func json(_ reply: Reply) throws -> JSON {
-      try JSONParser.parse(Array(reply.text.utf8))
-    }
-
-    func token(_ vehicle: String = "truck-17") throws -> String {
-      try #require(try json(send("GET", "/token/delivery_driver/\(vehicle)"))["token"]?.string)
-    }
-
-    func update(
-      _ target: String = "truck-17?updateMask=lastLocation", token: String, seconds: Int64 = 0, body: String? = nil
-    ) -> Reply {
-      let time = RFC3339.text(milliseconds: now.wall + seconds * 1000)
-      let position =
-        #"{"lastLocation":{"supplementalLocation":{"latitude":48.1173,"longitude":11.5166700},"#
-        + #""supplementalLocationTime":"\#(time)","supplementalLocationAccuracy":4.0,"speed":12.3,"heading":87}}"#
-      return send(
-        "PATCH", "/v1/providers/p/deliveryVehicles/\(target)",
-        headers: [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")], body: body ?? position)
-    }
-
-    func fault(_ body: String) throws {
-      #expect(send("POST", "/debug/faults", body: body).status == 200)
-    }
-
-    /// The `error.status` of a refusal.
-    func status(_ reply: Reply) throws -> String? {
-      try json(reply)["error"]?["status"]?.string
-    }
-  }
-
   @Test("an update with a fresh token is stored, answered and shown in one line")
   func accepted() throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     let token = try bench.token()
     bench.now = bench.now.advanced(by: 5120)
     let reply = bench.update(token: token, seconds: -1)
@@ -86,7 +23,7 @@ import Testing
 
   @Test("the answer is trimmed when the client asks")
   func trimmed() throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     let token = try bench.token()
     let reply = bench.send(
       "PATCH", "/v1/providers/p/deliveryVehicles/truck-17?updateMask=lastLocation",
@@ -100,7 +37,7 @@ import Testing
 
   @Test("the token endpoints answer in the shapes of Google's two samples")
   func tokens() throws {
-    let bench = try Bench { $0.tokenLifetime = 600 }
+    let bench = try FleetBench { $0.tokenLifetime = 600 }
     let delivery = bench.send("POST", "/token/delivery_driver/truck-17")
     #expect(delivery.header("cache-control") == "no-store")
     #expect(delivery.header("date") == "Sat, 21 Nov 2026 09:00:00 GMT")
@@ -113,20 +50,25 @@ import Testing
     #expect(claims["aud"]?.string == "https://fleetengine.googleapis.com/")
     #expect(claims["iss"] == claims["sub"])
     #expect(claims["authorization"]?.text == #"{"deliveryvehicleid":"truck-17"}"#)
-    let rides = try bench.json(bench.send("GET", "/token/driver/truck-17"))
-    #expect(rides.members.map(\.name) == ["jwt", "creationTimestamp", "expirationTimestamp"])
+    for (path, claim) in [("driver", "vehicleid"), ("consumer", "tripid")] {
+      let rides = try bench.json(bench.send("GET", "/token/\(path)/17"))
+      #expect(rides.members.map(\.name) == ["jwt", "creationTimestamp", "expirationTimestamp"])
+      let payload = try #require(rides["jwt"]?.string).split(separator: ".")[1]
+      let claims = try JSONParser.parse(try #require(Base64.decode(payload, alphabet: .url)))
+      #expect(claims["authorization"]?.text == "{\"\(claim)\":\"17\"}")
+    }
   }
 
   @Test(
     "a token for everything, or for no valid ID, is not given",
     arguments: ["*", "%2A", "a%2Fb", "a:b", "", String(repeating: "x", count: 65), "%zz"])
   func noToken(_ vehicle: String) throws {
-    #expect(try Bench().send("GET", "/token/delivery_driver/\(vehicle)").status == 400)
+    #expect(try FleetBench().send("GET", "/token/delivery_driver/\(vehicle)").status == 400)
   }
 
   @Test("a token endpoint that wants authorization refuses without it")
   func tokenAuthorization() throws {
-    let bench = try Bench { $0.tokenAuthorization = "Bearer secret" }
+    let bench = try FleetBench { $0.tokenAuthorization = "Bearer secret" }
     #expect(bench.send("GET", "/token/delivery_driver/t").status == 401)
     #expect(bench.send("GET", "/token/delivery_driver/t", headers: [("Authorization", "Bearer secret")]).status == 200)
   }
@@ -135,11 +77,11 @@ import Testing
     "a flawed token is refused as Fleet Engine refuses it",
     arguments: [
       (.expired, 401), (.garbage, 401), (.badSignature, 401), (.longLife, 401), (.notYetValid, 401),
-      (.wrongVehicle, 403),
+      (.wrongVehicle, 403), (.wrongService, 403),
       (.noClaim, 403), (.algorithmNone, 403), (.wrongAudience, 403),
     ] as [(TokenIssuer.Flaw, Int)])
   func flawed(_ flaw: TokenIssuer.Flaw, _ status: Int) throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     try bench.fault(#"{"target":"token","token":"\#(flaw.rawValue)"}"#)
     let reply = bench.update(token: try bench.token())
     #expect(reply.status == status)
@@ -149,7 +91,7 @@ import Testing
 
   @Test("the missing claim is named in Google's words")
   func missingClaim() throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     try bench.fault(#"{"target":"token","token":"no-claim"}"#)
     let error = try bench.json(bench.update(token: try bench.token()))["error"]
     #expect(error?["message"]?.string == "JWT does not contain any scopes.")
@@ -157,7 +99,7 @@ import Testing
 
   @Test("a token lives until its expiry and not a second longer")
   func expiry() throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     let token = try bench.token()
     bench.now = bench.now.advanced(by: 3_599_000)
     #expect(bench.update(token: token).status == 200)
@@ -169,7 +111,7 @@ import Testing
     "no, or another, credential is UNAUTHENTICATED",
     arguments: ["", "Bearer", "Basic dXNlcg==", "Bearer a b", "Bearer a.b.c", "Bearer ..", "Bearer e30.e30."])
   func credentials(_ value: String) throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     let reply = bench.send(
       "PATCH", "/v1/providers/p/deliveryVehicles/t?updateMask=lastLocation", headers: [("Authorization", value)])
     #expect(["UNAUTHENTICATED", "PERMISSION_DENIED"].contains(try bench.status(reply)))
@@ -188,7 +130,7 @@ import Testing
       ("truck-17?updateMask=lastLocation&alt=proto", "{}"),
     ])
   func invalid(_ target: String, _ body: String) throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     let reply = bench.update(target, token: try bench.token(), body: body)
     #expect(try bench.status(reply) == "INVALID_ARGUMENT")
     #expect(bench.service.refused == 1 && bench.service.accepted == 0)
@@ -196,7 +138,7 @@ import Testing
 
   @Test("another vehicle is denied, an unknown one not found unless it may spring into being")
   func missing() throws {
-    let bench = try Bench { $0.createsVehicles = false }
+    let bench = try FleetBench { $0.createsVehicles = false }
     let token = try bench.token()
     #expect(bench.update("other?updateMask=lastLocation", token: token).status == 403)
     #expect(bench.update(token: token).status == 404)
@@ -210,13 +152,13 @@ import Testing
 
   @Test("another provider is refused when one is named")
   func provider() throws {
-    let bench = try Bench { $0.provider = "q" }
+    let bench = try FleetBench { $0.provider = "q" }
     #expect(bench.update(token: try bench.token()).status == 403)
   }
 
   @Test("rules that bring no error are counted and shown")
   func warnings() throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     let token = try bench.token()
     _ = bench.update(token: token)
     bench.now = bench.now.advanced(by: 2000)
@@ -232,14 +174,14 @@ import Testing
     let vehicle = try bench.json(bench.send("GET", "/debug/stats"))["vehicles"]?["truck-17"]
     #expect(
       vehicle?["warnings"]?.text
-        == #"{"tooSoon":1,"tooLate":1,"backwards":1,"pastIsNewer":1,"noPosition":1,"ignoredField":1}"#)
+        == #"{"tooSoon":1,"tooLate":1,"backwards":1,"pastIsNewer":1,"noPosition":1,"ignoredField":1,"noState":0}"#)
     #expect(vehicle?["minimum_gap_ms"]?.integer == 2000 && vehicle?["maximum_gap_ms"]?.integer == 61_000)
     #expect(vehicle?["accepted"]?.integer == 3 && vehicle?["past_locations"]?.integer == 1)
   }
 
   @Test("where any interval is right, haste is not remarked on")
   func anyInterval() throws {
-    let bench = try Bench { $0.leastGap = 0 }
+    let bench = try FleetBench { $0.leastGap = 0 }
     let token = try bench.token()
     _ = bench.update(token: token)
     bench.now = bench.now.advanced(by: 1)
@@ -249,7 +191,7 @@ import Testing
 
   @Test("updates 5 s apart bring no warning")
   func cadence() throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     let token = try bench.token()
     for _ in 0..<10 {
       #expect(bench.update(token: token).status == 200)
@@ -260,7 +202,7 @@ import Testing
 
   @Test("each request is recorded, without its token")
   func recording() throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     let token = try bench.token()
     _ = bench.update("truck%2017?updateMask=lastLocation", token: token, body: "{")
     let record = try #require(bench.records.last)
@@ -273,7 +215,7 @@ import Testing
 
   @Test("a fault replaces the answer as often as asked, and the update does not count")
   func faults() throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     let token = try bench.token()
     try bench.fault(
       #"{"target":"update","status":503,"times":2,"retry_after":"date+7","retry_info":"3.5s","reason":"BUSY"}"#)
@@ -292,7 +234,7 @@ import Testing
 
   @Test("a fault by time ends by time, and all end when they are deleted")
   func faultEnd() throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     let token = try bench.token()
     try bench.fault(#"{"target":"update","status":500,"for_ms":1000}"#)
     #expect(bench.update(token: token).status == 500)
@@ -306,12 +248,12 @@ import Testing
 
   @Test("a fault may befall one vehicle, and updates and tokens alike")
   func faultOfOne() throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     let token = try bench.token()
     try bench.fault(#"{"target":"any","vehicle":"truck-17","status":503,"times":2}"#)
     #expect(bench.send("GET", "/token/driver/truck-18").status == 200)
     #expect(bench.update(token: token).status == 503)
-    #expect(bench.send("GET", "/token/driver/truck-17").status == 503)
+    #expect(bench.send("GET", "/token/delivery_driver/truck-17").status == 503)
     #expect(bench.update(token: token).status == 200)
     let vehicle = try bench.json(bench.send("GET", "/debug/stats"))["vehicles"]?["truck-17"]
     #expect(vehicle?["tokens"]?.integer == 1 && vehicle?["token_requests"]?.integer == 2)
@@ -319,7 +261,7 @@ import Testing
 
   @Test("an update may be applied though its answer is lost")
   func lostAnswer() throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     let token = try bench.token()
     try bench.fault(#"{"target":"update","reset":true,"apply":true}"#)
     #expect(bench.update(token: token).silence == .reset)
@@ -331,7 +273,7 @@ import Testing
 
   @Test("bodies of another world", arguments: ["html", "empty", "truncated", "huge", "not-json"])
   func bodies(_ body: String) throws {
-    let bench = try Bench()
+    let bench = try FleetBench()
     try bench.fault(#"{"target":"update","body":"\#(body)"}"#)
     let reply = bench.update(token: try bench.token())
     #expect(reply.status == 200)
@@ -351,7 +293,7 @@ import Testing
       #"{"target":"update","status":503,"times":0}"#, #"{"target":"update","status":503,"retry_after":"a\r\nb"}"#,
     ])
   func badFault(_ body: String) throws {
-    let reply = try Bench().send("POST", "/debug/faults", body: body)
+    let reply = try FleetBench().send("POST", "/debug/faults", body: body)
     #expect(reply.status == 400)
   }
 
@@ -360,17 +302,18 @@ import Testing
     arguments: [
       ("GET", "/", 404), ("GET", "/v2/x", 404), ("PUT", "/v1/providers/p/deliveryVehicles/t", 405),
       ("DELETE", "/v1/providers/p/deliveryVehicles/t", 501), ("GET", "/v1/providers/p/deliveryVehicles", 501),
-      ("GET", "/v1/providers/p/tasks", 501), ("GET", "/v1/providers/p/deliveryVehicles/a/b", 404),
+      ("GET", "/v1/providers/p/tasks", 501), ("PATCH", "/v1/providers/p/vehicles/t", 405),
+      ("POST", "/v1/providers/p/vehicles:search", 501), ("GET", "/v1/providers/p/deliveryVehicles/a/b", 404),
       ("PUT", "/debug/stats", 405), ("POST", "/debug/key", 405),
-      ("DELETE", "/token/driver/t", 405), ("GET", "/token/consumer/t", 404), ("GET", "", 404), ("GET", "//", 404),
+      ("DELETE", "/token/driver/t", 405), ("GET", "/token/parcel/t", 404), ("GET", "", 404), ("GET", "//", 404),
     ])
   func paths(_ method: String, _ path: String, _ status: Int) throws {
-    #expect(try Bench().send(method, path).status == status)
+    #expect(try FleetBench().send(method, path).status == status)
   }
 
   @Test("the key that verifies the tokens is given out, and no other")
   func key() throws {
-    let text = try Bench().send("GET", "/debug/key").text
+    let text = try FleetBench().send("GET", "/debug/key").text
     #expect(text.hasPrefix("-----BEGIN PUBLIC KEY-----\n") && text.hasSuffix("-----END PUBLIC KEY-----\n"))
     #expect(!text.contains("PRIVATE"))
   }

@@ -137,6 +137,35 @@ import Testing
     #expect(bench.state["vehicles"]?["truck-17"]?["stats"]?["updatesPerMinute"]?.integer == 0)
   }
 
+  @Test("a vehicle of on-demand trips is told with its state, apart from that of the same ID in deliveries")
+  func trips() throws {
+    let bench = try FleetBench()
+    var map = LiveMapState()
+    var messages: [LiveMapState.Message] = []
+    let service = try bench.observed { messages += map.handle($0) }
+    func send(_ method: String, _ target: String, _ kind: String, _ key: String, _ body: String) throws {
+      let answer = service.handle(Request("GET", "/token/\(kind)/taxi-1"), at: bench.now)
+      let token = try #require(try bench.json(answer)[key]?.string)
+      let headers = [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")]
+      let request = Request(method, "/v1/providers/p/\(target)", headers: headers, body: Array(body.utf8))
+      #expect(service.handle(request, at: bench.now).status == 200)
+    }
+    let position = #""lastLocation":{"location":{"latitude":1,"longitude":2}}"#
+    try send(
+      "PUT", "vehicles/taxi-1?updateMask=vehicleState,lastLocation", "driver", "jwt",
+      "{\"vehicleState\":\"ONLINE\",\(position)}")
+    try send(
+      "PATCH", "deliveryVehicles/taxi-1?updateMask=lastLocation", "delivery_driver", "token", "{\(position)}")
+    try send("PUT", "vehicles/taxi-1?updateMask=vehicleState", "driver", "jwt", #"{"vehicleState":"OFFLINE"}"#)
+    let updates = messages.filter { $0.name == "update" }.map(\.data)
+    #expect(updates.map { $0["vehicle"]?.string } == ["trips/taxi-1", "taxi-1", "trips/taxi-1"])
+    #expect(updates.map { $0["stats"]?["state"]?.string } == ["ONLINE", nil, "OFFLINE"])
+    #expect(updates.map { $0["position"] == nil } == [false, false, true])
+    let vehicles = map.state(at: bench.now).data["vehicles"]
+    #expect(vehicles?.members.map(\.name) == ["taxi-1", "trips/taxi-1"])
+    #expect(vehicles?["trips/taxi-1"]?["position"]?["lat"]?.double == 1, "its last position stays")
+  }
+
   @Test("faults are told with the time of day at which they end")
   func faults() throws {
     var bench = Bench()

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import FleetEngineEmulator
+
+@Suite struct TripsServiceTests {
+  @Test("a position with a state is stored, answered in the words of v1 and shown in one line with its state")
+  func accepted() throws {
+    let bench = try FleetBench()
+    let reply = try bench.trip("ONLINE")
+    #expect(reply.status == 200)
+    let vehicle = try bench.json(reply)
+    #expect(vehicle["name"]?.string == "providers/p/vehicles/taxi-1")
+    #expect(vehicle["vehicleState"]?.string == "ONLINE")
+    #expect(vehicle["lastLocation"]?["serverTime"]?.string == "2026-11-21T09:00:00.000Z")
+    #expect(bench.lines.last == "09:00:00.000 taxi-1  48.0000000,11.0000000  fix 0.0 s old  ONLINE")
+    let stored = bench.send(
+      "GET", "/v1/providers/p/vehicles/taxi-1", headers: [("Authorization", "Bearer \(try bench.driverToken())")])
+    #expect(try bench.json(stored) == vehicle)
+  }
+
+  @Test("OFFLINE alone changes the state and leaves the position as it was")
+  func offline() throws {
+    let bench = try FleetBench()
+    _ = try bench.trip("ONLINE")
+    bench.now = bench.now.advanced(by: 400)
+    let reply = try bench.trip("OFFLINE", position: nil)
+    #expect(reply.status == 200)
+    let vehicle = try bench.json(reply)
+    #expect(vehicle["vehicleState"]?.string == "OFFLINE")
+    #expect(vehicle["lastLocation"]?["location"]?.text == #"{"latitude":48,"longitude":11}"#)
+    #expect(bench.lines.last == "09:00:00.400 taxi-1  OFFLINE")
+    #expect(bench.service.warnings == 0, "a change of state is not too soon")
+    // Hours later, on duty again.
+    bench.now = bench.now.advanced(by: 7_200_000)
+    #expect(try bench.trip("ONLINE").status == 200)
+    #expect(bench.service.warnings == 0, "a vehicle off duty is not too late")
+    let figures = try bench.figures("trips/taxi-1")
+    #expect(figures?["state"]?.string == "ONLINE" && figures?["accepted"]?.integer == 3)
+    #expect(figures?["minimum_gap_ms"] == nil && figures?["maximum_gap_ms"]?.integer == 400)
+  }
+
+  @Test("a position while OFFLINE is accepted: OFFLINE means no new trips")
+  func positionOffDuty() throws {
+    let bench = try FleetBench()
+    _ = try bench.trip("OFFLINE", position: nil)
+    bench.now = bench.now.advanced(by: 5000)
+    #expect(try bench.trip(nil).status == 200)
+    #expect(try bench.figures("trips/taxi-1")?["state"]?.string == "OFFLINE")
+    #expect(bench.lines.last?.hasSuffix("fix 0.0 s old") == true, "the mask has no state")
+  }
+
+  @Test("a mask with vehicleState and a body without it makes the state unknown, and is remarked on")
+  func noState() throws {
+    let bench = try FleetBench()
+    _ = try bench.trip("ONLINE")
+    bench.now = bench.now.advanced(by: 6000)
+    let reply = try bench.trip(nil, mask: "vehicleState,lastLocation")
+    #expect(reply.status == 200)
+    let vehicle = try bench.json(reply)
+    #expect(vehicle["vehicleState"] == nil)
+    #expect(bench.lines.last?.contains("! vehicleState is in the mask and not in the body") == true)
+    #expect(try bench.figures("trips/taxi-1")?["warnings"]?["noState"]?.integer == 1)
+  }
+
+  @Test("past locations are counted and never answered")
+  func past() throws {
+    let bench = try FleetBench()
+    let reply = try bench.trip("ONLINE", past: 2)
+    let vehicle = try bench.json(reply)
+    #expect(reply.status == 200 && vehicle["pastLocations"] == nil)
+    #expect(try bench.figures("trips/taxi-1")?["past_locations"]?.integer == 2)
+    #expect(bench.lines.last?.contains("+2 past") == true)
+  }
+
+  @Test(
+    "what the server manages cannot be updated",
+    arguments: ["availableCapacity", "currentRouteSegmentVersion", "currentTrips", "name", "waypointsVersion"])
+  func managed(_ field: String) throws {
+    let bench = try FleetBench()
+    let mask = try bench.trip("ONLINE", mask: "vehicleState,lastLocation,\(field)")
+    #expect(try bench.status(mask) == "INVALID_ARGUMENT")
+    let value = field.hasSuffix("Version") ? #""2026-11-21T09:00:00Z""# : field == "currentTrips" ? #"["t"]"# : #""x""#
+    let body = try bench.putTrip(mask: "vehicleState", body: #"{"vehicleState":"ONLINE","\#(field)":\#(value)}"#)
+    #expect(try bench.status(body) == "INVALID_ARGUMENT")
+    #expect(bench.service.accepted == 0)
+  }
+
+  @Test(
+    "a vehicle as no message of v1 has it is refused",
+    arguments: [
+      #"{"vehicleState":"PAUSED"}"#, #"{"vehicleState":3}"#, #"{"vehicle_state":"ONLINE"}"#, #"{"vehicleState":true}"#,
+      #"{"type":"AUTO"}"#, #"{"vehicleState":"ONLINE","maximumCapacity":0}"#,
+      #"{"vehicleState":"ONLINE","name":"providers/p/vehicles/other"}"#,
+      #"{"vehicleState":"ONLINE","remainingDuration":"3s"}"#,
+    ])
+  func invalid(_ body: String) throws {
+    let bench = try FleetBench()
+    #expect(try bench.status(try bench.putTrip(mask: "vehicleState", body: body)) == "INVALID_ARGUMENT")
+  }
+
+  @Test("fields of the whole of v1 pass, and a state may be its number")
+  func wide() throws {
+    let bench = try FleetBench()
+    let body =
+      #"{"vehicleState":2,"supportedTripTypes":["EXCLUSIVE",1],"vehicleType":{"category":"TAXI"},"#
+      + #""waypoints":[{"location":{"point":{"latitude":1,"longitude":2}},"waypointType":"PICKUP_WAYPOINT_TYPE"}],"#
+      + #""licensePlate":{"countryCode":"DE","lastCharacter":"4"},"deviceSettings":{"isInteractive":true},"#
+      + #""currentRouteSegment":"text","navigationStatus":"OFF_ROUTE"}"#
+    let fields =
+      "vehicleState,supportedTripTypes,vehicleType,waypoints,licensePlate,deviceSettings,currentRouteSegment"
+      + ",navigationStatus,lastLocation.supplementalLocation"
+    let reply = try bench.putTrip(mask: fields, body: body)
+    #expect(reply.status == 200, "\(reply.text)")
+    let vehicle = try bench.json(reply)
+    #expect(vehicle["vehicleState"]?.string == "ONLINE" && vehicle["deviceSettings"] == nil)
+  }
+
+  @Test("each service takes its own claim only, whatever vehicle it names")
+  func claims() throws {
+    let bench = try FleetBench()
+    let delivery = try bench.token("taxi-1")
+    let refused = try bench.putTrip(mask: "vehicleState", body: #"{"vehicleState":"ONLINE"}"#, token: delivery)
+    #expect(refused.status == 403)
+    let error = try bench.json(refused)["error"]
+    #expect(error?["status"]?.string == "PERMISSION_DENIED")
+    #expect(error?["message"]?.string == "The token does not allow access to this vehicle.")
+    #expect(bench.update("taxi-1?updateMask=lastLocation", token: try bench.driverToken()).status == 403)
+    try bench.fault(#"{"target":"token","token":"wrong-service"}"#)
+    #expect(bench.update("taxi-1?updateMask=lastLocation", token: try bench.driverToken()).status == 200)
+  }
+
+  @Test("a vehicle whose ID exists in both services is two vehicles, with figures of their own")
+  func both() throws {
+    let bench = try FleetBench()
+    _ = try bench.trip("ONLINE")
+    #expect(bench.update("taxi-1?updateMask=lastLocation", token: try bench.token("taxi-1")).status == 200)
+    #expect(bench.service.warnings == 0, "two vehicles are not in each other's haste")
+    for key in ["taxi-1", "trips/taxi-1"] {
+      let figures = try bench.figures(key)
+      #expect(figures?["accepted"]?.integer == 1 && figures?["tokens"]?.integer == 1)
+    }
+    #expect(try bench.figures("taxi-1")?["state"] == nil)
+  }
+
+  @Test("a fault befalls the vehicle of its ID in both services, and a button finds it")
+  func faults() throws {
+    let bench = try FleetBench()
+    let token = try bench.driverToken()
+    try bench.fault(#"{"target":"update","vehicle":"taxi-1","status":503}"#)
+    #expect(try bench.trip("ONLINE", token: token).status == 503)
+    try bench.service.perform(try Act(["act": "revoke", "vehicle": "taxi-1"]), at: bench.now)
+    #expect(try bench.trip("ONLINE", token: token).status == 401)
+    #expect(throws: APIError.self) {
+      try bench.service.perform(try Act(["act": "tunnel", "vehicle": "taxi-2"]), at: bench.now)
+    }
+  }
+
+  @Test("a vehicle is created with the four fields that Google requires, and what it ignores is dropped")
+  func creation() throws {
+    let bench = try FleetBench { $0.createsVehicles = false }
+    #expect(try bench.trip("ONLINE").status == 404)
+    func create(_ body: String) throws -> Reply {
+      bench.send(
+        "POST", "/v1/providers/p/vehicles?vehicleId=taxi-1",
+        headers: [("Authorization", "Bearer \(try bench.driverToken())"), ("Content-Type", "application/json")],
+        body: body)
+    }
+    let required =
+      #""vehicleState":"OFFLINE","supportedTripTypes":["EXCLUSIVE"],"maximumCapacity":4,"vehicleType":{"category":"AUTO"}"#
+    #expect(try create("{}").status == 400)
+    #expect(try create(#"{"vehicleState":"OFFLINE","maximumCapacity":4}"#).status == 400)
+    let created = try create("{\(required),\"name\":\"x\",\"availableCapacity\":3,\"currentTrips\":[\"t\"]}")
+    #expect(created.status == 200, "\(created.text)")
+    #expect(
+      try bench.json(created).members.map(\.name).sorted() == [
+        "maximumCapacity", "name", "supportedTripTypes", "vehicleState", "vehicleType",
+      ])
+    #expect(try create("{\(required)}").status == 409)
+    #expect(try bench.trip("ONLINE").status == 200)
+  }
+}
+
+extension FleetBench {
+  func driverToken() throws -> String {
+    try #require(try json(send("GET", "/token/driver/taxi-1"))["jwt"]?.string)
+  }
+
+  /// Of one vehicle, as `/debug/stats` has them.
+  func figures(_ key: String) throws -> JSON? { try json(send("GET", "/debug/stats"))["vehicles"]?[key] }
+
+  func putTrip(mask: String, body: String, token: String? = nil) throws -> Reply {
+    let token = try token ?? driverToken()
+    return send(
+      "PUT", "/v1/providers/p/vehicles/taxi-1?updateMask=\(mask)",
+      headers: [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")], body: body)
+  }
+
+  /// An update of a taxi.
+  ///
+  /// - Parameters:
+  ///   - past: how many older positions ride along.
+  ///   - mask: nil names what the body holds.
+  func trip(
+    _ state: String?, position: String? = #"{"latitude":48,"longitude":11}"#, past: Int = 0, mask: String? = nil,
+    token: String? = nil
+  ) throws -> Reply {
+    func location(_ secondsAgo: Int64, _ position: String) -> String {
+      let time = RFC3339.text(milliseconds: now.wall - secondsAgo * 1000)
+      return #"{"location":\#(position),"updateTime":"\#(time)","locationSensor":"GPS"}"#
+    }
+    var fields: [(String, String)] = []
+    if let state { fields.append(("vehicleState", "\"\(state)\"")) }
+    if let position {
+      fields.append(("lastLocation", location(0, position)))
+      let older = (0..<past).map { location(Int64(past - $0) * 10, position) }
+      if past > 0 { fields.append(("pastLocations", "[\(older.joined(separator: ","))]")) }
+    }
+    return try putTrip(
+      mask: mask ?? fields.map(\.0).joined(separator: ","),
+      body: "{\(fields.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ","))}", token: token)
+  }
+}
