@@ -91,7 +91,7 @@ import Timekeeping
   func headers() throws {
     #expect(
       try Self.complaints(try TokenFixture.answer(headers: [])) == [
-        "warn the answer's Content-Type is not told", "warn the answer does not say that no cache may keep it",
+        "warn the answer's Content-Type is not stated", "warn the answer does not say that no cache may keep it",
       ])
     let json = (name: "Content-Type", value: "application/json; charset=utf-8")
     #expect(
