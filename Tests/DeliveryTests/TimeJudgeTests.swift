@@ -4,6 +4,10 @@ import Timekeeping
 
 @testable import Delivery
 
+extension TimeJudge {
+  fileprivate mutating func verdict(at now: Moment) -> Verdict? { verdict(judgement(at: now), at: now) }
+}
+
 @Suite struct TimeJudgeTests {
   private static let truth = Timestamp(seconds: 1_796_083_200)
 

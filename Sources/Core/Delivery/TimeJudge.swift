@@ -198,19 +198,21 @@ package struct TimeJudge: Sendable {
   // MARK: - The machine's clock
 
   /// By how much the clock is wrong; nil when it is not, or no witness can tell.
-  package func error(at now: Moment) -> Error? {
-    guard let judgement = judgement(at: now), let reference = judgement.reference, !judgement.includesClock else {
-      return nil
-    }
+  package func error(at now: Moment) -> Error? { TimeJudge.error(judgement(at: now), at: now) }
+
+  private static func error(_ judgement: Judgement?, at now: Moment) -> Error? {
+    guard let judgement, let reference = judgement.reference, !judgement.includesClock else { return nil }
     let offset = now.wall - judgement.bounds.time(at: now.boot)
     let isWrong = offset >= TimeJudge.tolerance || offset <= .zero - TimeJudge.tolerance
     return isWrong ? Error(offset: offset, reference: reference) : nil
   }
 
   /// What is new: the clock turned out to be wrong, or by another size, or is right again.
-  package mutating func verdict(at now: Moment) -> Verdict? {
-    guard let error = error(at: now) else {
-      guard reported != nil, time(at: now) != nil else { return nil }
+  ///
+  /// - Parameter judgement: that of this moment.
+  package mutating func verdict(_ judgement: Judgement?, at now: Moment) -> Verdict? {
+    guard let error = TimeJudge.error(judgement, at: now) else {
+      guard reported != nil, judgement?.reference != nil else { return nil }
       reported = nil
       return .right
     }

@@ -293,7 +293,7 @@ package struct VehicleAgent: Sendable {
       if isNew { select(.time(bounds), at: now, &effects) }
       if let bounds { dropWrongTimes(bounds, at: now, &effects) }
     }
-    switch clocks.verdict(at: now) {
+    switch clocks.verdict(judgement, at: now) {
     case .wrong(let error): effects.append(.event(.clockWrong(error)))
     case .right: effects.append(.event(.clockRight))
     case nil: break

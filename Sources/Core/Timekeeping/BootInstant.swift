@@ -11,6 +11,9 @@ package struct BootInstant: Hashable, Comparable, Sendable {
     self.nanoseconds = nanoseconds
   }
 
+  /// Whole milliseconds since boot.
+  var milliseconds: Int64 { nanoseconds / 1_000_000 }
+
   /// The moment of boot.
   package static let boot = BootInstant(nanoseconds: 0)
 

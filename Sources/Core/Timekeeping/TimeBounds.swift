@@ -6,7 +6,7 @@
 /// time from both sides. Several of them bound it more closely than each does.
 package struct TimeBounds: Equatable, Sendable {
   /// By how much elapsed time may be off: one part in this many, 200 ppm.
-  private static let drift = 5000
+  private static let drift: Int64 = 5000
 
   /// The earliest and the latest time that the start of the elapsed clock can have had.
   private var earliestStart: Timestamp
@@ -40,23 +40,37 @@ package struct TimeBounds: Equatable, Sendable {
     guard latestStart - earliestStart <= .seconds(60) else { return nil }
   }
 
+  // These are asked for several times at each input, so they count in milliseconds: the arithmetic of `Duration` has 128 bits,
+  // and its division is generic.
+
   /// The earliest time that it can be.
-  package func earliest(at now: BootInstant) -> Timestamp { earliestStart + (now - .boot) - widening(at: now) }
+  package func earliest(at now: BootInstant) -> Timestamp {
+    time(at: now).moved(milliseconds: 0 - widening(at: now))
+  }
 
   /// The latest time that it can be.
-  package func latest(at now: BootInstant) -> Timestamp { latestStart + (now - .boot) + widening(at: now) }
+  package func latest(at now: BootInstant) -> Timestamp {
+    latestStart.moved(milliseconds: now.milliseconds).moved(milliseconds: widening(at: now))
+  }
 
   /// The best guess, where there is one bound that is usually close: without what elapsed time may be off.
-  package func time(at now: BootInstant) -> Timestamp { earliestStart + (now - .boot) }
+  package func time(at now: BootInstant) -> Timestamp { earliestStart.moved(milliseconds: now.milliseconds) }
 
-  private func widening(at now: BootInstant) -> Duration { max(now - at, .zero) / TimeBounds.drift }
+  /// Milliseconds, zero or more.
+  private func widening(at now: BootInstant) -> Int64 {
+    guard now > at else { return 0 }
+    let (difference, overflow) = now.nanoseconds.subtractingReportingOverflow(at.nanoseconds)
+    return (overflow ? .max : difference) / TimeBounds.drift / 1_000_000
+  }
 
   /// Whether both can be true, or nearly.
   ///
   /// - Parameter slack: by how much they may miss each other.
   package func agrees(with other: TimeBounds, within slack: Duration) -> Bool {
     let now = max(at, other.at)
-    return earliest(at: now) <= other.latest(at: now) + slack && other.earliest(at: now) <= latest(at: now) + slack
+    let slack = slack.milliseconds
+    return earliest(at: now) <= other.latest(at: now).moved(milliseconds: slack)
+      && other.earliest(at: now) <= latest(at: now).moved(milliseconds: slack)
   }
 
   /// Takes later bounds of the same clock: what both leave, or the later ones alone where that is nothing.

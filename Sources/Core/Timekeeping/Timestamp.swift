@@ -22,8 +22,11 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
   /// This moment moved by `duration`, cut to the millisecond; it stops at the ends of what can be told.
   package static func + (stamp: Timestamp, duration: Duration) -> Timestamp {
-    let delta = duration.milliseconds
-    let (sum, overflow) = stamp.milliseconds.addingReportingOverflow(delta)
+    stamp.moved(milliseconds: duration.milliseconds)
+  }
+
+  func moved(milliseconds delta: Int64) -> Timestamp {
+    let (sum, overflow) = milliseconds.addingReportingOverflow(delta)
     return Timestamp(milliseconds: overflow ? (delta < 0 ? .min : .max) : sum)
   }
 
@@ -52,7 +55,7 @@ extension Duration {
   fileprivate static var attosecondsPerMillisecond: Int128 { 1_000_000_000_000_000 }
 
   /// Whole milliseconds, cut toward zero, stopped at the ends of Int64.
-  fileprivate var milliseconds: Int64 { Int64(clamping: attoseconds / Duration.attosecondsPerMillisecond) }
+  var milliseconds: Int64 { Int64(clamping: attoseconds / Duration.attosecondsPerMillisecond) }
 }
 
 extension Timestamp {
