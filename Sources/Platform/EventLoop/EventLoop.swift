@@ -10,7 +10,11 @@ import SystemCalls
 /// its object lives and is not closed; a handler may close any source, its own too.
 @safe package final class EventLoop {
   private let event: OpaquePointer
-  private let deferral = Deferral()
+  /// Work that waits for its turn.
+  private var works: [() -> Void] = []
+  /// A handler has been called since work was done.
+  private var isWorkNext = false
+  private var isExiting = false
 
   /// - Throws: code `loop`: no memory or descriptors left.
   package init() throws(EventLoopError) {
@@ -20,11 +24,9 @@ import SystemCalls
       throw EventLoopError(.loop, "make an event loop", result: result)
     }
     unsafe self.event = event
-    deferral.source = try makeDeferralSource()
   }
 
   isolated deinit {
-    deferral.source?.close()
     unsafe sd_event_unref(event)
   }
 
@@ -49,9 +51,11 @@ import SystemCalls
   /// - Returns: the code given to `exit`.
   /// - Throws: code `loop`: the kernel refused to wait, which no caller can mend.
   package func run() throws(EventLoopError) -> Int32 {
-    let result = unsafe sd_event_loop(event)
-    guard result >= 0 else { throw EventLoopError(.loop, "run the event loop", result: result) }
-    return result
+    while unsafe sd_event_get_state(event) != Int32(SD_EVENT_FINISHED) { _ = try turn(microseconds: .max) }
+    var code: Int32 = 0
+    // It fails only before `exit`, without which the loop does not end.
+    _ = unsafe sd_event_get_exit_code(event, &code)
+    return code
   }
 
   /// Waits for the next event, but no longer than `patience`, and calls one handler.
@@ -59,15 +63,33 @@ import SystemCalls
   /// - Returns: false when nothing happened in that time.
   /// - Throws: code `loop`: the loop has ended, or the kernel refused to wait.
   package func turn(waitingAtMost patience: Duration) throws(EventLoopError) -> Bool {
-    let result = unsafe sd_event_run(event, UInt64(max(patience.nanoseconds / 1000, 0)))
+    try turn(microseconds: UInt64(max(patience.nanoseconds / 1000, 0)))
+  }
+
+  /// Work that a handler has deferred follows that handler at once: a source of libsystemd's for it would ask the kernel for
+  /// other events first, a system call each time. What the work itself defers waits for one event, if there is one.
+  private func turn(microseconds: UInt64) throws(EventLoopError) -> Bool {
+    if isWorkNext, doWork() { return true }
+    let result = unsafe sd_event_run(event, works.isEmpty ? microseconds : 0)
     guard result >= 0 else { throw EventLoopError(.loop, "run the event loop", result: result) }
-    return result > 0
+    isWorkNext = result > 0
+    return result > 0 || doWork()
+  }
+
+  private func doWork() -> Bool {
+    isWorkNext = false
+    guard !works.isEmpty, !isExiting else { return false }
+    let works = works
+    self.works = []
+    for work in works { work() }
+    return true
   }
 
   /// Ends `run` after the current handler. The first call decides the code; a loop that ended does not run again.
   ///
   /// - Parameter code: 0 to 255, the exit status of the program.
   package func exit(_ code: Int32) {
+    isExiting = true
     // It fails only after the loop has ended, and then there is nothing to end.
     _ = unsafe sd_event_exit(event, code)
   }
@@ -75,12 +97,7 @@ import SystemCalls
   /// Does `work` in a turn of its own soon after the current handler, in the order of asking. Other events get their
   /// turns in between, so that work which always asks for more starves nobody.
   package func `defer`(_ work: @escaping () -> Void) {
-    deferral.works.append(work)
-    guard deferral.works.count == 1 else { return }
-    // libsystemd calls the source that has waited longest first, and a deferral waits from the day it was added: an old
-    // one would come before everything else each time. Without memory for a new one, the old one serves.
-    if let source = try? makeDeferralSource() { deferral.source = source }
-    deferral.source?.enableOnce()
+    works.append(work)
   }
 
   /// A source of this loop, made by one of libsystemd's `sd_event_add_…` functions.
@@ -96,36 +113,10 @@ import SystemCalls
     return source
   }
 
-  private func makeDeferralSource() throws(EventLoopError) -> EventSource<Void> {
-    let deferral = deferral
-    let source = try unsafe makeSource("defer work", { deferral.run() }) { event, slot, context in
-      unsafe sd_event_add_defer(
-        event, slot,
-        { _, context in
-          unsafe EventSource<Void>.dispatch((), to: context)
-          return 0
-        }, context)
-    }
-    source.disable()
-    return source
-  }
-
   private static func read(_ clock: clockid_t) -> timespec {
     var time = timespec()
     // It cannot fail: both clocks exist in every Linux since 2.6.39.
     _ = unsafe clock_gettime(clock, &time)
     return time
-  }
-}
-
-/// Work that waits for its turn.
-private final class Deferral {
-  var works: [() -> Void] = []
-  var source: EventSource<Void>?
-
-  func run() {
-    let works = works
-    self.works = []
-    for work in works { work() }
   }
 }
