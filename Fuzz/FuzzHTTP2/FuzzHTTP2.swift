@@ -19,7 +19,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 
 /// A request, and new ones up to a number whenever the last has ended.
-private struct Conversation {
+private struct Conversation: ~Copyable {
   private var connection = HTTP2Connection(userAgent: "fuzz", idleLife: .seconds(100))
   private var now = BootInstant.boot + .seconds(1)
   private(set) var written: [UInt8] = []

@@ -62,7 +62,7 @@ import Timekeeping
 
   @Test("a violation ends the connection with its code, and the request with its name", arguments: violations)
   func ofConnection(violation: HTTP2Violation, bytes: [UInt8]) {
-    var transcript = Transcript()
+    let transcript = Transcript()
     transcript.send()
     transcript.receive(bytes)
     #expect(transcript.failures == [.violation(violation)])
@@ -74,7 +74,7 @@ import Timekeeping
   @Test("without a request the same ends the connection without an outcome", arguments: violations)
   func idle(violation: HTTP2Violation, bytes: [UInt8]) {
     // What needs an open stream to be wrong is about another one then.
-    var transcript = Transcript()
+    let transcript = Transcript()
     transcript.receive(bytes)
     #expect(transcript.failures.isEmpty)
     if violation != .goAwayRises { #expect(transcript.lines.last == "close") }
@@ -87,7 +87,7 @@ import Timekeeping
       ScriptedServer.frame(1, 4, 1, [0x88]),
     ])
   func noPreface(bytes: [UInt8]) {
-    var transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleLife: .seconds(100)))
+    let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleLife: .seconds(100)))
     transcript.handle(.connected)
     transcript.send()
     transcript.receive(bytes)
@@ -105,7 +105,7 @@ import Timekeeping
       [(":status", "200"), ("content-length", "1"), ("content-length", "2")], [(":status", "200"), ("a", "b\0")],
     ])
   func malformedHeads(fields: [(String, String)]) {
-    var transcript = Transcript()
+    let transcript = Transcript()
     var server = ScriptedServer()
     transcript.send()
     transcript.receive(server.headers(1, fields))
@@ -127,7 +127,7 @@ import Timekeeping
       head + ScriptedServer.frame(1, 4, 1, [0x88]), head + ScriptedServer.frame(1, 5, 1, [0x88]),
       ScriptedServer.frame(1, 5, 1, [0x48, 3, 0x31, 0x30, 0x30]),
     ] {
-      var transcript = Transcript()
+      let transcript = Transcript()
       transcript.send()
       transcript.receive(bytes)
       #expect(transcript.failures == [.violation(.message)])
@@ -136,7 +136,7 @@ import Timekeeping
 
   @Test("more data than the window allows ends the connection")
   func overrun() {
-    var transcript = Transcript()
+    let transcript = Transcript()
     var server = ScriptedServer()
     transcript.send(Transcript.request(maximumSize: 10_000_000))
     transcript.receive(server.headers(1))
@@ -148,7 +148,7 @@ import Timekeeping
 
   @Test("a server that sends a PING a second for an hour, or a hundred at each answer, is no flood")
   func steadyPings() {
-    var transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleLife: .seconds(10_000)))
+    let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleLife: .seconds(10_000)))
     transcript.handle(.connected)
     transcript.receive(ScriptedServer.settings())
     for _ in 0..<3600 {
@@ -196,10 +196,10 @@ import Timekeeping
   func cutting(seed: Int) {
     var random = SplitMix64(seed: UInt64(seed))
     let bytes = HTTP2ViolationTests.conversation(&random)
-    var whole = Transcript()
+    let whole = Transcript()
     whole.send()
     whole.receive(bytes)
-    var pieces = Transcript()
+    let pieces = Transcript()
     pieces.send()
     var rest = bytes[...]
     while !rest.isEmpty {

@@ -53,7 +53,7 @@ struct ScriptedServer {
 }
 
 /// A connection with what it does written down, a line each: frames by name, outcomes and its end.
-struct Transcript {
+final class Transcript {
   var connection = HTTP2Connection(userAgent: "test", idleLife: .seconds(100))
   var now = BootInstant.boot + .seconds(1000)
   var sent: [UInt8] = []
@@ -83,17 +83,21 @@ struct Transcript {
   }
 
   /// Not connected yet.
-  init(connection: HTTP2Connection) {
+  init(connection: consuming HTTP2Connection) {
     self.connection = connection
   }
 
-  mutating func send(_ request: HTTPRequest = Transcript.request()) {
+  func canSend(after time: Duration = .zero) -> Bool { connection.canSend(at: now + time) }
+
+  var nextDeadline: BootInstant? { connection.nextDeadline }
+
+  func send(_ request: HTTPRequest = Transcript.request()) {
     handle(.send(request, to: Transcript.address, deadline: now + .seconds(15)))
   }
 
-  mutating func receive(_ bytes: [UInt8]) { handle(.received(bytes)) }
+  func receive(_ bytes: [UInt8]) { handle(.received(bytes)) }
 
-  mutating func handle(_ input: HTTP2Connection.Input) {
+  func handle(_ input: HTTP2Connection.Input) {
     for effect in connection.handle(input, at: now) {
       switch effect {
       case .write(let bytes):
@@ -111,7 +115,7 @@ struct Transcript {
   }
 
   /// What was done since the last call.
-  mutating func takeLines() -> [String] {
+  func takeLines() -> [String] {
     defer { lines = [] }
     return lines
   }
@@ -121,7 +125,7 @@ struct Transcript {
     "CONTINUATION",
   ]
 
-  private mutating func read(_ bytes: [UInt8]) {
+  private func read(_ bytes: [UInt8]) {
     var rest = bytes[...]
     let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
     if !isPrefaceRead {

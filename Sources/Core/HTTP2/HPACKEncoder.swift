@@ -64,7 +64,7 @@ struct HPACKEncoder: Sendable {
     if kept.contains(true) { isTight = false }
     var room = table.capacity
     for (_, index) in fields.indices.map({ (fields[$0].size, $0) }).sorted(by: { $0.0 > $1.0 }) where kept[index] {
-      if isStatic(fields[index]) { continue }
+      if HPACKEncoder.staticNumbers(of: fields[index]).field != nil { continue }
       if fields[index].size <= room {
         room -= fields[index].size
       } else {
@@ -75,23 +75,26 @@ struct HPACKEncoder: Sendable {
     return kept
   }
 
-  private func isStatic(_ field: HPACKField) -> Bool {
-    HPACKStaticTable.entries.contains {
-      field.name.elementsEqual($0.name.utf8) && field.value.elementsEqual($0.value.utf8)
+  private static let staticFields = HPACKStaticTable.entries.map { HPACKField($0.name, $0.value) }
+
+  /// Numbers in the static table: of the entry that is this field, and of the first with its name; nil where there is none.
+  private static func staticNumbers(of field: HPACKField) -> (field: Int?, name: Int?) {
+    var name: Int?
+    for index in staticFields.indices
+    where staticFields[index].name.count == field.name.count && staticFields[index].name == field.name {
+      if staticFields[index].value == field.value { return (index + 1, name ?? index + 1) }
+      name = name ?? index + 1
     }
+    return (nil, name)
   }
 
   private mutating func encode(_ field: HPACKField, isKept: Bool, into output: inout [UInt8]) {
-    var name: Int?
-    for (index, entry) in HPACKStaticTable.entries.enumerated() where field.name.elementsEqual(entry.name.utf8) {
-      if field.value.elementsEqual(entry.value.utf8) {
-        return HPACKEncoder.write(index + 1, prefix: 7, 0x80, into: &output)
-      }
-      name = name ?? index + 1
-    }
+    let known = HPACKEncoder.staticNumbers(of: field)
+    if let number = known.field { return HPACKEncoder.write(number, prefix: 7, 0x80, into: &output) }
+    var name = known.name
     for index in 0..<table.count {
       guard let entry = table[index], entry.name == field.name else { continue }
-      let number = HPACKStaticTable.entries.count + 1 + index
+      let number = HPACKEncoder.staticFields.count + 1 + index
       if entry.value == field.value { return HPACKEncoder.write(number, prefix: 7, 0x80, into: &output) }
       name = name ?? number
     }

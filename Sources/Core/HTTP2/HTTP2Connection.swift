@@ -5,8 +5,9 @@ package import Timekeeping
 /// The client's end of an HTTP/2 connection (RFC 9113) with one request at a time: bytes and time in, bytes and outcomes out.
 /// It performs no I/O; once it has asked to be closed it does nothing more.
 ///
-/// A request's header block is one byte a field from the second request on, the token included (`HPACKEncoder`).
-package struct HTTP2Connection: Sendable {
+/// A request's header block is one byte a field from the second request on, the token included (`HPACKEncoder`). It is not
+/// copied: there is one table with the token, which `wipe` overwrites, and a question to it costs nothing.
+package struct HTTP2Connection: ~Copyable, Sendable {
   /// What happens to it.
   package enum Input: Sendable {
     /// The connection is established, and has negotiated `h2`.

@@ -24,6 +24,11 @@ package struct WebAddress: Equatable, Sendable, CustomStringConvertible {
   /// Scheme, host and port, as in `https://[::1]:8443`.
   package var origin: String { "\(scheme)://\(name)\(port.map { ":\($0)" } ?? "")" }
 
+  /// Whether the two are the same party by name, as when their origins are the same.
+  package func hasOrigin(of other: WebAddress) -> Bool {
+    host == other.host && port == other.port && scheme == other.scheme
+  }
+
   /// The port to connect to: the one that is named, or the scheme's.
   package var connectPort: Int { port ?? (scheme == "https" ? 443 : 80) }
 
