@@ -9,16 +9,28 @@ import URLReader
 /// Sends requests one after another over HTTP/2: performs what `HTTP2Connection` decides, over a `TLSConnection`.
 final class HTTP2Transport {
   /// A request, and who waits for its outcome.
-  struct Order {
-    var request: HTTPRequest
-    var address: WebAddress
-    var deadline: BootInstant
-    var completion: Completion
+  final class Order {
+    let request: HTTPRequest
+    let address: WebAddress
+    let deadline: BootInstant
+    let completion: Completion
+
+    init(_ request: HTTPRequest, to address: WebAddress, deadline: BootInstant, _ completion: Completion) {
+      self.request = request
+      self.address = address
+      self.deadline = deadline
+      self.completion = completion
+    }
   }
+
+  /// How late the end of a request's time may be noticed: the timer is moved with each request.
+  private static let timerSlack = Duration.milliseconds(250)
 
   private let loop: EventLoop
   private let configuration: HTTPClientConfiguration
   private var timer: LoopTimer?
+  /// What the timer is set to; nil: it is not.
+  private var armedAt: BootInstant?
   private var link: TLSConnection?
   private var connection: HTTP2Connection?
   /// What `connection` begins with, until something is sent.
@@ -49,7 +61,7 @@ final class HTTP2Transport {
     self.loop = loop
     self.configuration = configuration
     do {
-      timer = try loop.makeTimer { [unowned self] in checkDeadlines() }
+      timer = try loop.makeTimer(slack: HTTP2Transport.timerSlack) { [unowned self] in checkDeadlines() }
     } catch {
       throw HTTPClientError(.unavailable, error.message, cause: error.cause)
     }
@@ -62,7 +74,9 @@ final class HTTP2Transport {
   }
 
   /// Whether requests to this party go this way: nothing is known against it.
-  func serves(_ address: WebAddress) -> Bool { address.scheme == "https" && http1Origin != address.origin }
+  func serves(_ address: WebAddress) -> Bool {
+    address.scheme == "https" && (http1Origin == nil || http1Origin != address.origin)
+  }
 
   /// The outcome comes in a later turn.
   func send(_ order: Order) {
@@ -99,7 +113,7 @@ final class HTTP2Transport {
   /// Sends the next request as soon as nothing is under way and there is a connection for it.
   private func start() {
     guard current == nil, let next = waiting.first else { return armTimer() }
-    if link != nil, isStale || origin != next.address.origin { closeLink() }
+    if link != nil, isStale || last?.address.hasOrigin(of: next.address) != true { closeLink() }
     if connection?.canSend(at: loop.now.boot) == false { closeLink() }
     if connection != nil {
       current = waiting.removeFirst()
@@ -150,7 +164,7 @@ final class HTTP2Transport {
   }
 
   private func closeLink() {
-    if let session = link?.session { self.session = (origin, session) }
+    if let link { session = link.session.map { (origin, $0) } }
     connection?.wipe()
     connection = nil
     preface = []
@@ -243,11 +257,15 @@ final class HTTP2Transport {
   // MARK: - Time
 
   private func armTimer() {
-    let deadline = ([connection?.nextDeadline] + waiting.map { $0.deadline }).compactMap { $0 }.min()
+    var deadline = connection?.nextDeadline
+    for order in waiting { deadline = min(deadline ?? order.deadline, order.deadline) }
+    guard deadline != armedAt else { return }
+    armedAt = deadline
     if let deadline { timer?.arm(at: deadline) } else { timer?.disarm() }
   }
 
   private func checkDeadlines() {
+    armedAt = nil
     let now = loop.now.boot
     let late = waiting.filter { $0.deadline <= now }
     waiting.removeAll { $0.deadline <= now }

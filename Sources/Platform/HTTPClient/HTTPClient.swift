@@ -69,8 +69,7 @@ import URLReader
     let completion = Completion(completion)
     if let http2, let address = address(of: request), http2.serves(address) {
       let deadline = loop.now.boot + request.deadline
-      http2.send(
-        HTTP2Transport.Order(request: request, address: address, deadline: deadline, completion: completion))
+      http2.send(HTTP2Transport.Order(request, to: address, deadline: deadline, completion))
     } else {
       sendByCurl(request, completion)
     }

@@ -85,10 +85,12 @@ import Timekeeping
     unsafe driver?.remove(easy.raw)
   }
 
-  /// For the next connection to the same party; nil as long as the server has given nothing.
+  /// For the next connection to the same party. Nil when there is none, or the server has refused the earlier one: then the
+  /// next connection begins anew, with all key shares (`TLSSession.resume`).
   var session: TLSSession? {
-    guard isConnected, let tls = unsafe tls else { return nil }
-    return unsafe TLSSession(of: tls)
+    guard isConnected, let tls = unsafe tls else { return earlier }
+    if earlier != nil, unsafe SSL_session_reused(tls) == 0 { return nil }
+    return unsafe TLSSession(of: tls) ?? earlier
   }
 
   // MARK: - Connecting

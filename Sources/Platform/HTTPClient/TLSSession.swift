@@ -17,8 +17,11 @@ import CCurl
 
   isolated deinit { unsafe SSL_SESSION_free(raw) }
 
-  /// Has a connection that has not begun its handshake resume it; it does without where it cannot.
+  /// Has a connection that has not begun its handshake resume it; it does without where it cannot. The keys come of this
+  /// session's secret too, and so are as safe as those of the connection that it began with, without another key share of
+  /// that size.
   func resume(in connection: OpaquePointer) {
-    _ = unsafe SSL_set_session(connection, raw)
+    guard unsafe SSL_set_session(connection, raw) == 1 else { return }
+    unsafe fleet_tls_set_resumed_groups(connection)
   }
 }
