@@ -130,7 +130,8 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   /// When to say `deadline`; nil: nothing is waited for.
   package var nextDeadline: BootInstant? {
     guard state != .closed else { return nil }
-    return [stream?.deadline, settingsDeadline].compactMap { $0 }.min()
+    guard let settingsDeadline else { return stream?.deadline }
+    return min(stream?.deadline ?? settingsDeadline, settingsDeadline)
   }
 
   // MARK: - Inputs
