@@ -10,7 +10,8 @@ enum PauseCommand: Command {
     Usage: fleet-locationctl pause [--instance NAME | --socket PATH]
     The driver is off duty: from now on no position leaves this machine, none is kept, and nothing is fetched, until
     "fleet-locationctl resume". A restart, a power cut and new settings change nothing of it. Positions that waited before
-    stay, and go on afterwards.
+    stay, and go on afterwards. A vehicle of on-demand trips is set to OFFLINE, which is repeated until Fleet Engine has
+    accepted it: "fleet-locationctl status" says so.
 
     Exit status: 0 when it is in force, 69 when no daemon answers, 77 when this user may not ask. Standard error says so
     when it would not survive a restart.
@@ -31,7 +32,8 @@ enum ResumeCommand: Command {
   static let options = DaemonQuestion.options
   static let usage = """
     Usage: fleet-locationctl resume [--instance NAME | --socket PATH]
-    Ends what "fleet-locationctl pause" began. The next fix is sent at once; no fix of the pause ever is.
+    Ends what "fleet-locationctl pause" began. The next fix is sent at once, and sets a vehicle of on-demand trips to ONLINE;
+    no fix of the pause is ever sent.
 
     Exit status: 0 when no pause is in force, 69 when no daemon answers, 77 when this user may not ask.
 

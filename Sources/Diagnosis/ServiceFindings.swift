@@ -169,6 +169,14 @@ package enum ServiceFindings {
   private static func delivery(_ report: StatusReport, _ heartbeat: Duration) -> [Finding] {
     if report.isPaused {
       let since = report.pausedSince.map { " since \($0)" } ?? ""
+      if let state = report.state, state.cause == "offlinePending" {
+        return [
+          .warn(
+            "no position leaves this machine, and Fleet Engine does not have it yet that the vehicle is OFFLINE: "
+              + "\(state.label)\(state.detail)",
+            "It is repeated until it is accepted; fleet-locationctl explain says what it waits for")
+        ]
+      }
       return [
         .pass("paused by command\(since): no position leaves this machine until fleet-locationctl resume")
       ]

@@ -95,11 +95,11 @@ package final class LocationDaemon {
       let trouble = surroundings.watch(
         onNetwork: { [weak self] in self?.feed(.network($0)) }, onWake: { [weak self] in self?.feed(.deadline) })
       if let trouble { write(.networkUnwatched(trouble)) }
-      // What an earlier run left is there before the first fix.
-      performer.restorePause()
+      // What an earlier run left is there before the first fix. A pause may need the token, and comes before any position.
       performer.restoreLimits()
-      try performer.openBacklog(settings)
       performer.restoreToken(settings.token)
+      performer.restorePause()
+      try performer.openBacklog(settings)
       let sources = SourceSet(loop: loop) { [weak self] in self?.feed(.source($0, $1)) }
       self.sources = sources
       use(try sources.prepare(settings.sources))

@@ -6,7 +6,7 @@ import SystemCalls
 /// A pause on disk: a small file in the service's own directory. That it is there is the pause; its text says since when.
 nonisolated struct PauseFile {
   private static let name = "paused"
-  private static let longestText = 64
+  private static let longestText = 4096
 
   /// Nil when the service has no directory of its own.
   let path: String?
@@ -54,6 +54,9 @@ nonisolated struct PauseFile {
       try AtomicFile.write(Array(note.text.utf8), to: path, mode: 0o600, isDurable: true, isNameEnough: true)
       return nil
     } catch {
+      if note?.offline != nil {
+        return "The pause is in force, and a restart sends OFFLINE once more: \(path) cannot be written: \(error)"
+      }
       return note == nil
         ? "The end of the pause will not survive a restart: \(path) cannot be removed: \(error)"
         : "The pause will not survive a restart: \(path) cannot be written: \(error)"

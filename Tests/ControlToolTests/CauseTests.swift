@@ -24,7 +24,8 @@ import Timekeeping
   /// A kind of wait. A new `Cause`, `Limit` or `Next` does not compile until it is one of these, and then a case must
   /// reach it.
   enum Wait: String, CaseIterable {
-    case stopping, stopped, paused, noSource, noFixYet, noFixSince, held, noNetwork, noToken, firstToken, failed
+    case stopping, stopped, paused, goingOffline, noSource, noFixYet, noFixSince, held, noNetwork, noToken, firstToken,
+      failed
     case floor, attempts, waking, inFlight, notDue
 
     init(_ cause: Cause) {
@@ -32,7 +33,8 @@ import Timekeeping
         switch cause {
         case .stopping(until: .some, _): .stopping
         case .stopping(until: nil, _): .stopped
-        case .paused: .paused
+        case .paused(_, offline: nil): .paused
+        case .paused(_, offline: .some): .goingOffline
         case .noSource: .noSource
         case .noFix(since: nil, _): .noFixYet
         case .noFix(since: .some, _): .noFixSince
@@ -220,6 +222,36 @@ import Timekeeping
       _ = $0.tell(.pause(nil), at: 5)
       _ = try $0.drive(to: 10)
     },
+    Case(name: "paused, OFFLINE under way", second: 6) {
+      try trips(&$0)
+      _ = $0.tell(.pause(nil), at: 5)
+    },
+    Case(name: "paused, OFFLINE accepted", second: 6) {
+      try trips(&$0)
+      _ = $0.tell(.pause(nil), at: 5)
+      _ = $0.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
+    },
+    Case(name: "paused, OFFLINE to be repeated as a position was under way", second: 14) {
+      try trips(&$0)
+      _ = try $0.drive(to: 11)
+      _ = $0.tell(.pause(nil), at: 12)
+      _ = $0.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 12.3)
+    },
+    Case(name: "paused, OFFLINE without a network", second: 65) {
+      _ = $0.tell(network(true), at: 0)
+      try trips(&$0)
+      _ = $0.tell(network(false), at: 4)
+      _ = $0.tell(.pause(nil), at: 5)
+    },
+    Case(name: "paused, OFFLINE refused", second: 6) {
+      try trips(&$0)
+      _ = $0.tell(.pause(nil), at: 5)
+      _ = $0.tell(.updateEnded(id: 2, AgentFixture.error(404, "NOT_FOUND")), at: 5.2)
+    },
+    Case(name: "paused before the first token", second: 6) {
+      $0 = try AgentFixture { $0 = try AgentFixture.tripsConfiguration() }
+      _ = $0.tell(.pause(nil), at: 5)
+    },
     Case(name: "a recording has ended, and there is no network", second: 30) {
       _ = $0.tell(network(true), at: 0)
       try $0.comeOnline()
@@ -237,6 +269,12 @@ import Timekeeping
       _ = $0.tell(.stop(within: .seconds(8), signal: "SIGTERM"), at: 11)
     },
   ]
+
+  /// Of a vehicle of on-demand trips, from the start on.
+  private static func trips(_ fixture: inout AgentFixture) throws {
+    fixture = try AgentFixture { $0 = try AgentFixture.tripsConfiguration() }
+    try fixture.comeOnline()
+  }
 
   /// What all four say.
   private func outputs(_ item: Case) throws -> (snapshot: VehicleAgent.Snapshot, report: StatusReport, text: String) {

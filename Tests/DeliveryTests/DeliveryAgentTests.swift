@@ -54,6 +54,8 @@ import Timekeeping
         case .backlog(.removed(let ids, let reason)): "remove \(ids.map(second)) \(reason)"
         case .accepted(let live, _, let past): "accepted \(second(live.time)) and \(past)"
         case .failed(let failure, _, _): "failed \(failure.category)"
+        case .wentOffline: "went offline"
+        case .offlineFailed(let failure, _, _): "offline failed \(failure.category)"
         case .resends(let failure, _): "resends \(failure.category)"
         case .suspectsBacklog(let failure, _): "suspects backlog \(failure.category)"
         }

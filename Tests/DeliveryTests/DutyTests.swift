@@ -37,9 +37,43 @@ import Timekeeping
     #expect(duty.resume()?.isTokenRenewed == false)
   }
 
+  @Test("OFFLINE is owed in a pause until it is accepted for the vehicle of the settings")
+  mutating func offline() {
+    #expect(!duty.owesOffline(of: "a"))
+    _ = duty.pause(note)
+    #expect(duty.owesOffline(of: "a") && duty.offlineDue == .boot)
+    let kept = duty.acceptedOffline(of: "a", sentAt: .boot + .seconds(3))
+    #expect(kept?.since == note.since && kept?.offline == "a")
+    #expect(!duty.owesOffline(of: "a") && duty.owesOffline(of: "b"))
+    _ = duty.resume()
+    #expect(!duty.owesOffline(of: "b"))
+    #expect(duty.acceptedOffline(of: "a", sentAt: .boot + .seconds(9)) == nil)
+    _ = duty.pause(note)
+    #expect(duty.owesOffline(of: "a"))
+  }
+
+  @Test("OFFLINE counts once no position can follow it")
+  mutating func early() {
+    duty.positionMayArrive(until: .boot + .seconds(20))
+    _ = duty.pause(note)
+    #expect(duty.acceptedOffline(of: "a", sentAt: .boot + .seconds(6)) == nil)
+    #expect(duty.owesOffline(of: "a") && duty.offlineDue == .boot + .seconds(20))
+    #expect(duty.acceptedOffline(of: "a", sentAt: .boot + .seconds(20))?.offline == "a")
+    duty.vehicleChanged()
+    #expect(duty.offlineDue == .boot)
+  }
+
   @Test("a note that is read is the note that was written, and any other text is a pause of unknown beginning")
   func text() {
     #expect(PauseNote(text: note.text) == note)
+    var offline = note
+    offline.offline = "trips/p/v%201"
+    #expect(offline.text == note.text + "offline trips/p/v%201\n")
+    #expect(PauseNote(text: offline.text) == offline)
+    // Half a line is none.
+    for text in ["\noffline ", "\noffline a", "\noffline a b\n", "\noffline \n", "\nonline a\n"] {
+      #expect(PauseNote(text: text) == PauseNote(since: nil))
+    }
     for text in ["", "\n", "unknown\n", "yesterday", "\u{0}\u{1}"] {
       #expect(PauseNote(text: text) == PauseNote(since: nil))
     }

@@ -39,6 +39,27 @@ import Timekeeping
     #expect(other.state == .stopping(until: LifecycleTests.soon, attempted: false))
   }
 
+  @Test("what is kept free for OFFLINE is half of the time, and 5 s at most; positions end before it")
+  func leave() {
+    #expect(Lifecycle.reserve(of: .seconds(3)) == .milliseconds(1500))
+    #expect(Lifecycle.reserve(of: .seconds(60)) == .seconds(5))
+    var lifecycle = Lifecycle()
+    _ = lifecycle.drain(until: LifecycleTests.later, reserving: .seconds(5))
+    #expect(lifecycle.state == .draining(until: LifecycleTests.later - .seconds(5)))
+    lifecycle.leave()
+    #expect(lifecycle.state == .leaving(until: LifecycleTests.later, attempted: false, isAsked: false))
+    #expect(lifecycle.isLastAttemptMade && lifecycle.isLeaving)
+    lifecycle.attempt()
+    _ = lifecycle.stop(until: LifecycleTests.soon)
+    #expect(lifecycle.state == .leaving(until: LifecycleTests.soon, attempted: true, isAsked: true))
+    #expect(lifecycle.finish(undelivered: 0, Statistics()).recording == nil)
+    var stopped = Lifecycle()
+    _ = stopped.stop(until: LifecycleTests.soon, reserving: .seconds(2))
+    #expect(stopped.state == .stopping(until: LifecycleTests.soon - .seconds(2), attempted: false))
+    stopped.leave()
+    #expect(stopped.state == .leaving(until: LifecycleTests.soon, attempted: false, isAsked: true))
+  }
+
   @Test("only the attempt of a run that was asked to stop is its last")
   func attempt() {
     var lifecycle = Lifecycle()

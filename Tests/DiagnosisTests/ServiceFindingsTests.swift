@@ -89,6 +89,19 @@ import Timekeeping
     #expect(!Self.findings(nil, .status(report)).contains { $0.verdict == .fail })
   }
 
+  @Test("a pause whose OFFLINE is not accepted yet is a warning with the reason")
+  func offlinePending() throws {
+    let report = try Self.status([
+      "isPaused": true, "isOnline": false,
+      "state": [
+        "cause": "offlinePending", "label": "paused", "detail": "; OFFLINE not accepted yet: no network for 4 min",
+        "level": "warning",
+      ],
+    ])
+    let finding = try #require(Self.findings(.success(Self.running()), .status(report)).last)
+    #expect(finding.verdict == .warn && finding.sentence.hasSuffix("OFFLINE not accepted yet: no network for 4 min"))
+  }
+
   // MARK: - What was tried on a box
 
   /// A mistake, and what the service lives through with it.

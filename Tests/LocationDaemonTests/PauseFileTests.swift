@@ -28,6 +28,12 @@ import Timekeeping
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
     #expect(file.keep(PauseNote(since: nil)) == nil)
     #expect(file.read() == (PauseNote(since: nil), nil))
+    // The longest IDs, percent-encoded.
+    var offline = note
+    offline.offline =
+      "trips/\(String(repeating: "%F0%9F%9A%95", count: 64))/\(String(repeating: "%F0%9F%9A%95", count: 64))"
+    #expect(file.keep(offline) == nil)
+    #expect(file.read() == (offline, nil))
     #expect(file.keep(nil) == nil)
     #expect(file.keep(nil) == nil)
     #expect(file.read() == (nil, nil))

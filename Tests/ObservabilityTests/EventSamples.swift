@@ -144,5 +144,8 @@ enum EventSamples {
     .paused(PauseNote(since: nil), isOld: false), .paused(PauseNote(since: nil), isOld: true),
     .paused(PauseNote(since: stamp + .milliseconds(300)), isOld: true), .pauseEnded(after: nil),
     .pauseEnded(after: .seconds(1800)), .pauseNotKept("the file"),
+    .stateOffline(after: nil), .stateOffline(after: .seconds(75)), .stateOfflineFailed(silence, suppressed: 0),
+    .stateOfflineFailed(role, suppressed: 3), .stateOfflineMissing(vehicle: "taxi-1", isRepeated: true),
+    .stateOfflineMissing(vehicle: "taxi-1", isRepeated: false),
   ]
 }

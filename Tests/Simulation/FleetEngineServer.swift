@@ -25,6 +25,17 @@ struct FleetEngineServer {
   }
 
   private(set) var applied: [Applied] = []
+  /// A vehicle's state, as it was set.
+  struct Change {
+    /// True seconds since boot.
+    var at: Double
+    var vehicle: String
+    var isOnline: Bool
+    var request: UInt64
+  }
+
+  /// Of vehicles of on-demand trips, in the order of their arrival.
+  private(set) var states: [Change] = []
   private(set) var requests = 0
   /// By vehicle, the time of the position that dispatchers see.
   private var newest: [String: Timestamp] = [:]
@@ -73,9 +84,18 @@ struct FleetEngineServer {
       offences.append("\(request.method) \(request.url)")
       return .refused(400, "INVALID_ARGUMENT", "bad target")
     }
-    if let refusal = refusal(of: request, for: target.vehicle, at: second, faults, tokens) { return refusal }
-    guard let body = StrictJSON(request.body)?.object, Set(body.keys) == target.mask,
-      let live = body["lastLocation"].flatMap({ read($0) })
+    guard target.isTrips == (scenario.trips != nil), target.setsState == (scenario.trips?.reportsState ?? false) else {
+      offences.append("\(request.method) \(request.url): another service, or a state that is not the vehicle's to set")
+      return .refused(400, "INVALID_ARGUMENT", "bad mask")
+    }
+    if let refusal = refusal(of: request, for: target, at: second, faults, tokens) { return refusal }
+    let body = StrictJSON(request.body)?.object
+    if let body, target.mask == ["vehicleState"], body == ["vehicleState": .string("OFFLINE")] {
+      states.append(Change(at: second, vehicle: target.vehicle, isOnline: false, request: id))
+      return .accepted
+    }
+    guard let body, Set(body.keys) == target.mask, let live = body["lastLocation"].flatMap({ read($0) }),
+      !target.setsState || body["vehicleState"] == .string("ONLINE")
     else {
       offences.append("body \(String(decoding: request.body, as: UTF8.self))")
       return .refused(400, "INVALID_ARGUMENT", "bad body")
@@ -118,14 +138,15 @@ struct FleetEngineServer {
         bytes: request.body.count, timeSinceUpdate: live.timeSinceUpdate,
         request: id, isIgnored: newest[target.vehicle].map { live.position.time < $0 } ?? false))
     newest[target.vehicle] = max(newest[target.vehicle] ?? live.position.time, live.position.time)
+    if target.setsState { states.append(Change(at: second, vehicle: target.vehicle, isOnline: true, request: id)) }
     return .accepted
   }
 
   private mutating func refusal(
-    of request: HTTPRequest, for vehicle: String, at second: Double, _ faults: [Fault], _ tokens: TokenProvider
+    of request: HTTPRequest, for target: Target, at second: Double, _ faults: [Fault], _ tokens: TokenProvider
   ) -> Verdict? {
     guard let token = FleetEngineServer.bearer(of: request), let issued = tokens.issued[token],
-      let (exp, allowed) = claims(of: token)
+      let (exp, allowed) = claims(of: token, isTrips: target.isTrips)
     else { return .refused(401, "UNAUTHENTICATED", "no such token") }
     for fault in faults {
       if case .revoked = fault.kind, issued.issuedAt < Double(fault.from) {
@@ -136,19 +157,19 @@ struct FleetEngineServer {
     guard Double(Scenario.boot.milliseconds) / 1000 + second < exp + 40 else {
       return .refused(401, "UNAUTHENTICATED", "expired")
     }
-    guard allowed == vehicle else {
+    guard allowed == target.vehicle else {
       return .refused(403, "PERMISSION_DENIED", "a token for another vehicle")
     }
     return nil
   }
 
   /// Its end, in seconds since 1970, and its vehicle; read once for each token.
-  private mutating func claims(of token: String) -> (exp: Double, vehicle: String)? {
+  private mutating func claims(of token: String, isTrips: Bool) -> (exp: Double, vehicle: String)? {
     if let known = knownClaims[token] { return known }
     guard
       let payload = token.split(separator: ".").dropFirst().first.flatMap(Base64URL.decode).flatMap(StrictJSON.init),
       let exp = payload.object?["exp"]?.number,
-      let vehicle = payload.object?["authorization"]?.object?["deliveryvehicleid"]?.string
+      let vehicle = payload.object?["authorization"]?.object?[isTrips ? "vehicleid" : "deliveryvehicleid"]?.string
     else { return nil }
     knownClaims[token] = (exp, vehicle)
     return (exp, vehicle)
@@ -189,24 +210,30 @@ struct FleetEngineServer {
   private struct Target {
     var vehicle: String
     var mask: Set<String>
+    var isTrips: Bool
+
+    var setsState: Bool { mask.contains("vehicleState") }
 
     init?(_ request: HTTPRequest) {
-      let prefix = "https://fleetengine.test/v1/providers/provider/deliveryVehicles/"
+      isTrips = request.method == .put
+      let prefix = "https://fleetengine.test/v1/providers/provider/\(isTrips ? "vehicles" : "deliveryVehicles")/"
       let plain = request.headers.compactMap { header -> String? in
         if case .plain(let value) = header.value { return "\(header.name): \(value)" }
         return nil
       }
-      guard request.method == .patch, request.url.hasPrefix(prefix),
+      guard isTrips || request.method == .patch, request.url.hasPrefix(prefix),
         plain.contains("Content-Type: application/json"), plain.contains("X-Goog-FieldMask: name")
       else { return nil }
       let parts = request.url.dropFirst(prefix.count).split(separator: "?", omittingEmptySubsequences: false)
       guard parts.count == 2, parts[1].hasPrefix("updateMask=") else { return nil }
       vehicle = String(parts[0])
-      switch parts[1].dropFirst("updateMask=".count) {
-      case "lastLocation": mask = ["lastLocation"]
-      case "lastLocation%2CpastLocations": mask = ["lastLocation", "pastLocations"]
-      default: return nil
-      }
+      let fields = parts[1].dropFirst("updateMask=".count).split(separator: "%2C").map(String.init)
+      mask = Set(fields)
+      let positions = fields.first == "vehicleState" ? Array(fields.dropFirst()) : fields
+      // A state without a position is the end of a duty; a delivery vehicle has none.
+      guard isTrips || positions == fields, positions != fields || !positions.isEmpty,
+        [[], ["lastLocation"], ["lastLocation", "pastLocations"]].contains(positions)
+      else { return nil }
     }
   }
 }

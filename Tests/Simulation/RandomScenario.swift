@@ -78,8 +78,30 @@ extension Scenario {
     if seed % 4 == 1 { addConnectivity(using: &random) }
     addLines()
     addRefusals()
+    // Every third is a vehicle of on-demand trips.
+    if seed / 3 % 3 == 1 { addDuty() }
     // Every fifth has witnesses of the time that lie, alone or together.
     if seed % 5 == 4 { addLiars() }
+  }
+
+  /// Half of these have a rest or two, some of them another owner of their state, from a seed of their own.
+  private mutating func addDuty() {
+    var random = SplitMix64(seed: seed ^ 0x6475_7479)
+    let reportsState = Int.random(in: 0..<8, using: &random) > 0
+    settings.append(.trips(reportsState: reportsState, offlineOnStop: reportsState && Bool.random(using: &random)))
+    guard Bool.random(using: &random) else { return }
+    for _ in 0..<Int.random(in: 1...2, using: &random) {
+      let from = Int.random(in: 1..<duration, using: &random)
+      acts.append((from, .pause))
+      if Bool.random(using: &random) {
+        acts.append((from + Int.random(in: 1...300, using: &random), .resume))
+      }
+      // At any moment of its work.
+      if Int.random(in: 0..<3, using: &random) == 0 {
+        let effects = Int.random(in: 0...6, using: &random)
+        acts.append((from, .powerCut(afterEffects: effects, seconds: Int.random(in: 6...60, using: &random))))
+      }
+    }
   }
 
   /// Clocks that are wrong, from a seed of their own.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import FleetEngine
 import Timekeeping
 
 /// What happens in one simulated run: all of it follows from this and the seed.
@@ -42,6 +43,8 @@ struct Scenario {
     case heading(Double)
     case batch(Int)
     case maxLocations(Int)
+    /// A vehicle of on-demand trips.
+    case trips(reportsState: Bool = true, offlineOnStop: Bool = false)
   }
 
   /// A second receiver, and what it disagrees in with the first.
@@ -91,8 +94,23 @@ struct Scenario {
       case .heading(let degrees): configuration.reporting.heading = degrees
       case .batch(let count): configuration.delivery.batch = count
       case .maxLocations(let count): configuration.delivery.maxLocations = count
+      case .trips(let reportsState, let offlineOnStop):
+        var vehicle = configuration.delivery.endpoint.vehicle
+        vehicle.service = .trips
+        configuration.context = vehicle.tokenContext
+        configuration.delivery.endpoint = FleetEngineEndpoint(
+          origin: "https://fleetengine.test", vehicle: vehicle, reportsState: reportsState)
+        configuration.goesOfflineOnStop = offlineOnStop
       }
     }
+  }
+
+  /// What the vehicle's service is to the others of the world; nil: scheduled tasks.
+  var trips: (reportsState: Bool, offlineOnStop: Bool)? {
+    for setting in settings {
+      if case .trips(let reportsState, let offlineOnStop) = setting { return (reportsState, offlineOnStop) }
+    }
+    return nil
   }
 
   /// Whether a server, and whether a receiver, is wrong about the time at some moment.

@@ -29,8 +29,9 @@ struct TokenProvider {
     }
     serial += 1
     let iat = (Scenario.boot.milliseconds + Int64(second * 1000)) / 1000 - Int64(age)
+    let claim = scenario.trips == nil ? "deliveryvehicleid" : "vehicleid"
     let payload =
-      #"{"iat":\#(iat),"exp":\#(iat + Int64(scenario.tokenLife)),"authorization":{"deliveryvehicleid":"\#(vehicle)"}}"#
+      #"{"iat":\#(iat),"exp":\#(iat + Int64(scenario.tokenLife)),"authorization":{"\#(claim)":"\#(vehicle)"}}"#
     let token = "e30.\(Base64URL.encode([UInt8](payload.utf8))).s\(serial)"
     issued[token] = Issued(vehicle: vehicle, issuedAt: second, life: scenario.tokenLife - age)
     let body = #"{"token":"\#(token)","expiration_timestamp_ms":\#((iat + Int64(scenario.tokenLife)) * 1000)}"#

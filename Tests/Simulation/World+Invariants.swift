@@ -20,6 +20,7 @@ extension World {
     checkDrain()
     checkReturn()
     checkPauses()
+    if finishedAt == nil { checkOffline() }
     if !isOff, finishedAt == nil, store.troubledSince == nil, left[vehicle] != nil {
       violate("what \(vehicle) has left behind was never given back to it")
     }

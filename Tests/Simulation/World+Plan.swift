@@ -57,7 +57,9 @@ extension Plan.Step {
     case .reportFixMissing:
       effects.contains { if case .event(let event) = $0 { [.fixLost, .noFix].contains(event.kind) } else { false } }
     case .askForToken: effects.contains { if case .fetchToken = $0 { true } else { false } }
-    case .send: effects.contains { if case .sendUpdate = $0 { true } else { false } }
+    // OFFLINE follows, or the end.
+    case .leave: true
+    case .send, .goOffline: effects.contains { if case .sendUpdate = $0 { true } else { false } }
     case .finish: effects.contains { if case .finished = $0 { true } else { false } }
     }
   }

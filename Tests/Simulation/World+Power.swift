@@ -62,13 +62,13 @@ extension World {
     copy = [:]
     left = disk.held
     store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed &+ life &* 17)
-    if let pauseNote { tell(.pause(pauseNote)) }
     if let keptLimits { tell(.limitsFound(keptLimits)) }
+    if let keptToken { tell(.tokenFound(keptToken)) }
+    if let pauseNote { tell(.pause(pauseNote)) }
     tell(.sources(World.candidates(scenario)))
     startPorts()
     // A machine that can tell of its network does so at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }
     startStore()
-    if let keptToken { tell(.tokenFound(keptToken)) }
   }
 }

@@ -141,6 +141,8 @@ final class World {
   /// What is on disk of a pause, and since when it is in force.
   var pauseNote: PauseNote?
   var pausedAt: BootInstant?
+  /// When the daemon has noted in this pause that OFFLINE was accepted for good.
+  var offlineSettledAt: BootInstant?
   /// Pauses that have ended.
   var offDuty: [ClosedRange<BootInstant>] = []
   var absentSince: BootInstant?
@@ -433,6 +435,7 @@ final class World {
       case .settingsProven, .stopping: break
       case .finished(let ending):
         finishedAt = now
+        checkOfflineOnStop()
         undelivered = ending.undelivered
         closeStore()
       }
@@ -478,7 +481,7 @@ final class World {
 
   func sendUpdate(_ id: UInt64, _ request: HTTPRequest) {
     if update != nil { violate("two updates in flight") }
-    if pausedAt != nil { violate("an update during a pause") }
+    checkDuty(of: request)
     if let last = attempts.last, last.boots == boots, now - last.at < .seconds(1) {
       violate("two attempts within a second")
     }
@@ -538,6 +541,8 @@ final class World {
       let refused = TransportFailure(.unprocessed, "refused")
       return queue.schedule(.updateEnds(id: id, .failure(refused)), at: min(now + delay(), flight.endsBy))
     }
+    // What was given up is not carried on for longer than its sender would have waited.
+    if ghost != nil, now > flight.endsBy { return }
     let answer = server.answer(flight.request, id: id, at: second, scenario, tokens: provider)
     for offence in server.offences { violate("the server was sent nonsense: \(offence)") }
     guard ghost == nil else { return }
@@ -565,7 +570,7 @@ final class World {
 
   func fetchToken(_ id: UInt64, _ request: HTTPRequest) {
     if fetch != nil { violate("two token fetches at once") }
-    if pausedAt != nil { violate("a token fetch during a pause") }
+    if pausedAt != nil, !owesOffline { violate("a token fetch during a pause") }
     if let last = fetches.last, last >= startedAt, now - last < .seconds(1) {
       violate("two token fetches within a second")
     }

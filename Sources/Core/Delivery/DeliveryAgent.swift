@@ -51,6 +51,8 @@ package struct DeliveryAgent: Sendable {
     case send(VehicleLocation, isOwed: Bool, token: AccessToken)
     /// This position is due and cannot be sent now.
     case due(VehicleLocation)
+    /// Set the vehicle's state to OFFLINE; nothing is under way, and the time has come.
+    case goOffline(token: AccessToken)
     /// A request has ended. Of another than the one under way nothing comes.
     case ended(id: UInt64, UpdateOutcome)
     /// What a store has held for this vehicle.
@@ -83,6 +85,10 @@ package struct DeliveryAgent: Sendable {
     case accepted(live: VehicleLocation, sentAt: BootInstant, past: Int)
     /// The request was not accepted, with this token.
     case failed(UpdateFailure, AccessToken, sentAt: BootInstant)
+    /// The vehicle's state is OFFLINE at Fleet Engine, by a request of this time.
+    case wentOffline(sentAt: BootInstant)
+    /// OFFLINE was not accepted, with this token.
+    case offlineFailed(UpdateFailure, AccessToken, sentAt: BootInstant)
     /// The server has not processed the request: it is made once more at once, which is no outage.
     case resends(UpdateFailure, sentAt: BootInstant)
     /// The request will be sent once more without the backlog, before anything else is blamed.
@@ -92,6 +98,14 @@ package struct DeliveryAgent: Sendable {
   private enum State {
     case idle
     case sending(Attempt)
+    case goingOffline(OfflineAttempt)
+  }
+
+  private struct OfflineAttempt {
+    var id: UInt64
+    var token: AccessToken
+    var sentAt: BootInstant
+    var deadline: BootInstant
   }
 
   private struct Attempt {
@@ -115,6 +129,8 @@ package struct DeliveryAgent: Sendable {
     var failingSince: BootInstant?
     /// The last attempt was accepted, and there was no pause since.
     var isOnline = false
+    /// What the last accepted update has set; nil when it has set none, or there was none.
+    var state: VehicleState?
     var lastAcceptedAt: BootInstant?
     /// The newest position that Fleet Engine has.
     var delivered: VehicleLocation?
@@ -156,13 +172,28 @@ package struct DeliveryAgent: Sendable {
   // MARK: - What is known
 
   /// Whether no request is under way.
-  package var isIdle: Bool { attempt == nil }
+  package var isIdle: Bool { if case .idle = state { true } else { false } }
 
   /// When the request under way was sent; nil when there is none.
-  package var sentAt: BootInstant? { attempt?.sentAt }
+  package var sentAt: BootInstant? {
+    switch state {
+    case .idle: nil
+    case .sending(let attempt): attempt.sentAt
+    case .goingOffline(let attempt): attempt.sentAt
+    }
+  }
 
   /// The latest time at which the request under way must have ended.
-  package var attemptDeadline: BootInstant? { attempt?.deadline }
+  package var attemptDeadline: BootInstant? {
+    switch state {
+    case .idle: nil
+    case .sending(let attempt): attempt.deadline
+    case .goingOffline(let attempt): attempt.deadline
+    }
+  }
+
+  /// The vehicle's state at Fleet Engine, as far as this run has set it; nil when it has not.
+  package var vehicleState: VehicleState? { vehicle.state }
 
   /// Why the last attempt was not accepted; nil when it was.
   package var failure: UpdateFailure? { vehicle.failure }
@@ -213,6 +244,19 @@ package struct DeliveryAgent: Sendable {
   /// The earliest time of one last attempt before the end, which waits for no backoff, and which limit makes it so late.
   package var earliestLast: (at: BootInstant, by: Cause.Limit) {
     spaced(configuration.isLimited ? gate.spacedLast : .boot)
+  }
+
+  /// The earliest time of the next attempt to set OFFLINE, and which limit makes it so late; nil: the wait after a failure. The
+  /// time between accepted positions does not count for it.
+  var earliestOffline: (at: BootInstant, by: Cause.Limit?) {
+    let limit = earliestLastOffline
+    let spaced = configuration.isLimited ? gate.spaced : .boot
+    return gate.notBefore > spaced ? (gate.notBefore, nil) : (spaced, limit.by)
+  }
+
+  /// The same of one last attempt before the end, which waits for no backoff.
+  var earliestLastOffline: (at: BootInstant, by: Cause.Limit) {
+    (configuration.isLimited ? gate.spacedLast : .boot, .attempts)
   }
 
   private func spaced(_ limit: BootInstant) -> (at: BootInstant, by: Cause.Limit) {
@@ -281,6 +325,7 @@ package struct DeliveryAgent: Sendable {
       let limit = configuration.capacity > 0 ? configuration.capacity + 1 : 0
       return (isOwed ? enqueue(newest, limit: limit) : []) + send(newest, token: token, at: now)
     case .due(let location): return enqueue(location, limit: configuration.capacity)
+    case .goOffline(let token): return goOffline(token: token, at: now)
     case .ended(let id, let outcome): return end(id, outcome, at: now)
     case .restored(let records):
       let changes = backlog.restore(records, limit: configuration.capacity)
@@ -308,6 +353,8 @@ package struct DeliveryAgent: Sendable {
     case .paused:
       vehicle.failingSince = nil
       vehicle.isOnline = false
+      // What was wrong with a position is not wrong with OFFLINE.
+      if configuration.endpoint.followsDuty, vehicle.failure?.category.row.pastPositions == .rejected { gate.allow() }
       return abandon()
     case .configured(let configuration, let isOtherVehicle):
       return configure(configuration, isOtherVehicle: isOtherVehicle, at: now)
@@ -368,12 +415,17 @@ package struct DeliveryAgent: Sendable {
 
   /// Gives up the request under way; a position that must not be lost is in the backlog.
   private mutating func abandon() -> [Effect] {
+    if case .goingOffline(let attempt) = state {
+      state = .idle
+      return [.cancel(id: attempt.id)]
+    }
     guard let attempt else { return [] }
     state = .idle
     return [.cancel(id: attempt.id)] + DeliveryAgent.effects(backlog.makeRoom(limit: configuration.capacity))
   }
 
   private mutating func end(_ id: UInt64, _ outcome: UpdateOutcome, at now: BootInstant) -> [Effect] {
+    if case .goingOffline(let attempt) = state { return attempt.id == id ? end(attempt, outcome, at: now) : [] }
     guard let attempt, attempt.id == id else { return [] }
     state = .idle
     switch outcome {
@@ -387,6 +439,7 @@ package struct DeliveryAgent: Sendable {
     let live = attempt.update.live
     spacedFrom = now
     vehicle.isOnline = true
+    vehicle.state = configuration.endpoint.followsDuty ? .online : nil
     vehicle.isResending = false
     vehicle.lastAcceptedAt = now
     vehicle.failure = nil
@@ -418,16 +471,7 @@ package struct DeliveryAgent: Sendable {
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {
     vehicle.isOwing = true
-    if failure.isUnprocessed, !vehicle.isResending {
-      // The limit of attempts is the only wait.
-      vehicle.isResending = true
-      return .resends(failure, sentAt: attempt.sentAt)
-    }
-    vehicle.isResending = false
-    vehicle.isOnline = false
-    vehicle.failure = failure
-    vehicle.failingSince = failingSince ?? now
-    if failure.isUnsent { gate.neverArrived() }
+    guard note(failure, at: now) else { return .resends(failure, sentAt: attempt.sentAt) }
     if failure.category.row.pastPositions == .rejected, attempt.records.isEmpty {
       // Where another is refused as well, it is not this position's fault.
       vehicle.refusedLive = attempt.isSubstitute ? nil : attempt.update.live.time
@@ -436,8 +480,56 @@ package struct DeliveryAgent: Sendable {
       gate.hold(for: AttemptLimiter.spacing, at: now)
       return .suspectsBacklog(failure, sentAt: attempt.sentAt)
     }
-    _ = gate.failed(failure.backoff, floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), at: now)
+    backOff(after: failure, at: now)
     return .failed(failure, attempt.token, sentAt: attempt.sentAt)
+  }
+
+  /// - Returns: false when the request is made once more at once, as the server has not processed it.
+  private mutating func note(_ failure: UpdateFailure, at now: BootInstant) -> Bool {
+    if failure.isUnprocessed, !vehicle.isResending {
+      // The limit of attempts is the only wait.
+      vehicle.isResending = true
+      return false
+    }
+    vehicle.isResending = false
+    vehicle.isOnline = false
+    vehicle.failure = failure
+    vehicle.failingSince = failingSince ?? now
+    if failure.isUnsent { gate.neverArrived() }
+    return true
+  }
+
+  private mutating func backOff(after failure: UpdateFailure, at now: BootInstant) {
+    _ = gate.failed(failure.backoff, floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), at: now)
+  }
+
+  // MARK: - The end of a duty
+
+  private mutating func goOffline(token: AccessToken, at now: BootInstant) -> [Effect] {
+    guard let request = configuration.endpoint.offlineRequest(token: token.secret) else { return [] }
+    lastID += 1
+    lastAttemptAt = now
+    gate.attempted(at: now)
+    state = .goingOffline(
+      OfflineAttempt(id: lastID, token: token, sentAt: now, deadline: now + configuration.endpoint.deadline))
+    return [.send(id: lastID, request)]
+  }
+
+  private mutating func end(_ attempt: OfflineAttempt, _ outcome: UpdateOutcome, at now: BootInstant) -> [Effect] {
+    state = .idle
+    switch outcome {
+    case .accepted:
+      vehicle.isResending = false
+      vehicle.failure = nil
+      vehicle.failingSince = nil
+      vehicle.state = .offline
+      gate.succeeded()
+      return [.wentOffline(sentAt: attempt.sentAt)]
+    case .failed(let failure):
+      guard note(failure, at: now) else { return [.resends(failure, sentAt: attempt.sentAt)] }
+      backOff(after: failure, at: now)
+      return [.offlineFailed(failure, attempt.token, sentAt: attempt.sentAt)]
+    }
   }
 
   // MARK: - Network and settings

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import Timekeeping
 
-/// Whether the driver is on duty, and what must wait until the end of a pause.
+/// Whether the driver is on duty, what must wait until the end of a pause, and whether Fleet Engine has accepted OFFLINE for it.
 struct Duty: Equatable, Sendable {
   private enum State: Equatable {
     case on
@@ -8,6 +9,10 @@ struct Duty: Equatable, Sendable {
   }
 
   private var state = State.on
+  /// Until when a position that was under way at the beginning of a pause may arrive. It sets the vehicle to ONLINE again.
+  private var positionMayArriveUntil = BootInstant.boot
+  /// OFFLINE was accepted in this pause; a position may have arrived after it.
+  private var isAcceptedEarly = false
 
   /// Nil while on duty.
   var pause: PauseNote? { if case .off(let note, _) = state { note } else { nil } }
@@ -16,14 +21,16 @@ struct Duty: Equatable, Sendable {
   mutating func pause(_ note: PauseNote) -> Bool {
     guard state == .on else { return false }
     state = .off(note, isTokenRenewed: false)
+    isAcceptedEarly = false
     return true
   }
 
   /// The token's file has changed.
   ///
-  /// - Returns: whether it is to be read now; during a pause it is read at its end.
-  mutating func tokenRenewed() -> Bool {
-    guard case .off(let note, _) = state else { return true }
+  /// - Parameter isNeeded: whether OFFLINE is still to be accepted, for which a token is used during a pause.
+  /// - Returns: whether it is to be read now; otherwise it is read at the end of the pause.
+  mutating func tokenRenewed(isNeeded: Bool = false) -> Bool {
+    guard case .off(let note, _) = state, !isNeeded else { return true }
     state = .off(note, isTokenRenewed: true)
     return false
   }
@@ -33,5 +40,38 @@ struct Duty: Equatable, Sendable {
     guard case .off(let note, let isTokenRenewed) = state else { return nil }
     state = .on
     return (note, isTokenRenewed)
+  }
+
+  // MARK: - OFFLINE
+
+  /// Whether OFFLINE is still to be accepted for this vehicle in this pause. False on duty.
+  ///
+  /// - Parameter vehicle: as in ``PauseNote/offline``.
+  func owesOffline(of vehicle: String) -> Bool { pause.map { $0.offline != vehicle } ?? false }
+
+  /// When OFFLINE is to be sent: at once, and where it was accepted, once more when no position can follow it any more.
+  var offlineDue: BootInstant { isAcceptedEarly ? positionMayArriveUntil : .boot }
+
+  /// A position was under way when the pause began.
+  mutating func positionMayArrive(until time: BootInstant) {
+    positionMayArriveUntil = max(positionMayArriveUntil, time)
+  }
+
+  /// Fleet Engine has accepted OFFLINE for this vehicle.
+  ///
+  /// - Returns: what is to be kept of the pause from now on; nil on duty, and when OFFLINE has to be sent once more.
+  mutating func acceptedOffline(of vehicle: String, sentAt: BootInstant) -> PauseNote? {
+    guard case .off(var note, let isTokenRenewed) = state else { return nil }
+    isAcceptedEarly = sentAt < positionMayArriveUntil
+    guard !isAcceptedEarly else { return nil }
+    note.offline = vehicle
+    state = .off(note, isTokenRenewed: isTokenRenewed)
+    return note
+  }
+
+  /// The settings name another vehicle, of which no position is under way.
+  mutating func vehicleChanged() {
+    positionMayArriveUntil = .boot
+    isAcceptedEarly = false
   }
 }

@@ -134,6 +134,16 @@ package enum Event: Equatable, Sendable {
   case pauseEnded(after: Duration?)
   /// With a sentence of its own.
   case pauseNotKept(String)
+  /// Fleet Engine has accepted OFFLINE.
+  ///
+  /// - Parameter after: since the pause began; nil when that is not known, or there is none.
+  case stateOffline(after: Duration?)
+  /// Fleet Engine has not accepted OFFLINE, which is sent again.
+  case stateOfflineFailed(UpdateFailure, suppressed: Int)
+  /// Fleet Engine has not accepted OFFLINE for this vehicle in time.
+  ///
+  /// - Parameter isRepeated: whether the next start sends it again.
+  case stateOfflineMissing(vehicle: String, isRepeated: Bool)
 }
 
 /// Which of several sources, in the order of preference.
@@ -165,6 +175,7 @@ extension Event {
     case clockUnset, clockStepped, clockWrong, clockRight, receiverClock
     case networkLost, networkBack, networkUnwatched, resumed
     case paused, pauseEnded, pauseNotKept
+    case stateOffline, stateOfflineFailed, stateOfflineMissing
   }
 
   /// Its name, without the particulars.
@@ -221,6 +232,9 @@ extension Event {
     case .paused: .paused
     case .pauseEnded: .pauseEnded
     case .pauseNotKept: .pauseNotKept
+    case .stateOffline: .stateOffline
+    case .stateOfflineFailed: .stateOfflineFailed
+    case .stateOfflineMissing: .stateOfflineMissing
     }
   }
 }

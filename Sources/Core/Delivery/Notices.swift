@@ -18,6 +18,7 @@ struct Notices: Sendable {
   private var storeFailures = RepeatLimiter()
   private var networkLosses = RepeatLimiter()
   private var isNetworkLossReported = false
+  private var offlineFailures = RepeatLimiter()
   private var receiverClocks = RepeatLimiter()
   private var receiverClockOffset = Duration.zero
   private var isReceiverClockReported = false
@@ -136,6 +137,17 @@ struct Notices: Sendable {
   /// What comes after the pause is no part of the outage before.
   mutating func paused() {
     outages.forgetOutage()
+    offlineFailures.end()
+  }
+
+  mutating func offlineFailed(_ failure: UpdateFailure, at now: BootInstant) -> Event? {
+    offlineFailures.admit(failure.category.rawValue, at: now).map { .stateOfflineFailed(failure, suppressed: $0) }
+  }
+
+  /// - Parameter after: since the pause began; nil when that is not known, or there is none.
+  mutating func wentOffline(after: Duration?) -> Event {
+    offlineFailures.end()
+    return .stateOffline(after: after)
   }
 
   /// What is wrong with new settings is reported at once.

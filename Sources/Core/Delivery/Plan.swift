@@ -26,6 +26,10 @@ package enum Plan: Equatable, Sendable {
     case askForToken
     /// Send the newest position. `isOwed`: it was due, and must not be lost.
     case send(isOwed: Bool)
+    /// The driver is off duty: set the vehicle's state to OFFLINE.
+    case goOffline
+    /// A run that ends has sent its last position: only OFFLINE is left to be sent.
+    case leave
     /// Everything is delivered, or the time is up: end.
     case finish
   }
@@ -62,8 +66,8 @@ package enum Plan: Equatable, Sendable {
 package enum Cause: Equatable, Sendable {
   /// The daemon ends at `until`, or before; nil when it has ended. Then what it still waits for.
   indirect case stopping(until: BootInstant?, Cause?)
-  /// The driver is off duty.
-  case paused(PauseNote)
+  /// The driver is off duty. `offline`: why Fleet Engine has not accepted OFFLINE yet; nil when it has, or need not.
+  indirect case paused(PauseNote, offline: Cause?)
   /// No source is read; the text says why and what to do.
   case noSource(String)
   /// No fix has been accepted yet, or none since this time. Why the last one was rejected, if it was.

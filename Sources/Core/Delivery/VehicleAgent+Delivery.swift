@@ -16,6 +16,8 @@ extension VehicleAgent {
       case .enqueue: enqueue(at: now, &effects)
       case .askForToken: apply(tokens.handle(.needed, at: now), at: now, &effects)
       case .send(let isOwed): send(isOwed: isOwed, at: now, &effects)
+      case .goOffline: goOffline(at: now, &effects)
+      case .leave: leave(at: now, &effects)
       case .finish: finish(at: now, &effects)
       }
     }
@@ -44,7 +46,23 @@ extension VehicleAgent {
     apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
   }
 
+  /// Sets the vehicle's state to OFFLINE.
+  private mutating func goOffline(at now: Moment, _ effects: inout [Effect]) {
+    lifecycle.attempt()
+    apply(tokens.handle(.needed, at: now), at: now, &effects)
+    guard let token = tokens.token(at: now.boot) else { return }
+    statistics.attempts += 1
+    apply(delivery.handle(.goOffline(token: token), at: now.boot), at: now, &effects)
+  }
+
   // MARK: - The end
+
+  /// Sends no position any more; one that is under way is pending in the backlog.
+  private mutating func leave(at now: Moment, _ effects: inout [Effect]) {
+    if !delivery.isIdle { statistics.abandoned += 1 }
+    apply(delivery.handle(.connectionsLost, at: now.boot), at: now, &effects)
+    lifecycle.leave()
+  }
 
   /// Ends everything; what could not be delivered is in the backlog then, for the next start.
   private mutating func finish(at now: Moment, _ effects: inout [Effect]) {
@@ -53,6 +71,10 @@ extension VehicleAgent {
     if !isPaused, let newest = policy.newest, newest.time != delivery.delivered?.time {
       apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
       if !delivery.backlog.holds(newest.time) { missing = 1 }
+    }
+    if owesOffline || leavesDuty && delivery.vehicleState != .offline {
+      let vehicle = configuration.delivery.endpoint.vehicle.vehicleID
+      effects.append(.event(.stateOfflineMissing(vehicle: vehicle, isRepeated: isPaused)))
     }
     effects.append(.finished(lifecycle.finish(undelivered: delivery.backlog.count + missing, statistics)))
   }
@@ -85,13 +107,19 @@ extension VehicleAgent {
       case .backlog(let change): follow(change, at: now.boot, &effects)
       case .accepted(let live, let sentAt, let past):
         accepted(live, sentAt: sentAt, past: past, at: now, &effects)
+      case .wentOffline(let sentAt):
+        countAccepted(past: 0, sentAt: sentAt, at: now, &effects)
+        acceptedOffline(sentAt: sentAt, at: now, &effects)
+      case .offlineFailed(let failure, let token, let sentAt):
+        count(failure, sentAt: sentAt, at: now.boot)
+        failed(failure, with: token, notices.offlineFailed(failure, at: now.boot), at: now, &effects)
       case .resends(let failure, let sentAt): count(failure, sentAt: sentAt, at: now.boot)
       case .suspectsBacklog(let failure, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)
         report(notices.backfillRefused(failure, at: now.boot), &effects)
       case .failed(let failure, let token, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)
-        failed(failure, with: token, at: now, &effects)
+        failed(failure, with: token, notices.updateFailed(failure, at: now.boot), at: now, &effects)
       }
     }
   }
@@ -105,6 +133,13 @@ extension VehicleAgent {
     } else if live.time != storedSent {
       policy.take(live, at: sentAt)
     }
+    countAccepted(past: past, sentAt: sentAt, at: now, &effects)
+    effects += notices.updateAccepted(past: past, pending: delivery.backlog.count, at: now.boot).map { .event($0) }
+    effects.append(.event(.updateAccepted(past: past, at: configuration.tellsPositions ? live : nil)))
+  }
+
+  /// What follows from an update of any kind that Fleet Engine has accepted.
+  private mutating func countAccepted(past: Int, sentAt: BootInstant, at now: Moment, _ effects: inout [Effect]) {
     keepLimits(isUnderWay: false, &effects)
     statistics.accepted += 1
     statistics.backfilled += past
@@ -115,12 +150,10 @@ extension VehicleAgent {
       unprovenSince = nil
       effects.append(.settingsProven)
     }
-    effects += notices.updateAccepted(past: past, pending: delivery.backlog.count, at: now.boot).map { .event($0) }
-    effects.append(.event(.updateAccepted(past: past, at: configuration.tellsPositions ? live : nil)))
   }
 
   private mutating func failed(
-    _ failure: UpdateFailure, with token: AccessToken, at now: Moment, _ effects: inout [Effect]
+    _ failure: UpdateFailure, with token: AccessToken, _ notice: Event?, at now: Moment, _ effects: inout [Effect]
   ) {
     if failure.category.row.isOfPath {
       network.failed(at: now.boot)
@@ -128,7 +161,7 @@ extension VehicleAgent {
       network.reached()
     }
     if failure.refusesToken { apply(tokens.handle(.refused(token), at: now), at: now, &effects) }
-    report(notices.updateFailed(failure, at: now.boot), &effects)
+    report(notice, &effects)
   }
 
   private mutating func count(_ failure: UpdateFailure, sentAt: BootInstant, at now: BootInstant) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import FleetEngine
 import Positioning
 import Timekeeping
 
-/// The driver is off duty: no position leaves the machine and none is kept, and nothing is fetched. The receiver is still
-/// read, so that `status` can tell how it is; no fix of the pause is ever sent.
+/// The driver is off duty: no position leaves the machine and none is kept, and nothing is fetched, but what it takes to set a
+/// vehicle of on-demand trips to OFFLINE. The receiver is still read, so that `status` can tell how it is; no fix of the pause is ever sent.
 extension VehicleAgent {
   /// Whether nothing is recorded or sent until `resume`.
   package var isPaused: Bool { duty.pause != nil }
@@ -16,10 +17,13 @@ extension VehicleAgent {
       // It may not have been kept the first time.
       return effects.append(.keepPause(duty.pause))
     }
+    // What the previous run has sent last may still arrive.
+    if note != nil { duty.positionMayArrive(until: now.boot + configuration.delivery.endpoint.deadline) }
     // First on disk: what has been said to be in force survives a power cut.
     if note == nil { effects.append(.keepPause(new)) }
     effects.append(.event(.paused(new, isOld: note != nil)))
     if !delivery.isIdle { statistics.abandoned += 1 }
+    if let end = delivery.attemptDeadline { duty.positionMayArrive(until: end) }
     apply(delivery.handle(.paused, at: now.boot), at: now, &effects)
     apply(tokens.handle(.connectionsLost, at: now), at: now, &effects)
     effects.append(.dropConnections)
@@ -32,6 +36,9 @@ extension VehicleAgent {
     guard let (ended, isTokenRenewed) = duty.resume() else { return }
     let length = ended.since.flatMap { since in bestTime(at: now).map { $0 - since } }
     effects.append(.event(.pauseEnded(after: length.flatMap { $0 > .zero ? $0 : nil })))
+    // OFFLINE is not to be accepted any more.
+    if !delivery.isIdle { statistics.abandoned += 1 }
+    apply(delivery.handle(.connectionsLost, at: now.boot), at: now, &effects)
     // What was seen during the pause stays here: the first fix from now on is the first of all.
     forgetPositions()
     withoutFixSince = now.boot
@@ -40,9 +47,25 @@ extension VehicleAgent {
     if isTokenRenewed { apply(tokens.handle(.renewed, at: now), at: now, &effects) }
   }
 
-  /// A token file that changes during a pause is read after it.
+  /// Whether Fleet Engine has still to accept OFFLINE for this pause. False on duty.
+  var owesOffline: Bool {
+    isPaused && configuration.delivery.endpoint.followsDuty && duty.owesOffline(of: vehicleName)
+  }
+
+  /// Fleet Engine has accepted OFFLINE.
+  mutating func acceptedOffline(sentAt: BootInstant, at now: Moment, _ effects: inout [Effect]) {
+    let pause = duty.acceptedOffline(of: vehicleName, sentAt: sentAt)
+    if let pause { effects.append(.keepPause(pause)) }
+    guard pause != nil || !isPaused else { return }
+    let length = pause?.since.flatMap { since in bestTime(at: now).map { $0 - since } }
+    report(notices.wentOffline(after: length.flatMap { $0 > .zero ? $0 : nil }), &effects)
+  }
+
+  private var vehicleName: String { KeptLimits.name(of: configuration.delivery.endpoint.vehicle) }
+
+  /// A token file that changes during a pause is read after it, or at once if OFFLINE waits for a token.
   mutating func renewToken(at now: Moment, _ effects: inout [Effect]) {
-    if duty.tokenRenewed() { apply(tokens.handle(.renewed, at: now), at: now, &effects) }
+    if duty.tokenRenewed(isNeeded: owesOffline) { apply(tokens.handle(.renewed, at: now), at: now, &effects) }
   }
 
   private mutating func forgetPositions() {

@@ -17,7 +17,7 @@ extension VehicleAgent {
       let cause = cause(of: obstacle)
       switch lifecycle.state {
       case .running: return .wait(until: until, for: cause, next: next(after: obstacle))
-      case .draining(let end), .stopping(let end, _):
+      case .draining(let end), .stopping(let end, _), .leaving(let end, _, _):
         return .wait(until: until, for: .stopping(until: end, cause), next: nil)
       case .finished: return .wait(until: nil, for: .stopping(until: nil, nil), next: nil)
       }
@@ -55,6 +55,8 @@ extension VehicleAgent {
     /// The run has ended.
     case finished
     case paused(PauseNote)
+    /// The driver is off duty, and OFFLINE is to be accepted: the next attempt; nil: a request is under way.
+    case offline(PauseNote, Attempt?)
     /// The next attempt is not ready; nil: none is possible, as there is no position or a request is under way.
     case attempt(Attempt?)
     /// Of a run that stops: a request that is under way.
@@ -66,18 +68,36 @@ extension VehicleAgent {
   }
 
   func decide(at now: BootInstant) -> Decision {
+    let decision = decideInState(at: now)
+    if case .act(.finish) = decision, leavesDuty, !lifecycle.isLeaving { return .act(.leave) }
+    return decision
+  }
+
+  /// Whether the end of the run is the end of a duty.
+  var leavesDuty: Bool {
+    configuration.goesOfflineOnStop && configuration.delivery.endpoint.followsDuty && !isPaused
+  }
+
+  private func decideInState(at now: BootInstant) -> Decision {
     switch lifecycle.state {
     case .finished: return .wait(until: nil, .finished)
+    case .leaving(let end, let attempted, _):
+      guard now < end else { return .act(.finish) }
+      return decideLast(.goOffline, delivery.earliestLastOffline, by: end, attempted: attempted, at: now)
     case .stopping(let end, let attempted):
       return now < end ? decideToStop(by: end, attempted: attempted, at: now) : .act(.finish)
     case .draining(let end):
+      guard now < end, !isDelivered || owesOffline else { return .act(.finish) }
       // Nothing more can be delivered during a pause.
-      return now >= end || isPaused || isDelivered ? .act(.finish) : decideToReport(at: now).interrupted(at: end)
+      if let pause = duty.pause {
+        return owesOffline ? decideOffline(pause, at: now).interrupted(at: end) : .act(.finish)
+      }
+      return decideToReport(at: now).interrupted(at: end)
     case .running:
       let (electionAt, missingAt) = (selector.nextDeadline, fixes.missingAt)
       if let electionAt, now >= electionAt { return .act(.electSource) }
       if let missingAt, now >= missingAt { return .act(.reportFixMissing) }
-      let decision = duty.pause.map { .wait(until: nil, .paused($0)) } ?? decideToReport(at: now)
+      let decision = duty.pause.map { decideOffDuty($0, at: now) } ?? decideToReport(at: now)
       return decision.interrupted(at: missingAt).interrupted(at: electionAt)
     }
   }
@@ -122,17 +142,46 @@ extension VehicleAgent {
 
   /// One last attempt, for which neither a backoff nor a missing network is waited for.
   private func decideToStop(by end: BootInstant, attempted: Bool, at now: BootInstant) -> Decision {
-    guard !isPaused else { return .act(.finish) }
+    if isPaused {
+      // What is sent once more can as well be sent at the next start.
+      guard owesOffline, now >= duty.offlineDue else { return .act(.finish) }
+      return decideLast(.goOffline, delivery.earliestLastOffline, by: end, attempted: attempted, at: now)
+    }
+    let hasPosition = policy.newest.map { $0.time != delivery.delivered?.time || delivery.isOwing } ?? false
+    return decideLast(
+      .send(isOwed: true), delivery.earliestLast, by: end, attempted: attempted || !hasPosition, at: now)
+  }
+
+  /// - Parameters:
+  ///   - step: the last request of its kind.
+  ///   - earliest: when it may go, and what makes it so late.
+  ///   - attempted: whether it has been made, or there is none to make.
+  private func decideLast(
+    _ step: Plan.Step, _ earliest: (at: BootInstant, by: Cause.Limit), by end: BootInstant, attempted: Bool,
+    at now: BootInstant
+  ) -> Decision {
     guard delivery.isIdle else { return .wait(until: end, .lastRequest(since: delivery.sentAt ?? now)) }
-    let (at, limit) = delivery.earliestLast
-    guard !attempted, at < end, let newest = policy.newest,
-      newest.time != delivery.delivered?.time || delivery.isOwing
-    else { return .act(.finish) }
+    let (at, limit) = earliest
+    guard !attempted, at < end else { return .act(.finish) }
     guard tokens.hasToken(at: max(now, at)) else {
       // One that is being fetched may come in time.
       return tokens.isFetching ? .wait(until: end, .lastToken) : .act(.finish)
     }
-    return now >= at ? .act(.send(isOwed: true)) : .wait(until: min(at, end), .lastLimit(until: at, by: limit))
+    return now >= at ? .act(step) : .wait(until: min(at, end), .lastLimit(until: at, by: limit))
+  }
+
+  // MARK: - Off duty
+
+  private func decideOffDuty(_ pause: PauseNote, at now: BootInstant) -> Decision {
+    owesOffline ? decideOffline(pause, at: now) : .wait(until: nil, .paused(pause))
+  }
+
+  private func decideOffline(_ pause: PauseNote, at now: BootInstant) -> Decision {
+    guard delivery.isIdle else { return .wait(until: nil, .offline(pause, nil)) }
+    let (earliest, limit) = delivery.earliestOffline
+    let attempt = attempt(due: duty.offlineDue, earliest: (max(earliest, network.earliest), limit), at: now)
+    if attempt.isReady(at: now) { return .act(attempt.token == .valid ? .goOffline : .askForToken) }
+    return .wait(until: attempt.at, .offline(pause, attempt))
   }
 
   // MARK: - The next attempt
@@ -162,16 +211,26 @@ extension VehicleAgent {
   private func nextAttempt(
     of time: Timestamp?, due: BootInstant, isDraining: Bool, at now: BootInstant
   ) -> Attempt {
-    let (earliest, limit) = earliestAttempt
+    let earliest = earliestAttempt
     var wantedAt = due
     // What is stored is not hurried: the fix that comes first goes before it.
     if delivery.isOwing && policy.newest != nil || isDraining {
       wantedAt = .boot
     } else if let time,
-      let backfill = delivery.backfillDeadline(before: time, with: { tokens.token(at: max(now, $0, earliest)) })
+      let backfill = delivery.backfillDeadline(before: time, with: { tokens.token(at: max(now, $0, earliest.at)) })
     {
       wantedAt = min(due, backfill)
     }
+    return attempt(due: wantedAt, earliest: earliest, at: now)
+  }
+
+  /// - Parameters:
+  ///   - due: when the request is due.
+  ///   - earliest: when it may go, and what makes it so late.
+  private func attempt(
+    due wantedAt: BootInstant, earliest: (at: BootInstant, by: Cause.Limit?), at now: BootInstant
+  ) -> Attempt {
+    let (earliest, limit) = earliest
     let at = max(wantedAt, earliest)
     var attempt = Attempt(
       at: at, due: wantedAt, limit: earliest > wantedAt ? limit : nil, token: .valid, isWithoutToken: false)
@@ -183,6 +242,9 @@ extension VehicleAgent {
   }
 
   private func next(after obstacle: Obstacle) -> Plan.Next? {
+    if case .offline(_, let attempt?) = obstacle {
+      return attempt.isWithoutToken ? .token(attempt.at) : .retry(attempt.at ?? .boot)
+    }
     guard case .attempt(let attempt?) = obstacle else { return nil }
     if attempt.isWithoutToken { return .token(attempt.at) }
     let at = attempt.at ?? .boot
@@ -209,7 +271,8 @@ extension VehicleAgent {
   private func cause(of obstacle: Obstacle) -> Cause {
     switch obstacle {
     case .finished: .stopping(until: nil, nil)
-    case .paused(let pause): .paused(pause)
+    case .paused(let pause): .paused(pause, offline: nil)
+    case .offline(let pause, let attempt): .paused(pause, offline: offlineCause(attempt))
     case .attempt(let attempt): cause(attempt: attempt)
     case .lastRequest(let since): .inFlight(since: since)
     case .lastToken: .noToken(tokens.lastFailure, since: tokens.failingSince)
@@ -227,16 +290,29 @@ extension VehicleAgent {
     }
     if let hold = selector.overview.hold { return .held(hold) }
     if policy.newest == nil { return .noFix(since: nil, fixes.rejection) }
+    if let cause = requestCause(attempt) { return cause }
+    guard let attempt else { return .noFix(since: nil, fixes.rejection) }
+    let at = attempt.at ?? attempt.due
+    if let limit = attempt.limit { return .rateLimited(until: at, by: limit) }
+    return .notDue(until: max(policy.expected(hasFixes: !fixes.isLost) ?? at, earliestAttempt.at))
+  }
+
+  /// Why OFFLINE has not been accepted yet.
+  private func offlineCause(_ attempt: Attempt?) -> Cause? {
+    if let cause = requestCause(attempt) { return cause }
+    guard let attempt else { return nil }
+    let at = attempt.at ?? attempt.due
+    return attempt.limit.map { .rateLimited(until: at, by: $0) } ?? .notDue(until: at)
+  }
+
+  /// What stands in the way of any request; nil when nothing does but the time.
+  private func requestCause(_ attempt: Attempt?) -> Cause? {
     if let since = network.absentSince { return .noNetwork(since: since) }
     // Where Fleet Engine refuses the tokens that the provider gives, that is what is wrong.
     if let attempt, attempt.isWithoutToken, tokens.lastFailure != nil || delivery.failure == nil {
       return .noToken(tokens.lastFailure, since: tokens.failingSince)
     }
     if let failure = delivery.failure { return .failed(failure, since: delivery.failingSince) }
-    if let sentAt = delivery.sentAt { return .inFlight(since: sentAt) }
-    guard let attempt else { return .noFix(since: nil, fixes.rejection) }
-    let at = attempt.at ?? attempt.due
-    if let limit = attempt.limit { return .rateLimited(until: at, by: limit) }
-    return .notDue(until: max(policy.expected(hasFixes: !fixes.isLost) ?? at, earliestAttempt.at))
+    return delivery.sentAt.map { .inFlight(since: $0) }
   }
 }

@@ -16,6 +16,11 @@ extension VehicleAgent {
     package let vehicle: String?
     /// The Google Cloud project; nil as above.
     package let provider: String?
+    /// The service of Fleet Engine that the vehicle belongs to, as in `deliveries`.
+    package let service: String
+    /// Whether new trips are offered to the vehicle, as far as this run or the pause in force knows; nil when it does not, or when
+    /// the state does not follow the driver's duty.
+    package let vehicleState: VehicleState?
     /// What the agent waits for.
     package let cause: Cause
     /// The next request to Fleet Engine; nil when none is planned, or one is under way.
@@ -96,6 +101,7 @@ extension VehicleAgent {
     let oldest = delivery.waiting > 0 ? delivery.backlog.first?.id : nil
     return Snapshot(
       now: now, vehicle: configuration.context?.scope.id, provider: configuration.context?.providerID,
+      service: configuration.delivery.endpoint.vehicle.service.name, vehicleState: vehicleState,
       cause: plan.cause ?? .stopping(until: nil, nil), next: plan.next,
       pause: duty.pause,
       isOnline: isReachingFleetEngine, networkAbsentSince: network.absentSince,
@@ -113,6 +119,11 @@ extension VehicleAgent {
       time: bestTime(at: now), isTimeTold: clocks.time(at: now) != nil, clockError: clocks.error(at: now),
       isClockUnset: now.wall < configuration.filter.buildDate,
       statistics: statistics)
+  }
+
+  private var vehicleState: VehicleState? {
+    guard configuration.delivery.endpoint.followsDuty else { return nil }
+    return isPaused && !owesOffline ? .offline : delivery.vehicleState
   }
 
   /// The plan; where there is something to do at this very moment, what is waited for once it is done.

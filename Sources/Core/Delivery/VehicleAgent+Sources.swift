@@ -29,7 +29,8 @@ extension VehicleAgent {
           let names = selector.overview.sources.map(\.name).joined(separator: ", ")
           effects.append(.event(.sourceLost("\(names) has ended without a position that can be believed")))
         }
-        if lifecycle.drain(until: now.boot + configuration.drainLimit) {
+        let limit = configuration.drainLimit
+        if lifecycle.drain(until: now.boot + limit, reserving: reserve(of: limit)) {
           effects += [.event(.stopping(.sourcesEnded)), .stopping]
         }
       }

@@ -217,7 +217,9 @@ package struct VehicleAgent: Sendable {
     case .storeStartsOver: break
     case .othersDropped(let count): effects.append(.event(.othersDropped(count)))
     case .stop(let time, let signal):
-      if lifecycle.stop(until: now.boot + time) { effects += [.event(.stopping(.signal(signal))), .stopping] }
+      if lifecycle.stop(until: now.boot + time, reserving: reserve(of: time)) {
+        effects += [.event(.stopping(.signal(signal))), .stopping]
+      }
     case .pause(let note): pause(note, at: now, &effects)
     case .resume: resume(at: now, &effects)
     }
@@ -322,16 +324,24 @@ package struct VehicleAgent: Sendable {
 
   // MARK: - Settings
 
+  /// What is kept free for OFFLINE of the time that a run has for its end.
+  func reserve(of time: Duration) -> Duration { leavesDuty ? Lifecycle.reserve(of: time) : .zero }
+
   private mutating func configure(_ new: Configuration, at now: Moment, _ effects: inout [Effect]) {
     let isOtherVehicle = new.context != configuration.context
     let before = configuration
     unprovenSince = now.boot
+    if isOtherVehicle, owesOffline {
+      effects.append(
+        .event(.stateOfflineMissing(vehicle: before.delivery.endpoint.vehicle.vehicleID, isRepeated: false)))
+    }
     if !new.needsNetwork { network = NetworkGate() }
     configuration = new
     select(.configured(new.filter), at: now, &effects)
     simulationAlarm = SimulationAlarm(new)
     policy.configure(new.reporting)
     if isOtherVehicle {
+      duty.vehicleChanged()
       policy.restart()
       track.forget()
       outcomes = RecentOutcomes()

@@ -9,15 +9,15 @@ extension FleetEngineService.Message {
   ///
   /// - Parameters:
   ///   - update: nil: it has no position.
-  ///   - state: of a vehicle of on-demand trips: `ONLINE` or `OFFLINE`; nil: it is left as it is.
-  init(_ update: PositionUpdate?, in field: PositionField, state: String? = nil) {
+  ///   - state: of a vehicle of on-demand trips; nil: it is left as it is.
+  init(_ update: PositionUpdate?, in field: PositionField, state: VehicleState? = nil) {
     var fields: [String] = []
     var writer = JSONWriter(capacity: 320 + 300 * (update?.past.count ?? 0))
     writer.openObject()
     if let state {
       fields.append("vehicleState")
       writer.key("vehicleState")
-      writer.string(state)
+      writer.string(state.rawValue)
     }
     if let update {
       fields.append("lastLocation")

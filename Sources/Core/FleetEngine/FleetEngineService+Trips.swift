@@ -11,6 +11,6 @@ extension FleetEngineService {
   package static let trips = FleetEngineService(
     name: "trips", collection: "vehicles", method: .put, role: "roles/fleetengine.driverSdkUser",
     scope: { .vehicle($0) },
-    message: { update, field, reportsState in Message(update, in: field, state: reportsState ? "ONLINE" : nil) },
-    offline: Message(nil, in: .supplemental, state: "OFFLINE"))
+    message: { update, field, reportsState in Message(update, in: field, state: reportsState ? .online : nil) },
+    offline: Message(nil, in: .supplemental, state: .offline))
 }

@@ -36,7 +36,14 @@ extension VehicleAgent.Snapshot {
       return CauseRow(
         reason: "stopping", label: "stopping", level: .warning, detail: limit + obstacle(inner),
         clause: "the daemon stops\(limit)\(obstacle(inner))")
-    case .paused(let pause):
+    case .paused(let pause, let offline?):
+      let pending: Sentence = "OFFLINE not accepted yet\(offlineObstacle(offline))"
+      return CauseRow(
+        reason: "offlinePending", label: "paused", level: .warning,
+        detail: "\(pause.words), fleet-locationctl resume ends it; \(pending)",
+        clause: "the driver is off duty\(pause.words): no position leaves this machine and none is kept, until "
+          + "fleet-locationctl resume; \(pending)\(attempt("next try"))")
+    case .paused(let pause, nil):
       return CauseRow(
         reason: "paused", label: "paused", level: .warning,
         detail: "\(pause.words), fleet-locationctl resume ends it",
@@ -107,6 +114,16 @@ extension VehicleAgent.Snapshot {
     case .noNetwork, .noToken, .failed:
       cause.map { row(of: $0) }.map { ": \($0.label)\($0.detail)" as Sentence } ?? ""
     default: ""
+    }
+  }
+
+  /// Why Fleet Engine has not accepted yet that the vehicle is OFFLINE.
+  private func offlineObstacle(_ cause: Cause) -> Sentence {
+    switch cause {
+    case .failed(let failure, let since):
+      "\(duration(since, atLeast: .seconds(10))) (\(failure.category.rawValue)): \(failure.advice)"
+    case .notDue: ": it is sent once more, as a position was under way when the pause began"
+    default: obstacle(cause)
     }
   }
 

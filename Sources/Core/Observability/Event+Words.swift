@@ -144,6 +144,19 @@ extension Event {
     case .pauseEnded(let time):
       ("The pause has ended\(time.map { ", after \($0.spoken)" } ?? "")", time.map { [seconds($0)] } ?? [])
     case .pauseNotKept(let why): (why, [])
+    case .stateOffline(let time):
+      (
+        "Fleet Engine has accepted OFFLINE\(time.map { ", \($0.spoken) after the pause began" } ?? "")",
+        time.map { [seconds($0)] } ?? []
+      )
+    case .stateOfflineFailed(let failure, let suppressed):
+      ("OFFLINE was not accepted and is sent again: \(failure.advice)\(repeats(suppressed))", fields(failure))
+    case .stateOfflineMissing(let vehicle, let isRepeated):
+      (
+        "Fleet Engine has not accepted OFFLINE for vehicle \(vehicle): "
+          + (isRepeated ? "it is sent again after the next start" : "the vehicle's state stays as it was"),
+        []
+      )
     }
   }
 

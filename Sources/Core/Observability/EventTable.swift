@@ -215,6 +215,21 @@ extension Event.Kind {
         "920a74709c6a4d21a69acc3ea32b45e0", .warning,
         "The pause, or its end, is in force but could not be put on disk: a restart would not know of it. The unit must have a StateDirectory, with room on the disk; then pause or resume once more."
       )
+    case .stateOffline:
+      (
+        "21b7c8f3577b4e088fcf4f2302b3aaae", .notice,
+        "A vehicle of on-demand trips is OFFLINE: Fleet Engine offers it no new trips until the first position after the pause sets it to ONLINE."
+      )
+    case .stateOfflineFailed:
+      (
+        "7513337d49e04268a703a6200eae8dd6", .warning,
+        "The driver is off duty, and Fleet Engine has not accepted that the vehicle is OFFLINE: it may be offered trips until five minutes after its last position. No position leaves the machine all the same. OFFLINE is sent until it is accepted, also after a restart."
+      )
+    case .stateOfflineMissing:
+      (
+        "45de781c0c714633b57ec239c232bd1e", .warning,
+        "The run has ended, or the settings name another vehicle, before Fleet Engine has accepted OFFLINE. After a pause it is sent at the next start; otherwise the backend may set the vehicle's state."
+      )
     case .clockWrong:
       (
         "8b34eb1db6a14c1d8f6fdd9422c5bb3f", .warning,

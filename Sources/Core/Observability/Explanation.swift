@@ -8,7 +8,7 @@ import Timekeeping
 /// What became of the last fix, and why: the answer to "why was it not sent?".
 package struct Explanation: Equatable, Sendable, Codable {
   /// One word for a script: the reason of a rejection, the category of a failure, or one of `noSource`, `noFix`, `held`,
-  /// `delivered`, `inFlight`, `notDue`, `spacing`, `noToken`, `noNetwork`, `paused`, `stopping`.
+  /// `delivered`, `inFlight`, `notDue`, `spacing`, `noToken`, `noNetwork`, `paused`, `offlinePending`, `stopping`.
   package var reason: String
   /// For a person: what happened, and when it goes on.
   package var sentence: String

@@ -16,6 +16,10 @@ package enum MetricTable {
     .labelled("config_info", .gauge, by: "hash", "Always 1; the label is equal for settings that say the same.") {
       $0.settings.map { [($0.hash, 1)] } ?? []
     },
+    .labelled(
+      "service_info", .gauge, by: "service",
+      "Always 1; the label tells which service of Fleet Engine the vehicle belongs to: deliveries or trips."
+    ) { [($0.snapshot.service, 1)] },
     .single(
       "config_last_reload_success", .gauge,
       "Whether the settings that were read last, at the start or at a reload, came into force."
@@ -28,6 +32,10 @@ package enum MetricTable {
     .single("paused", .gauge, "Whether the driver is off duty, so that no position leaves.") {
       $0.snapshot.pause != nil ? 1 : 0
     },
+    .single(
+      "vehicle_online", .gauge,
+      "Whether a vehicle of on-demand trips is ONLINE, as Fleet Engine last accepted it. Absent while that is not known, and where the state does not follow the driver's duty."
+    ) { $0.snapshot.vehicleState.map { $0 == .online ? 1 : 0 } },
     .single(
       "clock_offset_seconds", .gauge,
       "By how much the machine's clock is ahead; 0 when it is within half a minute. Absent while nobody can tell."

@@ -14,6 +14,8 @@ extension StatusReport {
     let now = snapshot.now.boot
     summary = snapshot.statusLine
     vehicle = snapshot.vehicle
+    service = snapshot.service
+    vehicleState = snapshot.vehicleState?.rawValue
     state = State(snapshot.causeRow)
     isOnline = snapshot.isOnline
     isPaused = snapshot.pause != nil

@@ -161,6 +161,11 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var summary: String
   /// The vehicle's ID.
   package var vehicle: String?
+  /// The service of Fleet Engine that it belongs to: `deliveries` or `trips`; nil in the answer of an earlier release.
+  package var service: String?
+  /// `ONLINE` or `OFFLINE`, as Fleet Engine last accepted it; nil when that is not known, or the state does not follow the
+  /// driver's duty.
+  package var vehicleState: String?
   /// Of the daemon; nil when whoever made the report did not say.
   package var version: String?
   /// For how long the daemon has run; nil as above.

@@ -26,9 +26,9 @@ package struct AgentFixture {
   private struct PoleReached: Error {}
 
   /// Its source is being read, and nothing has come of it.
-  package init(_ change: (inout VehicleAgent.Configuration) -> Void = { _ in }) throws {
+  package init(_ change: (inout VehicleAgent.Configuration) throws -> Void = { _ in }) throws {
     var configuration = try AgentFixture.configuration()
-    change(&configuration)
+    try change(&configuration)
     agent = VehicleAgent(configuration, seed: 1)
     _ = agent.handle(.sources([AgentFixture.source]), at: moment)
     _ = agent.handle(.source(0, .reading("/dev/gps0")), at: moment)
@@ -48,6 +48,15 @@ package struct AgentFixture {
         endpoint: FleetEngineEndpoint(
           origin: "https://e.test",
           vehicle: FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: vehicle))))
+  }
+
+  /// The same for a vehicle of on-demand trips.
+  package static func tripsConfiguration(vehicle: String = "truck-1") throws -> VehicleAgent.Configuration {
+    var configuration = try configuration(vehicle: vehicle)
+    let taxi = FleetEngineVehicle(service: .trips, providerID: "p", vehicleID: vehicle)
+    configuration.context = taxi.tokenContext
+    configuration.delivery.endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: taxi)
+    return configuration
   }
 
   /// `now`, with a wall clock that is right.
@@ -77,11 +86,11 @@ package struct AgentFixture {
   /// - Parameter life: in seconds.
   package mutating func token(vehicle: String = "truck-1", life: Int = 3600) -> TokenOutcome {
     serial += 1
-    // Base64url of {"authorization":{"deliveryvehicleid":"…"}}.
+    // Base64url of {"authorization":{"deliveryvehicleid":"…","vehicleid":"…"}}.
     let payload =
       vehicle == "truck-1"
-      ? "eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMSJ9fQ"
-      : "eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMiJ9fQ"
+      ? "eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMSIsInZlaGljbGVpZCI6InRydWNrLTEifX0"
+      : "eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMiIsInZlaGljbGVpZCI6InRydWNrLTIifX0"
     return .http(
       .response(
         HTTPResponse(
@@ -123,6 +132,8 @@ extension [VehicleAgent.Effect] {
   package var brief: [String] {
     compactMap { effect in
       switch effect {
+      case .sendUpdate(let id, let request) where request.body == [UInt8](#"{"vehicleState":"OFFLINE"}"#.utf8):
+        "send \(id) OFFLINE"
       case .sendUpdate(let id, let request): "send \(id)\(request.url.contains("past") ? " with past" : "")"
       case .cancelUpdate(let id): "cancel update \(id)"
       case .fetchToken(let id, .http(let request)): "fetch \(id) \(request.url)"

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Authorization
+import FleetEngine
+import HTTPMessages
+import Testing
+import Timekeeping
+
+@testable import Delivery
+
+/// A vehicle of on-demand trips: the state that goes with the duty.
+@Suite struct VehicleAgentDutyTests {
+  private static let paused = "keep pause 2026-12-01T00:00:05Z"
+  private static let settled = "\(paused)\noffline trips/p/truck-1"
+
+  private func fixture(
+    _ change: (inout VehicleAgent.Configuration) -> Void = { _ in }
+  ) throws -> AgentFixture {
+    try AgentFixture {
+      $0 = try AgentFixture.tripsConfiguration()
+      change(&$0)
+    }
+  }
+
+  @Test("a pause is kept, then OFFLINE is sent at once, and that it was accepted is kept too")
+  func pause() throws {
+    var fixture = try fixture()
+    try fixture.comeOnline()
+    #expect(fixture.tell(.pause(nil), at: 5).brief == [Self.paused, "drop connections", "send 2 OFFLINE"])
+    let effects = fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
+    #expect(effects.brief == [Self.settled])
+    #expect(effects.events == [.stateOffline])
+    #expect(fixture.agent.plan(at: .boot + .seconds(6)).until == nil)
+    #expect(fixture.snapshot().vehicleState == .offline)
+    #expect(fixture.tell(.resume, at: 20).brief == ["keep pause no more"])
+    #expect(try fixture.drive(to: 21).brief.last == "send 3")
+  }
+
+  @Test("a position that was under way may follow: OFFLINE is sent once more after the longest time that it takes")
+  func underWay() throws {
+    var fixture = try fixture()
+    try fixture.comeOnline()
+    for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
+    #expect(fixture.agent.delivery.sentAt != nil)
+    let sentAt = try #require(fixture.agent.delivery.sentAt)
+    #expect(fixture.tell(.pause(nil), at: 12).brief.suffix(2) == ["drop connections", "send 3 OFFLINE"])
+    #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).brief.isEmpty)
+    let due = try #require(fixture.agent.plan(at: .boot + .seconds(13)).until)
+    #expect(due == sentAt + .seconds(15))
+    let second = Double((due - .boot).nanoseconds) / 1e9
+    #expect(fixture.tell(.deadline, at: second).brief == ["send 4 OFFLINE"])
+    #expect(
+      fixture.tell(.updateEnded(id: 4, AgentFixture.accepted), at: second + 0.2).brief
+        == ["keep pause 2026-12-01T00:00:12Z\noffline trips/p/truck-1"])
+  }
+
+  @Test("OFFLINE is not held apart from a position as positions are from each other, and is no position of its own")
+  func spacing() throws {
+    var fixture = try fixture()
+    try fixture.comeOnline()
+    // 1 s after the position, and the next position 5 s after the one before.
+    #expect(fixture.tell(.pause(nil), at: 1.5).brief.last == "send 2 OFFLINE")
+    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 1.6)
+    _ = fixture.tell(.resume, at: 2)
+    #expect(try fixture.drive(to: 3).brief == ["keep 3.0"] || fixture.agent.delivery.isIdle)
+    let plan = fixture.agent.plan(at: .boot + .seconds(3))
+    #expect(plan.until == .boot + .milliseconds(5200))
+  }
+
+  @Test(
+    "a pause that was OFFLINE for good before a restart sends nothing; one for another vehicle, or not accepted, does")
+  func restored() throws {
+    func effects(_ note: String) throws -> [String] {
+      var fixture = try fixture()
+      _ = fixture.tell(.pause(PauseNote(text: note)), at: 0)
+      return fixture.tell(.tokenEnded(id: 1, fixture.token()), at: 0.1).brief
+    }
+    #expect(try effects("2026-12-01T00:00:05Z\noffline trips/p/truck-1\n") == [])
+    #expect(try effects("2026-12-01T00:00:05Z\noffline trips/p/truck-2\n") == ["send 1 OFFLINE"])
+    #expect(try effects("2026-12-01T00:00:05Z\noffline deliveries/p/truck-1\n") == ["send 1 OFFLINE"])
+    #expect(try effects("") == ["send 1 OFFLINE"])
+  }
+
+  @Test("deliveries, and trips whose state another sets, send nothing in a pause", arguments: [true, false])
+  func noState(isDelivery: Bool) throws {
+    var fixture = try fixture {
+      if isDelivery {
+        if let configuration = try? AgentFixture.configuration() { $0 = configuration }
+      } else {
+        $0.delivery.endpoint.reportsState = false
+      }
+    }
+    try fixture.comeOnline()
+    #expect(fixture.tell(.pause(nil), at: 5).brief == [Self.paused, "drop connections"])
+    #expect(fixture.agent.plan(at: .boot + .seconds(6)).cause.map { "\($0)".contains("offline: nil") } == true)
+    #expect(fixture.snapshot().vehicleState == nil)
+  }
+
+  @Test("a token file that changes is read at once while OFFLINE waits for a token")
+  func tokenFile() throws {
+    var fixture = try fixture()
+    _ = fixture.tell(.pause(nil), at: 5)
+    #expect(fixture.agent.owesOffline)
+    var duty = Duty()
+    _ = duty.pause(PauseNote(since: nil))
+    #expect(duty.tokenRenewed(isNeeded: true))
+    #expect(duty.resume()?.isTokenRenewed == false)
+  }
+
+  @Test("the same ID in the other service is another vehicle: nothing of the first is sent for it")
+  func otherService() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    for second in 1...4 { _ = try fixture.drive(to: Double(second)) }
+    let trips = try AgentFixture.tripsConfiguration()
+    let before = fixture.agent.configuration.delivery.endpoint
+    #expect(!before.isSameVehicle(as: trips.delivery.endpoint))
+    let effects = fixture.tell(.configure(trips), at: 5)
+    #expect(effects.brief.filter { $0.hasPrefix("send") }.isEmpty)
+    #expect(fixture.agent.delivery.delivered == nil && fixture.agent.delivery.backlog.isEmpty)
+    #expect(KeptLimits.name(of: before.vehicle) == "deliveries/p/truck-1")
+    #expect(KeptLimits.name(of: trips.delivery.endpoint.vehicle) == "trips/p/truck-1")
+  }
+
+  @Test("what was wrong with a position puts off OFFLINE no longer than its limit")
+  func rejected() throws {
+    var fixture = try fixture()
+    try fixture.comeOnline()
+    for second in 1...10 { _ = try fixture.drive(to: Double(second)) }
+    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.error(400, "INVALID_ARGUMENT")), at: 11)
+    #expect(fixture.tell(.pause(nil), at: 12).brief.contains("send 3 OFFLINE"))
+  }
+}

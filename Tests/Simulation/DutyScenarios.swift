@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Testing
+import Timekeeping
+
+/// The state of a vehicle of on-demand trips follows its driver's duty. That no position leaves during a pause, that nothing but
+/// OFFLINE is sent then, never on duty and not once more than it takes, is watched by the world in every scenario.
+@Suite struct DutyScenarios {
+  private static let trips = [Scenario.Setting.trips()]
+
+  private func states(_ world: World, from second: Int = 0, of vehicle: String = "truck-1") -> [Bool] {
+    world.server.states.filter { $0.at >= Double(second) && $0.vehicle == vehicle }.map(\.isOnline)
+  }
+
+  @Test("on duty each update says ONLINE; a pause says OFFLINE within a second, once; the first fix after it ONLINE")
+  func plain() throws {
+    let world = try World.drive(Scenario(duration: 900, acts: [(301, .pause), (600, .resume)], settings: Self.trips))
+    #expect(states(world).prefix { $0 }.count == world.applied(0..<301).count)
+    #expect(world.server.states.filter { !$0.isOnline }.map(\.at).allSatisfy { 301 < $0 && $0 < 302 })
+    #expect(states(world, from: 301).filter { !$0 }.count == 1)
+    #expect(world.attempts(301..<600) == 1)
+    #expect(world.applied(600..<602).count == 1 && states(world, from: 600).allSatisfy { $0 })
+    #expect(world.events(.stateOffline).count == 1)
+  }
+
+  @Test(
+    "the network dies between pause and OFFLINE: it is accepted when the network is back", arguments: [true, false])
+  func networkDies(isSilent: Bool) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, faults: [Fault(isSilent ? .silent : .unreachable, 299..<500)], acts: [(301, .pause)],
+        settings: Self.trips))
+    #expect(world.applied(301..<900).isEmpty)
+    #expect(world.server.states.last?.isOnline == false)
+    #expect(world.server.states.last.map { $0.at > 500 && $0.at < 535 } == true)
+    #expect(world.events(.stateOfflineFailed).count == 1)
+    #expect(world.attempts(300..<500) > 5)
+  }
+
+  @Test("the power goes anywhere between pause and OFFLINE: it is accepted after the next start", arguments: 0..<6)
+  func powerCut(effects: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, acts: [(301, .powerCut(afterEffects: effects, seconds: 20)), (301, .pause), (340, .pause)],
+        settings: Self.trips))
+    #expect(world.life == 1)
+    #expect(world.pauseNote?.offline == "trips/provider/truck-1")
+    #expect(world.server.states.last?.isOnline == false)
+  }
+
+  @Test("a restart of a vehicle that is OFFLINE for good asks for no token and sends nothing")
+  func restartOffline() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, acts: [(301, .pause), (400, .networkUp), (400, .powerCut(afterEffects: 0, seconds: 20))],
+        settings: Self.trips))
+    #expect(world.attempts(330..<600) == 0)
+    #expect(world.fetches.allSatisfy { $0 < World.time(301) })
+  }
+
+  @Test("the token has expired and the provider is down: OFFLINE goes with the next token")
+  func token() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, faults: [Fault(.providerDown, 150..<500)], acts: [(400, .pause)], tokenLife: 120,
+        settings: Self.trips))
+    #expect(states(world, from: 400) == [false])
+    #expect(world.server.states.last.map { $0.at > 500 } == true)
+  }
+
+  @Test(
+    "OFFLINE that Fleet Engine refuses is repeated until it is accepted, with the waits of a position",
+    arguments: [
+      (401, "UNAUTHENTICATED"), (403, "PERMISSION_DENIED"), (404, "NOT_FOUND"), (429, "RESOURCE_EXHAUSTED"),
+      (503, "UNAVAILABLE"), (400, "INVALID_ARGUMENT"),
+    ])
+  func refused(http: Int, status: String) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, faults: [Fault(.answers(http, status), 300..<400)], acts: [(301, .pause)],
+        settings: Self.trips))
+    #expect(states(world, from: 301).last == false)
+    #expect(world.applied(301..<900).isEmpty)
+    #expect(world.events(.stateOfflineFailed).isEmpty == false)
+    #expect((2...12).contains(world.attempts(300..<400)))
+  }
+
+  @Test("resumed while OFFLINE is under way: it is given up, and the vehicle is ONLINE with the next fixes")
+  func resume() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, faults: [Fault(.latency(3000), 295..<320)], acts: [(301, .pause), (303, .resume)],
+        settings: Self.trips))
+    #expect(world.server.states.last?.isOnline == true)
+    #expect(!world.applied(303..<320).isEmpty)
+    #expect(!world.agent.isPaused)
+  }
+
+  @Test(
+    "a pause while a position is under way, which may come after OFFLINE: OFFLINE has the last word", arguments: 0..<10)
+  func underWay(tenth: Int) throws {
+    // Requests every 5 s that take 4 s to 8 s: at the pause one is under way.
+    let world = try World.drive(
+      Scenario(
+        duration: 400, faults: [Fault(.latency(4000), 250..<400)], acts: [(300 + tenth, .pause)],
+        settings: Self.trips + [.interval(5)]))
+    #expect(world.server.states.last?.isOnline == false)
+    #expect(world.pauseNote?.offline != nil)
+    #expect(world.attempts((300 + tenth)..<400) <= 3)
+  }
+
+  @Test("a pause before the first fix is OFFLINE all the same, for the day before may have ended ONLINE")
+  func beforeFirstFix() throws {
+    let world = try World.drive(
+      Scenario(duration: 300, faults: [Fault(.noFix, 0..<300)], acts: [(3, .pause)], settings: Self.trips))
+    #expect(states(world) == [false])
+    #expect(world.server.applied.isEmpty)
+  }
+
+  @Test("stopped while OFFLINE is not accepted, one last attempt is made; then the next start knows of it")
+  func stopOwing() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, faults: [Fault(.silent, 200..<600)], acts: [(301, .pause), (400, .stop(within: 3))],
+        settings: Self.trips))
+    #expect(world.finishedAt.map { $0 <= World.time(403) } == true)
+    #expect(world.pauseNote != nil && world.pauseNote?.offline == nil)
+    #expect(
+      world.events(.stateOfflineMissing)
+        == ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: it is sent again after the next start"])
+  }
+
+  @Test("stopped while the network is back, the last attempt is accepted")
+  func stopInTime() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, faults: [Fault(.unreachable, 200..<399)], acts: [(301, .pause), (400, .stop(within: 3))],
+        settings: Self.trips))
+    #expect(states(world, from: 301) == [false])
+    #expect(world.events(.stateOfflineMissing).isEmpty)
+  }
+
+  @Test("a stop of the service leaves the state as it is")
+  func stop() throws {
+    let world = try World.drive(Scenario(duration: 400, acts: [(300, .stop(within: 3))], settings: Self.trips))
+    #expect(states(world).allSatisfy { $0 })
+  }
+
+  @Test("offline_on_stop: the last position, then OFFLINE, within the time")
+  func offlineOnStop() throws {
+    let world = try World.drive(
+      Scenario(duration: 400, acts: [(303, .stop(within: 3))], settings: [.trips(offlineOnStop: true)]))
+    #expect(states(world, from: 303).last == false)
+    #expect(world.finishedAt.map { $0 <= World.time(306) } == true)
+    #expect(world.events(.stateOfflineMissing).isEmpty)
+  }
+
+  @Test("offline_on_stop in time or not at all: half of the time is OFFLINE's, also when a position hangs")
+  func offlineOnStopLate() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 400, faults: [Fault(.silent, 290..<302)], acts: [(301, .stop(within: 4))],
+        settings: [.trips(offlineOnStop: true)]))
+    #expect(states(world, from: 301).last == false)
+    let never = try World.drive(
+      Scenario(
+        duration: 400, faults: [Fault(.silent, 290..<400)], acts: [(301, .stop(within: 4))],
+        settings: [.trips(offlineOnStop: true)]))
+    #expect(never.finishedAt == World.time(305))
+    #expect(
+      never.events(.stateOfflineMissing)
+        == ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: the vehicle's state stays as it was"])
+  }
+
+  @Test("a source that has ended is delivered first, and then the vehicle is OFFLINE", arguments: [true, false])
+  func drained(isLate: Bool) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, faults: isLate ? [Fault(.unreachable, 100..<600)] : [Fault(.unreachable, 100..<310)],
+        acts: [(300, .sourceEnded)], settings: [.trips(offlineOnStop: true)]))
+    #expect(world.finishedAt.map { $0 <= World.time(360) } == true)
+    #expect((states(world).last == false) != isLate)
+    #expect(world.events(.stateOfflineMissing).count == (isLate ? 1 : 0))
+  }
+
+  @Test("report_state = false: positions alone, and a pause sends nothing")
+  func otherOwner() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, acts: [(301, .pause), (400, .resume)], settings: [.trips(reportsState: false)]))
+    #expect(world.server.states.isEmpty)
+    #expect(world.attempts(301..<400) == 0)
+    #expect(world.longestHole(10..<298) <= 13)
+  }
+
+  @Test("another vehicle after a reload during a pause is OFFLINE too; of the one before it is said if it is not")
+  func reload() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, faults: [Fault(.unreachable, 295..<400)],
+        acts: [(301, .pause), (350, .reload(vehicle: "truck-2"))], settings: Self.trips))
+    #expect(states(world, of: "truck-2") == [false])
+    #expect(states(world).last == true)
+    #expect(world.events(.stateOfflineMissing).count == 1)
+    #expect(world.pauseNote?.offline == "trips/provider/truck-2")
+  }
+
+  @Test("sleep and another network while OFFLINE is under way: it is sent again at once")
+  func sleep() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, faults: [Fault(.silent, 299..<330)],
+        acts: [(0, .network(true)), (301, .pause), (320, .suspend(30)), (360, .networkUp)], settings: Self.trips))
+    #expect(world.server.states.last.map { !$0.isOnline && $0.at < 372 } == true)
+  }
+
+  @Test("the backlog of before a pause goes after it, as in deliveries")
+  func backlog() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1200, faults: [Fault(.unreachable, 100..<350)], acts: [(301, .pause), (600, .resume)],
+        settings: Self.trips))
+    #expect(world.longestHole(10..<298) <= 13)
+    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.server.states.last?.isOnline == true)
+  }
+}
