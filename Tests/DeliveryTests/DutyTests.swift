@@ -34,6 +34,8 @@ import Timekeeping
     #expect(duty.pause == note)
     #expect(duty.resume()?.isTokenRenewed == true)
     _ = duty.pause(note)
+    // OFFLINE may wait for it.
+    #expect(duty.tokenRenewed(isNeeded: true) == true)
     #expect(duty.resume()?.isTokenRenewed == false)
   }
 

@@ -52,7 +52,10 @@ import Timekeeping
       (TokenFixture.token(["aud": "\"https://example.com/\""]), "the audience (`aud`) is \"https://example.com/\""),
       (TokenFixture.token(["sub": "\"c@d\""]), "differ"),
       (TokenFixture.token(["authorization": nil]), "there is no `authorization` claim"),
-      (TokenFixture.token(["authorization": #"{"vehicleid":"truck-17"}"#]), "has `vehicleid` only"),
+      (
+        TokenFixture.token(["authorization": #"{"vehicleid":"truck-17"}"#]),
+        "is for `vehicleid`, and the settings say deliveries"
+      ),
       (TokenFixture.token(["authorization": #"{"deliveryvehicleid":"truck-18"}"#]), "it is for vehicle \"truck-18\""),
       (TokenFixture.token(["iat": "1796079600"]), "it lives for 7200 s"),
       ("no-token", "not a JWT"),

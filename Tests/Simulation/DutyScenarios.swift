@@ -52,7 +52,7 @@ import Timekeeping
   func restartOffline() throws {
     let world = try World.drive(
       Scenario(
-        duration: 600, acts: [(301, .pause), (400, .networkUp), (400, .powerCut(afterEffects: 0, seconds: 20))],
+        duration: 600, acts: [(301, .pause), (400, .powerCut(afterEffects: 0, seconds: 20)), (401, .networkUp)],
         settings: Self.trips))
     #expect(world.attempts(330..<600) == 0)
     #expect(world.fetches.allSatisfy { $0 < World.time(301) })
@@ -77,10 +77,10 @@ import Timekeeping
   func refused(http: Int, status: String) throws {
     let world = try World.drive(
       Scenario(
-        duration: 900, faults: [Fault(.answers(http, status), 300..<400)], acts: [(301, .pause)],
+        duration: 1800, faults: [Fault(.answers(http, status), 300..<400)], acts: [(301, .pause)],
         settings: Self.trips))
     #expect(states(world, from: 301).last == false)
-    #expect(world.applied(301..<900).isEmpty)
+    #expect(world.applied(301..<1800).isEmpty)
     #expect(world.events(.stateOfflineFailed).isEmpty == false)
     #expect((2...12).contains(world.attempts(300..<400)))
   }
@@ -106,7 +106,7 @@ import Timekeeping
         settings: Self.trips + [.interval(5)]))
     #expect(world.server.states.last?.isOnline == false)
     #expect(world.pauseNote?.offline != nil)
-    #expect(world.attempts((300 + tenth)..<400) <= 3)
+    #expect(world.attempts((300 + tenth)..<400) <= 5)
   }
 
   @Test("a pause before the first fix is OFFLINE all the same, for the day before may have ended ONLINE")
@@ -130,11 +130,12 @@ import Timekeeping
         == ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: it is sent again after the next start"])
   }
 
-  @Test("stopped while the network is back, the last attempt is accepted")
+  @Test("stopped in the wait after a refusal, the last attempt does not wait, and is accepted")
   func stopInTime() throws {
     let world = try World.drive(
       Scenario(
-        duration: 600, faults: [Fault(.unreachable, 200..<399)], acts: [(301, .pause), (400, .stop(within: 3))],
+        duration: 600, faults: [Fault(.answers(404, "NOT_FOUND"), 290..<399)],
+        acts: [(301, .pause), (400, .stop(within: 3))],
         settings: Self.trips))
     #expect(states(world, from: 301) == [false])
     #expect(world.events(.stateOfflineMissing).isEmpty)

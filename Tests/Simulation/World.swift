@@ -611,7 +611,10 @@ final class World {
       let at = received[token]
     else { return violate("a token that nobody issued") }
     if issued.vehicle != vehicle { violate("a token for \(issued.vehicle) used for \(vehicle)") }
-    if now >= at + .seconds(issued.life) { violate("a token used past its end") }
+    // One that was over when it came is taken for a living one where the provider's clock is as wrong as its tokens are old.
+    let isLie =
+      issued.life <= 0 && scenario.faults.contains { if case .providerClock = $0.kind { true } else { false } }
+    if now >= at + .seconds(issued.life), !isLie { violate("a token used past its end") }
   }
 
   // MARK: - What is seen

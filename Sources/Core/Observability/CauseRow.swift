@@ -122,7 +122,7 @@ extension VehicleAgent.Snapshot {
     switch cause {
     case .failed(let failure, let since):
       "\(duration(since, atLeast: .seconds(10))) (\(failure.category.rawValue)): \(failure.advice)"
-    case .notDue: ": it is sent once more, as a position was under way when the pause began"
+    case .notDue: ": it is sent once more, for a position may have been under way"
     default: obstacle(cause)
     }
   }

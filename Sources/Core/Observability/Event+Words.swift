@@ -150,7 +150,7 @@ extension Event {
         time.map { [seconds($0)] } ?? []
       )
     case .stateOfflineFailed(let failure, let suppressed):
-      ("OFFLINE was not accepted and is sent again: \(failure.advice)\(repeats(suppressed))", fields(failure))
+      ("OFFLINE was not accepted and is sent again: \(failure.advice.text)\(repeats(suppressed))", fields(failure))
     case .stateOfflineMissing(let vehicle, let isRepeated):
       (
         "Fleet Engine has not accepted OFFLINE for vehicle \(vehicle): "

@@ -18,7 +18,7 @@ package enum MetricTable {
     },
     .labelled(
       "service_info", .gauge, by: "service",
-      "Always 1; the label tells which service of Fleet Engine the vehicle belongs to: deliveries or trips."
+      "Always 1; the label names the service of Fleet Engine that the vehicle belongs to: deliveries or trips."
     ) { [($0.snapshot.service, 1)] },
     .single(
       "config_last_reload_success", .gauge,
