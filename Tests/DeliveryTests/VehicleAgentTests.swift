@@ -275,4 +275,22 @@ import Timekeeping
     try fixture.comeOnline()
     #expect(try fixture.drive(to: 1).brief == [])
   }
+
+  @Test("where the clock that dates positions jumps, a segment ends: nothing is thinned across it")
+  func clockJump() throws {
+    var fixture = try AgentFixture()
+    var records = [Backlog.Record]()
+    for second in 0...60 {
+      let place = try #require(Coordinate(latitude: 48 + Double(second) * 14 / 111_200, longitude: 11))
+      fixture.now = Double(second)
+      var fix = Fix(coordinate: place, time: .utc(fixture.moment.wall + .seconds(second > 20 ? 18 : 0)))
+      fix.speed = 14
+      fix.horizontalAccuracy = 3
+      for case .backlog(.added(let record)) in fixture.tell(.source(0, .fix(fix)), at: Double(second)) {
+        records.append(record)
+      }
+    }
+    #expect(records.count == 7)
+    #expect(records.filter { $0.spent == .infinity }.map { AgentFixture.second($0.id) } == [48])
+  }
 }

@@ -35,6 +35,31 @@ import Timekeeping
     #expect(judge(&clock, 20, ahead: 0) == .settled(change: .zero - change))
   }
 
+  @Test("a receiver that is still an hour ahead when its leap seconds come is corrected by the hour alone")
+  func leapSecondsLater() {
+    var clock = ReceiverClock()
+    for second in 1...10 { _ = judge(&clock, second, ahead: 3618) }
+    for second in 11..<15 { #expect(judge(&clock, second, ahead: 3600) == .settled(change: .zero)) }
+    guard case .settled(let change) = judge(&clock, 15, ahead: 3600) else { return #expect(Bool(false)) }
+    #expect(abs((change + .seconds(18)).inSeconds) <= 1)
+    #expect(abs((clock.offset - .seconds(3600)).inSeconds) <= 2)
+    for second in 16..<30 { #expect(judge(&clock, second, ahead: 3600) == .settled(change: .zero)) }
+  }
+
+  @Test("a corrected receiver whose report is held back, and comes in one burst, stays corrected by the same")
+  func lateBurst() {
+    var clock = ReceiverClock()
+    for second in 1...10 { _ = judge(&clock, second, ahead: 3600) }
+    let offset = clock.offset
+    for second in 11..<30 {
+      let outcome = clock.judge(
+        ReceiverClockTests.truth + .seconds(second + 3600), bounds: bounds, agreement: (5, .seconds(3)),
+        at: .boot + .seconds(30))
+      #expect(outcome == .settled(change: .zero))
+    }
+    #expect(clock.offset == offset)
+  }
+
   @Test("stamps that are wrong by something else each time are rejected as long as they are")
   func noise() {
     var clock = ReceiverClock()

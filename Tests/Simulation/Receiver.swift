@@ -42,8 +42,12 @@ struct Receiver {
   private(set) var told: [Int64: [Told]] = [:]
   /// The last of them.
   private var recent: [(stamp: Timestamp, told: Told)] = []
-  /// Those whose time was wrong, by their second.
-  private var misdated: [Int: Told] = [:]
+  /// Those whose time was wrong, by their second, and by how many seconds.
+  private var misdated: [Int: (told: Told, error: Int)] = [:]
+  /// By how many seconds the time of day was wrong at any time: what a stamp may have been corrected by.
+  private var errors: Set<Int> = [0]
+  /// By how many seconds positions are late, or ahead within the daemon's slack, whose correction is of another second.
+  private var deviations: Set<Int> = [0]
   /// Those without a time.
   private var untimed: [Told] = []
   /// By how many days a clock was wrong that dated fixes without a date.
@@ -59,16 +63,32 @@ struct Receiver {
 
   /// What that stamp stands for: empty when there was no such position. One that a wrong clock has dated is faulty.
   func told(at stamp: Timestamp) -> [Told] {
-    if !misdated.isEmpty {
-      // One whose wrong stamp was corrected, to the second.
-      let second = Int(((stamp - Scenario.boot) - offset).wholeSeconds)
-      let corrected = (second - 3...second + 3).compactMap { misdated[$0] }
-      if !corrected.isEmpty { return corrected + (told[stamp.milliseconds] ?? []) }
-    }
+    let found = corrected(at: stamp)
+    if !found.isEmpty { return found + (told[stamp.milliseconds] ?? []) }
     if let told = told[stamp.milliseconds] { return told }
-    return wrongDays.compactMap { told[stamp.milliseconds - $0 * 86_400_000] }.joined().map {
-      Told(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true)
+    return wrongDays.flatMap { days in
+      let dated = stamp - .seconds(days * 86_400)
+      return corrected(at: dated) + (told[dated.milliseconds] ?? [])
+    }.map { Told(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true) }
+  }
+
+  /// Those whose wrong stamp was corrected to this one, to three seconds: by what the clock was wrong by then, or at another
+  /// time. The daemon learns the other error only after five fixes.
+  private func corrected(at stamp: Timestamp) -> [Told] {
+    guard !misdated.isEmpty else { return [] }
+    let second = Int(((stamp - Scenario.boot) - offset).wholeSeconds)
+    return deviations.flatMap { deviation in
+      (second - deviation - 3...second - deviation + 3).compactMap { second in
+        misdated[second].flatMap { errors.contains($0.error - deviation) ? $0.told : nil }
+      }
     }
+  }
+
+  /// Notes a position whose time is wrong by so many seconds.
+  private mutating func note(_ told: Told, error: Int) {
+    misdated[told.second] = (told, error)
+    guard errors.insert(error).inserted else { return }
+    deviations = Set(errors.flatMap { error in errors.map { error - $0 } }.filter { (-600...3).contains($0) })
   }
 
   /// The place in that second, if it was reported with the right time.
@@ -110,9 +130,14 @@ struct Receiver {
   /// What a stamp stands for that was made right by a server whose clock is wrong by so many seconds.
   func told(at stamp: Timestamp, wrongBy error: Int64) -> [Told] {
     let second = Int(((stamp - Scenario.boot) - offset - .seconds(error)).wholeSeconds)
-    return (second - 3...second + 3).flatMap { second in
-      (told[(Scenario.boot + .seconds(second) + offset).milliseconds] ?? []) + (misdated[second].map { [$0] } ?? [])
-    }.map { Told(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true) }
+    let right = deviations.filter { errors.contains(-$0) }.flatMap { deviation in
+      (second - deviation - 3...second - deviation + 3).flatMap {
+        told[(Scenario.boot + .seconds($0) + offset).milliseconds] ?? []
+      }
+    }
+    return (right + corrected(at: stamp - .seconds(error))).map {
+      Told(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true)
+    }
   }
 
   /// A position that comes from this receiver, and is not what it meant.
@@ -160,6 +185,7 @@ struct Receiver {
       case .undated:
         stamp = Timestamp(seconds: 315_964_800).nearest(millisecondsOfDay: stamp.millisecondsOfDay)
         isFaulty = true
+        note(wallError: wallError)
       case .jump(let metres):
         coordinate = coordinate.stepped(by: metres, heading: 45)
         isFaulty = true
@@ -203,7 +229,13 @@ struct Receiver {
       default: false
       }
     }
-    if isMisdated { misdated[second] = told }
+    if isMisdated {
+      let time = Scenario.boot + .seconds(second) + offset
+      let error = stamp - time
+      let isDate = error > .seconds(86_400) || error < .seconds(-86_400)
+      let ofDay = isDate ? time.nearest(millisecondsOfDay: stamp.millisecondsOfDay) - time : error
+      note(told, error: Int(ofDay.wholeSeconds))
+    }
     if hasTime {
       self.told[stamp.milliseconds, default: []].append(told)
       if recent.count >= 4 { recent.removeFirst() }

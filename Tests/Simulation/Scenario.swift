@@ -113,17 +113,17 @@ struct Scenario {
     return nil
   }
 
-  /// Whether a server, and whether a receiver, is wrong about the time at some moment.
-  var liars: (server: Bool, receiver: Bool) {
-    var (server, receiver) = (false, false)
+  /// The first second since boot at which both a server and a receiver have been wrong about the time; infinity: never.
+  var secondLieAt: Double {
+    var (server, receiver) = (Double.infinity, Double.infinity)
     for fault in faults {
       switch fault.kind {
-      case .serverClock, .providerClock: server = true
-      case .ahead, .behind, .undated: receiver = true
+      case .serverClock, .providerClock: server = min(server, Double(fault.from))
+      case .ahead, .behind, .undated: receiver = min(receiver, Double(fault.from))
       default: break
       }
     }
-    return (server, receiver)
+    return max(server, receiver)
   }
 
   func isActive(at second: Double, _ matches: (Fault.Kind) -> Bool) -> Bool {

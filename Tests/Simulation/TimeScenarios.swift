@@ -85,4 +85,25 @@ import Timekeeping
     #expect(world.arrivedSeconds.filter { (100..<300).contains($0) }.count >= 18)
     #expect(world.agent.delivery.backlog.isEmpty)
   }
+
+  @Test(
+    "a receiver that is wrong by something else as well when its leap seconds come is corrected anew, and nothing is late",
+    arguments: [3600, 50_000_000])
+  func leapSecondsLater(seconds: Int) throws {
+    let faults = [Fault(.ahead(seconds), 128..<300), Fault(.ahead(18), 128..<180)]
+    let world = try World.drive(Scenario(duration: 400, faults: faults))
+    expectRecovery(of: world, at: 300)
+    let late = world.applied(190..<300).filter { $0.at - Double(World.second(of: $0.live)) > 5 }
+    #expect(late.isEmpty)
+  }
+
+  @Test("what is thinned before a receiver is ahead, and after, depends on no position that is taken back as misdated")
+  func thinnedAndMisdated() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 2699, duration: 619, faults: [Fault(.silent, 477..<598), Fault(.ahead(18), 583..<594)],
+        acts: [(491, .powerCut(afterEffects: 4, seconds: 35))], noise: 0, settings: [.maxLocations(8)],
+        hasCertificates: true))
+    #expect(world.removals.contains { $0.reason == .thinned } && world.removals.contains { $0.reason == .misdated })
+  }
 }

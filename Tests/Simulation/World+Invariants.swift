@@ -87,10 +87,8 @@ extension World {
   private func checkTimes() {
     // What another receiver's clock lags by is waited for, up to a limit, and then counts.
     guard !scenario.isDateless, scenario.second?.lag ?? 0 <= 10_000 else { return }
-    // Two witnesses that lie at once can outvote the others.
-    let (isServer, isReceiver) = scenario.liars
-    guard !isServer || !isReceiver else { return }
-    for applied in server.applied {
+    // Two witnesses that lie can outvote the others.
+    for applied in server.applied where applied.at < scenario.secondLieAt {
       let ahead = (applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)))).inSeconds
       if ahead > 5 { violate("an update at \(applied.at) s is \(ahead) s ahead of the time") }
       if applied.isIgnored, !ghostly.contains(applied.request), !isStored(applied) {
@@ -200,7 +198,10 @@ extension World {
 
   /// Whoever draws the track from all other positions is at the time of each thinned one within the told error of it.
   private func checkThinning() {
-    let thinned = removals.filter { $0.reason == .thinned && $0.vehicle == vehicle }.map(\.record.location)
+    // One that a wrong clock has dated tells nothing, and says nothing about the others.
+    let thinned = removals.filter {
+      $0.reason == .thinned && $0.vehicle == vehicle && !isMisdated($0.record.id)
+    }.map(\.record.location)
     guard !thinned.isEmpty else { return }
     var known: [Timestamp: (latitude: Double, longitude: Double)] = [:]
     for applied in server.applied where applied.vehicle == vehicle {
@@ -213,7 +214,7 @@ extension World {
     // Each life knows what the lives before have spent on what still waits.
     let told = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
     for key in lostInCuts where key.vehicle == vehicle { known[key.id] = known[key.id] ?? coordinate(of: key.id) }
-    let track = known.sorted { $0.key < $1.key }
+    let track = known.filter { !isMisdated($0.key) }.sorted { $0.key < $1.key }
     for location in thinned {
       guard let after = track.firstIndex(where: { $0.key >= location.time }), after > 0 else {
         violate("the thinned position of \(location.time.rfc3339) lies outside of what is left")
@@ -230,6 +231,13 @@ extension World {
         violate("a position was thinned that is \(error) m off, told is \(told) m")
       }
     }
+  }
+
+  /// Whether a stamp is more than ten seconds from the time: of no receiver that only lags.
+  private func isMisdated(_ stamp: Timestamp) -> Bool {
+    let told = told(at: stamp)
+    let second = Int((stamp - Scenario.boot).wholeSeconds)
+    return !told.isEmpty && told.allSatisfy { abs($0.second - second) > 10 }
   }
 
   /// After the network returns the newest position arrives within an interval, if the vehicle has tried before.

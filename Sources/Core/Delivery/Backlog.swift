@@ -223,7 +223,8 @@ package struct Backlog: Equatable, Sendable {
     return [.removed(removed, .thinned)] + (changed.isEmpty ? [] : [.changed(changed)])
   }
 
-  /// A position that is newer than all of these has been delivered: the track goes on from there.
+  /// A position that is newer than all of these has been delivered, or the next is dated by another clock and may be taken
+  /// back: a new segment begins, and nothing is thinned between its first position and the last of these.
   package mutating func part() { isParted = true }
 
   /// Takes records out; those that are not there do no harm. Where they are the oldest, as those that were delivered are, and

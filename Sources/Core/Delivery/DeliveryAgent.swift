@@ -62,6 +62,8 @@ package struct DeliveryAgent: Sendable {
     case resumed([BootInstant], spacedFrom: BootInstant?, delivered: Timestamp?)
     /// The filter has overruled stamps after this one.
     case overruled(after: Timestamp)
+    /// The positions to come are dated by another clock than those before.
+    case clockJumped
     /// Stamps after this one are most likely wrong: nothing is removed, and nothing is sent for them.
     case doubted(after: Timestamp)
     /// The time by positions that can be trusted with it: what is too old to matter goes, and what bears a later time.
@@ -340,6 +342,9 @@ package struct DeliveryAgent: Sendable {
     case .overruled(let newest):
       forget(after: newest)
       return DeliveryAgent.effects(backlog.overrule(after: newest))
+    case .clockJumped:
+      backlog.part()
+      return []
     case .doubted(let newest):
       if let owed = vehicle.newestOwed, owed > newest { vehicle.newestOwed = nil }
       return []

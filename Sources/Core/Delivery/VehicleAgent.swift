@@ -252,6 +252,12 @@ package struct VehicleAgent: Sendable {
   ) {
     noteFix(accepted.fix, at: now.boot, &effects)
     if overrules { apply(delivery.handle(.overruled(after: accepted.time), at: now.boot), at: now, &effects) }
+    if !configuration.filter.keepsTimes, let before = policy.newestTime {
+      let jump = (accepted.time - before) - (now.boot - policy.newestAt)
+      if max(jump, .zero - jump) > TimeJudge.slack {
+        apply(delivery.handle(.clockJumped, at: now.boot), at: now, &effects)
+      }
+    }
     policy.observe(accepted, at: now.boot)
     if let newest = policy.newest, !isPaused { track.observe(newest.coordinate, at: now.boot) }
     expiry.observe(accepted.time, at: now.boot)

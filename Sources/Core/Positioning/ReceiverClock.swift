@@ -35,16 +35,27 @@ package struct ReceiverClock: Sendable {
     _ stamp: Timestamp, bounds: TimeBounds?, agreement: (count: Int, time: Duration), at now: BootInstant
   ) -> Outcome {
     guard let bounds, let error = ReceiverClock.error(of: stamp, bounds, at: now) else { return use(.zero) }
+    let corrected = stamp - offset
+    let isPossible = ReceiverClock.error(of: corrected, bounds, at: now) == nil
     // Within what the bounds leave open, the offset stays as it is.
-    if ReceiverClock.error(of: stamp - offset, bounds, at: now) == nil { return use(offset) }
-    guard var challenge, max(error - challenge.offset, challenge.offset - error) <= ReceiverClock.slack else {
+    if isPossible, bounds.earliest(at: now) - corrected <= ReceiverClock.slack { return use(offset) }
+    // A corrected stamp that is late is a late report, or the clock is wrong by less than before: an hour ahead still, and the
+    // leap seconds have come.
+    return confirms(error, by: agreement, at: now) ? use(error) : isPossible ? .settled(change: .zero) : .wrong
+  }
+
+  /// Whether enough fixes in a row have been wrong by the same.
+  private mutating func confirms(
+    _ error: Duration, by agreement: (count: Int, time: Duration), at now: BootInstant
+  ) -> Bool {
+    guard let (offset, since, count) = challenge,
+      max(error - offset, offset - error) <= ReceiverClock.slack
+    else {
       challenge = (error, now, 1)
-      return .wrong
+      return false
     }
-    challenge.count += 1
-    self.challenge = challenge
-    guard challenge.count >= agreement.count, now - challenge.since >= agreement.time else { return .wrong }
-    return use(error)
+    challenge = (offset, since, count + 1)
+    return count + 1 >= agreement.count && now - since >= agreement.time
   }
 
   private mutating func use(_ new: Duration) -> Outcome {
