@@ -49,10 +49,12 @@ package struct HTTPResponse: Equatable, Sendable {
 
   /// Whether two names differ at most in the case of ASCII letters (RFC 9110, section 5.1).
   private static func isSame(_ one: String, _ other: String) -> Bool {
-    one.utf8.count == other.utf8.count
-      && zip(one.utf8, other.utf8).allSatisfy { left, right in
-        left == right || (left ^ right == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(left | 0x20))
-      }
+    guard one.utf8.count == other.utf8.count else { return false }
+    for (left, right) in zip(one.utf8, other.utf8) where left != right {
+      let lower = left | 0x20
+      guard left ^ right == 0x20, lower >= UInt8(ascii: "a"), lower <= UInt8(ascii: "z") else { return false }
+    }
+    return true
   }
 
   package static func == (left: HTTPResponse, right: HTTPResponse) -> Bool {
