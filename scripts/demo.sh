@@ -4,6 +4,7 @@
 # The environment says what is wanted, and --check whether that can be:
 #   DEMO_ROUTE     a GPX or GeoJSON file (config/examples/town.gpx)
 #   DEMO_VEHICLES  how many drive it, spread along it (1)
+#   DEMO_SERVICE   deliveries or trips; without it one vehicle is of deliveries, and of several each second one of trips
 #   DEMO_SPEEDUP   how many seconds of the drive pass in one (1)
 #   DEMO_SECONDS   until when; without it until Ctrl-C
 #   DEMO_TILES     pictures behind the map, as in --tiles of fleet-engine-emulator, and DEMO_ATTRIBUTION, who made them
@@ -13,6 +14,7 @@ set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 route=${DEMO_ROUTE:-$top/config/examples/town.gpx}
 vehicles=${DEMO_VEHICLES:-1}
+chosen=${DEMO_SERVICE:-}
 speedup=${DEMO_SPEEDUP:-1}
 duration=${DEMO_SECONDS:-}
 
@@ -25,6 +27,7 @@ mistake() {
 is_number() { [[ $1 =~ ^[1-9][0-9]{0,6}$ ]] && [ "$1" -le "$2" ]; }
 
 is_number "$vehicles" 100 || mistake "VEHICLES=$vehicles: a whole number from 1 to 100 is expected"
+[[ $chosen =~ ^(|deliveries|trips)$ ]] || mistake "SERVICE=$chosen: deliveries or trips is expected, or nothing"
 [ -z "$duration" ] || is_number "$duration" 864000 || mistake "SECONDS=$duration: a whole number from 1 to 864000 is expected"
 [[ $speedup =~ ^(0|[1-9][0-9]?)(\.[0-9]{1,3})?$ ]] && awk -v n="$speedup" 'BEGIN { exit !(n >= 0.1 && n <= 20) }' ||
   mistake "SPEEDUP=$speedup: a number from 0.1 to 20 is expected, as in SPEEDUP=4"
@@ -136,8 +139,22 @@ fi
 
 quoted=$(sed 's/[\\"]/\\&/g' <<<"$route")
 
+# Of each vehicle, by its number.
+service_of() {
+  if [ -n "$chosen" ]; then echo "$chosen"; elif (($1 % 2)); then echo deliveries; else echo trips; fi
+}
+
+name_of() {
+  local kind=truck
+  [ "$(service_of "$1")" = deliveries ] || kind=taxi
+  if [ "$vehicles" -eq 1 ]; then echo "$kind-17"; else printf "$kind-%0*d\n" "${#vehicles}" "$1"; fi
+}
+
 drive() {
-  local name=$1 number=$2 head_start=0
+  local number=$1 name service path form head_start=0
+  name=$(name_of "$number")
+  service=$(service_of "$number")
+  if [ "$service" = trips ]; then path=driver form=rides-stub; else path=delivery_driver form=lmfs; fi
   # Spread over the drive's time, not its length: then some stand at a stop, as in a fleet.
   [ "$vehicles" -eq 1 ] || head_start=$((length * (number - 1) / vehicles))
   mkdir "$work/$name" "$work/$name/state"
@@ -145,6 +162,7 @@ drive() {
 [vehicle]
 provider_id = "demo-project"
 vehicle_id = "$name"
+service = "$service"
 
 [source]
 type = "simulated"
@@ -154,10 +172,8 @@ head_start = "${head_start}s"
 seed = $number
 
 [token]
-url = "$url/token/delivery_driver/{vehicle_id}"
-token_key = "token"
-expiration_key = "expiration_timestamp_ms"
-expiration_format = "epoch-ms"
+url = "$url/token/$path/{vehicle_id}"
+response = "$form"
 
 [fleet_engine]
 endpoint = "$endpoint"
@@ -181,13 +197,8 @@ END
   names+=("$name")
 }
 
-if [ "$vehicles" -eq 1 ]; then
-  first=truck-17
-  subject="a vehicle drives"
-else
-  first=$(printf 'truck-%0*d' "${#vehicles}" 1)
-  subject="$vehicles vehicles drive"
-fi
+first=$(name_of 1)
+if [ "$vehicles" -eq 1 ]; then subject="a vehicle drives"; else subject="$vehicles vehicles drive"; fi
 [ "$speedup" = 1 ] || subject+=" at $speedup times the speed"
 if [ -n "$duration" ]; then until="For $duration s"; else until="Until Ctrl-C"; fi
 control=$bin/fleet-locationctl
@@ -196,16 +207,13 @@ cat <<END
   Live map      $url/
   Transport     $transport
   Live status   ${control#"$PWD"/} status --watch --socket $work/$first/control.sock
+  Off duty      ${control#"$PWD"/} pause --socket $work/$(name_of "$vehicles")/control.sock; then resume
 
 $until $subject, and the local Fleet Engine shows each position that it accepts:
 END
 
 begun=$(date +%s)
-if [ "$vehicles" -eq 1 ]; then
-  drive "$first" 1
-else
-  for number in $(seq "$vehicles"); do drive "$(printf 'truck-%0*d' "${#vehicles}" "$number")" "$number"; done
-fi
+for number in $(seq "$vehicles"); do drive "$number"; done
 sleep "${duration:-infinity}" &
 clock=$!
 # Ends early when a daemon does, or the emulator.

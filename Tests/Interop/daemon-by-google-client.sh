@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Lets the daemon drive over TLS and HTTP/2, with an outage on the way, and Google's own client library read every request
-# that it sent: daemon-by-google-client.sh BINDIR
+# Lets daemons of both services drive over TLS and HTTP/2, with an outage on the way, and Google's own
+# client libraries read every request that they sent: daemon-by-google-client.sh BINDIR
 set -euo pipefail
 
 bin=$(cd "$1" && pwd)
@@ -26,37 +26,51 @@ front=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0
 children+=($!)
 for _ in $(seq 100); do (exec 3<>"/dev/tcp/127.0.0.1/$front") 2>/dev/null && break; sleep 0.05; done
 
-drive() { # position field
-  cat > "$work/drive.toml" <<END
+settings() { # service, path of its tokens, their form, position field
+  mkdir -p "$work/$1"
+  cat > "$work/$1/drive.toml" <<END
 [vehicle]
 provider_id = "interop"
 vehicle_id = "Lkw 17"
+service = "$1"
 [source]
 type = "simulated"
 route = "$here/../../config/examples/demo.gpx"
 [token]
-url = "https://127.0.0.1:$front/token/delivery_driver/{vehicle_id}"
-expiration_key = "expiration_timestamp_ms"
-expiration_format = "epoch-ms"
+url = "https://127.0.0.1:$front/token/$2/{vehicle_id}"
+response = "$3"
 ca_file = "$work/tls/ca.crt"
 [fleet_engine]
 endpoint = "https://127.0.0.1:$front"
 ca_file = "$work/tls/ca.crt"
-position_field = "$1"
+position_field = "$4"
 [reporting]
 interval = "0s"
 END
-  "$bin/fleet-locationd" --config "$work/drive.toml" 2>"$work/daemon.log" &
-  local daemon=$!
+}
+
+drive() { # position field
+  settings deliveries delivery_driver lmfs "$1"
+  settings trips driver rides-stub "$1"
+  local service
+  local -A daemons=()
+  for service in deliveries trips; do
+    RUNTIME_DIRECTORY=$work/$service "$bin/fleet-locationd" --config "$work/$service/drive.toml" 2>"$work/$service/log" &
+    daemons[$service]=$!
+  done
   sleep 3
   # Positions wait, and arrive as pastLocations.
   curl -sSf -X POST "$url/debug/faults" -d '{"target": "update", "status": 503, "for_ms": 3000}' >/dev/null
   sleep 9
-  kill "$daemon"
-  wait "$daemon" || { cat "$work/daemon.log" >&2; return 1; }
+  kill "${daemons[@]}"
+  for service in "${!daemons[@]}"; do
+    wait "${daemons[$service]}" || { cat "$work/$service/log" >&2; return 1; }
+  done
 }
 drive supplemental
 drive location
 
-grep -q pastLocations "$work/requests.jsonl" || { echo "no request carried pastLocations" >&2; exit 1; }
+for service in vehicles deliveryVehicles; do
+  grep "/$service/" "$work/requests.jsonl" | grep -q pastLocations || { echo "no request for $service carried pastLocations" >&2; exit 1; }
+done
 "$python" "$here/google_client_judge.py" "$work/requests.jsonl"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `make demo` starts, as somebody at a terminal has it: demo.py BINDIR
 
-Three vehicles at five times the speed until the time is up, one until Ctrl-C on a terminal, and what cannot be.
+Three vehicles of both services at five times the speed until the time is up, one of on-demand trips until Ctrl-C on a
+terminal, and what cannot be.
 """
 import glob
 import math
@@ -56,7 +57,8 @@ def several(programs, directory):
     check("Transport     HTTP/2 over TLS, through nghttpx\n" in output, "it does not show HTTP/2", output)
     check("3 daemons in " in output and " of CPU and " in output, "what they cost is not told", output)
     found = updates(output)
-    check(sorted(found) == ["truck-1", "truck-2", "truck-3"], f"updates of {sorted(found)}", output)
+    check(sorted(found) == ["taxi-2", "truck-1", "truck-3"], f"updates of {sorted(found)}", output)
+    check(re.search(r"taxi-2 .* ONLINE\n", output) and not re.search(r"truck-\d .* ONLINE\n", output), "states", output)
     quick = 0
     for name, track in found.items():
         check(len(track) >= 5, f"{name} has {len(track)} updates", output)
@@ -72,7 +74,7 @@ def several(programs, directory):
 def until_interrupted(programs, directory):
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execve(DEMO, [DEMO, programs], environment(directory))
+        os.execve(DEMO, [DEMO, programs], environment(directory, SERVICE="trips"))
     output, pressed, end = "", None, time.monotonic() + 30
     while time.monotonic() < end:
         if not select.select([terminal], [], [], 0.2)[0]:
@@ -88,6 +90,8 @@ def until_interrupted(programs, directory):
                 [os.path.join(programs, "fleet-locationctl"), "status", "--socket", socket[1]], capture_output=True,
                 text=True)
             check(status.returncode == 0 and "town.gpx" in status.stdout, f"the status: {status}", output)
+            off = re.search(r"pause --socket (\S+);", output)
+            check(off and off[1] == socket[1] and "/taxi-17/" in off[1], "no command for the end of a duty", output)
             pressed = time.monotonic()
             os.write(terminal, b"\x03")
     check(pressed, "no update", output)
@@ -101,6 +105,7 @@ def mistakes(directory):
     for variable, value in (
         ("ROUTE", "nowhere.gpx"), ("ROUTE", "/"), ("VEHICLES", "0"), ("VEHICLES", "2;3"), ("VEHICLES", "101"),
         ("SPEEDUP", "x"), ("SPEEDUP", "0"), ("SPEEDUP", "1e1"), ("SPEEDUP", "02"), ("SECONDS", "-1"), ("SECONDS", "1.5"),
+        ("SERVICE", "rides"),
     ):
         done = subprocess.run(
             [DEMO, "--check"], env=environment(directory, **{variable: value}), capture_output=True, text=True)

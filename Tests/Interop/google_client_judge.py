@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Judges recorded UpdateDeliveryVehicle requests by Google's own client library.
+"""Judges recorded UpdateDeliveryVehicle and UpdateVehicle requests by Google's own client libraries.
 
 Usage: google_client_judge.py RECORDING | --self-test
 
@@ -11,17 +11,42 @@ Exit status: 0 when every request passes, 1 when one fails or there is none, 2 w
 
 import json
 import sys
+from collections import namedtuple
 from urllib.parse import parse_qsl, unquote
 
 from google.api_core import path_template
+from google.maps.fleetengine import UpdateVehicleRequest, Vehicle
 from google.maps.fleetengine_delivery import DeliveryVehicle, UpdateDeliveryVehicleRequest
 from google.maps.fleetengine_delivery_v1.services.delivery_service.transports import rest_base
 from google.protobuf import field_mask_pb2, json_format
 
-VEHICLE = DeliveryVehicle.pb()
-RULES = rest_base._BaseDeliveryServiceRestTransport._BaseUpdateDeliveryVehicle
+OFFLINE, ONLINE = 1, 2
+
+
+def update_delivery_vehicle(name, vehicle, mask):
+    vehicle.name = name
+    request = UpdateDeliveryVehicleRequest.pb()(delivery_vehicle=vehicle, update_mask=mask)
+    vehicle.ClearField("name")  # Google's rules move it from the body into the path.
+    return request
+
+
+def update_vehicle(name, vehicle, mask):
+    return UpdateVehicleRequest.pb()(name=name, vehicle=vehicle, update_mask=mask)
+
+
+# By the collection in the path. The library for on-demand trips speaks gRPC only, so the URL rules of its update are the
+# `google.api.http` annotation in vehicle_api.proto.
+Service = namedtuple("Service", "body vehicle request rules")
+SERVICES = {
+    "deliveryVehicles": Service(
+        "deliveryVehicle", DeliveryVehicle.pb(), update_delivery_vehicle,
+        rest_base._BaseDeliveryServiceRestTransport._BaseUpdateDeliveryVehicle._get_http_options()),
+    "vehicles": Service(
+        "vehicle", Vehicle.pb(), update_vehicle,
+        [{"method": "put", "uri": "/v1/{name=providers/*/vehicles/*}", "body": "vehicle"}]),
+}
 # The client's descriptors carry no annotations, so these are from the comments of the public protocol buffers.
-OUTPUT_ONLY = {"server_time"}
+OUTPUT_ONLY = {"server_time", "current_trips", "current_route_segment_version", "waypoints_version"}
 DEPRECATED = {
     "speed_kmph", "horizontal_accuracy", "vertical_accuracy", "bearing_accuracy", "num_stale_updates", "road_snapped",
 }
@@ -111,6 +136,10 @@ def check_sense(vehicle, mask):
     filled = {field.name for field, _ in vehicle.ListFields() if field.name != "name"}
     check(filled == touched, f"the mask names {sorted(touched)}, the body fills {sorted(filled)}")
     check("name" not in touched, "the mask names the name")
+    if "vehicle_state" in touched:
+        check(vehicle.vehicle_state in (OFFLINE, ONLINE), f"vehicleState is {vehicle.vehicle_state}")
+        # What the driver was promised: off duty nothing but the state leaves the box.
+        check(vehicle.vehicle_state == ONLINE or touched == {"vehicle_state"}, "OFFLINE does not come alone")
     newest = None
     if "last_location" in touched:
         newest = check_location(vehicle.last_location, "lastLocation")
@@ -121,7 +150,9 @@ def check_sense(vehicle, mask):
 
 def judge(request):
     """Raises Refused when Google's library would not have sent, or would not understand, the request."""
-    check(request["method"] == "PATCH", f"the method is {request['method']}")
+    parts = request["path"].split("/")
+    check(len(parts) > 4 and parts[4] in SERVICES, f"the path {request['path']} is no vehicle's")
+    service = SERVICES[parts[4]]
     headers = {name.lower(): value for name, value in request["headers"].items()}
     check(headers.get("content-type", "").split(";")[0] == "application/json", "the Content-Type is not JSON")
     check(headers.get("authorization", "").startswith("Bearer "), "the Authorization is no Bearer token")
@@ -137,30 +168,27 @@ def judge(request):
         mask.FromJsonString(text)
     except ValueError as error:
         raise Refused(f"the mask {text!r}: {error}") from error
-    check(mask.IsValidForDescriptor(VEHICLE.DESCRIPTOR), f"the mask {text!r} names what is no field")
+    check(mask.IsValidForDescriptor(service.vehicle.DESCRIPTOR), f"the mask {text!r} names what is no field")
 
-    vehicle = VEHICLE()
+    vehicle = service.vehicle()
     try:
         json_format.Parse(request["body"], vehicle, ignore_unknown_fields=False)
     except json_format.ParseError as error:
         raise Refused(f"the body: {error}") from error
     check_canonical(
-        json.loads(request["body"]), json_format.MessageToDict(vehicle), VEHICLE.DESCRIPTOR, "deliveryVehicle")
-    check_behaviour(vehicle, "deliveryVehicle")
+        json.loads(request["body"]), json_format.MessageToDict(vehicle), service.vehicle.DESCRIPTOR, service.body)
+    check_behaviour(vehicle, service.body)
     check_sense(vehicle, mask)
 
     # Google's own URL rules, applied to the same message, must lead to the same place.
     name = unquote(request["path"]).removeprefix("/v1/")
     check(not vehicle.name or vehicle.name == name, "the body names another vehicle")
-    vehicle.name = name
-    message = UpdateDeliveryVehicleRequest.pb()(delivery_vehicle=vehicle, update_mask=mask)
     try:
-        transcoded = path_template.transcode(RULES._get_http_options(), message)
+        transcoded = path_template.transcode(service.rules, service.request(name, vehicle, mask))
     except ValueError as error:
         raise Refused(f"the path {request['path']}: {error}") from error
     check(unquote(transcoded["uri"]) == unquote(request["path"]), f"the path should be {transcoded['uri']}")
-    check(transcoded["method"] == "patch", f"the method should be {transcoded['method']}")
-    vehicle.ClearField("name")  # Google's rules move it from the body into the path.
+    check(transcoded["method"] == request["method"].lower(), f"the method should be {transcoded['method']}")
     check(transcoded["body"] == vehicle, "the body is not the vehicle")
     return len(vehicle.past_locations)
 
@@ -180,7 +208,7 @@ def judge_all(requests):
     return bool(requests) and failures == 0
 
 
-def example():
+def example(collection="deliveryVehicles"):
     location = {
         "supplementalLocation": {"latitude": 48.1173, "longitude": 0},
         "supplementalLocationTime": "2026-11-21T09:00:00.250Z",
@@ -192,10 +220,14 @@ def example():
     }
     earlier = dict(location, supplementalLocationTime="2026-11-21T08:59:50Z", timeSinceUpdate=0)
     body = {"lastLocation": location, "pastLocations": [earlier]}
+    mask = "lastLocation%2CpastLocations"
+    if collection == "vehicles":
+        body["vehicleState"] = "ONLINE"
+        mask = "vehicleState%2C" + mask
     request = {
-        "method": "PATCH",
-        "path": "/v1/providers/my-project/deliveryVehicles/truck%2017",
-        "query": "updateMask=lastLocation%2CpastLocations",
+        "method": "PUT" if collection == "vehicles" else "PATCH",
+        "path": f"/v1/providers/my-project/{collection}/truck%2017",
+        "query": f"updateMask={mask}",
         "headers": {"Content-Type": "application/json", "Authorization": "Bearer <redacted>"},
         "accepted": True,
         "status": 200,
@@ -238,6 +270,7 @@ def self_test():
         "mask beyond the body": spoil_request(query="updateMask=lastLocation,pastLocations,navigationStatus"),
         "unknown parameter": spoil_request(query="updateMask=lastLocation,pastLocations&colour=red"),
         "wrong path": spoil_request(path="/v1/providers/my-project/vehicles/truck-17"),
+        "path of no vehicle": spoil_request(path="/v1/providers/my-project/tasks/truck-17"),
         "slash in the vehicle": spoil_request(path="/v1/providers/my-project/deliveryVehicles/a/b"),
         "wrong method": spoil_request(method="PUT"),
         "no token": spoil_request(headers={"Content-Type": "application/json"}),
@@ -245,12 +278,35 @@ def self_test():
         "number that is none": spoil_location(speed=float("nan")),
         "body that is no JSON": lambda request, body, location: body.update({"lastLocation": "{"}),
     }
-    request, body, _ = example()
-    request["body"] = json.dumps(body)
-    judge(request)
+
+    def spoil_trip(query=None, **changes):
+        def change(request, body, location):
+            body.update(changes)
+            if query:
+                request["query"] = f"updateMask={query}"
+        return change
+
+    trips = {
+        "the method of deliveries": spoil_request(method="PATCH"),
+        "the path of deliveries": spoil_request(path="/v1/providers/my-project/deliveryVehicles/truck-17"),
+        "state that is none": spoil_trip(vehicleState="PAUSED"),
+        "state as a number": spoil_trip(vehicleState=2),
+        "unknown state": spoil_trip(vehicleState="UNKNOWN_VEHICLE_STATE"),
+        "position with OFFLINE": spoil_trip(vehicleState="OFFLINE"),
+        "state beyond the mask": spoil_trip("lastLocation,pastLocations"),
+        "trips of the server's": spoil_trip("vehicleState,lastLocation,pastLocations,currentTrips", currentTrips=["trip-1"]),
+        "field of deliveries": spoil_trip("vehicleState,lastLocation,pastLocations,type", type="AUTO"),
+    }
     missed = []
-    for name, spoil in cases.items():
-        request, body, location = example()
+    for collection in SERVICES:
+        request, body, _ = example(collection)
+        request["body"] = json.dumps(body)
+        judge(request)
+    judge({**request, "query": "updateMask=vehicleState", "body": '{"vehicleState": "OFFLINE"}'})
+    spoilt = [(name, "deliveryVehicles", spoil) for name, spoil in cases.items()]
+    spoilt += [(f"{name}, in trips", "vehicles", spoil) for name, spoil in trips.items()]
+    for name, collection, spoil in spoilt:
+        request, body, location = example(collection)
         spoil(request, body, location)
         request["body"] = json.dumps(body)
         try:
@@ -262,7 +318,7 @@ def self_test():
         missed.append("no request at all")
     for name in missed:
         print(f"NOT REFUSED: {name}")
-    print(f"{len(cases) + 1 - len(missed)} of {len(cases) + 1} spoilt requests refused, and the whole one passes")
+    print(f"{len(spoilt) + 1 - len(missed)} of {len(spoilt) + 1} spoilt requests refused, and the whole ones pass")
     return not missed
 
 

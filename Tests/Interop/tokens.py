@@ -127,7 +127,7 @@ def verify(binaries, directory):
 
         key = get("/debug/key")
         for path, name, claim in [
-            ("delivery_driver", "token", "deliveryvehicleid"), ("driver", "jwt", "vehicleid")
+            ("delivery_driver", "token", "deliveryvehicleid"), ("driver", "jwt", "vehicleid"), ("consumer", "jwt", "tripid")
         ]:
             token = json.loads(get(f"/token/{path}/{VEHICLE}"))[name]
             claims = jwt.decode(

@@ -108,7 +108,9 @@ export class LiveMap {
     const isNew = this.fleet.vehicles.get(data.vehicle)?.latest == null;
     const vehicle = this.fleet.vehicle(data.vehicle);
     const now = performance.now();
+    const duty = vehicle.stats.state;
     const filled = vehicle.update(data, now, !prefersStillness());
+    if (vehicle.stats.state !== duty) this.story.duty(vehicle.id, vehicle.stats.state);
     this.fleet.fastest = Math.max(this.fleet.fastest, vehicle.latest?.speed ?? 0);
     this.story.updated(vehicle.id, filled);
     this.markers.move(vehicle, now);
@@ -155,6 +157,7 @@ export class LiveMap {
     this.panel.refresh(now, (vehicle) => vehicle.state(now, this.fleet.faults));
     this.road.refresh(now);
     this.describe();
+    byID("key-trips").hidden = !this.fleet.isMixed;
     setText(byID("ramp-middle"), String(Math.round(this.fleet.topSpeed / 2)));
     setText(byID("ramp-top"), `${this.fleet.topSpeed} km/h`);
     byID("follow").setAttribute("aria-pressed", String(this.follows));

@@ -19,9 +19,11 @@ class Marker {
     const letter = makeSVG("text", { x: 22, y: 26.5 });
     letter.textContent = "P";
     this.dot.append(letter);
-    this.drawing = makeSVG("svg", { viewBox: "0 0 44 44", "aria-hidden": "true" }, this.arrow, this.dot);
+    this.letter = letter;
+    const plates = vehicle.isForTrips ? [makeSVG("circle", { class: "plate", cx: 22, cy: 22, r: 20 })] : [];
+    this.drawing = makeSVG("svg", { viewBox: "0 0 44 44", "aria-hidden": "true" }, ...plates, this.arrow, this.dot);
     this.drawing.style.color = vehicle.colour;
-    this.label = make("span", "name", vehicle.id);
+    this.label = make("span", "name", vehicle.name);
     const body = make("div", "body");
     body.append(make("i", "pulse"), this.drawing, this.label);
     const place = [vehicle.latest.lat, vehicle.latest.lon];
@@ -78,10 +80,13 @@ class Marker {
   describe(state, words, isSelected, hasCircle) {
     this.isSelected = isSelected;
     if (hasCircle !== this.map.hasLayer(this.circle)) this.map[hasCircle ? "addLayer" : "removeLayer"](this.circle);
-    if (this.element.dataset.state !== state) this.element.dataset.state = state;
+    if (this.element.dataset.state !== state) {
+      this.element.dataset.state = state;
+      this.letter.textContent = state === "off" ? "–" : "P";
+    }
     this.element.classList.toggle("selected", isSelected);
     this.marker.setZIndexOffset(isSelected ? 1000 : 0);
-    const label = `${this.vehicle.id}: ${words}`;
+    const label = `${this.vehicle.name}${this.vehicle.isForTrips ? ", trips" : ""}: ${words}`;
     if (this.element.getAttribute("aria-label") !== label) this.element.setAttribute("aria-label", label);
   }
 
@@ -129,7 +134,7 @@ export class Markers {
     const inOrder = [...this.markers.values()].sort((a, b) => b.isSelected - a.isSelected);
     for (const marker of inOrder) {
       const place = this.map.latLngToLayerPoint(marker.marker.getLatLng());
-      const width = 16 + 7 * marker.vehicle.id.length;
+      const width = 16 + 7 * marker.vehicle.name.length;
       const isFree = taken.every((other) => Math.abs(other.y - place.y) > 20 || Math.abs(other.x - place.x) > width);
       if (isFree) taken.push(place);
       marker.element.classList.toggle("named", isFree);
@@ -138,6 +143,7 @@ export class Markers {
 
   describe(id, state, words) {
     const isSelected = id === this.fleet.selectedID;
-    this.markers.get(id)?.describe(state, words, isSelected, isSelected || this.markers.size <= FEW);
+    const hasCircle = state !== "off" && (isSelected || this.markers.size <= FEW);
+    this.markers.get(id)?.describe(state, words, isSelected, hasCircle);
   }
 }

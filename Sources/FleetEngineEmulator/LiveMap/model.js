@@ -45,14 +45,27 @@ function point(position) {
   };
 }
 
+/** What stands before the ID of a vehicle of on-demand trips. */
+const TRIPS = "trips/";
+
+/** The vehicle's own ID, which a vehicle of the other service may have as well. */
+export function nameOf(id) {
+  const text = String(id ?? "");
+  return text.startsWith(TRIPS) ? text.slice(TRIPS.length) : text;
+}
+
 export class Vehicle {
   constructor(id, index) {
     this.id = id;
+    this.name = nameOf(id);
+    this.isForTrips = id.startsWith(TRIPS);
     // Beyond the palette the golden angle keeps neighbours apart.
     this.colour = HUES[index] ?? `hsl(${Math.round(index * 137.5) % 360} 55% 46%)`;
     this.track = [];
     this.stats = {};
     this.interval = 5000;
+    /** When the newest live position came, by the server's clock. */
+    this.located = 0;
     this.lit = 0;
   }
 
@@ -63,8 +76,7 @@ export class Vehicle {
   load(data) {
     this.stats = data.stats ?? {};
     this.track = (Array.isArray(data.track) ? data.track : []).map(point).filter(Boolean).sort((a, b) => a.t - b.t);
-    const last = point(data.position);
-    if (last) this.insert(last);
+    this.insertLive(data.position);
     this.learnInterval();
     this.track.forEach((_, index) => this.markGap(index));
     this.prune();
@@ -80,11 +92,17 @@ export class Vehicle {
       this.lit = Math.max(this.lit, (each.shown || now) + GLOW);
       this.insert(each);
     });
-    const live = point(data.position);
-    if (live) this.insert(live);
+    this.insertLive(data.position);
     this.learnInterval();
     this.prune();
     return past.length;
+  }
+
+  insertLive(position) {
+    const live = point(position);
+    if (!live) return;
+    this.insert(live);
+    if (isNumber(position.received)) this.located = position.received;
   }
 
   insert(added) {
@@ -134,13 +152,19 @@ export class Vehicle {
     });
   }
 
-  /** One of wait, drive, park, silent, refused, tunnel; `now` by the server's clock. */
+  /** OFFLINE was the last thing to be heard of it. One that goes on reporting finishes a trip, and is not off duty. */
+  get isOffDuty() {
+    return this.stats.state === "OFFLINE" && this.stats.lastUpdate > this.located;
+  }
+
+  /** One of wait, drive, park, silent, refused, tunnel, off; `now` by the server's clock. */
   state(now, faults) {
+    if (this.isOffDuty) return "off";
     const { lastUpdate, lastRefusal } = this.stats;
     if (!isNumber(lastUpdate)) return lastRefusal ? "refused" : "wait";
     const silence = now - lastUpdate;
     if (lastRefusal && lastRefusal.at > lastUpdate) return lastRefusal.status > 0 ? "refused" : "tunnel";
-    if (faults.some((fault) => fault.name === "tunnel" && (!fault.vehicle || fault.vehicle === this.id))) return "tunnel";
+    if (faults.some((fault) => fault.name === "tunnel" && (!fault.vehicle || fault.vehicle === this.name))) return "tunnel";
     if (silence > Math.max(75000, 3 * this.interval)) return "silent";
     return this.isParked() ? "park" : silence > Math.max(16000, 3.2 * this.interval) ? "silent" : "drive";
   }
@@ -179,7 +203,7 @@ export class Fleet {
     if (isNumber(state.now)) this.skew = state.now - Date.now();
     this.vehicles.clear();
     this.fastest = 0;
-    for (const id of Object.keys(state.vehicles ?? {}).sort(inNaturalOrder)) {
+    for (const id of Object.keys(state.vehicles ?? {}).sort((a, b) => inNaturalOrder(nameOf(a), nameOf(b)))) {
       const vehicle = this.vehicle(id);
       vehicle.load(state.vehicles[id] ?? {});
       for (const each of vehicle.track) this.fastest = Math.max(this.fastest, each.speed ?? 0);
@@ -203,6 +227,12 @@ export class Fleet {
     return vehicle;
   }
 
+  /** Whether vehicles of both services are here, so that it matters which one is which. */
+  get isMixed() {
+    const vehicles = [...this.vehicles.values()];
+    return vehicles.some((vehicle) => vehicle.isForTrips) && vehicles.some((vehicle) => !vehicle.isForTrips);
+  }
+
   /** The top of the colour scale in km/h: town, or road. */
   get topSpeed() {
     return this.fastest * 3.6 > 66 ? 130 : 60;
@@ -210,6 +240,6 @@ export class Fleet {
 }
 
 /** Whether a vehicle in this state has not been heard of for longer than usual: its figures are of the past. */
-export const isOutOfTouch = (state) => ["silent", "refused", "tunnel"].includes(state);
+export const isOutOfTouch = (state) => ["silent", "refused", "tunnel", "off"].includes(state);
 
 export const inNaturalOrder = (a, b) => a.localeCompare(b, "en", { numeric: true });

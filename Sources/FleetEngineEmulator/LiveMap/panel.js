@@ -4,7 +4,7 @@ import { age, byID, compass, count, isNumber, kmh, make, metres, rest, setText, 
 import { inNaturalOrder, isOutOfTouch } from "./model.js";
 
 export const STATES = {
-  wait: "Waiting", drive: "Driving", park: "Parked", silent: "Silent", refused: "Refused", tunnel: "No network",
+  wait: "Waiting", drive: "Driving", park: "Parked", silent: "Silent", refused: "Refused", tunnel: "No network", off: "Off duty",
 };
 
 export class Panel {
@@ -29,8 +29,10 @@ export class Panel {
       return;
     }
     const { stats, latest } = vehicle;
-    setText(byID("vehicle-id"), vehicle.id);
+    setText(byID("vehicle-id"), vehicle.name);
+    byID("vehicle-service").hidden = !vehicle.isForTrips;
     byID("vehicle-colour").style.background = vehicle.colour;
+    byID("vehicle-colour").classList.toggle("trips", vehicle.isForTrips);
     const state = stateOf(vehicle);
     byID("vehicle-state").dataset.state = state;
     setText(byID("vehicle-state"), state === "drive" && (latest?.speed ?? 1) < 0.7 ? "Standing" : STATES[state]);
@@ -125,15 +127,15 @@ export class Panel {
 
   addRows() {
     this.rows.clear();
-    const items = [...this.fleet.vehicles.values()].sort((a, b) => inNaturalOrder(a.id, b.id)).map((vehicle) => {
+    const items = [...this.fleet.vehicles.values()].sort((a, b) => inNaturalOrder(a.name, b.name)).map((vehicle) => {
       const button = make("button", "row");
       button.type = "button";
-      const swatch = make("i", "swatch");
+      const swatch = make("i", vehicle.isForTrips ? "swatch trips" : "swatch");
       swatch.style.background = vehicle.colour;
       const row = {
         button, dot: make("i", "dot"), state: make("span", "what"), age: make("span", "age"),
       };
-      button.append(swatch, make("span", "id", vehicle.id), row.state, row.age, row.dot);
+      button.append(swatch, make("span", "id", vehicle.name), row.state, row.age, row.dot);
       button.addEventListener("click", () => this.onSelect(vehicle.id));
       this.rows.set(vehicle.id, row);
       const item = make("li");

@@ -51,7 +51,7 @@ export class Road {
 
   async act(name) {
     const body = { act: name };
-    if (name !== "clear" && this.fleet.vehicles.size > 1 && byID("only-box").checked) body.vehicle = this.fleet.selectedID;
+    if (name !== "clear" && this.fleet.vehicles.size > 1 && byID("only-box").checked) body.vehicle = this.fleet.selected.name;
     try {
       const answer = await fetch("/map/act", {
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
@@ -67,9 +67,9 @@ export class Road {
 
   /** Shows what is left of each; `now` by the server's clock. */
   refresh(now) {
-    const { vehicles, selectedID } = this.fleet;
+    const { vehicles, selected } = this.fleet;
     byID("only").hidden = vehicles.size < 2;
-    setText(byID("only-id"), selectedID ?? "");
+    setText(byID("only-id"), selected?.name ?? "");
     const known = new Set();
     for (const [name, tile] of this.tiles) {
       const own = this.fleet.faults.filter((fault) => fault.name === name);

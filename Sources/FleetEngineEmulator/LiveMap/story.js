@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens, told so that the daemon's answer to each trouble is seen; beside it every line as the terminal shows it.
 import { byID, clockTime, isNumber, make, rest, setText, several, span } from "./format.js";
+import { nameOf } from "./model.js";
 import { titleOf } from "./road.js";
 
 /** Most entries of either list. */
@@ -30,9 +31,10 @@ export class Story {
   /** The line without the vehicle, which stands before it anyway. */
   bare(line) {
     const text = String(line.text ?? "");
-    const own = line.vehicle && text.startsWith(line.vehicle) ? text.slice(line.vehicle.length).trim() : text;
-    const [, name, what] = line.kind === "fault" ? own.match(/^([a-z-]+)(, over| for \d+ s)/) ?? [] : [];
-    const sentence = name ? titleOf(name) + what.replace(",", " is") : own;
+    const name = nameOf(line.vehicle);
+    const own = name && text.startsWith(name) ? text.slice(name.length).trim() : text;
+    const [, trouble, what] = line.kind === "fault" ? own.match(/^([a-z-]+)(, over| for \d+ s)/) ?? [] : [];
+    const sentence = trouble ? titleOf(trouble) + what.replace(",", " is") : own;
     return sentence.charAt(0).toUpperCase() + sentence.slice(1);
   }
 
@@ -48,7 +50,7 @@ export class Story {
     item.dataset.kind = kind;
     const words = make("span", "text", text);
     item.append(make("time", "", clockTime(at)), make("i"));
-    if (vehicle && this.fleet.vehicles.size > 1) item.append(make("b", "", vehicle));
+    if (vehicle && this.fleet.vehicles.size > 1) item.append(make("b", "", nameOf(vehicle)));
     item.append(words);
     list.prepend(item);
     while (list.childElementCount > MOST) list.lastElementChild.remove();
@@ -106,6 +108,11 @@ export class Story {
     } else if (positions) {
       this.tell("accepted", id, positions[0].toUpperCase() + positions.slice(1));
     }
+  }
+
+  /** A vehicle of on-demand trips has changed its state. */
+  duty(id, state) {
+    this.tell("info", id, state === "ONLINE" ? "On duty: ONLINE" : state === "OFFLINE" ? "Off duty: OFFLINE" : "Its state is not known");
   }
 
   token(data) {

@@ -60,15 +60,20 @@ def told(pattern):
     return f"seen.story().find((line) => {pattern}.test(line))"
 
 
+def of(stats, vehicle):
+    """The figures of a vehicle, in /debug/stats."""
+    return stats["vehicles"][f"trips/{vehicle}" if vehicle.startswith("taxi") else vehicle]
+
+
 def figures_agree(browser, town, vehicle):
     """The panel's figures against /debug/stats: both are read until nothing came in between."""
     choose(browser, vehicle)
     for _ in range(30):
-        before = town.stats()["vehicles"][vehicle]
+        before = of(town.stats(), vehicle)
         browser.pause(0.35)
         shown = {key: browser.text(f"#{key}") for key in ("past", "refused", "token-fetches", "bytes")}
         chips = browser.run("[...document.querySelectorAll('#refusals b')].map((each) => Number(each.textContent.slice(1)))")
-        after = town.stats()["vehicles"][vehicle]
+        after = of(town.stats(), vehicle)
         if before == after:
             break
     else:
@@ -139,6 +144,7 @@ def pictures(browser, town, folder):
             name = f"{width}x{height}-{theme}"
             watch(browser, town, width=width, height=height, dark=theme == "dark", touch=width < 1000)
             browser.until("document.querySelectorAll('.vehicle').length === 4", f"{name}: the vehicles")
+            choose(browser, "truck-1")
             browser.until("seen.anyPaint() > 500", f"{name}: the tracks")
             check(not (wide := browser.run("seen.overflow()")), f"{name}: wider than the screen: {wide}")
             check(not (bad := browser.run(f"seen.misplaced({json.dumps(PLACES)})")), f"{name}: {bad}")
@@ -245,26 +251,26 @@ def test(browser, town, folder):
     check(20 <= at_first <= 31, f"the tunnel begins with {at_first} s")
     tunnel_began = time.monotonic()
     browser.until("document.querySelector('#vehicle-state').textContent === 'No network'", "truck-1 has no network")
-    filled_before = town.stats()["vehicles"]["truck-1"]["past_locations"]
+    filled_before = of(town.stats(), "truck-1")["past_locations"]
     turned(browser, folder)
     done("a tunnel for truck-1: its countdown runs, it has no network, its figures look old, and it stays in view at every size")
 
-    fetched = town.stats()["vehicles"]["truck-4"]["token_requests"]
+    fetched = of(town.stats(), "taxi-4")["token_requests"]
     for number, act in enumerate(("revoke", "expire"), 1):
-        press(browser, act, "truck-4")
+        press(browser, act, "taxi-4")
         browser.until("seen.tile('%s') === 'done'" % act, f"{act} says that it was done", 3)
         browser.until(f"parseInt(document.querySelector('#token-fetches').textContent) >= {fetched + number}", f"a new token after {act}")
-        accepted = town.stats()["vehicles"]["truck-4"]["accepted"]
+        accepted = of(town.stats(), "taxi-4")["accepted"]
         for _ in range(100):
-            if town.stats()["vehicles"]["truck-4"]["accepted"] > accepted + 1:
+            if of(town.stats(), "taxi-4")["accepted"] > accepted + 1:
                 break
             browser.pause(0.1)
         else:
             raise Failure(f"no update after {act}")
         browser.pause(1)
-    browser.until(told("/truck-4.*401/"), "the refusals are told")
-    browser.until(told("/truck-4.*New token/"), "the new tokens are told")
-    done("revoked and expired tokens of truck-4: refused once, fetched anew, accepted again")
+    browser.until(told("/taxi-4.*401/"), "the refusals are told")
+    browser.until(told("/taxi-4.*New token/"), "the new tokens are told")
+    done("revoked and expired tokens of taxi-4: refused once, fetched anew, accepted again")
 
     press(browser, "unavailable", "truck-2")
     press(browser, "throttled", "truck-3")
@@ -275,10 +281,10 @@ def test(browser, town, folder):
     browser.until("document.querySelector('#vehicle-state').textContent === 'Refused'", "truck-2 is shown as refused")
     done("503 for truck-2, 429 for truck-3")
 
-    press(browser, "slow", "truck-4")
+    press(browser, "slow", "taxi-4")
     browser.until("/s left/.test(seen.tile('slow'))", "slow counts down", 5)
-    browser.until(told("/truck-4.*[Ss]low: delay 3000 ms/"), "a late answer is told", 10)
-    done("slow answers for truck-4")
+    browser.until(told("/taxi-4.*[Ss]low: delay 3000 ms/"), "a late answer is told", 10)
+    done("slow answers for taxi-4")
 
     # What nobody has to wait for while the tunnel lasts.
     controls = names(browser)
@@ -292,13 +298,13 @@ def test(browser, town, folder):
     check(pause >= 10, f"Retry-After: 10 was not kept: {waited}")
     done(f"429: truck-3 left the server alone for {pause} s")
 
-    # Late in the tunnel: each refusal makes the pause longer that truck-4 has to wait after all is clear again.
-    asked = town.stats()["vehicles"]["truck-4"]["token_requests"]
-    press(browser, "tokens-down", "truck-4")
-    press(browser, "revoke", "truck-4")
-    browser.until(told("/truck-4.*Asked for a token: 503/"), "truck-4 asks for a token in vain", 25)
-    check(town.stats()["vehicles"]["truck-4"]["token_requests"] > asked, "truck-4 did not ask for a token")
-    done("no token for truck-4")
+    # Late in the tunnel: each refusal makes the pause longer that taxi-4 has to wait after all is clear again.
+    asked = of(town.stats(), "taxi-4")["token_requests"]
+    press(browser, "tokens-down", "taxi-4")
+    press(browser, "revoke", "taxi-4")
+    browser.until(told("/taxi-4.*Asked for a token: 503/"), "taxi-4 asks for a token in vain", 25)
+    check(of(town.stats(), "taxi-4")["token_requests"] > asked, "taxi-4 did not ask for a token")
+    done("no token for taxi-4")
 
     choose(browser, "truck-1")
     browser.click("#fit")
@@ -315,8 +321,8 @@ def test(browser, town, folder):
     press(browser, "clear")
     browser.until("seen.tile('slow') === '30 s' && seen.tile('tokens-down') === '60 s'", "all clear ends everything", 5)
     check(town.stats()["faults"] == [], "the emulator has faults left")
-    accepted = town.stats()["vehicles"]["truck-4"]["accepted"]
-    for vehicle in ("truck-1", "truck-3"):
+    accepted = of(town.stats(), "taxi-4")["accepted"]
+    for vehicle in ("truck-1", "truck-3", "taxi-4"):
         figures_agree(browser, town, vehicle)
     done("all clear; the panel's figures are those of /debug/stats")
 
@@ -326,14 +332,14 @@ def test(browser, town, folder):
     browser.until("document.querySelectorAll('.vehicle').length === 4", "the vehicles without motion")
     check(browser.run("document.getAnimations().length") == 0, "something moves although the reader wants stillness")
     for _ in range(400):
-        if town.stats()["vehicles"]["truck-4"]["accepted"] > accepted:
+        if of(town.stats(), "taxi-4")["accepted"] > accepted:
             break
         browser.pause(0.1)
     else:
-        raise Failure("truck-4 does not come back after all clear")
+        raise Failure("taxi-4 does not come back after all clear")
     without_leaflet(browser, town)
     nonsense(browser, town)
-    done("nonsense from the server is text, and truck-4 is back")
+    done("nonsense from the server is text, and taxi-4 is back")
 
     foreign = [url for url in browser.requests if not url.startswith((town.url + "/", "data:", "about:"))]
     check(not foreign, f"the page asked somebody else: {foreign}")
@@ -395,7 +401,8 @@ def main():
     if options.picture:
         town = Town(options.binaries, [50], options.map_files, interval="2s", route="town.gpx")
     else:
-        town = Town(options.binaries, [25 + 2 * n for n in range(options.frames)] if options.frames else [60, 45, 50, 35], options.map_files)
+        town = Town(options.binaries, [25 + 2 * n for n in range(options.frames)] if options.frames else [60, 45, 50, 35], options.map_files,
+                    taxis=0 if options.frames else 1)
     browser = None
     try:
         browser = Chromium()

@@ -53,6 +53,9 @@
 
   const isShown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
 
+  const markerOf = (vehicle) =>
+    [...document.querySelectorAll(".vehicle")].find((each) => each.getAttribute("aria-label").split(/[:,]/)[0] === vehicle);
+
   window.seen = {
     /** Text with less contrast than WCAG 2.2 AA wants. */
     pale() {
@@ -93,11 +96,14 @@
 
     /** Where the named vehicle is on the screen. */
     place(vehicle) {
-      const marker = [...document.querySelectorAll(".vehicle")].find((each) => each.getAttribute("aria-label").startsWith(`${vehicle}:`));
+      const marker = markerOf(vehicle);
       if (!marker) return null;
       const { x, y } = marker.getBoundingClientRect();
       return [x, y];
     },
+
+    /** As what the map shows the named vehicle. */
+    state: (vehicle) => markerOf(vehicle)?.dataset.state,
 
     /** What has the focus, and whether that is seen. */
     focus() {

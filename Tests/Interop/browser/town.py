@@ -15,6 +15,7 @@ SETTINGS = """
 [vehicle]
 provider_id = "live-map"
 vehicle_id = "{vehicle}"
+service = "{service}"
 
 [source]
 type = "simulated"
@@ -23,10 +24,8 @@ speed = "{speed} km/h"
 seed = {seed}
 
 [token]
-url = "{url}/token/delivery_driver/{{vehicle_id}}"
-token_key = "token"
-expiration_key = "expiration_timestamp_ms"
-expiration_format = "epoch-ms"
+url = "{url}/token/{path}/{{vehicle_id}}"
+response = "{form}"
 
 [fleet_engine]
 endpoint = "{url}"
@@ -37,7 +36,8 @@ interval = "{interval}"
 
 
 class Town:
-    def __init__(self, binaries, speeds, page=None, interval="1s", route="demo.gpx"):
+    def __init__(self, binaries, speeds, page=None, interval="1s", route="demo.gpx", taxis=0):
+        """The last ones are taxis, of on-demand trips."""
         self._bin = pathlib.Path(binaries).resolve()
         self._top = pathlib.Path(__file__).resolve().parents[3]
         self._work = pathlib.Path(tempfile.mkdtemp(prefix="live-map-"))
@@ -47,7 +47,7 @@ class Town:
         self._processes = {}
         self.url = self._emulate(0)
         for number, speed in enumerate(speeds, 1):
-            self._drive(f"truck-{number}", speed, number)
+            self._drive(number, speed, number > len(speeds) - taxis)
 
     def close(self):
         for process in reversed(list(self._processes.values())):
@@ -72,12 +72,17 @@ class Town:
         with urllib.request.urlopen(f"{self.url}/debug/stats", timeout=5) as answer:
             return json.load(answer)
 
-    def _start(self, name, *arguments):
+    def steer(self, vehicle, command):
+        """Sends `pause` or `resume` to a daemon."""
+        subprocess.run([self._bin / "fleet-locationctl", command, "--socket", self._work / vehicle / "control.sock"],
+                       check=True, stdout=subprocess.DEVNULL, timeout=10)
+
+    def _start(self, name, *arguments, **environment):
         # The vehicles are told to their own files: what failed is read there.
         with open(self._work / f"{name}.log", "ab") as log:
             self._processes[name] = subprocess.Popen(
                 arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
-                env={**os.environ, "SWIFT_BACKTRACE": "enable=no"})
+                env={**os.environ, "SWIFT_BACKTRACE": "enable=no", **environment})
 
     def log(self, name):
         return (self._work / f"{name}.log").read_text(errors="replace")
@@ -95,9 +100,13 @@ class Town:
             time.sleep(0.05)
         raise RuntimeError(f"the emulator does not start: {self.log('emulator')}")
 
-    def _drive(self, vehicle, speed, seed):
-        settings = self._work / f"{vehicle}.toml"
+    def _drive(self, number, speed, is_taxi):
+        vehicle = f"taxi-{number}" if is_taxi else f"truck-{number}"
+        directory = self._work / vehicle
+        directory.mkdir()
+        settings = directory / "settings.toml"
         settings.write_text(SETTINGS.format(
-            vehicle=vehicle, route=self._route, speed=speed, seed=seed, url=self.url,
+            vehicle=vehicle, service="trips" if is_taxi else "deliveries", path="driver" if is_taxi else "delivery_driver",
+            form="rides-stub" if is_taxi else "lmfs", route=self._route, speed=speed, seed=number, url=self.url,
             interval=self._interval))
-        self._start(vehicle, self._bin / "fleet-locationd", "--config", settings)
+        self._start(vehicle, self._bin / "fleet-locationd", "--config", settings, RUNTIME_DIRECTORY=str(directory))
