@@ -93,8 +93,9 @@ package struct VehicleLedger: Sendable {
     let newState = named.contains("vehicleState") ? vehicle["vehicleState"]?.string : state
     if let lastUpdate {
       let gap = now.steady - lastUpdate.steady
-      // A change of state does not wait its turn, and a vehicle off duty need not report.
-      if newState == state {
+      // What is limited is how often a position comes; a change of state does not wait for its turn, and a vehicle off duty
+      // need not report.
+      if newState == state, named.contains("lastLocation") {
         if gap < leastGap - Self.allowance { found.append(.tooSoon) }
         minimumGap = min(minimumGap ?? gap, gap)
       }
