@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Lets daemons of both services drive over TLS and HTTP/2, with an outage on the way, and Google's own
+# Lets daemons of both services drive over TLS and HTTP/2, with an outage on the way and a pause at the end, and Google's own
 # client libraries read every request that they sent: daemon-by-google-client.sh BINDIR
 set -euo pipefail
 
@@ -62,6 +62,8 @@ drive() { # position field
   # Positions wait, and arrive as pastLocations.
   curl -sSf -X POST "$url/debug/faults" -d '{"target": "update", "status": 503, "for_ms": 3000}' >/dev/null
   sleep 9
+  "$bin/fleet-locationctl" pause --socket "$work/trips/control.sock" >/dev/null
+  for _ in $(seq 100); do curl -sSf "$url/debug/stats" | grep -q OFFLINE && break; sleep 0.05; done
   kill "${daemons[@]}"
   for service in "${!daemons[@]}"; do
     wait "${daemons[$service]}" || { cat "$work/$service/log" >&2; return 1; }
@@ -73,4 +75,5 @@ drive location
 for service in vehicles deliveryVehicles; do
   grep "/$service/" "$work/requests.jsonl" | grep -q pastLocations || { echo "no request for $service carried pastLocations" >&2; exit 1; }
 done
+[ "$(grep -c '"query":"updateMask=vehicleState","' "$work/requests.jsonl")" -ge 2 ] || { echo "no request with OFFLINE alone" >&2; exit 1; }
 "$python" "$here/google_client_judge.py" "$work/requests.jsonl"

@@ -198,6 +198,25 @@ def without_leaflet(browser, town):
     browser.send("Fetch.disable")
 
 
+def duty(browser, town):
+    """The taxi goes off duty, is seen to be, and comes back."""
+    choose(browser, "taxi-4")
+    check(browser.run("!document.querySelector('#vehicle-service').hidden"), "the panel does not say that the taxi is of trips")
+    check(browser.run("!document.querySelector('#key-trips').hidden"), "the legend does not tell the services apart")
+    check(browser.run("document.querySelectorAll('.vehicle .plate').length") == 1, "the taxi has no plate of its own")
+    town.steer("taxi-4", "pause")
+    browser.until("document.querySelector('#vehicle-state').textContent === 'Off duty'", "the taxi is off duty", 10)
+    browser.until(told("/taxi-4.*Off duty: OFFLINE/"), "its end of duty is told", 3)
+    check(browser.run("seen.state('taxi-4')") == "off", "its marker is not that of a vehicle off duty")
+    check(browser.run("document.querySelector('#vehicle').matches('.stale')"), "its figures look fresh")
+    accepted = of(town.stats(), "taxi-4")["accepted"]
+    browser.pause(2.5)
+    check(of(town.stats(), "taxi-4")["accepted"] == accepted, "it reports off duty")
+    town.steer("taxi-4", "resume")
+    browser.until("document.querySelector('#vehicle-state').textContent === 'Driving'", "the taxi is on duty again", 10)
+    browser.until(told("/taxi-4.*On duty: ONLINE/"), "and that is told", 3)
+
+
 def tracks(browser):
     """The page's own track over a long run: it stays small, and a gap is one until it is filled."""
     result = browser.run("""import('/map/model.js').then(({ Vehicle }) => {
@@ -280,6 +299,9 @@ def test(browser, town, folder):
     choose(browser, "truck-2")
     browser.until("document.querySelector('#vehicle-state').textContent === 'Refused'", "truck-2 is shown as refused")
     done("503 for truck-2, 429 for truck-3")
+
+    duty(browser, town)
+    done("taxi-4 off duty and back")
 
     press(browser, "slow", "taxi-4")
     browser.until("/s left/.test(seen.tile('slow'))", "slow counts down", 5)
