@@ -10,6 +10,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TLS_FRONT = os.path.join(HERE, "..", "Tests", "Interop", "tls-front.sh")
+# A TLS record with no more than a frame that is no part of a request or an answer, as the server's WINDOW_UPDATE (35 bytes).
+CONTROL_FRAME = 42
 # IPv4, TCP, and the timestamps that Linux sends with every segment.
 SEGMENT_HEADER = 20 + 20 + 12
 
@@ -72,6 +74,7 @@ class Relay:
         self.port = self.listener.getsockname()[1]
         self.connections = []
         self.finished = []
+        self.control = 0
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):
@@ -90,6 +93,8 @@ class Relay:
                 try:
                     data = one.recv(1 << 16)
                     if data:
+                        if len(data) <= CONTROL_FRAME:
+                            self.control += 1
                         other[one].sendall(data)
                         continue
                 except OSError:
@@ -115,8 +120,8 @@ class Relay:
 
     def counters(self):
         """Bytes so far, as the client sees them: TCP payload, and the same with the headers of IP and TCP; and the packets
-        that carried any."""
-        total = {"sent": 0, "received": 0, "sent_ip": 0, "received_ip": 0, "packets": 0}
+        that carried any, and how many of these a frame of control alone."""
+        total = {"sent": 0, "received": 0, "sent_ip": 0, "received_ip": 0, "packets": 0, "control": self.control}
         for counters in self.finished + [self._counters(near) for near in self.connections]:
             for key, value in counters.items():
                 total[key] += value
