@@ -8,7 +8,7 @@
 #   DEMO_SPEEDUP   how many seconds of the drive pass in one (1)
 #   DEMO_SECONDS   until when; without it until Ctrl-C
 #   DEMO_TILES     pictures behind the map, as in --tiles of fleet-engine-emulator, and DEMO_ATTRIBUTION, who made them
-# Exits 0 only if updates were accepted and every daemon ran to the end.
+# Exits 0 only if updates were accepted, over HTTP/2 where there is nghttpx, and every daemon ran to the end.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -70,9 +70,22 @@ cost() {
     printf "%d daemons in %d s: %.1f s of CPU and %.0f MB of memory of their own, together\n", n, s, cpu / hz, kb * 1.024 / 1000 }'
 }
 
+# Where there is something that speaks it, updates must have gone over HTTP/2: what brought the last answer, by the daemons.
+went_over_http2() {
+  local index answer spoken=''
+  for index in "${!daemons[@]}"; do
+    answer=$("$bin/fleet-locationctl" status --json --socket "$work/${names[$index]}/control.sock" 2>/dev/null) || true
+    [[ $answer =~ \"transport\":\"([^\"]*)\" ]] || continue
+    spoken=${BASH_REMATCH[1]//\\/}
+    [ "$spoken" = HTTP/2 ] || { echo "demo: updates of ${names[$index]} went over $spoken, not HTTP/2" >&2; return 1; }
+  done
+  [ -n "$spoken" ] || { echo "demo: nothing went over HTTP/2" >&2; return 1; }
+}
+
 finish() {
   local code=$?
   trap '' INT TERM
+  [ -z "$front" ] || [ -n "$failed" ] || [ "${#daemons[@]}" -eq 0 ] || went_over_http2 || code=1
   [ "${#daemons[@]}" -lt 2 ] || [ -n "$failed" ] || cost
   # The daemons first: they send what is due before they go.
   [ "${#daemons[@]}" -eq 0 ] || kill "${daemons[@]}" 2>/dev/null || true

@@ -71,6 +71,13 @@ def several(programs, directory):
     check(apart > 100, f"two of them start {apart:.0f} m apart", output)
 
 
+def without_http2(programs, directory):
+    variables = environment(directory, SPEEDUP="5", SECONDS="4") | {"NGHTTPX_OPTIONS": "--npn-list=http/1.1"}
+    done = subprocess.run([DEMO, programs], env=variables, capture_output=True, text=True, timeout=60)
+    check(done.returncode == 1 and "demo: updates of truck-17 went over HTTP/1.1, not HTTP/2\n" in done.stderr,
+          f"a server without HTTP/2: exit status {done.returncode}", done.stdout + done.stderr)
+
+
 def until_interrupted(programs, directory):
     pid, terminal = pty.fork()
     if pid == 0:
@@ -130,6 +137,7 @@ def main():
         mistakes(directory)
         not_a_route(programs, directory)
         several(programs, directory)
+        without_http2(programs, directory)
         until_interrupted(programs, directory)
         left = glob.glob(os.path.join(directory, "fleet-demo.*"))
         check(not left, f"left behind: {left}")
