@@ -78,7 +78,10 @@ let package = Package(
       ]),
     core(
       "Observability",
-      ["Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery"]),
+      [
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Connectivity",
+        "Delivery",
+      ]),
 
     // Platform: does.
     system("CSystemd", pkgConfig: "libsystemd", apt: "libsystemd-dev"),
@@ -104,7 +107,11 @@ let package = Package(
     platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"], mainThread),
     platform("URLReader", ["HTTPMessages", "SystemCalls", "CCurl"]),
     platform(
-      "HTTPClient", ["Timekeeping", "HTTPMessages", "HTTP2", "SystemCalls", "EventLoop", "URLReader", "CCurl"],
+      "HTTPClient",
+      [
+        "Timekeeping", "HTTPMessages", "HTTP2", "Connectivity", "SystemCalls", "EventLoop", "URLReader", "CLinux",
+        "CCurl",
+      ],
       mainThread),
     platform("SerialPort", ["SystemCalls", "EventLoop"], mainThread),
     platform("ControlSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"], mainThread),
@@ -198,7 +205,8 @@ let package = Package(
     .target(name: "GPSDTesting", path: "Tests/Support/GPSDTesting", swiftSettings: strict),
     tests("EventLoopTests", ["Timekeeping", "SystemCalls", "EventLoop", "LoopTesting"], mainThread),
     tests(
-      "HTTPClientTests", ["Timekeeping", "SystemCalls", "HTTPMessages", "EventLoop", "HTTPClient", "LoopTesting"],
+      "HTTPClientTests",
+      ["Timekeeping", "SystemCalls", "HTTPMessages", "Connectivity", "EventLoop", "HTTPClient", "LoopTesting"],
       mainThread),
     tests("HelperProgramTests", ["Timekeeping", "EventLoop", "HelperProgram", "LoopTesting"], mainThread),
     tests("SerialPortTests", ["SystemCalls", "EventLoop", "SerialPort", "LoopTesting", "CPseudoTerminal"], mainThread),

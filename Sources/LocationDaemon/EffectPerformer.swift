@@ -27,6 +27,7 @@ final class EffectPerformer {
 
   private let loop: EventLoop
   private var journal: Journal
+  let meters = ConnectionMeters()
   private let clients: HTTPClients
   private let tokens: TokenFetcher
   private let tokenKeeper = TokenKeeper()
@@ -45,7 +46,7 @@ final class EffectPerformer {
     self.loop = loop
     self.journal = journal
     self.journal.level = settings.logLevel
-    clients = try HTTPClients(settings, loop: loop)
+    clients = try HTTPClients(settings, loop: loop, meters: meters)
     tokens = TokenFetcher(loop: loop, exchanges: clients.tokens)
     tokens.configure(settings.token, settings.agent.tokenProvider)
   }
@@ -185,8 +186,8 @@ final class EffectPerformer {
   /// What has gone over each connection since the start.
   var traffic: [MetricReading.Traffic] {
     [
-      MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic),
-      MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic),
+      MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic, meters.updates),
+      MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic, meters.tokens),
     ]
   }
 }

@@ -14,13 +14,13 @@ struct HTTPClients {
   let tokens: ExchangeTable
 
   /// - Throws: exit code `configuration` when libcurl refuses a certificate file or proxy.
-  init(_ settings: Settings, loop: EventLoop) throws(DaemonError) {
+  init(_ settings: Settings, loop: EventLoop, meters: ConnectionMeters = ConnectionMeters()) throws(DaemonError) {
     var (updates, tokens) = (settings.fleetEngine.client, settings.token.client)
     updates.userAgent = "fleet-locationd/\(Release.version)"
     tokens.userAgent = updates.userAgent
     do {
-      self.updates = ExchangeTable(try HTTPClient(loop: loop, configuration: updates), updates)
-      self.tokens = ExchangeTable(try HTTPClient(loop: loop, configuration: tokens), tokens)
+      self.updates = ExchangeTable(try HTTPClient(loop: loop, configuration: updates, meter: meters.updates), updates)
+      self.tokens = ExchangeTable(try HTTPClient(loop: loop, configuration: tokens, meter: meters.tokens), tokens)
     } catch {
       throw DaemonError(ExitCode.configuration, error.message, cause: error)
     }
@@ -28,10 +28,10 @@ struct HTTPClients {
 }
 
 extension MetricReading.Traffic {
-  init(peer: String, _ counters: TrafficCounters) {
+  init(peer: String, _ counters: TrafficCounters, _ meter: ConnectionMeter) {
     self.init(
       peer: peer, connections: counters.connections, bytesSent: counters.bytesSent,
-      bytesReceived: counters.bytesReceived)
+      bytesReceived: counters.bytesReceived, tcp: meter.traffic)
   }
 }
 

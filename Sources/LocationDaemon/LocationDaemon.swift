@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
+import Connectivity
 import ControlSocket
 package import EventLoop
 import FleetEngine
@@ -31,6 +32,7 @@ package final class LocationDaemon {
   private var control: ControlServer?
   private var signals: [EventSource<Void>] = []
   private var selfReport: SelfReport
+  private var traffic: TrafficKeeper
   private let startedAt: BootInstant
   private var settings: Settings { inForce.file.settings }
 
@@ -53,6 +55,8 @@ package final class LocationDaemon {
     performer = try EffectPerformer(file.settings, loop: loop, journal: journal)
     surroundings = Surroundings(loop: loop)
     startedAt = loop.now.boot
+    traffic = TrafficKeeper(
+      performer.meters, stateDirectory: Environment.value(of: "STATE_DIRECTORY"), at: startedAt)
     selfReport = SelfReport(metricsFile: file.settings.metricsFile, notifier: notifier)
     let relay = Relay()
     do {
@@ -137,6 +141,13 @@ package final class LocationDaemon {
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
     selfReport.follow(input, effects, at: now, text: statusLine(at: now))
     writeMetrics(at: now)
+    if traffic.isDue(at: now.boot) { readTraffic(at: now) }
+  }
+
+  private func readTraffic(at now: Moment, isLast: Bool = false) {
+    let events = traffic.read(
+      updates: agent.statistics.accepted, at: now.boot, time: agent.bestTime(at: now), isLast: isLast)
+    for event in events { write(event) }
   }
 
   private func write(_ event: Event) {
@@ -222,6 +233,8 @@ package final class LocationDaemon {
     report.heartbeat = settings.agent.reporting.heartbeat.wholeSeconds
     report.transport = performer.transport
     report.lines = sources?.lines.map { StatusReport.Line($0) }
+    readTraffic(at: now)
+    report.traffic = traffic.ledger.today.map { StatusReport.Traffic($0) }
     report.events = performer.recentEvents.report(at: now.boot)
     return report
   }
@@ -235,6 +248,7 @@ package final class LocationDaemon {
   }
 
   private func finish(_ ending: Lifecycle.Ending) {
+    readTraffic(at: loop.now, isLast: true)
     writeMetrics(at: loop.now, isLast: true)
     write(.stopped(undelivered: ending.undelivered, recording: ending.recording))
     loop.exit(ExitCode.of(ending.result))
@@ -261,7 +275,7 @@ package final class LocationDaemon {
   /// Everything that can fail comes before anything that changes.
   private func takeSettings(_ file: SettingsFile) throws(DaemonError) {
     let configuration = try VehicleAgent.Configuration(file.settings)
-    let newClients = try HTTPClients(file.settings, loop: loop)
+    let newClients = try HTTPClients(file.settings, loop: loop, meters: performer.meters)
     let newSources = try sources?.prepare(file.settings.sources)
     // What has happened before belongs to the settings before.
     let now = loop.now

@@ -23,6 +23,7 @@ import Testing
         "mode": 3, "quality": "gnss", "satellites": 11, "horizontalAccuracy": 2.4, "age": 1, "isParked": false,
       ],
       "token": 3180,
+      "traffic": ["today": traffic("2026-11-21", 1_400_000), "month": traffic("2026-11", 31_000_000)],
       "backlog": ["count": 0, "store": "disk", "bytes": 36_864, "removed": [:] as [String: Int]],
       "explanation": [
         "reason": "delivered", "sentence": "The last fix is 1 s old and was accepted by Fleet Engine.",
@@ -48,6 +49,13 @@ import Testing
 
   private static let untrusted =
     "the certificate of fleetengine.googleapis.com is not trusted: unable to get local issuer certificate"
+
+  private static func traffic(_ date: String, _ sent: Int) -> [String: Any] {
+    [
+      "date": date, "sent": sent, "received": sent / 3, "retransmitted": 12_345, "headers": sent / 5,
+      "tokenProvider": 60_000, "updates": sent / 450, "perUpdate": 631,
+    ]
+  }
 
   static var offline: [String: Any] {
     [
@@ -105,6 +113,7 @@ import Testing
       "Last 6 min    ██x.▅▃  17 accepted, 3 failed", "Source        /dev/gps0 at 9600 baud",
       "Fix           3D, gnss, ±3 m, 1 s old, 11 satellites", "Token         good for 53 min",
       "Backlog       0 positions; on disk (36 kB)",
+      "Traffic       today 1.4 MB sent (12.3 kB again), 466.7 kB received, 631 B per",
       "Last fix      The last fix is 1 s old and was accepted by Fleet Engine.",
     ] {
       #expect(lines.contains(row), "\(row)\n\(lines.joined(separator: "\n"))")

@@ -9,13 +9,14 @@ import Testing
 struct ClientFixture {
   let loop: EventLoop
   let client: HTTPClient
+  let meter = ConnectionMeter()
 
   init(_ adjust: (inout HTTPClientConfiguration) -> Void = { _ in }) throws {
     loop = try EventLoop()
     var configuration = HTTPClientConfiguration(userAgent: "fleet-locationd/test")
     configuration.allowsPlainHTTP = true
     adjust(&configuration)
-    client = try HTTPClient(loop: loop, configuration: configuration)
+    client = try HTTPClient(loop: loop, configuration: configuration, meter: meter)
   }
 
   /// Sends a request and turns the loop until it ends.

@@ -50,6 +50,9 @@ import Testing
       keys.count > 30 && keys.allSatisfy { page.contains("`\($0)`") },
       "not in docs/status.md: \(keys.filter { !page.contains("`\($0)`") })")
     #expect((answer["lastOutcome"] as? [String: Any])?["result"] as? String == "accepted")
+    let traffic = answer["traffic"] as? [String: [String: Any]]
+    #expect(traffic?["today"]?["updates"] as? Int == 2 && traffic?["month"]?["updates"] as? Int == 2)
+    #expect((traffic?["today"]?["sent"] as? Int).map { $0 > 1500 } == true)
     #expect((answer["events"] as? [[String: Any]])?.contains { $0["name"] as? String == "firstFix" } == true)
     #expect(status.output.lines.contains { $0.hasPrefix("Vehicle") && $0.contains("\(TestBench.vehicle), ") })
   }

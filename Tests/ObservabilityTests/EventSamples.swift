@@ -3,6 +3,7 @@ import Authorization
 import FleetEngine
 import Positioning
 import Timekeeping
+import Connectivity
 
 import Delivery
 import ExternalInput
@@ -130,6 +131,22 @@ enum EventSamples {
       ]
     }
 
+  private static func traffic(updates: UInt64) -> TrafficLedger.Day {
+    let fleetEngine = TCPTraffic(
+      sent: 1_005_000, received: 362_000, retransmitted: 12_345, segmentsSent: 5800, segmentsReceived: 2900,
+      headerSize: 52)
+    let tokenProvider = TCPTraffic(
+      sent: 8000, received: 36_000, retransmitted: 0, segmentsSent: 96, segmentsReceived: 88, headerSize: 52)
+    return TrafficLedger.Day(
+      date: stamp.date,
+      counts: TrafficLedger.Counts(fleetEngine: fleetEngine, tokenProvider: tokenProvider, updates: updates),
+      month: TrafficLedger.Counts(
+        fleetEngine: TCPTraffic(
+          sent: 25_000_000, received: 9_000_000, retransmitted: 700_000, segmentsSent: 145_000,
+          segmentsReceived: 72_000,
+          headerSize: 52), tokenProvider: tokenProvider, updates: 72_000))
+  }
+
   private static let surroundings: [Event] = [
     .clockUnset, .clockStepped(.milliseconds(-1250), untold: 0), .clockStepped(.seconds(500), untold: 3),
     .clockStepped(.milliseconds(119_990), untold: 1),
@@ -140,6 +157,7 @@ enum EventSamples {
     .receiverClock(.seconds(18), suppressed: 0), .receiverClock(.seconds(-86_400), suppressed: 2),
     .receiverClock(.zero, suppressed: 0),
     .networkLost(suppressed: 0), .networkLost(suppressed: 3), .networkBack(["eth0", "wwan0"], after: .seconds(400)),
+    .trafficOfDay(traffic(updates: 2880)), .trafficOfDay(traffic(updates: 1)), .trafficOfDay(traffic(updates: 0)),
     .networkUnwatched("socket: denied"), .resumed(after: .milliseconds(3_599_600)),
     .paused(PauseNote(since: nil), isOld: false), .paused(PauseNote(since: nil), isOld: true),
     .paused(PauseNote(since: stamp + .milliseconds(300)), isOld: true), .pauseEnded(after: nil),

@@ -186,7 +186,7 @@ struct StatusSheet {
     return [
       Row(name: "Token", text: token(status), weight: 6),
       Row(name: "Backlog", text: backlog(status.backlog), weight: 5),
-    ] + clock(status) + [
+    ] + clock(status) + traffic(status) + [
       Row(
         name: "Since start",
         text: StyledText(
@@ -214,6 +214,21 @@ struct StatusSheet {
       Row(
         name: "Clock", text: StyledText("this machine's clock is \(size) \(offset < 0 ? "behind" : "ahead")", .warning),
         weight: 5)
+    ]
+  }
+
+  /// Only where the date is known.
+  private static func traffic(_ status: StatusReport) -> [Row] {
+    guard let traffic = status.traffic, case let today = traffic.today else { return [] }
+    let again = today.retransmitted > 0 ? " (\(today.retransmitted.bytes) again)" : ""
+    let each = today.perUpdate.map { ", \($0.bytes) per update" } ?? ""
+    let month = (traffic.month.sent &+ traffic.month.received).bytes
+    return [
+      Row(
+        name: "Traffic",
+        text: StyledText(
+          "today \(today.sent.bytes) sent\(again), \(today.received.bytes) received\(each); this month \(month)"),
+        weight: 2)
     ]
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Authorization
+package import Connectivity
 package import ExternalInput
 package import FleetEngine
 package import Positioning
@@ -114,6 +115,9 @@ package enum Event: Equatable, Sendable {
 
   // MARK: Clock, network and pause
 
+  /// What the daemon's connections carried on a day that is over.
+  case trafficOfDay(TrafficLedger.Day)
+
   case clockUnset
   /// - Parameter untold: steps since the last that was reported.
   case clockStepped(Duration, untold: Int)
@@ -173,7 +177,7 @@ extension Event {
     case backfilled, backfillRefused, positionsDropped
     case backlogRestored, backlogInMemory, backlogOnDisk, storeSetAside, storeReplaced
     case clockUnset, clockStepped, clockWrong, clockRight, receiverClock
-    case networkLost, networkBack, networkUnwatched, resumed
+    case networkLost, networkBack, networkUnwatched, resumed, trafficOfDay
     case paused, pauseEnded, pauseNotKept
     case stateOffline, stateOfflineFailed, stateOfflineMissing
   }
@@ -229,6 +233,7 @@ extension Event {
     case .networkBack: .networkBack
     case .networkUnwatched: .networkUnwatched
     case .resumed: .resumed
+    case .trafficOfDay: .trafficOfDay
     case .paused: .paused
     case .pauseEnded: .pauseEnded
     case .pauseNotKept: .pauseNotKept

@@ -2,7 +2,7 @@
 import Authorization
 import FleetEngine
 import Positioning
-import Timekeeping
+package import Timekeeping
 
 /// The driver is off duty: no position leaves the machine and none is kept, and nothing is fetched, but what it takes to set a
 /// vehicle of on-demand trips to OFFLINE. The receiver is still read, so that `status` can tell how it is; no fix of the pause is ever sent.
@@ -74,7 +74,7 @@ extension VehicleAgent {
   }
 
   /// The time by the best known clock; nil when it is not known.
-  func bestTime(at now: Moment) -> Timestamp? {
+  package func bestTime(at now: Moment) -> Timestamp? {
     if let (time, _) = clocks.time(at: now) { return time }
     return now.wall >= configuration.filter.buildDate ? now.wall : nil
   }

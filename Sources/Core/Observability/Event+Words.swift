@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
+import Connectivity
 package import Delivery
 import ExternalInput
 import FleetEngine
@@ -136,6 +137,7 @@ extension Event {
       ("Network on \(names.joined(separator: ", ")), after \(time.spoken) without", [seconds(time)])
     case .networkUnwatched(let why): ("The network is not watched: \(why)", [])
     case .resumed(let time): ("Awake after \(time.toTheSecond.spoken) of suspend", [seconds(time.toTheSecond)])
+    case .trafficOfDay(let day): trafficOfDay(day)
     case .paused(let note, let isOld):
       (
         (isOld ? "Still paused\(note.words)" : "Paused")
@@ -261,6 +263,21 @@ extension Event {
     case .damaged: why = "the backlog's file holds values there that no position has"
     }
     return ("\(positions(count)) dropped: \(why)\(repeats(suppressed))", fields(count, reason))
+  }
+
+  private func trafficOfDay(_ day: TrafficLedger.Day) -> Words {
+    let (traffic, updates) = (day.counts.traffic, day.counts.updates)
+    let each = day.counts.perUpdate.map { ", \($0.bytes) each" } ?? ""
+    return (
+      "Traffic of \(day.date.text): \(traffic.allSent.bytes) sent, \(traffic.allReceived.bytes) received, "
+        + "\(traffic.retransmitted.bytes) retransmitted; \(updates) \(updates == 1 ? "update" : "updates")\(each); "
+        + "\(day.month.traffic.all.bytes) this month",
+      [
+        ("FLEET_DATE", day.date.text), ("FLEET_BYTES_SENT", "\(traffic.allSent)"),
+        ("FLEET_BYTES_RECEIVED", "\(traffic.allReceived)"), ("FLEET_BYTES_RETRANSMITTED", "\(traffic.retransmitted)"),
+        ("FLEET_UPDATES", "\(updates)"), ("FLEET_BYTES_MONTH", "\(day.month.traffic.all)"),
+      ]
+    )
   }
 
   private func receiverClock(_ offset: Duration, suppressed: Int) -> Words {

@@ -203,6 +203,11 @@ extension Event.Kind {
         "cde95dc5f44948e5a960ba1375cf73b4", .notice,
         "The machine was suspended and is awake again. Old connections are dropped and an update is tried at once."
       )
+    case .trafficOfDay:
+      (
+        "5a9512b81999467891b4d03ae1a59a55", .notice,
+        "What the daemon's connections carried on a day (UTC) that is over: bytes on the air to and from Fleet Engine and the token provider, and those of its month so far, with the headers of IP and TCP and with handshakes, without name look-ups. Written with the first activity after midnight. A power cut costs the bytes of up to a quarter of an hour."
+      )
     case .paused:
       (
         "b493003d44914333831c7db86d645c41", .notice,

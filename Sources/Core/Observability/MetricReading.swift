@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Connectivity
 package import Delivery
 import Positioning
 import Timekeeping
@@ -15,13 +16,16 @@ package struct MetricReading: Equatable, Sendable {
     package var bytesSent: UInt64
     /// Bytes of answers, likewise.
     package var bytesReceived: UInt64
+    /// The same, and all that was wrapped around it.
+    package var tcp: TCPTraffic
 
     /// - Parameter peer: `fleet_engine` or `token_provider`.
-    package init(peer: String, connections: UInt64, bytesSent: UInt64, bytesReceived: UInt64) {
+    package init(peer: String, connections: UInt64, bytesSent: UInt64, bytesReceived: UInt64, tcp: TCPTraffic) {
       self.peer = peer
       self.connections = connections
       self.bytesSent = bytesSent
       self.bytesReceived = bytesReceived
+      self.tcp = tcp
     }
   }
 

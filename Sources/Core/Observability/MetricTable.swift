@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Connectivity
 import Delivery
 import FleetEngine
 import Positioning
@@ -152,7 +153,24 @@ package enum MetricTable {
     .labelled("connections_opened_total", .counter, by: "peer", "Connections opened.") {
       $0.traffic.map { ($0.peer, Double($0.connections)) }
     },
+    carried("sent_bytes", "What TCP sent: requests in TLS, handshakes, and what was retransmitted.", \.sent),
+    carried("received_bytes", "What TCP received: answers in TLS, and handshakes.", \.received),
+    carried("retransmitted_bytes", "What TCP sent once more, because it was lost on the way.", \.retransmitted),
+    carried(
+      "sent_header_bytes",
+      "Headers of IP and TCP of what was sent, from the kernel's number of segments; the sum with `tcp_sent_bytes_total` went on the air.",
+      \.sentHeaders),
+    carried("received_header_bytes", "Headers of IP and TCP of what was received, likewise.", \.receivedHeaders),
   ]
+
+  /// Of the kernel's counters (TCP_INFO).
+  private static func carried(
+    _ name: String, _ help: String, _ field: any KeyPath<TCPTraffic, UInt64> & Sendable
+  ) -> Metric {
+    .labelled("tcp_\(name)_total", .counter, by: "peer", help) { reading in
+      reading.traffic.map { ($0.peer, Double($0.tcp[keyPath: field])) }
+    }
+  }
 
   private static func seconds(_ duration: Duration) -> Double { Double(duration.nanoseconds / 1_000_000) / 1000 }
 

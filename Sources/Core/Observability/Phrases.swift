@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
 import Positioning
-import Timekeeping
+package import Timekeeping
 
 // Parts of sentences that the journal and the status share.
 
@@ -81,6 +81,24 @@ extension Duration {
     let tenths = nanoseconds / 100_000_000
     return "\(tenths / 10).\(tenths % 10)"
   }
+}
+
+extension UInt64 {
+  /// Of a number of bytes, rounded to the nearest, as data plans count them: `912 B`, `1.4 kB`, `31.2 MB`.
+  package var bytes: String {
+    guard self >= 1000 else { return "\(self) B" }
+    var (unit, divisor) = (0, UInt64(1000))
+    let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
+    // 999,950 would be written as 1000.0 kB.
+    while unit + 1 < units.count, self >= divisor * 1000 - divisor / 20 { (unit, divisor) = (unit + 1, divisor * 1000) }
+    let rounded = self &+ divisor / 20 < self ? self : self + divisor / 20
+    return "\(rounded / divisor).\(rounded % divisor / (divisor / 10)) \(units[unit])"
+  }
+}
+
+extension CivilDate {
+  /// As in `2026-11-21`.
+  package var text: String { String(Timestamp(self, millisecondsOfDay: 0).canonicalJSON.prefix(10)) }
 }
 
 extension Int? {

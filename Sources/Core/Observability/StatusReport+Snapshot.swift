@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 import Authorization
+package import Connectivity
 package import Delivery
 import FleetEngine
 import Positioning
@@ -50,6 +51,25 @@ extension StatusReport {
     backlog = Backlog(snapshot, bytes: storeBytes)
     explanation = Explanation(snapshot)
     counters = snapshot.statistics.counters
+  }
+}
+
+extension StatusReport.Traffic {
+  /// - Parameter day: of now.
+  package init(_ day: TrafficLedger.Day) {
+    let date = day.date.text
+    today = Period(day.counts, date)
+    month = Period(day.month, String(date.prefix(7)))
+  }
+}
+
+extension StatusReport.Traffic.Period {
+  fileprivate init(_ counts: TrafficLedger.Counts, _ date: String) {
+    let traffic = counts.traffic
+    self.init(
+      date: date, sent: traffic.allSent, received: traffic.allReceived, retransmitted: traffic.retransmitted,
+      headers: traffic.sentHeaders &+ traffic.receivedHeaders, tokenProvider: counts.tokenProvider.all,
+      updates: counts.updates, perUpdate: counts.perUpdate)
   }
 }
 

@@ -157,6 +157,34 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var thinnedWithin: Double?
   }
 
+  /// What the connections to Fleet Engine and to the token provider carried on this day and in this month (UTC).
+  package struct Traffic: Equatable, Sendable, Codable {
+    /// Of a day or a month: bytes as they went over the air, headers of IP and TCP included.
+    package struct Period: Equatable, Sendable, Codable {
+      /// As in `2026-11-21` or `2026-11`.
+      package var date: String
+      /// To both parties.
+      package var sent: UInt64
+      /// From both.
+      package var received: UInt64
+      /// Payload that was sent once more; of `sent`.
+      package var retransmitted: UInt64
+      /// Headers; of `sent` and `received`.
+      package var headers: UInt64
+      /// To and from the token provider; of `sent` and `received`.
+      package var tokenProvider: UInt64
+      /// That Fleet Engine accepted.
+      package var updates: UInt64
+      /// To and from Fleet Engine for each of them; nil without any.
+      package var perUpdate: UInt64?
+    }
+
+    /// The day of now.
+    package var today: Period
+    /// Its month so far.
+    package var month: Period
+  }
+
   /// The same line as in `systemctl status`.
   package var summary: String
   /// The vehicle's ID.
@@ -227,6 +255,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var withoutNetwork: Int64?
   /// What could not be sent yet.
   package var backlog: Backlog
+  /// Nil as long as the date is not known, and when whoever made the report did not say.
+  package var traffic: Traffic?
   /// What became of the last fix.
   package var explanation: Explanation
   /// Counts since the start, by name.

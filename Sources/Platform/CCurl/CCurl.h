@@ -26,6 +26,12 @@ static inline CURLcode fleet_easy_set_receiver(CURL *easy, CURLoption option, cu
 static inline CURLcode fleet_easy_set_socket_callback(CURL *easy, curl_sockopt_callback value) {
   return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, value);
 }
+static inline CURLcode fleet_easy_set_open_callback(CURL *easy, curl_opensocket_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+static inline CURLcode fleet_easy_set_close_callback(CURL *easy, curl_closesocket_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
+}
 static inline CURLcode fleet_easy_set_request_callback(CURL *easy, curl_prereq_callback value) {
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
 }

@@ -5,7 +5,10 @@ import Timekeeping
 
 extension EasyHandle {
   /// Sets how a party is reached: the same whatever then goes over the connection.
-  func setConnection(_ settings: HTTPClientConfiguration) throws(CurlRefusal) {
+  ///
+  /// - Parameter meter: counts it, and outlives it.
+  func setConnection(_ settings: HTTPClientConfiguration, meter: ConnectionMeter) throws(CurlRefusal) {
+    try meter.watch(self)
     try set(CURLOPT_NOSIGNAL, 1)
     // Without it, taking a transfer down waits for a resolver thread that waits for a dead name server.
     try set(CURLOPT_QUICK_EXIT, 1)

@@ -28,6 +28,7 @@ final class HTTP2Transport {
 
   private let loop: EventLoop
   private let configuration: HTTPClientConfiguration
+  private let meter: ConnectionMeter
   private var timer: LoopTimer?
   /// What the timer is set to; nil: it is not.
   private var armedAt: BootInstant?
@@ -57,9 +58,12 @@ final class HTTP2Transport {
   var onAnswered: (() -> Void)?
 
   /// - Throws: no descriptors left for a timer.
-  init(loop: EventLoop, configuration: HTTPClientConfiguration) throws(HTTPClientError) {
+  init(
+    loop: EventLoop, configuration: HTTPClientConfiguration, meter: ConnectionMeter
+  ) throws(HTTPClientError) {
     self.loop = loop
     self.configuration = configuration
+    self.meter = meter
     do {
       timer = try loop.makeTimer(slack: HTTP2Transport.timerSlack) { [unowned self] in checkDeadlines() }
     } catch {
@@ -132,7 +136,8 @@ final class HTTP2Transport {
     let rest = deadline.map { $0 - loop.now.boot } ?? configuration.connectTimeout
     do {
       link = try TLSConnection(
-        loop: loop, settings: configuration, to: address, timeout: min(rest, configuration.connectTimeout),
+        loop: loop, settings: configuration, meter: meter, to: address,
+        timeout: min(rest, configuration.connectTimeout),
         certificateTime: certificateTime, earlier: session.flatMap { $0.origin == origin ? $0.1 : nil }
       ) { [weak self] in self?.handle($0) }
     } catch {

@@ -12,6 +12,7 @@ import URLReader
 @safe package final class HTTPClient {
   private let loop: EventLoop
   private let configuration: HTTPClientConfiguration
+  private let meter: ConnectionMeter
   private var driver: TransferDriver?
   private var active: [Transfer] = []
   private var idle: [Transfer] = []
@@ -29,19 +30,23 @@ import URLReader
   /// What brought the last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
   package private(set) var version: String?
 
+  /// - Parameter meter: counts its connections.
   /// - Throws: libcurl on this machine cannot do what is needed, or there is no memory.
-  package init(loop: EventLoop, configuration: HTTPClientConfiguration) throws(HTTPClientError) {
+  package init(
+    loop: EventLoop, configuration: HTTPClientConfiguration, meter: ConnectionMeter = ConnectionMeter()
+  ) throws(HTTPClientError) {
     guard HTTPClient.isStarted else { throw HTTPClientError(.unavailable, "libcurl could not be started") }
     self.loop = loop
     self.configuration = configuration
+    self.meter = meter
     driver = try makeDriver()
     // Made here, so that a setting which libcurl refuses is an error of now and not of the first request.
-    idle.append(try Transfer(configuration))
+    idle.append(try Transfer(configuration, meter))
     // A proxy that is reached by TLS would be offered our protocol too.
     guard configuration.transport == .auto, configuration.proxy?.lowercased().hasPrefix("https:") != true else {
       return
     }
-    let http2 = try HTTP2Transport(loop: loop, configuration: configuration)
+    let http2 = try HTTP2Transport(loop: loop, configuration: configuration, meter: meter)
     http2.onHTTP1 = { [weak self] in self?.sendByHTTP1($0) }
     http2.onAnswered = { [weak self] in self?.version = "HTTP/2" }
     self.http2 = http2
@@ -56,7 +61,7 @@ import URLReader
 
   private func makeDriver() throws(HTTPClientError) -> TransferDriver {
     try unsafe TransferDriver(
-      loop: loop, onEnd: { [weak self] handle, code in unsafe self?.end(handle, code) },
+      loop: loop, meter: meter, onEnd: { [weak self] handle, code in unsafe self?.end(handle, code) },
       onOverwork: { [weak self] in self?.giveUp() })
   }
 
@@ -122,7 +127,7 @@ import URLReader
   private func idleTransfer() throws(TransportFailure) -> Transfer {
     if let transfer = idle.popLast() { return transfer }
     do throws(HTTPClientError) {
-      return try Transfer(configuration)
+      return try Transfer(configuration, meter)
     } catch {
       throw TransportFailure(.local, error.message)
     }

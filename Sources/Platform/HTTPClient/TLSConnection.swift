@@ -46,7 +46,8 @@ import Timekeeping
   ///   - earlier: of an earlier connection to the same party.
   /// - Throws: no memory, or libcurl does not know what is asked of it.
   init(
-    loop: EventLoop, settings: HTTPClientConfiguration, to endpoint: WebAddress, timeout: Duration,
+    loop: EventLoop, settings: HTTPClientConfiguration, meter: ConnectionMeter, to endpoint: WebAddress,
+    timeout: Duration,
     certificateTime: Timestamp?, earlier: TLSSession?, handler: @escaping (Event) -> Void
   ) throws(TransportFailure) {
     guard let easy = EasyHandle() else { throw TransportFailure(.local, "libcurl has no memory for a handle") }
@@ -58,7 +59,7 @@ import Timekeeping
     unsafe tls = nil
     self.handler = handler
     do {
-      try self.easy.setConnection(settings)
+      try self.easy.setConnection(settings, meter: meter)
       try self.easy.set(CURLOPT_URL, endpoint.origin)
       try self.easy.set(CURLOPT_CONNECT_ONLY, 1)
       // libcurl must not take the connection for its own HTTP/2; what is offered is said in the callback.
@@ -67,7 +68,7 @@ import Timekeeping
       try self.easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(timeout.nanoseconds / 1_000_000, 1)))
       try setTLSCallback()
       let driver = try unsafe TransferDriver(
-        loop: loop, onEnd: { [weak self] _, code in self?.finishConnecting(code) },
+        loop: loop, meter: meter, onEnd: { [weak self] _, code in self?.finishConnecting(code) },
         onOverwork: { [weak self] in self?.giveUp() })
       self.driver = driver
       guard unsafe driver.add(self.easy.raw) == CURLM_OK else {

@@ -29,12 +29,12 @@ import SystemCalls
   var certificateTime: Timestamp?
 
   /// - Throws: no memory, or libcurl does not know what is asked of it.
-  init(_ settings: HTTPClientConfiguration) throws(HTTPClientError) {
+  init(_ settings: HTTPClientConfiguration, _ meter: ConnectionMeter) throws(HTTPClientError) {
     guard let easy = EasyHandle() else { throw HTTPClientError(.unavailable, "libcurl has no memory for a handle") }
     self.easy = easy
     self.settings = settings
     do {
-      try apply(settings)
+      try apply(settings, meter)
     } catch {
       throw HTTPClientError(.unsupported, "\(error); libcurl 7.85 or later with OpenSSL is needed")
     }
@@ -44,8 +44,8 @@ import SystemCalls
   var handle: UnsafeMutableRawPointer { unsafe easy.raw }
 
   /// Sets what stays the same for all requests.
-  private func apply(_ settings: HTTPClientConfiguration) throws(CurlRefusal) {
-    try easy.setConnection(settings)
+  private func apply(_ settings: HTTPClientConfiguration, _ meter: ConnectionMeter) throws(CurlRefusal) {
+    try easy.setConnection(settings, meter: meter)
     try easy.set(
       CURLOPT_HTTP_VERSION,
       Int(settings.transport == .auto ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))

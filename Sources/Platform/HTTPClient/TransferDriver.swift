@@ -21,22 +21,27 @@ import SystemCalls
   /// Processor time that libcurl has used since a transfer began or ended.
   private var work = Duration.zero
   private var onOverwork: (() -> Void)?
+  /// Called as connections close, and so held for as long as there may be one.
+  private let meter: ConnectionMeter
 
   /// An exchange takes some milliseconds of processor time, most of them for TLS. A server that keeps libcurl busy without an
   /// answer must not have more than this.
   private static let maximumWork = Duration.seconds(1)
 
   /// - Parameters:
+  ///   - meter: that of every handle it is given.
   ///   - onEnd: called with the handle of a transfer that ended, which is the caller's to remove.
   ///   - onOverwork: called when the transfers have used more processor time than is good for the loop.
   init(
-    loop: EventLoop, onEnd: @escaping (UnsafeMutableRawPointer, CURLcode) -> Void, onOverwork: @escaping () -> Void
+    loop: EventLoop, meter: ConnectionMeter, onEnd: @escaping (UnsafeMutableRawPointer, CURLcode) -> Void,
+    onOverwork: @escaping () -> Void
   ) throws(HTTPClientError) {
     guard let multi = unsafe curl_multi_init() else {
       throw HTTPClientError(.unavailable, "libcurl has no memory for a multi handle")
     }
     unsafe self.multi = multi
     self.loop = loop
+    self.meter = meter
     unsafe self.onEnd = onEnd
     self.onOverwork = onOverwork
     do {

@@ -10,7 +10,7 @@ the last is answered. It writes frames by hand, so that it can write wrong ones,
   handshake IN OUT            and the bytes of its records until the client's Finished
   request STREAM records N    a request is whole, and came in so many TLS records
   frame NAME                  any other frame that the client sent
-  end                         the client closed the connection
+  carried IN OUT              the bytes of a connection that is over: those that this end's kernel received, and those it sent
 """
 import socket
 import ssl
@@ -89,6 +89,7 @@ class Link:
         self.tls = context.wrap_bio(self.incoming, self.outgoing, server_side=True)
         self.buffer = b""
         self.received = self.sent = 0
+        self.written = 0
         while True:
             try:
                 # What the last step writes are tickets, which come after the handshake.
@@ -119,6 +120,7 @@ class Link:
     def flush(self):
         data = self.outgoing.read()
         self.plain.sendall(data)
+        self.written += len(data)
         return len(data)
 
     def recv(self):
@@ -145,7 +147,15 @@ class Link:
         except ssl.SSLError:
             pass
         self.flush()
-        self.plain.close()
+        # The client's farewell may come after this end's.
+        self.plain.shutdown(socket.SHUT_WR)
+        self.plain.settimeout(1)
+        while self.plain.recv(1 << 16):
+            pass
+
+    def carried(self):
+        """What came in by TCP_INFO: a client that resets the connection takes what was not read yet away."""
+        return struct.unpack_from("=Q", self.plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 136), 128)[0], self.written
 
 
 class Connection:
@@ -231,11 +241,12 @@ def main():
                     link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
         except (OSError, ssl.SSLError) as error:
             say("broken", error)
-        say("end")
         try:
             link.close()
         except OSError:
-            plain.close()
+            pass
+        say("carried", *link.carried())
+        plain.close()
 
 
 main()

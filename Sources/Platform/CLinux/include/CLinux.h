@@ -26,6 +26,18 @@ int fleet_accept(int listener);
 /// Who connected at the other end of a Unix socket, as the kernel saw it then (SO_PEERCRED; struct ucred needs _GNU_SOURCE).
 int fleet_peer(int socket, uid_t *user, gid_t *group);
 
+/// What the kernel has counted of a TCP connection (TCP_INFO).
+struct fleet_tcp_counters {
+  /// Bytes of payload, and segments with or without it; `sent` counts what was retransmitted again.
+  uint64_t sent, received, retransmitted, segments_sent, segments_received;
+  /// Both ends send timestamps (RFC 7323).
+  bool has_timestamps;
+};
+/// 0, or -1: no TCP connection, or a kernel before 4.19, which does not count all of it.
+int fleet_tcp_read(int socket, struct fleet_tcp_counters *counters);
+/// A socket, closed on exec.
+int fleet_socket_open(int family, int type, int protocol);
+
 /// A pipe whose ends are closed on exec (pipe2 needs _GNU_SOURCE).
 int fleet_pipe(int ends[2]);
 

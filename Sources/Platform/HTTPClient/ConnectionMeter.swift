@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+import CCurl
+import CLinux
+package import Connectivity
+import Glibc
+import SystemCalls
+
+/// Counts what TCP carries over the connections of one or more clients, in libcurl's callbacks around the life of a socket: also
+/// those of attempts that fail, and of the race of addresses. It costs a system call at the end of each connection, and one for
+/// each open connection when it is read.
+@safe package final class ConnectionMeter {
+  private var meter = TCPMeter()
+  /// The sockets of IPv6.
+  private var ipv6: Set<Int32> = []
+
+  package init() {}
+
+  /// Up to now. What a connection sends after its close (FIN and acknowledgements, no payload of its own) is not counted, and no
+  /// connection is where the kernel does not have these counters (before 4.19).
+  package var traffic: TCPTraffic {
+    for descriptor in meter.open { if let counted = counters(of: descriptor) { meter.read(descriptor, counted) } }
+    return meter.total
+  }
+
+  /// Has the sockets of a handle counted. This object must outlive them, so `TransferDriver` holds it.
+  func watch(_ easy: borrowing EasyHandle) throws(CurlRefusal) {
+    let context = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    try unsafe easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
+    try unsafe easy.set(CURLOPT_CLOSESOCKETDATA, pointer: context)
+    try easy.check(
+      CURLOPT_OPENSOCKETFUNCTION,
+      unsafe fleet_easy_set_open_callback(easy.raw) { context, _, address in
+        guard let address = unsafe address?.pointee else { return -1 }
+        let descriptor = fleet_socket_open(address.family, address.socktype, address.protocol)
+        unsafe ConnectionMeter.at(context)?.opened(descriptor, isIPv6: address.family == AF_INET6)
+        return descriptor
+      })
+    try easy.check(
+      CURLOPT_CLOSESOCKETFUNCTION,
+      unsafe fleet_easy_set_close_callback(easy.raw) { context, descriptor in
+        unsafe ConnectionMeter.at(context)?.closed(descriptor)
+        return close(descriptor)
+      })
+  }
+
+  private static func at(_ context: UnsafeMutableRawPointer?) -> ConnectionMeter? {
+    unsafe context.map { unsafe Unmanaged<ConnectionMeter>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private func opened(_ descriptor: Int32, isIPv6: Bool) {
+    guard descriptor >= 0 else { return }
+    meter.opened(descriptor)
+    if isIPv6 { ipv6.insert(descriptor) } else { ipv6.remove(descriptor) }
+  }
+
+  private func closed(_ descriptor: Int32) {
+    meter.closed(descriptor, counters(of: descriptor))
+    ipv6.remove(descriptor)
+  }
+
+  private func counters(of descriptor: Int32) -> TCPTraffic? {
+    var counters = fleet_tcp_counters()
+    guard unsafe fleet_tcp_read(descriptor, &counters) == 0 else { return nil }
+    return TCPTraffic(
+      sent: counters.sent, received: counters.received, retransmitted: counters.retransmitted,
+      segmentsSent: counters.segments_sent, segmentsReceived: counters.segments_received,
+      headerSize: TCPTraffic.headerSize(
+        isIPv6: ipv6.contains(descriptor), hasTimestamps: counters.has_timestamps))
+  }
+}

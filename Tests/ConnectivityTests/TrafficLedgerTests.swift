@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import Connectivity
+
+@Suite struct TrafficLedgerTests {
+  private static let start = BootInstant(nanoseconds: 40_000_000_000)
+  /// 2026-11-21T12:00:00Z.
+  private static let noon = Timestamp(seconds: 1_795_262_400)
+
+  /// A daemon's run: its ledger, and the counters that its connections have come to.
+  private struct Run {
+    var ledger: TrafficLedger
+    var counted = TrafficLedger.Counts()
+    var now = TrafficLedgerTests.start
+    /// What the ledger is told of the time; nil while nothing gives it.
+    var time: Timestamp?
+    var kept: String?
+    var ended: [TrafficLedger.Day] = []
+
+    init(_ kept: String? = nil, time: Timestamp?) {
+      ledger = TrafficLedger(kept, at: now)
+      self.time = time
+      self.kept = kept
+    }
+
+    /// Some time later, with so many bytes and updates more, the counters are read.
+    mutating func pass(_ duration: Duration, bytes: UInt64, updates: UInt64 = 0, isLast: Bool = false) {
+      now = now + duration
+      time = time.map { $0 + duration }
+      counted.fleetEngine += TCPMeterTests.traffic(bytes)
+      counted.updates += updates
+      for effect in ledger.record(counted, at: now, time: time, isLast: isLast) {
+        switch effect {
+        case .keep(let text): kept = text
+        case .ended(let day): ended.append(day)
+        }
+      }
+    }
+
+    var today: UInt64? { ledger.today?.counts.fleetEngine.sent }
+    var month: UInt64? { ledger.today?.month.fleetEngine.sent }
+  }
+
+  private static func date(_ year: Int, _ month: Int, _ day: Int) throws -> CivilDate {
+    try #require(CivilDate(year: year, month: month, day: day))
+  }
+
+  @Test("what the readings add counts for the day and for the month, both parties and the updates")
+  func counts() throws {
+    var run = Run(time: Self.noon)
+    run.counted.tokenProvider = TCPMeterTests.traffic(4000, 9000)
+    run.pass(.seconds(60), bytes: 3000, updates: 6)
+    run.pass(.seconds(60), bytes: 0)
+    run.pass(.seconds(60), bytes: 600, updates: 2)
+    let today = try #require(run.ledger.today)
+    #expect(today.date == (try Self.date(2026, 11, 21)))
+    #expect(today.counts == run.counted && today.month == run.counted && run.ledger.sinceStart == run.counted)
+    #expect(today.counts.traffic.all == 16_600)
+    #expect(today.counts.perUpdate == 450)
+  }
+
+  @Test("a day ends with the first reading after midnight, which still belongs to it, and the month goes on")
+  func nextDay() throws {
+    var run = Run(time: Self.noon)
+    run.pass(.seconds(60), bytes: 1000)
+    run.pass(.seconds(12 * 3600 - 60), bytes: 200)
+    #expect(run.ended.count == 1)
+    #expect(run.ended.first?.date == (try Self.date(2026, 11, 21)))
+    #expect(run.ended.first?.counts.fleetEngine.sent == 1200)
+    #expect(run.today == 0 && run.month == 1200)
+    run.pass(.seconds(10), bytes: 50)
+    #expect(run.today == 50 && run.month == 1250 && run.ended.count == 1)
+  }
+
+  @Test("a reading is due after a minute, then each quarter of an hour, and at midnight")
+  func due() {
+    var run = Run(time: Self.noon)
+    #expect(run.ledger.nextReading == Self.start + .seconds(60))
+    run.pass(.seconds(60), bytes: 1)
+    #expect(run.ledger.nextReading == run.now + .seconds(900))
+    run.pass(.seconds(12 * 3600 - 160), bytes: 1)
+    #expect(run.ledger.nextReading == run.now + .seconds(100))
+  }
+
+  @Test("with the month begins a new account of it; the last day has reported the whole of the old one")
+  func nextMonth() throws {
+    var run = Run(time: Self.noon)
+    for _ in 0..<10 { run.pass(.seconds(86_400), bytes: 100) }
+    #expect(run.ledger.today?.date == (try Self.date(2026, 12, 1)))
+    #expect(run.ended.map(\.month.fleetEngine.sent) == [200, 300, 400, 500, 600, 700, 800, 900, 1000])
+    #expect(run.ended.last?.date == (try Self.date(2026, 11, 30)))
+    #expect(run.today == 0 && run.month == 0)
+    run.pass(.seconds(1), bytes: 7)
+    #expect(run.month == 7)
+  }
+
+  @Test("as long as the time is not known nothing counts for a day, and nothing is kept; then all of it does at once")
+  func clockSetLate() throws {
+    var run = Run(time: nil)
+    for _ in 0..<30 { run.pass(.seconds(60), bytes: 10, updates: 1) }
+    #expect(run.ledger.today == nil && run.kept == nil && run.ledger.sinceStart.updates == 30)
+    #expect(run.ledger.nextReading == run.now + .seconds(60))
+    run.time = Self.noon
+    run.pass(.seconds(60), bytes: 10)
+    #expect(run.ledger.today?.date == (try Self.date(2026, 11, 21)))
+    #expect(run.today == 310 && run.month == 310 && run.ended.isEmpty)
+    #expect(run.kept != nil)
+  }
+
+  @Test("a restart goes on with the day and the month; one on a later day reports the day before, once")
+  func restart() throws {
+    var run = Run(time: Self.noon)
+    run.pass(.seconds(60), bytes: 1000, updates: 2)
+    run.pass(.seconds(60), bytes: 500, updates: 1, isLast: true)
+    // The clock comes with the first answer.
+    var second = Run(run.kept, time: nil)
+    second.pass(.seconds(1), bytes: 40)
+    #expect(second.ledger.today == nil)
+    second.time = Self.noon + .seconds(300)
+    second.pass(.seconds(60), bytes: 60, updates: 1)
+    #expect(second.today == 1600 && second.month == 1600 && second.ledger.today?.counts.updates == 4)
+    #expect(second.ledger.sinceStart.fleetEngine.sent == 100)
+
+    var third = Run(second.kept, time: Self.noon + .seconds(3 * 86_400))
+    third.pass(.seconds(5), bytes: 30)
+    #expect(third.ended.map(\.counts.fleetEngine.sent) == [1600])
+    #expect(third.today == 30 && third.month == 1630)
+    // It is on disk that the day is over, so no later run reports it again.
+    var fourth = Run(third.kept, time: Self.noon + .seconds(3 * 86_400))
+    fourth.pass(.seconds(5), bytes: 1)
+    #expect(fourth.ended.isEmpty && fourth.month == 1631)
+  }
+
+  @Test("a power cut costs what was counted since the last quarter of an hour, or in a first minute")
+  func powerCut() throws {
+    var run = Run(time: Self.noon)
+    run.pass(.seconds(59), bytes: 10)
+    #expect(run.kept == nil)
+    run.pass(.seconds(1), bytes: 10)
+    #expect(Run(run.kept, time: nil).ledger == TrafficLedger(run.kept, at: Self.start))
+    var writes = 0
+    var last = run.kept
+    for _ in 0..<360 {
+      run.pass(.seconds(10), bytes: 10)
+      if run.kept != last { writes += 1 }
+      last = run.kept
+    }
+    #expect(writes == 4)
+    var next = Run(run.kept, time: Self.noon)
+    next.pass(.seconds(1), bytes: 0)
+    let (before, after) = (try #require(run.month), try #require(next.month))
+    #expect(before - after <= 900)
+  }
+
+  @Test("nothing is written while nothing is carried")
+  func idle() {
+    var run = Run(time: Self.noon)
+    run.pass(.seconds(60), bytes: 10)
+    run.kept = nil
+    for _ in 0..<10 { run.pass(.seconds(900), bytes: 0) }
+    run.pass(.seconds(1), bytes: 0, isLast: true)
+    #expect(run.kept == nil)
+  }
+
+  @Test(
+    "a clock that is set back over midnight ends no day twice; a date that was wrong takes its bytes to the right one")
+  func clockBack() throws {
+    var run = Run(time: Self.noon)
+    run.pass(.seconds(12 * 3600), bytes: 100)
+    run.time = run.time.map { $0 - .seconds(2) }
+    run.pass(.seconds(1), bytes: 10)
+    run.pass(.seconds(1), bytes: 10)
+    #expect(run.ended.isEmpty && run.today == 120)
+    #expect(run.ledger.today?.date == (try Self.date(2026, 11, 22)))
+
+    var wrong = Run(time: Self.noon + .seconds(4000 * 86_400))
+    wrong.pass(.seconds(60), bytes: 100)
+    wrong.time = Self.noon
+    wrong.pass(.seconds(60), bytes: 10)
+    #expect(wrong.ended.isEmpty && wrong.today == 110 && wrong.month == 110)
+    #expect(wrong.ledger.today?.date == (try Self.date(2026, 11, 21)))
+  }
+
+  @Test("what this program has not written counts as nothing, and no file traps")
+  func damaged() throws {
+    var run = Run(time: Self.noon)
+    run.pass(.seconds(60), bytes: 123_456)
+    let text = try #require(run.kept)
+    #expect(text.utf8.count < TrafficLedger.longestText)
+    for bad in ["", "\n", "end", String(text.dropLast()), text + "x", "date 5", String(repeating: " ", count: 1024)] {
+      #expect(TrafficLedger(bad, at: Self.start) == TrafficLedger(at: Self.start), "\(bad)")
+    }
+    var random = SplitMix64(seed: 7)
+    for _ in 0..<5000 {
+      var bytes = Array(text.utf8)
+      for _ in 0...Int.random(in: 0..<3, using: &random) {
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= UInt8(1) << UInt8.random(in: 0..<7, using: &random)
+      }
+      var damaged = Run(String(decoding: bytes, as: UTF8.self), time: Self.noon)
+      damaged.pass(.seconds(60), bytes: .max / 3)
+      damaged.pass(.seconds(60), bytes: .max / 3, isLast: true)
+      #expect(damaged.ledger.today != nil)
+    }
+  }
+}

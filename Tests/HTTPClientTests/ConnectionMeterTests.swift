@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import Connectivity
+import EventLoop
+import Glibc
+import HTTPClient
+import HTTPMessages
+import LoopTesting
+import Testing
+import Timekeeping
+
+/// What the kernel has counted on this end of real connections, against what the other end has counted.
+@Suite(.enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"))
+struct ConnectionMeterTests {
+  /// The server answers the farewell of a connection that is closed already: a TLS record of 24 bytes. The kernel counts the
+  /// end of a stream that it receives as a byte.
+  ///
+  /// - Parameter late: bytes that the server may have sent to each connection that was closed already.
+  private static func isSame(_ traffic: TCPTraffic, _ lines: [String], late: UInt64 = 24) -> Bool {
+    let carried = lines.filter { $0.hasPrefix("carried") }.map { $0.split(separator: " ").compactMap { UInt64($0) } }
+    let (sent, received) = (carried.reduce(0) { $0 + $1[0] }, carried.reduce(0) { $0 + $1[1] })
+    let ends = UInt64(carried.count)
+    return traffic.sent <= sent && sent <= traffic.sent + ends && received <= traffic.received + late * ends
+      && traffic.received <= received + ends
+  }
+
+  @Test(
+    "bytes of all connections, TLS and its handshakes in them, are those that the server has counted",
+    arguments: [
+      ("h2", HTTPTransport.auto, "HTTP/2"), ("http/1.1", .http1, "HTTP/1.1"), ("http/1.1", .auto, "HTTP/1.1"),
+    ])
+  func sameAsServer(alpn: String, transport: HTTPTransport, version: String) throws {
+    let server = try ScriptedTLSServer("", alpn: alpn)
+    let fixture = try ClientFixture {
+      $0.caFile = server.certificateFile
+      $0.transport = transport
+    }
+    let request = HTTPRequest(
+      method: .patch, url: "https://localhost:\(server.port)/v1/x",
+      headers: [.init("Authorization", .secret(prefix: "Bearer ", Secret(String(repeating: "j", count: 700))))],
+      body: Array("{\"a\":1}".utf8), deadline: .seconds(10))
+    var connections = 0
+    for count in [3, 1, 2] {
+      var before = fixture.meter.traffic
+      for _ in 0..<count {
+        #expect(try fixture.response(request).status == 200)
+        // Readings in between count nothing twice.
+        let now = fixture.meter.traffic
+        #expect(now.sent > before.sent && now.received > before.received)
+        before = now
+      }
+      fixture.client.dropConnections()
+      connections = Int(fixture.client.counters.connections)
+    }
+    #expect(fixture.client.version == version)
+    let lines = try server.lines(turning: fixture.loop) { $0.filter { $0.hasPrefix("carried") }.count == connections }
+    let traffic = fixture.meter.traffic
+    // A connection that turns out to have no HTTP/2 is closed before the server's tickets have come.
+    let late: UInt64 = alpn == "http/1.1" && transport == .auto ? 600 : 24
+    #expect(Self.isSame(traffic, lines, late: late), "\(traffic) and \(lines)")
+    #expect(traffic.retransmitted == 0)
+    // An acknowledgement at least of each of 6 answers, and what carried the requests.
+    #expect(traffic.sentHeaders >= 12 * 52 && traffic.sentHeaders % 52 == 0 && traffic.receivedHeaders % 52 == 0)
+  }
+
+  @Test("a connection that the server ends or resets counts, and so does one whose handshake fails")
+  func ends() throws {
+    for script in ["answer,close", "reset-amid", "garbage", "goaway-calm"] {
+      let server = try ScriptedTLSServer(script, alpn: "h2")
+      let fixture = try ClientFixture { $0.caFile = server.certificateFile }
+      let request = HTTPRequest(
+        method: .get, url: "https://localhost:\(server.port)/", deadline: .seconds(10))
+      for _ in script.split(separator: ",").dropLast() { _ = try fixture.response(request) }
+      _ = try fixture.failure(request)
+      fixture.client.dropConnections()
+      let lines = try server.lines(turning: fixture.loop) { $0.contains { $0.hasPrefix("carried") } }
+      #expect(Self.isSame(fixture.meter.traffic, lines), "\(script): \(fixture.meter.traffic) and \(lines)")
+    }
+    let server = try ScriptedTLSServer("", alpn: "h2")
+    // Of an issuer that is not trusted.
+    let fixture = try ClientFixture { $0.allowsPlainHTTP = false }
+    _ = try fixture.failure(
+      HTTPRequest(method: .get, url: "https://localhost:\(server.port)/", deadline: .seconds(10)))
+    #expect(fixture.meter.traffic.sent > 200 && fixture.meter.traffic.received > 500)
+  }
+
+  @Test("what goes over plain HTTP counts as well, and a client's end counts its connection")
+  func plain() throws {
+    let loop = try EventLoop()
+    let meter = ConnectionMeter()
+    let server = try LoopbackServer(loop) { _ in .bytes(answer("{}")) }
+    var client: HTTPClient?
+    var configuration = HTTPClientConfiguration(userAgent: "test")
+    configuration.allowsPlainHTTP = true
+    client = try HTTPClient(loop: loop, configuration: configuration, meter: meter)
+    var isDone = false
+    client?.send(HTTPRequest(method: .get, url: "\(server.url)/a", deadline: .seconds(10))) { _ in isDone = true }
+    #expect(try loop.turns { isDone })
+    client = nil
+    #expect(meter.traffic.sent == UInt64(server.requests[0].utf8.count))
+    #expect(meter.traffic.received == UInt64(answer("{}").utf8.count))
+  }
+}
