@@ -46,7 +46,7 @@ extension JSONWriter {
   ///   - timeSinceUpdate: proto field 14: whole seconds since this place was first sent; nil the first time.
   fileprivate mutating func write(_ location: VehicleLocation, in field: PositionField, timeSinceUpdate: Int? = nil) {
     openObject()
-    // Proto field 6: metres above the ellipsoid.
+    // Proto field 5: metres above the ellipsoid.
     member("altitude", location.altitude, decimals: 1)
     // Proto field 24.
     member("altitudeAccuracy", location.verticalAccuracy, decimals: 1)
@@ -63,7 +63,7 @@ extension JSONWriter {
       key("locationSensor")
       string("GPS")
     }
-    // Proto field 5: metres per second.
+    // Proto field 6: metres per second.
     member("speed", location.speed, decimals: 2)
     // Proto field 7.
     member("speedAccuracy", location.speedAccuracy, decimals: 2)
