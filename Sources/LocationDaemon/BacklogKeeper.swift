@@ -42,7 +42,7 @@ final class BacklogKeeper {
   /// Bytes on disk; nil without a file.
   var bytes: Int64? { store?.size }
 
-  /// Reports what the file holds of the vehicle. Also after `configure`.
+  /// Reports what the file holds of the vehicle: after `configure`.
   func start() {
     perform(.start)
     deliver()

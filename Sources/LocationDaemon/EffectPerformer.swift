@@ -69,6 +69,7 @@ final class EffectPerformer {
     case .dropConnections:
       clients.updates.dropConnections()
       clients.tokens.dropConnections()
+    case .readStore: keeper?.handle(.start)
     case .backlog(let change): keeper?.handle(.changed(change))
     case .backlogSnapshot(let records): keeper?.handle(.snapshot(records))
     case .forgetOthers(let time): keeper?.handle(.forgetOthers(before: time))
@@ -133,12 +134,12 @@ final class EffectPerformer {
     if let trouble { write(.pauseNotKept(trouble)) }
   }
 
-  /// Opens the backlog's file, whose positions are there before the first fix.
+  /// Gets ready for the backlog's file, which is read when the agent asks for it.
   ///
   /// - Throws: the system denies a timer.
-  func openBacklog(_ settings: Settings) throws(EventLoopError) {
+  func prepareBacklog(_ settings: Settings) throws(EventLoopError) {
     keeper = try BacklogKeeper(settings.store, vehicle: settings.vehicle, loop: loop) { [weak self] in self?.tell($0) }
-    keeper?.start()
+    tell(.store(.unread))
   }
 
   func restoreToken(_ settings: Settings.Token) {

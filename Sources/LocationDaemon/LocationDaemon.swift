@@ -103,7 +103,7 @@ package final class LocationDaemon {
       performer.restoreLimits()
       performer.restoreToken(settings.token)
       performer.restorePause()
-      try performer.openBacklog(settings)
+      try performer.prepareBacklog(settings)
       let sources = SourceSet(loop: loop) { [weak self] in self?.feed(.source($0, $1)) }
       self.sources = sources
       use(try sources.prepare(settings.sources))

@@ -46,6 +46,49 @@ import Timekeeping
     #expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.isOwing)
   }
 
+  @Test("a store is read when the first request has ended, and what it holds goes with the next")
+  func readAfterFirstRequest() throws {
+    var fixture = try AgentFixture()
+    #expect(fixture.tell(.store(.unread), at: 0).brief == [])
+    #expect(try fixture.drive(to: 0).brief == ["fetch 1 https://t.test/truck-1", "keep 0.0"])
+    let token = fixture.token()
+    #expect(fixture.tell(.tokenEnded(id: 1, token), at: 0.1).brief == ["send 1"])
+    #expect(
+      fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2).brief == ["drop [0.0] delivered", "read store"])
+    #expect(fixture.tell(.restored(try records([-30, -20])), at: 0.3).brief == [])
+    #expect(fixture.tell(.store(.healthy), at: 0.3).brief == [])
+    #expect(fixture.tell(.deadline, at: 4).brief == [])
+    #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2 with past"])
+  }
+
+  @Test(
+    "where no request is made a store is read after three seconds, which do not count among those that a fix is waited for"
+  )
+  func readWithoutRequest() throws {
+    var fixture = try AgentFixture()
+    #expect(fixture.tell(.store(.unread), at: 1).brief == [])
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(4))
+    #expect(fixture.tell(.deadline, at: 4).brief == ["read store"])
+    _ = fixture.tell(.restored(try records([-30])), at: 4)
+    #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(11))
+  }
+
+  @Test("a recording that has ended waits for what the store holds, and not for one that cannot be read")
+  func readAtTheEnd() throws {
+    for answer in [.restored([]), .store(.memoryOnly("it is full")), .store(.off)] as [VehicleAgent.Input] {
+      var fixture = try AgentFixture()
+      _ = fixture.tell(.store(.unread), at: 0)
+      try fixture.comeOnline()
+      #expect(fixture.tell(.source(0, .ended), at: 0.3).brief == ["stopping"])
+      #expect(fixture.tell(answer, at: 0.4).brief == ["finished 0"])
+    }
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.store(.unread), at: 0)
+    #expect(fixture.tell(.source(0, .ended), at: 0.1).brief == ["stopping", "read store"])
+    let left = try records([-30])
+    #expect(fixture.tell(.restored(left), at: 0.2).brief == ["fetch 1 https://t.test/truck-1"])
+  }
+
   @Test("a live position that is refused alone gives way to the newest that waits, until a fix comes")
   func refusedLive() throws {
     var fixture = try AgentFixture()

@@ -56,6 +56,7 @@ extension Plan.Step {
     case .electSource: true
     case .reportFixMissing:
       effects.contains { if case .event(let event) = $0 { [.fixLost, .noFix].contains(event.kind) } else { false } }
+    case .readStore: effects.contains(.readStore)
     case .askForToken: effects.contains { if case .fetchToken = $0 { true } else { false } }
     // OFFLINE follows, or the end.
     case .leave: true

@@ -69,6 +69,6 @@ extension World {
     startPorts()
     // A machine that can tell of its network does so at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }
-    startStore()
+    tell(.store(.unread))
   }
 }

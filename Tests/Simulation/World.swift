@@ -224,7 +224,7 @@ final class World {
   /// Runs to the end of the scenario, or to the agent's own.
   func run() {
     let end = World.time(scenario.duration)
-    startStore()
+    tell(.store(.unread))
     startPorts()
     while finishedAt == nil, violations.count < 20 {
       if !store.reports.isEmpty { deliverReports() }
@@ -424,6 +424,7 @@ final class World {
         if update == nil { line?.drop() }
       case .event(let event): events.append((now, event))
       case .keepPause(let note): keepPause(note)
+      case .readStore: performStore(.start)
       case .forgetOthers(let time): performStore(.forgetOthers(before: time))
       case .backlog(let change):
         hasBacklogChanged = true

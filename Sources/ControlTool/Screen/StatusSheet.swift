@@ -241,6 +241,7 @@ struct StatusSheet {
       text.append("; ")
       text.append("in memory only", .warning)
       text.append(": \(backlog.storeTrouble ?? "")")
+    case "unread": text.append("; the file is not read yet")
     default: text.append("; in memory: backlog.directory is not set")
     }
     let lost = backlog.removed.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }

@@ -20,6 +20,8 @@ package enum Plan: Equatable, Sendable {
     case electSource
     /// No fix was accepted for a while: say so.
     case reportFixMissing
+    /// The first request has ended, or is not coming soon: read what the store holds.
+    case readStore
     /// A position is due and cannot be sent now: put it on the backlog.
     case enqueue
     /// A request is due and there is no token: ask the provider.

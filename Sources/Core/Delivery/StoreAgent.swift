@@ -29,7 +29,7 @@ package struct StoreAgent: Sendable {
 
   /// What happens to the store: changes of the backlog, outcomes of operations, other settings.
   package enum Input: Equatable, Sendable {
-    /// The vehicle's agent is ready for `restored`: at the start, and after each `configured`. Does not wait for a retry.
+    /// The vehicle's agent is ready for `restored`: it asked with `readStore`, or has the settings of `configured`. Does not wait for a retry.
     case start
     /// The backlog has changed: `VehicleAgent.Effect.backlog`.
     case changed(Backlog.Change)

@@ -15,9 +15,11 @@ extension VehicleAgent {
     let before = delivery.backlog.count
     let changes = delivery.handle(.restored(records), at: now.boot)
     let more = delivery.backlog.count - before
+    // The first request had its time to itself: that is no reason to wait longer for a fix.
+    let since = storeReading.ended() ?? now.boot
     if more > 0 {
       report(notices.backlogRestored(more), &effects)
-      withoutFixSince = now.boot
+      withoutFixSince = since
     }
     apply(changes, at: now, &effects)
     removeWrongTimes(at: now, &effects)
@@ -30,7 +32,19 @@ extension VehicleAgent {
     if othersAreDue { effects.append(.forgetOthers(before: time - delivery.configuration.maxAge)) }
   }
 
+  /// Asks for what the store holds, unless it has said that it cannot be read.
+  mutating func readStore(_ effects: inout [Effect]) {
+    storeReading.ask()
+    if case .memoryOnly = store { storeReading.failed() }
+    effects.append(.readStore)
+  }
+
   mutating func take(_ state: BacklogStoreState, at now: BootInstant, _ effects: inout [Effect]) {
+    switch state {
+    case .unread: storeReading.found(at: now)
+    case .off, .memoryOnly: storeReading.failed()
+    case .healthy: break
+    }
     report(notices.storeChanged(from: store, to: state, count: delivery.backlog.count, at: now), &effects)
     store = state
   }

@@ -13,6 +13,7 @@ extension VehicleAgent {
       case .reportFixMissing:
         report(fixes.miss(inView: selector.overview.satellitesInView, at: now.boot), &effects)
       case .electSource: select(.deadline, at: now, &effects)
+      case .readStore: readStore(&effects)
       case .enqueue: enqueue(at: now, &effects)
       case .askForToken: apply(tokens.handle(.needed, at: now), at: now, &effects)
       case .send(let isOwed): send(isOwed: isOwed, at: now, &effects)
@@ -89,6 +90,7 @@ extension VehicleAgent {
     let changes = delivery.handle(.ended(id: id, result), at: now.boot)
     // Not of a request that was given up.
     guard !changes.isEmpty else { return }
+    storeReading.requestEnded()
     certificates.note(outcome)
     if result.isFromFleetEngine, let time = outcome.date {
       clocks.observe(.fleetEngine, time, sentAt: sentAt, at: now.boot)

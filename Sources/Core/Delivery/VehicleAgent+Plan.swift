@@ -87,18 +87,21 @@ extension VehicleAgent {
     case .stopping(let end, let attempted):
       return now < end ? decideToStop(by: end, attempted: attempted, at: now) : .act(.finish)
     case .draining(let end):
-      guard now < end, !isDelivered || owesOffline else { return .act(.finish) }
+      guard now < end else { return .act(.finish) }
       // Nothing more can be delivered during a pause.
       if let pause = duty.pause {
         return owesOffline ? decideOffline(pause, at: now).interrupted(at: end) : .act(.finish)
       }
-      return decideToReport(at: now).interrupted(at: end)
+      if let readAt = storeReading.dueAt, isDelivered || now >= readAt { return .act(.readStore) }
+      if isDelivered, !storeReading.isPending { return .act(.finish) }
+      return decideToReport(at: now).interrupted(at: end).interrupted(at: storeReading.dueAt)
     case .running:
       let (electionAt, missingAt) = (selector.nextDeadline, fixes.missingAt)
       if let electionAt, now >= electionAt { return .act(.electSource) }
       if let missingAt, now >= missingAt { return .act(.reportFixMissing) }
+      if let readAt = storeReading.dueAt, now >= readAt { return .act(.readStore) }
       let decision = duty.pause.map { decideOffDuty($0, at: now) } ?? decideToReport(at: now)
-      return decision.interrupted(at: missingAt).interrupted(at: electionAt)
+      return decision.interrupted(at: missingAt).interrupted(at: electionAt).interrupted(at: storeReading.dueAt)
     }
   }
 

@@ -76,10 +76,10 @@ package struct VehicleAgent: Sendable {
     case clockStepped(Duration)
     /// New settings. When they name another vehicle, its backlog begins empty: `restored` follows.
     case configure(Configuration)
-    /// What the store held for this vehicle: once at the start, after new settings with another vehicle, and when a store
+    /// What the store held for this vehicle: once after `readStore`, after new settings with another vehicle, and when a store
     /// that could not be used can be. What is held already does no harm.
     case restored([Backlog.Record])
-    /// What the store says of itself.
+    /// What the store says of itself. `unread`: at the start, before the first fix.
     case store(BacklogStoreState)
     /// The store's file could not be used; it was set aside under this name, and an empty one made.
     case storeSetAside(name: String, why: String)
@@ -113,6 +113,8 @@ package struct VehicleAgent: Sendable {
     case keepLimits(String)
     /// Open connections are most likely dead: the next requests go through fresh ones.
     case dropConnections
+    /// The store may be read now: once, after `store(.unread)`. `restored` follows, or a state that says why not.
+    case readStore
     /// For a store that outlives the process. It belongs to the vehicle of the configuration in force.
     case backlog(Backlog.Change)
     /// All that the backlog holds, for a store that starts over.
@@ -152,6 +154,7 @@ package struct VehicleAgent: Sendable {
   var track = RecentTrack()
   var outcomes = RecentOutcomes()
   var store = BacklogStoreState.off
+  var storeReading = StoreReading()
   var network = NetworkGate()
   var clocks: TimeJudge
   var certificates = CertificateClock()

@@ -125,6 +125,7 @@ extension StatusReport.Backlog {
     oldestAge = snapshot.oldestAge?.wholeSeconds
     switch snapshot.store {
     case .off: store = "off"
+    case .unread: store = "unread"
     case .healthy: store = "disk"
     case .memoryOnly(let why): (store, storeTrouble) = ("memory", why)
     }

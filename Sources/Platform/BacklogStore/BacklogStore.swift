@@ -114,9 +114,9 @@ package final class BacklogStore {
     // All of them now: a damaged schema is found here.
     select = try database.prepare(
       """
-      SELECT time, latitude, longitude, altitude, speed, heading, horizontal_accuracy, vertical_accuracy, speed_accuracy,
-        heading_accuracy, spent
-      FROM positions JOIN vehicles ON vehicle = key WHERE provider_id = ? AND vehicle_id = ? ORDER BY time
+      SELECT vehicle, time, latitude, longitude, altitude, speed, heading, horizontal_accuracy, vertical_accuracy,
+        speed_accuracy, heading_accuracy, spent
+      FROM positions ORDER BY vehicle, time
       """)
     addVehicle = try database.prepare("INSERT OR IGNORE INTO vehicles (provider_id, vehicle_id) VALUES (?, ?)")
     findVehicle = try database.prepare("SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?")
@@ -148,59 +148,42 @@ package final class BacklogStore {
 
   /// What the file holds for a vehicle. Values that no position has are damage that the file's structure does not show.
   ///
+  /// All rows are read, those of other vehicles too: SQLite 3.40 checks the order of no table without row IDs.
+  ///
   /// - Throws: `damaged` also when rows are not in their order: then one cannot be found by its key.
   package func content(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> Content {
-    try checkOrder(of: vehicle)
+    let own = try key(of: vehicle)
     let rows = select
     defer { rows.reset() }
-    try rows.bind([.text(vehicle.storedProvider), .text(vehicle.vehicleID)])
-    var (content, last) = (Content(ownerless: ownerless), Backlog.ID?.none)
+    var (content, last) = (Content(ownerless: ownerless), (vehicle: Int64, time: Int64)?.none)
     while try rows.step() {
-      let time = Timestamp(milliseconds: rows.integer(0))
-      guard rows.isInteger(0), last.map({ $0 < time }) ?? true else { throw outOfOrder }
-      last = time
+      let key = (vehicle: rows.integer(0), time: rows.integer(1))
+      guard rows.isInteger(0), rows.isInteger(1), last.map({ $0 < key }) ?? true else {
+        throw BacklogStoreError(.damaged, "\(file.path) is damaged: positions out of order")
+      }
+      last = key
+      guard key.vehicle == own else { continue }
+      let time = Timestamp(milliseconds: key.time)
       if let record = record(rows, time) { content.records.append(record) } else { content.damaged.append(time) }
     }
     ownerless = 0
     return content
   }
 
-  private var outOfOrder: BacklogStoreError {
-    BacklogStoreError(.damaged, "\(file.path) is damaged: positions out of order")
-  }
-
-  /// SQLite 3.40 checks the order of no table without row IDs. Where all rows are of this vehicle, reading them does.
-  private func checkOrder(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) {
-    let count = try database.prepare(
-      """
-      SELECT (SELECT count(*) FROM positions) - count(*)
-      FROM positions JOIN vehicles ON vehicle = key WHERE provider_id = ? AND vehicle_id = ?
-      """)
-    try count.bind([.text(vehicle.storedProvider), .text(vehicle.vehicleID)])
-    guard try count.step(), count.integer(0) != 0 else { return }
-    let keys = try database.prepare("SELECT vehicle, time FROM positions ORDER BY vehicle, time")
-    var last: (vehicle: Int64, time: Int64)?
-    while try keys.step() {
-      let key = (vehicle: keys.integer(0), time: keys.integer(1))
-      guard keys.isInteger(0), keys.isInteger(1), last.map({ $0 < key }) ?? true else { throw outOfOrder }
-      last = key
-    }
-  }
-
   /// - Returns: nil where the row is no position.
   private func record(_ row: Statement, _ time: Timestamp) -> Backlog.Record? {
-    guard let latitude = row.real(1), let longitude = row.real(2),
+    guard let latitude = row.real(2), let longitude = row.real(3),
       let coordinate = Coordinate(latitude: latitude, longitude: longitude)
     else { return nil }
     var location = VehicleLocation(coordinate: coordinate, time: time)
-    location.altitude = row.real(3)
-    location.speed = row.real(4)
-    location.heading = row.real(5)
-    location.horizontalAccuracy = row.real(6)
-    location.verticalAccuracy = row.real(7)
-    location.speedAccuracy = row.real(8)
-    location.headingAccuracy = row.real(9)
-    let record = Backlog.Record(location, spent: row.real(10) ?? .nan)
+    location.altitude = row.real(4)
+    location.speed = row.real(5)
+    location.heading = row.real(6)
+    location.horizontalAccuracy = row.real(7)
+    location.verticalAccuracy = row.real(8)
+    location.speedAccuracy = row.real(9)
+    location.headingAccuracy = row.real(10)
+    let record = Backlog.Record(location, spent: row.real(11) ?? .nan)
     return record.isPlausible ? record : nil
   }
 
@@ -257,14 +240,18 @@ package final class BacklogStore {
   private func number(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> Int64 {
     if let key = keys[vehicle] { return key }
     try addVehicle.run(.text(vehicle.storedProvider), .text(vehicle.vehicleID))
-    defer { findVehicle.reset() }
-    try findVehicle.bind([.text(vehicle.storedProvider), .text(vehicle.vehicleID)])
-    guard try findVehicle.step() else {
+    guard let key = try key(of: vehicle) else {
       throw BacklogStoreError(.damaged, "\(file.path) is damaged: a vehicle is missing")
     }
-    let key = findVehicle.integer(0)
     keys[vehicle] = key
     return key
+  }
+
+  /// - Returns: nil where the file holds nothing of the vehicle.
+  private func key(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> Int64? {
+    defer { findVehicle.reset() }
+    try findVehicle.bind([.text(vehicle.storedProvider), .text(vehicle.vehicleID)])
+    return try findVehicle.step() ? findVehicle.integer(0) : nil
   }
 
   /// Deletes what other vehicles left before a time. Writes nothing when there is nothing to delete.

@@ -142,6 +142,7 @@ extension [VehicleAgent.Effect] {
       case .backlog(.added(let record)): "keep \(AgentFixture.second(record.id))"
       case .backlog(.changed): nil
       case .backlog(.removed(let ids, let reason)): "drop \(ids.map(AgentFixture.second)) \(reason)"
+      case .readStore: "read store"
       case .forgetOthers: "forget others"
       case .keepToken: "keep token"
       case .forgetToken: "forget token"
