@@ -59,6 +59,7 @@ final class EffectPerformer {
     switch effect {
     case .sendUpdate(let id, let request):
       clients.updates.start(id, request) { [weak self] in self?.tell(.updateEnded(id: id, $0)) }
+    case .connect(let url, let time): clients.updates.connect(to: url, certificateTime: time)
     case .cancelUpdate(let id): clients.updates.cancel(id)
     case .fetchToken(let id, let request):
       tokens.start(id, request) { [weak self] in self?.tell(.tokenEnded(id: id, $0)) }

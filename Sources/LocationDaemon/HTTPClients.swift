@@ -49,6 +49,11 @@ final class ExchangeTable {
     self.configuration = configuration
   }
 
+  /// Opens the connection for a request that is to follow.
+  func connect(to url: String, certificateTime: Timestamp?) {
+    client.connect(to: url, certificateTime: certificateTime)
+  }
+
   /// - Parameter completion: called once, in a later turn, unless the request is cancelled.
   func start(_ id: UInt64, _ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) {
     running[id] = (

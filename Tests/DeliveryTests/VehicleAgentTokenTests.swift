@@ -28,6 +28,21 @@ import Timekeeping
     return nil
   }
 
+  @Test("the connection for the first update is made while its token is fetched, and for no later one")
+  func connectsAhead() throws {
+    func connections(_ effects: [VehicleAgent.Effect]) -> [String] {
+      effects.compactMap { if case .connect(let url, _) = $0 { url } else { nil } }
+    }
+    var fixture = try AgentFixture()
+    let first = try fixture.drive(to: 0)
+    #expect(first.brief == ["fetch 1 https://t.test/truck-1", "keep 0.0"])
+    #expect(connections(first) == ["https://e.test/v1/providers/p/deliveryVehicles/truck-1"])
+    _ = fixture.tell(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 15)
+    let second = try fixture.drive(to: 40)
+    #expect(second.brief.contains("fetch 2 https://t.test/truck-1"))
+    #expect(connections(second) == [])
+  }
+
   @Test("iat or exp refused: one fresh token at once, then the clock is blamed, and it slows down")
   func clock() throws {
     var fixture = try AgentFixture()

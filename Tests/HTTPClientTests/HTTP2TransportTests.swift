@@ -93,6 +93,26 @@ struct HTTP2TransportTests {
     }
   }
 
+  @Test("a connection that was made before there is a request carries it")
+  func connectsAhead() throws {
+    let bench = try Bench("")
+    bench.fixture.client.connect(to: bench.request().url, certificateTime: nil)
+    _ = try bench.server.lines(turning: bench.fixture.loop) { $0.contains("connection h2") }
+    bench.fixture.client.connect(to: bench.request().url, certificateTime: nil)
+    for _ in 0..<2 { #expect(try bench.fixture.response(bench.request()).status == 200) }
+    #expect(bench.fixture.client.counters.connections == 1)
+  }
+
+  @Test("a connection that could not be made ahead is made anew for the request, whose failure is reported")
+  func connectsAheadInVain() throws {
+    let bench = try Bench("")
+    let request = HTTPRequest(method: .patch, url: "https://localhost:1/x", deadline: .seconds(10))
+    bench.fixture.client.connect(to: request.url, certificateTime: nil)
+    while try bench.fixture.loop.turn(waitingAtMost: .milliseconds(50)) {}
+    #expect(try bench.fixture.failure(request).kind == .unreachable)
+    #expect(try bench.fixture.response(bench.request()).status == 200)
+  }
+
   @Test("after a GOAWAY the next connection is made before there is a request for it, and resumes")
   func reconnects() throws {
     let bench = try Bench("answer,two-goaways;goaway-after")

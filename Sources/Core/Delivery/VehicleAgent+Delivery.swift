@@ -197,7 +197,12 @@ extension VehicleAgent {
       switch effect {
       case .fetch(let id, let request):
         statistics.tokenFetches += 1
-        effects.append(.fetchToken(id: id, request.judgingCertificates(at: certificateTime(at: now))))
+        let time = certificateTime(at: now)
+        effects.append(.fetchToken(id: id, request.judgingCertificates(at: time)))
+        // The first update of a run waits for both handshakes: they are made at the same time.
+        if statistics.tokenFetches == 1, statistics.attempts == 0 {
+          effects.append(.connect(to: configuration.delivery.endpoint.url, certificateTime: time))
+        }
       case .cancelFetch(let id):
         effects.append(.cancelToken(id: id))
       case .obtained(let token, let outage):

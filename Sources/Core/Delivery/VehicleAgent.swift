@@ -101,6 +101,9 @@ package struct VehicleAgent: Sendable {
 
   /// What the shell is to do. Each carries all that doing it needs.
   package enum Effect: Equatable, Sendable {
+    /// `sendUpdate` to this URL follows as soon as there is a token: connect meanwhile. What comes of it is for the request to
+    /// find.
+    case connect(to: String, certificateTime: Timestamp?)
     case sendUpdate(id: UInt64, HTTPRequest)
     case cancelUpdate(id: UInt64)
     case fetchToken(id: UInt64, TokenRequest)

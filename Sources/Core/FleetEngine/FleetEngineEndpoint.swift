@@ -13,7 +13,8 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   }
   /// Whether updates set the vehicle's state, where its service has one.
   package var reportsState: Bool
-  private let url: String
+  /// Of each update, without its query.
+  package let url: String
   private var pastSizes: PastPositionSizes
 
   /// The longest answer that is read. With the field mask it is the vehicle's name.

@@ -90,6 +90,12 @@ final class HTTP2Transport {
     isCalled = false
   }
 
+  /// Opens the connection before there is a request for it, if there is none.
+  func connect(to address: WebAddress, certificateTime: Timestamp?) {
+    guard link == nil, waiting.isEmpty else { return }
+    open(to: address, certificateTime: certificateTime, deadline: nil)
+  }
+
   /// Nothing is reported of the request any more.
   func cancel(_ completion: Completion) {
     completion.drop()

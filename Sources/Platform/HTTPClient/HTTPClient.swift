@@ -2,7 +2,7 @@
 import CCurl
 package import EventLoop
 package import HTTPMessages
-import Timekeeping
+package import Timekeeping
 import SystemCalls
 import URLReader
 
@@ -72,7 +72,7 @@ import URLReader
   @discardableResult
   package func send(_ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) -> HTTPExchange {
     let completion = Completion(completion)
-    if let http2, let address = address(of: request), http2.serves(address) {
+    if let http2, let address = address(of: request.url), http2.serves(address) {
       let deadline = loop.now.boot + request.deadline
       http2.send(HTTP2Transport.Order(request, to: address, deadline: deadline, completion))
     } else {
@@ -84,11 +84,20 @@ import URLReader
     }
   }
 
+  /// Opens the connection for a request to this URL that is to follow, where HTTP/2 can carry it and there is none. That it
+  /// fails is not reported: the request makes another.
+  ///
+  /// - Parameter certificateTime: as of a request.
+  package func connect(to url: String, certificateTime: Timestamp?) {
+    guard let http2, let address = address(of: url), http2.serves(address) else { return }
+    http2.connect(to: address, certificateTime: certificateTime)
+  }
+
   /// Of a request that HTTP/2 could carry; nil for one whose URL is for libcurl to judge.
-  private func address(of request: HTTPRequest) -> WebAddress? {
-    if let lastAddress, lastAddress.url == request.url { return lastAddress.address }
-    guard let address = try? WebAddress(reading: request.url), !address.hasCredentials else { return nil }
-    lastAddress = (request.url, address)
+  private func address(of url: String) -> WebAddress? {
+    if let lastAddress, lastAddress.url == url { return lastAddress.address }
+    guard let address = try? WebAddress(reading: url), !address.hasCredentials else { return nil }
+    lastAddress = (url, address)
     return address
   }
 

@@ -150,7 +150,7 @@ extension [VehicleAgent.Effect] {
       case .dropConnections: "drop connections"
       case .keepPause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
       case .backlogSnapshot(let records): "keep all \(records.map { AgentFixture.second($0.id) })"
-      case .event, .settingsProven: nil
+      case .connect, .event, .settingsProven: nil
       case .readyForNextFix: "ready"
       case .stopping: "stopping"
       case .finished(let ending): "finished \(ending.undelivered)"
