@@ -58,6 +58,24 @@ package enum SettingSection: String, CaseIterable, Sendable {
   /// What it may hold, in the order in which the reference lists it.
   package var settings: [SettingDescription] { SettingSection.descriptions[self] ?? [] }
 
+  /// Whether it has this key with this choice of its selector; nil: with any. Each start asks that of each key that is written:
+  /// it makes no description, and nothing of the kinds of source that are not chosen.
+  func has(_ name: String, with choice: String?) -> Bool {
+    switch self {
+    case .source:
+      has(name, with: choice, in: SourceDraft.keys)
+        || SourceKind.all.contains { (choice == nil || type(of: $0).type == choice) && has(name, of: $0) }
+    case .token: has(name, with: choice, in: TokenDraft.keys)
+    default: has(name, with: choice, in: keys)
+    }
+  }
+
+  private func has<Kind: SourceSettings>(_ name: String, of _: Kind) -> Bool { has(name, with: nil, in: Kind.keys) }
+
+  private func has<Root>(_ name: String, with choice: String?, in keys: [Setting<Root>]) -> Bool {
+    keys.contains { $0.name == name && ($0.owner == nil || choice == nil || $0.owner == choice) }
+  }
+
   /// All settings, section by section.
   static let all: [SettingDescription] = allCases.flatMap(\.settings)
 

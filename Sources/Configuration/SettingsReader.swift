@@ -110,9 +110,11 @@ struct SettingsReader {
   }
 
   /// Notes every key of the section, or of the source at hand, that does not exist.
-  mutating func checkNames(in section: SettingSection) {
+  ///
+  /// - Parameter choice: the value of the section's selector, where its keys are looked for first; nil: with any.
+  mutating func checkNames(in section: SettingSection, of choice: String? = nil) {
     for (name, member) in table(of: section)?.members ?? [:]
-    where !section.settings.contains(where: { $0.name == name }) {
+    where !section.has(name, with: choice) && !section.settings.contains(where: { $0.name == name }) {
       unknownKey(name, member, in: section)
     }
   }
@@ -177,7 +179,7 @@ struct SettingsReader {
   mutating func checkOwners(in section: SettingSection, of choice: String) {
     guard let selector = section.selector, let table = table(of: section) else { return }
     let chosenIn = table.members[selector]?.value.position.file
-    for (name, member) in table.members {
+    for (name, member) in table.members where !section.has(name, with: choice) {
       // A name may mean one thing to one choice and another to another.
       let owners = section.settings.filter { $0.name == name }.map(\.owner)
       guard !owners.isEmpty, !owners.contains(nil), !owners.contains(choice) else { continue }

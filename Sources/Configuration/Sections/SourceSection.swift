@@ -26,7 +26,7 @@ extension SettingsReader {
       var draft = SourceDraft()
       let before = problems.count
       read(SourceDraft.keys, of: .source, into: &draft)
-      checkNames(in: .source)
+      checkNames(in: .source, of: draft.type)
       guard let kind = SourceKind.all.first(where: { type(of: $0).type == draft.type }) else { continue }
       checkOwners(in: .source, of: draft.type)
       let source = Settings.Source(kind: read(kind), silenceTimeout: draft.silenceTimeout)
