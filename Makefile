@@ -20,6 +20,8 @@ RELEASE := -c release --static-swift-stdlib --no-color-diagnostics
 RELEASE += -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -use-ld=lld \
   $(addprefix -Xlinker ,--icf=safe --no-export-dynamic -z pack-relative-relocs --build-id=sha1 --no-warn-symbol-ordering) \
   $(addprefix -Xlinker --symbol-ordering-file=,$(wildcard scripts/symbol-order.txt))
+# Of libstdc++ the programs use a tenth: linked in, it costs less memory and fewer relocations at each start than the library.
+STATIC_CXX = $(patsubst %,-Xlinker '--remap-inputs=*/libstdc++.so=%',$(wildcard $(shell $(CXX) -print-file-name=libstdc++.a)))
 BIN := .build/release
 DOC = $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd
 
@@ -57,7 +59,7 @@ help: ## Says what there is to make.
 .PHONY: help build setup setup-build setup-test setup-deb deb demo test h2-interop simulate crash-test damage sanitize check lint arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
-	swift build $(RELEASE)
+	swift build $(RELEASE) $(STATIC_CXX)
 
 setup: setup-build setup-test ## Installs what building and testing need.
 
