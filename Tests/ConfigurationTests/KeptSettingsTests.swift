@@ -110,6 +110,8 @@ import Testing
   @Test(
     "they are not used where the new file names another vehicle, server or credential",
     arguments: [
+      ("\"truck-17\"", "\"truck-17\"\nservice = \"trips\"", "vehicle.service"),
+      ("\"truck-17\"", "\"truck-17\"\nreport_state = false", "vehicle.report_state"),
       ("truck-17", "truck-18", "vehicle.vehicle_id"),
       ("my-project", "other-project", "vehicle.provider_id"),
       ("tokens.example.com", "tokens.example.org", "token.url"),
