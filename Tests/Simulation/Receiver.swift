@@ -31,6 +31,7 @@ struct Receiver {
     var isSound = false
   }
 
+  private static let year2080 = Timestamp(seconds: 3_471_292_800)
   /// Its number among the scenario's.
   let index: Int
   private let scenario: Scenario
@@ -140,6 +141,13 @@ struct Receiver {
     }
   }
 
+  /// What is read of a time whose year is written with two digits: those from 80 on are of the last century.
+  private static func shortened(_ stamp: Timestamp) -> Timestamp {
+    let text = stamp.rfc3339
+    guard let year = Int(text.prefix(4)).map({ $0 % 100 }) else { return stamp }
+    return Timestamp(rfc3339: "\(year >= 80 ? 1900 + year : 2000 + year)\(text.dropFirst(4))") ?? stamp
+  }
+
   /// A position that comes from this receiver, and is not what it meant.
   mutating func note(_ fix: Fix, at stamp: Timestamp, second: Int) {
     told[stamp.milliseconds, default: []].append(
@@ -202,6 +210,7 @@ struct Receiver {
       stamp = (Scenario.boot + .seconds(second)).nearest(millisecondsOfDay: stamp.millisecondsOfDay)
       isDated = Scenario.boot + .seconds(Int64(second) + wallError) > Scenario.buildDate
     }
+    if stamp >= Receiver.year2080 { stamp = Receiver.shortened(stamp) }
     var output = Output()
     if !isHeld, !held.isEmpty {
       output.fixes = held

@@ -200,7 +200,9 @@ extension World {
   private func checkThinning() {
     // One that a wrong clock has dated tells nothing, and says nothing about the others.
     let thinned = removals.filter {
-      $0.reason == .thinned && $0.vehicle == vehicle && !isMisdated($0.record.id)
+      let place = $0.record.location.coordinate
+      return $0.reason == .thinned && $0.vehicle == vehicle
+        && !isMisdated($0.record.id, (place.latitude, place.longitude))
     }.map(\.record.location)
     guard !thinned.isEmpty else { return }
     var known: [Timestamp: (latitude: Double, longitude: Double)] = [:]
@@ -214,7 +216,7 @@ extension World {
     // Each life knows what the lives before have spent on what still waits.
     let told = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
     for key in lostInCuts where key.vehicle == vehicle { known[key.id] = known[key.id] ?? coordinate(of: key.id) }
-    let track = known.filter { !isMisdated($0.key) }.sorted { $0.key < $1.key }
+    let track = known.filter { !isMisdated($0.key, $0.value) }.sorted { $0.key < $1.key }
     for location in thinned {
       guard let after = track.firstIndex(where: { $0.key >= location.time }), after > 0 else {
         violate("the thinned position of \(location.time.rfc3339) lies outside of what is left")
@@ -233,11 +235,14 @@ extension World {
     }
   }
 
-  /// Whether a stamp is more than ten seconds from the time: of no receiver that only lags.
-  private func isMisdated(_ stamp: Timestamp) -> Bool {
-    let told = told(at: stamp)
+  /// Whether a position is more than ten seconds from where the vehicle was at its stamp: of no receiver that only lags. A
+  /// wrong clock's stamp may come again when it is right, so of those with the stamp the nearest counts.
+  private func isMisdated(_ stamp: Timestamp, _ place: (latitude: Double, longitude: Double)) -> Bool {
+    func distance(_ told: Receiver.Told) -> Double {
+      abs(told.coordinate.latitude - place.latitude) + abs(told.coordinate.longitude - place.longitude)
+    }
     let second = Int((stamp - Scenario.boot).wholeSeconds)
-    return !told.isEmpty && told.allSatisfy { abs($0.second - second) > 10 }
+    return told(at: stamp).min { distance($0) < distance($1) }.map { abs($0.second - second) > 10 } ?? false
   }
 
   /// After the network returns the newest position arrives within an interval, if the vehicle has tried before.
