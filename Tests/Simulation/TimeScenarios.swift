@@ -110,4 +110,13 @@ import Timekeeping
       #expect(world.agent.delivery.backlog.thinnedWithin < 20)
     }
   }
+
+  @Test("what a single word about the time holds back goes as planned when the word lapses, also while a run drains")
+  func lapseWhileDraining() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 4939, duration: 63, faults: [Fault(.ahead(18), 1..<2)], acts: [(2, .sourceEnded)], wallError: nil,
+        noise: 0, hasCertificates: true))
+    #expect(world.applied(61..<62).count == 1)
+  }
 }

@@ -54,6 +54,8 @@ extension Plan.Step {
     case .enqueue: true
     // A start-up deadline may pass without a source to use.
     case .electSource: true
+    // The time may be the same without it.
+    case .reviewTime: true
     case .reportFixMissing:
       effects.contains { if case .event(let event) = $0 { [.fixLost, .noFix].contains(event.kind) } else { false } }
     case .readStore: effects.contains(.readStore)

@@ -18,6 +18,8 @@ package enum Plan: Equatable, Sendable {
   package enum Step: Equatable, Sendable {
     /// A source was silent for too long, or has had its chance at the start: see which is used now.
     case electSource
+    /// A single word about the time has lapsed: what it held back may go.
+    case reviewTime
     /// No fix was accepted for a while: say so.
     case reportFixMissing
     /// The first request has ended, or is not coming soon: read what the store holds.

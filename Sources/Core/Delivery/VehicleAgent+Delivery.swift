@@ -14,6 +14,7 @@ extension VehicleAgent {
         report(fixes.miss(inView: selector.overview.satellitesInView, at: now.boot), &effects)
       case .electSource: select(.deadline, at: now, &effects)
       case .readStore: readStore(&effects)
+      case .reviewTime: watchClock(at: now, &effects)
       case .enqueue: enqueue(at: now, &effects)
       case .askForToken: apply(tokens.handle(.needed, at: now), at: now, &effects)
       case .send(let isOwed): send(isOwed: isOwed, at: now, &effects)

@@ -131,8 +131,10 @@ extension VehicleAgent {
     guard delivery.isIdle else { return .wait(until: nil, .attempt(nil)) }
     guard let stored = delivery.stored(until: storedLimit) else {
       // What a single word about the time holds back goes when the word lapses.
-      let isHeldBack = delivery.stored(until: nil) != nil
-      return .wait(until: isHeldBack ? storedLimit?.lapsesAt : nil, .attempt(nil))
+      guard delivery.stored(until: nil) != nil, let lapse = storedLimit?.lapsesAt else {
+        return .wait(until: nil, .attempt(nil))
+      }
+      return now >= lapse ? .act(.reviewTime) : .wait(until: lapse, .attempt(nil))
     }
     let isNew = delivery.delivered.map { $0.time < stored.time } ?? true
     let grace = lifecycle.isRunning ? configuration.delivery.interval : .zero

@@ -197,7 +197,6 @@ package struct VehicleAgent: Sendable {
     case .source(let id, let report): select(.report(report, from: id), at: now, &effects)
     case .sources(let candidates): select(.replaced(candidates), at: now, &effects)
     case .deadline:
-      if let lapse = storedLimit?.lapsesAt, now.boot >= lapse { watchClock(at: now, &effects) }
       proceed(at: now, &effects)
       releaseSources(at: now.boot, &effects)
       return effects
@@ -290,7 +289,7 @@ package struct VehicleAgent: Sendable {
     if let event { effects.append(.event(event)) }
   }
 
-  private mutating func watchClock(at now: Moment, _ effects: inout [Effect]) {
+  mutating func watchClock(at now: Moment, _ effects: inout [Effect]) {
     let judgement = clocks.judgement(at: now)
     let bounds = judgement?.serverBounds
     let isConfirmed = bounds != nil && judgement?.isConfirmed == true
