@@ -106,8 +106,8 @@ import Timekeeping
           acts: [(491, .powerCut(afterEffects: 4, seconds: 35))], noise: 0, settings: [.maxLocations(8)],
           hasCertificates: true))
       #expect(world.removals.contains { $0.reason == .thinned } && world.removals.contains { $0.reason == .misdated })
-      // A clock that jumps is no detour of the vehicle.
-      #expect(world.agent.delivery.backlog.thinnedWithin < 20)
+      // A clock that jumps is no detour of the vehicle, which would be one of 180 m.
+      #expect(world.agent.delivery.backlog.thinnedWithin < 60)
     }
   }
 

@@ -107,6 +107,9 @@ package struct Backlog: Equatable, Sendable {
     return place < storage.count && storage[place].location.time == time ? place : nil
   }
 
+  /// Whether a position of this time is kept.
+  package func contains(_ id: ID) -> Bool { index(of: id) != nil }
+
   /// Those that may be sent along with a position of `time`: from before it, and not older than `age`; oldest first.
   ///
   /// - Returns: nothing where nothing may.

@@ -330,8 +330,10 @@ package struct DeliveryAgent: Sendable {
     case .goOffline(let token): return goOffline(token: token, at: now)
     case .ended(let id, let outcome): return end(id, outcome, at: now)
     case .restored(let records):
+      // The file also holds what this run has put there before it was read.
+      let newest = records.lazy.filter { [backlog] in !backlog.contains($0.id) }.map(\.id).max()
       let changes = backlog.restore(records, limit: configuration.capacity)
-      vehicle.newestRestored = [vehicle.newestRestored, records.map(\.id).max()].compactMap(\.self).max()
+      vehicle.newestRestored = [vehicle.newestRestored, newest].compactMap(\.self).max()
       // Its removal was not stored in time.
       return DeliveryAgent.effects(changes + (delivered.map { backlog.remove([$0.time], .delivered) } ?? []))
     case .resumed(let attempts, let start, let delivered):
