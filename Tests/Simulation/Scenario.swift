@@ -119,7 +119,8 @@ struct Scenario {
     for fault in faults {
       switch fault.kind {
       case .serverClock, .providerClock: server = min(server, Double(fault.from))
-      case .ahead, .behind, .undated: receiver = min(receiver, Double(fault.from))
+      // What is held back is as late as if the clock were behind.
+      case .ahead, .behind, .undated, .heldBack: receiver = min(receiver, Double(fault.from))
       default: break
       }
     }

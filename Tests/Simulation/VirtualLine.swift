@@ -13,6 +13,8 @@ struct VirtualLine: ~Copyable {
   private var decoder = HPACKDecoder()
   private var encoder = HPACKEncoder()
   private var stream: UInt32 = 0
+  /// Bytes of requests that the program's window has not been given back.
+  private var consumed = 0
   private var outcome: HTTPOutcome?
   private var wasRefused = false
   /// What the program sent that is no request.
@@ -27,6 +29,10 @@ struct VirtualLine: ~Copyable {
   /// Brings a request to the server, and returns it as that reads it.
   mutating func send(_ request: HTTPRequest, deadline: BootInstant, at now: BootInstant) -> HTTPRequest {
     if !isOpen || !client.canSend(at: now) { connect(at: now) }
+    if consumed > 30_000 {
+      _ = read(perform(client.handle(.received(frame(8, 0, 0, UInt32(consumed).bytes)), at: now)), like: nil)
+      consumed = 0
+    }
     let path = request.url.dropFirst("https://fleetengine.test".count)
     let address = WebAddress(scheme: "https", host: "fleetengine.test", path: String(path))
     outcome = nil
@@ -100,6 +106,7 @@ struct VirtualLine: ~Copyable {
     decoder = HPACKDecoder()
     encoder = HPACKEncoder()
     unread = []
+    consumed = 0
     isOpen = true
     connections += 1
     var bytes = perform(client.handle(.connected, at: now))
@@ -136,7 +143,9 @@ struct VirtualLine: ~Copyable {
       let payload = Array(rest.dropFirst(9).prefix(Int(UInt32(bytes: [0] + header[0..<3]))))
       rest = rest.dropFirst(9 + payload.count)
       switch header[3] {
-      case 0: request.body += payload
+      case 0:
+        request.body += payload
+        consumed += payload.count
       case 1:
         stream = UInt32(bytes: header[5...])
         guard let fields = try? decoder.decode(payload, limit: 1 << 20) else {

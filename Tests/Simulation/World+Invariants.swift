@@ -21,7 +21,8 @@ extension World {
     checkReturn()
     checkPauses()
     if finishedAt == nil { checkOffline() }
-    if !isOff, finishedAt == nil, store.troubledSince == nil, left[vehicle] != nil {
+    // The file is read after the first request, which may take its whole deadline.
+    if !isOff, finishedAt == nil, store.troubledSince == nil, left[vehicle] != nil, now - startedAt > .seconds(30) {
       violate("what \(vehicle) has left behind was never given back to it")
     }
   }
@@ -97,10 +98,13 @@ extension World {
     }
   }
 
-  /// Whether the live position is from before the program started: without a fix it is the newest that the program knows.
+  /// Whether the live position is from before the program started, or before a pause: without a fix it is the newest that the
+  /// program knows.
   private func isStored(_ applied: FleetEngineServer.Applied) -> Bool {
-    guard let attempt = attempts.first(where: { $0.id == applied.request }), attempt.life > 0 else { return false }
-    return applied.live.time < Scenario.boot + .nanoseconds((starts[attempt.life] ?? .boot).nanoseconds)
+    guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
+    let start = attempt.life > 0 ? starts[attempt.life] ?? .boot : .boot
+    let pause = offDuty.last { World.seconds($0.upperBound) <= applied.at }?.lowerBound ?? .boot
+    return applied.live.time < Scenario.boot + .nanoseconds(max(start, pause).nanoseconds)
   }
 
   private func isFaulty(_ stamp: Timestamp) -> Bool {
