@@ -158,6 +158,8 @@ extension World {
           lostInCuts.insert(Disk.Key(vehicle: name, id: id))
         }
       }
+      // What is in memory is written anew; until then it is in the file that is set aside alone.
+      if disk.held[vehicle]?.isEmpty == false { store.troubledSince = .boot }
       left = [:]
       disk.held = [:]
       disk.setAside += 1
