@@ -51,6 +51,19 @@ import Timekeeping
     #expect(fixture.names.filter { $0.contains(".corrupt-") && !$0.hasSuffix("-wal") }.count == 3)
   }
 
+  @Test("a file whose header forbids writing, which its owner may, is set aside at the first write")
+  func writeVersion() throws {
+    let (fixture, bytes) = try filled()
+    var damaged = bytes
+    damaged[18] = 6
+    try write(damaged, to: fixture.path)
+    let error = #expect(throws: BacklogStoreError.self) {
+      let store = try BacklogStore.open(directory: fixture.directory, maxSize: 16_000_000).store
+      try store.commit(try fixture.puts([100_000]))
+    }
+    #expect(error?.isBeyondUse == true)
+  }
+
   @Test("random bytes in any page never stop the store from working")
   func randomBytes() throws {
     let (fixture, bytes) = try filled()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CSQLite
+import Glibc
 import SystemCalls
 
 /// An SQLite connection and its errors. It belongs to one thread.
@@ -80,6 +81,9 @@ import SystemCalls
     case SQLITE_FULL:
       return BacklogStoreError(
         .full, "\(path): no room; make some on the disk, or raise backlog.max_size if the file has reached it")
+    // The kernel allows it, so the file's own header does not.
+    case SQLITE_READONLY where code == SQLITE_READONLY && FileAccess.refusal(path, W_OK) == nil:
+      return BacklogStoreError(.damaged, "\(path) is damaged: its header forbids writing")
     case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN:
       return BacklogStoreError(
         .denied, "\(path) cannot be written (\(reason)); the service's user must own it and its directory")
