@@ -244,6 +244,7 @@ import Timekeeping
           #expect(content.records.allSatisfy { $0.isPlausible })
           count += content.records.count + content.damaged.count + content.ownerless
         }
+        try opened?.commit(try fixture.puts([100_000]))
       } catch let error as BacklogStoreError where error.isBeyondUse {
         opened = nil
         let (replacement, why) = try BacklogStore.replace(directory: name, maxSize: 4_000_000, why: error.message)
@@ -260,7 +261,7 @@ import Timekeeping
         #expect(isLogHit || main.count < 100, "file \(number): \(count) of \(rows.count) rows")
       }
       // And it goes on.
-      try opened?.commit(try fixture.puts([100_000]))
+      try opened?.commit(try fixture.puts([100_001]))
     }
     #expect(
       setAside > Self.files / 10 && whole > Self.files / 10, "\(setAside) set aside, \(whole) whole, \(smaller) less")

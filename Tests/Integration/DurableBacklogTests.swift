@@ -165,7 +165,7 @@ import Testing
     }
     let lost = owed.filter { times[stamp($0)] == nil }
     #expect(owed.count > rounds * 2)
-    #expect(lost.isEmpty, "\(lost.count) of \(owed.count) are lost")
+    #expect(lost.isEmpty, "\(lost.count) of \(owed.count) are lost\n\(daemon.story)")
     let repeated = times.values.count { $0 > 1 }
     print(
       "\(rounds) kills: \(owed.count) positions owed, \(lost.count) lost, \(repeated) of \(times.count) arrived more than once"
