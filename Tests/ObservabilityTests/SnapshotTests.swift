@@ -128,6 +128,20 @@ import Timekeeping
     #expect(report.withoutNetwork == 55 && !report.isOnline)
   }
 
+  @Test("a backlog whose file has not been read is no empty one, also while the file is written already")
+  func unreadStore() throws {
+    var fixture = try AgentFixture()
+    _ = fixture.tell(.store(.unread), at: 0)
+    #expect(fixture.snapshot(at: 0).statusLine.hasSuffix("backlog not read yet"))
+    _ = fixture.tell(.store(.healthy), at: 1)
+    #expect(fixture.snapshot(at: 1).statusLine.hasSuffix("backlog not read yet"))
+    #expect(StatusReport(fixture.snapshot(at: 1)).backlog.store == "unread")
+    _ = fixture.tell(.deadline, at: 3)
+    _ = fixture.tell(.restored([]), at: 3)
+    #expect(fixture.snapshot(at: 3).statusLine.hasSuffix("backlog 0"))
+    #expect(StatusReport(fixture.snapshot(at: 3)).backlog.store == "disk")
+  }
+
   @Test("a backlog that is in memory only says why")
   func store() throws {
     var fixture = try AgentFixture()

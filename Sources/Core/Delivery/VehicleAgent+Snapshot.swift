@@ -115,7 +115,9 @@ extension VehicleAgent {
       tokenFailingSince: tokens.failingSince,
       waiting: delivery.waiting,
       oldestAge: newestTime.flatMap { newest in oldest.map { max(newest - $0, .zero) } },
-      thinnedWithin: delivery.backlog.thinnedWithin, store: store,
+      thinnedWithin: delivery.backlog.thinnedWithin,
+      // The file may be written before it is read.
+      store: store == .healthy && storeReading.isPending ? .unread : store,
       time: bestTime(at: now), isTimeTold: clocks.time(at: now) != nil, clockError: clocks.error(at: now),
       isClockUnset: now.wall < configuration.filter.buildDate,
       statistics: statistics)

@@ -33,7 +33,9 @@ extension VehicleAgent.Snapshot {
       parts.append("no token yet")
     }
     let thinning = thinnedWithin > 0 ? ", thinned within \(Int(thinnedWithin.rounded(.up))) m" : ""
-    parts.append("backlog \(waiting)\(thinning)\(backlogTrouble)")
+    // What the file holds is not known: that is no 0.
+    let count = store == .unread && waiting == 0 ? "not read yet" : "\(waiting)"
+    parts.append("backlog \(count)\(thinning)\(backlogTrouble)")
     if let clockError {
       parts.append("this machine's clock is \(clockError.words)")
     } else if isClockUnset {
