@@ -3,7 +3,7 @@
 extension FleetService {
   /// The token endpoints of Google's two sample backends, which differ in path and keys.
   ///
-  /// - Parameter id: of the vehicle; of the trip or the parcel in a token for somebody who watches.
+  /// - Parameter id: of the vehicle; of the trip or the parcel in a token for a watching client.
   func token(_ request: Request, kind path: String, id: String, at now: ServerTime) throws(APIError) -> Reply {
     guard let kind = TokenKind.all.first(where: { $0.path == path }) else {
       throw APIError(
@@ -13,7 +13,7 @@ extension FleetService {
     if id == "*" { throw .invalid("A token for everything (\"*\") is not given.") }
     try ResourceName.check(id)
     tokenRequests += 1
-    // Of somebody who watches there is no ledger.
+    // A watching client has no ledger.
     let key = kind.service?.key(id) ?? ""
     if kind.service != nil { ledgers[key, default: .init()].askForToken() }
     let fault = takeFault(.token, vehicle: id, at: now)

@@ -15,7 +15,7 @@ struct TokenKind: Sendable {
   /// What the token's `authorization` names the ID in.
   let claim: String
   let dialect: Dialect
-  /// Whose vehicle drives with it; nil for a token of somebody who watches.
+  /// Whose vehicle drives with it; nil for a watching client's token.
   let service: VehicleService?
 
   /// All but the one that sees everything.

@@ -14,7 +14,7 @@ struct MetricsFile {
   private var writtenAt: BootInstant?
   /// What the file says.
   private var wasOnline = false
-  /// What the system said the last time, so that it is told once.
+  /// What the system said the last time, so that it is reported once.
   private var trouble: String?
 
   /// - Parameter path: nil writes nothing.

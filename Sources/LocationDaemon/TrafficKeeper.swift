@@ -18,7 +18,7 @@ struct TrafficKeeper {
   private let path: String?
   private let meters: ConnectionMeters
   private(set) var ledger: TrafficLedger
-  /// What the system said the last time, so that it is told once.
+  /// What the system said the last time, so that it is reported once.
   private var trouble: String?
 
   /// - Parameter stateDirectory: `$STATE_DIRECTORY`, whose first directory counts; nil keeps nothing.
@@ -30,7 +30,7 @@ struct TrafficKeeper {
     ledger = TrafficLedger(kept.map { String(decoding: $0, as: UTF8.self) }, at: now)
   }
 
-  /// Whether a reading is due that nobody asked for. The machine is awake anyway.
+  /// Whether a reading is due that no client asked for. The machine is awake anyway.
   func isDue(at now: BootInstant) -> Bool { now >= ledger.nextReading }
 
   /// Reads what was carried up to now.

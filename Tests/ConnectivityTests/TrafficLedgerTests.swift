@@ -25,7 +25,7 @@ import Timekeeping
       self.kept = kept
     }
 
-    /// Some time later, with so many bytes and updates more, the counters are read.
+    /// Some time later, with this many bytes and updates more, the counters are read.
     mutating func pass(_ duration: Duration, bytes: UInt64, updates: UInt64 = 0, isLast: Bool = false) {
       now = now + duration
       time = time.map { $0 + duration }

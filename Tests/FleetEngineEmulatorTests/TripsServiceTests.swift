@@ -144,7 +144,7 @@ import Testing
     #expect(try bench.figures("taxi-1")?["state"] == nil)
   }
 
-  @Test("a fault befalls the vehicle of its ID in both services, and a button finds it")
+  @Test("a fault hits the vehicle of its ID in both services, and a button finds it")
   func faults() throws {
     let bench = try FleetBench()
     let token = try bench.driverToken()

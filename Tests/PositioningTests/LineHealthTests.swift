@@ -21,7 +21,7 @@ import Timekeeping
     #expect(health.trouble == nil)
   }
 
-  @Test("over the network the sender is to be looked at")
+  @Test("over the network the advice is to look at the sender")
   func network() {
     var health = LineHealth(.network)
     health.observe(Self.counters(96, wrong: 4))

@@ -85,7 +85,7 @@ struct Receiver {
     }
   }
 
-  /// Notes a position whose time is wrong by so many seconds.
+  /// Notes a position whose time is wrong by this many seconds.
   private mutating func note(_ told: Told, error: Int) {
     misdated[told.second] = (told, error)
     guard errors.insert(error).inserted else { return }

@@ -82,7 +82,7 @@ package struct TrafficLedger: Equatable, Sendable {
     case keep(String)
   }
 
-  /// How far apart the readings are that nobody asks for; a power cut costs what was counted since the last.
+  /// How far apart the readings are that no client asks for; a power cut costs what was counted since the last.
   package static let interval = Duration.seconds(900)
   /// Bytes that `init` reads at most.
   package static let longestText = 1024
@@ -98,7 +98,7 @@ package struct TrafficLedger: Equatable, Sendable {
   private var isDated = false
   private var lastKept = ""
   private var keepAt: BootInstant
-  /// When the next reading is due that nobody asks for.
+  /// When the next reading is due that no client asks for.
   package private(set) var nextReading: BootInstant
 
   /// - Parameters:

@@ -28,7 +28,7 @@ struct Duty: Equatable, Sendable {
   /// The token's file has changed.
   ///
   /// - Parameter isNeeded: whether OFFLINE is still to be accepted, for which a token is used during a pause.
-  /// - Returns: whether it is to be read now; otherwise it is read at the end of the pause.
+  /// - Returns: whether it is due now; otherwise it is read at the end of the pause.
   mutating func tokenRenewed(isNeeded: Bool = false) -> Bool {
     guard case .off(let note, _) = state, !isNeeded else { return true }
     state = .off(note, isTokenRenewed: true)
@@ -49,7 +49,7 @@ struct Duty: Equatable, Sendable {
   /// - Parameter vehicle: as in ``PauseNote/offline``.
   func owesOffline(of vehicle: String) -> Bool { pause.map { $0.offline != vehicle } ?? false }
 
-  /// When OFFLINE is to be sent: at once, and where it was accepted, once more when no position can follow it any more.
+  /// When OFFLINE is due: at once, and where it was accepted, once more when no position can follow it any more.
   var offlineDue: BootInstant { isAcceptedEarly ? positionMayArriveUntil : .boot }
 
   /// A position was under way when the pause began.
@@ -59,7 +59,7 @@ struct Duty: Equatable, Sendable {
 
   /// Fleet Engine has accepted OFFLINE for this vehicle.
   ///
-  /// - Returns: what is to be kept of the pause from now on; nil on duty, and when OFFLINE has to be sent once more.
+  /// - Returns: what is kept of the pause from now on; nil on duty, and when OFFLINE has to be sent once more.
   mutating func acceptedOffline(of vehicle: String, sentAt: BootInstant) -> PauseNote? {
     guard case .off(var note, let isTokenRenewed) = state else { return nil }
     isAcceptedEarly = sentAt < positionMayArriveUntil

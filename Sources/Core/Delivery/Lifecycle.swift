@@ -54,7 +54,7 @@ package struct Lifecycle: Equatable, Sendable {
     case draining(until: BootInstant)
     /// Asked to stop; until when to try, and whether the last attempt has been made.
     case stopping(until: BootInstant, attempted: Bool)
-    /// The last position has been sent, and OFFLINE is to be; until when to try, and whether that attempt has been made.
+    /// The last position has been sent, and OFFLINE is due; until when to try, and whether that attempt has been made.
     /// `isAsked`: whether the process was asked to stop.
     case leaving(until: BootInstant, attempted: Bool, isAsked: Bool)
     case finished

@@ -8,7 +8,7 @@ struct StoreReading: Equatable, Sendable {
   static let holdOff = Duration.seconds(3)
 
   private enum State: Equatable {
-    /// There is no store that is to be read, or it has been.
+    /// There is no store, or it has been read.
     case done
     /// The store was found; it is read at `due`.
     case held(since: BootInstant, due: BootInstant)

@@ -55,7 +55,7 @@ extension VehicleAgent {
     /// The run has ended.
     case finished
     case paused(PauseNote)
-    /// The driver is off duty, and OFFLINE is to be accepted: the next attempt; nil: a request is under way.
+    /// The driver is off duty, and OFFLINE is not accepted yet: the next attempt; nil: a request is under way.
     case offline(PauseNote, Attempt?)
     /// The next attempt is not ready; nil: none is possible, as there is no position or a request is under way.
     case attempt(Attempt?)

@@ -194,7 +194,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
   /// `ONLINE` or `OFFLINE`, as Fleet Engine last accepted it; nil when that is not known, or the state does not follow the
   /// driver's duty.
   package var vehicleState: String?
-  /// Of the daemon; nil when whoever made the report did not say.
+  /// Of the daemon; nil when the sender of the report leaves it out.
   package var version: String?
   /// For how long the daemon has run; nil as above.
   package var uptime: Int64?
@@ -216,7 +216,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var sourceTrouble: String?
   /// All of them in the order of preference, when there are several.
   package var sources: [Source]?
-  /// Of each source with a line of its own; nil when whoever made the report did not say.
+  /// Of each source with a line of its own; nil when the sender of the report leaves it out.
   package var lines: [Line]?
   /// Nil before the first.
   package var fix: Fix?
@@ -255,7 +255,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var withoutNetwork: Int64?
   /// What could not be sent yet.
   package var backlog: Backlog
-  /// Nil as long as the date is not known, and when whoever made the report did not say.
+  /// Nil as long as the date is not known, and when the sender of the report leaves it out.
   package var traffic: Traffic?
   /// What became of the last fix.
   package var explanation: Explanation

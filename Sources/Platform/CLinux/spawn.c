@@ -133,7 +133,7 @@ static _Noreturn void supervise(
     }
     if (received == FLEET_END_HELPER) {
       end_children(child);
-      // As a shell says it: whoever waits must be able to tell this from the end of one that was killed itself.
+      // As a shell reports it: the waiting parent can tell this from a program that was killed itself.
       _exit(128 + SIGKILL);
     }
   }
