@@ -201,6 +201,16 @@ import Timekeeping
     #expect(bench.tell(.ended(id: 3, .accepted), at: 301).last == "accepted -10 and 0")
   }
 
+  @Test("a position that was accepted before and is refused alone now is not replaced by an older one")
+  func acceptedLiveRefused() throws {
+    var bench = try Bench()
+    _ = try bench.send(0)
+    #expect(bench.tell(.ended(id: 1, .accepted), at: 1).last == "accepted 0 and 0")
+    #expect(try bench.send(0, isOwed: false, at: 12) == ["send 2"])
+    #expect(bench.tell(.ended(id: 2, Bench.failure(.rejected)), at: 13) == ["failed rejected"])
+    #expect(bench.agent.mayBeLive(try Bench.location(0)))
+  }
+
   @Test("another vehicle begins with nothing, and the floor of the one before is kept for its return")
   func otherVehicle() throws {
     var bench = try Bench()

@@ -63,7 +63,7 @@ drive() { # position field
   curl -sSf -X POST "$url/debug/faults" -d '{"target": "update", "status": 503, "for_ms": 3000}' >/dev/null
   sleep 9
   "$bin/fleet-locationctl" pause --socket "$work/trips/control.sock" >/dev/null
-  for _ in $(seq 100); do curl -sSf "$url/debug/stats" | grep -q OFFLINE && break; sleep 0.05; done
+  for _ in $(seq 100); do curl -sSf "$url/debug/stats" | grep OFFLINE >/dev/null && break; sleep 0.05; done
   kill "${daemons[@]}"
   for service in "${!daemons[@]}"; do
     wait "${daemons[$service]}" || { cat "$work/$service/log" >&2; return 1; }
@@ -73,7 +73,7 @@ drive supplemental
 drive location
 
 for service in vehicles deliveryVehicles; do
-  grep "/$service/" "$work/requests.jsonl" | grep -q pastLocations || { echo "no request for $service carried pastLocations" >&2; exit 1; }
+  grep -q "/$service/.*pastLocations" "$work/requests.jsonl" || { echo "no request for $service carried pastLocations" >&2; exit 1; }
 done
 [ "$(grep -c '"query":"updateMask=vehicleState","' "$work/requests.jsonl")" -ge 2 ] || { echo "no request with OFFLINE alone" >&2; exit 1; }
 "$python" "$here/google_client_judge.py" "$work/requests.jsonl"

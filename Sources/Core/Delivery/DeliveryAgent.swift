@@ -480,8 +480,9 @@ package struct DeliveryAgent: Sendable {
     vehicle.isOwing = true
     guard note(failure, at: now) else { return .resends(failure, sentAt: attempt.sentAt) }
     if failure.category.row.pastPositions == .rejected, attempt.records.isEmpty {
-      // Where another is refused as well, it is not this position's fault.
-      vehicle.refusedLive = attempt.isSubstitute ? nil : attempt.update.live.time
+      // Where another is refused as well, it is not this position's fault; nor where it has been accepted before.
+      let isBlameless = attempt.isSubstitute || attempt.update.live.time == vehicle.delivered?.time
+      vehicle.refusedLive = isBlameless ? nil : attempt.update.live.time
     }
     if backfill.failed(attempt.records, failure.category.row.pastPositions, with: attempt.token) {
       gate.hold(for: AttemptLimiter.spacing, at: now)
