@@ -78,9 +78,10 @@ demo: export DEMO_VEHICLES = $(VEHICLES)
 demo: export DEMO_SERVICE = $(SERVICE)
 demo: export DEMO_SPEEDUP = $(SPEEDUP)
 demo: export DEMO_SECONDS = $(SECONDS)
+demo: export DEMO_SOURCE = $(SOURCE)
 demo: export DEMO_TILES = $(TILES)
 demo: export DEMO_ATTRIBUTION = $(ATTRIBUTION)
-demo: ## Drives simulated vehicles against the local Fleet Engine: ROUTE=file.gpx, VEHICLES=20, SERVICE=trips, SPEEDUP=4; SECONDS=20 ends by itself.
+demo: ## Drives simulated vehicles against the local Fleet Engine: ROUTE=file.gpx, VEHICLES=20, SERVICE=trips, SPEEDUP=4, SOURCE=tcp|udp; SECONDS=20 ends by itself.
 	@scripts/demo.sh --check
 	@scripts/install-packages.sh $(DEMO_PACKAGES) || echo "Without $(DEMO_PACKAGES) there is no live map; the lines come all the same." >&2
 	@$(MAKE) --no-print-directory setup-build build

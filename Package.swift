@@ -117,7 +117,7 @@ let package = Package(
     platform("ControlSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"], mainThread),
     platform("Terminal", ["SystemCalls", "CLinux"]),
     platform("HelperProgram", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"], mainThread),
-    platform("StreamSocket", ["Timekeeping", "SystemCalls", "EventLoop", "CLinux"], mainThread),
+    platform("StreamSocket", ["Timekeeping", "ExternalInput", "SystemCalls", "EventLoop", "CLinux"], mainThread),
     platform("NetworkWatch", ["Timekeeping", "Connectivity", "SystemCalls", "EventLoop", "CLinux"], mainThread),
     platform(
       "BacklogStore",
@@ -130,9 +130,8 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Release",
-        "SystemCalls",
-        "URLReader", "CTOML",
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
+        "Release", "SystemCalls", "URLReader", "CTOML",
       ], swiftSettings: strict),
     .target(
       name: "LocationDaemon",
@@ -187,7 +186,7 @@ let package = Package(
       dependencies: ["Timekeeping", "Positioning", "Delivery", "Observability", "Configuration"],
       swiftSettings: strict),
 
-    tests("PositioningTests", ["Timekeeping", "Positioning", "GPSDTesting"]),
+    tests("PositioningTests", ["Timekeeping", "ExternalInput", "Positioning", "GPSDTesting"]),
     tests("ConfigurationTests", coreModules + ["Configuration"]),
     tests(
       "BacklogStoreTests",
@@ -240,7 +239,8 @@ let package = Package(
     tests(
       "LocationDaemonTests",
       coreModules + [
-        "EventLoop", "SystemCalls", "SerialPort", "ServiceManager", "Configuration", "BacklogStore", "LocationDaemon",
+        "EventLoop", "SystemCalls", "SerialPort", "StreamSocket", "ServiceManager", "Configuration", "BacklogStore",
+        "LocationDaemon",
         "LoopTesting",
         "GPSDTesting", "CPseudoTerminal",
       ], mainThread),
@@ -270,6 +270,7 @@ if Context.environment["FUZZ"] != nil {
   package.targets += [
     ("FuzzNMEA", ["Timekeeping", "Positioning"]),
     ("FuzzGPSD", ["Timekeeping", "Positioning"]),
+    ("FuzzSenders", ["Timekeeping", "ExternalInput", "Positioning"]),
     ("FuzzNetlink", ["Timekeeping", "Connectivity"]),
     ("FuzzSettings", ["Timekeeping", "FleetEngine", "Delivery", "Configuration"]),
     ("FuzzGPX", ["Positioning", "RouteFile"]),

@@ -7,6 +7,7 @@
 #   DEMO_SERVICE   deliveries or trips; without it one vehicle is of deliveries, and of several each second one of trips
 #   DEMO_SPEEDUP   how many seconds of the drive pass in one (1)
 #   DEMO_SECONDS   until when; without it until Ctrl-C
+#   DEMO_SOURCE    tcp or udp: the same drive as a receiver's sentences over the network; without it the daemon drives by itself
 #   DEMO_TILES     pictures behind the map, as in --tiles of fleet-engine-emulator, and DEMO_ATTRIBUTION, who made them
 # Exits 0 only if updates were accepted, over HTTP/2 where there is nghttpx, and every daemon ran to the end.
 set -euo pipefail
@@ -17,6 +18,7 @@ vehicles=${DEMO_VEHICLES:-1}
 chosen=${DEMO_SERVICE:-}
 speedup=${DEMO_SPEEDUP:-1}
 duration=${DEMO_SECONDS:-}
+kind=${DEMO_SOURCE:-simulated}
 
 mistake() {
   echo "demo: $1" >&2
@@ -31,6 +33,15 @@ is_number "$vehicles" 100 || mistake "VEHICLES=$vehicles: a whole number from 1 
 [ -z "$duration" ] || is_number "$duration" 864000 || mistake "SECONDS=$duration: a whole number from 1 to 864000 is expected"
 [[ $speedup =~ ^(0|[1-9][0-9]?)(\.[0-9]{1,3})?$ ]] && awk -v n="$speedup" 'BEGIN { exit !(n >= 0.1 && n <= 20) }' ||
   mistake "SPEEDUP=$speedup: a number from 0.1 to 20 is expected, as in SPEEDUP=4"
+case $kind in
+  simulated) ;;
+  tcp | udp)
+    command -v socat >/dev/null || mistake "SOURCE=$kind needs socat: sudo apt install socat"
+    [ "$vehicles" -eq 1 ] && [ "$speedup" = 1 ] ||
+      mistake "SOURCE=$kind is for one vehicle at its own speed: a receiver's clock goes no faster"
+    ;;
+  *) mistake "SOURCE=$kind: tcp or udp is expected" ;;
+esac
 [ -f "$route" ] || mistake "ROUTE=$route: there is no such file; a GPX or GeoJSON file is expected, as config/examples/town.gpx"
 [ -r "$route" ] || mistake "ROUTE=$route: the file may not be read"
 [ -z "${DEMO_TILES:-}" ] || [ -n "${DEMO_ATTRIBUTION:-}" ] ||
@@ -51,6 +62,7 @@ emulator=''
 front=''
 clock=''
 daemons=()
+receiver=''
 names=()
 failed=''
 
@@ -91,6 +103,8 @@ finish() {
   [ "${#daemons[@]}" -eq 0 ] || kill "${daemons[@]}" 2>/dev/null || true
   for pid in ${daemons[@]+"${daemons[@]}"}; do wait "$pid" 2>/dev/null || true; done
   [ -z "$clock" ] || kill "$clock" 2>/dev/null || true
+  # It leads a group: the drive, and socat beside it.
+  [ -z "$receiver" ] || kill -- "-$receiver" 2>/dev/null || true
   if [ -n "$emulator" ]; then
     kill "$emulator" 2>/dev/null || true
     wait "$emulator" 2>/dev/null || code=$?
@@ -171,6 +185,15 @@ drive() {
   # Spread over the drive's time, not its length: then some stand at a stop, as in a fleet.
   [ "$vehicles" -eq 1 ] || head_start=$((length * (number - 1) / vehicles))
   mkdir "$work/$name" "$work/$name/state"
+  local source
+  case $kind in
+    tcp) source=$(printf 'type = "nmea-tcp"\naddress = "127.0.0.1:%s"' "$nmea_port") ;;
+    udp) source=$(printf 'type = "nmea-udp"\nlisten = "127.0.0.1:%s"' "$nmea_port") ;;
+    *)
+      source=$(printf 'type = "simulated"\nroute = "%s"\npace = %s\nhead_start = "%ss"\nseed = %s' \
+        "$quoted" "$speedup" "$head_start" "$number")
+      ;;
+  esac
   cat > "$work/$name/settings.toml" <<END
 [vehicle]
 provider_id = "demo-project"
@@ -178,11 +201,7 @@ vehicle_id = "$name"
 service = "$service"
 
 [source]
-type = "simulated"
-route = "$quoted"
-pace = $speedup
-head_start = "${head_start}s"
-seed = $number
+$source
 
 [token]
 url = "$url/token/$path/{vehicle_id}"
@@ -224,6 +243,16 @@ cat <<END
 
 $until $subject, and the local Fleet Engine shows each position that it accepts:
 END
+
+# A receiver in the router's place: the drive's sentences, one connection or datagrams.
+if [ "$kind" != simulated ]; then
+  nmea_port=$((32000 + RANDOM % 12000))
+  if [ "$kind" = tcp ]; then to=TCP-LISTEN:$nmea_port,bind=127.0.0.1,reuseaddr; else to=UDP-SENDTO:127.0.0.1:$nmea_port; fi
+  # A process group of its own, so that both ends of the pipe end together.
+  setsid bash -c '"$1" simulate "$2" --loop --pace 1 --format nmea | socat -u - "$3"' receiver \
+    "$bin/fleet-locationctl" "$route" "$to" &
+  receiver=$!
+fi
 
 begun=$(date +%s)
 for number in $(seq "$vehicles"); do drive "$number"; done

@@ -63,6 +63,10 @@ package import Timekeeping
     switch kind {
     case .serial(let serial): SerialCheck(name: name, settings: serial, surroundings: surroundings)
     case .gpsd(let gpsd): GPSDCheck(name: name, settings: gpsd, surroundings: surroundings)
+    case .nmeaTCP(let tcp):
+      NMEANetworkCheck(name: name, kind: kind, endpoint: NMEANetworkCheck.Endpoint(tcp), surroundings: surroundings)
+    case .nmeaUDP(let udp):
+      NMEANetworkCheck(name: name, kind: kind, endpoint: NMEANetworkCheck.Endpoint(udp), surroundings: surroundings)
     case .simulated(let simulated): RouteCheck(name: name, settings: simulated)
     case .replay(let replay): RecordingCheck(name: name, file: replay.file)
     }

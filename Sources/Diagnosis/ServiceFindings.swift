@@ -159,6 +159,16 @@ package enum ServiceFindings {
         .warn("positions that wait are in memory only: \(trouble)", "Until that is corrected a power cut costs them"))
     }
     for line in report.lines ?? [] {
+      if let senders = line.senders {
+        let names = senders.map { $0.isUsed ? "\($0.address), which is used" : $0.address }
+        findings.append(.pass("\(line.source): sentences of \(names.joined(separator: "; "))"))
+      }
+      if let refusal = line.refusal {
+        findings.append(
+          .warn(
+            "\(line.source): \(refusal)",
+            "If it is the vehicle's own, add it to source.allow; if not, find out what sends forged positions"))
+      }
       guard let trouble = line.trouble else { continue }
       findings.append(
         .warn("\(line.source): \(trouble)", "Check the plugs, the cable's length and its shield: docs/receivers.md"))

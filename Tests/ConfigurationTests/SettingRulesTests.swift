@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import ExternalInput
 import Testing
 import Timekeeping
 
@@ -80,7 +81,10 @@ import Timekeeping
   @Test(
     "a source is refused with what belongs to it",
     arguments: [
-      ("type = \"gps\"", "allowed: \"serial\", \"gpsd\", \"simulated\", \"replay\"; did you mean \"gpsd\"?"),
+      (
+        "type = \"gps\"",
+        "allowed: \"serial\", \"gpsd\", \"nmea-tcp\", \"nmea-udp\", \"simulated\", \"replay\"; did you mean \"gpsd\"?"
+      ),
       ("type = \"gpsd\"\naddress = \"a b\"", "has no valid host"),
       ("type = \"gpsd\"\naddress = \"::1\"", "has no valid host"),
       ("type = \"gpsd\"\naddress = \"[::1]2947\"", "has no valid host"),
@@ -107,12 +111,47 @@ import Timekeeping
       ("type = \"simulated\"\nroute = \"r\"\nspeed = \"0 km/h\"", "out of range"),
       ("type = \"simulated\"\nroute = \"r\"\nseed = -1", "out of range"),
       ("type = \"replay\"\nfile = \"\"", "is empty"),
+      ("type = \"nmea-tcp\"", "source.address: is missing; where to connect is expected"),
+      ("type = \"nmea-tcp\"\naddress = \"router\"", "\"router\" is no host with a port"),
+      ("type = \"nmea-tcp\"\naddress = \"r:1\"\nlisten = \"127.0.0.1:1\"", "stands beside `address`"),
+      ("type = \"nmea-tcp\"\naddress = \"r:1\"\nallow = [\"10.0.0.1\"]", "source.allow: has no meaning with `address`"),
+      ("type = \"nmea-tcp\"\nlisten = \"0.0.0.0:10110\"", "source.allow: is missing; who may send is expected"),
+      ("type = \"nmea-tcp\"\nlisten = \"eth0:10110\"", "is no address of this machine in digits"),
+      ("type = \"nmea-tcp\"\nlisten = \"127.0.0.1:1\"\nconnections = 33", "33 is out of range"),
+      ("type = \"nmea-udp\"", "source.allow: is missing"),
+      ("type = \"nmea-udp\"\nallow = [\"192.168.0.1/24\"]", "no range, whose bits after the prefix are 0"),
+      ("type = \"nmea-udp\"\nallow = []", "has 0 entries; allowed: 1 to 64"),
+      ("type = \"nmea-udp\"\nallow = \"192.168.0.1\"", "is a string; an array of strings"),
+      ("type = \"nmea-udp\"\nallow = [\"10.0.0.1\"]\ngroup = \"10.0.0.2\"", "is no multicast address"),
+      ("type = \"nmea-udp\"\nallow = [\"10.0.0.1\"]\ngroup = \"ff02::1\"", "is of another family"),
+      ("type = \"nmea-udp\"\nallow = [\"10.0.0.1\"]\ninterface = \"eth0\"", "has no meaning without `group`"),
       ("device = \"/dev/gps0\"", "source.type: is missing"),
     ])
   func sources(_ lines: String, _ part: String) {
     let messages = machine.messages(for: minimal(source: lines))
     #expect(messages.count == 1)
     #expect(messages.first?.contains(part) == true, "\(messages)")
+  }
+
+  @Test("who may send is closed by default: all of the kind at loopback and link-local addresses, and nobody else's")
+  func networkDefaults() throws {
+    func kind(_ lines: String) throws -> SourceKind {
+      try machine.settings(for: minimal(source: lines)).sources[0].kind
+    }
+    let tcp = try kind("type = \"nmea-tcp\"\nlisten = \"[::1]:10110\"")
+    #expect(
+      tcp
+        == .nmeaTCP(NMEATCPSettings(listen: HostAddress(host: "::1", port: 10_110), allow: AddressRange.loopback)))
+    #expect(tcp.name == "tcp listen [::1]:10110")
+    let udp = try kind("type = \"nmea-udp\"\nlisten = \"169.254.1.1:5000\"")
+    #expect(
+      udp
+        == .nmeaUDP(
+          NMEAUDPSettings(listen: HostAddress(host: "169.254.1.1", port: 5000), allow: AddressRange.linkLocal)))
+    let group = try kind(
+      "type = \"nmea-udp\"\ngroup = \"239.255.46.9\"\ninterface = \"eth0\"\nallow = [\"192.168.0.0/24\"]")
+    #expect(group.name == "udp 239.255.46.9:10110")
+    #expect(try kind("type = \"nmea-tcp\"\naddress = \"router:60660\"").name == "tcp router:60660")
   }
 
   @Test(

@@ -78,6 +78,15 @@ def without_http2(programs, directory):
           f"a server without HTTP/2: exit status {done.returncode}", done.stdout + done.stderr)
 
 
+def over_network(programs, directory, kind):
+    done = subprocess.run(
+        [DEMO, programs], env=environment(directory, SOURCE=kind, SECONDS="12"), capture_output=True, text=True,
+        timeout=60)
+    output = done.stdout + done.stderr
+    check(done.returncode == 0, f"SOURCE={kind}: exit status {done.returncode}", output)
+    check(len(updates(output).get("truck-17", [])) >= 2, f"SOURCE={kind}: too few updates", output)
+
+
 def until_interrupted(programs, directory):
     pid, terminal = pty.fork()
     if pid == 0:
@@ -113,6 +122,7 @@ def mistakes(directory):
         ("ROUTE", "nowhere.gpx"), ("ROUTE", "/"), ("VEHICLES", "0"), ("VEHICLES", "2;3"), ("VEHICLES", "101"),
         ("SPEEDUP", "x"), ("SPEEDUP", "0"), ("SPEEDUP", "1e1"), ("SPEEDUP", "02"), ("SECONDS", "-1"), ("SECONDS", "1.5"),
         ("SERVICE", "rides"),
+        ("SOURCE", "serial"),
     ):
         done = subprocess.run(
             [DEMO, "--check"], env=environment(directory, **{variable: value}), capture_output=True, text=True)
@@ -138,6 +148,8 @@ def main():
         not_a_route(programs, directory)
         several(programs, directory)
         without_http2(programs, directory)
+        for kind in ("tcp", "udp"):
+            over_network(programs, directory, kind)
         until_interrupted(programs, directory)
         left = glob.glob(os.path.join(directory, "fleet-demo.*"))
         check(not left, f"left behind: {left}")

@@ -15,6 +15,24 @@ import Timekeeping
     #expect(world.longestHole(5..<290) <= 11)
   }
 
+  @Test("a receiver whose sentences come in datagrams gives a fix a second", arguments: Dialect.allCases)
+  func datagrams(dialect: Dialect) throws {
+    let world = try World.drive(Scenario(duration: 300, dialect: dialect, isNetworked: true))
+    #expect(world.agent.statistics.fixes == 299)
+    #expect(world.agent.statistics.rejected.isEmpty)
+    #expect(world.longestHole(5..<290) <= 11)
+  }
+
+  @Test("datagrams with noise, and a network that goes and comes, are read again by themselves")
+  func badDatagrams() throws {
+    let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]
+    let world = try World.drive(Scenario(duration: 900, faults: faults, isNetworked: true))
+    #expect(world.longestHole(302..<395) <= 13)
+    #expect(world.longestHole(515..<595) <= 13)
+    #expect(world.longestHole(705..<890) <= 13)
+    #expect(world.events(.sourceLost).contains { $0.contains("has received nothing") })
+  }
+
   @Test(
     "noise costs the fixes that it hits, and no wrong one gets through", arguments: [0.0005, 0.005, 0.02],
     Dialect.allCases)

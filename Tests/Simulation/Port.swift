@@ -11,6 +11,8 @@ final class Port {
   }
 
   var session: SerialSession
+  /// Reads datagrams in its place: what is written goes over a network, sentence by sentence. Nil for a serial port.
+  var network: NMEANetworkSession?
   let faults: [Fault]
   /// Bits per second that it is set to; nil while it is closed.
   var speed: Int?
@@ -87,7 +89,9 @@ final class Port {
     let pieces = max(Int.random(in: -4...3, using: &random), 1)
     var start = 0
     for piece in 1...pieces {
-      let end = piece == pieces ? bytes.count : Int.random(in: start...bytes.count, using: &random)
+      var end = piece == pieces ? bytes.count : Int.random(in: start...bytes.count, using: &random)
+      // A datagram has whole sentences.
+      if network != nil { end = bytes[end...].firstIndex(of: 10).map { $0 + 1 } ?? bytes.count }
       let at = World.time(second) + .milliseconds(100 - 15 * (pieces - piece))
       if end > start {
         reads.append(Read(at: at, bytes: start == 0 && end == bytes.count ? bytes : Array(bytes[start..<end])))

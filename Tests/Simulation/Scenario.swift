@@ -74,6 +74,8 @@ struct Scenario {
   var baud = 9600
   /// The settings name no speed.
   var isAutobaud = false
+  /// The first receiver is a router's, which sends its sentences in datagrams.
+  var isNetworked = false
   var second: Second?
   /// Certificates are from a month before boot to two months after, by the clock that judges them.
   var hasCertificates = false

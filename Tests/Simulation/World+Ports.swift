@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import ExternalInput
 import Positioning
 import Timekeeping
 
@@ -9,9 +10,18 @@ extension World {
   func startPorts() {
     for index in ports.indices where !isOff {
       ports[index].session = World.session(scenario, index: index, seed: scenario.seed &+ life &* 31)
+      ports[index].network = World.network(scenario, index: index, seed: scenario.seed &+ life &* 31)
       ports[index].close()
       tellPort(index, .start)
     }
+  }
+
+  /// Nil for a serial port.
+  private static func network(_ scenario: Scenario, index: Int, seed: UInt64) -> NMEANetworkSession? {
+    guard scenario.isNetworked, index == 0 else { return nil }
+    return NMEANetworkSession(
+      name: "udp", transport: .datagrams, allow: [AddressRange("192.168.0.0/24")].compactMap(\.self),
+      silenceTimeout: World.silenceTimeout, seed: seed)
   }
 
   static func session(_ scenario: Scenario, index: Int, seed: UInt64) -> SerialSession {
@@ -81,6 +91,17 @@ extension World {
   /// Whether what goes into the line in this second comes out.
   private func isGood(_ index: Int, at second: Int, speed: Int) -> Bool {
     ports[index].speed == speed && ports[index].openedAt <= now && !ports[index].isDisturbed(at: second)
+      && (ports[index].network == nil || isInOrder)
+  }
+
+  /// Whether no receiver's time ever goes back: datagrams that are up to two seconds late are left out.
+  private var isInOrder: Bool {
+    !scenario.faults.contains { fault in
+      switch fault.kind {
+      case .ahead, .behind, .undated, .swapped, .heldBack, .twice, .noTime: true
+      default: false
+      }
+    }
   }
 
   /// A device that goes takes its port along; one that comes is announced.
@@ -132,12 +153,52 @@ extension World {
     let bytes = ports[index].unread
     guard !bytes.isEmpty else { return }
     ports[index].unread = []
+    if ports[index].network != nil {
+      let router = IPAddress(v4: 0xC0A8_0001)
+      return perform(
+        ports[index].network?.receive(datagram: bytes.span, from: router, at: moment.boot) ?? [], of: index)
+    }
     perform(ports[index].session.receive(bytes.span, at: moment.boot), of: index)
   }
 
   func tellPort(_ index: Int, _ input: SerialSession.Input) {
     if isTranscribing { note("> port \(index): \(input)") }
-    perform(ports[index].session.handle(input, at: moment.boot), of: index)
+    guard ports[index].network != nil else {
+      return perform(ports[index].session.handle(input, at: moment.boot), of: index)
+    }
+    let told: NMEANetworkSession.Input
+    switch input {
+    case .start: told = .start
+    case .opened: told = .opened
+    case .openFailed(let why): told = .openFailed(why)
+    case .ended(let why): told = .ended(why)
+    case .deadline: told = .deadline
+    case .appeared, .speedRefused, .drained: return
+    }
+    perform(ports[index].network?.handle(told, at: moment.boot) ?? [], of: index)
+  }
+
+  private func perform(_ effects: [NMEANetworkSession.Effect], of index: Int) {
+    for effect in effects where !isOff && finishedAt == nil {
+      switch effect {
+      case .open:
+        guard ports[index].isPlugged else {
+          tellPort(index, .openFailed("there is no such interface"))
+          continue
+        }
+        ports[index].speed = scenario.baud
+        ports[index].openedAt = now
+        tellPort(index, .opened(isTerminal: false))
+      case .close: ports[index].close()
+      case .rejoin, .drop: break
+      case .report(.fix(let fix)):
+        judge(fix, from: index)
+        tell(fix, from: index)
+      case .report(let report): tell(.source(index, report))
+      }
+    }
+    guard !isOff else { return }
+    ports[index].deadline = ports[index].network?.nextDeadline.map { bootedAt + ($0 - .boot) } ?? .distantFuture
   }
 
   private func perform(_ effects: [SerialSession.Effect], of index: Int) {

@@ -9,7 +9,8 @@ struct SourceDraft {
   static let keys: [Setting<SourceDraft>] = [
     Setting(
       "type", \.type, .choice(of: SourceKind.all.map { Swift.type(of: $0).type }, \.self), isRequired: true,
-      "A serial receiver, the receivers of a gpsd, a drive along a route, or a recording."),
+      "A serial receiver, the receivers of a gpsd, NMEA 0183 over TCP or in UDP datagrams, a drive along a route, or a recording."
+    ),
     Setting(
       "silence_timeout", \.silenceTimeout, .duration(.seconds(2)...(.seconds(600))),
       "A source that says nothing for so long is closed and opened again. Of several, one without a believable position for so long gives way to the next."

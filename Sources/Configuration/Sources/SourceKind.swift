@@ -6,16 +6,22 @@
 package enum SourceKind: Equatable, Sendable {
   case serial(SerialSettings)
   case gpsd(GPSDSettings)
+  case nmeaTCP(NMEATCPSettings)
+  case nmeaUDP(NMEAUDPSettings)
   case simulated(SimulatedSettings)
   case replay(ReplaySettings)
 
   /// Each with its defaults, in the order in which the reference lists them.
-  static let all: [any SourceSettings] = [SerialSettings(), GPSDSettings(), SimulatedSettings(), ReplaySettings()]
+  static let all: [any SourceSettings] = [
+    SerialSettings(), GPSDSettings(), NMEATCPSettings(), NMEAUDPSettings(), SimulatedSettings(), ReplaySettings(),
+  ]
 
   var settings: any SourceSettings {
     switch self {
     case .serial(let settings): settings
     case .gpsd(let settings): settings
+    case .nmeaTCP(let settings): settings
+    case .nmeaUDP(let settings): settings
     case .simulated(let settings): settings
     case .replay(let settings): settings
     }

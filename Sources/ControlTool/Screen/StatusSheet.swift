@@ -162,8 +162,8 @@ struct StatusSheet {
 
   /// Only what is wrong.
   private static func lines(_ status: StatusReport) -> [Row] {
-    (status.lines ?? []).compactMap { line in
-      line.trouble.map {
+    (status.lines ?? []).flatMap { line in
+      [line.trouble, line.refusal].compactMap(\.self).map {
         Row(name: "Line", text: StyledText($0, .warning) + StyledText(" (\(line.source))"), weight: 6)
       }
     }

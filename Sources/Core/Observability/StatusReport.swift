@@ -61,6 +61,26 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var foreign: Int
     /// What is wrong with it, for people; nil while little is.
     package var trouble: String?
+    /// Who sends from the network; nil where nobody else connects.
+    package var senders: [Sender]?
+    /// Who sends and is not allowed, the latest at the end; nil while there is none.
+    package var refused: [Refused]?
+  }
+
+  /// Who sends NMEA 0183 from the network.
+  package struct Sender: Equatable, Sendable, Codable {
+    /// As in `192.168.0.1`.
+    package var address: String
+    /// Whether the fixes are from it.
+    package var isUsed: Bool
+  }
+
+  /// Who sends and is not allowed: nothing of it was read.
+  package struct Refused: Equatable, Sendable, Codable {
+    /// As in `192.168.0.77`.
+    package var address: String
+    /// Connections or datagrams.
+    package var count: Int
   }
 
   /// What the daemon waits for: the first reason in the order that all outputs share.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
 
 /// What came over the line of one source since it was made, whole and damaged, whichever decoder counted it.
 package struct LineHealth: Equatable, Sendable {
@@ -8,15 +9,42 @@ package struct LineHealth: Equatable, Sendable {
     case network
   }
 
+  /// Who sends from the network.
+  package struct Sender: Equatable, Sendable {
+    /// Without the port.
+    package var address: IPAddress
+    /// Whether the fixes are from it.
+    package var isUsed: Bool
+
+    /// - Parameter isUsed: whether the fixes are from it.
+    package init(_ address: IPAddress, isUsed: Bool) {
+      self.address = address
+      self.isUsed = isUsed
+    }
+  }
+
+  /// Who sends and may not: nothing of it was read.
+  package struct Refused: Equatable, Sendable {
+    /// Without the port.
+    package var address: IPAddress
+    /// Connections or datagrams.
+    package var count: UInt64
+  }
+
   /// Lines of which the share of wrong checksums is taken at least, and at most twice as many.
   package static let window: UInt64 = 500
   /// A greater share than this of lines with wrong checksums, 0 to 1, is reported.
   package static let mostWrong = 0.02
+  private static let mostRefused = 4
   /// Of fewer lines no share is taken.
   private static let fewest: UInt64 = 50
 
   /// What the lines travel over.
   package let medium: Medium
+  /// Who sends from the network now; empty for a serial line, and where this program has connected itself.
+  package internal(set) var senders: [Sender] = []
+  /// The last four senders that were refused, the latest one at the end.
+  package private(set) var refused: [Refused] = []
   /// Since the source was made.
   package private(set) var counters = NMEADecoder.Counters()
   /// Of the decoders before the present one.
@@ -40,6 +68,16 @@ package struct LineHealth: Equatable, Sendable {
     counters = before + decoder
     let now = Mark(lines: counters.lines, wrong: counters.wrongChecksum)
     if now.lines &- newer.lines >= LineHealth.window { (older, newer) = (newer, now) }
+  }
+
+  /// Notes a connection or datagram of a sender that is not allowed.
+  package mutating func refuse(_ address: IPAddress) {
+    if let index = refused.firstIndex(where: { $0.address == address }) {
+      refused[index].count &+= 1
+      return
+    }
+    if refused.count == LineHealth.mostRefused { refused.removeFirst() }
+    refused.append(Refused(address: address, count: 1))
   }
 
   /// The next counters are those of a new decoder.

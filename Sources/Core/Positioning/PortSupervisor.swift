@@ -60,6 +60,9 @@ package struct PortSupervisor: Equatable, Sendable {
   /// Said when something comes that is no sentence.
   package var useless = Complaint("sends bytes but no whole NMEA sentence", "check source.baud")
 
+  /// Said of what is done about either, as in `opening it again`.
+  package var remedy = "opening it again"
+
   private let device: String
   private let silenceTimeout: Duration
   private let patience: Duration
@@ -127,6 +130,6 @@ package struct PortSupervisor: Equatable, Sendable {
   }
 
   private func complaint(_ complaint: Complaint, after time: Duration) -> String {
-    "\(device) \(complaint.what) for \(time.wholeSeconds) s: \(complaint.advice); opening it again"
+    "\(device) \(complaint.what) for \(time.wholeSeconds) s: \(complaint.advice); \(remedy)"
   }
 }

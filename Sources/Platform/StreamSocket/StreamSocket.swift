@@ -11,7 +11,10 @@ package final class StreamSocket {
   private static let bufferSize = 8192
 
   private let loop: EventLoop
-  private let lookup: HostLookup
+  /// Host and port, for messages.
+  private let name: String
+  /// Nil of a connection that the other side has opened.
+  private let lookup: HostLookup?
   private var descriptor: Descriptor?
   private var source: EventSource<IOEvents>?
   private var timer: LoopTimer?
@@ -38,6 +41,7 @@ package final class StreamSocket {
   ) {
     self.loop = loop
     self.lookup = lookup
+    name = lookup.name
     self.onConnected = onConnected
     self.onBytes = onBytes
     self.onEnd = onEnd
@@ -59,6 +63,34 @@ package final class StreamSocket {
     }
   }
 
+  /// Reads a connection that the other side has opened. Nothing is called before the next turn.
+  ///
+  /// - Parameters:
+  ///   - connection: which `StreamListener` has accepted.
+  ///   - onBytes: called with what came in, in order; the span lives as long as the call.
+  ///   - onEnd: called once when the connection is gone; it is closed by then.
+  /// - Throws: code `failed`, when the system has no room for it.
+  package init(
+    loop: EventLoop, connection: consuming StreamListener.Connection, onBytes: @escaping (Span<UInt8>) -> Void,
+    onEnd: @escaping (StreamSocketError) -> Void
+  ) throws(StreamSocketError) {
+    self.loop = loop
+    lookup = nil
+    name = "\(connection.address)"
+    self.onBytes = onBytes
+    self.onEnd = onEnd
+    isConnected = true
+    let rawValue = connection.descriptor.rawValue
+    let own = connection.descriptor
+    descriptor = consume own
+    SocketOption.keepAlive(rawValue)
+    do {
+      source = try loop.addIO(rawValue, .readable) { [weak self] in self?.handle($0) }
+    } catch {
+      throw StreamSocketError(.failed, "\(name): \(error.message)", cause: error.cause)
+    }
+  }
+
   isolated deinit { close() }
 
   /// Ends the connection, or the attempt. Nobody is told. Harmless when done twice, and inside a handler.
@@ -66,7 +98,7 @@ package final class StreamSocket {
     onConnected = nil
     onBytes = nil
     onEnd = nil
-    if !isConnected { lookup.forget() }
+    if !isConnected { lookup?.forget() }
     timer?.close()
     timer = nil
     closeDescriptor()
@@ -85,7 +117,7 @@ package final class StreamSocket {
   private func connectNext(after failure: Errno?) {
     closeDescriptor()
     guard !addresses.isEmpty else {
-      return end(StreamSocketError(lookup.name, failure ?? Errno(EADDRNOTAVAIL)))
+      return end(StreamSocketError(name, failure ?? Errno(EADDRNOTAVAIL)))
     }
     let address = addresses.removeFirst()
     do throws(Errno) {
@@ -130,6 +162,7 @@ package final class StreamSocket {
       return connectNext(after: error)
     }
     isConnected = true
+    SocketOption.keepAlive(rawValue)
     timer?.close()
     timer = nil
     source?.watch(for: .readable)
@@ -139,7 +172,7 @@ package final class StreamSocket {
   }
 
   private func giveUp(after deadline: Duration) {
-    end(StreamSocketError(.timeout, "\(lookup.name): no answer for \(deadline.wholeSeconds) s"))
+    end(StreamSocketError(.timeout, "\(name): no answer for \(deadline.wholeSeconds) s"))
   }
 
   // MARK: - Bytes
@@ -161,7 +194,7 @@ package final class StreamSocket {
         source?.watch(for: [.readable, .writable])
       } else {
         // Told in a turn of its own: the sender is in the midst of something.
-        loop.defer { [weak self] in self.map { $0.end(StreamSocketError($0.lookup.name, error)) } }
+        loop.defer { [weak self] in self.map { $0.end(StreamSocketError($0.name, error)) } }
       }
     }
   }
@@ -172,14 +205,14 @@ package final class StreamSocket {
       guard let outcome = try descriptor?.read(into: &buffer) else { return }
       result = outcome
     } catch {
-      return end(StreamSocketError(lookup.name, error))
+      return end(StreamSocketError(name, error))
     }
     switch result {
     case .bytes(let count):
       let buffer = buffer
       onBytes?(buffer.span.extracting(first: count))
     case .wouldBlock: break
-    case .end: end(StreamSocketError(.closed, "\(lookup.name): the connection was closed by the other side"))
+    case .end: end(StreamSocketError(.closed, "\(name): the connection was closed by the other side"))
     }
   }
 

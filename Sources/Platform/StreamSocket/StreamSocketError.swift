@@ -12,6 +12,8 @@ nonisolated extension PlatformError.Code where Owner == StreamSocket {
   package static var refused: Self { Self(rawValue: "refused") }
   /// There is no way to the host.
   package static var unreachable: Self { Self(rawValue: "unreachable") }
+  /// Another program has the address.
+  package static var inUse: Self { Self(rawValue: "inUse") }
   /// It took too long.
   package static var timeout: Self { Self(rawValue: "timeout") }
   /// The other side ended the connection.
@@ -26,7 +28,8 @@ nonisolated extension PlatformError where Owner == StreamSocket {
     let code: Code =
       switch error.code {
       case ECONNREFUSED: .refused
-      case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, EAFNOSUPPORT: .unreachable
+      case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, EAFNOSUPPORT, ENODEV: .unreachable
+      case EADDRINUSE: .inUse
       case ETIMEDOUT: .timeout
       case ECONNRESET, EPIPE: .closed
       default: .failed

@@ -16,6 +16,12 @@ struct NMEAAssembler {
   /// GST among the kinds with a time, whose others are those of position reports.
   private static let errorsKind: UInt8 = 1 << 7
 
+  /// Sentences that came this much after later ones, in milliseconds, were overtaken; a time that goes back further is the
+  /// receiver's.
+  private static let longestOvertaking: Int64 = 2000
+  private static let millisecondsPerDay: Int64 = 86_400_000
+
+  private let isReordered: Bool
   private var epoch = NMEAEpoch()
   private var cadence = NMEACadence()
   private var order = NMEAOrder()
@@ -32,6 +38,11 @@ struct NMEAAssembler {
   private var mayTrail = false
   private var closedBySilence = false
   private var knownMode: (mode: Fix.Mode, time: Int64)?
+
+  /// - Parameter isReordered: whether sentences may overtake each other on the path.
+  init(isReordered: Bool = false) {
+    self.isReordered = isReordered
+  }
 
   /// Takes over the order of sentences that another has learnt from the same receiver.
   mutating func adoptOrder(of other: NMEAAssembler) {
@@ -148,6 +159,9 @@ struct NMEAAssembler {
   /// - Returns: false when that epoch has ended.
   private mutating func open(_ time: Int64?, into emit: (Fix) -> Void) -> Bool {
     if let time {
+      if isReordered, let newest = epoch.time ?? closedTime, NMEAAssembler.isOvertaken(time, by: newest) {
+        return false
+      }
       if let openTime = epoch.time, openTime != time { close(into: emit) }
       if epoch.time == nil, time == closedTime {
         if closedBySilence { patience = min(patience + patience, Self.longestPatience) }
@@ -162,6 +176,12 @@ struct NMEAAssembler {
     }
     mayTrail = false
     return true
+  }
+
+  /// Whether the one time of day is shortly before the other, across midnight as well.
+  private static func isOvertaken(_ time: Int64, by newest: Int64) -> Bool {
+    let lead = newest - time
+    return (1...longestOvertaking).contains(lead < 0 ? lead + millisecondsPerDay : lead)
   }
 
   private mutating func close(into emit: (Fix) -> Void) {

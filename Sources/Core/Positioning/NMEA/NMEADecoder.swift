@@ -34,17 +34,22 @@ package struct NMEADecoder {
   /// Since it was made.
   package private(set) var counters = Counters()
   private var framing = NMEAFraming()
-  private var assembler = NMEAAssembler()
+  private var assembler: NMEAAssembler
   private var scratch: [UInt8] = []
   /// The byte before was the end of a line.
   private var isLineStart = false
+  /// More talkers of GSV than there are systems.
+  private static let mostSystems = 16
   /// By talker and type.
   private var inView: [UInt64: Int] = [:]
 
   /// The satellites in view of all systems, used or not; nil before the first report.
   package var satellitesInView: Int? { inView.isEmpty ? nil : inView.values.reduce(0, +) }
 
-  package init() {
+  /// - Parameter isReordered: whether sentences may overtake each other on the path, as datagrams do: one whose time is up to two
+  ///   seconds before that of an earlier one came late, and does not begin an epoch.
+  package init(isReordered: Bool = false) {
+    assembler = NMEAAssembler(isReordered: isReordered)
     scratch.reserveCapacity(2 * NMEAFraming.maximumLength)
   }
 
@@ -121,6 +126,12 @@ package struct NMEADecoder {
     }
   }
 
+  /// A datagram has ended, and with it a sentence that was not whole; what comes next is the beginning of a line.
+  package mutating func endDatagram() {
+    if framing.drop() { counters.unchecked += 1 }
+    isLineStart = true
+  }
+
   /// The input has ended, and with it the open epoch.
   package mutating func finish(into emit: (Fix) -> Void) {
     if framing.drop() { counters.unchecked += 1 }
@@ -168,7 +179,9 @@ package struct NMEADecoder {
       if line[1] == UInt8(ascii: "P") { counters.foreign += 1 }
     case .sky(let count):
       counters.unknown += 1
-      inView[NMEASentence.address(line)] = count
+      let address = NMEASentence.address(line)
+      // Two letters make a talker, and a sender could make up all of them.
+      if inView[address] != nil || inView.count < NMEADecoder.mostSystems { inView[address] = count }
     case .unusable: counters.unusable += 1
     default:
       var fixes: UInt64 = 0

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Feeds the session that reads NMEA from the network with what libFuzzer makes up: lines as datagrams and portions of streams,
+// from senders that come, go and are not allowed, with time going by.
+//
+//   scripts/fuzz.sh 60 FuzzSenders
+import ExternalInput
+import Positioning
+import Timekeeping
+
+@_cdecl("LLVMFuzzerTestOneInput")
+func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+  let text = String(decoding: input.prefix(64), as: UTF8.self)
+  if let address = IPAddress(text) {
+    precondition(IPAddress("\(address)") == address, "an address is written as another")
+  }
+  if let range = AddressRange(text) { precondition(AddressRange("\(range)") == range && range.contains(range.first)) }
+  for transport in [.connection, .listener(connections: 3), .datagrams] as [NMEANetworkSession.Transport] {
+    converse(input, transport)
+  }
+  return 0
+}
+
+private func converse(_ input: [UInt8], _ transport: NMEANetworkSession.Transport) {
+  var session = NMEANetworkSession(
+    name: "net", transport: transport, allow: [AddressRange("10.0.0.0/28")].compactMap(\.self),
+    silenceTimeout: .seconds(10), seed: 1)
+  var now = BootInstant.boot
+  var connected: [Int] = []
+  func follow(_ effects: [NMEANetworkSession.Effect]) {
+    for effect in effects {
+      switch effect {
+      case .open: follow(session.handle(.opened, at: now))
+      case .drop(let id): connected.removeAll { $0 == id }
+      case .report(.fix(let fix)):
+        precondition(fix.heading.map { (0..<360).contains($0) } ?? true)
+        precondition(fix.speed.map { $0 >= 0 && $0.isFinite } ?? true)
+      case .close, .rejoin, .report: break
+      }
+    }
+  }
+  follow(session.handle(.start, at: now))
+  for line in input.split(separator: 10, omittingEmptySubsequences: false) {
+    let command = line.first ?? 0
+    let sender = IPAddress(v4: 0x0A00_0000 + UInt32(command % 32))
+    let bytes = Array(line.dropFirst()) + (command & 64 == 0 ? [10] : [])
+    switch transport {
+    case .connection: follow(session.receive(bytes.span, at: now))
+    case .datagrams: follow(session.receive(datagram: bytes.span, from: sender, at: now))
+    case .listener:
+      if let id = session.admit(sender, at: now) { connected.append(id) }
+      precondition(connected.count <= 3, "more senders than there are places")
+      if !connected.isEmpty {
+        let id = connected[Int(command) % connected.count]
+        follow(session.receive(bytes.span, from: id, at: now))
+        if command & 128 != 0 {
+          connected.removeAll { $0 == id }
+          follow(session.handle(.left(id), at: now))
+        }
+      }
+    }
+    now = now + .milliseconds(Int(command) * 20)
+    if command == 255 { follow(session.handle(.ended("broken"), at: now)) }
+    if command == 255 { connected = [] }
+    if let deadline = session.nextDeadline, deadline <= now { follow(session.handle(.deadline, at: now)) }
+    precondition(session.health.refused.count <= 4 && session.health.senders.count <= 8, "memory grows")
+  }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A host and a port, as in `192.168.0.1:10110`.
+package struct HostAddress: Equatable, Sendable, CustomStringConvertible {
+  /// A name, or an address in digits without brackets.
+  package var host: String
+  /// 1 to 65535.
+  package var port: Int
+
+  /// - Parameter host: a name, or an address in digits without brackets.
+  package init(host: String, port: Int) {
+    self.host = host
+    self.port = port
+  }
+
+  /// As it is written.
+  package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+}
+
+extension HostAddress {
+  /// Reads both; an IPv6 address is in brackets.
+  init(_ text: String, example: String) throws(ValueProblem) {
+    guard let (host, rest) = HostAddress.split(text), HostAddress.isHost(host), let rest else {
+      throw ValueProblem(
+        message: "\"\(text.printable)\" is no host with a port; an address as in \(example) is expected")
+    }
+    self.host = host
+    port = try HostAddress.port(String(rest))
+  }
+
+  /// Reads a port.
+  static func port(_ text: String) throws(ValueProblem) -> Int {
+    guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let port = Int(text), (1...65_535).contains(port)
+    else { throw ValueProblem(message: "has the port \"\(text.printable)\"; allowed: 1 to 65535") }
+    return port
+  }
+
+  /// The host without brackets, and what follows its colon; nil when there is none.
+  static func split(_ text: String) -> (host: String, rest: Substring?)? {
+    let host: Substring
+    let after: Substring
+    if text.hasPrefix("[") {
+      guard let close = text.firstIndex(of: "]") else { return nil }
+      host = text[text.index(after: text.startIndex)..<close]
+      guard host.contains(":") else { return nil }
+      after = text[text.index(after: close)...]
+    } else {
+      host = text.prefix { $0 != ":" }
+      after = text[host.endIndex...]
+    }
+    if after.isEmpty { return (String(host), nil) }
+    return after.hasPrefix(":") ? (String(host), after.dropFirst()) : nil
+  }
+
+  /// Whether it can be a name or an address in digits.
+  static func isHost(_ host: String) -> Bool {
+    let isAddress = host.contains(":")
+    return (1...253).contains(host.utf8.count) && host.first != "." && host.first != "-"
+      && host.unicodeScalars.allSatisfy { scalar in
+        switch scalar {
+        case "0"..."9", "a"..."z", "A"..."Z", ".", "-", "_": true
+        // The zone of a link-local address follows a percent sign.
+        case ":", "%": isAddress
+        default: false
+        }
+      }
+  }
+}

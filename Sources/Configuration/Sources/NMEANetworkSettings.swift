@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
+
+/// NMEA 0183 over TCP connections: opened by this program, or by senders.
+package struct NMEATCPSettings: Equatable, Sendable {
+  /// Where to connect; nil when senders connect.
+  package var address: HostAddress?
+  /// Where senders connect; nil when this program does.
+  package var listen: HostAddress?
+  /// Whose connections are read.
+  package var allow: [AddressRange] = []
+  /// Senders at once.
+  package var connections = 4
+}
+
+/// NMEA 0183 in UDP datagrams.
+package struct NMEAUDPSettings: Equatable, Sendable {
+  /// Where datagrams are received.
+  package var listen = HostAddress(host: "0.0.0.0", port: 10_110)
+  /// The multicast group to join.
+  package var group: IPAddress?
+  /// The network interface of the group; nil lets the kernel choose.
+  package var interface: String?
+  /// Whose datagrams are read.
+  package var allow: [AddressRange] = []
+}
+
+extension NMEATCPSettings: SourceSettings {
+  static let type = "nmea-tcp"
+
+  static let keys: [Setting<NMEATCPSettings>] = [
+    Setting(
+      "address", \.address, .hostAddress,
+      "Where a router or receiver serves NMEA 0183; the connection is opened again with growing pauses when it ends or falls silent. Either this or `listen`."
+    ),
+    Setting(
+      "listen", \.listen, .listeningAddress,
+      "Address of this machine at which senders connect. The first with a fix is used until it gives none for the `silence_timeout`."
+    ),
+    Setting("allow", \.allow, .addressRanges, NMEANetworkRules.allowSummary),
+    Setting(
+      "connections", \.connections, .integer(1...32),
+      "Senders that may be connected to `listen` at once; further ones are closed unread."),
+  ]
+
+  var kind: SourceKind { .nmeaTCP(self) }
+
+  var name: String {
+    if let listen { return "tcp listen \(listen)" }
+    return address.map { "tcp \($0)" } ?? "tcp"
+  }
+
+  mutating func finish(_ reader: inout SettingsReader) {
+    switch (reader.isWritten(\NMEATCPSettings.address), reader.isWritten(\NMEATCPSettings.listen)) {
+    case (true, true):
+      reader.problem(
+        with: \NMEATCPSettings.listen, "stands beside `address`: either this program connects or senders do")
+    case (false, false):
+      reader.problem(
+        with: \NMEATCPSettings.address,
+        "is missing; where to connect is expected, as in \"192.168.0.1:60660\", or `listen` where senders connect")
+    case (true, false):
+      if reader.isWritten(\NMEATCPSettings.allow) {
+        reader.problem(
+          with: \NMEATCPSettings.allow, "has no meaning with `address`: it is for who connects to `listen`")
+      }
+      if reader.isWritten(\NMEATCPSettings.connections) {
+        reader.problem(
+          with: \NMEATCPSettings.connections, "has no meaning with `address`: it is for who connects to `listen`")
+      }
+    case (false, true):
+      if let listen {
+        NMEANetworkRules.finish(&allow, \NMEATCPSettings.allow, listen, \NMEATCPSettings.listen, &reader)
+      }
+    }
+  }
+
+  func check(after others: [SourceKind], _ reader: inout SettingsReader) {
+    for case .nmeaTCP(let other) in others {
+      if let listen, other.listen == listen {
+        reader.problem(with: \NMEATCPSettings.listen, "is the address of another source")
+      }
+      if let address, other.address == address {
+        reader.problem(with: \NMEATCPSettings.address, "is the address of another source")
+      }
+    }
+  }
+}
+
+extension NMEAUDPSettings: SourceSettings {
+  static let type = "nmea-udp"
+
+  static let keys: [Setting<NMEAUDPSettings>] = [
+    Setting(
+      "listen", \.listen, .listeningAddress,
+      "Address of this machine at which datagrams arrive, broadcast ones and those of the `group` included. Each holds one sentence or several, whole."
+    ),
+    Setting(
+      "group", \.group, .multicastGroup,
+      "Multicast group to join. It is joined again while nothing arrives, as after its interface has been replaced."),
+    Setting(
+      "interface", \.interface, .line,
+      "Network interface on which the group is joined, as in `\"eth0\"`. Default: the one that the kernel's routes name."
+    ),
+    Setting("allow", \.allow, .addressRanges, NMEANetworkRules.allowSummary),
+  ]
+
+  var kind: SourceKind { .nmeaUDP(self) }
+  var name: String { group.map { "udp \(HostAddress(host: "\($0)", port: listen.port))" } ?? "udp \(listen)" }
+
+  mutating func finish(_ reader: inout SettingsReader) {
+    NMEANetworkRules.finish(&allow, \NMEAUDPSettings.allow, listen, \NMEAUDPSettings.listen, &reader)
+    if interface != nil, group == nil, reader.isSound(\NMEAUDPSettings.group) {
+      reader.problem(with: \NMEAUDPSettings.interface, "has no meaning without `group`")
+    }
+    if let interface, interface.utf8.count > 15 {
+      reader.problem(with: \NMEAUDPSettings.interface, "is longer than the 15 bytes of an interface's name")
+    }
+    if let group, let host = IPAddress(listen.host), group.isV4 != host.isV4 {
+      reader.problem(with: \NMEAUDPSettings.group, "is of another family than `listen`")
+    }
+  }
+
+  func check(after others: [SourceKind], _ reader: inout SettingsReader) {
+    for case .nmeaUDP(let other) in others where other.listen == listen && other.group == group {
+      reader.problem(with: \NMEAUDPSettings.listen, "is the address of another source")
+    }
+  }
+}
+
+/// Rules that hold for every address at which others send.
+private enum NMEANetworkRules {
+  static let allowSummary =
+    "Addresses whose sentences are read, as in `[\"192.168.0.1\", \"10.0.0.0/8\"]`; nothing of others is looked at, and `status` names them. Required, unless `listen` is a loopback or link-local address, where the default is all of its kind."
+
+  /// Fills in the default of `allow`, or says that there is none.
+  static func finish(
+    _ allow: inout [AddressRange], _ allowKey: AnyKeyPath, _ listen: HostAddress, _ listenKey: AnyKeyPath,
+    _ reader: inout SettingsReader
+  ) {
+    guard reader.isSound(allowKey), reader.isSound(listenKey), let host = IPAddress(listen.host) else { return }
+    if reader.isWritten(allowKey) {
+      if let open = allow.first(where: \.isEverything) {
+        reader.warning(
+          about: allowKey, "has \(open): whoever reaches this address can put the vehicle anywhere on the map")
+      }
+      return
+    }
+    if host.isLoopback {
+      allow = AddressRange.loopback
+    } else if host.isLinkLocal {
+      allow = AddressRange.linkLocal
+    } else {
+      reader.problem(
+        with: allowKey,
+        "is missing; who may send is expected, as in [\"192.168.0.1\"]: whoever reaches \(listen) could put the vehicle anywhere on the map"
+      )
+    }
+  }
+}
+
+extension SettingKind where Value == HostAddress {
+  /// A host and its port.
+  static let hostAddress = SettingKind(name: "string", allowed: "`host:port`", text: { "\"\($0)\"" }) {
+    value throws(ValueProblem) in
+    let example = "\"192.168.0.1:60660\""
+    return try HostAddress(try value.line(expected: "an address in quotes, as in \(example),"), example: example)
+  }
+
+  /// An address of this machine, in digits.
+  static let listeningAddress = SettingKind(
+    name: "string", allowed: "`address:port` in digits", text: { "\"\($0)\"" }
+  ) { value throws(ValueProblem) in
+    let example = "\"0.0.0.0:10110\" or \"[::1]:10110\""
+    let address = try HostAddress(try value.line(expected: "an address in quotes, as in \(example),"), example: example)
+    guard let host = IPAddress(address.host), !host.isMulticast else {
+      throw ValueProblem(
+        message:
+          "\"\(address.host.printable)\" is no address of this machine in digits; it is expected as in \(example)")
+    }
+    return address
+  }
+}
+
+extension SettingKind where Value == IPAddress {
+  /// A multicast group.
+  static let multicastGroup = SettingKind(name: "string", allowed: "a multicast address", text: { "\"\($0)\"" }) {
+    value throws(ValueProblem) in
+    let text = try value.line(expected: "an address in quotes, as in \"239.255.46.9\",")
+    guard let address = IPAddress(text), address.isMulticast else {
+      throw ValueProblem(
+        message:
+          "\"\(text.printable)\" is no multicast address; one of 224.0.0.0/4 or ff00::/8 is expected, as in \"239.255.46.9\""
+      )
+    }
+    return address
+  }
+}
+
+extension SettingKind where Value == [AddressRange] {
+  /// Addresses and ranges of them.
+  static let addressRanges = SettingKind(name: "array", allowed: "1 to 64 addresses, or ranges as `192.168.0.0/24`") {
+    value throws(ValueProblem) in
+    let example = "[\"192.168.0.0/24\"]"
+    guard case .array(let elements) = value.content else {
+      throw .type(of: value, expected: "an array of strings, as in \(example),")
+    }
+    guard (1...64).contains(elements.count) else {
+      throw ValueProblem(message: "has \(elements.count) entries; allowed: 1 to 64, as in \(example)")
+    }
+    var ranges: [AddressRange] = []
+    for element in elements {
+      guard case .string(let text) = element.content else {
+        throw ValueProblem(
+          message: "has \(element.typeName) in it; strings are expected, as in \(example)", position: element.position)
+      }
+      guard let range = AddressRange(text) else {
+        throw ValueProblem(
+          message:
+            "\"\(text.printable)\" is no address and no range, whose bits after the prefix are 0, as in \(example)",
+          position: element.position)
+      }
+      ranges.append(range)
+    }
+    return ranges
+  }
+}

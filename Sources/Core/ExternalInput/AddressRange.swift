@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The addresses that begin with the same bits, as in `192.168.0.0/24`.
+package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
+  /// Its first address.
+  package let first: IPAddress
+  /// Of the 128 bits of an IPv6 address; an IPv4 range has 96 and more.
+  private let bits: Int
+
+  /// - Parameter bits: of the address as it is written, 0...32 or 0...128.
+  /// - Returns: nil when there are not so many, or the address has others after them.
+  package init?(_ address: IPAddress, bits: Int) {
+    let most = address.isV4 ? 32 : 128
+    guard (0...most).contains(bits) else { return nil }
+    self.bits = address.isV4 ? bits + IPAddress.mappedBits : bits
+    first = AddressRange.masked(address, self.bits)
+    guard first == address else { return nil }
+  }
+
+  /// As in `192.168.0.0/24`, `fe80::/10`, or a single address. Nil for any other text, and where the address has bits after the
+  /// prefix.
+  package init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard let address = parts.first.flatMap({ IPAddress(String($0)) }), parts.count <= 2 else { return nil }
+    guard parts.count == 2 else {
+      self.init(address, bits: address.isV4 ? 32 : 128)
+      return
+    }
+    guard (1...3).contains(parts[1].utf8.count), parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let bits = Int(parts[1])
+    else { return nil }
+    self.init(address, bits: bits)
+  }
+
+  /// What reaches a socket at a loopback address.
+  package static let loopback = ["127.0.0.0/8", "::1"].compactMap(AddressRange.init)
+  /// What reaches a socket at a link-local address.
+  package static let linkLocal = ["169.254.0.0/16", "fe80::/10"].compactMap(AddressRange.init)
+
+  /// Whether it has every address of a family.
+  package var isEverything: Bool { bits == 0 || first.isV4 && bits == IPAddress.mappedBits }
+
+  /// Whether the address begins with its bits, and is of its family.
+  package func contains(_ address: IPAddress) -> Bool {
+    address.isV4 == first.isV4 && AddressRange.masked(address, bits) == first
+  }
+
+  package var description: String { "\(first)/\(first.isV4 ? bits - IPAddress.mappedBits : bits)" }
+
+  private static func masked(_ address: IPAddress, _ bits: Int) -> IPAddress {
+    // A shift by the width and more gives 0.
+    IPAddress(
+      high: address.high & ~(UInt64.max >> UInt64(min(bits, 64))),
+      low: bits <= 64 ? 0 : address.low & ~(UInt64.max >> UInt64(bits - 64)))
+  }
+}

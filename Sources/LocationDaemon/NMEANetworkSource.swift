@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+import Configuration
+package import EventLoop
+package import ExternalInput
+package import Positioning
+package import StreamSocket
+import SystemCalls
+package import Timekeeping
+
+/// Reads NMEA 0183 from the network: connects, listens and joins as the session decides, and hands it what comes.
+package final class NMEANetworkSource: FixSource {
+  /// Where sentences come from.
+  package enum Endpoint {
+    case connect(host: String, port: Int)
+    case listen(host: String, port: Int, connections: Int)
+    case datagrams(host: String, port: Int, group: DatagramSocket.Group?)
+  }
+
+  /// How long making a connection may take.
+  private static let connectDeadline = Duration.seconds(10)
+
+  private let loop: EventLoop
+  private let endpoint: Endpoint
+  private let report: (SourceReport) -> Void
+  private var session: NMEANetworkSession
+  private var lookup: HostLookup?
+  private var socket: StreamSocket?
+  private var isConnected = false
+  private var listener: StreamListener?
+  /// Of senders that have connected, by their ID.
+  private var senders: [Int: StreamSocket] = [:]
+  private var datagrams: DatagramSocket?
+  private var timer: LoopTimer?
+
+  /// - Parameters:
+  ///   - name: of the address, for messages.
+  ///   - allow: who may send; meaningless where this program connects.
+  package init(
+    loop: EventLoop, name: String, endpoint: Endpoint, allow: [AddressRange], silenceTimeout: Duration,
+    report: @escaping (SourceReport) -> Void
+  ) {
+    self.loop = loop
+    self.endpoint = endpoint
+    self.report = report
+    let transport: NMEANetworkSession.Transport
+    switch endpoint {
+    case .connect(let host, let port):
+      lookup = HostLookup(loop: loop, host: host, port: port)
+      transport = .connection
+    case .listen(_, _, let connections): transport = .listener(connections: connections)
+    case .datagrams: transport = .datagrams
+    }
+    session = NMEANetworkSession(
+      name: name, transport: transport, allow: allow, silenceTimeout: silenceTimeout, seed: .random(in: .min ... .max))
+  }
+
+  package func start() {
+    do {
+      timer = try loop.makeTimer { [unowned self] in handle(.deadline) }
+    } catch {
+      loop.defer { [report] in report(.lost("\(error)")) }
+      return
+    }
+    loop.defer { [weak self] in self?.handle(.start) }
+  }
+
+  package func stop() {
+    timer?.close()
+    timer = nil
+    close()
+  }
+
+  package var nextDeadline: BootInstant? { timer == nil ? nil : session.nextDeadline }
+
+  package var lineHealth: LineHealth? { session.health }
+
+  /// The port at which it listens; nil while it does not.
+  package var port: Int? { listener?.port ?? datagrams?.port }
+
+  private func handle(_ input: NMEANetworkSession.Input) {
+    perform(session.handle(input, at: loop.now.boot))
+  }
+
+  private func perform(_ effects: [NMEANetworkSession.Effect]) {
+    for effect in effects {
+      // A report may end in this source being stopped.
+      guard timer != nil else { return }
+      switch effect {
+      case .open: open()
+      case .close: close()
+      case .rejoin: rejoin()
+      case .drop(let id): senders.removeValue(forKey: id)?.close()
+      case .report(let report): self.report(report)
+      }
+    }
+    if let deadline = session.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
+  }
+
+  // MARK: - Opening
+
+  private func open() {
+    do {
+      switch endpoint {
+      case .connect: return connect()
+      case .listen(let host, let port, _):
+        listener = try StreamListener(loop: loop, host: host, port: port) { [weak self] connection in
+          guard let self else { return }
+          accept(connection)
+        }
+      case .datagrams(let host, let port, let group):
+        datagrams = try DatagramSocket(
+          loop: loop, host: host, port: port, group: group,
+          onDatagram: { [weak self] bytes, sender in
+            guard let self else { return }
+            perform(session.receive(datagram: bytes, from: sender, at: loop.now.boot))
+          },
+          onEnd: { [weak self] error in
+            self?.close()
+            self?.handle(.ended(error.message))
+          })
+      }
+      handle(.opened)
+    } catch {
+      handle(.openFailed(NMEANetworkSource.refusal(error)))
+    }
+  }
+
+  private func connect() {
+    guard let lookup else { return }
+    socket = StreamSocket(
+      loop: loop, lookup: lookup, deadline: NMEANetworkSource.connectDeadline,
+      onConnected: { [weak self] in
+        self?.isConnected = true
+        self?.handle(.opened)
+      },
+      onBytes: { [weak self] bytes in
+        guard let self else { return }
+        perform(session.receive(bytes, at: loop.now.boot))
+      },
+      onEnd: { [weak self] error in
+        guard let self else { return }
+        let wasConnected = isConnected
+        close()
+        handle(wasConnected ? .ended(error.message) : .openFailed(NMEANetworkSource.refusal(error)))
+      })
+  }
+
+  private func accept(_ connection: consuming StreamListener.Connection) {
+    guard let id = session.admit(connection.address, at: loop.now.boot) else { return }
+    do {
+      senders[id] = try StreamSocket(
+        loop: loop, connection: connection,
+        onBytes: { [weak self] bytes in
+          guard let self else { return }
+          perform(session.receive(bytes, from: id, at: loop.now.boot))
+        },
+        onEnd: { [weak self] _ in
+          self?.senders[id] = nil
+          self?.handle(.left(id))
+        })
+      perform([])
+    } catch {
+      handle(.left(id))
+    }
+  }
+
+  private func rejoin() {
+    do {
+      try datagrams?.rejoin()
+    } catch {
+      close()
+      handle(.ended(error.message))
+    }
+  }
+
+  private func close() {
+    socket?.close()
+    socket = nil
+    isConnected = false
+    listener?.close()
+    listener = nil
+    for sender in senders.values { sender.close() }
+    senders = [:]
+    datagrams?.close()
+    datagrams = nil
+  }
+
+  /// Why there is no connection, or nothing can be received, and what to do.
+  private static func refusal(_ error: StreamSocketError) -> String {
+    let advice =
+      switch error.code {
+      case .refused: "nothing listens there; check source.address and the sender's settings"
+      case .unknownHost: "check source.address and the name servers"
+      case .inUse: "another program has the address: ss -lnp shows which"
+      case .unreachable, .timeout: "check the address, the interface, the network and the firewall between"
+      default: "check the address"
+      }
+    return "\(error.message): \(advice)"
+  }
+}
+
+extension NMEANetworkSource {
+  convenience init(_ settings: NMEATCPSettings, _ context: FixSources.Context) {
+    let endpoint: Endpoint
+    if let listen = settings.listen {
+      endpoint = .listen(host: listen.host, port: listen.port, connections: settings.connections)
+    } else {
+      // One of the two is written: the settings are checked for it.
+      endpoint = .connect(host: settings.address?.host ?? "localhost", port: settings.address?.port ?? 10_110)
+    }
+    self.init(
+      loop: context.loop, name: SourceKind.nmeaTCP(settings).name, endpoint: endpoint, allow: settings.allow,
+      silenceTimeout: context.silenceTimeout, report: context.report)
+  }
+
+  convenience init(_ settings: NMEAUDPSettings, _ context: FixSources.Context) {
+    let group = settings.group.map { DatagramSocket.Group($0, interface: settings.interface) }
+    self.init(
+      loop: context.loop, name: SourceKind.nmeaUDP(settings).name,
+      endpoint: .datagrams(host: settings.listen.host, port: settings.listen.port, group: group), allow: settings.allow,
+      silenceTimeout: context.silenceTimeout, report: context.report)
+  }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package import EventLoop
+package import ExternalInput
+import Glibc
+import SystemCalls
+
+/// Receives UDP datagrams at an address: those to this machine, broadcast ones, and those of a group that it has joined. Whose
+/// are read is decided elsewhere.
+package final class DatagramSocket {
+  /// A group to join, and the interface on which its members are heard.
+  nonisolated package struct Group: Equatable, Sendable {
+    /// A multicast address.
+    package var address: IPAddress
+    /// As in `eth0`; nil lets the kernel choose by its routes.
+    package var interface: String?
+
+    /// - Parameter interface: as in `eth0`; nil lets the kernel choose by its routes.
+    package init(_ address: IPAddress, interface: String?) {
+      self.address = address
+      self.interface = interface
+    }
+  }
+
+  /// The largest datagram that there is.
+  private static let bufferSize = 65_536
+  /// Received in one turn of the loop, so that a flood does not hold up what else there is to do.
+  private static let mostPerTurn = 64
+
+  private let descriptor: Descriptor
+  private let name: String
+  private let group: Group?
+  private let onDatagram: (Span<UInt8>, IPAddress) -> Void
+  private let onEnd: (StreamSocketError) -> Void
+  private var source: EventSource<IOEvents>?
+  private var buffer = [UInt8](repeating: 0, count: bufferSize)
+
+  /// Receives from the next turn on.
+  ///
+  /// - Parameters:
+  ///   - host: an address in digits; an IPv6 address without brackets.
+  ///   - port: 0 lets the kernel choose.
+  ///   - onDatagram: takes each datagram with its sender; the span lives as long as the call.
+  ///   - onEnd: called once when nothing can be received any more; the socket is closed by then.
+  /// - Throws: code `inUse`, `unreachable` when no interface has the address or the name, or `failed`.
+  package init(
+    loop: EventLoop, host: String, port: Int, group: Group? = nil,
+    onDatagram: @escaping (Span<UInt8>, IPAddress) -> Void, onEnd: @escaping (StreamSocketError) -> Void
+  ) throws(StreamSocketError) {
+    name = ListeningAddress.name(host, port)
+    self.group = group
+    self.onDatagram = onDatagram
+    self.onEnd = onEnd
+    do throws(Errno) {
+      descriptor = try ListeningAddress.bind(
+        host: host, port: port, type: Int32(SOCK_DGRAM.rawValue), isReused: group != nil)
+    } catch {
+      throw StreamSocketError(name, error)
+    }
+    try join()
+    do {
+      source = try loop.addIO(descriptor.rawValue, .readable) { [weak self] _ in self?.receive() }
+    } catch {
+      throw StreamSocketError(.failed, "\(name): \(error.message)", cause: error.cause)
+    }
+  }
+
+  isolated deinit { close() }
+
+  /// The port that it receives at.
+  package var port: Int? { ListeningAddress.port(of: descriptor.rawValue) }
+
+  /// Receives no more. Harmless when done twice, and inside its handlers.
+  package func close() {
+    source?.close()
+    source = nil
+  }
+
+  /// Joins the group again, as when its interface has gone and come back under its name.
+  ///
+  /// - Throws: as `init`; the socket goes on without the group.
+  package func rejoin() throws(StreamSocketError) {
+    guard group != nil else { return }
+    _ = try? change(MCAST_LEAVE_GROUP)
+    try join()
+  }
+
+  private func join() throws(StreamSocketError) {
+    guard let group else { return }
+    do throws(Errno) {
+      try change(MCAST_JOIN_GROUP)
+      // Only what was joined here, not what any other program of this machine has joined.
+      if group.address.isV4 {
+        try SocketOption.set(descriptor.rawValue, Int32(IPPROTO_IP), IP_MULTICAST_ALL, 0)
+      } else {
+        try SocketOption.set(descriptor.rawValue, Int32(IPPROTO_IPV6), IPV6_MULTICAST_ALL, 0)
+      }
+    } catch {
+      let place = group.interface.map { " on \($0)" } ?? ""
+      throw StreamSocketError("\(name): the group \(group.address) cannot be joined\(place)", error)
+    }
+  }
+
+  private func change(_ option: Int32) throws(Errno) {
+    guard let group else { return }
+    var request = group_req()
+    if let interface = group.interface {
+      let index = unsafe if_nametoindex(interface)
+      guard index != 0 else { throw Errno(ENODEV) }
+      request.gr_interface = index
+    }
+    guard let address = SocketAddress.withoutLookup(host: "\(group.address)", port: "0")?.first else {
+      throw Errno(EINVAL)
+    }
+    _ = unsafe withUnsafeMutableBytes(of: &request.gr_group) { target in
+      unsafe address.withSockaddr { source, size in
+        unsafe target.copyMemory(from: UnsafeRawBufferPointer(start: source, count: min(Int(size), target.count)))
+      }
+    }
+    let level = Int32(group.address.isV4 ? IPPROTO_IP : IPPROTO_IPV6)
+    let rawValue = descriptor.rawValue
+    _ = try Errno.retrying {
+      unsafe setsockopt(rawValue, level, option, &request, socklen_t(MemoryLayout<group_req>.size))
+    }
+  }
+
+  private func receive() {
+    for _ in 0..<DatagramSocket.mostPerTurn {
+      // A handler may have closed this.
+      guard source != nil else { return }
+      var storage = sockaddr_storage()
+      let count: Int
+      do throws(Errno) {
+        count = try receive(from: &storage)
+      } catch {
+        // An ICMP message about a datagram is none of a receiver's, and the next call is good again.
+        guard error.code != EAGAIN, error.code != ECONNREFUSED else { return }
+        return end(StreamSocketError(name, error))
+      }
+      guard let sender = ListeningAddress.address(in: storage) else { continue }
+      let buffer = buffer
+      onDatagram(buffer.span.extracting(first: count), sender)
+    }
+  }
+
+  private func receive(from storage: inout sockaddr_storage) throws(Errno) -> Int {
+    let rawValue = descriptor.rawValue
+    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return try Errno.retrying {
+      unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+          unsafe buffer.withUnsafeMutableBytes {
+            unsafe recvfrom(rawValue, $0.baseAddress, $0.count, 0, address, &size)
+          }
+        }
+      }
+    }
+  }
+
+  private func end(_ error: StreamSocketError) {
+    close()
+    onEnd(error)
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import ExternalInput
+import Glibc
+import SystemCalls
+
+/// What listening sockets, of TCP and UDP, have in common.
+nonisolated enum ListeningAddress {
+  /// Host and port, for messages.
+  static func name(_ host: String, _ port: Int) -> String {
+    host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+  }
+
+  /// A socket at an address in digits, closed on exec and not blocking. `::` hears IPv4 as well.
+  ///
+  /// - Parameter isReused: whether to set SO_REUSEADDR. With it a TCP server finds its address free after a restart, and programs
+  ///   share the datagrams of a group; those of one address the latest program would take from the others.
+  static func bind(host: String, port: Int, type: Int32, isReused: Bool) throws(Errno) -> Descriptor {
+    guard let address = SocketAddress.withoutLookup(host: host, port: String(port))?.first else { throw Errno(EINVAL) }
+    let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = Descriptor(owning: try Errno.retrying { socket(address.family, type | flags, 0) })
+    let rawValue = descriptor.rawValue
+    if isReused { try SocketOption.enable(rawValue, SOL_SOCKET, SO_REUSEADDR) }
+    if address.family == AF_INET6 { try SocketOption.set(rawValue, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
+    _ = try Errno.retrying { unsafe address.withSockaddr { unsafe Glibc.bind(rawValue, $0, $1) } ?? -1 }
+    return descriptor
+  }
+
+  /// Who is at the other end of a connection; nil when it is gone.
+  static func peer(of descriptor: Int32) -> IPAddress? {
+    var storage = sockaddr_storage()
+    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let result = unsafe withUnsafeMutablePointer(to: &storage) {
+      unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getpeername(descriptor, $0, &size) }
+    }
+    return result == 0 ? address(in: storage) : nil
+  }
+
+  /// The port of this end; nil when the socket has none.
+  static func port(of descriptor: Int32) -> Int? {
+    var storage = sockaddr_storage()
+    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let result = unsafe withUnsafeMutablePointer(to: &storage) {
+      unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getsockname(descriptor, $0, &size) }
+    }
+    guard result == 0 else { return nil }
+    // Both families have the port in the same place.
+    let bytes = bytes(of: storage)
+    return Int(bytes[2]) << 8 | Int(bytes[3])
+  }
+
+  /// The address in a `sockaddr`; nil of another family.
+  static func address(in storage: sockaddr_storage) -> IPAddress? {
+    let bytes = bytes(of: storage)
+    func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
+    switch Int32(storage.ss_family) {
+    case AF_INET: return IPAddress(v4: UInt32(truncatingIfNeeded: number(4..<8)))
+    case AF_INET6: return IPAddress(high: number(8..<16), low: number(16..<24))
+    default: return nil
+    }
+  }
+
+  /// The first 24, in which port and address of both families are.
+  private static func bytes(of storage: sockaddr_storage) -> [UInt8] {
+    var storage = storage
+    return unsafe withUnsafeBytes(of: &storage) { unsafe Array($0.prefix(24)) }
+  }
+}

@@ -1,0 +1,419 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""NMEA over the network, sent by other people's programs and by hostile ones: network-sources.py BINDIR [NAME...]
+
+socat as server, client and sender of datagrams, gpsd's raw sentences, datagrams that are lost and overtake each other, and
+floods from senders that are not allowed. Every position that reaches the emulator is one of the drive, at its time, and in
+order; the daemon stays one thread within its memory.
+"""
+import datetime
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import gpsd_drive  # noqa: E402
+
+PERIOD = 0.5
+# A hundred kilometres off: what hostile senders say.
+FORGED = "GPRMC,{clock},A,3435.000000,S,15115.000000,E,10.000,0.00,{date},,,A"
+
+
+def check(is_so, what):
+    if not is_so:
+        raise AssertionError(what)
+
+
+def until(seconds, condition, what):
+    end = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < end, f"{what}: not within {seconds} s")
+        time.sleep(0.05)
+
+
+def free_port(kind=socket.SOCK_STREAM):
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Drive(threading.Thread):
+    """A receiver: writes two epochs a second, and knows where each was."""
+
+    def __init__(self, write):
+        super().__init__(daemon=True)
+        self.write, self.truth, self.over = write, {}, threading.Event()
+        self.start()
+
+    def run(self):
+        begun = time.monotonic()
+        for number, sentences in enumerate(gpsd_drive.epochs(100_000)):
+            fields = sentences[2].split(",")
+            self.truth[fields[9] + fields[1]] = (self.degrees(fields[3], fields[4]), self.degrees(fields[5], fields[6]))
+            if self.over.wait(max(begun + number * PERIOD - time.monotonic(), 0)):
+                return
+            try:
+                self.write(sentences)
+            except OSError:
+                pass
+
+    @staticmethod
+    def degrees(number, letter):
+        point = number.index(".") - 2
+        degrees = int(number[:point]) + float(number[point:]) / 60
+        return -degrees if letter in "SW" else degrees
+
+    def end(self):
+        self.over.set()
+        self.join()
+
+
+class Bench:
+    def __init__(self, binaries):
+        self.binaries, self.work, self.children = binaries, tempfile.TemporaryDirectory(), []
+        self.path = self.work.name
+        # gpsd gives up root before it opens what is in here.
+        os.chmod(self.path, 0o755)
+        self.run("fleet-engine-emulator", "--port", "0", "--ready-file", f"{self.path}/url", "--record",
+                 f"{self.path}/requests", "--quiet")
+        until(10, lambda: os.path.exists(f"{self.path}/url") and os.path.getsize(f"{self.path}/url"), "the emulator")
+        self.url = open(f"{self.path}/url").read().strip()
+        self.daemon = None
+
+    def run(self, program, *arguments, **options):
+        path = os.path.join(self.binaries, program)
+        child = subprocess.Popen([path if os.path.exists(path) else program, *arguments], **options)
+        self.children.append(child)
+        return child
+
+    def start(self, source):
+        with open(f"{self.path}/settings.toml", "w") as file:
+            file.write(f"""[vehicle]
+provider_id = "interop"
+vehicle_id = "truck"
+[source]
+{source}
+silence_timeout = "3s"
+[token]
+url = "{self.url}/token/delivery_driver/{{vehicle_id}}"
+expiration_key = "expiration_timestamp_ms"
+expiration_format = "epoch-ms"
+[fleet_engine]
+endpoint = "{self.url}"
+[reporting]
+interval = "0s"
+""")
+        environment = {**os.environ, "RUNTIME_DIRECTORY": f"{self.path}/run"}
+        os.makedirs(f"{self.path}/run", exist_ok=True)
+        self.log = open(f"{self.path}/log", "wb")
+        self.daemon = self.run("fleet-locationd", "--config", f"{self.path}/settings.toml", env=environment,
+                               stderr=self.log)
+
+    def status(self):
+        answer = subprocess.run(
+            [f"{self.binaries}/fleet-locationctl", "status", "--json", "--socket", f"{self.path}/run/control.sock"],
+            capture_output=True, text=True, timeout=10)
+        return json.loads(answer.stdout) if answer.stdout.startswith("{") else {}
+
+    def line(self):
+        return (self.status().get("lines") or [{}])[0]
+
+    def log_text(self):
+        return open(f"{self.path}/log", errors="replace").read()
+
+    def memory(self):
+        """Of the daemon's own, in MB, and its threads."""
+        fields = dict(line.split(":", 1) for line in open(f"/proc/{self.daemon.pid}/status"))
+        return int(fields["RssAnon"].split()[0]) / 1024, int(fields["Threads"])
+
+    def locations(self):
+        """Of each update that was accepted: live location and arrival, in order."""
+        found = []
+        for line in open(f"{self.path}/requests"):
+            record = json.loads(line)
+            if record.get("accepted"):
+                found.append(json.loads(record["body"])["lastLocation"])
+        return found
+
+    def count(self):
+        return len(self.locations()) if os.path.exists(f"{self.path}/requests") else 0
+
+    def more(self, number, what):
+        before = self.count()
+        until(30, lambda: self.count() >= before + number, f"{number} updates {what}")
+
+    def judge(self, truth, least):
+        """Every position is one of the drive, and none goes back."""
+        last = 0
+        locations = self.locations()
+        check(len(locations) >= least, f"{len(locations)} updates, and not {least}")
+        for location in locations:
+            at = gpsd_drive.stamp(location["supplementalLocationTime"])
+            check(at >= last, f"{location} is older than the update before")
+            last = at
+            when = datetime.datetime.fromtimestamp(at / 1000, datetime.timezone.utc)
+            key = f"{when:%d%m%y%H%M%S}.{when.microsecond // 10000:02d}"
+            check(key in truth, f"no epoch of the drive at {key}")
+            point = location["supplementalLocation"]
+            off = max(abs(point["latitude"] - truth[key][0]), abs(point["longitude"] - truth[key][1]))
+            check(off < 1e-6, f"{location} is not where the drive was: {truth[key]}")
+        return len(locations)
+
+    def end(self):
+        if self.daemon and self.daemon.poll() is None:
+            self.daemon.terminate()
+            check(self.daemon.wait(15) == 0, "the daemon does not end well")
+        for child in self.children:
+            if child.poll() is None:
+                child.terminate()
+        for child in self.children:
+            child.wait(10)
+        self.log.close()
+        self.work.cleanup()
+
+
+def pipe_to(bench, *arguments):
+    """socat, which sends what is written to the returned file."""
+    child = bench.run("socat", "-u", "STDIN", *arguments, stdin=subprocess.PIPE)
+    os.set_blocking(child.stdin.fileno(), False)
+    return child
+
+
+class Feed:
+    """What the drive is written to; it may change."""
+
+    def __init__(self):
+        self.child = None
+
+    def __call__(self, sentences):
+        child = self.child
+        if child:
+            try:
+                os.write(child.stdin.fileno(), "".join(sentences).encode())
+            except (BrokenPipeError, BlockingIOError):
+                # It was killed, or takes nothing.
+                pass
+
+
+def server(bench):
+    """socat listens, is killed, and is found again."""
+    port, feed = free_port(), Feed()
+    bench.start(f'type = "nmea-tcp"\naddress = "localhost:{port}"')
+    until(10, lambda: "nothing listens there" in bench.log_text(), "that nothing listens is reported")
+    feed.child = pipe_to(bench, f"TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr")
+    drive = Drive(feed)
+    bench.more(3, "from socat")
+    feed.child.kill()
+    until(10, lambda: "closed by the other side" in bench.log_text(), "the end of socat is reported")
+    feed.child = pipe_to(bench, f"TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr")
+    bench.more(3, "from the next socat")
+    drive.end()
+    return bench.judge(drive.truth, 6)
+
+
+def client(bench):
+    """Two socats connect: the one in use is killed, and the other one goes on."""
+    port, first, second = free_port(), Feed(), Feed()
+    bench.start(f'type = "nmea-tcp"\nlisten = "127.0.0.1:{port}"')
+    until(10, lambda: bench.status().get("uptime") is not None, "the daemon answers")
+    first.child = pipe_to(bench, f"TCP:127.0.0.1:{port}")
+
+    def write(sentences):
+        first(sentences)
+        second(sentences)
+
+    drive = Drive(write)
+    bench.more(3, "from the first socat")
+    second.child = pipe_to(bench, f"TCP:127.0.0.1:{port},bind=127.0.0.2")
+    until(10, lambda: len(bench.line().get("senders") or []) == 2, "both senders are named")
+    first.child.kill()
+    bench.more(3, "from the second socat")
+    check([sender["address"] for sender in bench.line()["senders"]] == ["127.0.0.2"], "the second is used")
+    drive.end()
+    return bench.judge(drive.truth, 6)
+
+
+def gpsd(bench):
+    """gpsd reads the receiver, and gpspipe hands on its raw sentences."""
+    master, slave = os.openpty()
+    gpsd_drive.tty.setraw(slave)
+    os.chmod(os.ttyname(slave), 0o666)
+    os.set_blocking(master, False)
+
+    def write(sentences):
+        try:
+            os.read(master, 4096)
+        except BlockingIOError:
+            pass
+        os.write(master, "".join(sentences).encode())
+
+    port, theirs = free_port(), free_port()
+    bench.start(f'type = "nmea-tcp"\nlisten = "127.0.0.1:{port}"')
+    program = "/usr/sbin/gpsd" if os.path.exists("/usr/sbin/gpsd") else "gpsd"
+    bench.run(program, "-N", "-n", "-S", str(theirs), os.ttyname(slave), stderr=subprocess.DEVNULL)
+    drive = Drive(write)
+    time.sleep(2)
+    raw = bench.run("gpspipe", "-r", f"127.0.0.1:{theirs}", stdout=subprocess.PIPE)
+    bench.run("socat", "-u", "STDIN", f"TCP:127.0.0.1:{port}", stdin=raw.stdout)
+    bench.more(5, "through gpsd and gpspipe")
+    # gpspipe begins with what gpsd says of itself.
+    check(bench.line()["foreign"] > 0, "gpsd's JSON is counted as foreign")
+    drive.end()
+    return bench.judge(drive.truth, 5)
+
+
+def datagrams(bench):
+    """socat sends datagrams, a sentence in each, of which a tenth is lost and every fifth comes late."""
+    port, relay_port = free_port(socket.SOCK_DGRAM), free_port(socket.SOCK_DGRAM)
+    bench.start(f'type = "nmea-udp"\nlisten = "127.0.0.1:{port}"')
+    dice, relay = random.Random(1), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    relay.bind(("127.0.0.1", relay_port))
+    out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+    def pass_on():
+        while True:
+            datagram = relay.recv(65536)
+            if dice.random() < 0.1:
+                continue
+            delay = dice.uniform(0.1, 0.9) if dice.random() < 0.2 else 0
+            threading.Timer(delay, out.sendto, (datagram, ("127.0.0.1", port))).start()
+
+    threading.Thread(target=pass_on, daemon=True).start()
+    feed = Feed()
+    feed.child = pipe_to(bench, f"UDP-SENDTO:127.0.0.1:{relay_port}")
+
+    def write(sentences):
+        # A write is a datagram; without line ends, as some routers send them.
+        for sentence in sentences:
+            os.write(feed.child.stdin.fileno(), sentence.strip().encode())
+            time.sleep(0.01)
+
+    drive = Drive(write)
+    bench.more(10, "through loss and disorder")
+    line = bench.line()
+    check(line["late"] > 0 and line["wrongChecksums"] == 0, f"late sentences are counted: {line}")
+    drive.end()
+    return bench.judge(drive.truth, 10)
+
+
+def hostile(bench):
+    """Senders that are not allowed: 10,000 lines a second, a line of 1 MB, 1,000 connections."""
+    port = free_port()
+    bench.start(f'type = "nmea-tcp"\nlisten = "0.0.0.0:{port}"\nallow = ["127.0.0.1"]')
+    feed = Feed()
+    until(10, lambda: bench.status().get("uptime") is not None, "the daemon answers")
+    feed.child = pipe_to(bench, f"TCP:127.0.0.1:{port}")
+    drive = Drive(feed)
+    bench.more(3, "before the attack")
+    before, _ = bench.memory()
+    begun, sent = time.monotonic(), bench.count()
+    held = []
+    for _ in range(1000):
+        connection = socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.9", 0))
+        connection.setblocking(False)
+        try:
+            connection.send(forged(100))
+        except OSError:
+            pass
+        held.append(connection)
+    # From the good address: a line of 1 MB without an end.
+    endless = socket.create_connection(("127.0.0.1", port))
+    endless.sendall(b"$" + b"A" * 1_000_000)
+    bench.more(5, "under 1,000 connections")
+    took = time.monotonic() - begun
+    after, threads = bench.memory()
+    refused = {sender["address"]: sender["count"] for sender in bench.line().get("refused") or []}
+    for connection in held:
+        connection.close()
+    drive.end()
+    check(refused.get("127.0.0.9", 0) >= 1000, f"the sender is named: {refused}")
+    check(threads == 1 and after < before + 4, f"{threads} threads, {before:.1f} MB before and {after:.1f} MB after")
+    print(f"   1,000 connections: {bench.count() - sent} updates in {took:.0f} s, {before:.1f} MB before, {after:.1f} MB after")
+    return bench.judge(drive.truth, 8)
+
+
+def flood(bench):
+    """10,000 forged lines a second in datagrams from an address that is not allowed."""
+    port = free_port(socket.SOCK_DGRAM)
+    bench.start(f'type = "nmea-udp"\nlisten = "0.0.0.0:{port}"\nallow = ["127.0.0.1"]')
+    feed = Feed()
+    feed.child = pipe_to(bench, f"UDP-SENDTO:127.0.0.1:{port}")
+    drive = Drive(feed)
+    bench.more(3, "before the flood")
+    before, _ = bench.memory()
+    over = threading.Event()
+    lines = 0
+
+    def attack():
+        nonlocal lines
+        enemy = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        enemy.bind(("127.0.0.9", 0))
+        begun = time.monotonic()
+        while not over.is_set():
+            enemy.sendto(forged(1), ("127.0.0.1", port))
+            lines += 1
+            ahead = lines / 10_000 - (time.monotonic() - begun)
+            if ahead > 0.01:
+                time.sleep(ahead)
+
+    attacker = threading.Thread(target=attack, daemon=True)
+    begun, ticks = time.monotonic(), cpu(bench.daemon.pid)
+    attacker.start()
+    sent = bench.count()
+    time.sleep(10)
+    took = time.monotonic() - begun
+    share = (cpu(bench.daemon.pid) - ticks) / took
+    after, threads = bench.memory()
+    got = bench.count() - sent
+    over.set()
+    attacker.join()
+    refused = {sender["address"]: sender["count"] for sender in bench.line().get("refused") or []}
+    drive.end()
+    check(lines / took > 5000, f"only {lines / took:.0f} lines a second")
+    check(refused.get("127.0.0.9", 0) > 0, f"the sender is named: {refused}")
+    check(got >= 8, f"{got} updates in {took:.0f} s")
+    check(threads == 1 and after < before + 4, f"{threads} threads, {before:.1f} MB before and {after:.1f} MB after")
+    print(f"   {lines / took:.0f} lines/s: {got} updates in {took:.0f} s, {share:.0%} of a core, {before:.1f} MB before, "
+          f"{after:.1f} MB after")
+    return bench.judge(drive.truth, 8)
+
+
+def forged(count):
+    now = datetime.datetime.now(datetime.timezone.utc)
+    body = FORGED.format(clock=f"{now:%H%M%S}.00", date=f"{now:%d%m%y}")
+    return (gpsd_drive.sentence(body) * count).encode()
+
+
+def cpu(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def main():
+    binaries, *names = sys.argv[1:]
+    for test in (server, client, gpsd, datagrams, hostile, flood):
+        if names and test.__name__ not in names:
+            continue
+        bench = Bench(os.path.abspath(binaries))
+        try:
+            count = test(bench)
+        except BaseException as error:
+            print(f"failed: {test.__doc__} {error}\n{bench.log_text()}\n{bench.status()}", file=sys.stderr)
+            for child in bench.children:
+                child.kill()
+            raise SystemExit(1) from error
+        bench.end()
+        print(f"{test.__name__}: {count} updates, all of the drive and in order")
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    main()

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import ExternalInput
+import Glibc
+import LoopTesting
+import Positioning
+import StreamSocket
+import Testing
+import Timekeeping
+
+@testable import LocationDaemon
+
+/// NMEA 0183 through real sockets of this machine's loopback.
+@Suite struct NMEANetworkSourceTests {
+  private final class Log {
+    var fixes: [Fix] = []
+    var reading: [String] = []
+    var lost: [String] = []
+
+    func take(_ report: SourceReport) {
+      switch report {
+      case .fix(let fix): fixes.append(fix)
+      case .reading(let name): reading.append(name)
+      case .lost(let why): lost.append(why)
+      case .sky, .ended: break
+      }
+    }
+  }
+
+  /// A program that sends.
+  private final class Sender {
+    let descriptor: Int32
+
+    /// - Parameter from: its address among those of the loopback.
+    init(_ type: __socket_type, to port: Int, from: UInt32 = 0x7F00_0001) throws {
+      descriptor = socket(AF_INET, Int32(type.rawValue) | O_NONBLOCK, 0)
+      func with(_ address: UInt32, _ port: Int, _ call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_port = UInt16(port).bigEndian
+        name.sin_addr.s_addr = address.bigEndian
+        return withUnsafePointer(to: &name) {
+          $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            call(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+          }
+        }
+      }
+      try #require(with(from, 0, bind) == 0)
+      try #require(with(0x7F00_0001, port, connect) == 0 || errno == EINPROGRESS)
+    }
+
+    deinit { close(descriptor) }
+
+    @discardableResult func send(_ text: String) -> Int {
+      let bytes = Array(text.utf8)
+      return Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+  }
+
+  private static func epoch(_ second: Int) -> String {
+    let body = "GPRMC,12000\(second),A,4500.0,N,00100.0,E,10.0,0.0,010124,,,A"
+    let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
+    return "$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n"
+  }
+
+  private func source(
+    _ loop: EventLoop, _ log: Log, _ endpoint: NMEANetworkSource.Endpoint, allow: [String] = ["127.0.0.1"],
+    silence: Duration = .seconds(10)
+  ) -> NMEANetworkSource {
+    NMEANetworkSource(
+      loop: loop, name: "net", endpoint: endpoint, allow: allow.compactMap(AddressRange.init), silenceTimeout: silence,
+      report: { log.take($0) })
+  }
+
+  @Test("A server of sentences is read, and found again after it was away")
+  func connects() throws {
+    let loop = try EventLoop()
+    let log = Log()
+    var clients: [StreamSocket] = []
+    func serve(_ port: Int) throws -> StreamListener {
+      try StreamListener(loop: loop, host: "127.0.0.1", port: port) { connection in
+        if let client = try? StreamSocket(loop: loop, connection: connection, onBytes: { _ in }, onEnd: { _ in }) {
+          clients.append(client)
+        }
+      }
+    }
+    var listener: StreamListener? = try serve(0)
+    let port = try #require(listener?.port)
+    let source = source(loop, log, .connect(host: "127.0.0.1", port: port))
+    source.start()
+    #expect(try loop.turns { clients.count == 1 })
+    clients[0].send(Array(Self.epoch(1).utf8))
+    #expect(try loop.turns { log.fixes.count == 1 })
+    listener = nil
+    clients[0].close()
+    #expect(try loop.turns { log.lost.count == 2 })
+    #expect(log.lost.first?.contains("closed by the other side") == true)
+    #expect(log.lost.last?.contains("nothing listens there") == true)
+    listener = try serve(port)
+    #expect(try loop.turns { clients.count == 2 })
+    clients[1].send(Array(Self.epoch(2).utf8))
+    #expect(try loop.turns { log.fixes.count == 2 })
+    #expect(log.reading == ["net", "net"])
+    source.stop()
+    withExtendedLifetime(listener) {}
+  }
+
+  @Test("Senders connect; one that is not allowed is closed unread and named, and a thousand disturb nothing")
+  func listens() throws {
+    let loop = try EventLoop()
+    let log = Log()
+    let source = source(loop, log, .listen(host: "127.0.0.1", port: 0, connections: 4))
+    source.start()
+    #expect(try loop.turns { source.port != nil })
+    let port = try #require(source.port)
+    let good = try Sender(SOCK_STREAM, to: port)
+    #expect(try loop.turns { source.lineHealth?.senders.count == 1 })
+    good.send(Self.epoch(1))
+    #expect(try loop.turns { log.fixes.count == 1 })
+    #expect(log.reading == ["net, from 127.0.0.1"])
+    for round in 1...100 {
+      let hostile = try (0..<10).map { _ in try Sender(SOCK_STREAM, to: port, from: 0x7F00_0009) }
+      for sender in hostile { sender.send(Self.epoch(9)) }
+      #expect(try loop.turns { (source.lineHealth?.refused.first?.count ?? 0) >= 10 * UInt64(round) })
+    }
+    good.send(Self.epoch(2))
+    #expect(try loop.turns { log.fixes.count == 2 })
+    #expect(source.lineHealth?.refused.map(\.address) == [IPAddress(v4: 0x7F00_0009)])
+    #expect(source.lineHealth?.counters.sentences == 2)
+    #expect(log.lost.isEmpty)
+    source.stop()
+  }
+
+  @Test("Datagrams are read; those of a sender that is not allowed are not, however many")
+  func datagrams() throws {
+    let loop = try EventLoop()
+    let log = Log()
+    let source = source(loop, log, .datagrams(host: "127.0.0.1", port: 0, group: nil))
+    source.start()
+    #expect(try loop.turns { source.port != nil })
+    let port = try #require(source.port)
+    let good = try Sender(SOCK_DGRAM, to: port)
+    let hostile = try Sender(SOCK_DGRAM, to: port, from: 0x7F00_0009)
+    good.send(Self.epoch(1) + Self.epoch(2))
+    for _ in 0..<50 { hostile.send(String(repeating: Self.epoch(9), count: 20)) }
+    good.send(Self.epoch(3))
+    #expect(try loop.turns { log.fixes.count == 3 })
+    #expect(log.fixes.compactMap { $0.timestamp.map { $0.milliseconds / 1000 % 60 } } == [1, 2, 3])
+    #expect(try loop.turns { source.lineHealth?.refused.first?.count == 50 })
+    #expect(source.lineHealth?.counters.sentences == 3)
+    source.stop()
+  }
+
+  @Test("A group is joined on its interface, and one that cannot be is said")
+  func group() throws {
+    let loop = try EventLoop()
+    let log = Log()
+    let address = try #require(IPAddress("239.255.46.9"))
+    let missing = source(
+      loop, log, .datagrams(host: "0.0.0.0", port: 0, group: .init(address, interface: "none0")))
+    missing.start()
+    #expect(try loop.turns { log.lost.count == 1 })
+    #expect(log.lost.first?.contains("the group 239.255.46.9 cannot be joined on none0") == true, "\(log.lost)")
+    missing.stop()
+    let joined = source(loop, log, .datagrams(host: "0.0.0.0", port: 0, group: .init(address, interface: "lo")))
+    joined.start()
+    #expect(try loop.turns { joined.port != nil })
+    joined.stop()
+  }
+
+  @Test("An address that another program has is said, and taken when it is free")
+  func inUse() throws {
+    let loop = try EventLoop()
+    let log = Log()
+    var other: StreamListener? = try StreamListener(loop: loop, host: "127.0.0.1", port: 0) { _ in }
+    let port = try #require(other?.port)
+    let source = source(loop, log, .listen(host: "127.0.0.1", port: port, connections: 1))
+    source.start()
+    #expect(try loop.turns { log.lost.count == 1 })
+    #expect(log.lost.first?.contains("another program has the address") == true)
+    other?.close()
+    other = nil
+    #expect(try loop.turns { source.port == port })
+    source.stop()
+  }
+
+  @Test("A source that is stopped, at any moment, says no more", arguments: 0..<4)
+  func stopped(turns: Int) throws {
+    let loop = try EventLoop()
+    let log = Log()
+    let source = source(loop, log, .datagrams(host: "127.0.0.1", port: 0, group: nil))
+    source.start()
+    for _ in 0..<turns { _ = try loop.turn(waitingAtMost: .zero) }
+    if let port = source.port { try Sender(SOCK_DGRAM, to: port).send(Self.epoch(1)) }
+    source.stop()
+    for _ in 0..<4 { _ = try loop.turn(waitingAtMost: .zero) }
+    #expect(log.fixes.isEmpty && log.lost.isEmpty)
+  }
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+import ExternalInput
+import Positioning
+import Testing
+import Timekeeping
+
+/// Transcripts: what comes from the network, what is done with sockets, and what is reported.
+@Suite struct NMEANetworkSessionTests {
+  private static let router = IPAddress(v4: 0xC0A8_0001)
+  private static let spare = IPAddress(v4: 0xC0A8_0002)
+  private static let stranger = IPAddress(v4: 0x0A00_0009)
+
+  private struct Bench {
+    var session: NMEANetworkSession
+    var now = BootInstant.boot
+
+    init(_ transport: NMEANetworkSession.Transport) {
+      session = NMEANetworkSession(
+        name: "net", transport: transport, allow: ["192.168.0.0/24"].compactMap(AddressRange.init),
+        silenceTimeout: .seconds(10), seed: 1)
+      _ = tell(.start)
+    }
+
+    mutating func tell(_ input: NMEANetworkSession.Input) -> [String] { brief(session.handle(input, at: now)) }
+
+    /// Lets time pass until the next deadline.
+    mutating func wait() -> [String] {
+      now = max(now, session.nextDeadline ?? now)
+      return tell(.deadline)
+    }
+
+    mutating func wait(until time: BootInstant) -> [String] {
+      var effects: [String] = []
+      while let next = session.nextDeadline, next <= time {
+        now = max(now, next)
+        effects += tell(.deadline)
+      }
+      now = time
+      return effects
+    }
+
+    mutating func datagram(_ text: String, from address: IPAddress = NMEANetworkSessionTests.router) -> [String] {
+      brief(session.receive(datagram: Array(text.utf8).span, from: address, at: now))
+    }
+
+    mutating func stream(_ text: String, from id: Int? = nil) -> [String] {
+      brief(session.receive(Array(text.utf8).span, from: id, at: now))
+    }
+
+    private func brief(_ effects: [NMEANetworkSession.Effect]) -> [String] {
+      effects.map { effect in
+        switch effect {
+        case .open: "open"
+        case .close: "close"
+        case .rejoin: "rejoin"
+        case .drop(let id): "drop \(id)"
+        case .report(.fix(let fix)): "fix \((fix.timestamp?.milliseconds ?? 0) / 1000 % 60)"
+        case .report(.reading(let name)): "reading \(name)"
+        case .report(.lost(let why)): "lost \(why)"
+        case .report(.sky(let count)): "\(count) in view"
+        case .report(.ended): "ended"
+        }
+      }
+    }
+  }
+
+  /// RMC and GGA of a second, with line ends or without.
+  private static func epoch(_ second: Int, end: String = "\r\n") -> String {
+    let time = "1200\(second < 10 ? "0" : "")\(second)"
+    return [
+      "GPRMC,\(time),A,4500.0,N,00100.0,E,10.0,0.0,010124,,,A", "GPGGA,\(time),4500.0,N,00100.0,E,1,08,1.0,10,M,,M,,",
+    ].map { String(sentence($0).dropLast()) + end }.joined()
+  }
+
+  @Test("a connection is opened, read, and opened again when it ends or falls silent")
+  func connection() {
+    var bench = Bench(.connection)
+    #expect(bench.tell(.openFailed("refused")) == ["lost refused"])
+    #expect(bench.wait() == ["open"])
+    #expect(bench.tell(.opened) == [])
+    #expect(bench.stream(Self.epoch(1)) == ["reading net"])
+    #expect(bench.wait() == ["fix 1"])
+    #expect(bench.stream(String(Self.epoch(2).prefix(40))) == [])
+    #expect(bench.tell(.ended("closed by the other side")) == ["lost closed by the other side"])
+    #expect(bench.wait() == ["open"])
+    #expect(bench.tell(.opened) == [])
+    // Half a sentence of the connection before is no part of one of this.
+    #expect(bench.stream(Self.epoch(3)) == ["reading net"])
+    #expect(bench.wait() == ["fix 3"])
+    #expect(
+      bench.wait() == [
+        "close",
+        "lost net takes the connection and sends nothing for 10 s: check the sender's receiver and its settings; connecting again",
+      ])
+    #expect(bench.session.health.counters.sentences == 4)
+  }
+
+  @Test(
+    "several sentences of one datagram are read, with line ends between them or without", arguments: ["\r\n", "\n", ""])
+  func datagrams(end: String) {
+    var bench = Bench(.datagrams)
+    _ = bench.tell(.opened)
+    #expect(bench.datagram(Self.epoch(1, end: end)) == ["reading net, from 192.168.0.1"])
+    #expect(bench.wait() == ["fix 1"])
+    bench.now = .boot + .seconds(1)
+    #expect(bench.datagram("\\s:r1,c:1120959341*51\\" + Self.epoch(2, end: end)) == [])
+    #expect(bench.wait() == ["fix 2"])
+    #expect(bench.session.health.counters.foreign == 1)
+    #expect(bench.session.health.counters.unchecked == 0)
+  }
+
+  @Test("a sentence that a datagram cuts is not joined with the next, and counted")
+  func cut() {
+    var bench = Bench(.datagrams)
+    _ = bench.tell(.opened)
+    let whole = Self.epoch(1)
+    _ = bench.datagram(String(whole.prefix(30)))
+    _ = bench.datagram(String(whole.dropFirst(30)))
+    #expect(bench.session.health.counters.unchecked == 1)
+    #expect(bench.session.health.counters.sentences == 1)
+  }
+
+  @Test("datagrams that overtake each other give each epoch once, in the order of time")
+  func reordered() {
+    var bench = Bench(.datagrams)
+    _ = bench.tell(.opened)
+    var fixes: [String] = []
+    for (second, late) in [(1, nil), (2, nil), (4, 3), (5, nil), (6, 5), (7, 6)] as [(Int, Int?)] {
+      bench.now = .boot + .seconds(second)
+      fixes += bench.datagram(Self.epoch(second))
+      if let late { fixes += bench.datagram(Self.epoch(late)) }
+      fixes += bench.wait(until: bench.now + .milliseconds(800))
+    }
+    #expect(fixes.filter { $0.hasPrefix("fix") } == ["fix 1", "fix 2", "fix 4", "fix 5", "fix 6", "fix 7"])
+    #expect(bench.session.health.counters.late == 6)
+  }
+
+  @Test("a stream whose clock goes back is no reordering")
+  func clock() {
+    var bench = Bench(.connection)
+    _ = bench.tell(.opened)
+    _ = bench.stream(Self.epoch(30))
+    #expect(bench.wait() == ["fix 30"])
+    bench.now = .boot + .seconds(1)
+    _ = bench.stream(Self.epoch(25))
+    #expect(bench.wait() == ["fix 25"])
+  }
+
+  @Test("nothing of a sender that is not allowed is read, and it is named")
+  func refused() {
+    var bench = Bench(.datagrams)
+    _ = bench.tell(.opened)
+    for _ in 0..<3 { #expect(bench.datagram(Self.epoch(1), from: Self.stranger) == []) }
+    #expect(bench.session.health.counters == NMEADecoder.Counters())
+    #expect(bench.session.health.senders.isEmpty)
+    #expect(bench.session.health.refused.map(\.address) == [Self.stranger])
+    #expect(bench.session.health.refused.map(\.count) == [3])
+    var server = Bench(.listener(connections: 4))
+    _ = server.tell(.opened)
+    let refused = server.session.admit(Self.stranger, at: server.now)
+    #expect(refused == nil)
+    #expect(server.session.health.refused.map(\.address) == [Self.stranger])
+  }
+
+  @Test("a flood of senders that are not allowed takes no memory")
+  func flood() {
+    var bench = Bench(.datagrams)
+    _ = bench.tell(.opened)
+    for number in 0..<10_000 {
+      #expect(bench.datagram("$", from: IPAddress(v4: 0x0A00_0000 + UInt32(number))) == [])
+    }
+    #expect(bench.session.health.refused.count == 4)
+  }
+
+  @Test("more allowed senders than there are places wait until one is silent")
+  func places() {
+    var bench = Bench(.datagrams)
+    _ = bench.tell(.opened)
+    for number in 0..<100 { _ = bench.datagram(Self.epoch(1), from: IPAddress(v4: 0xC0A8_0000 + UInt32(number))) }
+    #expect(bench.session.health.senders.count == NMEANetworkSession.mostDatagramSenders)
+    _ = bench.wait(until: .boot + .seconds(11))
+    #expect(bench.session.health.senders.isEmpty)
+    var server = Bench(.listener(connections: 2))
+    _ = server.tell(.opened)
+    let ids = (0..<1000).map { _ in server.session.admit(Self.router, at: server.now) }
+    #expect(ids.compactMap(\.self).count == 2)
+    // They say nothing, and make room.
+    #expect(server.wait(until: .boot + .seconds(10)).prefix(2) == ["drop 1", "drop 2"])
+    let next = server.session.admit(Self.router, at: server.now)
+    #expect(next != nil)
+  }
+
+  @Test("the first sender with a fix is used until it is gone or silent, and the sentences of two are never one epoch")
+  func writers() throws {
+    var bench = Bench(.listener(connections: 4))
+    _ = bench.tell(.opened)
+    let admitted = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now) }
+    let (first, second) = (try #require(admitted[0]), try #require(admitted[1]))
+    func void(_ second: Int) -> String { sentence("GPRMC,12000\(second),V,,,,,,,010124,,,N") }
+    #expect(bench.stream(void(1), from: first) == ["reading net, from 192.168.0.1"])
+    #expect(bench.stream(String(Self.epoch(1).prefix(50)), from: second) == [])
+    #expect(bench.stream(void(2), from: first) == [])
+    #expect(bench.stream(String(Self.epoch(1).dropFirst(50)), from: second) == [])
+    #expect(bench.wait() == ["reading net, from 192.168.0.2", "fix 1"])
+    #expect(bench.session.health.senders == [.init(Self.router, isUsed: false), .init(Self.spare, isUsed: true)])
+    // The other has a fix as well, and is in reserve.
+    bench.now = .boot + .seconds(2)
+    _ = bench.stream(Self.epoch(2), from: first)
+    _ = bench.stream(Self.epoch(2), from: second)
+    #expect(bench.wait(until: .boot + .seconds(3)) == ["fix 2"])
+    #expect(bench.tell(.left(second)) == [])
+    _ = bench.stream(Self.epoch(3), from: first)
+    #expect(bench.wait(until: .boot + .seconds(4)) == ["reading net, from 192.168.0.1", "fix 3"])
+  }
+
+  @Test("a sender that has lost its fix is left for one that has one after the silence timeout")
+  func fixLost() {
+    var bench = Bench(.datagrams)
+    _ = bench.tell(.opened)
+    _ = bench.datagram(Self.epoch(0))
+    var used: [String] = []
+    for second in 1...30 {
+      used += bench.wait(until: .boot + .seconds(second))
+      used += bench.datagram(sentence("GPRMC,1200\(second < 10 ? "0" : "")\(second),V,,,,,,,010124,,,N"))
+      used += bench.datagram(Self.epoch(second), from: Self.spare)
+    }
+    #expect(used.first == "fix 0")
+    #expect(used.dropFirst().first == "reading net, from 192.168.0.2")
+    #expect(used.last?.hasPrefix("fix") == true)
+    #expect(used.contains("fix 11") && !used.contains("fix 8"))
+  }
+
+  @Test("silence is reported while the socket stays open, the group is joined again, and the first datagram ends it")
+  func silence() {
+    var bench = Bench(.datagrams)
+    _ = bench.tell(.opened)
+    _ = bench.datagram(Self.epoch(1))
+    #expect(bench.wait() == ["fix 1"])
+    let lost =
+      "lost net has received nothing for 10 s: check the sender's settings, its address in source.allow and the firewall; still listening"
+    #expect(bench.wait() == [lost])
+    #expect(bench.wait() == ["rejoin"])
+    #expect(bench.wait() == [lost])
+    #expect(bench.datagram(Self.epoch(2)) == ["rejoin", "reading net, from 192.168.0.1"])
+    #expect(bench.wait() == ["fix 2"])
+    // The interface is gone: the socket is opened anew.
+    #expect(bench.tell(.ended("no such device")) == ["lost no such device"])
+    #expect(bench.wait() == ["open"])
+  }
+
+  @Test("a line without end keeps nothing, and the next one is read")
+  func endless() {
+    var bench = Bench(.connection)
+    _ = bench.tell(.opened)
+    for _ in 0..<256 { _ = bench.stream("$" + String(repeating: "A", count: 4095)) }
+    #expect(bench.session.health.counters.overlong >= 256)
+    #expect(bench.stream("\r\n" + Self.epoch(1)) == ["reading net"])
+    #expect(bench.wait() == ["fix 1"])
+  }
+}
