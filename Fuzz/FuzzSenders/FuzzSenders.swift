@@ -15,7 +15,8 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     precondition(IPAddress("\(address)") == address, "an address is written as another")
   }
   if let range = AddressRange(text) { precondition(AddressRange("\(range)") == range && range.contains(range.first)) }
-  for transport in [.connection, .listener(connections: 3), .datagrams] as [NMEANetworkSession.Transport] {
+  for transport in [.connection, .listener(connections: 3), .datagrams(isGroup: true)] as [NMEANetworkSession.Transport]
+  {
     converse(input, transport)
   }
   return 0
@@ -31,7 +32,6 @@ private func converse(_ input: [UInt8], _ transport: NMEANetworkSession.Transpor
     for effect in effects {
       switch effect {
       case .open: follow(session.handle(.opened, at: now))
-      case .drop(let id): connected.removeAll { $0 == id }
       case .report(.fix(let fix)):
         precondition(fix.heading.map { (0..<360).contains($0) } ?? true)
         precondition(fix.speed.map { $0 >= 0 && $0.isFinite } ?? true)
@@ -48,7 +48,10 @@ private func converse(_ input: [UInt8], _ transport: NMEANetworkSession.Transpor
     case .connection: follow(session.receive(bytes.span, at: now))
     case .datagrams: follow(session.receive(datagram: bytes.span, from: sender, at: now))
     case .listener:
-      if let id = session.admit(sender, at: now) { connected.append(id) }
+      if let admission = session.admit(sender, at: now) {
+        connected.removeAll { $0 == admission.replaced }
+        connected.append(admission.id)
+      }
       precondition(connected.count <= 3, "more senders than there are places")
       if !connected.isEmpty {
         let id = connected[Int(command) % connected.count]

@@ -41,16 +41,15 @@ struct NMEANetworkCheck: Check {
   var title: String { "\(name): NMEA 0183, \(kind.name)" }
 
   func run(_ report: (Finding) -> Void) {
+    // A sender may have a place for one client only, and it is the daemon's.
+    guard !surroundings.isDaemonRunning else {
+      return report(.pass("the running daemon reads it, and reports under Service who sends and what it receives"))
+    }
     let hearing = Hearing(surroundings.loop)
     do {
       switch endpoint {
-      case .connect(let address):
-        try connect(address, hearing, report)
-      case .listen, .datagrams:
-        guard !surroundings.isDaemonRunning else {
-          return report(.pass("the running daemon listens at it, and reports under Service who sends and what"))
-        }
-        try listen(hearing, report)
+      case .connect(let address): try connect(address, hearing, report)
+      case .listen, .datagrams: try listen(hearing, report)
       }
     } catch {
       return report(.fail("\(error)", "Close other programs, and try again"))
@@ -78,8 +77,11 @@ struct NMEANetworkCheck: Check {
     }
     report(.pass("\(address) takes the connection"))
     try hearing.listen { failure != nil }
-    if let failure, !hearing.hasHeard {
-      return report(.fail(failure.message, "Some senders allow one client only: is another connected?"))
+    guard hearing.hasHeard else {
+      return report(
+        .fail(
+          failure?.message ?? "it sends nothing",
+          "Check the sender's receiver and settings. Some allow one client only: is another connected?"))
     }
     for finding in hearing.findings(surroundings.buildDate) { report(finding) }
   }

@@ -161,7 +161,7 @@ package enum ServiceFindings {
     for line in report.lines ?? [] {
       if let senders = line.senders {
         let names = senders.map { $0.isUsed ? "\($0.address), which is used" : $0.address }
-        findings.append(.pass("\(line.source): sentences of \(names.joined(separator: "; "))"))
+        findings.append(.pass("\(line.source): senders \(names.joined(separator: "; "))"))
       }
       if let refusal = line.refusal {
         findings.append(

@@ -232,7 +232,7 @@ package final class LocationDaemon {
     report.uptime = (now.boot - startedAt).wholeSeconds
     report.heartbeat = settings.agent.reporting.heartbeat.wholeSeconds
     report.transport = performer.transport
-    report.lines = sources?.lines.map { StatusReport.Line($0) }
+    report.lines = sources?.lines.map { StatusReport.Line($0, at: now.boot) }
     readTraffic(at: now)
     report.traffic = traffic.ledger.today.map { StatusReport.Traffic($0) }
     report.events = performer.recentEvents.report(at: now.boot)

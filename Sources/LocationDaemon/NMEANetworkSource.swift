@@ -48,7 +48,7 @@ package final class NMEANetworkSource: FixSource {
       lookup = HostLookup(loop: loop, host: host, port: port)
       transport = .connection
     case .listen(_, _, let connections): transport = .listener(connections: connections)
-    case .datagrams: transport = .datagrams
+    case .datagrams(_, _, let group): transport = .datagrams(isGroup: group != nil)
     }
     session = NMEANetworkSession(
       name: name, transport: transport, allow: allow, silenceTimeout: silenceTimeout, seed: .random(in: .min ... .max))
@@ -89,7 +89,6 @@ package final class NMEANetworkSource: FixSource {
       case .open: open()
       case .close: close()
       case .rejoin: rejoin()
-      case .drop(let id): senders.removeValue(forKey: id)?.close()
       case .report(let report): self.report(report)
       }
     }
@@ -146,7 +145,9 @@ package final class NMEANetworkSource: FixSource {
   }
 
   private func accept(_ connection: consuming StreamListener.Connection) {
-    guard let id = session.admit(connection.address, at: loop.now.boot) else { return }
+    guard let admission = session.admit(connection.address, at: loop.now.boot) else { return }
+    let id = admission.id
+    if let replaced = admission.replaced { senders.removeValue(forKey: replaced)?.close() }
     do {
       senders[id] = try StreamSocket(
         loop: loop, connection: connection,

@@ -324,6 +324,21 @@ import Timekeeping
     #expect(findings.contains { $0.verdict == .warn && $0.sentence == "/dev/gps0: \(trouble)" })
   }
 
+  @Test("who sends from the network is named, and for an hour who sends and is not allowed", arguments: [2, 3600])
+  func senders(age: Int) throws {
+    let line: [String: Any] = [
+      "source": "udp 0.0.0.0:10110", "sentences": 960, "wrongChecksums": 0, "cut": 0, "overlong": 0, "late": 0,
+      "foreign": 0,
+      "senders": [["address": "192.168.0.1", "isUsed": true], ["address": "192.168.0.2", "isUsed": false]],
+      "refused": [["address": "10.0.0.8", "count": 9, "age": 80], ["address": "10.0.0.9", "count": 1, "age": age]],
+    ]
+    let findings = Self.findings(.success(Self.running()), .status(try Self.status(["lines": [line]])))
+    #expect(findings.contains(.pass("udp 0.0.0.0:10110: senders 192.168.0.1, which is used; 192.168.0.2")))
+    #expect(
+      findings.filter { $0.verdict == .warn }.map(\.sentence)
+        == (age == 2 ? ["udp 0.0.0.0:10110: 10.0.0.9 is not allowed and has sent once 2 s ago"] : []))
+  }
+
   @Test("settings that the daemon cannot use fail, although the last ones that worked are in force")
   func kept() throws {
     let settings: [String: Any] = [

@@ -145,6 +145,32 @@ import Testing
       "\(process.output.text)")
   }
 
+  @Test("senders of datagrams are listened to: the one that is allowed is judged, the other one is named")
+  func network() throws {
+    let bench = try TestBench()
+    let port = try Loopback.freePort()
+    bench.settings.source("nmea-udp", ["listen": "\"0.0.0.0:\(port)\"", "allow": "[\"127.0.0.1\"]"])
+    let process = try doctor(bench)
+    let (router, stranger) = (try DatagramSender(to: port), try DatagramSender(to: port, from: 0x7F00_0009))
+    var drive = Drive()
+    var next = ContinuousClock.now
+    try wait(for: "its end", within: .seconds(30), reading: process.sources) {
+      if ContinuousClock.now >= next {
+        router.send(drive.next().replacing("\r\n", with: ""))
+        stranger.send(drive.next())
+        next += .milliseconds(500)
+      }
+      return process.hasEnded
+    }
+    let text = process.output.text
+    #expect(text.contains("  warn  127.0.0.9 sends and is not allowed\n"), "\(text)")
+    #expect(text.contains("  pass  127.0.0.1 sends\n"))
+    #expect(text.contains(": GGA RMC of GP (GPS)\n"))
+    #expect(text.contains("  pass  a fix: 3D, gnss, 9 satellites"))
+    #expect(!text.contains("48.1"))
+    #expect(try isDryRunGood(process))
+  }
+
   @Test("what is not there fails, each with what to do, and the rest is looked at all the same")
   func missing() throws {
     let bench = try TestBench()
@@ -153,6 +179,8 @@ import Testing
     bench.settings.sourceList = [
       ["type": "\"serial\"", "device": "\"\(gone)\""],
       ["type": "\"gpsd\"", "address": "\"localhost:\(try Loopback.freePort())\""],
+      ["type": "\"nmea-tcp\"", "address": "\"localhost:\(try Loopback.freePort())\""],
+      ["type": "\"nmea-tcp\"", "listen": "\"192.0.2.1:10110\"", "allow": "[\"192.0.2.2\"]"],
       ["type": "\"replay\"", "file": "\"\(bench.directory("none.nmea"))\""],
       ["type": "\"simulated\"", "route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""],
     ]
@@ -161,9 +189,11 @@ import Testing
     let text = process.output.text
     #expect(text.contains("\(gone) is a link to ttyUSB7, which is not there"))
     #expect(text.contains("Connection refused"))
+    #expect(text.contains("Nothing listens there: check the sender's settings, and source.address"))
+    #expect(text.contains("192.0.2.1:10110: Cannot assign requested address"))
     #expect(text.contains("it cannot be read: No such file or directory"))
     #expect(text.contains("  pass  a route of "))
-    #expect(text.contains(", 4 failed\n"))
+    #expect(text.contains(", 6 failed\n"))
   }
 
   @Test(

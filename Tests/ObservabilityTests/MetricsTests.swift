@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Delivery
+import ExternalInput
 import Positioning
 import Testing
 import Timekeeping
@@ -77,9 +78,24 @@ import Timekeeping
     for (name, count) in [("sentences", 96), ("wrong_checksums", 4), ("cut", 0), ("late", 2), ("foreign", 3)] {
       #expect(samples.contains("fleet_locationd_line_\(name)_total{source=\"/dev/gps0\"} \(count)"))
     }
-    let line = StatusReport.Line(reading)
+    let line = StatusReport.Line(reading, at: .boot)
     #expect(line.sentences == 96 && line.wrongChecksums == 4 && line.late == 2 && line.foreign == 3)
     #expect(line.trouble == "4 % of lines have wrong checksums: cable or baud rate")
+  }
+
+  @Test("senders from the network that are not allowed are counted and named, and a serial line has none")
+  func refused() throws {
+    var health = LineHealth(.network)
+    for second in 0..<7 { health.refuse(IPAddress(v4: 0x0A00_0001), at: .boot + .seconds(second)) }
+    let reading = LineReading(source: "udp", health: health)
+    let serial = LineReading(source: "/dev/gps0", health: LineHealth(.serial))
+    let text = text(MetricReading(try AgentFixture().snapshot(), lines: [serial, reading]))
+    #expect(text.contains("\nfleet_locationd_line_refused_total{source=\"udp\"} 7\n"))
+    #expect(!text.contains("line_refused_total{source=\"/dev/gps0\"}"))
+    let line = StatusReport.Line(reading, at: .boot + .seconds(9))
+    #expect(line.refused == [StatusReport.Refused(address: "10.0.0.1", count: 7, age: 3)])
+    #expect(line.refusal == "10.0.0.1 is not allowed and has sent 7 times, the last time 3 s ago")
+    #expect(StatusReport.Line(reading, at: .boot + .seconds(3606)).refusal == nil)
   }
 
   @Test("the line of systemctl status names the first mistake, and how many there are besides")

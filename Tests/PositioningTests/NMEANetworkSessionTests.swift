@@ -53,7 +53,6 @@ import Timekeeping
         case .open: "open"
         case .close: "close"
         case .rejoin: "rejoin"
-        case .drop(let id): "drop \(id)"
         case .report(.fix(let fix)): "fix \((fix.timestamp?.milliseconds ?? 0) / 1000 % 60)"
         case .report(.reading(let name)): "reading \(name)"
         case .report(.lost(let why)): "lost \(why)"
@@ -98,7 +97,7 @@ import Timekeeping
   @Test(
     "several sentences of one datagram are read, with line ends between them or without", arguments: ["\r\n", "\n", ""])
   func datagrams(end: String) {
-    var bench = Bench(.datagrams)
+    var bench = Bench(.datagrams(isGroup: false))
     _ = bench.tell(.opened)
     #expect(bench.datagram(Self.epoch(1, end: end)) == ["reading net, from 192.168.0.1"])
     #expect(bench.wait() == ["fix 1"])
@@ -111,7 +110,7 @@ import Timekeeping
 
   @Test("a sentence that a datagram cuts is not joined with the next, and counted")
   func cut() {
-    var bench = Bench(.datagrams)
+    var bench = Bench(.datagrams(isGroup: false))
     _ = bench.tell(.opened)
     let whole = Self.epoch(1)
     _ = bench.datagram(String(whole.prefix(30)))
@@ -122,7 +121,7 @@ import Timekeeping
 
   @Test("datagrams that overtake each other give each epoch once, in the order of time")
   func reordered() {
-    var bench = Bench(.datagrams)
+    var bench = Bench(.datagrams(isGroup: false))
     _ = bench.tell(.opened)
     var fixes: [String] = []
     for (second, late) in [(1, nil), (2, nil), (4, 3), (5, nil), (6, 5), (7, 6)] as [(Int, Int?)] {
@@ -148,13 +147,21 @@ import Timekeeping
 
   @Test("nothing of a sender that is not allowed is read, and it is named")
   func refused() {
-    var bench = Bench(.datagrams)
+    var bench = Bench(.datagrams(isGroup: false))
     _ = bench.tell(.opened)
     for _ in 0..<3 { #expect(bench.datagram(Self.epoch(1), from: Self.stranger) == []) }
     #expect(bench.session.health.counters == NMEADecoder.Counters())
     #expect(bench.session.health.senders.isEmpty)
     #expect(bench.session.health.refused.map(\.address) == [Self.stranger])
     #expect(bench.session.health.refused.map(\.count) == [3])
+    let other = IPAddress(v4: 0x0A00_0008)
+    _ = bench.datagram("$", from: other)
+    bench.now = .boot + .seconds(5)
+    _ = bench.datagram("$", from: Self.stranger)
+    #expect(bench.session.health.refused.map(\.address) == [other, Self.stranger])
+    #expect(bench.session.health.refused.map(\.count) == [1, 4])
+    #expect(bench.session.health.refused.last?.last == .boot + .seconds(5))
+    #expect(bench.session.health.refusals == 5)
     var server = Bench(.listener(connections: 4))
     _ = server.tell(.opened)
     let refused = server.session.admit(Self.stranger, at: server.now)
@@ -164,7 +171,7 @@ import Timekeeping
 
   @Test("a flood of senders that are not allowed takes no memory")
   func flood() {
-    var bench = Bench(.datagrams)
+    var bench = Bench(.datagrams(isGroup: false))
     _ = bench.tell(.opened)
     for number in 0..<10_000 {
       #expect(bench.datagram("$", from: IPAddress(v4: 0x0A00_0000 + UInt32(number))) == [])
@@ -174,7 +181,7 @@ import Timekeeping
 
   @Test("more allowed senders than there are places wait until one is silent")
   func places() {
-    var bench = Bench(.datagrams)
+    var bench = Bench(.datagrams(isGroup: false))
     _ = bench.tell(.opened)
     for number in 0..<100 { _ = bench.datagram(Self.epoch(1), from: IPAddress(v4: 0xC0A8_0000 + UInt32(number))) }
     #expect(bench.session.health.senders.count == NMEANetworkSession.mostDatagramSenders)
@@ -184,10 +191,10 @@ import Timekeeping
     _ = server.tell(.opened)
     let ids = (0..<1000).map { _ in server.session.admit(Self.router, at: server.now) }
     #expect(ids.compactMap(\.self).count == 2)
-    // They say nothing, and make room.
-    #expect(server.wait(until: .boot + .seconds(10)).prefix(2) == ["drop 1", "drop 2"])
+    // They say nothing, and the one that has for longest makes room.
+    #expect(server.wait(until: .boot + .seconds(10)).filter { !$0.hasPrefix("lost") } == [])
     let next = server.session.admit(Self.router, at: server.now)
-    #expect(next != nil)
+    #expect(next == NMEANetworkSession.Admission(id: 3, replaced: 1))
   }
 
   @Test("the first sender with a fix is used until it is gone or silent, and the sentences of two are never one epoch")
@@ -195,7 +202,7 @@ import Timekeeping
     var bench = Bench(.listener(connections: 4))
     _ = bench.tell(.opened)
     let admitted = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now) }
-    let (first, second) = (try #require(admitted[0]), try #require(admitted[1]))
+    let (first, second) = (try #require(admitted[0]).id, try #require(admitted[1]).id)
     func void(_ second: Int) -> String { sentence("GPRMC,12000\(second),V,,,,,,,010124,,,N") }
     #expect(bench.stream(void(1), from: first) == ["reading net, from 192.168.0.1"])
     #expect(bench.stream(String(Self.epoch(1).prefix(50)), from: second) == [])
@@ -215,7 +222,7 @@ import Timekeeping
 
   @Test("a sender that has lost its fix is left for one that has one after the silence timeout")
   func fixLost() {
-    var bench = Bench(.datagrams)
+    var bench = Bench(.datagrams(isGroup: false))
     _ = bench.tell(.opened)
     _ = bench.datagram(Self.epoch(0))
     var used: [String] = []
@@ -230,22 +237,57 @@ import Timekeeping
     #expect(used.contains("fix 11") && !used.contains("fix 8"))
   }
 
+  private static let nothing =
+    "lost net has received nothing for 10 s: check the sender's settings, its address in source.allow and the firewall; still listening"
+
   @Test("silence is reported while the socket stays open, the group is joined again, and the first datagram ends it")
   func silence() {
-    var bench = Bench(.datagrams)
+    var bench = Bench(.datagrams(isGroup: true))
     _ = bench.tell(.opened)
     _ = bench.datagram(Self.epoch(1))
     #expect(bench.wait() == ["fix 1"])
-    let lost =
-      "lost net has received nothing for 10 s: check the sender's settings, its address in source.allow and the firewall; still listening"
-    #expect(bench.wait() == [lost])
+    #expect(bench.wait() == [Self.nothing])
     #expect(bench.wait() == ["rejoin"])
-    #expect(bench.wait() == [lost])
-    #expect(bench.datagram(Self.epoch(2)) == ["rejoin", "reading net, from 192.168.0.1"])
+    #expect(bench.wait() == [Self.nothing])
+    #expect(bench.datagram(Self.epoch(2)) == ["reading net, from 192.168.0.1"])
     #expect(bench.wait() == ["fix 2"])
     // The interface is gone: the socket is opened anew.
     #expect(bench.tell(.ended("no such device")) == ["lost no such device"])
     #expect(bench.wait() == ["open"])
+  }
+
+  @Test(
+    "after the silence has been reported nothing is done until something comes",
+    arguments: [.listener(connections: 2), .datagrams(isGroup: false)] as [NMEANetworkSession.Transport])
+  func idle(transport: NMEANetworkSession.Transport) {
+    var bench = Bench(transport)
+    _ = bench.tell(.opened)
+    #expect(bench.wait() == [Self.nothing])
+    #expect(bench.session.nextDeadline == nil)
+    for _ in 0..<9 { _ = bench.datagram(Self.epoch(1), from: Self.stranger) }
+    #expect(bench.session.nextDeadline == nil)
+    let id = transport == .datagrams(isGroup: false) ? nil : bench.session.admit(Self.router, at: bench.now)?.id
+    #expect(bench.session.nextDeadline == nil)
+    func send(_ text: String) -> [String] { id == nil ? bench.datagram(text) : bench.stream(text, from: id) }
+    #expect(send("noise\r\n") == [])
+    #expect(bench.wait(until: bench.now + .seconds(60)).map { $0.contains("no whole NMEA sentence") } == [true])
+    #expect(bench.session.nextDeadline == nil)
+    #expect(send(Self.epoch(1)) == ["reading net, from 192.168.0.1"])
+    #expect(bench.wait() == ["fix 1"])
+  }
+
+  @Test("a sender that was silent goes on over its connection")
+  func pause() {
+    var bench = Bench(.listener(connections: 1))
+    _ = bench.tell(.opened)
+    let id = bench.session.admit(Self.router, at: bench.now)?.id
+    _ = bench.stream(Self.epoch(1), from: id)
+    #expect(bench.wait() == ["fix 1"])
+    #expect(bench.wait(until: .boot + .seconds(100)) == [Self.nothing])
+    #expect(bench.session.health.senders == [.init(Self.router, isUsed: false)])
+    #expect(bench.stream(Self.epoch(2), from: id) == ["reading net, from 192.168.0.1"])
+    #expect(bench.wait() == ["fix 2"])
+    #expect(bench.session.health.senders == [.init(Self.router, isUsed: true)])
   }
 
   @Test("a line without end keeps nothing, and the next one is read")

@@ -20,7 +20,7 @@ extension World {
   private static func network(_ scenario: Scenario, index: Int, seed: UInt64) -> NMEANetworkSession? {
     guard scenario.isNetworked, index == 0 else { return nil }
     return NMEANetworkSession(
-      name: "udp", transport: .datagrams, allow: [AddressRange("192.168.0.0/24")].compactMap(\.self),
+      name: "udp", transport: .datagrams(isGroup: false), allow: [AddressRange("192.168.0.0/24")].compactMap(\.self),
       silenceTimeout: World.silenceTimeout, seed: seed)
   }
 
@@ -190,7 +190,7 @@ extension World {
         ports[index].openedAt = now
         tellPort(index, .opened(isTerminal: false))
       case .close: ports[index].close()
-      case .rejoin, .drop: break
+      case .rejoin: break
       case .report(.fix(let fix)):
         judge(fix, from: index)
         tell(fix, from: index)

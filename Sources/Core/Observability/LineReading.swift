@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Positioning
+package import Timekeeping
 
 /// The line of one source, read at one moment for status and metrics.
 package struct LineReading: Equatable, Sendable {
@@ -16,13 +17,18 @@ package struct LineReading: Equatable, Sendable {
 }
 
 extension StatusReport.Line {
-  /// Names the latest sender that is not allowed; nil while there is none.
+  /// A sender that was refused longer ago, in seconds, is no warning any more.
+  private static let refusalWindow: Int64 = 3600
+
+  /// Names the latest sender of the last hour that is not allowed; nil while there is none.
   package var refusal: String? {
-    refused?.last.map { "\($0.address) sends and is not allowed, \($0.count) times so far" }
+    guard let latest = refused?.last, latest.age < Self.refusalWindow else { return nil }
+    let times = latest.count == 1 ? "once" : "\(latest.count) times, the last time"
+    return "\(latest.address) is not allowed and has sent \(times) \(Duration.seconds(latest.age).spoken) ago"
   }
 
   /// - Parameter reading: of now.
-  package init(_ reading: LineReading) {
+  package init(_ reading: LineReading, at now: BootInstant) {
     let counters = reading.health.counters
     self.init(
       source: reading.source, sentences: Int(clamping: counters.sentences),
@@ -34,7 +40,10 @@ extension StatusReport.Line {
       senders = health.senders.map { StatusReport.Sender(address: "\($0.address)", isUsed: $0.isUsed) }
     }
     if !health.refused.isEmpty {
-      refused = health.refused.map { StatusReport.Refused(address: "\($0.address)", count: Int(clamping: $0.count)) }
+      refused = health.refused.map {
+        StatusReport.Refused(
+          address: "\($0.address)", count: Int(clamping: $0.count), age: max(now - $0.last, .zero).wholeSeconds)
+      }
     }
   }
 }

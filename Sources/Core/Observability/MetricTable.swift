@@ -95,6 +95,12 @@ package enum MetricTable {
     {
       $0.foreign
     },
+    .labelled(
+      "line_refused_total", .counter, by: "source",
+      "Connections and datagrams of senders that are not in source.allow; nothing of them is read."
+    ) { reading in
+      reading.lines.filter { $0.health.medium == .network }.map { ($0.source, Double($0.health.refusals)) }
+    },
   ]
 
   /// By the device or address of the source.

@@ -81,6 +81,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var address: String
     /// Connections or datagrams.
     package var count: Int
+    /// Seconds since the last of them.
+    package var age: Int64
   }
 
   /// What the daemon waits for: the first reason in the order that all outputs share.

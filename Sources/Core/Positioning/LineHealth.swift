@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import ExternalInput
+package import Timekeeping
 
 /// What came over the line of one source since it was made, whole and damaged, whichever decoder counted it.
 package struct LineHealth: Equatable, Sendable {
@@ -29,6 +30,8 @@ package struct LineHealth: Equatable, Sendable {
     package var address: IPAddress
     /// Connections or datagrams.
     package var count: UInt64
+    /// When the last of them came.
+    package var last: BootInstant
   }
 
   /// Lines of which the share of wrong checksums is taken at least, and at most twice as many.
@@ -45,6 +48,8 @@ package struct LineHealth: Equatable, Sendable {
   package internal(set) var senders: [Sender] = []
   /// The last four senders that were refused, the latest one at the end.
   package private(set) var refused: [Refused] = []
+  /// Connections and datagrams of all senders that were refused.
+  package private(set) var refusals: UInt64 = 0
   /// Since the source was made.
   package private(set) var counters = NMEADecoder.Counters()
   /// Of the decoders before the present one.
@@ -71,13 +76,16 @@ package struct LineHealth: Equatable, Sendable {
   }
 
   /// Notes a connection or datagram of a sender that is not allowed.
-  package mutating func refuse(_ address: IPAddress) {
+  package mutating func refuse(_ address: IPAddress, at now: BootInstant) {
+    refusals &+= 1
+    var latest = Refused(address: address, count: 0, last: now)
     if let index = refused.firstIndex(where: { $0.address == address }) {
-      refused[index].count &+= 1
-      return
+      latest.count = refused.remove(at: index).count
+    } else if refused.count == LineHealth.mostRefused {
+      refused.removeFirst()
     }
-    if refused.count == LineHealth.mostRefused { refused.removeFirst() }
-    refused.append(Refused(address: address, count: 1))
+    latest.count &+= 1
+    refused.append(latest)
   }
 
   /// The next counters are those of a new decoder.

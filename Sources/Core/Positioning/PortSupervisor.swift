@@ -89,6 +89,9 @@ package struct PortSupervisor: Equatable, Sendable {
     }
   }
 
+  /// Whether it waits for the next try, or for the device.
+  package var isClosed: Bool { state == .closed }
+
   /// Takes what happened, and returns what is to be done, in this order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch (input, state) {

@@ -46,10 +46,11 @@ package struct NMEADecoder {
   /// The satellites in view of all systems, used or not; nil before the first report.
   package var satellitesInView: Int? { inView.isEmpty ? nil : inView.values.reduce(0, +) }
 
-  /// - Parameter isReordered: whether sentences may overtake each other on the path, as datagrams do: one whose time is up to two
-  ///   seconds before that of an earlier one came late, and does not begin an epoch.
-  package init(isReordered: Bool = false) {
-    assembler = NMEAAssembler(isReordered: isReordered)
+  /// - Parameter isDatagrams: whether the sentences come in datagrams. They may overtake each other: one whose time is up to two
+  ///   seconds before that of an earlier one came late, and does not begin an epoch. And the first byte begins a line.
+  package init(isDatagrams: Bool = false) {
+    assembler = NMEAAssembler(isReordered: isDatagrams)
+    isLineStart = isDatagrams
     scratch.reserveCapacity(2 * NMEAFraming.maximumLength)
   }
 

@@ -14,7 +14,8 @@ package struct NMEANetworkSession {
     case connection
     /// Senders connect: as many as this at once.
     case listener(connections: Int)
-    case datagrams
+    /// - Parameter isGroup: whether a multicast group is joined.
+    case datagrams(isGroup: Bool)
   }
 
   /// What happens to the socket and to senders' connections.
@@ -38,8 +39,6 @@ package struct NMEANetworkSession {
     case close
     /// Join the group again: its interface may have been replaced.
     case rejoin
-    /// Close the connection of this sender.
-    case drop(Int)
     case report(SourceReport)
   }
 
@@ -55,7 +54,21 @@ package struct NMEANetworkSession {
     var lastFix: BootInstant?
   }
 
-  /// At most so many addresses send datagrams; a further one waits until one of them is silent.
+  /// A sender that has connected.
+  package struct Admission: Equatable, Sendable {
+    /// Of this sender.
+    package var id: Int
+    /// ID of a silent sender whose place this one has: its connection is to be closed. Nil when there was a free place.
+    package var replaced: Int?
+
+    /// - Parameter replaced: nil when there was a free place.
+    package init(id: Int, replaced: Int?) {
+      self.id = id
+      self.replaced = replaced
+    }
+  }
+
+  /// At most this number of addresses send datagrams; a further one waits until one of them is silent.
   package static let mostDatagramSenders = 8
 
   private let name: String
@@ -112,9 +125,10 @@ package struct NMEANetworkSession {
 
   /// When to hand over `deadline`; nil while only the network can move things on.
   package var nextDeadline: BootInstant? {
-    var next = supervisor.nextDeadline
+    // An open socket is ready for what comes, and needs no second look unless there is a group to join again.
+    var next = isOpen && isServer && !hasGroup && supervisor.isClosed ? nil : supervisor.nextDeadline
     for writer in writers {
-      for time in [writer.decoder.deadline, isServer ? writer.lastSentence + silenceTimeout : nil] {
+      for time in [writer.decoder.deadline, isDatagram ? writer.lastSentence + silenceTimeout : nil] {
         if let time { next = min(next ?? time, time) }
       }
     }
@@ -133,8 +147,8 @@ package struct NMEANetworkSession {
     case .ended(let why):
       let fixes = finishUsed()
       isOpen = false
-      let drops = removeAll()
-      return fixes + drops + supervise(.ended(why), at: now)
+      removeAll()
+      return fixes + supervise(.ended(why), at: now)
     case .left(let id):
       let fixes = id == used ? finishUsed() : []
       remove { $0.id == id }
@@ -145,40 +159,47 @@ package struct NMEANetworkSession {
         let fixes = decode(index, at: now) { $0.expire(at: now, into: $1) }
         effects += use(index, fixes, at: now)
       }
-      if isServer { effects += removeSilent(at: now) }
+      if isDatagram { remove { [silenceTimeout] in now - $0.lastSentence >= silenceTimeout } }
       return effects + supervise(.deadline, at: now)
     }
   }
 
-  /// A sender has connected.
+  /// A sender has connected. A silent one keeps its connection until another needs the place.
   ///
-  /// - Returns: its ID; nil when it is not allowed, or has no place: then its connection is to be closed unread.
-  package mutating func admit(_ address: IPAddress, at now: BootInstant) -> Int? {
-    guard isAllowed(address), writers.count < mostWriters else { return nil }
-    return add(address, at: now)
+  /// - Returns: nil when it is not allowed, or has no place: then its connection is to be closed unread.
+  package mutating func admit(_ address: IPAddress, at now: BootInstant) -> Admission? {
+    guard isAllowed(address, at: now) else { return nil }
+    var replaced: Int?
+    if writers.count >= mostWriters {
+      guard let silent = writers.min(by: { $0.lastSentence < $1.lastSentence }),
+        now - silent.lastSentence >= silenceTimeout
+      else { return nil }
+      replaced = silent.id
+      remove { $0.id == replaced }
+    }
+    return Admission(id: add(address, at: now), replaced: replaced)
   }
 
   /// Takes what came over the connection of this program, or of the sender with this ID, in any portions.
   package mutating func receive(_ bytes: Span<UInt8>, from id: Int? = nil, at now: BootInstant) -> [Effect] {
     guard isOpen, let index = writers.firstIndex(where: { id == nil || $0.id == id }) else { return [] }
-    return take(bytes, of: index, isDatagram: false, at: now)
+    return take(bytes, of: index, at: now)
   }
 
   /// Takes a datagram: whole sentences, with line ends between them or without.
   package mutating func receive(datagram: Span<UInt8>, from address: IPAddress, at now: BootInstant) -> [Effect] {
-    guard isOpen, isAllowed(address) else { return [] }
-    if let index = writers.firstIndex(where: { $0.address == address }) {
-      return take(datagram, of: index, isDatagram: true, at: now)
-    }
-    if writers.count >= mostWriters { _ = removeSilent(at: now) }
+    guard isOpen, isAllowed(address, at: now) else { return [] }
+    if let index = writers.firstIndex(where: { $0.address == address }) { return take(datagram, of: index, at: now) }
     guard writers.count < mostWriters else { return [] }
     _ = add(address, at: now)
-    return take(datagram, of: writers.count - 1, isDatagram: true, at: now)
+    return take(datagram, of: writers.count - 1, at: now)
   }
 
   // MARK: - Senders
 
   private var isServer: Bool { transport != .connection }
+  private var isDatagram: Bool { if case .datagrams = transport { true } else { false } }
+  private var hasGroup: Bool { transport == .datagrams(isGroup: true) }
 
   private var mostWriters: Int {
     switch transport {
@@ -189,9 +210,9 @@ package struct NMEANetworkSession {
   }
 
   /// Nothing of a sender that is not allowed is looked at.
-  private mutating func isAllowed(_ address: IPAddress) -> Bool {
+  private mutating func isAllowed(_ address: IPAddress, at now: BootInstant) -> Bool {
     if allow.contains(where: { $0.contains(address) }) { return true }
-    lines.refuse(address)
+    lines.refuse(address, at: now)
     return false
   }
 
@@ -199,7 +220,7 @@ package struct NMEANetworkSession {
     lastID += 1
     writers.append(
       Writer(
-        id: lastID, address: address, decoder: NMEADecoder(isReordered: transport == .datagrams), lastSentence: now))
+        id: lastID, address: address, decoder: NMEADecoder(isDatagrams: isDatagram), lastSentence: now))
     return lastID
   }
 
@@ -211,23 +232,9 @@ package struct NMEANetworkSession {
     writers.removeAll(where: isGone)
   }
 
-  private mutating func removeAll() -> [Effect] {
-    let drops = drops(writers)
+  private mutating func removeAll() {
     remove { _ in true }
     announced = nil
-    return drops
-  }
-
-  /// Who sends nothing keeps no place.
-  private mutating func removeSilent(at now: BootInstant) -> [Effect] {
-    let limit = silenceTimeout
-    let drops = drops(writers.filter { now - $0.lastSentence >= limit })
-    remove { now - $0.lastSentence >= limit }
-    return drops
-  }
-
-  private func drops(_ writers: [Writer]) -> [Effect] {
-    if case .listener = transport { writers.map { .drop($0.id) } } else { [] }
   }
 
   /// The last epoch of a connection that has ended was received whole, as far as can be known.
@@ -240,20 +247,18 @@ package struct NMEANetworkSession {
 
   // MARK: - Sentences
 
-  private mutating func take(
-    _ bytes: Span<UInt8>, of index: Int, isDatagram: Bool, at now: BootInstant
-  ) -> [Effect] {
+  private mutating func take(_ bytes: Span<UInt8>, of index: Int, at now: BootInstant) -> [Effect] {
     let before = writers[index].decoder.counters.sentences
     var fixes = [Fix]()
     writers[index].decoder.decode(bytes, at: now) { fixes.append($0) }
     if isDatagram { writers[index].decoder.endDatagram() }
     let sentences = Int(clamping: writers[index].decoder.counters.sentences &- before)
     lines.observe(writers.reduce(gone) { $0 + $1.decoder.counters })
-    // The silence ends with what comes, not with the next try.
-    let opening = isServer && sentences > 0 ? supervise(.appeared, at: now) : []
+    // The silence ends with what comes. A group that something comes from needs not be joined again.
+    if isServer { _ = supervise(.appeared, at: now) }
     if sentences > 0 { writers[index].lastSentence = now }
     _ = supervise(.received(sentences: sentences), at: now)
-    var effects = opening
+    var effects = [Effect]()
     if sentences > 0, announced == nil { effects += announce(writers[index].address) }
     effects += use(index, fixes, at: now)
     if writers[index].id == used || used == nil,
@@ -302,17 +307,15 @@ package struct NMEANetworkSession {
       switch effect {
       case .open where isServer && isOpen:
         // It has listened all the time; but the interface of a group may be another one since.
-        if transport == .datagrams { effects.append(.rejoin) }
+        if hasGroup { effects.append(.rejoin) }
         effects += supervise(.opened, at: now)
       case .open: effects.append(.open)
+      // The connections of senders stay, and are in reserve.
+      case .close where isServer: used = nil
       case .close:
-        if isServer {
-          effects += removeAll()
-        } else {
-          isOpen = false
-          _ = removeAll()
-          effects.append(.close)
-        }
+        isOpen = false
+        removeAll()
+        effects.append(.close)
       // Said with the sender's name.
       case .reading: break
       case .lost(let why):
