@@ -114,6 +114,29 @@ extension TimeJudge {
     #expect(judge.bounds(at: moment(20, ahead: -1_000_000)) != nil)
   }
 
+  @Test("a server that contradicts what it has confirmed is believed when it says so again, or another witness agrees")
+  func contradiction() {
+    let late = moment(30, ahead: -86_400)
+    var judge = observed()
+    judge.observe(.gnss, TimeJudgeTests.truth + .seconds(29), at: .boot + .seconds(29))
+    judge.observe(.fleetEngine, TimeJudgeTests.truth + .seconds(3630), at: .boot + .seconds(30))
+    #expect(judge.time(at: late).map { $0.0 - TimeJudgeTests.truth } == .seconds(30))
+    #expect(judge.judgement(at: late)?.isConfirmed == true)
+
+    var repeated = judge
+    repeated.observe(.fleetEngine, TimeJudgeTests.truth + .seconds(3640), at: .boot + .seconds(40))
+    #expect(repeated.time(at: moment(40, ahead: 0)).map { $0.0 - TimeJudgeTests.truth } == .seconds(3640))
+
+    var honest = judge
+    honest.observe(.fleetEngine, TimeJudgeTests.truth + .seconds(40), at: .boot + .seconds(40))
+    honest.observe(.fleetEngine, TimeJudgeTests.truth + .seconds(3650), at: .boot + .seconds(50))
+    #expect(honest.time(at: moment(50, ahead: 0)).map { $0.0 - TimeJudgeTests.truth } == .seconds(50))
+
+    judge.observe(.tokenProvider, TimeJudgeTests.truth + .seconds(3640), at: .boot + .seconds(40))
+    judge.observe(.fleetEngine, TimeJudgeTests.truth + .seconds(3641), at: .boot + .seconds(41))
+    #expect(judge.time(at: moment(41, ahead: -86_400)).map { $0.0 - TimeJudgeTests.truth } == .seconds(3641))
+  }
+
   @Test("a word that only one server has said once is forgotten after a minute")
   func loneWord() {
     var judge = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))

@@ -247,6 +247,11 @@ struct Receiver {
     }
     if hasTime {
       self.told[stamp.milliseconds, default: []].append(told)
+      if stamp > Scenario.boot, !stamp.isPlausible(after: Scenario.buildDate) {
+        // A date that cannot be is replaced by that of the machine's clock.
+        let wall = Scenario.boot + .seconds(Int64(second) + wallError)
+        self.told[wall.nearest(millisecondsOfDay: stamp.millisecondsOfDay).milliseconds, default: []].append(told)
+      }
       if recent.count >= 4 { recent.removeFirst() }
       recent.append((stamp, told))
     } else {

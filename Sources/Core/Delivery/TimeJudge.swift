@@ -4,8 +4,8 @@ package import Timekeeping
 /// Judges what time it is, from all witnesses with their worth, and says when this machine's clock is wrong.
 ///
 /// Each witness is carried on by elapsed time, so that a step of the clock is seen at once, and a sleep changes nothing. No
-/// witness is believed against two others of the same worth, and the next honest word of one that lied takes the place of
-/// the lie.
+/// witness is believed against two others of the same worth. A witness that contradicts what it has said twice, or what another
+/// has confirmed, is believed when it says so again, or when another one agrees; until then its word counts less.
 package struct TimeJudge: Sendable {
   /// Who gives the time, the least trusted first: a receiver can be deceived from outside, a server is known by its
   /// certificate, and Fleet Engine's own clock is the one that tokens and positions are judged by.
@@ -84,11 +84,23 @@ package struct TimeJudge: Sendable {
     var isReversal = false
     /// Whether another witness has agreed with it.
     var isBorneOut = false
+
+    var isConfirmed: Bool { count > 1 || isBorneOut }
+
+    func agrees(with bounds: TimeBounds) -> Bool { self.bounds.agrees(with: bounds, within: TimeJudge.slack) }
+
+    mutating func confirm(_ bounds: TimeBounds, at now: BootInstant) {
+      self.bounds.narrow(to: bounds)
+      at = now
+      count += 1
+    }
   }
 
   private let buildDate: Timestamp
   /// By `Reference.rawValue`.
   private var words = [Word?](repeating: nil, count: Reference.allCases.count)
+  /// Single words that contradict a confirmed one of the same witness. By `Reference.rawValue`.
+  private var contradictions = [Word?](repeating: nil, count: Reference.allCases.count)
   /// What was last said to be wrong.
   private var reported: Error?
 
@@ -108,20 +120,25 @@ package struct TimeJudge: Sendable {
     guard time.isPlausible(after: buildDate) else { return }
     let bounds = TimeBounds(
       time, precision: reference.isServer ? .seconds(1) : TimeJudge.longestReport, since: sentAt ?? now, until: now)
-    if var word = words[reference.rawValue], word.bounds.agrees(with: bounds, within: TimeJudge.slack) {
-      word.bounds.narrow(to: bounds)
-      word.at = now
-      word.count += 1
-      words[reference.rawValue] = word
-    } else {
-      words[reference.rawValue] = Word(
-        bounds: bounds, since: now, at: now, isReversal: words[reference.rawValue] != nil)
+    let supporters = Reference.allCases.filter { other in
+      other != reference && word(of: other, at: now)?.agrees(with: bounds) == true
     }
-    for other in Reference.allCases where other != reference {
-      guard let supporter = word(of: other, at: now), supporter.bounds.agrees(with: bounds, within: TimeJudge.slack)
-      else { continue }
+    let index = reference.rawValue
+    if words[index]?.agrees(with: bounds) == true {
+      words[index]?.confirm(bounds, at: now)
+      contradictions[index] = nil
+    } else if var contradiction = contradictions[index], contradiction.agrees(with: bounds) {
+      contradiction.confirm(bounds, at: now)
+      (words[index], contradictions[index]) = (contradiction, nil)
+    } else {
+      let word = Word(bounds: bounds, since: now, at: now, isReversal: words[index] != nil)
+      let isDoubtful = supporters.isEmpty && self.word(of: reference, at: now)?.isConfirmed == true
+      if isDoubtful { contradictions[index] = word } else { (words[index], contradictions[index]) = (word, nil) }
+    }
+    guard contradictions[index] == nil else { return }
+    for other in supporters {
       words[other.rawValue]?.isBorneOut = true
-      words[reference.rawValue]?.isBorneOut = true
+      words[index]?.isBorneOut = true
     }
   }
 
@@ -149,7 +166,7 @@ package struct TimeJudge: Sendable {
         guard let supporter = self.word(of: other, at: now.boot),
           word.bounds.agrees(with: supporter.bounds, within: TimeJudge.slack)
         else { continue }
-        worth += TimeJudge.worth(of: supporter, by: other)
+        worth += self.worth(of: supporter, by: other)
         count += 1
       }
       let includesClock = clock.map { word.bounds.agrees(with: $0, within: TimeJudge.slack) } ?? false
@@ -162,7 +179,7 @@ package struct TimeJudge: Sendable {
       let judgement = Judgement(
         reference: reference, bounds: word.bounds,
         isSteady: reference.isServer || word.at - word.since >= TimeJudge.steadyTime,
-        isConfirmed: word.count > 1 || word.isBorneOut, lapsesAt: lapsesAt, includesClock: includesClock)
+        isConfirmed: word.isConfirmed, lapsesAt: lapsesAt, includesClock: includesClock)
       best = (judgement, worth, count)
     }
     if let best, best.worth > 0 { return best.judgement }
@@ -175,13 +192,13 @@ package struct TimeJudge: Sendable {
     return word
   }
 
-  private static func worth(of word: Word, by reference: Reference) -> Int {
+  private func worth(of word: Word, by reference: Reference) -> Int {
     // Who contradicts itself is not sure.
-    if word.isReversal, word.count == 1 { return 1 }
+    if contradictions[reference.rawValue] != nil || (word.isReversal && word.count == 1) { return 1 }
     return switch reference {
     case .fleetEngine: word.count > 1 ? 4 : 2
     case .tokenProvider: 2
-    case .gnss: word.at - word.since >= steadyTime ? 2 : 1
+    case .gnss: word.at - word.since >= TimeJudge.steadyTime ? 2 : 1
     }
   }
 
