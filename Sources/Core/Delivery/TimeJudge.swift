@@ -67,7 +67,8 @@ package struct TimeJudge: Sendable {
   /// A single word that contradicts every other witness counts no longer than this.
   private static let loneMemory = Duration.seconds(60)
   /// Witnesses agree when their bounds miss each other by no more than this.
-  static let slack = Duration.seconds(3)
+  static let slack = Duration.milliseconds(slackMilliseconds)
+  private static let slackMilliseconds: Int64 = 3000
   /// A receiver's time that has kept step for this long counts twice.
   private static let steadyTime = Duration.seconds(5)
   /// How late a receiver reports a position at most.
@@ -87,7 +88,9 @@ package struct TimeJudge: Sendable {
 
     var isConfirmed: Bool { count > 1 || isBorneOut }
 
-    func agrees(with bounds: TimeBounds) -> Bool { self.bounds.agrees(with: bounds, within: TimeJudge.slack) }
+    func agrees(with bounds: TimeBounds) -> Bool {
+      self.bounds.agrees(with: bounds, withinMilliseconds: TimeJudge.slackMilliseconds)
+    }
 
     mutating func confirm(_ bounds: TimeBounds, at now: BootInstant) {
       self.bounds.narrow(to: bounds)
@@ -161,15 +164,13 @@ package struct TimeJudge: Sendable {
       ? TimeBounds(now.wall, precision: .zero, since: now.boot, until: now.boot) : nil
     for reference in Reference.allCases.reversed() {
       guard let word = word(of: reference, at: now.boot) else { continue }
-      var (worth, count) = (0, 0)
-      for other in Reference.allCases {
-        guard let supporter = self.word(of: other, at: now.boot),
-          word.bounds.agrees(with: supporter.bounds, within: TimeJudge.slack)
-        else { continue }
+      var (worth, count) = (worth(of: word, by: reference), 1)
+      for other in Reference.allCases where other != reference {
+        guard let supporter = self.word(of: other, at: now.boot), word.agrees(with: supporter.bounds) else { continue }
         worth += self.worth(of: supporter, by: other)
         count += 1
       }
-      let includesClock = clock.map { word.bounds.agrees(with: $0, within: TimeJudge.slack) } ?? false
+      let includesClock = clock.map { word.agrees(with: $0) } ?? false
       if includesClock { (worth, count) = (worth + 1, count + 1) }
       // A lie that only the liar has told once must not last.
       let isLone = count == 1 && word.count == 1 && !word.isBorneOut

@@ -6,7 +6,7 @@ struct HPACKDecoder: Sendable {
   struct Field: Equatable, HPACKEntry {
     var name: String
     var value: String
-    /// Whether name and value hold only what a field may (RFC 9113, section 8.2.1).
+    /// Whether name and value are what a field of HTTP/2 may have (RFC 9113, section 8.2).
     var isValid: Bool
     /// Bytes of the name as they came: text that is no UTF-8 is repaired, but counts as it was sent (RFC 7541, section 4.1).
     var nameLength: Int
@@ -78,15 +78,19 @@ struct HPACKDecoder: Sendable {
       let value = try reader.string()
       field.value = String(decoding: value, as: UTF8.self)
       field.valueLength = value.count
-      field.isValid = HPACKDecoder.isName(Array(field.name.utf8)) && HPACKDecoder.isValue(value)
+      field.isValid = HPACKDecoder.isAllowed(field.name, Array(field.name.utf8), value)
       return field
     }
     let name = try reader.string()
     let value = try reader.string()
+    let text = String(decoding: name, as: UTF8.self)
     return Field(
-      name: String(decoding: name, as: UTF8.self), value: String(decoding: value, as: UTF8.self),
-      isValid: HPACKDecoder.isName(name) && HPACKDecoder.isValue(value), nameLength: name.count,
-      valueLength: value.count)
+      name: text, value: String(decoding: value, as: UTF8.self), isValid: HPACKDecoder.isAllowed(text, name, value),
+      nameLength: name.count, valueLength: value.count)
+  }
+
+  private static func isAllowed(_ text: String, _ name: [UInt8], _ value: [UInt8]) -> Bool {
+    isName(name) && isValue(value) && !HTTP2RequestHead.ofConnection.contains(text)
   }
 
   /// RFC 9113, section 8.2.1: no control characters, blanks, upper case letters or bytes past ASCII; a colon at the

@@ -42,19 +42,18 @@ struct HTTP2Stream {
   ///
   /// - Throws: `message` when it is none of these.
   mutating func take(_ fields: [HPACKDecoder.Field], isLast: Bool) throws(HTTP2Failure) {
+    var pseudoFields = 0
     for field in fields {
-      guard field.isValid, !HTTP2RequestHead.ofConnection.contains(field.name) else { throw .violation(.message) }
+      guard field.isValid else { throw .violation(.message) }
+      if field.name.utf8.first == UInt8(ascii: ":") { pseudoFields += 1 }
     }
     if status != nil {
       // Trailers: the end, and without pseudo-header fields. Nothing that is read is in them.
-      guard isLast, !fields.contains(where: { $0.name.utf8.first == UInt8(ascii: ":") }) else {
-        throw .violation(.message)
-      }
+      guard isLast, pseudoFields == 0 else { throw .violation(.message) }
       return
     }
-    guard let first = fields.first, first.name == ":status", let code = Int(first.value), first.value.utf8.count == 3,
-      (100..<600).contains(code), code != 101,
-      !fields.dropFirst().contains(where: { $0.name.utf8.first == UInt8(ascii: ":") })
+    guard pseudoFields == 1, let first = fields.first, first.name == ":status", let code = Int(first.value),
+      first.value.utf8.count == 3, (100..<600).contains(code), code != 101
     else { throw .violation(.message) }
     if code < 200 {
       guard !isLast else { throw .violation(.message) }

@@ -65,10 +65,9 @@ package struct TimeBounds: Equatable, Sendable {
 
   /// Whether both can be true, or nearly.
   ///
-  /// - Parameter slack: by how much they may miss each other.
-  package func agrees(with other: TimeBounds, within slack: Duration) -> Bool {
+  /// - Parameter slack: by how many milliseconds they may miss each other.
+  package func agrees(with other: TimeBounds, withinMilliseconds slack: Int64) -> Bool {
     let now = max(at, other.at)
-    let slack = slack.milliseconds
     return earliest(at: now) <= other.latest(at: now).moved(milliseconds: slack)
       && other.earliest(at: now) <= latest(at: now).moved(milliseconds: slack)
   }
