@@ -12,8 +12,9 @@ SWIFT_FLAGS ?=
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 export SWIFT_BACKTRACE ?= enable=no
 
-# On a terminal and in a pipe alike, or each would build all of what the other has built.
-RELEASE := -c release --static-swift-stdlib --no-color-diagnostics
+# On a terminal and in a pipe alike, or each would build all of what the other has built. Libraries are the system's: none is looked
+# for beside the program.
+RELEASE := -c release --static-swift-stdlib --no-color-diagnostics --disable-local-rpath
 # lld comes with the toolchain. A section for each function lets it put what a run executes side by side, in the order of
 # `make symbol-order`: the kernel reads 64 kB around each page that is touched, so this is memory (docs/performance.md).
 # Without the file, or with an old one, the program is larger in memory and otherwise the same.
