@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import Testing
+
+/// The real daemon with a vehicle of on-demand trips.
+@Suite struct TripsTests {
+  private func steer(_ bench: TestBench, _ order: String) throws {
+    let process = try ChildProcess("fleet-locationctl", [order, "--socket", bench.directory("control.sock")])
+    #expect(try process.finish() == 0)
+  }
+
+  @Test("ONLINE on duty; paused, OFFLINE alone, which a SIGKILL before it is accepted does not forget; resumed, ONLINE")
+  func duty() throws {
+    let bench = try TestBench()
+    let state = bench.directory("state")
+    try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+    let environment = ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": state]
+    let emulator = try #require(bench.emulator)
+    bench.settings["vehicle.service"] = "\"trips\""
+    bench.settings["token.url"] = "\"http://127.0.0.1:\(emulator.port)/token/driver/{vehicle_id}\""
+    bench.settings["token.response"] = "\"rides-stub\""
+    bench.settings["token.expiration_key"] = "\"expirationTimestamp\""
+    // What was under way when the program was killed counts for as long.
+    bench.settings["fleet_engine.deadline"] = "\"1s\""
+    bench.settings["reporting.interval"] = "\"1s\""
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    var daemon = try bench.start(environment: environment)
+    try bench.wait("an update") { daemon.shows("Online") }
+    #expect(emulator.accepted.allSatisfy { $0.mask.hasPrefix("updateMask=vehicleState%2ClastLocation") })
+    try emulator.fault(#"{"target": "update", "status": 503, "times": 1000}"#)
+    try steer(bench, "pause")
+    try bench.wait("a refusal") { daemon.logs("OFFLINE was not accepted") }
+    let before = emulator.updates.count
+    daemon.process.signal(SIGKILL)
+    #expect(try bench.exitCode() == 128 + SIGKILL)
+    daemon = try bench.start(environment: environment)
+    try bench.wait("it is paused again") { daemon.logs("Still paused since") }
+    try emulator.clearFaults()
+    try bench.wait("OFFLINE for good", within: .seconds(60)) { daemon.logs("Fleet Engine has accepted OFFLINE") }
+    #expect(
+      try String(contentsOfFile: state + "/paused", encoding: .utf8).hasSuffix("\noffline trips/my-project/truck-17\n"))
+    #expect(emulator.updates.dropFirst(before).allSatisfy { $0.mask == "updateMask=vehicleState" && $0.live == nil })
+    let offline = emulator.accepted.count
+    try steer(bench, "resume")
+    try bench.wait("an update") { emulator.accepted.count > offline }
+    #expect(emulator.accepted.last?.mask.hasPrefix("updateMask=vehicleState%2ClastLocation") == true)
+  }
+}
