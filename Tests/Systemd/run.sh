@@ -61,18 +61,20 @@ fault() { curl -sf -X POST -d "$1" "http://127.0.0.1:$port/debug/faults" >"$work
 
 package() { ls "$packages/$1"_[0-9]*_"$(dpkg --print-architecture)".deb; }
 port=$((20000 + $$ % 20000))
-settings() { # VEHICLE
+settings() { # VEHICLE [INSTANCE [SERVICE]]
+  local path=delivery_driver form=lmfs
+  [ "${3:-deliveries}" = deliveries ] || path=driver form=rides-stub
   write "/etc/fleet-locationd/${2:-fleet-locationd}.toml" <<END
 [vehicle]
 provider_id = "test-project"
 vehicle_id = "$1"
+service = "${3:-deliveries}"
 [source]
 type = "simulated"
 route = "/usr/share/doc/fleet-locationd/examples/demo.gpx"
 [token]
-url = "http://127.0.0.1:$port/token/delivery_driver/{vehicle_id}"
-expiration_key = "expiration_timestamp_ms"
-expiration_format = "epoch-ms"
+url = "http://127.0.0.1:$port/token/$path/{vehicle_id}"
+response = "$form"
 headers = { Authorization = { credential = "token-provider" } }
 [fleet_engine]
 endpoint = "http://127.0.0.1:$port"
@@ -398,15 +400,29 @@ inside systemctl reload fleet-locationd || fail "reload with metrics"
 until_true 5 inside setpriv --reuid=65534 --regid=65534 --clear-groups grep -q '^fleet_locationd_online{.*} 1' /run/fleet-locationd/metrics.prom ||
   fail "metrics for everybody: $(inside ls -l /run/fleet-locationd)"
 
-step "pause: across a restart and a power cut no position leaves"
-# Answers of the emulator to updates.
-updates() { inside grep -c updateMask /run/record.jsonl || true; }
+step "pause: across a restart and a power cut no position leaves; a vehicle of on-demand trips is OFFLINE after both"
+# Answers of the emulator to updates of the first vehicle.
+updates() { inside grep -c 'deliveryVehicles/.*updateMask' /run/record.jsonl || true; }
+# Updates of the taxi with this mask, which stand in the record as they were sent.
+taxi() { inside grep -c "vehicles/taxi-3\".*\"updateMask=$1\"" /run/record.jsonl || true; }
+printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n' |
+  write /etc/systemd/system/fleet-locationd@.service.d/credential.conf
+settings taxi-3 taxi-3 trips
+inside systemctl daemon-reload
+inside systemctl enable -q --now fleet-locationd@taxi-3 || fail "start of the taxi"
+until_true 10 status_says Online fleet-locationd@taxi-3 || fail "STATUS of the taxi: $(property StatusText fleet-locationd@taxi-3)"
+# Nothing of it is accepted from here to the power cut.
+fault '{"target": "update", "vehicle": "taxi-3", "status": 503, "for_ms": 3600000}'
+inside fleet-locationctl pause --instance taxi-3 >/dev/null
+until_true 10 eval '[ "$(taxi vehicleState)" -gt 0 ]' || fail "no OFFLINE of the taxi"
+driven=$(taxi vehicleState%2ClastLocation.*)
 inside fleet-locationctl pause >/dev/null
 paused=$(updates)
 inside systemctl restart fleet-locationd
 until_true 5 status_says Paused || fail "STATUS after a restart in a pause: $(property StatusText)"
 sleep 2
 [ "$(updates)" = "$paused" ] && [ "$paused" -gt 0 ] || fail "updates in a pause: $paused, then $(updates)"
+[ "$(taxi vehicleState%2ClastLocation.*)" = "$driven" ] || fail "the taxi sends positions in a pause"
 container crash
 container boot
 inside ip link set lo up 2>/dev/null || true
@@ -414,6 +430,12 @@ emulate
 until_true 10 status_says Paused || fail "STATUS after a power cut in a pause: $(property StatusText)"
 sleep 2
 [ "$(updates)" = 0 ] || fail "$(updates) updates in a pause, after a power cut"
+until_true 30 eval '[ "$(taxi vehicleState)" -gt 0 ]' || fail "no OFFLINE of the taxi after a power cut: $(property StatusText fleet-locationd@taxi-3)"
+[ "$(taxi vehicleState%2ClastLocation.*)" = 0 ] || fail "the taxi sends positions in a pause, after a power cut"
+inside fleet-locationctl resume --instance taxi-3 >/dev/null
+until_true 10 status_says Online fleet-locationd@taxi-3 || fail "STATUS of the taxi after the pause: $(property StatusText fleet-locationd@taxi-3)"
+[ "$(taxi vehicleState%2ClastLocation.*)" -gt 0 ] || fail "no position of the taxi after the pause"
+inside systemctl disable -q --now fleet-locationd@taxi-3
 inside fleet-locationctl resume >/dev/null
 until_true 10 status_says Online || fail "STATUS after the pause: $(property StatusText)"
 [ "$(updates)" -gt 0 ] || fail "no update after the pause"
@@ -456,8 +478,6 @@ journal -n 6 | has 'The run before this one crashed: SIGSEGV' || fail "the next 
 
 step "template: a second vehicle in its own daemon"
 settings van-2 van-2
-printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n' |
-  write /etc/systemd/system/fleet-locationd@.service.d/credential.conf
 write /etc/fleet-locationd/van-2.toml.d/own.toml <<'END'
 [vehicle]
 vehicle_id = "van-2-by-its-own-directory"
