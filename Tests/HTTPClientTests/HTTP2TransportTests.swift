@@ -211,6 +211,20 @@ struct HTTP2TransportTests {
     #expect(bench.fixture.client.counters.connections == 2)
   }
 
+  @Test("a request that is given up with its connection is reset: what the kernel still has of it never arrives")
+  func givenUp() throws {
+    // By contrast a connection on which the last request was answered ends in order.
+    for (script, isReset) in [("silence", true), ("answer", false)] {
+      let bench = try Bench(script)
+      let stuck = bench.fixture.client.send(bench.request()) { _ in }
+      _ = try bench.server.lines(turning: bench.fixture.loop) { $0.contains { $0.hasPrefix("request 1") } }
+      if isReset { stuck.cancel() } else { try bench.fixture.loop.turnsUntilIdle() }
+      bench.fixture.client.dropConnections()
+      let lines = try bench.server.lines(turning: bench.fixture.loop) { $0.contains { $0.hasPrefix("ended") } }
+      #expect(lines.last { $0.hasPrefix("ended") } == (isReset ? "ended by a reset" : "ended in order"))
+    }
+  }
+
   @Test("a request sent from a completion goes out, and a client dropped in one is no trouble")
   func reentrancy() throws {
     let server = try ScriptedTLSServer("", alpn: "h2")

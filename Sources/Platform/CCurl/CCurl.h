@@ -67,6 +67,12 @@ static inline int fleet_socket_set_user_timeout(int socket, unsigned millisecond
   return setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 }
 
+/// Closing the socket then resets the connection, and the kernel discards what it has not sent or not seen acknowledged.
+static inline int fleet_socket_discard_unsent(int socket) {
+  struct linger none = {1, 0};
+  return setsockopt(socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+}
+
 /// The time at which an SSL_CTX judges certificates, in seconds since 1970.
 static inline void fleet_tls_set_time(void *context, int64_t seconds) {
   X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param((SSL_CTX *)context), (time_t)seconds);

@@ -49,6 +49,8 @@ final class HTTP2Transport {
   private var isCalled = false
   /// `connection` has answered something.
   private var hasAnswered = false
+  /// A request on `connection` was given up, and nothing was answered since: what is left of it must not arrive late.
+  private var hasGivenUp = false
   /// A party that has no HTTP/2.
   private var http1Origin: String?
   private(set) var counters = TrafficCounters()
@@ -103,6 +105,7 @@ final class HTTP2Transport {
     isCalled = true
     if current?.completion === completion {
       current = nil
+      hasGivenUp = true
       feed(.cancel)
     }
     // A request that had no stream yet ends without an effect, and others may have waited behind it.
@@ -179,7 +182,8 @@ final class HTTP2Transport {
     connection?.wipe()
     connection = nil
     preface = []
-    link?.close()
+    link?.close(discardingUnsent: hasGivenUp)
+    hasGivenUp = false
     link = nil
   }
 
@@ -229,6 +233,7 @@ final class HTTP2Transport {
         write(bytes)
       case .answered(let response):
         hasAnswered = true
+        hasGivenUp = false
         onAnswered?()
         outcome = .response(redirecting(response))
       case .failed(let failure):

@@ -228,7 +228,13 @@ import Timekeeping
   }
 
   /// Nothing is reported any more.
-  func close() {
+  ///
+  /// - Parameter discardsUnsent: what the server has not received yet never arrives. Otherwise the kernel goes on sending it for as
+  ///   long as its timeout lets it.
+  func close(discardingUnsent discardsUnsent: Bool = false) {
+    if discardsUnsent, isConnected {
+      _ = fleet_socket_discard_unsent(Int32(truncatingIfNeeded: easy.number(CURLINFO_ACTIVESOCKET)))
+    }
     handler = nil
     source?.close()
   }

@@ -153,6 +153,12 @@ class Link:
         while self.plain.recv(1 << 16):
             pass
 
+    def ending(self):
+        """How the client has ended the connection, as the kernel has it: what comes after TLS's farewell comes in this time."""
+        time.sleep(0.02)
+        state = self.plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+        return {7: "by a reset", 8: "in order"}.get(state, "not")
+
     def carried(self):
         """What came in by TCP_INFO: a client that resets the connection takes what was not read yet away."""
         return struct.unpack_from("=Q", self.plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 136), 128)[0], self.written
@@ -241,6 +247,7 @@ def main():
                     link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
         except (OSError, ssl.SSLError) as error:
             say("broken", error)
+        say("ended", link.ending())
         try:
             link.close()
         except OSError:
