@@ -26,7 +26,7 @@ import Timekeeping
   enum Wait: String, CaseIterable {
     case stopping, stopped, paused, goingOffline, noSource, noFixYet, noFixSince, held, noNetwork, noToken, firstToken,
       failed
-    case floor, attempts, waking, inFlight, notDue
+    case floor, attempts, waking, offlineUnderWay, inFlight, notDue
 
     init(_ cause: Cause) {
       self =
@@ -46,6 +46,7 @@ import Timekeeping
         case .rateLimited(_, by: .floor): .floor
         case .rateLimited(_, by: .attempts): .attempts
         case .rateLimited(_, by: .waking): .waking
+        case .rateLimited(_, by: .offline): .offlineUnderWay
         case .inFlight: .inFlight
         case .notDue: .notDue
         }
@@ -247,6 +248,13 @@ import Timekeeping
       try trips(&$0)
       _ = $0.tell(.pause(nil), at: 5)
       _ = $0.tell(.updateEnded(id: 2, AgentFixture.error(404, "NOT_FOUND")), at: 5.2)
+    },
+    Case(name: "resumed, and OFFLINE, given up as the machine slept, may still arrive", second: 9) {
+      try trips(&$0)
+      _ = $0.tell(.pause(nil), at: 5)
+      _ = $0.tell(.resume, at: 6)
+      _ = $0.tell(.resumed(after: .seconds(1)), at: 7)
+      _ = try $0.drive(to: 8)
     },
     Case(name: "paused before the first token", second: 6) {
       $0 = try AgentFixture { $0 = try AgentFixture.tripsConfiguration() }

@@ -43,26 +43,27 @@ import Timekeeping
   mutating func offline() {
     #expect(!duty.owesOffline(of: "a"))
     _ = duty.pause(note)
-    #expect(duty.owesOffline(of: "a") && duty.offlineDue == .boot)
-    let kept = duty.acceptedOffline(of: "a", sentAt: .boot + .seconds(3))
+    #expect(duty.owesOffline(of: "a") && !duty.isAcceptedEarly)
+    let kept = duty.acceptedOffline(of: "a", isEarly: false)
     #expect(kept?.since == note.since && kept?.offline == "a")
     #expect(!duty.owesOffline(of: "a") && duty.owesOffline(of: "b"))
     _ = duty.resume()
     #expect(!duty.owesOffline(of: "b"))
-    #expect(duty.acceptedOffline(of: "a", sentAt: .boot + .seconds(9)) == nil)
+    #expect(duty.acceptedOffline(of: "a", isEarly: false) == nil)
     _ = duty.pause(note)
     #expect(duty.owesOffline(of: "a"))
   }
 
   @Test("OFFLINE counts once no position can follow it")
   mutating func early() {
-    duty.positionMayArrive(until: .boot + .seconds(20))
     _ = duty.pause(note)
-    #expect(duty.acceptedOffline(of: "a", sentAt: .boot + .seconds(6)) == nil)
-    #expect(duty.owesOffline(of: "a") && duty.offlineDue == .boot + .seconds(20))
-    #expect(duty.acceptedOffline(of: "a", sentAt: .boot + .seconds(20))?.offline == "a")
+    #expect(duty.acceptedOffline(of: "a", isEarly: true) == nil)
+    #expect(duty.owesOffline(of: "a") && duty.isAcceptedEarly)
+    #expect(duty.acceptedOffline(of: "a", isEarly: false)?.offline == "a")
+    #expect(!duty.isAcceptedEarly)
+    #expect(duty.acceptedOffline(of: "b", isEarly: true) == nil)
     duty.vehicleChanged()
-    #expect(duty.offlineDue == .boot)
+    #expect(duty.owesOffline(of: "b") && !duty.isAcceptedEarly)
   }
 
   @Test("a note that is read is the note that was written, and any other text is a pause of unknown beginning")

@@ -46,7 +46,7 @@ import Timekeeping
     let attempts = (0..<12).map { BootInstant.boot + .seconds($0 * 2) }
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let text = KeptLimits(
-      boot: "b1", vehicle: vehicle, attempts: attempts, isUnderWay: false, spacedFrom: attempts.last, bounds: nil
+      boot: "b1", vehicle: vehicle, attempts: attempts, underWay: nil, spacedFrom: attempts.last, bounds: nil
     ).text
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.tell(.limitsFound(text), at: 23)
@@ -61,7 +61,7 @@ import Timekeeping
     let bounds = try #require(judge.bounds(at: Moment(boot: .boot + .seconds(1), wall: Timestamp(seconds: 0))))
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let kept = KeptLimits(
-      boot: "b1", vehicle: vehicle, attempts: [], isUnderWay: false, spacedFrom: nil, bounds: bounds)
+      boot: "b1", vehicle: vehicle, attempts: [], underWay: nil, spacedFrom: nil, bounds: bounds)
     #expect(KeptLimits(kept.text, at: .boot + .seconds(2)) == kept)
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.tell(.limitsFound(kept.text), at: 2)
@@ -75,7 +75,7 @@ import Timekeeping
       "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 99999999999999\nunderway 0\naccepted\ntime\nend\n",
       "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 2 1\nunderway 0\naccepted\ntime\nend\n",
       "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts -1\nunderway 0\naccepted\ntime\nend\n",
-      "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts\nunderway 2\naccepted\ntime\nend\n",
+      "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts\nunderway 3\naccepted\ntime\nend\n",
       "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts\nunderway 0\naccepted\ntime 1 2\nend\n",
       "fleet-locationd limits 1\nboot b1\nvehicle v\nattempts 1 1 1 1 1 1 1 1 1 1 1 1 1\nunderway 0\naccepted\ntime\nend\n",
     ])
@@ -95,7 +95,7 @@ import Timekeeping
       AgentFixture.start, precision: .seconds(1), since: .boot, until: .boot + .milliseconds(300))
     let good = Array(
       KeptLimits(
-        boot: "b1", vehicle: vehicle, attempts: attempts, isUnderWay: true, spacedFrom: attempts.last, bounds: bounds
+        boot: "b1", vehicle: vehicle, attempts: attempts, underWay: .position, spacedFrom: attempts.last, bounds: bounds
       ).text.utf8)
     for _ in 0..<500 {
       var bytes = good
@@ -114,11 +114,36 @@ import Timekeeping
   func underWay() throws {
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let text = KeptLimits(
-      boot: "b1", vehicle: vehicle, attempts: [.boot + .seconds(10)], isUnderWay: true, spacedFrom: nil, bounds: nil
+      boot: "b1", vehicle: vehicle, attempts: [.boot + .seconds(10)], underWay: .position, spacedFrom: nil, bounds: nil
     ).text
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.tell(.limitsFound(text), at: 1000)
     #expect(fixture.agent.delivery.earliest.at < .boot + .seconds(1000))
+  }
+
+  @Test("OFFLINE that was under way when the program ended may arrive until its deadline: no position goes before")
+  func offlineUnderWay() throws {
+    var fixture = try AgentFixture {
+      $0 = try AgentFixture.tripsConfiguration()
+      $0.boot = "b1"
+    }
+    try fixture.comeOnline()
+    let text = try #require(kept(fixture.tell(.pause(nil), at: 5)))
+    #expect(text.contains("\nunderway 2\n"))
+    var next = try AgentFixture {
+      $0 = try AgentFixture.tripsConfiguration()
+      $0.boot = "b1"
+    }
+    _ = next.tell(.limitsFound(text), at: 7)
+    #expect(next.agent.delivery.earliest == (.boot + .seconds(20), by: .offline))
+    // Accepted, it keeps nothing back.
+    let accepted = try #require(kept(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 6)))
+    next = try AgentFixture {
+      $0 = try AgentFixture.tripsConfiguration()
+      $0.boot = "b1"
+    }
+    _ = next.tell(.limitsFound(accepted), at: 7)
+    #expect(next.agent.delivery.earliest.at < .boot + .seconds(8))
   }
 
   @Test("the newest position that Fleet Engine has is known in the next run; a file of a version before has none")

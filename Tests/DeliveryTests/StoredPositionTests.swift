@@ -209,7 +209,7 @@ import Timekeeping
   func newerBefore() throws {
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let limits = KeptLimits(
-      boot: "b1", vehicle: vehicle, attempts: [], isUnderWay: false, spacedFrom: nil, bounds: nil,
+      boot: "b1", vehicle: vehicle, attempts: [], underWay: nil, spacedFrom: nil, bounds: nil,
       delivered: AgentFixture.start - .seconds(50))
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.tell(.limitsFound(limits.text), at: 0.5)

@@ -111,6 +111,81 @@ import Timekeeping
     #expect(KeptLimits.name(of: trips.delivery.endpoint.vehicle) == "trips/p/truck-1")
   }
 
+  @Test(
+    "resumed while OFFLINE is under way: ONLINE goes after its outcome, and the journal has the end of the pause alone")
+  func resumeUnderWay() throws {
+    var fixture = try fixture()
+    try fixture.comeOnline()
+    _ = fixture.tell(.pause(nil), at: 5)
+    #expect(fixture.tell(.resume, at: 6).brief == ["keep pause no more"])
+    #expect(try fixture.drive(to: 7).brief == ["keep 7.0"])
+    let effects = fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 7.5)
+    #expect(effects.brief == ["send 3"] && effects.events.isEmpty)
+    _ = fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 7.7)
+    #expect(fixture.snapshot().vehicleState == .online)
+  }
+
+  @Test(
+    "OFFLINE without an answer, or given up for another network, may arrive until its deadline: ONLINE goes after that")
+  func lateOffline() throws {
+    for isGivenUp in [true, false] {
+      var fixture = try fixture()
+      try fixture.comeOnline()
+      _ = fixture.tell(.pause(nil), at: 5)
+      _ = fixture.tell(.resume, at: 6)
+      if isGivenUp {
+        #expect(fixture.tell(.resumed(after: .seconds(1)), at: 7).brief == ["cancel update 2", "drop connections"])
+      } else {
+        let broken = HTTPOutcome.failure(TransportFailure(.broken, "reset"))
+        #expect(fixture.tell(.updateEnded(id: 2, broken), at: 7).events == [.offline])
+      }
+      for second in 8...19 { #expect(!(try fixture.drive(to: Double(second)).brief.contains("send 3"))) }
+      #expect(fixture.agent.delivery.earliest == (.boot + .seconds(20), by: .offline))
+      #expect(try fixture.drive(to: 20).brief.contains("send 3 with past"))
+    }
+  }
+
+  @Test("OFFLINE that was refused, or had no connection, cannot arrive: ONLINE goes with the first fix after it")
+  func certain() throws {
+    for outcome in [AgentFixture.error(503, "UNAVAILABLE"), AgentFixture.unreachable] {
+      var fixture = try fixture()
+      try fixture.comeOnline()
+      _ = fixture.tell(.pause(nil), at: 5)
+      _ = fixture.tell(.updateEnded(id: 2, outcome), at: 6)
+      _ = fixture.tell(.resume, at: 8)
+      #expect(try fixture.drive(to: 9).brief.contains("send 3"))
+    }
+  }
+
+  @Test("a position without an answer shortly before the pause may follow too: OFFLINE is sent once more")
+  func unansweredBefore() throws {
+    var fixture = try fixture()
+    try fixture.comeOnline()
+    for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
+    let sentAt = try #require(fixture.agent.delivery.sentAt)
+    _ = fixture.tell(.updateEnded(id: 2, .failure(TransportFailure(.broken, "reset"))), at: 11.5)
+    #expect(fixture.tell(.pause(nil), at: 13).brief.last == "send 3 OFFLINE")
+    #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 13.2).brief.isEmpty)
+    #expect(fixture.agent.plan(at: .boot + .seconds(14)).next == .retry(sentAt + .seconds(15)))
+  }
+
+  @Test("offline_on_stop: a last position that hangs is given up with its connection before OFFLINE is sent")
+  func leave() throws {
+    var fixture = try fixture { $0.goesOfflineOnStop = true }
+    try fixture.comeOnline()
+    for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
+    #expect(fixture.tell(.stop(within: .seconds(4), signal: "SIGTERM"), at: 12).brief == ["stopping"])
+    #expect(fixture.tell(.deadline, at: 14).brief == ["cancel update 2", "drop connections", "send 3 OFFLINE"])
+    // With its outcome known there is nothing to close.
+    fixture = try self.fixture { $0.goesOfflineOnStop = true }
+    try fixture.comeOnline()
+    for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
+    _ = fixture.tell(.stop(within: .seconds(4), signal: "SIGTERM"), at: 12)
+    #expect(
+      fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 12.5).brief
+        == ["drop [10.0] delivered", "send 3 OFFLINE"])
+  }
+
   @Test("what was wrong with a position puts off OFFLINE no longer than its limit")
   func rejected() throws {
     var fixture = try fixture()

@@ -21,6 +21,7 @@ extension World {
     checkReturn()
     checkPauses()
     if finishedAt == nil { checkOffline() }
+    checkLastWord()
     // The file is read after the first request, which may take its whole deadline.
     if !isOff, finishedAt == nil, store.troubledSince == nil, left[vehicle] != nil, now - startedAt > .seconds(30) {
       violate("what \(vehicle) has left behind was never given back to it")

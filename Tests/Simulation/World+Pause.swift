@@ -48,6 +48,23 @@ extension World {
     }
   }
 
+  /// What was sent last has the last word: no OFFLINE arrives after the ONLINE of a later request, but over a reboot, which the
+  /// daemon knows nothing of.
+  func checkLastWord() {
+    var online: [String: UInt64] = [:]
+    for change in server.states {
+      guard !change.isOnline else {
+        online[change.vehicle] = max(online[change.vehicle] ?? 0, change.request)
+        continue
+      }
+      guard let later = online[change.vehicle], later > change.request, boots(of: later) == boots(of: change.request)
+      else { continue }
+      violate("OFFLINE of request \(change.request) arrived at \(change.at) s, after ONLINE of request \(later)")
+    }
+  }
+
+  private func boots(of request: UInt64) -> Int? { attempts.last { $0.id == request }?.boots }
+
   /// While nothing is wrong for long enough, a driver who is off duty is OFFLINE at Fleet Engine.
   func checkOffline() {
     guard setsState, let pausedAt, !isOff, absentSince == nil else { return }

@@ -60,6 +60,8 @@ package struct DeliveryAgent: Sendable {
     /// What the previous run has sent, oldest first; since when the floor of this vehicle counts; the time of the newest
     /// position that Fleet Engine has.
     case resumed([BootInstant], spacedFrom: BootInstant?, delivered: Timestamp?)
+    /// What the previous run has sent last may arrive until then.
+    case mayArrive(RequestKind, until: BootInstant)
     /// The filter has overruled stamps after this one.
     case overruled(after: Timestamp)
     /// The positions to come are dated by another clock than those before.
@@ -95,6 +97,14 @@ package struct DeliveryAgent: Sendable {
     case resends(UpdateFailure, sentAt: BootInstant)
     /// The request will be sent once more without the backlog, before anything else is blamed.
     case suspectsBacklog(UpdateFailure, sentAt: BootInstant)
+  }
+
+  /// What a request sets.
+  package enum RequestKind: Int64, Sendable {
+    /// A position, and ONLINE where the vehicle's state follows the duty.
+    case position = 1
+    /// OFFLINE.
+    case offline = 2
   }
 
   private enum State {
@@ -149,6 +159,8 @@ package struct DeliveryAgent: Sendable {
     var newestOwed: Timestamp?
     /// The time of a live position that the server refused with nothing else in the request.
     var refusedLive: Timestamp?
+    /// Until when a request may arrive that was given up, or has ended without an answer.
+    var mayArriveUntil: [RequestKind: BootInstant] = [:]
   }
 
   private(set) var configuration: Configuration
@@ -193,6 +205,21 @@ package struct DeliveryAgent: Sendable {
     case .goingOffline(let attempt): attempt.deadline
     }
   }
+
+  /// What the request under way sets; nil when there is none.
+  var underWay: RequestKind? {
+    switch state {
+    case .idle: nil
+    case .sending: .position
+    case .goingOffline: .offline
+    }
+  }
+
+  /// Until when a position that has ended without an answer may arrive. It would set the vehicle to ONLINE.
+  var positionMayArriveUntil: BootInstant { vehicle.mayArriveUntil[.position] ?? .boot }
+
+  /// The same of OFFLINE: until then no position is sent, as one that comes before it would not be the last word.
+  var offlineMayArriveUntil: BootInstant { vehicle.mayArriveUntil[.offline] ?? .boot }
 
   /// The vehicle's state at Fleet Engine, as far as this run has set it; nil when it has not.
   package var vehicleState: VehicleState? { vehicle.state }
@@ -262,8 +289,9 @@ package struct DeliveryAgent: Sendable {
   }
 
   private func spaced(_ limit: BootInstant) -> (at: BootInstant, by: Cause.Limit) {
-    guard let spacedFrom, spacedFrom + configuration.floor > limit else { return (limit, .attempts) }
-    return (spacedFrom + configuration.floor, .floor)
+    let floor = spacedFrom.map { $0 + configuration.floor } ?? .boot
+    if offlineMayArriveUntil > max(floor, limit) { return (offlineMayArriveUntil, .offline) }
+    return floor > limit ? (floor, .floor) : (limit, .attempts)
   }
 
   /// Up to when a stored position may go as the live one.
@@ -340,6 +368,9 @@ package struct DeliveryAgent: Sendable {
       gate.restore(attempts)
       vehicle.deliveredBefore = delivered
       spacedFrom = start ?? spacedFrom
+      return []
+    case .mayArrive(let kind, let end):
+      mayArrive(kind, until: end)
       return []
     case .overruled(let newest):
       forget(after: newest)
@@ -424,11 +455,17 @@ package struct DeliveryAgent: Sendable {
   private mutating func abandon() -> [Effect] {
     if case .goingOffline(let attempt) = state {
       state = .idle
+      mayArrive(.offline, until: attempt.deadline)
       return [.cancel(id: attempt.id)]
     }
     guard let attempt else { return [] }
     state = .idle
+    mayArrive(.position, until: attempt.deadline)
     return [.cancel(id: attempt.id)] + DeliveryAgent.effects(backlog.makeRoom(limit: configuration.capacity))
+  }
+
+  private mutating func mayArrive(_ kind: RequestKind, until end: BootInstant) {
+    vehicle.mayArriveUntil[kind] = max(vehicle.mayArriveUntil[kind] ?? end, end)
   }
 
   private mutating func end(_ id: UInt64, _ outcome: UpdateOutcome, at now: BootInstant) -> [Effect] {
@@ -478,6 +515,7 @@ package struct DeliveryAgent: Sendable {
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {
     vehicle.isOwing = true
+    if failure.mayArrive { mayArrive(.position, until: attempt.deadline) }
     guard note(failure, at: now) else { return .resends(failure, sentAt: attempt.sentAt) }
     if failure.category.row.pastPositions == .rejected, attempt.records.isEmpty {
       // Where another is refused as well, it is not this position's fault; nor where it has been accepted before.
@@ -534,6 +572,7 @@ package struct DeliveryAgent: Sendable {
       gate.succeeded()
       return [.wentOffline(sentAt: attempt.sentAt)]
     case .failed(let failure):
+      if failure.mayArrive { mayArrive(.offline, until: attempt.deadline) }
       guard note(failure, at: now) else { return [.resends(failure, sentAt: attempt.sentAt)] }
       backOff(after: failure, at: now)
       return [.offlineFailed(failure, attempt.token, sentAt: attempt.sentAt)]
@@ -556,9 +595,10 @@ package struct DeliveryAgent: Sendable {
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
     gate.reset()
     guard isOtherVehicle else { return [] }
-    vehicle = KnownVehicle()
     backlog.forget()
-    return abandon()
+    let effects = abandon()
+    vehicle = KnownVehicle()
+    return effects
   }
 
   /// The floor belongs to a vehicle: one that comes back within it is not updated sooner for that.

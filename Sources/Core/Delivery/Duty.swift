@@ -9,10 +9,8 @@ struct Duty: Equatable, Sendable {
   }
 
   private var state = State.on
-  /// Until when a position that was under way at the beginning of a pause may arrive. It sets the vehicle to ONLINE again.
-  private var positionMayArriveUntil = BootInstant.boot
-  /// OFFLINE was accepted in this pause; a position may have arrived after it.
-  private var isAcceptedEarly = false
+  /// OFFLINE was accepted in this pause, and a position may arrive after it, which sets the vehicle to ONLINE again.
+  private(set) var isAcceptedEarly = false
 
   /// Nil while on duty.
   var pause: PauseNote? { if case .off(let note, _) = state { note } else { nil } }
@@ -49,21 +47,14 @@ struct Duty: Equatable, Sendable {
   /// - Parameter vehicle: as in ``PauseNote/offline``.
   func owesOffline(of vehicle: String) -> Bool { pause.map { $0.offline != vehicle } ?? false }
 
-  /// When OFFLINE is due: at once, and where it was accepted, once more when no position can follow it any more.
-  var offlineDue: BootInstant { isAcceptedEarly ? positionMayArriveUntil : .boot }
-
-  /// A position was under way when the pause began.
-  mutating func positionMayArrive(until time: BootInstant) {
-    positionMayArriveUntil = max(positionMayArriveUntil, time)
-  }
-
   /// Fleet Engine has accepted OFFLINE for this vehicle.
   ///
+  /// - Parameter isEarly: whether a position may arrive after it.
   /// - Returns: what is kept of the pause from now on; nil on duty, and when OFFLINE has to be sent once more.
-  mutating func acceptedOffline(of vehicle: String, sentAt: BootInstant) -> PauseNote? {
+  mutating func acceptedOffline(of vehicle: String, isEarly: Bool) -> PauseNote? {
     guard case .off(var note, let isTokenRenewed) = state else { return nil }
-    isAcceptedEarly = sentAt < positionMayArriveUntil
-    guard !isAcceptedEarly else { return nil }
+    isAcceptedEarly = isEarly
+    guard !isEarly else { return nil }
     note.offline = vehicle
     state = .off(note, isTokenRenewed: isTokenRenewed)
     return note
@@ -71,7 +62,6 @@ struct Duty: Equatable, Sendable {
 
   /// The settings name another vehicle, of which no position is under way.
   mutating func vehicleChanged() {
-    positionMayArriveUntil = .boot
     isAcceptedEarly = false
   }
 }

@@ -16,8 +16,8 @@ struct KeptLimits: Equatable, Sendable {
   var vehicle: String
   /// The last requests, oldest first.
   var attempts: [BootInstant]
-  /// Whether the last of them had not ended.
-  var isUnderWay: Bool
+  /// What the last of them sets, if it had not ended.
+  var underWay: DeliveryAgent.RequestKind?
   /// When the last update was accepted.
   var spacedFrom: BootInstant?
   /// Nil when no server has given the time, or only one and once.
@@ -31,19 +31,19 @@ struct KeptLimits: Equatable, Sendable {
       values.isEmpty ? "\(key)\n" : "\(key) \(values.map(String.init).joined(separator: " "))\n"
     }
     return "\(KeptLimits.title)\nboot \(boot)\nvehicle \(vehicle)\n"
-      + line("attempts", attempts.map(\.nanoseconds)) + line("underway", [isUnderWay ? 1 : 0])
+      + line("attempts", attempts.map(\.nanoseconds)) + line("underway", [underWay?.rawValue ?? 0])
       + line("accepted", spacedFrom.map { [$0.nanoseconds] } ?? []) + line("time", bounds?.values ?? [])
       + line("delivered", delivered.map { [$0.milliseconds] } ?? []) + "end\n"
   }
 
   init(
-    boot: String, vehicle: FleetEngineVehicle, attempts: [BootInstant], isUnderWay: Bool, spacedFrom: BootInstant?,
-    bounds: TimeBounds?, delivered: Timestamp? = nil
+    boot: String, vehicle: FleetEngineVehicle, attempts: [BootInstant], underWay: DeliveryAgent.RequestKind?,
+    spacedFrom: BootInstant?, bounds: TimeBounds?, delivered: Timestamp? = nil
   ) {
     self.boot = boot
     self.vehicle = KeptLimits.name(of: vehicle)
     self.attempts = attempts
-    self.isUnderWay = isUnderWay
+    self.underWay = underWay
     self.spacedFrom = spacedFrom
     self.bounds = bounds
     self.delivered = delivered
@@ -74,7 +74,7 @@ struct KeptLimits: Equatable, Sendable {
     guard lines.popFirst().map({ $0 == KeptLimits.title }) == true, let boot = next("boot"), boot.count == 1,
       let vehicle = next("vehicle"), vehicle.count == 1,
       let attempts = instants("attempts", most: AttemptLimiter.perMinute),
-      let underWay = numbers("underway", most: 1), underWay == [0] || underWay == [1],
+      let underWay = numbers("underway", most: 1), underWay.count == 1, (0...2).contains(underWay[0]),
       let accepted = instants("accepted", most: 1), let time = numbers("time", most: 3)
     else { return nil }
     // An earlier version of the program does not write it.
@@ -86,7 +86,7 @@ struct KeptLimits: Equatable, Sendable {
     self.boot = String(boot[0])
     self.vehicle = String(vehicle[0])
     self.attempts = attempts
-    isUnderWay = underWay == [1]
+    self.underWay = DeliveryAgent.RequestKind(rawValue: underWay[0])
     spacedFrom = accepted.first
     if !time.isEmpty {
       guard let bounds = TimeBounds(values: time, at: now) else { return nil }
@@ -111,8 +111,11 @@ extension VehicleAgent {
     if let bounds = kept.bounds { clocks.restore(bounds) }
     // One that was under way may have arrived as late as now, and not after its deadline.
     let deadline = (kept.attempts.last ?? now.boot) + configuration.delivery.endpoint.deadline
-    let start = kept.isUnderWay ? min(now.boot, deadline) : kept.spacedFrom
+    let start = kept.underWay == .position ? min(now.boot, deadline) : kept.spacedFrom
     let isSame = kept.vehicle == KeptLimits.name(of: configuration.delivery.endpoint.vehicle)
+    if isSame, let kind = kept.underWay {
+      apply(delivery.handle(.mayArrive(kind, until: deadline), at: now.boot), at: now, &effects)
+    }
     apply(
       delivery.handle(
         .resumed(kept.attempts, spacedFrom: isSame ? start : nil, delivered: isSame ? kept.delivered : nil),
@@ -120,13 +123,13 @@ extension VehicleAgent {
       at: now, &effects)
   }
 
-  /// - Parameter isUnderWay: whether the last request has not ended.
-  func keepLimits(isUnderWay: Bool, _ effects: inout [Effect]) {
+  func keepLimits(_ effects: inout [Effect]) {
     guard let boot = configuration.boot, delivery.configuration.isLimited else { return }
     let (attempts, spacedFrom) = delivery.limits
     let kept = KeptLimits(
-      boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts, isUnderWay: isUnderWay,
-      spacedFrom: spacedFrom, bounds: isTimeConfirmed ? timeBounds : nil, delivered: delivery.newestDelivered)
+      boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts,
+      underWay: delivery.underWay, spacedFrom: spacedFrom, bounds: isTimeConfirmed ? timeBounds : nil,
+      delivered: delivery.newestDelivered)
     effects.append(.keepLimits(kept.text))
   }
 }

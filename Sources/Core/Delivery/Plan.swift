@@ -99,5 +99,7 @@ package enum Cause: Equatable, Sendable {
     case attempts
     /// The machine has just woken, and waits for its receiver.
     case waking
+    /// A request for OFFLINE may still arrive, and ONLINE must come after it.
+    case offline
   }
 }

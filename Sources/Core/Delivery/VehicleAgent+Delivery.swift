@@ -59,10 +59,14 @@ extension VehicleAgent {
 
   // MARK: - The end
 
-  /// Sends no position any more; one that is under way is pending in the backlog.
+  /// Sends no position any more; one that is under way is pending in the backlog. Its connection is closed, so that OFFLINE neither waits
+  /// behind it nor comes before it.
   private mutating func leave(at now: Moment, _ effects: inout [Effect]) {
-    if !delivery.isIdle { statistics.abandoned += 1 }
-    apply(delivery.handle(.connectionsLost, at: now.boot), at: now, &effects)
+    if !delivery.isIdle {
+      statistics.abandoned += 1
+      apply(delivery.handle(.connectionsLost, at: now.boot), at: now, &effects)
+      effects.append(.dropConnections)
+    }
     lifecycle.leave()
   }
 
@@ -104,7 +108,7 @@ extension VehicleAgent {
       switch effect {
       case .send(let id, var request):
         request.certificateTime = certificateTime(at: now)
-        keepLimits(isUnderWay: true, &effects)
+        keepLimits(&effects)
         effects.append(.sendUpdate(id: id, request))
       case .cancel(let id): effects.append(.cancelUpdate(id: id))
       case .backlog(let change): follow(change, at: now.boot, &effects)
@@ -115,7 +119,11 @@ extension VehicleAgent {
         acceptedOffline(sentAt: sentAt, at: now, &effects)
       case .offlineFailed(let failure, let token, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)
-        failed(failure, with: token, notices.offlineFailed(failure, at: now.boot), at: now, &effects)
+        // After a pause that has ended nothing is repeated, and this is the beginning of an outage like any other.
+        let notice =
+          isPaused || lifecycle.isLeaving
+          ? notices.offlineFailed(failure, at: now.boot) : notices.updateFailed(failure, at: now.boot)
+        failed(failure, with: token, notice, at: now, &effects)
       case .resends(let failure, let sentAt): count(failure, sentAt: sentAt, at: now.boot)
       case .suspectsBacklog(let failure, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)
@@ -143,7 +151,7 @@ extension VehicleAgent {
 
   /// What follows from an update of any kind that Fleet Engine has accepted.
   private mutating func countAccepted(past: Int, sentAt: BootInstant, at now: Moment, _ effects: inout [Effect]) {
-    keepLimits(isUnderWay: false, &effects)
+    keepLimits(&effects)
     statistics.accepted += 1
     statistics.backfilled += past
     outcomes.accepted(past: past, sentAt: sentAt, at: now.boot)

@@ -18,12 +18,16 @@ extension VehicleAgent {
       return effects.append(.keepPause(duty.pause))
     }
     // What the previous run has sent last may still arrive.
-    if note != nil { duty.positionMayArrive(until: now.boot + configuration.delivery.endpoint.deadline) }
+    if note != nil, owesOffline {
+      let end = now.boot + configuration.delivery.endpoint.deadline
+      for kind in [DeliveryAgent.RequestKind.position, .offline] {
+        apply(delivery.handle(.mayArrive(kind, until: end), at: now.boot), at: now, &effects)
+      }
+    }
     // First on disk: what has been said to be in force survives a power cut.
     if note == nil { effects.append(.keepPause(new)) }
     effects.append(.event(.paused(new, isOld: note != nil)))
     if !delivery.isIdle { statistics.abandoned += 1 }
-    if let end = delivery.attemptDeadline { duty.positionMayArrive(until: end) }
     apply(delivery.handle(.paused, at: now.boot), at: now, &effects)
     apply(tokens.handle(.connectionsLost, at: now), at: now, &effects)
     effects.append(.dropConnections)
@@ -36,9 +40,7 @@ extension VehicleAgent {
     guard let (ended, isTokenRenewed) = duty.resume() else { return }
     let length = ended.since.flatMap { since in bestTime(at: now).map { $0 - since } }
     effects.append(.event(.pauseEnded(after: length.flatMap { $0 > .zero ? $0 : nil })))
-    // OFFLINE is not to be accepted any more.
-    if !delivery.isIdle { statistics.abandoned += 1 }
-    apply(delivery.handle(.connectionsLost, at: now.boot), at: now, &effects)
+    // OFFLINE is not sent again. One that is under way is not given up, for it might arrive after ONLINE: this waits for its outcome.
     // What was seen during the pause stays here: the first fix from now on is the first of all.
     forgetPositions()
     withoutFixSince = now.boot
@@ -52,11 +54,15 @@ extension VehicleAgent {
     isPaused && configuration.delivery.endpoint.followsDuty && duty.owesOffline(of: vehicleName)
   }
 
+  /// When OFFLINE is due: at once, and where it was accepted, once more when no position can follow it any more.
+  var offlineDue: BootInstant { duty.isAcceptedEarly ? delivery.positionMayArriveUntil : .boot }
+
   /// Fleet Engine has accepted OFFLINE.
   mutating func acceptedOffline(sentAt: BootInstant, at now: Moment, _ effects: inout [Effect]) {
-    let pause = duty.acceptedOffline(of: vehicleName, sentAt: sentAt)
+    let pause = duty.acceptedOffline(of: vehicleName, isEarly: sentAt < delivery.positionMayArriveUntil)
     if let pause { effects.append(.keepPause(pause)) }
-    guard pause != nil || !isPaused else { return }
+    // After a pause that has ended it means nothing any more.
+    guard pause != nil || lifecycle.isLeaving else { return }
     let length = pause?.since.flatMap { since in bestTime(at: now).map { $0 - since } }
     report(notices.wentOffline(after: length.flatMap { $0 > .zero ? $0 : nil }), &effects)
   }

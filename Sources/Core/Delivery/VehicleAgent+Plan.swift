@@ -121,7 +121,8 @@ extension VehicleAgent {
       return .act(attempt.token == .valid ? .send(isOwed: isDue || isDraining) : .askForToken)
     }
     // While all is well a report that is due waits for its turn; else it goes to the backlog when it is due.
-    let enqueuesWhenDue = delivery.isFailing || network.isAbsent || attempt.isWithoutToken
+    let enqueuesWhenDue =
+      delivery.isFailing || network.isAbsent || attempt.isWithoutToken || attempt.limit == .offline
     if isDue, enqueuesWhenDue { return .act(.enqueue) }
     return Decision.wait(until: attempt.at, .attempt(attempt)).interrupted(at: enqueuesWhenDue ? due.at : nil)
   }
@@ -149,7 +150,7 @@ extension VehicleAgent {
   private func decideToStop(by end: BootInstant, attempted: Bool, at now: BootInstant) -> Decision {
     if isPaused {
       // What is sent once more can as well be sent at the next start.
-      guard owesOffline, now >= duty.offlineDue else { return .act(.finish) }
+      guard owesOffline, now >= offlineDue else { return .act(.finish) }
       return decideLast(.goOffline, delivery.earliestLastOffline, by: end, attempted: attempted, at: now)
     }
     let hasPosition = policy.newest.map { $0.time != delivery.delivered?.time || delivery.isOwing } ?? false
@@ -184,7 +185,7 @@ extension VehicleAgent {
   private func decideOffline(_ pause: PauseNote, at now: BootInstant) -> Decision {
     guard delivery.isIdle else { return .wait(until: nil, .offline(pause, nil)) }
     let (earliest, limit) = delivery.earliestOffline
-    let attempt = attempt(due: duty.offlineDue, earliest: (max(earliest, network.earliest), limit), at: now)
+    let attempt = attempt(due: offlineDue, earliest: (max(earliest, network.earliest), limit), at: now)
     if attempt.isReady(at: now) { return .act(attempt.token == .valid ? .goOffline : .askForToken) }
     return .wait(until: attempt.at, .offline(pause, attempt))
   }

@@ -25,6 +25,9 @@ package struct UpdateFailure: Error, Equatable, Sendable {
   /// Whether the request itself never left this machine: there was no connection to send it through.
   package var isUnsent = false
 
+  /// Whether the request may still reach the server, or be processed there: it has left this machine, and nothing has answered.
+  package var mayArrive: Bool { httpStatus == nil && !isUnsent && !isUnprocessed }
+
   /// The service that was asked.
   package var service: FleetEngineService
 

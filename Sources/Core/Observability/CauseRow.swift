@@ -157,6 +157,7 @@ extension Cause.Limit {
     case .floor: "Fleet Engine takes no updates of a vehicle closer together than 5 s"
     case .attempts: "the daemon makes at most \(AttemptLimiter.perMinute) requests in a minute"
     case .waking: "the machine has just woken, and waits for its receiver"
+    case .offline: "a request for OFFLINE may still arrive, and ONLINE must come after it"
     }
   }
 }
