@@ -30,8 +30,8 @@ struct NMEANetworkCheck: Check {
   }
 
   private static let connectDeadline = Duration.seconds(10)
-  /// A router connects again after a while of its own.
-  private static let patience = Duration.seconds(12)
+  /// A router connects again after an interval of its own.
+  private static let waitLimit = Duration.seconds(12)
 
   let name: String
   let kind: SourceKind
@@ -129,7 +129,7 @@ struct NMEANetworkCheck: Check {
         error.code == .inUse ? "Another program has it: ss -lnp shows which" : "Check source.listen and the interfaces"
       return report(.fail(error.message, advice))
     }
-    try hearing.wait(NMEANetworkCheck.patience) { !heard.isEmpty }
+    try hearing.wait(NMEANetworkCheck.waitLimit) { !heard.isEmpty }
     if !heard.isEmpty { try hearing.listen { false } }
     for address in refused {
       report(
@@ -140,7 +140,7 @@ struct NMEANetworkCheck: Check {
     guard let first = heard.first else {
       return report(
         .fail(
-          "nothing came in \(NMEANetworkCheck.patience.wholeSeconds) s from an address in source.allow",
+          "nothing came in \(NMEANetworkCheck.waitLimit.wholeSeconds) s from an address in source.allow",
           "Check the sender's settings and the firewall between: docs/receivers.md"))
     }
     report(.pass("\(first) sends" + (heard.count > 1 ? ", and \(heard.count - 1) more" : "")))

@@ -115,7 +115,10 @@ import Timekeeping
       ("type = \"nmea-tcp\"\naddress = \"router\"", "\"router\" is no host with a port"),
       ("type = \"nmea-tcp\"\naddress = \"r:1\"\nlisten = \"127.0.0.1:1\"", "stands beside `address`"),
       ("type = \"nmea-tcp\"\naddress = \"r:1\"\nallow = [\"10.0.0.1\"]", "source.allow: has no meaning with `address`"),
-      ("type = \"nmea-tcp\"\nlisten = \"0.0.0.0:10110\"", "source.allow: is missing; who may send is expected"),
+      (
+        "type = \"nmea-tcp\"\nlisten = \"0.0.0.0:10110\"",
+        "source.allow: is missing; the senders' addresses are expected"
+      ),
       ("type = \"nmea-tcp\"\nlisten = \"eth0:10110\"", "is no address of this machine in digits"),
       ("type = \"nmea-tcp\"\nlisten = \"127.0.0.1:1\"\nconnections = 33", "33 is out of range"),
       ("type = \"nmea-udp\"", "source.allow: is missing"),
@@ -133,7 +136,7 @@ import Timekeeping
     #expect(messages.first?.contains(part) == true, "\(messages)")
   }
 
-  @Test("who may send is closed by default: all of the kind at loopback and link-local addresses, and nobody else's")
+  @Test("the default of allow is closed: all addresses of the kind at loopback and link-local addresses, and no others")
   func networkDefaults() throws {
     func kind(_ lines: String) throws -> SourceKind {
       try machine.settings(for: minimal(source: lines)).sources[0].kind

@@ -124,6 +124,22 @@ import Testing
     #expect(lines.contains { $0.contains("@") })
   }
 
+  @Test("what is wrong with a line, and who sends and is not allowed, is shown with the source")
+  func line() throws {
+    let line: [String: Any] = [
+      "source": "udp 0.0.0.0:10110", "sentences": 960, "wrongChecksums": 40, "cut": 0, "overlong": 0, "late": 0,
+      "foreign": 0, "trouble": "4 % of lines have wrong checksums",
+      "refused": [["address": "10.0.0.9", "count": 3, "age": 2]],
+    ]
+    let lines = try StatusScreenTests.frame(["lines": [line]], 120, 40)
+    for row in [
+      "4 % of lines have wrong checksums (udp 0.0.0.0:10110)",
+      "10.0.0.9 is not allowed and has sent 3 times, the last time 2 s ago (udp 0.0.0.0:10110)",
+    ] {
+      #expect(lines.contains("Line          \(row)"), "\(lines.joined(separator: "\n"))")
+    }
+  }
+
   @Test("every line fits every screen, whatever the daemon says", arguments: [true, false])
   func fits(isUnicode: Bool) throws {
     let capabilities = TerminalCapabilities(hasColour: true, isUnicode: isUnicode)

@@ -18,22 +18,22 @@ import Timekeeping
       session = NMEANetworkSession(
         name: "net", transport: transport, allow: ["192.168.0.0/24"].compactMap(AddressRange.init),
         silenceTimeout: .seconds(10), seed: 1)
-      _ = tell(.start)
+      _ = handle(.start)
     }
 
-    mutating func tell(_ input: NMEANetworkSession.Input) -> [String] { brief(session.handle(input, at: now)) }
+    mutating func handle(_ input: NMEANetworkSession.Input) -> [String] { brief(session.handle(input, at: now)) }
 
     /// Lets time pass until the next deadline.
     mutating func wait() -> [String] {
       now = max(now, session.nextDeadline ?? now)
-      return tell(.deadline)
+      return handle(.deadline)
     }
 
     mutating func wait(until time: BootInstant) -> [String] {
       var effects: [String] = []
       while let next = session.nextDeadline, next <= time {
         now = max(now, next)
-        effects += tell(.deadline)
+        effects += handle(.deadline)
       }
       now = time
       return effects
@@ -74,15 +74,15 @@ import Timekeeping
   @Test("a connection is opened, read, and opened again when it ends or falls silent")
   func connection() {
     var bench = Bench(.connection)
-    #expect(bench.tell(.openFailed("refused")) == ["lost refused"])
+    #expect(bench.handle(.openFailed("refused")) == ["lost refused"])
     #expect(bench.wait() == ["open"])
-    #expect(bench.tell(.opened) == [])
+    #expect(bench.handle(.opened) == [])
     #expect(bench.stream(Self.epoch(1)) == ["reading net"])
     #expect(bench.wait() == ["fix 1"])
     #expect(bench.stream(String(Self.epoch(2).prefix(40))) == [])
-    #expect(bench.tell(.ended("closed by the other side")) == ["lost closed by the other side"])
+    #expect(bench.handle(.ended("closed by the other side")) == ["lost closed by the other side"])
     #expect(bench.wait() == ["open"])
-    #expect(bench.tell(.opened) == [])
+    #expect(bench.handle(.opened) == [])
     // Half a sentence of the connection before is no part of one of this.
     #expect(bench.stream(Self.epoch(3)) == ["reading net"])
     #expect(bench.wait() == ["fix 3"])
@@ -98,7 +98,7 @@ import Timekeeping
     "several sentences of one datagram are read, with line ends between them or without", arguments: ["\r\n", "\n", ""])
   func datagrams(end: String) {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     #expect(bench.datagram(Self.epoch(1, end: end)) == ["reading net, from 192.168.0.1"])
     #expect(bench.wait() == ["fix 1"])
     bench.now = .boot + .seconds(1)
@@ -108,10 +108,27 @@ import Timekeeping
     #expect(bench.session.health.counters.unchecked == 0)
   }
 
+  @Test(
+    "lines of other languages are skipped and counted, one to a datagram or before a sentence",
+    arguments: [
+      ">RPV15714+3739438-1220384601512612;ID=1234;*7F<", "!AIVDM,1,1,,B,177KQJ5000G?tO`K>RA1wUbN0TKH,0*5C",
+      sentence("PCPTI,IBR600-729,120000,120001"), "\\s:r1,c:1120959341*51\\", "IBR600-729,",
+    ])
+  func foreign(line: String) {
+    var bench = Bench(.datagrams(isGroup: false))
+    _ = bench.handle(.opened)
+    _ = bench.datagram(line)
+    #expect(bench.session.health.counters.foreign == 1)
+    _ = bench.datagram(line + Self.epoch(1))
+    #expect(bench.wait() == ["fix 1"])
+    #expect(bench.session.health.counters.foreign == 2)
+    #expect(bench.session.health.counters.wrongChecksum == 0 && bench.session.health.counters.unchecked == 0)
+  }
+
   @Test("a sentence that a datagram cuts is not joined with the next, and counted")
   func cut() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     let whole = Self.epoch(1)
     _ = bench.datagram(String(whole.prefix(30)))
     _ = bench.datagram(String(whole.dropFirst(30)))
@@ -122,7 +139,7 @@ import Timekeeping
   @Test("datagrams that overtake each other give each epoch once, in the order of time")
   func reordered() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     var fixes: [String] = []
     for (second, late) in [(1, nil), (2, nil), (4, 3), (5, nil), (6, 5), (7, 6)] as [(Int, Int?)] {
       bench.now = .boot + .seconds(second)
@@ -137,7 +154,7 @@ import Timekeeping
   @Test("a stream whose clock goes back is no reordering")
   func clock() {
     var bench = Bench(.connection)
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     _ = bench.stream(Self.epoch(30))
     #expect(bench.wait() == ["fix 30"])
     bench.now = .boot + .seconds(1)
@@ -148,7 +165,7 @@ import Timekeeping
   @Test("nothing of a sender that is not allowed is read, and it is named")
   func refused() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     for _ in 0..<3 { #expect(bench.datagram(Self.epoch(1), from: Self.stranger) == []) }
     #expect(bench.session.health.counters == NMEADecoder.Counters())
     #expect(bench.session.health.senders.isEmpty)
@@ -163,7 +180,7 @@ import Timekeeping
     #expect(bench.session.health.refused.last?.last == .boot + .seconds(5))
     #expect(bench.session.health.refusals == 5)
     var server = Bench(.listener(connections: 4))
-    _ = server.tell(.opened)
+    _ = server.handle(.opened)
     let refused = server.session.admit(Self.stranger, at: server.now)
     #expect(refused == nil)
     #expect(server.session.health.refused.map(\.address) == [Self.stranger])
@@ -172,7 +189,7 @@ import Timekeeping
   @Test("a flood of senders that are not allowed takes no memory")
   func flood() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     for number in 0..<10_000 {
       #expect(bench.datagram("$", from: IPAddress(v4: 0x0A00_0000 + UInt32(number))) == [])
     }
@@ -182,13 +199,13 @@ import Timekeeping
   @Test("more allowed senders than there are places wait until one is silent")
   func places() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     for number in 0..<100 { _ = bench.datagram(Self.epoch(1), from: IPAddress(v4: 0xC0A8_0000 + UInt32(number))) }
     #expect(bench.session.health.senders.count == NMEANetworkSession.mostDatagramSenders)
     _ = bench.wait(until: .boot + .seconds(11))
     #expect(bench.session.health.senders.isEmpty)
     var server = Bench(.listener(connections: 2))
-    _ = server.tell(.opened)
+    _ = server.handle(.opened)
     let ids = (0..<1000).map { _ in server.session.admit(Self.router, at: server.now) }
     #expect(ids.compactMap(\.self).count == 2)
     // They say nothing, and the one that has for longest makes room.
@@ -200,7 +217,7 @@ import Timekeeping
   @Test("the first sender with a fix is used until it is gone or silent, and the sentences of two are never one epoch")
   func writers() throws {
     var bench = Bench(.listener(connections: 4))
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     let admitted = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now) }
     let (first, second) = (try #require(admitted[0]).id, try #require(admitted[1]).id)
     func void(_ second: Int) -> String { sentence("GPRMC,12000\(second),V,,,,,,,010124,,,N") }
@@ -215,7 +232,7 @@ import Timekeeping
     _ = bench.stream(Self.epoch(2), from: first)
     _ = bench.stream(Self.epoch(2), from: second)
     #expect(bench.wait(until: .boot + .seconds(3)) == ["fix 2"])
-    #expect(bench.tell(.left(second)) == [])
+    #expect(bench.handle(.left(second)) == [])
     _ = bench.stream(Self.epoch(3), from: first)
     #expect(bench.wait(until: .boot + .seconds(4)) == ["reading net, from 192.168.0.1", "fix 3"])
   }
@@ -223,7 +240,7 @@ import Timekeeping
   @Test("a sender that has lost its fix is left for one that has one after the silence timeout")
   func fixLost() {
     var bench = Bench(.datagrams(isGroup: false))
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     _ = bench.datagram(Self.epoch(0))
     var used: [String] = []
     for second in 1...30 {
@@ -243,7 +260,7 @@ import Timekeeping
   @Test("silence is reported while the socket stays open, the group is joined again, and the first datagram ends it")
   func silence() {
     var bench = Bench(.datagrams(isGroup: true))
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     _ = bench.datagram(Self.epoch(1))
     #expect(bench.wait() == ["fix 1"])
     #expect(bench.wait() == [Self.nothing])
@@ -252,7 +269,7 @@ import Timekeeping
     #expect(bench.datagram(Self.epoch(2)) == ["reading net, from 192.168.0.1"])
     #expect(bench.wait() == ["fix 2"])
     // The interface is gone: the socket is opened anew.
-    #expect(bench.tell(.ended("no such device")) == ["lost no such device"])
+    #expect(bench.handle(.ended("no such device")) == ["lost no such device"])
     #expect(bench.wait() == ["open"])
   }
 
@@ -261,7 +278,7 @@ import Timekeeping
     arguments: [.listener(connections: 2), .datagrams(isGroup: false)] as [NMEANetworkSession.Transport])
   func idle(transport: NMEANetworkSession.Transport) {
     var bench = Bench(transport)
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     #expect(bench.wait() == [Self.nothing])
     #expect(bench.session.nextDeadline == nil)
     for _ in 0..<9 { _ = bench.datagram(Self.epoch(1), from: Self.stranger) }
@@ -279,7 +296,7 @@ import Timekeeping
   @Test("a sender that was silent goes on over its connection")
   func pause() {
     var bench = Bench(.listener(connections: 1))
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     let id = bench.session.admit(Self.router, at: bench.now)?.id
     _ = bench.stream(Self.epoch(1), from: id)
     #expect(bench.wait() == ["fix 1"])
@@ -293,7 +310,7 @@ import Timekeeping
   @Test("a line without end keeps nothing, and the next one is read")
   func endless() {
     var bench = Bench(.connection)
-    _ = bench.tell(.opened)
+    _ = bench.handle(.opened)
     for _ in 0..<256 { _ = bench.stream("$" + String(repeating: "A", count: 4095)) }
     #expect(bench.session.health.counters.overlong >= 256)
     #expect(bench.stream("\r\n" + Self.epoch(1)) == ["reading net"])

@@ -166,16 +166,16 @@ extension World {
     guard ports[index].network != nil else {
       return perform(ports[index].session.handle(input, at: moment.boot), of: index)
     }
-    let told: NMEANetworkSession.Input
+    let event: NMEANetworkSession.Input
     switch input {
-    case .start: told = .start
-    case .opened: told = .opened
-    case .openFailed(let why): told = .openFailed(why)
-    case .ended(let why): told = .ended(why)
-    case .deadline: told = .deadline
+    case .start: event = .start
+    case .opened: event = .opened
+    case .openFailed(let why): event = .openFailed(why)
+    case .ended(let why): event = .ended(why)
+    case .deadline: event = .deadline
     case .appeared, .speedRefused, .drained: return
     }
-    perform(ports[index].network?.handle(told, at: moment.boot) ?? [], of: index)
+    perform(ports[index].network?.handle(event, at: moment.boot) ?? [], of: index)
   }
 
   private func perform(_ effects: [NMEANetworkSession.Effect], of index: Int) {

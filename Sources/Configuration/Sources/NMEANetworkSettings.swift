@@ -131,7 +131,7 @@ extension NMEAUDPSettings: SourceSettings {
 /// Rules that hold for every address at which others send.
 private enum NMEANetworkRules {
   static let allowSummary =
-    "Addresses whose sentences are read, as in `[\"192.168.0.1\", \"10.0.0.0/8\"]`; nothing of others is looked at, and `status` names them. Required, unless `listen` is a loopback or link-local address, where the default is all of its kind."
+    "Addresses whose sentences are read, as in `[\"192.168.0.1\", \"10.0.0.0/8\"]`; data from others is dropped unread, and `status` names them. Required, unless `listen` is a loopback or link-local address, where the default is all of its kind."
 
   /// Fills in the default of `allow`, or says that there is none.
   static func finish(
@@ -142,7 +142,7 @@ private enum NMEANetworkRules {
     if reader.isWritten(allowKey) {
       if let open = allow.first(where: \.isEverything) {
         reader.warning(
-          about: allowKey, "has \(open): whoever reaches this address can put the vehicle anywhere on the map")
+          about: allowKey, "has \(open): any host that reaches this address can forge the vehicle's position")
       }
       return
     }
@@ -153,7 +153,7 @@ private enum NMEANetworkRules {
     } else {
       reader.problem(
         with: allowKey,
-        "is missing; who may send is expected, as in [\"192.168.0.1\"]: whoever reaches \(listen) could put the vehicle anywhere on the map"
+        "is missing; the senders' addresses are expected, as in [\"192.168.0.1\"]: any host that reaches \(listen) could forge the vehicle's position"
       )
     }
   }

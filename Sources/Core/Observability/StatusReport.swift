@@ -61,7 +61,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var foreign: Int
     /// What is wrong with it, for people; nil while little is.
     package var trouble: String?
-    /// Who sends from the network; nil where nobody else connects.
+    /// Who sends from the network; nil without a sender, and where the daemon connects by itself.
     package var senders: [Sender]?
     /// Who sends and is not allowed, the latest at the end; nil while there is none.
     package var refused: [Refused]?
