@@ -67,6 +67,14 @@ import Timekeeping
     #expect(world.longestHole(40..<390) <= 14)
   }
 
+  @Test(
+    "a machine's clock that is years ahead delays the first update until the receiver's time has kept step for 5 s",
+    arguments: [315_360_000, 946_080_000] as [Int64])
+  func firstUpdate(wallError: Int64) throws {
+    let world = try World.drive(Scenario(duration: 60, wallError: wallError, hasCertificates: true))
+    #expect(try #require(world.server.applied.first).at < 8)
+  }
+
   @Test("a receiver that is years ahead does not decide about certificates when the machine's clock is right")
   func certificatesAndReceiver() throws {
     let faults = [Fault(.ahead(315_360_000), 0..<400)]

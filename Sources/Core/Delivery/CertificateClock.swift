@@ -25,6 +25,15 @@ struct CertificateClock: Equatable, Sendable {
     }
   }
 
+  /// Whether a certificate was not valid by the machine's clock, and a steady witness has given another time since: the next
+  /// request need not wait.
+  func hasOtherTime(_ judgement: TimeJudge.Judgement?, at now: Moment) -> Bool {
+    guard used == .machine, refused == .machine, let judgement, judgement.reference != nil, judgement.isSteady else {
+      return false
+    }
+    return now.wall - judgement.bounds.time(at: now.boot) > CertificateClock.farAhead
+  }
+
   /// The time at which the certificates of the next request are judged; nil: by the machine's clock.
   ///
   /// - Parameters:

@@ -23,6 +23,11 @@ extension VehicleAgent {
     apply(delivery.handle(.connectionsLost, at: now.boot), at: now, &effects)
     apply(tokens.handle(.connectionsLost, at: now), at: now, &effects)
     effects.append(.dropConnections)
+    endWaits(at: now, &effects)
+  }
+
+  /// What kept requests from a server is over: they wait no longer for their next attempt.
+  mutating func endWaits(at now: Moment, _ effects: inout [Effect]) {
     apply(delivery.handle(.networkUp, at: now.boot), at: now, &effects)
     apply(tokens.handle(.networkUp, at: now), at: now, &effects)
   }

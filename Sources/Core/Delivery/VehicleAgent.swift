@@ -306,6 +306,7 @@ package struct VehicleAgent: Sendable {
       if isNew { select(.time(bounds), at: now, &effects) }
       if let bounds { dropWrongTimes(bounds, at: now, &effects) }
     }
+    if certificates.hasOtherTime(judgement, at: now) { endWaits(at: now, &effects) }
     switch clocks.verdict(judgement, at: now) {
     case .wrong(let error): effects.append(.event(.clockWrong(error)))
     case .right: effects.append(.event(.clockRight))
