@@ -125,7 +125,7 @@ let package = Package(
     platform("TokenStore", ["HTTPMessages", "SystemCalls", "COpenSSL"]),
     platform("RouteFile", ["Timekeeping", "ExternalInput", "Positioning", "CExpat"]),
     platform("ServiceManager", ["Timekeeping", "HTTPMessages", "SystemCalls", "CSystemd"]),
-    platform("MessageBus", ["Timekeeping", "SystemCalls", "CSystemd"]),
+    platform("MessageBus", ["Timekeeping", "Positioning", "SystemCalls", "EventLoop", "CSystemd"]),
 
     .target(
       name: "Configuration",
@@ -137,8 +137,8 @@ let package = Package(
       name: "LocationDaemon",
       dependencies: [
         "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery",
-        "Observability", "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager",
-        "ControlSocket",
+        "Observability", "EventLoop", "HTTPClient", "SerialPort", "StreamSocket", "MessageBus", "RouteFile",
+        "ServiceManager", "ControlSocket",
         "SystemCalls", "BacklogStore", "TokenStore", "NetworkWatch", "Connectivity", "HelperProgram", "Configuration",
         "Release", "CrashReports",
       ], swiftSettings: strict + mainThread),
@@ -163,7 +163,7 @@ let package = Package(
       dependencies: [
         "Timekeeping", "ExternalInput", "Positioning", "Authorization", "FleetEngine", "Delivery", "Observability",
         "RouteFile", "Configuration", "EventLoop", "ControlSocket", "SystemCalls", "CommandLineOptions", "Release",
-        "LocationDaemon",
+        "LocationDaemon", "MessageBus",
         "Diagnosis",
         "Terminal",
       ],
@@ -271,6 +271,7 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzNMEA", ["Timekeeping", "Positioning"]),
     ("FuzzGPSD", ["Timekeeping", "Positioning"]),
     ("FuzzSenders", ["Timekeeping", "ExternalInput", "Positioning"]),
+    ("FuzzModem", ["Timekeeping", "Positioning"]),
     ("FuzzNetlink", ["Timekeeping", "Connectivity"]),
     ("FuzzSettings", ["Timekeeping", "FleetEngine", "Delivery", "Configuration"]),
     ("FuzzGPX", ["Positioning", "RouteFile"]),

@@ -67,6 +67,7 @@ package import Timekeeping
       NMEANetworkCheck(name: name, kind: kind, endpoint: NMEANetworkCheck.Endpoint(tcp), surroundings: surroundings)
     case .nmeaUDP(let udp):
       NMEANetworkCheck(name: name, kind: kind, endpoint: NMEANetworkCheck.Endpoint(udp), surroundings: surroundings)
+    case .modemManager(let modem): ModemManagerCheck(name: name, settings: modem, surroundings: surroundings)
     case .simulated(let simulated): RouteCheck(name: name, settings: simulated)
     case .replay(let replay): RecordingCheck(name: name, file: replay.file)
     }

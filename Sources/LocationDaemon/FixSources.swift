@@ -22,7 +22,7 @@ enum FixSources {
     switch settings.kind {
     case .simulated(let simulated): _ = try SimulatedSource.simulator(simulated, key: key)
     // A receiver may be plugged in later, and a recording may be a pipe that comes later.
-    case .serial, .gpsd, .nmeaTCP, .nmeaUDP, .replay: break
+    case .serial, .gpsd, .nmeaTCP, .nmeaUDP, .modemManager, .replay: break
     }
   }
 
@@ -38,6 +38,7 @@ enum FixSources {
     case .gpsd(let gpsd): return GPSDSource(gpsd, context)
     case .nmeaTCP(let tcp): return NMEANetworkSource(tcp, context)
     case .nmeaUDP(let udp): return NMEANetworkSource(udp, context)
+    case .modemManager(let modem): return ModemManagerSource(modem, context)
     case .simulated(let simulated): return try SimulatedSource(simulated, context)
     case .replay(let replay): return try ReplaySource(replay, context)
     }

@@ -83,7 +83,7 @@ import Timekeeping
     arguments: [
       (
         "type = \"gps\"",
-        "allowed: \"serial\", \"gpsd\", \"nmea-tcp\", \"nmea-udp\", \"simulated\", \"replay\"; did you mean \"gpsd\"?"
+        "allowed: \"serial\", \"gpsd\", \"nmea-tcp\", \"nmea-udp\", \"modemmanager\", \"simulated\", \"replay\"; did you mean \"gpsd\"?"
       ),
       ("type = \"gpsd\"\naddress = \"a b\"", "has no valid host"),
       ("type = \"gpsd\"\naddress = \"::1\"", "has no valid host"),
@@ -96,7 +96,7 @@ import Timekeeping
       ("type = \"gpsd\"\nbaud = 9600", "source.baud: belongs to type = \"serial\"; the type is \"gpsd\""),
       (
         "type = \"replay\"\nfile = \"-\"\ndevice = \"/dev/a\"",
-        "source.device: belongs to type = \"serial\" or \"gpsd\"; the type is \"replay\""
+        "source.device: belongs to type = \"serial\" or \"gpsd\" or \"modemmanager\"; the type is \"replay\""
       ),
       (
         "type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = \"fast\"", "\"fast\" is not allowed; allowed: \"auto\", 4800"

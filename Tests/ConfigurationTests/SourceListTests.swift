@@ -30,6 +30,30 @@ import Timekeeping
     type = "gpsd"
     """
 
+  @Test("a modem is named by where it is plugged in or by its IMEI, or not at all")
+  func modem() throws {
+    func source(_ keys: String) throws -> SourceKind? {
+      try machine.settings(for: text("[source]\ntype = \"modemmanager\"\n" + keys)).sources.first?.kind
+    }
+    #expect(try source("") == .modemManager(ModemManagerSettings()))
+    let named = try source("device = \"/sys/devices/usb1/1-1\"")
+    #expect(named == .modemManager(ModemManagerSettings(device: "/sys/devices/usb1/1-1")))
+    #expect(named?.name == "ModemManager, modem /sys/devices/usb1/1-1")
+    let known = try source("imei = \"354479080000017\"")
+    #expect(known == .modemManager(ModemManagerSettings(imei: "354479080000017")))
+    #expect(known?.name == "ModemManager, modem …0017")
+    for (keys, part) in [
+      ("imei = \"12345\"", "is no IMEI; 14 to 16 digits are expected"),
+      ("device = \"ttyUSB0\"", "is not an absolute path"),
+      ("device = \"/sys/a\"\nimei = \"354479080000017\"", "source.imei: names the modem as `device` does"),
+      ("[[source]]\ntype = \"modemmanager\"", "another source is this modem already"),
+    ] {
+      let table = keys.hasPrefix("[[") ? "[[source]]" : "[source]"
+      let messages = machine.messages(for: text("\(table)\ntype = \"modemmanager\"\n\(keys)"))
+      #expect(messages.count == 1 && messages.first?.contains(part) == true, "\(messages)")
+    }
+  }
+
   @Test("sources are read in the order of the file, each with its own keys and defaults")
   func list() throws {
     let settings = try machine.settings(for: text(two))

@@ -9,7 +9,7 @@ struct SourceDraft {
   static let keys: [Setting<SourceDraft>] = [
     Setting(
       "type", \.type, .choice(of: SourceKind.all.map { Swift.type(of: $0).type }, \.self), isRequired: true,
-      "A serial receiver, the receivers of a gpsd, NMEA 0183 over TCP or in UDP datagrams, a drive along a route, or a recording."
+      "A serial receiver, the receivers of a gpsd, NMEA 0183 over TCP or in UDP datagrams, the receiver in a modem, a drive along a route, or a recording."
     ),
     Setting(
       "silence_timeout", \.silenceTimeout, .duration(.seconds(2)...(.seconds(600))),

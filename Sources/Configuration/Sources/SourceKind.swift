@@ -8,12 +8,14 @@ package enum SourceKind: Equatable, Sendable {
   case gpsd(GPSDSettings)
   case nmeaTCP(NMEATCPSettings)
   case nmeaUDP(NMEAUDPSettings)
+  case modemManager(ModemManagerSettings)
   case simulated(SimulatedSettings)
   case replay(ReplaySettings)
 
   /// Each with its defaults, in the order in which the reference lists them.
   static let all: [any SourceSettings] = [
-    SerialSettings(), GPSDSettings(), NMEATCPSettings(), NMEAUDPSettings(), SimulatedSettings(), ReplaySettings(),
+    SerialSettings(), GPSDSettings(), NMEATCPSettings(), NMEAUDPSettings(), ModemManagerSettings(), SimulatedSettings(),
+    ReplaySettings(),
   ]
 
   var settings: any SourceSettings {
@@ -22,6 +24,7 @@ package enum SourceKind: Equatable, Sendable {
     case .gpsd(let settings): settings
     case .nmeaTCP(let settings): settings
     case .nmeaUDP(let settings): settings
+    case .modemManager(let settings): settings
     case .simulated(let settings): settings
     case .replay(let settings): settings
     }

@@ -100,6 +100,12 @@ import SystemCalls
     works.append(work)
   }
 
+  /// Has this loop watch what a library drives by itself: its buses (`sd_bus_attach_event`).
+  ///
+  /// - Parameter attach: gets the loop's own object, which it must not keep.
+  /// - Returns: what it returned.
+  package func attach(_ attach: (OpaquePointer) -> Int32) -> Int32 { unsafe attach(event) }
+
   /// A source of this loop, made by one of libsystemd's `sd_event_add_…` functions.
   ///
   /// - Parameter what: names it in the error.

@@ -27,6 +27,9 @@ import SystemCalls
   /// Type `b`.
   func append(b value: Bool) throws(MessageBusError) { try append("b", value ? 1 : 0 as Int32) }
 
+  /// Type `u`.
+  func append(u value: UInt32) throws(MessageBusError) { try append("u", value) }
+
   /// Type `i`.
   func append(i value: Int32) throws(MessageBusError) { try append("i", value) }
 
@@ -147,11 +150,74 @@ import SystemCalls
     try MessageBus.check(unsafe sd_bus_message_exit_container(message))
   }
 
-  /// Type `s`.
-  func text() throws(MessageBusError) -> String {
+  /// Reads a dictionary whose values are of one type.
+  ///
+  /// - Parameters:
+  ///   - contents: the types of a key and a value.
+  ///   - body: reads both.
+  func eachEntry(
+    _ contents: String, _ body: (borrowing BusMessage) throws(MessageBusError) -> Void
+  ) throws(MessageBusError) {
+    try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("a"), "{\(contents)}"))
+    while try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("e"), contents)) > 0 {
+      try body(self)
+      try MessageBus.check(unsafe sd_bus_message_exit_container(message))
+    }
+    try MessageBus.check(unsafe sd_bus_message_exit_container(message))
+  }
+
+  /// Reads an array of the type `a(su)`.
+  func eachNumbered(_ body: (String, UInt32) -> Void) throws(MessageBusError) {
+    try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("a"), "(su)"))
+    while try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("r"), "su")) > 0 {
+      let name = try text()
+      body(name, try number("u", 0 as UInt32))
+      try MessageBus.check(unsafe sd_bus_message_exit_container(message))
+    }
+    try MessageBus.check(unsafe sd_bus_message_exit_container(message))
+  }
+
+  /// Passes over values.
+  ///
+  /// - Parameter types: theirs.
+  func skip(_ types: String) throws(MessageBusError) {
+    try MessageBus.check(unsafe sd_bus_message_skip(message, types))
+  }
+
+  /// Opens a variant, and closes it after what is in it was read.
+  func variant<Value>(
+    _ contents: String, _ body: (borrowing BusMessage) throws(MessageBusError) -> Value
+  ) throws(MessageBusError) -> Value {
+    try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("v"), contents))
+    let value = try body(self)
+    try MessageBus.check(unsafe sd_bus_message_exit_container(message))
+    return value
+  }
+
+  /// Type `s`, or `o`.
+  func text(_ type: Character = "s") throws(MessageBusError) -> String {
     var text: UnsafePointer<CChar>?
-    try MessageBus.check(unsafe sd_bus_message_read_basic(message, BusMessage.type("s"), &text))
+    try MessageBus.check(unsafe sd_bus_message_read_basic(message, BusMessage.type(type), &text))
     return unsafe text.map { unsafe String(cString: $0) } ?? ""
+  }
+
+  /// A type of fixed size, `b` as `Int32`.
+  ///
+  /// - Parameter blank: of the size that the type has.
+  func number<Value: BitwiseCopyable>(_ type: Character, _ blank: Value) throws(MessageBusError) -> Value {
+    var value = blank
+    try MessageBus.check(unsafe sd_bus_message_read_basic(message, BusMessage.type(type), &value))
+    return value
+  }
+
+  // MARK: - Refusals
+
+  /// The error that an answer is: its name, as in `org.freedesktop.DBus.Error.NoReply`, and the words; nil when it is none.
+  var refusal: (name: String, words: String)? {
+    guard let error = unsafe sd_bus_message_get_error(message) else { return nil }
+    let name = unsafe error.pointee.name.map { unsafe String(cString: $0) } ?? ""
+    let words = unsafe error.pointee.message.map { unsafe String(cString: $0) } ?? ""
+    return (name, words)
   }
 
   /// A type as the library takes it.

@@ -17,10 +17,15 @@ import Timekeeping
     case manager(String)
   }
 
+  /// The address of the system bus.
+  static var systemBus: String {
+    let address = unsafe getenv("DBUS_SYSTEM_BUS_ADDRESS").map { unsafe String(cString: $0) }
+    return address ?? "unix:path=/run/dbus/system_bus_socket"
+  }
+
   /// Those to try, in this order: as systemctl does.
   package static var systemAddresses: [Address] {
-    let bus = unsafe getenv("DBUS_SYSTEM_BUS_ADDRESS").map { unsafe String(cString: $0) }
-    let addresses = [Address.bus(bus ?? "unix:path=/run/dbus/system_bus_socket")]
+    let addresses = [Address.bus(systemBus)]
     return geteuid() == 0 ? [.manager("unix:path=/run/systemd/private")] + addresses : addresses
   }
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers a modem's session with what libFuzzer makes up: answers are divided by bytes of 0xFF, and the first byte of each says
+// what else happens before it.
+//
+//   scripts/fuzz.sh 60 FuzzModem
+import Positioning
+import Timekeeping
+
+@_cdecl("LLVMFuzzerTestOneInput")
+func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+  var session = ModemSession(selection: ModemSelection(), silenceTimeout: .seconds(10), seed: 1)
+  var modem = Modem(path: "/org/freedesktop/ModemManager1/Modem/0")
+  modem.location = Modem.Location(offered: .positions, enabled: .nmea)
+  var now = BootInstant.boot
+  var effects = session.handle(.start, at: now)
+  var times: Set<Fix.Time?> = []
+  for answer in input.split(separator: 0xFF, omittingEmptySubsequences: false) {
+    // Whatever it asks for is answered, until it waits.
+    while let effect = effects.popLast() {
+      switch effect {
+      case .connect: effects += session.handle(.connected, at: now)
+      case .list: effects += session.handle(answer.first == 1 ? .refused(.gone) : .modems([modem]), at: now)
+      case .enable: effects += session.handle(.enabled, at: now)
+      case .locate:
+        let raw = ModemPosition.Raw(
+          time: String(decoding: answer, as: UTF8.self), latitude: Double(answer.first ?? 0) * 2, longitude: 11)
+        let isRaw = answer.first == 2
+        effects += session.handle(
+          .position(ModemPosition(sentences: isRaw ? nil : Array(answer), raw: isRaw ? raw : nil)), at: now)
+      case .report(.fix(let fix)):
+        precondition(fix.heading.map { (0..<360).contains($0) } ?? true)
+        precondition([fix.altitude, fix.altitudeHAE].allSatisfy { $0?.isFinite ?? true })
+        // No answer gives what the one before gave.
+        precondition(fix.time == nil || !times.contains(fix.time), "a fix came twice")
+        times = [fix.time]
+      case .report: break
+      }
+    }
+    if answer.first == 3 { effects += session.handle(.changed, at: now) }
+    guard effects.isEmpty else { continue }
+    // It never waits for ever while there is a modem.
+    guard let deadline = session.nextDeadline else { preconditionFailure("it has stopped asking") }
+    precondition(deadline >= now && deadline <= now + .seconds(60))
+    now = deadline
+    effects += session.handle(.deadline, at: now)
+  }
+  return 0
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Which modem is meant, and what is to be done with it to get positions.
+package struct ModemSelection: Equatable, Sendable {
+  /// What comes next.
+  package enum Step: Equatable, Sendable {
+    /// Its positions can be read.
+    case read(Modem)
+    /// These are to be switched on, beside what is on already.
+    case enable(Modem, Modem.LocationSources)
+    /// Nothing until something changes.
+    case wait(ModemTrouble)
+  }
+
+  /// Where it is plugged in, or the path of its object; nil for any.
+  package var device: String?
+  /// Its IMEI; nil for any.
+  package var imei: String?
+
+  package init(device: String? = nil, imei: String? = nil) {
+    self.device = device
+    self.imei = imei
+  }
+
+  /// The key that names the modem in the settings.
+  var key: String? { device != nil ? "device" : imei != nil ? "imei" : nil }
+
+  /// What comes next.
+  ///
+  /// - Parameters:
+  ///   - modems: all that ModemManager has.
+  ///   - path: of the modem that is used; it is stayed with as long as it can be read.
+  package func step(among modems: [Modem], keeping path: String? = nil) -> Step {
+    let meant = modems.filter(matches)
+    guard !meant.isEmpty else { return .wait(.noModem(self, others: modems.count)) }
+    // ModemManager counts them as they come.
+    let ordered = meant.sorted { one, other in
+      (one.path != path ? 1 : 0, one.number.utf8.count, one.number) < (
+        other.path != path ? 1 : 0, other.number.utf8.count, other.number
+      )
+    }
+    let steps = ordered.map(ModemSelection.step(with:))
+    let best =
+      steps.first { if case .read = $0 { true } else { false } }
+      ?? steps.first { if case .enable = $0 { true } else { false } }
+    return best ?? steps[0]
+  }
+
+  private func matches(_ modem: Modem) -> Bool {
+    if let device, modem.device != device, modem.path != device { return false }
+    if let imei, modem.imei != imei { return false }
+    return true
+  }
+
+  private static func step(with modem: Modem) -> Step {
+    guard let location = modem.location else { return .wait(.withoutLocation(modem)) }
+    let offered = location.offered.intersection(.positions)
+    guard !offered.isEmpty else { return .wait(.withoutReceiver(modem, location)) }
+    let needed: Modem.LocationSources = offered.contains(.nmea) ? .nmea : .raw
+    if location.enabled.isSuperset(of: needed) { return .read(modem) }
+    // ModemManager refuses both at once, and switching the other off would be to take it from a program that uses it.
+    guard !location.enabled.contains(.unmanaged) else { return .wait(.unmanaged(modem)) }
+    return .enable(modem, offered)
+  }
+}

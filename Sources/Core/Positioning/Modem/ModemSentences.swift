@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Finds what is new in ModemManager's answers.
+///
+/// ModemManager keeps the last sentence of each kind, in no order and without the time of its arrival, and answers with all of
+/// them. An answer may have sentences of two epochs, when it was read between them; it may have sentences of a kind that the
+/// receiver sends no longer, as `$GPRMC` after the change to `$GNRMC` with a second system in view; and of a receiver that has
+/// fallen silent it stays the same for ever. Only the times within the sentences decide.
+struct ModemSentences: Equatable, Sendable {
+  /// What an answer is.
+  enum Finding: Equatable {
+    /// The first with times: how old they are is unknown.
+    case first
+    /// The same times as before.
+    case repeated
+    /// An epoch of which a part has not come yet, going by the one before.
+    case partial
+    /// The sentences of an epoch that is newer than the one before.
+    case epoch([UInt8])
+    /// Sentences without any time: those of a receiver without a fix.
+    case untimed([UInt8])
+    /// No sentence.
+    case empty
+  }
+
+  private struct Entry {
+    var range: Range<Int>
+    var address: UInt64
+    var time: Int64?
+    var isDate = false
+    var isMotion = false
+    var isSatellites = false
+
+    /// Its first two letters.
+    var talker: UInt64 { address >> 24 }
+  }
+
+  /// What is looked at in an answer. A receiver has less than twenty kinds.
+  private static let most = 256
+  private static let day: Int64 = 86_400_000
+
+  /// The times of the last answer, by kind.
+  private var known: [UInt64: Int64] = [:]
+  /// The kinds with a time in the last epoch.
+  private var expected: Set<UInt64> = []
+
+  /// Looks at an answer.
+  ///
+  /// - Parameter isComplete: whether an epoch of which a part is missing is taken as it is.
+  mutating func examine(_ bytes: Span<UInt8>, isComplete: Bool) -> Finding {
+    let entries = ModemSentences.entries(in: bytes)
+    guard !entries.isEmpty else { return .empty }
+    let timed = entries.filter { $0.time != nil && !$0.isDate }
+    guard !timed.isEmpty else { return .untimed(ModemSentences.copy(entries, of: bytes)) }
+    let fresh = timed.filter { known[$0.address] != $0.time }
+    guard var newest = fresh.first?.time else { return .repeated }
+    for case let time? in fresh.map(\.time) where ModemSentences.isLater(time, than: newest) { newest = time }
+    let epoch = timed.filter { $0.time == newest }
+    let kinds = Set(epoch.map(\.address))
+    let isFirst = known.isEmpty
+    guard isFirst || isComplete || expected.isSubset(of: kinds) else { return .partial }
+    let dates = entries.filter { $0.isDate && known[$0.address] != $0.time }
+    known = [:]
+    for entry in entries { known[entry.address] = entry.time }
+    guard !isFirst else { return .first }
+    expected = kinds
+    return .epoch(ModemSentences.copy(dates + epoch + untimed(of: entries, beside: epoch), of: bytes))
+  }
+
+  /// The sentences without a time that may belong to an epoch: a kind that is not sent any more stays for ever.
+  private func untimed(of entries: [Entry], beside epoch: [Entry]) -> [Entry] {
+    let talkers = Set(epoch.map(\.talker))
+    let untimed = entries.filter { $0.time == nil && !$0.isDate }
+    let hasOwnSatellites = untimed.contains { $0.isSatellites && talkers.contains($0.talker) }
+    return untimed.filter { entry in
+      if entry.isMotion { return talkers.contains(entry.talker) }
+      return entry.isSatellites && hasOwnSatellites ? talkers.contains(entry.talker) : true
+    }
+  }
+
+  /// Whether a time of day is after another, which may have been before midnight.
+  private static func isLater(_ time: Int64, than other: Int64) -> Bool {
+    let ahead = (time - other + 2 * day) % day
+    return ahead > 0 && ahead < day / 2
+  }
+
+  private static func entries(in bytes: Span<UInt8>) -> [Entry] {
+    var entries: [Entry] = []
+    var index = 0
+    while index < bytes.count, entries.count < most {
+      guard bytes[index] == UInt8(ascii: "$"), case .sentence(let end) = NMEAFraming.examine(bytes, from: index) else {
+        index += 1
+        continue
+      }
+      let line = bytes.extracting(index..<end)
+      var entry = Entry(range: index..<end, address: NMEASentence.address(line))
+      switch NMEASentence.read(line) {
+      case .position(let report): entry.time = report.time
+      case .errors(let report): entry.time = report.time
+      case .date(_, let time): (entry.time, entry.isDate) = (time, true)
+      case .motion: entry.isMotion = true
+      case .satellites: entry.isSatellites = true
+      case .sky, .unknown, .unusable: break
+      }
+      entries.append(entry)
+      index = end
+    }
+    return entries
+  }
+
+  private static func copy(_ entries: [Entry], of bytes: Span<UInt8>) -> [UInt8] {
+    var copy: [UInt8] = []
+    for entry in entries {
+      for index in entry.range { copy.append(bytes[index]) }
+      copy += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+    }
+    return copy
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// Why there are no positions from a modem, and what a person can do about it.
+package struct ModemTrouble: Equatable, Sendable {
+  /// What is wrong.
+  package var what: String
+  /// What to do, without a full stop.
+  package var advice: String
+
+  /// Both, as one sentence.
+  package var text: String { "\(what): \(advice)" }
+
+  init(_ what: String, _ advice: String) {
+    self.what = what
+    self.advice = advice
+  }
+
+  /// - Parameter modem: that the settings mean; nil for any.
+  static func noModem(_ wanted: ModemSelection, others: Int) -> ModemTrouble {
+    if let key = wanted.key, others > 0 {
+      return ModemTrouble(
+        "ModemManager has no modem with the \(key) of the settings", "mmcli -L lists those it has; check source.\(key)")
+    }
+    return ModemTrouble(
+      "ModemManager has no modem", "check its plug and its power; after a start it takes half a minute")
+  }
+
+  /// ModemManager is not there to be asked.
+  package static let noModemManager = ModemTrouble(
+    "ModemManager does not run", "apt install modemmanager; systemctl status ModemManager")
+
+  /// The modem's receiver belongs to another program.
+  static func unmanaged(_ modem: Modem) -> ModemTrouble {
+    let port = modem.receiverPorts.first.map { "device = \"/dev/\($0)\"" } ?? "its port for NMEA as device"
+    return ModemTrouble(
+      "another program has enabled gps-unmanaged of \(modem.name)",
+      "read its sentences where they come out, with type = \"serial\" and \(port), or from the gpsd that does; or give it "
+        + "back: sudo mmcli -m \(modem.number) --location-disable-gps-unmanaged")
+  }
+
+  /// Why a modem has no interface for positions.
+  static func withoutLocation(_ modem: Modem) -> ModemTrouble {
+    switch modem.state {
+    case .failed(.noSIM):
+      ModemTrouble(
+        "\(modem.name) has no SIM, and ModemManager before 1.24 gives no positions without one",
+        "insert one, or read the modem's port for NMEA with type = \"serial\"")
+    case .failed(.badSIM):
+      ModemTrouble("ModemManager cannot use the SIM of \(modem.name)", "try another; see mmcli -m \(modem.number)")
+    case .failed(.other):
+      ModemTrouble(
+        "ModemManager cannot use \(modem.name)",
+        "see mmcli -m \(modem.number) and journalctl -u ModemManager")
+    case .locked:
+      ModemTrouble(
+        "\(modem.name) is locked: its SIM wants its PIN, and before that there are no positions",
+        "sudo mmcli -m \(modem.number) --pin=…, or have NetworkManager enter it (gsm.pin)")
+    case .starting:
+      ModemTrouble("\(modem.name) is being set up by ModemManager", "it takes half a minute")
+    case .disabled, .enabled:
+      ModemTrouble(
+        "ModemManager offers no positions of \(modem.name)",
+        "read the modem's port for NMEA with type = \"serial\", if it has one")
+    }
+  }
+
+  /// The modem has positions, but no receiver among their sources.
+  static func withoutReceiver(_ modem: Modem, _ location: Modem.Location) -> ModemTrouble {
+    guard location.offered.contains(.unmanaged) else {
+      return ModemTrouble(
+        "\(modem.name) has no receiver that ModemManager knows",
+        "see mmcli -m \(modem.number) --location-status; use another source")
+    }
+    let port = modem.receiverPorts.first.map { "device = \"/dev/\($0)\"" } ?? "its port for NMEA as device"
+    return ModemTrouble(
+      "ModemManager can only switch the receiver of \(modem.name) on, not read it",
+      "sudo mmcli -m \(modem.number) --location-enable-gps-unmanaged, and type = \"serial\" with \(port)")
+  }
+
+  /// The receiver is off, and polkit does not let this user switch it on.
+  package static func mayNotEnable(_ modem: Modem) -> ModemTrouble {
+    ModemTrouble(
+      "the receiver of \(modem.name) is off, and switching it on is not for this user",
+      "sudo fleet-locationctl modem enable")
+  }
+
+  /// ModemManager has tried to switch the receiver on, or would not.
+  static func cannotEnable(_ modem: Modem) -> ModemTrouble {
+    ModemTrouble(
+      "ModemManager cannot switch the receiver of \(modem.name) on",
+      "sudo fleet-locationctl modem enable shows why; so does journalctl -u ModemManager")
+  }
+
+  /// polkit does not let this user read positions.
+  package static let mayNotRead = ModemTrouble(
+    "ModemManager does not give positions to this user",
+    "polkit has to grant org.freedesktop.ModemManager1.Location, as /usr/share/polkit-1/rules.d/fleet-locationd.rules does"
+  )
+
+  /// ModemManager does not do it in the state that the modem is in.
+  package static func wrongState(_ modem: Modem) -> ModemTrouble {
+    ModemTrouble(
+      "\(modem.name) is not enabled",
+      "NetworkManager enables it when it connects; without: sudo mmcli -m \(modem.number) --enable")
+  }
+
+  /// The modem repeats what it said before.
+  static func frozen(_ modem: Modem, for time: Duration) -> ModemTrouble {
+    ModemTrouble(
+      "the receiver of \(modem.name) has frozen: ModemManager has repeated the same sentences for \(time.wholeSeconds) s",
+      "if it lasts: sudo mmcli -m \(modem.number) --reset, or power-cycle it")
+  }
+
+  /// The receiver is on, and there is nothing from it.
+  package static func silent(_ modem: Modem, for time: Duration) -> ModemTrouble {
+    ModemTrouble(
+      "\(modem.name) has given no sentence for \(time.wholeSeconds) s",
+      "is its GNSS antenna connected? See mmcli -m \(modem.number) --location-get")
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+import CSystemd
+import EventLoop
+import SystemCalls
+import Timekeeping
+
+/// A connection to a bus that lives in the loop: answers and signals come to their handlers, and nothing waits for them.
+@MainActor @safe final class BusConnection {
+  private var bus: OpaquePointer?
+  /// What the library calls: an answer's until it came, a signal's for as long as the connection lasts.
+  private var slots: [ObjectIdentifier: BusSlot] = [:]
+
+  /// - Parameters:
+  ///   - address: as in `unix:path=/run/dbus/system_bus_socket`.
+  ///   - onEnd: the connection is lost, or was never made. It is not called after `close`.
+  /// - Throws: `absent` when nothing listens there, `denied`, `failed`.
+  init(loop: EventLoop, address: String, onEnd: @escaping () -> Void) throws(MessageBusError) {
+    var made: OpaquePointer?
+    try MessageBus.check(unsafe sd_bus_new(&made))
+    unsafe bus = made
+    do {
+      try MessageBus.check(unsafe sd_bus_set_address(made, address))
+      try MessageBus.check(unsafe sd_bus_set_bus_client(made, 1))
+      try MessageBus.check(unsafe sd_bus_start(made))
+      try unsafe MessageBus.check(loop.attach { unsafe sd_bus_attach_event(made, $0, 0) })
+      try match(
+        "type='signal',sender='org.freedesktop.DBus.Local',interface='org.freedesktop.DBus.Local',member='Disconnected'",
+        onEnd)
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  isolated deinit { close() }
+
+  /// Ends it at once. No handler is called after it.
+  func close() {
+    for slot in slots.values { slot.close() }
+    slots = [:]
+    guard let bus = unsafe bus else { return }
+    unsafe self.bus = nil
+    unsafe sd_bus_close_unref(bus)
+  }
+
+  /// Has the bus send signals.
+  ///
+  /// - Parameter rule: which ones, as the D-Bus specification writes them.
+  func match(_ rule: String, _ handler: @escaping () -> Void) throws(MessageBusError) {
+    let slot = BusSlot { _ in handler() }
+    slots[ObjectIdentifier(slot)] = slot
+    try MessageBus.check(
+      unsafe slot.register { place, context in
+        unsafe sd_bus_add_match_async(
+          bus, place, rule,
+          { message, context, _ in
+            unsafe BusSlot.dispatch(message, to: context)
+            return 0
+          }, nil, context)
+      })
+  }
+
+  /// A call to be put together. It starts no program.
+  func call(
+    _ method: String, of interface: String, at path: String, to destination: String
+  ) throws(MessageBusError) -> BusMessage {
+    var message: OpaquePointer?
+    try MessageBus.check(
+      unsafe sd_bus_message_new_method_call(bus, &message, destination, path, interface, method))
+    guard let request = unsafe BusMessage(owning: message) else {
+      throw MessageBusError(.failed, "no memory for a message")
+    }
+    try unsafe MessageBus.check(request.withPointer { unsafe sd_bus_message_set_auto_start($0, 0) })
+    return request
+  }
+
+  /// Sends a call.
+  ///
+  /// - Parameters:
+  ///   - timeLimit: of the answer; after it there is a refusal.
+  ///   - answer: gets the answer or the refusal, once.
+  func send(
+    _ request: borrowing BusMessage, timeLimit: Duration, _ answer: @escaping (borrowing BusMessage) -> Void
+  ) throws(MessageBusError) {
+    let slot = BusSlot(answer)
+    let key = ObjectIdentifier(slot)
+    slot.onEnd = { [weak self] in self?.slots[key] = nil }
+    let result = unsafe request.withPointer { message in
+      unsafe slot.register { place, context in
+        unsafe sd_bus_call_async(
+          bus, place, message,
+          { message, context, _ in
+            unsafe BusSlot.dispatch(message, to: context)
+            return 0
+          }, context, UInt64(clamping: timeLimit.nanoseconds / 1000))
+      }
+    }
+    try MessageBus.check(result)
+    slots[key] = slot
+  }
+
+  /// Sends a call, and waits for its answer without reading it: for the end of a program.
+  func sendAndWait(_ request: borrowing BusMessage, timeLimit: Duration) {
+    _ = unsafe request.withPointer {
+      unsafe sd_bus_call(bus, $0, UInt64(clamping: timeLimit.nanoseconds / 1000), nil, nil)
+    }
+  }
+}
+
+/// A handler that the library calls with a message.
+@MainActor @safe private final class BusSlot {
+  private var slot: OpaquePointer?
+  private var handler: ((borrowing BusMessage) -> Void)?
+  /// An answer comes once; nil for signals.
+  var onEnd: (() -> Void)?
+
+  init(_ handler: @escaping (borrowing BusMessage) -> Void) {
+    unsafe slot = nil
+    self.handler = handler
+  }
+
+  /// Hands the place for the slot and the context to a function of the library. The context is this object, unretained:
+  /// the slot never outlives it.
+  func register(_ add: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32) -> Int32 {
+    unsafe add(&slot, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// It is not called any more.
+  func close() {
+    handler = nil
+    onEnd = nil
+    guard let slot = unsafe slot else { return }
+    unsafe self.slot = nil
+    unsafe sd_bus_slot_unref(slot)
+  }
+
+  static func dispatch(_ message: OpaquePointer?, to context: UnsafeMutableRawPointer?) {
+    guard let context = unsafe context, let message = unsafe message,
+      let message = unsafe BusMessage(owning: sd_bus_message_ref(message))
+    else { return }
+    let slot = unsafe Unmanaged<BusSlot>.fromOpaque(context).takeUnretainedValue()
+    withExtendedLifetime(slot) {
+      let (handler, onEnd) = (slot.handler, slot.onEnd)
+      if let onEnd {
+        onEnd()
+        slot.close()
+      }
+      handler?(message)
+    }
+  }
+}

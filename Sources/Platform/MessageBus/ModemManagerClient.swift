@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+import CSystemd
+package import EventLoop
+package import Positioning
+import SystemCalls
+import Timekeeping
+
+/// ModemManager, asked in the loop: what is asked is answered by one call of the handler.
+@MainActor package final class ModemManagerClient {
+  private static let name = "org.freedesktop.ModemManager1"
+  private static let root = "/org/freedesktop/ModemManager1"
+  /// How long it may take to answer from memory.
+  private static let answerLimit = Duration.seconds(10)
+  /// How long a modem may take to switch its receiver on.
+  private static let enableLimit = Duration.seconds(60)
+  /// Bytes of sentences in an answer. A receiver with everything switched on has three thousand.
+  private static let mostBytes = 65_536
+  /// MMModemPortType of the port that the receiver's sentences come out of.
+  fileprivate nonisolated static let receiverPort: UInt32 = 5
+
+  private let bus: BusConnection
+  private let handler: (ModemSession.Input) -> Void
+  /// What ModemManager said with its last refusal. Not for STATUS=.
+  package private(set) var words = ""
+
+  /// The system bus of this machine.
+  package nonisolated static var systemBus: String { MessageBus.systemBus }
+
+  /// - Parameters:
+  ///   - address: of the bus.
+  ///   - handler: gets what a session takes: `ended`, `changed`, and each answer.
+  /// - Throws: `absent` when nothing listens there, `denied`, `failed`.
+  package init(
+    loop: EventLoop, address: String = ModemManagerClient.systemBus, handler: @escaping (ModemSession.Input) -> Void
+  ) throws(MessageBusError) {
+    self.handler = handler
+    bus = try BusConnection(loop: loop, address: address) {
+      handler(.ended("the message bus has closed the connection: systemctl status dbus"))
+    }
+    // Not all changes of all properties: the strength of the signal is one of them.
+    let signals = [
+      "sender='\(ModemManagerClient.name)',interface='org.freedesktop.DBus.ObjectManager'",
+      "sender='\(ModemManagerClient.name)',interface='\(ModemManagerClient.name).Modem',member='StateChanged'",
+      "sender='\(ModemManagerClient.name)',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"
+        + "arg0='\(ModemManagerClient.name).Modem.Location'",
+      "sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
+        + "arg0='\(ModemManagerClient.name)'",
+    ]
+    for rule in signals { try bus.match("type='signal',\(rule)") { handler(.changed) } }
+  }
+
+  /// Nothing more comes.
+  package func close() { bus.close() }
+
+  /// Asks for all modems.
+  package func list() {
+    ask("GetManagedObjects", of: "org.freedesktop.DBus.ObjectManager", at: ModemManagerClient.root) {
+      answer throws(MessageBusError) in .modems(try Modem.all(in: answer))
+    }
+  }
+
+  /// Has a modem gather these kinds of location, and no others. No signals: every user of the machine would get them.
+  package func enable(_ sources: Modem.LocationSources, of path: String) {
+    ask(
+      "Setup", of: "\(ModemManagerClient.name).Modem.Location", at: path, timeLimit: ModemManagerClient.enableLimit,
+      { message throws(MessageBusError) in
+        try message.append(u: sources.rawValue)
+        try message.append(b: false)
+      }, answer: { _ in .enabled })
+  }
+
+  /// The same, at the end of a program. ModemManager asks polkit about the caller, who must be there until then.
+  package func enableAndWait(_ sources: Modem.LocationSources, of path: String, timeLimit: Duration) {
+    guard
+      let request = try? bus.call(
+        "Setup", of: "\(ModemManagerClient.name).Modem.Location", at: path, to: ModemManagerClient.name),
+      (try? request.append(u: sources.rawValue)) != nil, (try? request.append(b: false)) != nil
+    else { return }
+    bus.sendAndWait(request, timeLimit: timeLimit)
+  }
+
+  /// Asks for the position of a modem.
+  package func locate(_ path: String) {
+    ask("GetLocation", of: "\(ModemManagerClient.name).Modem.Location", at: path) {
+      answer throws(MessageBusError) in .position(try ModemPosition(answer, most: ModemManagerClient.mostBytes))
+    }
+  }
+
+  private func ask(
+    _ method: String, of interface: String, at path: String, timeLimit: Duration = answerLimit,
+    _ fill: (borrowing BusMessage) throws(MessageBusError) -> Void = { _ throws(MessageBusError) in },
+    answer read: @escaping (borrowing BusMessage) throws(MessageBusError) -> ModemSession.Input
+  ) {
+    do throws(MessageBusError) {
+      let request = try bus.call(method, of: interface, at: path, to: ModemManagerClient.name)
+      try fill(request)
+      try bus.send(request, timeLimit: timeLimit) { [weak self] answer in
+        guard let self else { return }
+        if let refusal = answer.refusal {
+          words = refusal.words
+          return handler(.refused(ModemSession.Refusal(name: refusal.name)))
+        }
+        do throws(MessageBusError) {
+          handler(try read(answer))
+        } catch {
+          handler(.refused(.other))
+        }
+      }
+    } catch {
+      // There is no connection any more, which is about to be reported, or no memory.
+      handler(.refused(.other))
+    }
+  }
+}
+
+extension ModemSession.Refusal {
+  /// - Parameter name: of an error on the bus.
+  init(name: String) {
+    let core = "org.freedesktop.ModemManager1.Error.Core."
+    let bus = "org.freedesktop.DBus.Error."
+    self =
+      switch name {
+      case bus + "ServiceUnknown", bus + "NameHasNoOwner": .absent
+      case bus + "UnknownObject", bus + "UnknownMethod", bus + "UnknownInterface": .gone
+      case bus + "AccessDenied", bus + "InteractiveAuthorizationRequired", core + "Unauthorized": .unauthorized
+      case core + "WrongState": .wrongState
+      case bus + "NoReply", bus + "Timeout", bus + "TimedOut": .silent
+      default: .other
+      }
+  }
+}
+
+extension Modem {
+  /// Those of an answer of the type `a{oa{sa{sv}}}`. Objects that are no modems are left out.
+  static func all(in answer: borrowing BusMessage) throws(MessageBusError) -> [Modem] {
+    var modems: [Modem] = []
+    try answer.eachEntry("oa{sa{sv}}") { answer throws(MessageBusError) in
+      var modem = Modem(path: try answer.text("o"))
+      var isModem = false
+      try answer.eachEntry("sa{sv}") { answer throws(MessageBusError) in
+        switch try answer.text() {
+        case "org.freedesktop.ModemManager1.Modem":
+          isModem = true
+          try modem.read(answer)
+        case "org.freedesktop.ModemManager1.Modem.Location": try modem.readLocation(answer)
+        default: try answer.skip("a{sv}")
+        }
+      }
+      if isModem { modems.append(modem) }
+    }
+    return modems
+  }
+
+  private mutating func read(_ properties: borrowing BusMessage) throws(MessageBusError) {
+    var number: Int32 = 0
+    var failure: UInt32 = 0
+    try properties.each { name, type, value throws(MessageBusError) in
+      switch (name, type) {
+      case ("Device", "s"): device = try value.text()
+      case ("EquipmentIdentifier", "s"): imei = try value.text()
+      case ("Manufacturer", "s"): maker = try value.text()
+      case ("Model", "s"): model = try value.text()
+      case ("State", "i"): number = try value.number("i", 0 as Int32)
+      case ("StateFailedReason", "u"): failure = try value.number("u", 0 as UInt32)
+      case ("Ports", "a(su)"):
+        try value.eachNumbered { if $1 == ModemManagerClient.receiverPort { receiverPorts.append($0) } }
+      default: break
+      }
+    }
+    state = State(number, failure: failure)
+  }
+
+  private mutating func readLocation(_ properties: borrowing BusMessage) throws(MessageBusError) {
+    var location = Location(offered: [])
+    try properties.each { name, type, value throws(MessageBusError) in
+      switch (name, type) {
+      case ("Capabilities", "u"): location.offered = LocationSources(rawValue: try value.number("u", 0 as UInt32))
+      case ("Enabled", "u"): location.enabled = LocationSources(rawValue: try value.number("u", 0 as UInt32))
+      case ("SignalsLocation", "b"): location.isSignalled = try value.number("b", 0 as Int32) != 0
+      default: break
+      }
+    }
+    self.location = location
+  }
+}
+
+extension ModemPosition {
+  /// An answer of the type `a{uv}`.
+  ///
+  /// - Parameter most: bytes of sentences that are taken.
+  init(_ answer: borrowing BusMessage, most: Int) throws(MessageBusError) {
+    var position = ModemPosition()
+    try answer.eachEntry("uv") { answer throws(MessageBusError) in
+      switch Modem.LocationSources(rawValue: try answer.number("u", 0 as UInt32)) {
+      case .nmea:
+        let text = try answer.variant("s") { value throws(MessageBusError) in try value.text() }
+        position.sentences = Array(text.utf8.prefix(most))
+      case .raw:
+        position.raw = try answer.variant("a{sv}") { value throws(MessageBusError) in try Raw(value) }
+      default: try answer.skip("v")
+      }
+    }
+    self = position
+  }
+}
+
+extension ModemPosition.Raw {
+  /// A dictionary of the type `a{sv}`; nil without a time or a place.
+  fileprivate init?(_ properties: borrowing BusMessage) throws(MessageBusError) {
+    var time = ""
+    var latitude = Double.nan
+    var longitude = Double.nan
+    var altitude: Double?
+    try properties.each { name, type, value throws(MessageBusError) in
+      switch (name, type) {
+      case ("utc-time", "s"): time = try value.text()
+      case ("latitude", "d"): latitude = try value.number("d", 0.0)
+      case ("longitude", "d"): longitude = try value.number("d", 0.0)
+      case ("altitude", "d"): altitude = try value.number("d", 0.0)
+      default: break
+      }
+    }
+    guard !time.isEmpty, !latitude.isNaN, !longitude.isNaN else { return nil }
+    self.init(time: time, latitude: latitude, longitude: longitude, altitude: altitude)
+  }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import EventLoop
+import Foundation
+import Glibc
+import LoopTesting
+import Positioning
+import Testing
+import Timekeeping
+
+@testable import LocationDaemon
+
+/// Where there is no bus, or none that answers; what ModemManager does is in Tests/Interop.
+@Suite struct ModemManagerSourceTests {
+  private final class Log {
+    var lost: [String] = []
+    var others = 0
+
+    func take(_ report: SourceReport) {
+      if case .lost(let why) = report { lost.append(why) } else { others += 1 }
+    }
+  }
+
+  private func source(_ loop: EventLoop, _ path: String, _ log: Log) -> ModemManagerSource {
+    ModemManagerSource(
+      loop: loop, bus: "unix:path=\(path)", selection: ModemSelection(), silenceTimeout: .seconds(10)
+    ) { log.take($0) }
+  }
+
+  private let path = NSTemporaryDirectory() + "bus-" + UUID().uuidString
+
+  @Test("without a bus it says so, and tries again")
+  func absent() throws {
+    let loop = try EventLoop()
+    let log = Log()
+    let source = source(loop, path, log)
+    source.start()
+    #expect(try loop.turns { !log.lost.isEmpty })
+    #expect(log.lost == ["there is no message bus to reach ModemManager over: systemctl status dbus"])
+    #expect(source.nextDeadline != nil)
+    source.stop()
+    #expect(source.nextDeadline == nil && log.others == 0)
+  }
+
+  @Test("a bus that hangs up is reported, and a source that is stopped says no more", arguments: [false, true])
+  func hangsUp(isStopped: Bool) throws {
+    let loop = try EventLoop()
+    let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+    defer {
+      close(listener)
+      unlink(path)
+    }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let isListening = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 && listen(listener, 8) == 0
+      }
+    }
+    try #require(isListening)
+    let log = Log()
+    let source = source(loop, path, log)
+    source.start()
+    try loop.turnsUntilIdle()
+    #expect(log.lost.isEmpty)
+    // The connection is made, and nothing was said.
+    close(accept(listener, nil, nil))
+    if isStopped {
+      source.stop()
+      try loop.turnsUntilIdle()
+      #expect(log.lost.isEmpty)
+    } else {
+      #expect(try loop.turns { log.lost.last?.contains("closed the connection") == true })
+      #expect(source.nextDeadline != nil)
+      source.stop()
+    }
+    #expect(log.others == 0)
+  }
+}

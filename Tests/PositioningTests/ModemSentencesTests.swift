@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Positioning
+
+@Suite struct ModemSentencesTests {
+  private func bytes(_ bodies: [String]) -> [UInt8] { Array(bodies.map(sentence).joined().utf8) }
+
+  private func examine(_ sentences: inout ModemSentences, _ bodies: [String]) -> ModemSentences.Finding {
+    let bytes = bytes(bodies)
+    return sentences.examine(bytes.span, isComplete: true)
+  }
+
+  private func rmc(_ time: String, _ talker: String = "GP") -> String {
+    "\(talker)RMC,\(time).00,A,4807.038,N,01131.000,E,022.4,084.4,230326,,,A"
+  }
+
+  @Test("sentences of a kind that is not sent any more are left out, however late their time of day")
+  func abandoned() {
+    var sentences = ModemSentences()
+    let old = [rmc("235959"), "GPVTG,084.4,T,,M,099.0,N,183.0,K", "GPGSA,A,3,01,02,03,,,,,,,,,,1.5,0.9,1.2"]
+    let gsa = "GNGSA,A,3,11,12,13,14,,,,,,,,,1.5,0.9,1.2"
+    #expect(examine(&sentences, old + [rmc("120000", "GN"), gsa]) == .first)
+    #expect(examine(&sentences, old + [gsa, rmc("120001", "GN")]) == .epoch(bytes([rmc("120001", "GN"), gsa])))
+    #expect(examine(&sentences, old + [rmc("120001", "GN"), gsa]) == .repeated)
+  }
+
+  @Test("midnight is the next second")
+  func midnight() {
+    var sentences = ModemSentences()
+    _ = examine(&sentences, [rmc("235958")])
+    _ = examine(&sentences, [rmc("235959")])
+    #expect(examine(&sentences, [rmc("000000")]) == .epoch(bytes([rmc("000000")])))
+  }
+
+  @Test("the date comes first, and only when it is new")
+  func date() {
+    var sentences = ModemSentences()
+    let zda = "GPZDA,120000.00,23,03,2026,00,00"
+    _ = examine(&sentences, [rmc("115959")])
+    #expect(examine(&sentences, [rmc("120000"), zda]) == .epoch(bytes([zda, rmc("120000")])))
+    #expect(examine(&sentences, [rmc("120001"), zda]) == .epoch(bytes([rmc("120001")])))
+  }
+
+  @Test("damaged sentences and noise are passed over, and without a time there is nothing to compare")
+  func damage() {
+    var sentences = ModemSentences()
+    for noise in ["$GPRMC,1*00\r\n$$$,*", ""] {
+      let bytes = Array(noise.utf8)
+      let finding = sentences.examine(bytes.span, isComplete: true)
+      #expect(finding == .empty)
+    }
+    let void = "GPRMC,,V,,,,,,,,,,N"
+    #expect(examine(&sentences, [void]) == .untimed(bytes([void])))
+    #expect(examine(&sentences, [void]) == .untimed(bytes([void])))
+  }
+}
