@@ -23,6 +23,29 @@ import Timekeeping
     #expect(world.longestHole(5..<290) <= 11)
   }
 
+  @Test(
+    "a receiver in a modem, of which ModemManager keeps the last sentences, gives a fix a second",
+    arguments: Dialect.allCases)
+  func modem(dialect: Dialect) throws {
+    let world = try World.drive(Scenario(duration: 300, dialect: dialect, hasModem: true))
+    #expect(world.agent.statistics.fixes >= 296)
+    #expect(world.agent.statistics.rejected.isEmpty)
+    #expect(world.longestHole(8..<290) <= 11)
+  }
+
+  @Test("a modem that is unplugged, or repeats its last sentences, is read again by itself, and no position twice")
+  func badModem() throws {
+    let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]
+    let world = try World.drive(Scenario(duration: 900, faults: faults, hasModem: true))
+    #expect(world.longestHole(302..<395) <= 13)
+    #expect(world.longestHole(515..<595) <= 13)
+    #expect(world.longestHole(715..<890) <= 13)
+    let rejected = world.agent.statistics.rejected
+    #expect(rejected[.duplicate] == nil && rejected[.outOfOrder] == nil && rejected[.frozen] == nil)
+    #expect(world.events(.sourceLost).contains { $0.contains("ModemManager has no modem") })
+    #expect(world.events(.sourceLost).contains { $0.contains("has frozen") })
+  }
+
   @Test("datagrams with noise, and a network that goes and comes, are read again by themselves")
   func badDatagrams() throws {
     let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]

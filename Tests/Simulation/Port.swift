@@ -13,6 +13,8 @@ final class Port {
   var session: SerialSession
   /// Reads datagrams in its place: what is written goes over a network, sentence by sentence. Nil for a serial port.
   var network: NMEANetworkSession?
+  /// Has the receiver in its place: what is written is kept by ModemManager, and asked for. Nil for a serial port.
+  var modem: SimulatedModem?
   let faults: [Fault]
   /// Bits per second that it is set to; nil while it is closed.
   var speed: Int?

@@ -177,7 +177,8 @@ extension Scenario {
       let source = second == nil ? 0 : Int.random(in: 0..<2, using: &random)
       faults.append(Fault(kinds.randomElement(using: &random) ?? .mute, from..<(from + length), of: source))
     }
-    isNetworked = Int.random(in: 0..<5, using: &random) == 0
+    let kind = Int.random(in: 0..<5, using: &random)
+    (isNetworked, hasModem) = (kind == 0, kind == 1)
   }
 
   private mutating func removeDate(using random: inout SplitMix64) {

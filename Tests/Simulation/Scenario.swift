@@ -76,6 +76,8 @@ struct Scenario {
   var isAutobaud = false
   /// The first receiver is a router's, which sends its sentences in datagrams.
   var isNetworked = false
+  /// The first receiver is in a modem that ModemManager has.
+  var hasModem = false
   var second: Second?
   /// Certificates are from a month before boot to two months after, by the clock that judges them.
   var hasCertificates = false

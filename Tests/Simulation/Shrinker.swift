@@ -49,6 +49,7 @@ struct Shrinker {
     }
     if scenario.isAutobaud { add { $0.isAutobaud = false } }
     if scenario.isNetworked { add { $0.isNetworked = false } }
+    if scenario.hasModem { add { $0.hasModem = false } }
     if scenario.baud != 9600 { add { $0.baud = 9600 } }
     if scenario.dialect != .brief { add { $0.dialect = .brief } }
     if scenario.noise != 0 { add { $0.noise = 0 } }
@@ -100,6 +101,7 @@ extension Scenario {
     if hasCertificates { parts.append("hasCertificates: true") }
     if isAutobaud { parts.append("isAutobaud: true") }
     if isNetworked { parts.append("isNetworked: true") }
+    if hasModem { parts.append("hasModem: true") }
     if let second { parts.append("second: Second(lag: \(second.lag), metresOff: \(second.metresOff))") }
     return "Scenario(\(parts.joined(separator: ", ")))"
   }

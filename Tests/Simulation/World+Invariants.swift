@@ -34,6 +34,8 @@ extension World {
     let times = (offDuty + open).map {
       Scenario.boot + .nanoseconds($0.lowerBound.nanoseconds)...Scenario.boot + .nanoseconds($0.upperBound.nanoseconds)
     }
+    // A modem is asked, and what it says on the way is as old as the last question at most.
+    let age = Duration.milliseconds(scenario.hasModem ? 2000 : 0)
     for applied in server.applied {
       for position in applied.past + [applied.live] {
         // A receiver tells a position some 100 ms after its time.
@@ -45,7 +47,7 @@ extension World {
             return false
           }
           let arrived = Scenario.boot + .milliseconds(told.second * 1000 + 100)
-          return times.contains { $0.lowerBound < arrived && arrived < $0.upperBound }
+          return times.contains { $0.lowerBound < arrived && arrived + age < $0.upperBound }
         }
         if isOfPause {
           violate("the position of \(position.time.rfc3339) is from a pause, and has left")

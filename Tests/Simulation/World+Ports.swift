@@ -11,6 +11,7 @@ extension World {
     for index in ports.indices where !isOff {
       ports[index].session = World.session(scenario, index: index, seed: scenario.seed &+ life &* 31)
       ports[index].network = World.network(scenario, index: index, seed: scenario.seed &+ life &* 31)
+      ports[index].modem = World.modem(scenario, index: index, seed: scenario.seed &+ life &* 31)
       ports[index].close()
       tellPort(index, .start)
     }
@@ -64,9 +65,11 @@ extension World {
       let speed = ports[index].receiverSpeed(at: second, otherwise: scenario.baud)
       let isGood = isGood(index, at: second, speed: speed)
       ports[index].soundFor = isGood && output.isSound ? ports[index].soundFor + 1 : 0
-      if isGood, output.isSound { ports[index].awaited.insert(second) }
+      // Of a modem's sentences the last are kept, whether they were read or not.
+      if isGood, output.isSound, ports[index].modem == nil { ports[index].awaited.insert(second) }
       // Which of several is used is for the agent to decide; one that has been good for this time must be found.
-      if ports[index].soundFor > (ports.count > 1 ? World.electionTime : 0) { isSound = true }
+      let isFound = ports[index].soundFor > (ports.count > 1 || ports[index].modem != nil ? World.electionTime : 0)
+      if isFound { isSound = true }
       var bytes: [UInt8] = []
       for fix in output.fixes { bytes += scenario.dialect.epoch(of: fix) }
       if let stamp = output.voidAt { bytes += scenario.dialect.void(at: stamp, isDated: !scenario.isDateless) }
@@ -153,6 +156,7 @@ extension World {
     let bytes = ports[index].unread
     guard !bytes.isEmpty else { return }
     ports[index].unread = []
+    if ports[index].modem != nil { ports[index].modem?.hear(bytes); return }
     if ports[index].network != nil {
       let router = IPAddress(v4: 0xC0A8_0001)
       return perform(
@@ -163,6 +167,7 @@ extension World {
 
   func tellPort(_ index: Int, _ input: SerialSession.Input) {
     if isTranscribing { note("> port \(index): \(input)") }
+    if ports[index].modem != nil { return tellModem(index, input) }
     guard ports[index].network != nil else {
       return perform(ports[index].session.handle(input, at: moment.boot), of: index)
     }
@@ -234,7 +239,7 @@ extension World {
   }
 
   /// A fix that comes out of the decoder was reported by the receiver, or is one that the checksum could not catch.
-  private func judge(_ fix: Fix, from index: Int) {
+  func judge(_ fix: Fix, from index: Int) {
     let second = Int(self.second)
     let isWhole = !ports[index].isDisturbed(at: second)
     let told = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
@@ -250,7 +255,7 @@ extension World {
   }
 
   /// With a clock that is right within half a day, a fix without a date gets the right one at once.
-  private func tell(_ fix: Fix, from index: Int) {
+  func tell(_ fix: Fix, from index: Int) {
     guard case .ofDay(let milliseconds) = fix.time, abs(wallError) <= 11 * 3600 else {
       return tell(.source(index, .fix(fix)))
     }
