@@ -35,7 +35,7 @@ ARM64_BIN := .build/arm64/aarch64-unknown-linux-gnu/release
 BUILD_PACKAGES := g++ pkg-config libsystemd-dev libcurl4-openssl-dev libssl-dev libexpat1-dev libtomlplusplus-dev \
   libmicrohttpd-dev libsqlite3-dev
 TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy nginx-light strace procps systemd socat gpsd gpsd-clients gpsd-tools iproute2 heaptrack \
-  chromium-headless-shell fonts-inter libjs-leaflet
+  chromium-headless-shell fonts-inter libjs-leaflet dbus-daemon python3-dbus python3-gi modemmanager
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc
 # The live map's page.
 DEMO_PACKAGES := libjs-leaflet
@@ -82,7 +82,7 @@ demo: export DEMO_SECONDS = $(SECONDS)
 demo: export DEMO_SOURCE = $(SOURCE)
 demo: export DEMO_TILES = $(TILES)
 demo: export DEMO_ATTRIBUTION = $(ATTRIBUTION)
-demo: ## Drives simulated vehicles against the local Fleet Engine: ROUTE=file.gpx, VEHICLES=20, SERVICE=trips, SPEEDUP=4, SOURCE=tcp|udp; SECONDS=20 ends by itself.
+demo: ## Drives simulated vehicles against the local Fleet Engine: ROUTE=file.gpx, VEHICLES=20, SERVICE=trips, SPEEDUP=4, SOURCE=tcp|udp|modem; SECONDS=20 ends by itself.
 	@scripts/demo.sh --check
 	@scripts/install-packages.sh $(DEMO_PACKAGES) || echo "Without $(DEMO_PACKAGES) there is no live map; the lines come all the same." >&2
 	@$(MAKE) --no-print-directory setup-build build
@@ -204,6 +204,7 @@ install: ## Installs what the package does, once it is built: PREFIX, DESTDIR.
 	install -D -m 0644 systemd/fleet-locationd.catalog $(DESTDIR)$(PREFIX)/lib/systemd/catalog/fleet-locationd.catalog
 	install -D -m 0644 packaging/completion/fleet-locationctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fleet-locationctl
 	ln -sf fleet-locationctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fleet-locationd
+	install -D -m 0644 packaging/polkit/fleet-locationd.rules $(DESTDIR)$(PREFIX)/share/polkit-1/rules.d/fleet-locationd.rules
 	install -D -m 0644 packaging/debian/fleet-locationd.udev $(DESTDIR)$(PREFIX)/lib/udev/rules.d/60-fleet-locationd.rules
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/fleet-locationctl.1
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man5 docs/man/fleet-locationd.toml.5

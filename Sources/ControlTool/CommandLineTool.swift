@@ -21,6 +21,7 @@ import Release
       CheckCommand.self,
       DoctorCommand.self,
       TokenCommand.self,
+      ModemCommand.self,
     ]
   }
 
