@@ -7,7 +7,8 @@
 #   DEMO_SERVICE   deliveries or trips; without it one vehicle is of deliveries, and of several each second one of trips
 #   DEMO_SPEEDUP   how many seconds of the drive pass in one (1)
 #   DEMO_SECONDS   until when; without it until Ctrl-C
-#   DEMO_SOURCE    tcp or udp: the same drive as a receiver's sentences over the network; without it the daemon drives by itself
+#   DEMO_SOURCE    tcp or udp: the same drive as a receiver's sentences over the network; modem: out of a modem's receiver, behind a
+#                  made-up ModemManager on a bus of its own; without it the daemon drives by itself
 #   DEMO_TILES     pictures behind the map, as in --tiles of fleet-engine-emulator, and DEMO_ATTRIBUTION, who made them
 # Exits 0 only if updates were accepted, over HTTP/2 where there is nghttpx, and every daemon ran to the end.
 set -euo pipefail
@@ -35,13 +36,15 @@ is_number "$vehicles" 100 || mistake "VEHICLES=$vehicles: a whole number from 1 
   mistake "SPEEDUP=$speedup: a number from 0.1 to 20 is expected, as in SPEEDUP=4"
 case $kind in
   simulated) ;;
-  tcp | udp)
-    command -v socat >/dev/null || mistake "SOURCE=$kind needs socat: sudo apt install socat"
-    [ "$vehicles" -eq 1 ] && [ "$speedup" = 1 ] ||
-      mistake "SOURCE=$kind is for one vehicle at its own speed: a receiver's clock goes no faster"
+  tcp | udp) command -v socat >/dev/null || mistake "SOURCE=$kind needs socat: sudo apt install socat" ;;
+  modem)
+    command -v dbus-daemon >/dev/null && /usr/bin/python3 -c 'import dbus, gi' 2>/dev/null ||
+      mistake "SOURCE=modem needs dbus-daemon and two of Python's modules: sudo apt install dbus-daemon python3-dbus python3-gi"
     ;;
-  *) mistake "SOURCE=$kind: tcp or udp is expected" ;;
+  *) mistake "SOURCE=$kind: tcp, udp or modem is expected" ;;
 esac
+[ "$kind" = simulated ] || { [ "$vehicles" -eq 1 ] && [ "$speedup" = 1 ]; } ||
+  mistake "SOURCE=$kind is for one vehicle at its own speed: a receiver's clock goes no faster"
 [ -f "$route" ] || mistake "ROUTE=$route: there is no such file; a GPX or GeoJSON file is expected, as config/examples/town.gpx"
 [ -r "$route" ] || mistake "ROUTE=$route: the file may not be read"
 [ -z "${DEMO_TILES:-}" ] || [ -n "${DEMO_ATTRIBUTION:-}" ] ||
@@ -189,6 +192,7 @@ drive() {
   case $kind in
     tcp) source=$(printf 'type = "nmea-tcp"\naddress = "127.0.0.1:%s"' "$nmea_port") ;;
     udp) source=$(printf 'type = "nmea-udp"\nlisten = "127.0.0.1:%s"' "$nmea_port") ;;
+    modem) source='type = "modemmanager"' ;;
     *)
       source=$(printf 'type = "simulated"\nroute = "%s"\npace = %s\nhead_start = "%ss"\nseed = %s' \
         "$quoted" "$speedup" "$head_start" "$number")
@@ -244,15 +248,24 @@ cat <<END
 $until $subject, and the local Fleet Engine shows each position that it accepts:
 END
 
-# A receiver in the router's place: the drive's sentences, one connection or datagrams.
-if [ "$kind" != simulated ]; then
-  nmea_port=$((32000 + RANDOM % 12000))
-  if [ "$kind" = tcp ]; then to=TCP-LISTEN:$nmea_port,bind=127.0.0.1,reuseaddr; else to=UDP-SENDTO:127.0.0.1:$nmea_port; fi
-  # A process group of its own, so that both ends of the pipe end together.
-  setsid bash -c '"$1" simulate "$2" --loop --pace 1 --format nmea | socat -u - "$3"' receiver \
-    "$bin/fleet-locationctl" "$route" "$to" &
+# The receiver, a process group of its own, so that all of it ends together.
+sentences() { # COMMAND...: gets the drive's.
+  # shellcheck disable=SC2016 # for the other shell
+  setsid bash -c '"$0" simulate "$1" --loop --pace 1 --format nmea | "${@:2}"' "$bin/fleet-locationctl" "$route" "$@" &
   receiver=$!
-fi
+}
+nmea_port=$((32000 + RANDOM % 12000))
+case $kind in
+  tcp) sentences socat -u - "TCP-LISTEN:$nmea_port,bind=127.0.0.1,reuseaddr" ;;
+  udp) sentences socat -u - "UDP-SENDTO:127.0.0.1:$nmea_port" ;;
+  modem)
+    export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus
+    sentences "$top/Tests/Interop/modem/with_bus.sh" "$work/modem" 2>"$work/modemmanager.log" >&2
+    for _ in $(seq 100); do [ ! -p "$work/modem" ] || break; sleep 0.1; done
+    [ -p "$work/modem" ] || { cat "$work/modemmanager.log" >&2; mistake "the made-up ModemManager does not start"; }
+    echo "The modem's receiver  echo freeze > $work/modem; then go, unplug, plug, sim no, sim ok, unmanaged on, unmanaged off"
+    ;;
+esac
 
 begun=$(date +%s)
 for number in $(seq "$vehicles"); do drive "$number"; done

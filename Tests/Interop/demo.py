@@ -78,7 +78,7 @@ def without_http2(programs, directory):
           f"a server without HTTP/2: exit status {done.returncode}", done.stdout + done.stderr)
 
 
-def over_network(programs, directory, kind):
+def from_receiver(programs, directory, kind):
     done = subprocess.run(
         [DEMO, programs], env=environment(directory, SOURCE=kind, SECONDS="12"), capture_output=True, text=True,
         timeout=60)
@@ -148,8 +148,8 @@ def main():
         not_a_route(programs, directory)
         several(programs, directory)
         without_http2(programs, directory)
-        for kind in ("tcp", "udp"):
-            over_network(programs, directory, kind)
+        for kind in ("tcp", "udp", "modem"):
+            from_receiver(programs, directory, kind)
         until_interrupted(programs, directory)
         left = glob.glob(os.path.join(directory, "fleet-demo.*"))
         check(not left, f"left behind: {left}")

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The real ModemManager, on a bus of its own, with a modem that is a program: modem-real.sh BINDIR. Its test interface makes modems
+# of sockets, which have no receiver; so this is about what it says of a modem, and of there being none.
+# MODEMMANAGER is the program (/usr/sbin/ModemManager), MODEMMANAGER_PLUGINS its directory of plugins.
+set -euo pipefail
+
+bin=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+program=${MODEMMANAGER:-/usr/sbin/ModemManager}
+plugins=${MODEMMANAGER_PLUGINS:-/usr/lib/$(uname -m)-linux-gnu/ModemManager}
+if [ ! -x "$program" ]; then
+  echo "NOT RUN: there is no $program (Debian's package modemmanager)"
+  exit 0
+fi
+work=$(mktemp -d)
+children=()
+finish() {
+  [ ${#children[@]} -eq 0 ] || kill "${children[@]}" 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+fail() {
+  echo "failed: $1" >&2
+  cat "$work/daemon.log" >&2
+  tail -n 20 "$work/modemmanager.log" >&2
+  exit 1
+}
+# until_true TENTHS COMMAND...
+until_true() {
+  local tenths=$1
+  shift
+  for _ in $(seq "$tenths"); do
+    "$@" && return 0
+    sleep 0.1
+  done
+  return 1
+}
+mark=0
+said() {
+  until_true 300 seen "$1" || fail "the daemon does not say: $1"
+  mark=$(wc -l < "$work/daemon.log")
+}
+seen() { tail -n +$((mark + 1)) "$work/daemon.log" | grep -- "$1" >/dev/null; }
+
+dbus-daemon --config-file="$here/modem/bus.conf" --nofork --print-address=3 3>"$work/bus" 2>/dev/null &
+children+=($!)
+until_true 50 test -s "$work/bus"
+DBUS_SYSTEM_BUS_ADDRESS=$(head -n 1 "$work/bus")
+export DBUS_SYSTEM_BUS_ADDRESS
+cat > "$work/settings.toml" <<TOML
+[vehicle]
+provider_id = "interop"
+vehicle_id = "truck"
+[source]
+type = "modemmanager"
+device = "/virtual/fleet"
+[token]
+url = "http://127.0.0.1:9/{vehicle_id}"
+TOML
+"$bin/fleet-locationd" --config "$work/settings.toml" 2>"$work/daemon.log" &
+children+=($!)
+said "ModemManager does not run"
+
+# manager SIM: with a modem whose SIM is so.
+manager() {
+  "$here/modem/at_modem.py" "fleet-$$" "$1" &
+  port=$!
+  DBUS_SESSION_BUS_ADDRESS=$DBUS_SYSTEM_BUS_ADDRESS "$program" --test-session --test-enable --test-no-udev --no-auto-scan \
+    --test-plugin-dir="$plugins" >"$work/modemmanager.log" 2>&1 &
+  manager=$!
+  children+=("$port" "$manager")
+  said "ModemManager has no modem"
+  dbus-send --bus="$DBUS_SYSTEM_BUS_ADDRESS" --print-reply --dest=org.freedesktop.ModemManager1 /org/freedesktop/ModemManager1 \
+    org.freedesktop.ModemManager1.Test.SetProfile string:fleet string:generic "array:string:abstract:fleet-$$" >/dev/null
+}
+end() {
+  kill "$manager" "$port"
+  wait "$manager" "$port" 2>/dev/null || true
+  said "ModemManager does not run"
+}
+manager READY
+said "modem 0, Quectel EC25 has no receiver that ModemManager knows"
+end
+manager "SIM PIN"
+said "modem 0, Quectel EC25 is locked: its SIM wants its PIN"
+end
+manager ""
+said "modem 0, Quectel EC25 has no SIM, and ModemManager before 1.24"
+end
+echo "the real ModemManager: $(timeout 5 "$program" --version | head -n 1), found, with a modem that is ready, locked and without a SIM, and gone"

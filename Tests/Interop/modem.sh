@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The receiver of a modem behind a ModemManager on a bus of its own: modem.sh BINDIR. The modem is switched on and, at the end,
+# off again; it freezes, is unplugged, has no SIM, is locked, belongs to another program, and polkit refuses.
+set -euo pipefail
+
+bin=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+children=()
+finish() {
+  [ ${#children[@]} -eq 0 ] || kill "${children[@]}" 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+fail() {
+  echo "failed: $1" >&2
+  tail -n 30 "$work/daemon.log" "$work/modemmanager.log" >&2
+  exit 1
+}
+# until_true TENTHS COMMAND...
+until_true() {
+  local tenths=$1
+  shift
+  for _ in $(seq "$tenths"); do
+    "$@" && return 0
+    sleep 0.1
+  done
+  return 1
+}
+# What the daemon has counted.
+fixes() { "$bin/fleet-locationctl" metrics --socket "$work/run/control.sock" | awk '/^fleet_locationd_fixes_total/ { print $2 }'; }
+has_fixes() { [ "$(fixes)" -ge "$1" ]; }
+reports() { until_true 100 has_fixes $(($(fixes) + 1)) || fail "no positions $1"; }
+modem() { echo "$*" > "$work/modem"; }
+# said TEXT: the daemon has written it since the last time that something was looked for.
+mark=0
+said() {
+  until_true 100 seen "$1" || fail "the daemon does not say: $1"
+  mark=$(wc -l < "$work/daemon.log")
+}
+seen() { tail -n +$((mark + 1)) "$work/daemon.log" | grep -- "$1" >/dev/null; }
+
+# calls: how often ModemManager has been asked since it was started.
+calls() {
+  local before
+  before=$(grep -c "^calls" "$work/modemmanager.log" || true)
+  modem calls
+  until_true 50 is_counted "$before" || fail "the fake ModemManager does not count"
+  awk '/^calls/ { last = $2 } END { print last }' "$work/modemmanager.log"
+}
+is_counted() { [ "$(grep -c "^calls" "$work/modemmanager.log")" -gt "$1" ]; }
+
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus
+start_bus() {
+  dbus-daemon --config-file="$here/modem/bus.conf" --address="$DBUS_SYSTEM_BUS_ADDRESS" --nofork 2>"$work/bus.log" &
+  bus=$!
+  children+=("$bus")
+  until_true 50 test -S "$work/bus" || fail "the bus does not start"
+}
+start_bus
+"$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --record "$work/requests.jsonl" --quiet &
+children+=($!)
+until_true 100 test -s "$work/url"
+url=$(cat "$work/url")
+cat > "$work/settings.toml" <<TOML
+[vehicle]
+provider_id = "interop"
+vehicle_id = "truck"
+[source]
+type = "modemmanager"
+imei = "354479080000017"
+silence_timeout = "2s"
+[token]
+url = "$url/token/delivery_driver/{vehicle_id}"
+expiration_key = "expiration_timestamp_ms"
+expiration_format = "epoch-ms"
+[fleet_engine]
+endpoint = "$url"
+[reporting]
+interval = "0s"
+TOML
+mkdir "$work/run"
+: > "$work/daemon.log"
+RUNTIME_DIRECTORY=$work/run "$bin/fleet-locationd" --config "$work/settings.toml" 2>"$work/daemon.log" &
+daemon=$!
+children+=("$daemon")
+said "ModemManager does not run"
+
+start_modemmanager() {
+  rm -f "$work/modem"
+  "$bin/fleet-locationctl" simulate "$here/../../config/examples/town.gpx" --format nmea --pace 1 --loop |
+    "$here/modem/fake_modemmanager.py" "$work/modem" >>"$work/modemmanager.log" 2>&1 &
+  children+=($!)
+  until_true 100 test -p "$work/modem" || fail "the fake ModemManager does not start"
+}
+start_modemmanager
+reports "from the modem"
+grep -q "^setup 7 signals 0$" "$work/modemmanager.log" || fail "the receiver is not switched on, with what was on before"
+[ "$(awk '/^Threads/ { print $2 }' "/proc/$daemon/status")" -eq 1 ] || fail "the daemon has more than one thread"
+"$bin/fleet-locationctl" doctor --config "$work/settings.toml" --socket "$work/run/control.sock" > "$work/doctor" || true
+grep -q "pass  modem 0, Quectel EC25, and its receiver is on" "$work/doctor" || { cat "$work/doctor"; fail "doctor"; }
+grep -q "pass  a fix: 3D" "$work/doctor" || { cat "$work/doctor"; fail "doctor has no fix"; }
+
+before=$(calls)
+sleep 5
+asked=$(($(calls) - before))
+[ "$asked" -ge 4 ] && [ "$asked" -le 7 ] || fail "ModemManager was asked $asked times in 5 s"
+
+modem freeze
+said "has frozen: ModemManager has repeated the same sentences"
+modem go
+reports "after it was frozen"
+modem unplug
+said "ModemManager has no modem"
+before=$(calls)
+sleep 3
+[ "$(calls)" -eq "$before" ] || fail "ModemManager is asked while there is no modem"
+modem plug
+reports "of the modem that was plugged in again"
+modem sim no
+said "has no SIM, and ModemManager before 1.24 gives no positions without one"
+modem sim pin
+said "is locked: its SIM wants its PIN"
+modem sim ok
+reports "after the SIM was unlocked"
+modem unmanaged on
+said 'another program has enabled gps-unmanaged .*device = "/dev/ttyUSB1"'
+modem allow setup no
+modem unmanaged off
+said "is off, and switching it on is not for this user: sudo fleet-locationctl modem enable"
+if "$bin/fleet-locationctl" modem enable --config "$work/settings.toml" 2>"$work/refusal"; then fail "enable may not"; fi
+grep -q "is not for this user; be root" "$work/refusal" || fail "enable does not say why"
+modem allow setup yes
+"$bin/fleet-locationctl" modem enable --config "$work/settings.toml" | grep "is on now" >/dev/null || fail "enable"
+reports "after root has switched the receiver on"
+modem allow location no
+said "does not give positions to this user: polkit has to grant org.freedesktop.ModemManager1.Location"
+modem allow location yes
+modem off
+reports "after the receiver was switched off by another program"
+modem quit
+said "ModemManager does not run"
+start_modemmanager
+reports "of the ModemManager that was started again"
+# The real one ends with its bus; this one is ended first, as its control file is gone then.
+modem quit
+said "ModemManager does not run"
+kill "$bus"
+said "the message bus has closed the connection"
+rm -f "$work/bus"
+start_bus
+start_modemmanager
+reports "after the bus was started again"
+kill "$daemon"
+wait "$daemon" || fail "the daemon does not end well"
+[ "$(grep -c updateMask "$work/requests.jsonl")" -ge 3 ] || fail "Fleet Engine has got no positions"
+[ "$(tail -n 1 "$work/modemmanager.log")" = "setup 1 signals 0" ] || fail "the receiver is not switched off at the end"
+echo "modem: switched on and off, frozen, unplugged, without SIM, locked, taken, refused; the daemon came back each time"

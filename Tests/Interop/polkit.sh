@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The package's rule, judged by a real polkitd on a bus of its own: of all rights that ModemManager knows the service's user has the one
+# to read positions, and other users have none by it. Needs root for its own mount namespace.
+set -euo pipefail
+
+here=$(realpath "$(dirname "$0")")
+if [ -z "${IN_NAMESPACE:-}" ]; then
+  if [ ! -x /usr/lib/polkit-1/polkitd ] || [ ! -e /usr/share/polkit-1/actions/org.freedesktop.ModemManager1.policy ]; then
+    echo "NOT RUN: there is no polkitd, or no ModemManager (Debian's package modemmanager has both)"
+    exit 0
+  fi
+  if [ "$(id -u)" -ne 0 ] || ! unshare -m true 2>/dev/null; then
+    echo "NOT RUN: a mount namespace needs root"
+    exit 0
+  fi
+  IN_NAMESPACE=1 exec unshare -m "$here/polkit.sh"
+fi
+
+work=$(mktemp -d)
+chmod 0755 "$work"
+children=()
+finish() {
+  kill "${children[@]}" 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+fail() {
+  echo "failed: $1" >&2
+  cat "$work/log" >&2
+  exit 1
+}
+# polkitd asks for names, and the service's user is not on this machine.
+user=64321
+{ cat /etc/passwd; echo "fleet-locationd:x:$user:$user::/nonexistent:/usr/sbin/nologin"; } > "$work/passwd"
+mount --bind "$work/passwd" /etc/passwd
+mount --bind "$here/../../packaging/polkit" /usr/share/polkit-1/rules.d
+
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus
+dbus-daemon --config-file="$here/modem/bus.conf" --address="$DBUS_SYSTEM_BUS_ADDRESS" --nofork 2>"$work/log" &
+children+=($!)
+for _ in $(seq 50); do [ ! -S "$work/bus" ] || break; sleep 0.1; done
+/usr/lib/polkit-1/polkitd >>"$work/log" 2>&1 &
+children+=($!)
+for _ in $(seq 50); do ! pkaction >/dev/null 2>&1 || break; sleep 0.1; done
+actions=$(pkaction | grep '^org.freedesktop.ModemManager1.')
+setpriv --reuid "$user" --regid "$user" --clear-groups sleep infinity &
+service=$!
+setpriv --reuid 65534 --regid 65534 --clear-groups sleep infinity &
+other=$!
+children+=("$service" "$other")
+# setpriv is root's for a moment.
+for _ in $(seq 50); do [ "$(stat -c %u "/proc/$service")-$(stat -c %u "/proc/$other")" != "$user-65534" ] || break; sleep 0.1; done
+
+may() { pkcheck --action-id "$1" --process "$2" >/dev/null 2>&1; }
+right=org.freedesktop.ModemManager1.Location
+may "$right" "$service" || fail "the service may not read positions"
+wider=0
+for action in $actions; do
+  ! may "$action" "$other" || fail "another user may $action"
+  [ "$action" = "$right" ] && continue
+  ! may "$action" "$service" || fail "the service may $action as well"
+  wider=$((wider + 1))
+done
+[[ $actions == *Device.Control* ]] || fail "ModemManager's rights have other names"
+echo "polkit: the service's user may read positions, has none of ModemManager's $wider other rights, and other users have none"
