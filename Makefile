@@ -57,7 +57,7 @@ MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2
 help: ## Says what there is to make.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
-.PHONY: help build setup setup-build setup-test setup-deb deb demo test h2-interop simulate crash-test damage sanitize check lint arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays soak vm-test bench symbol-order fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb deb demo test h2-interop simulate crash-test damage sanitize check lint arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE) $(STATIC_CXX)
@@ -103,6 +103,12 @@ simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on;
 	SIMULATION_RUNS=$(or $(RUNS),10000) SIMULATION_SEED=$(or $(SEED),1) OUTAGE_TRACE=$(CURDIR)/build/outage.json \
 	  swift test --filter 'RandomRunTests|OutageTraceTests'
 	Benchmarks/Pictures/outage.py build/outage.json docs/images/outage.svg
+
+# In a place of its own, as in Benchmarks/run.sh.
+fleet: setup-build ## Ten thousand vehicles (VEHICLES) in virtual time through every fault, and a picture; SEED, SCENARIOS="start cell".
+	BENCH=1 TESTS=none swift build --scratch-path build/decoder -c release --static-swift-stdlib --product FleetBenchmark
+	@status=0; VEHICLES=$(or $(VEHICLES),10000) SEED=$(or $(SEED),1) build/decoder/release/FleetBenchmark build/fleet.json $(SCENARIOS) || status=$$?; \
+	[ -n "$(SCENARIOS)" ] || Benchmarks/Pictures/fleet.py build/fleet.json docs/images/fleet.svg; exit $$status
 
 sanitize: setup ## Runs the tests with the address sanitizer.
 	@scripts/sanitize.sh

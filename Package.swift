@@ -230,8 +230,13 @@ let package = Package(
     tests("DeliveryTests", coreModules + ["AgentTesting"]),
     tests("ObservabilityTests", coreModules + ["AgentTesting"], exclude: ["events.txt"]),
     tests("DocumentationTests", coreModules + ["Documentation", "Configuration"]),
+    .target(
+      name: "FleetModel",
+      dependencies: [
+        "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery", "Connectivity",
+      ], path: "Tests/Support/FleetModel", swiftSettings: strict + [.unsafeFlags(["-O"])]),
     // A world that is optimized leaves the time to what it tests, which is not: a thousand runs are a matter of seconds.
-    tests("Simulation", coreModules, [.unsafeFlags(["-O"])], exclude: ["diary.txt"]),
+    tests("Simulation", coreModules + ["FleetModel"], [.unsafeFlags(["-O"])], exclude: ["diary.txt"]),
     tests("FleetEngineEmulatorTests", ["FleetEngineEmulator", "fleet-engine-emulator"]),
     // On the executables, so that they are built.
     tests(
@@ -295,5 +300,7 @@ if Context.environment["BENCH"] != nil {
       name: "BacklogBenchmark",
       dependencies: ["Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "Delivery"],
       path: "Benchmarks/BacklogBenchmark", swiftSettings: strict),
+    .executableTarget(
+      name: "FleetBenchmark", dependencies: ["FleetModel"], path: "Benchmarks/FleetBenchmark", swiftSettings: strict),
   ]
 }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What was measured in a run, second by second, and whether it keeps the limits.
+package struct FleetRun: Sendable {
+  /// What was run.
+  package let scenario: FleetScenario
+  /// How many vehicles.
+  package let vehicles: Int
+  /// From the first second on.
+  package private(set) var seconds: [FleetSecond] = []
+  /// Positions that were due and did not arrive, are not pending, or were given up.
+  package private(set) var lost = 0
+  /// Good fixes that were rejected.
+  package private(set) var rejectedFixes = 0
+  /// Token requests within a minute of the vehicle's last, from its fifth minute in an outage of the provider on.
+  package private(set) var hastyTokenRequests = 0
+
+  init(_ scenario: FleetScenario, vehicles: Int) {
+    self.scenario = scenario
+    self.vehicles = vehicles
+  }
+
+  mutating func add(_ tally: FleetTally) {
+    seconds.append(FleetSecond(tally))
+    lost += tally.lost
+    rejectedFixes += tally.rejectedFixes
+    hastyTokenRequests += tally.hastyTokenRequests
+  }
+
+  /// Updates in a second of the settled part of a normal hour.
+  package var mean: Double {
+    let settled = seconds.dropFirst(300)
+    return Double(settled.reduce(0) { $0 + $1.updates }) / Double(max(settled.count, 1))
+  }
+
+  /// The largest sum of any ten seconds that the limits cover, for one second.
+  private func peak(_ value: (FleetSecond) -> Int) -> Double {
+    var (sum, peak) = (0, 0)
+    let values = seconds.dropFirst(scenario.exempt).map(value)
+    for (index, value) in values.enumerated() {
+      sum += value - (index >= 10 ? values[index - 10] : 0)
+      peak = max(peak, sum)
+    }
+    return Double(peak) / 10
+  }
+
+  /// Updates in a second, in the busiest ten seconds.
+  package var peakUpdates: Double { peak(\.updates) }
+
+  /// Token requests in a second for 1,000 vehicles, in the busiest ten seconds.
+  package var peakTokens: Double { peak(\.tokenRequests) * 1000 / Double(vehicles) }
+
+  /// Updates in the busiest second.
+  package var busiestSecond: Int { seconds.dropFirst(scenario.exempt).map(\.updates).max() ?? 0 }
+
+  /// The age in seconds of the newest position that 99 % of the vehicles do not exceed, at most, from two minutes after the
+  /// cause's end on.
+  package var settledAge: Int { seconds.dropFirst(scenario.causeEnd + 120).map { $0.ages[2] }.max() ?? 0 }
+
+  /// Seconds from the cause's end until no more than one vehicle in a thousand has more than one position pending; nil: not before
+  /// the end.
+  package var backlogSeconds: Int? {
+    seconds.dropFirst(scenario.causeEnd).firstIndex { $0.behind * 1000 <= vehicles }.map { $0 - scenario.causeEnd }
+  }
+
+  /// The limits that are not kept, each as a sentence.
+  ///
+  /// - Parameter normal: updates in a second of a normal hour.
+  package func violations(normal: Double) -> [String] {
+    var sentences: [String] = []
+    func limit(_ value: Double, _ most: Double, _ what: String) {
+      if value > most { sentences.append("\(what): \(rounded(value)), more than \(rounded(most))") }
+    }
+    limit(peakUpdates, 1.5 * normal, "updates a second in the busiest ten seconds")
+    limit(peakTokens, 25, "token requests a second for 1,000 vehicles in the busiest ten seconds")
+    limit(Double(settledAge), 60, "p99 of the age in seconds, two minutes after the cause's end")
+    limit(Double(hastyTokenRequests), 0, "token requests within a minute of the last in an outage")
+    limit(Double(lost), 0, "positions lost")
+    limit(Double(rejectedFixes), 0, "good fixes rejected")
+    if backlogSeconds == nil { sentences.append("the backlog is not in at the end") }
+    return sentences
+  }
+
+  private func rounded(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// What happens to a whole fleet. Times are whole seconds since the start of the run.
+package struct FleetScenario: Sendable {
+  /// What a server or a network does.
+  package enum Fault: Equatable, Sendable {
+    /// Fleet Engine answers every update with this status.
+    case engineAnswers(Int, RetryAfter?)
+    /// The token provider's machine refuses connections.
+    case providerRefuses
+    /// The cell of this number carries nothing. Of every second vehicle in it the modem reports that.
+    case cellLost(Int)
+  }
+
+  /// The header by which a server asks for a wait.
+  package enum RetryAfter: Equatable, Sendable {
+    /// This number of seconds.
+    case seconds(Int)
+    /// Until this second of the run, for every vehicle the same.
+    case until(Int)
+  }
+
+  /// Which tokens earlier runs of the program have left.
+  package enum KeptTokens: Equatable, Sendable {
+    case none
+    /// Of every age.
+    case ofAnyAge
+    /// All end in this second, as where a provider cuts the end to the hour.
+    case endingAt(Int)
+  }
+
+  /// One word: what the program is asked for.
+  package let name: String
+  /// What it is about, for a heading.
+  package let title: String
+  /// How long it is run.
+  package private(set) var duration: Int
+  /// The vehicles start evenly spread over the first seconds; 0: all in the same instant.
+  package var startSpread = 60
+  package var keptTokens = KeptTokens.ofAnyAge
+  package var fault: Fault?
+  /// When the fault begins and ends, or the restarts.
+  package private(set) var period = 0..<0
+  /// Every vehicle's program is ended and started again within `period`.
+  package var restarts = false
+  /// No machine's clock is set.
+  package var clocksAtZero = false
+
+  /// When the last cause of trouble has ended: of the fault, and of a wait that a server has asked for. Nil where nothing was the
+  /// matter: then the start is.
+  package var causeEnd: Int {
+    guard !period.isEmpty else { return startSpread }
+    switch fault {
+    case .engineAnswers(_, .seconds(let seconds)): return period.upperBound + seconds
+    case .engineAnswers(_, .until(let second)): return max(second, period.upperBound)
+    default: return period.upperBound
+    }
+  }
+
+  /// Seconds in which the limits do not hold: the first update of a run waits for nothing, and its token neither.
+  package var exempt: Int { startSpread == 0 ? 10 : 0 }
+
+  func isActive(at second: Int) -> Bool { period.contains(second) }
+
+  /// The scenario of this name.
+  package static func named(_ name: String) -> FleetScenario? { all.first { $0.name == name } }
+
+  /// The same in less time, with a fault of another period.
+  package func shortened(to duration: Int, fault period: Range<Int>? = nil) -> FleetScenario {
+    var copy = self
+    copy.duration = duration
+    copy.period = period ?? copy.period
+    return copy
+  }
+
+  init(_ name: String, _ title: String, duration: Int, _ fault: Fault? = nil, period: Range<Int> = 0..<0) {
+    self.name = name
+    self.title = title
+    self.duration = duration
+    self.fault = fault
+    self.period = period
+  }
+}
+
+extension FleetScenario {
+  /// An hour in which nothing happens: what the others are measured by.
+  package static let normal = FleetScenario("normal", "A normal hour", duration: 3600)
+
+  /// All of them, the normal hour first.
+  package static let all: [FleetScenario] = {
+    var start = FleetScenario("start", "All start in the same second", duration: 900)
+    start.startSpread = 0
+    start.keptTokens = .none
+    var expiry = FleetScenario("expiry", "Every token expires in the same second", duration: 2100, period: 1500..<1501)
+    expiry.keptTokens = .endingAt(1500)
+    var upgrade = FleetScenario("upgrade", "All are restarted within a minute", duration: 900, period: 300..<360)
+    upgrade.restarts = true
+    var clocks = FleetScenario("clocks", "All clocks at 1970", duration: 900)
+    clocks.clocksAtZero = true
+    clocks.keptTokens = .none
+    var created = FleetScenario(
+      "created", "404 after seven idle days", duration: 1800,
+      .engineAnswers(404, nil), period: 0..<1200)
+    created.keptTokens = .none
+    return [
+      normal, start,
+      FleetScenario(
+        "unavailable", "Fleet Engine answers 503", duration: 1500, .engineAnswers(503, nil),
+        period: 300..<900),
+      FleetScenario(
+        "throttled", "429 without Retry-After", duration: 1500, .engineAnswers(429, nil),
+        period: 300..<900),
+      FleetScenario(
+        "wait", "429 with Retry-After: 120", duration: 1500,
+        .engineAnswers(429, .seconds(120)), period: 300..<900),
+      FleetScenario(
+        "date", "429 with Retry-After, one date for all", duration: 1500,
+        .engineAnswers(429, .until(930)), period: 300..<900),
+      FleetScenario(
+        "provider", "Token provider down for two hours", duration: 9000, .providerRefuses,
+        period: 600..<7800),
+      expiry,
+      FleetScenario(
+        "cell", "A fifth of the fleet without network", duration: 2100, .cellLost(1),
+        period: 300..<1500),
+      upgrade, clocks, created,
+    ]
+  }()
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import FoundationEssentials
+import HTTPMessages
+import Timekeeping
+
+/// The time and the state of everything that vehicles share, for one second.
+struct FleetConditions: Sendable {
+  let scenario: FleetScenario
+  let second: Int
+  /// The header of all answers of this second.
+  let date: String
+  /// Seconds until a cell has carried what it was given before.
+  let cellDelays: [Double]
+
+  init(_ scenario: FleetScenario, second: Int, cellDelays: [Double]) {
+    self.scenario = scenario
+    self.second = second
+    self.cellDelays = cellDelays
+    date = FleetConditions.httpDate(second)
+  }
+
+  var fault: FleetScenario.Fault? { scenario.isActive(at: second) ? scenario.fault : nil }
+
+  /// RFC 9110, section 5.6.7. The day of the week is not read by anybody.
+  static func httpDate(_ second: Int) -> String {
+    let text = (FleetModel.start + .seconds(second)).rfc3339
+    return "Tue, \(text.dropFirst(8).prefix(2)) Dec 2026 \(text.dropFirst(11).prefix(8)) GMT"
+  }
+}
+
+/// What Fleet Engine and the token provider know of one vehicle.
+struct FleetLedger {
+  /// The time of the newest position that has arrived.
+  private(set) var newest: Timestamp?
+  /// The times of positions that were due and have not arrived.
+  private var owed: Set<Timestamp> = []
+  /// The last tokens, and when they end.
+  private var tokens: [(secret: Secret, end: BootInstant)] = []
+  /// Of an outage of the token provider: the first request of this vehicle that met it, and the last.
+  private var refusedTokenRequests: (first: BootInstant, last: BootInstant)?
+
+  // MARK: - Tokens
+
+  mutating func remember(_ secret: Secret, until end: BootInstant) {
+    if tokens.count == 3 { tokens.removeFirst() }
+    tokens.append((secret, end))
+  }
+
+  /// A request reaches the token provider, or finds its port closed.
+  mutating func asksForToken(at now: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally) {
+    tally.tokenRequests += 1
+    guard case .providerRefuses = conditions.fault else { return refusedTokenRequests = nil }
+    defer { refusedTokenRequests = (refusedTokenRequests?.first ?? now, now) }
+    guard let (first, last) = refusedTokenRequests else { return }
+    if last - first >= .seconds(300), now - last < .seconds(60) { tally.hastyTokenRequests += 1 }
+  }
+
+  /// A token that lives for an hour, and its text.
+  mutating func issueToken(for vehicle: String, from second: Int, life: Int = FleetModel.tokenLife) -> Secret {
+    let iat = FleetModel.start.milliseconds / 1000 + Int64(second)
+    let payload = #"{"iat":\#(iat),"exp":\#(iat + Int64(life)),"authorization":{"deliveryvehicleid":"\#(vehicle)"}}"#
+    let code = Data(payload.utf8).base64EncodedString().filter { $0 != "=" }
+    let secret = Secret("e30.\(String(code.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })).s\(second)")
+    remember(secret, until: FleetModel.instant(second + life))
+    return secret
+  }
+
+  mutating func tokenAnswer(for vehicle: String, _ conditions: FleetConditions) -> HTTPOutcome {
+    let secret = issueToken(for: vehicle, from: conditions.second)
+    let end = FleetModel.start.milliseconds + Int64(conditions.second + FleetModel.tokenLife) * 1000
+    let body = #"{"token":"\#(secret.reveal())","expiration_timestamp_ms":\#(end)}"#
+    return .response(HTTPResponse(status: 200, headers: [("Date", conditions.date)], body: Array(body.utf8)))
+  }
+
+  // MARK: - Updates
+
+  /// An update reaches Fleet Engine.
+  mutating func answer(
+    _ request: HTTPRequest, at now: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally
+  ) -> HTTPOutcome {
+    tally.updates += 1
+    tally.bytes += request.body.count
+    if case .engineAnswers(let status, let wait) = conditions.fault {
+      var headers = [(name: "Date", value: conditions.date)]
+      switch wait {
+      case .seconds(let seconds): headers.append(("Retry-After", "\(seconds)"))
+      case .until(let second): headers.append(("Retry-After", FleetConditions.httpDate(second)))
+      case nil: break
+      }
+      return FleetLedger.refusal(status, headers)
+    }
+    guard hasValidToken(request, at: now) else { return FleetLedger.refusal(401, [("Date", conditions.date)]) }
+    tally.accepted += 1
+    for time in FleetLedger.times(in: request.body) {
+      newest = max(newest ?? time, time)
+      owed.remove(time)
+    }
+    return .response(
+      HTTPResponse(status: 200, headers: [("Date", conditions.date)], body: Array(#"{"name":"v"}"#.utf8)))
+  }
+
+  private func hasValidToken(_ request: HTTPRequest, at now: BootInstant) -> Bool {
+    request.headers.contains { header in
+      guard case .secret(_, let secret) = header.value else { return false }
+      return tokens.contains { $0.secret == secret && now < $0.end }
+    }
+  }
+
+  private static func refusal(_ status: Int, _ headers: [(name: String, value: String)]) -> HTTPOutcome {
+    let code =
+      switch status {
+      case 401: "UNAUTHENTICATED"
+      case 404: "NOT_FOUND"
+      case 429: "RESOURCE_EXHAUSTED"
+      default: "UNAVAILABLE"
+      }
+    let body = #"{"error":{"code":\#(status),"message":"as the scenario has it","status":"\#(code)"}}"#
+    return .response(HTTPResponse(status: status, headers: headers, body: Array(body.utf8)))
+  }
+
+  /// The time of every position in a body.
+  private static func times(in body: [UInt8]) -> [Timestamp] {
+    let key = Array(#"LocationTime":""#.utf8)
+    var times: [Timestamp] = []
+    var index = 0
+    while index + key.count < body.count {
+      guard body[index] == key[0], body[index..<(index + key.count)].elementsEqual(key) else {
+        index += 1
+        continue
+      }
+      index += key.count
+      guard let end = body[index...].firstIndex(of: UInt8(ascii: "\"")) else { break }
+      if let time = Timestamp(rfc3339: String(decoding: body[index..<end], as: UTF8.self)) { times.append(time) }
+      index = end
+    }
+    return times
+  }
+
+  // MARK: - Accounts
+
+  /// The vehicle has put a position on its backlog.
+  mutating func owes(_ time: Timestamp) { owed.insert(time) }
+
+  /// The vehicle has removed positions as delivered. Returns how many Fleet Engine has never received.
+  mutating func settle(_ times: [Timestamp]) -> Int { times.count { owed.remove($0) != nil } }
+
+  /// Positions that were due, have not arrived, and are pending no more.
+  func missing(from pending: Set<Timestamp>) -> Int { owed.count { !pending.contains($0) } }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What was counted of some vehicles in one second. Sums are the same in whatever order they are added.
+struct FleetTally: Sendable {
+  /// Updates that reached Fleet Engine.
+  var updates = 0
+  /// Those of them that it accepted.
+  var accepted = 0
+  /// Bytes of their bodies.
+  var bytes = 0
+  /// Requests that reached the token provider, or its machine's closed port.
+  var tokenRequests = 0
+  /// Of these, those that came within a minute of the vehicle's last, from its fifth minute in an outage of the provider on.
+  var hastyTokenRequests = 0
+  /// Bytes that each cell was given to carry.
+  var cellBytes = [Int](repeating: 0, count: FleetModel.cells)
+  /// Positions that were due and were never to arrive, or were removed by another name than `delivered`.
+  var lost = 0
+  /// Fixes that the filter rejected: the model's fixes are good.
+  var rejectedFixes = 0
+  /// Vehicles with more than one position pending.
+  var behind = 0
+  /// Positions pending.
+  var pending = 0
+  /// Of the newest position at Fleet Engine, by whole seconds: the number of vehicles.
+  var ages = [UInt32](repeating: 0, count: FleetTally.longestAge + 1)
+
+  /// Seconds; what is older counts as this.
+  static let longestAge = 10_799
+
+  static func += (left: inout FleetTally, right: FleetTally) {
+    left.updates += right.updates
+    left.accepted += right.accepted
+    left.bytes += right.bytes
+    left.tokenRequests += right.tokenRequests
+    left.hastyTokenRequests += right.hastyTokenRequests
+    for cell in left.cellBytes.indices { left.cellBytes[cell] += right.cellBytes[cell] }
+    left.lost += right.lost
+    left.rejectedFixes += right.rejectedFixes
+    left.behind += right.behind
+    left.pending += right.pending
+    for age in left.ages.indices { left.ages[age] &+= right.ages[age] }
+  }
+
+  mutating func count(age: Int) { ages[min(max(age, 0), FleetTally.longestAge)] += 1 }
+
+  /// The age that this share of the vehicles does not exceed, in seconds.
+  func age(_ share: Double) -> Int {
+    let total = ages.reduce(0) { $0 + Int($1) }
+    var left = Int((Double(total) * share).rounded(.up))
+    for (age, count) in ages.enumerated() where count > 0 {
+      left -= Int(count)
+      if left <= 0 { return age }
+    }
+    return 0
+  }
+}
+
+/// One second of a run, of all vehicles.
+package struct FleetSecond: Equatable, Sendable {
+  package var updates: Int
+  package var accepted: Int
+  package var bytes: Int
+  package var tokenRequests: Int
+  package var behind: Int
+  package var pending: Int
+  /// Ages of the newest position at Fleet Engine in seconds: the median, 95 %, 99 % and all of the vehicles.
+  package var ages: [Int]
+
+  init(_ tally: FleetTally) {
+    updates = tally.updates
+    accepted = tally.accepted
+    bytes = tally.bytes
+    tokenRequests = tally.tokenRequests
+    behind = tally.behind
+    pending = tally.pending
+    ages = [0.5, 0.95, 0.99, 1].map(tally.age)
+  }
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Connectivity
+import Delivery
+import FleetEngine
+import HTTPMessages
+import Positioning
+import Timekeeping
+
+/// One vehicle: its agent, its drive, and what is on its way to the servers and back.
+struct FleetVehicle {
+  /// A request, until its outcome is the agent's.
+  private struct Exchange {
+    enum Stage {
+      case arrives(HTTPRequest)
+      case ends(HTTPOutcome)
+    }
+
+    var id: UInt64
+    var at: BootInstant
+    var stage: Stage
+  }
+
+  private let name: String
+  private let cell: Int
+  private let isCellReported: Bool
+  private let scenario: FleetScenario
+  private let configuration: VehicleAgent.Configuration
+  private let fixPeriod: Duration
+  private var random: SplitMix64
+  private var drive: FleetDrive
+  private var agent: VehicleAgent?
+  private var ledger = FleetLedger()
+  private var update: Exchange?
+  private var fetch: Exchange?
+  /// What the next run of the program finds.
+  private var keptToken: Secret?
+  private var keptLimits: String?
+  private var stored: [Backlog.Record] = []
+
+  private var startAt: BootInstant
+  private let firstStart: BootInstant
+  private var stopAt = BootInstant.distantFuture
+  private var cellLossAt = BootInstant.distantFuture
+  private var cellReturnAt = BootInstant.distantFuture
+  private var fixAt = BootInstant.distantFuture
+  private var deadline = BootInstant.distantFuture
+
+  init?(_ number: Int, of scenario: FleetScenario, seed: UInt64, fixPeriod: Duration) {
+    name = "truck-\(number)"
+    cell = number % FleetModel.cells
+    isCellReported = number / FleetModel.cells % 2 == 0
+    self.scenario = scenario
+    self.fixPeriod = fixPeriod
+    // One number of the generator for each vehicle: seeds that follow each other would give shifted copies of one sequence.
+    var seeds = SplitMix64(seed: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
+    random = SplitMix64(seed: seeds.next() ^ UInt64(number))
+    drive = FleetDrive(using: &random)
+    guard let configuration = FleetVehicle.configuration(name) else { return nil }
+    self.configuration = configuration
+    let spread = Double(scenario.startSpread)
+    firstStart = FleetModel.instant(0) + .seconds(spread > 0 ? Double.random(in: 0..<spread, using: &random) : 0)
+    startAt = firstStart
+    if scenario.restarts {
+      let length = Double(scenario.period.count)
+      stopAt = FleetModel.instant(scenario.period.lowerBound) + .seconds(Double.random(in: 0..<length, using: &random))
+    }
+    if isCellReported, scenario.fault == .cellLost(cell) {
+      cellLossAt = FleetModel.instant(scenario.period.lowerBound) + .seconds(2)
+      cellReturnAt = FleetModel.instant(scenario.period.upperBound) + .seconds(1)
+    }
+    keepToken()
+  }
+
+  private static func configuration(_ name: String) -> VehicleAgent.Configuration? {
+    let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "provider", vehicleID: name)
+    guard let context = vehicle.tokenContext else { return nil }
+    var configuration = VehicleAgent.Configuration(
+      context: context,
+      tokenProvider: .http(
+        TokenEndpoint(
+          urlTemplate: "https://tokens.test/token/{vehicle_id}",
+          format: TokenResponseFormat(
+            tokenKey: "token", expirationKey: "expiration_timestamp_ms", expiration: .epochMilliseconds))),
+      filter: FixFilter.Configuration(buildDate: FleetModel.buildDate), reporting: ReportingPolicy.Configuration(),
+      delivery: DeliveryAgent.Configuration(
+        endpoint: FleetEngineEndpoint(origin: "https://fleetengine.test", vehicle: vehicle)))
+    configuration.tokenKey = KeptToken.Key(subject: name, boot: "0")
+    configuration.boot = "0"
+    return configuration
+  }
+
+  /// Leaves the token of an earlier run.
+  private mutating func keepToken() {
+    guard scenario.keptTokens != .none, let context = configuration.context, let key = configuration.tokenKey else {
+      return
+    }
+    let life = FleetModel.tokenLife
+    let end =
+      if case .endingAt(let second) = scenario.keptTokens {
+        second
+      } else {
+        // It has a successor ten minutes before its end.
+        Int.random(in: 600..<life, using: &random)
+      }
+    let secret = ledger.issueToken(for: name, from: end - life)
+    let token = AccessToken(
+      secret: secret, context: context, receivedAt: FleetModel.instant(end - life), lifetime: .seconds(life),
+      lifetimeSource: .claims)
+    keptToken = KeptToken(token, key: key).text
+  }
+
+  // MARK: - Running
+
+  /// Whether it has been started.
+  private func isDriving(at now: BootInstant) -> Bool { firstStart <= now }
+
+  /// Runs through one second.
+  mutating func advance(until end: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally) {
+    while true {
+      var next = min(fixAt, deadline, startAt, stopAt)
+      next = min(next, cellLossAt, cellReturnAt)
+      if let at = update?.at { next = min(next, at) }
+      if let at = fetch?.at { next = min(next, at) }
+      guard next < end else { break }
+      happen(at: next, conditions, &tally)
+    }
+    guard isDriving(at: end) else { return }
+    let time = FleetModel.time(end)
+    // Until the first position has arrived: since it was started.
+    let since = ledger.newest ?? FleetModel.time(firstStart)
+    tally.count(age: Int((time - since).wholeSeconds))
+    let pending = agent?.delivery.backlog.count ?? stored.count
+    tally.pending += pending
+    if pending > 1 { tally.behind += 1 }
+  }
+
+  private mutating func happen(at now: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally) {
+    if startAt <= now {
+      startAt = .distantFuture
+      start(at: now, conditions, &tally)
+    } else if let exchange = update, exchange.at <= now {
+      switch exchange.stage {
+      case .arrives(let request):
+        let outcome = ledger.answer(request, at: now, conditions, &tally)
+        update = Exchange(id: exchange.id, at: now + delay(conditions), stage: .ends(outcome))
+      case .ends(let outcome):
+        update = nil
+        tell(.updateEnded(id: exchange.id, outcome), at: now, conditions, &tally)
+      }
+    } else if let exchange = fetch, exchange.at <= now {
+      switch exchange.stage {
+      case .arrives: arriveAtProvider(exchange.id, at: now, conditions, &tally)
+      case .ends(let outcome):
+        fetch = nil
+        tell(.tokenEnded(id: exchange.id, .http(outcome)), at: now, conditions, &tally)
+      }
+    } else if cellLossAt <= now {
+      cellLossAt = .distantFuture
+      tell(.network(FleetVehicle.network(isUsable: false)), at: now, conditions, &tally)
+    } else if cellReturnAt <= now {
+      cellReturnAt = .distantFuture
+      tell(.network(FleetVehicle.network(isUsable: true)), at: now, conditions, &tally)
+    } else if stopAt <= now {
+      stopAt = .distantFuture
+      tell(.stop(within: .seconds(5), signal: "SIGTERM"), at: now, conditions, &tally)
+    } else if fixAt <= now {
+      fixAt = now + fixPeriod
+      drive.advance(by: fixPeriod.inSeconds, using: &random)
+      guard let fix = drive.fix(at: FleetModel.time(now), using: &random) else { return }
+      tell(.source(0, .fix(fix)), at: now, conditions, &tally)
+    } else {
+      tell(.deadline, at: now, conditions, &tally)
+    }
+  }
+
+  private mutating func start(at now: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally) {
+    agent = VehicleAgent(configuration, seed: random.next())
+    fixAt = now + .milliseconds(Int64.random(in: 0..<Int64(fixPeriod.inSeconds * 1000), using: &random))
+    tell(.store(.unread), at: now, conditions, &tally)
+    if let keptToken { tell(.tokenFound(keptToken), at: now, conditions, &tally) }
+    if let keptLimits { tell(.limitsFound(keptLimits), at: now, conditions, &tally) }
+    tell(.network(FleetVehicle.network(isUsable: true)), at: now, conditions, &tally)
+    let source = SourceSelector.Candidate(id: 0, label: "/dev/gps0", silenceTimeout: .seconds(10))
+    tell(.sources([source]), at: now, conditions, &tally)
+  }
+
+  private static func network(isUsable: Bool) -> NetworkState {
+    var state = NetworkState()
+    guard isUsable else { return state }
+    state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, 1])]
+    state.ways = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [], priority: 0)]
+    state.names = ["wwan0"]
+    return state
+  }
+
+  private mutating func tell(
+    _ input: VehicleAgent.Input, at now: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally
+  ) {
+    let wall = scenario.clocksAtZero ? Timestamp(milliseconds: now.nanoseconds / 1_000_000) : FleetModel.time(now)
+    let moment = Moment(boot: now, wall: wall)
+    guard let effects = agent?.handle(input, at: moment) else { return }
+    var answer: VehicleAgent.Input?
+    for effect in effects {
+      switch effect {
+      case .sendUpdate(let id, let request): send(id, request, at: now, conditions, &tally)
+      case .cancelUpdate(let id): if update?.id == id { update = nil }
+      case .fetchToken(let id, .http(let request)): fetchToken(id, request, at: now, conditions, &tally)
+      case .cancelToken(let id): if fetch?.id == id { fetch = nil }
+      case .keepToken(let text): keptToken = text
+      case .forgetToken: keptToken = nil
+      case .keepLimits(let text): keptLimits = text
+      case .readStore: answer = .restored(stored)
+      case .backlog(.added(let record)): ledger.owes(record.id)
+      case .backlog(.removed(let ids, let reason)):
+        tally.lost += reason == .delivered ? ledger.settle(ids) : ids.count
+      case .finished:
+        finish(at: now, &tally)
+        return
+      default: break
+      }
+    }
+    if let answer { return tell(answer, at: now, conditions, &tally) }
+    deadline = agent?.nextDeadline(at: now) ?? .distantFuture
+  }
+
+  private mutating func finish(at now: BootInstant, _ tally: inout FleetTally) {
+    stored = agent?.delivery.backlog.records ?? []
+    close(&tally)
+    agent = nil
+    update = nil
+    fetch = nil
+    (fixAt, deadline) = (.distantFuture, .distantFuture)
+    startAt = now + .seconds(3)
+  }
+
+  /// Settles the accounts of a run of the program.
+  mutating func close(_ tally: inout FleetTally) {
+    guard let agent else { return }
+    tally.lost += ledger.missing(from: Set(agent.delivery.backlog.records.map(\.id)))
+    tally.rejectedFixes += agent.statistics.rejected.values.reduce(0, +)
+  }
+
+  // MARK: - The network
+
+  private func isCut(_ conditions: FleetConditions) -> Bool { conditions.fault == .cellLost(cell) }
+
+  /// Half a round trip over a mobile network, after what the cell has to carry first.
+  private mutating func delay(_ conditions: FleetConditions) -> Duration {
+    let share = Double.random(in: 0..<1, using: &random)
+    return .milliseconds(Int64(25 + 200 * share * share * share + conditions.cellDelays[cell] * 1000))
+  }
+
+  private mutating func send(
+    _ id: UInt64, _ request: HTTPRequest, at now: BootInstant, _ conditions: FleetConditions,
+    _ tally: inout FleetTally
+  ) {
+    guard !isCut(conditions) else {
+      let failure = TransportFailure(.timedOut, "no answer")
+      update = Exchange(id: id, at: now + request.deadline, stage: .ends(.failure(failure)))
+      return
+    }
+    tally.cellBytes[cell] += request.body.count
+    update = Exchange(id: id, at: now + delay(conditions), stage: .arrives(request))
+  }
+
+  private mutating func fetchToken(
+    _ id: UInt64, _ request: HTTPRequest, at now: BootInstant, _ conditions: FleetConditions,
+    _ tally: inout FleetTally
+  ) {
+    guard !isCut(conditions) else {
+      let failure = TransportFailure(.timedOut, "no answer")
+      fetch = Exchange(id: id, at: now + request.deadline, stage: .ends(.failure(failure)))
+      return
+    }
+    fetch = Exchange(id: id, at: now + delay(conditions), stage: .arrives(request))
+  }
+
+  private mutating func arriveAtProvider(
+    _ id: UInt64, at now: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally
+  ) {
+    ledger.asksForToken(at: now, conditions, &tally)
+    let outcome =
+      conditions.fault == .providerRefuses
+      ? HTTPOutcome.failure(TransportFailure(.refused, "connection refused"))
+      : ledger.tokenAnswer(for: name, conditions)
+    fetch = Exchange(id: id, at: now + delay(conditions), stage: .ends(outcome))
+  }
+}
