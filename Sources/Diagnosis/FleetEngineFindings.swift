@@ -92,7 +92,7 @@ package enum FleetEngineFindings {
     let advice =
       switch failure.kind {
       case .unresolved: "Check the name servers\(way): resolvectl query, or getent hosts, and the name"
-      case .unreachable, .timedOut, .broken, .unprocessed, .throttled:
+      case .unreachable, .refused, .timedOut, .broken, .unprocessed, .throttled:
         "Check the firewall between\(way): curl -v, and the endpoint"
       case .certificateUntrusted, .handshakeFailed, .malformed, .tooLarge:
         "A captive portal or a proxy that opens TLS answers in its place, or fleet_engine.ca_file is wrong\(way)"

@@ -31,7 +31,7 @@ extension TokenFailure {
   var advice: String {
     switch reason {
     case .missingAuthorizationContext: "Check the placeholders in [token]: docs/token-provider.md"
-    case .transport(.unresolved), .transport(.unreachable), .transport(.timedOut):
+    case .transport(.unresolved), .transport(.unreachable), .transport(.refused), .transport(.timedOut):
       "Check token.url, token.proxy, the name servers and the firewall between"
     case .transport(.certificateUntrusted), .transport(.handshakeFailed):
       "Check token.ca_file, token.client_certificate, and whether a portal or proxy answers in its place"

@@ -53,14 +53,14 @@ package enum EventCatalog {
       07:08:29  No fix for 30 s
       07:12:01  Fix is back after 4 min
       07:12:13  Online: Fleet Engine accepts updates, after 3 min; 3 past positions delivered
-      09:22:51  No token: the token provider cannot be reached: refused; the one before is good for 9 min
-      09:42:04  Token renewed, good for 60 min, after 19 min of asking
+      09:34:06  No token: the token provider cannot be reached: refused; the one before is good for 5 min
+      09:50:53  Token renewed, good for 60 min, after 16 min of asking
       09:58:00  Paused: no position leaves this machine until fleet-locationctl resume
       10:28:00  The pause has ended, after 30 min
       10:58:00  Offline (unavailable): UNAVAILABLE: as told
-      11:08:01  Still offline after 10 min (unavailable): UNAVAILABLE: as told; 44 tries since this was last told
-      11:58:08  Online: Fleet Engine accepts updates, after 60 min; 261 of 361 past positions still to come
-      11:58:38  361 past positions delivered
+      11:08:15  Still offline after 10 min (unavailable): UNAVAILABLE: as told; 42 tries since this was last told
+      11:58:07  Online: Fleet Engine accepts updates, after 60 min; 261 of 361 past positions still to come
+      11:58:32  361 past positions delivered
       14:00:00  Stopping: asked to, by SIGTERM
       14:00:00  Stopped, everything delivered
       ```

@@ -37,14 +37,14 @@ import Timekeeping
     _ = agent.handle(.answered(id: first, answer(1)), at: Fixture.moment(0))
     let token = try #require(agent.token(at: .boot))
     var fetches = 0
-    // An update every five seconds in the last fifth of its life.
-    for second in stride(from: 480.0, to: 600, by: 5) {
+    // An update every five seconds in the last tenth of its life.
+    for second in stride(from: 540.0, to: 600, by: 5) {
       guard let id = fetch(&agent, at: second) else { continue }
       fetches += 1
       #expect(agent.handle(.answered(id: id, answer(1)), at: Fixture.moment(second)).isEmpty)
       #expect(agent.token(at: Fixture.moment(second).boot) == token)
     }
-    #expect(fetches == 5)
+    #expect((2...4).contains(fetches))
     #expect(agent.token(at: .boot + .seconds(600)) == nil)
   }
 

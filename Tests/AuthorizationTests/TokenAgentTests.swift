@@ -11,8 +11,8 @@ import Timekeeping
     format: TokenResponseFormat(tokenKey: "token", expirationKey: "seconds", expiration: .relativeSeconds))
   private let provider = TokenProvider.http(endpoint)
 
-  private func agent(_ context: AuthorizationContext?) -> TokenAgent {
-    TokenAgent(context: context, provider: provider, buildDate: Fixture.buildDate, seed: 1)
+  private func agent(_ context: AuthorizationContext?, seed: UInt64 = 1) -> TokenAgent {
+    TokenAgent(context: context, provider: provider, buildDate: Fixture.buildDate, seed: seed)
   }
 
   private func answer(_ life: Int = 600, serial: Int = 0, vehicle: String = "truck-17") -> TokenOutcome {
@@ -20,7 +20,7 @@ import Timekeeping
     return .http(.response(Fixture.response(#"{"token":"\#(token)","seconds":\#(life)}"#)))
   }
 
-  private let down = TokenOutcome.http(.failure(TransportFailure(.unreachable, "refused")))
+  private let down = TokenOutcome.http(.failure(TransportFailure(.refused, "refused")))
 
   private func fetchID(_ effects: [TokenAgent.Effect]) throws -> UInt64 {
     guard effects.count == 1, case .fetch(let id, _)? = effects.first else {
@@ -43,8 +43,8 @@ import Timekeeping
   }
 
   /// An agent that got its token at second 0.
-  private func supplied(life: Int = 600) throws -> TokenAgent {
-    var agent = agent(try Fixture.context())
+  private func supplied(life: Int = 600, seed: UInt64 = 1) throws -> TokenAgent {
+    var agent = agent(try Fixture.context(), seed: seed)
     let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
     _ = agent.handle(.answered(id: id, answer(life)), at: Fixture.moment(0))
     return agent
@@ -74,29 +74,43 @@ import Timekeeping
   func prefetch() throws {
     var agent = try supplied()
     #expect(agent.handle(.needed, at: Fixture.moment(479)).isEmpty)
-    let old = agent.token(at: .boot + .seconds(480))
-    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(480)))
-    #expect(agent.token(at: .boot + .seconds(481)) == old)
-    _ = agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(482))
-    #expect(agent.token(at: .boot + .seconds(482)) != old)
-    #expect(agent.token(at: .boot + .seconds(1081)) != nil)
+    let old = agent.token(at: .boot + .seconds(540))
+    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(540)))
+    #expect(agent.token(at: .boot + .seconds(541)) == old)
+    _ = agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(542))
+    #expect(agent.token(at: .boot + .seconds(542)) != old)
+    #expect(agent.token(at: .boot + .seconds(1141)) != nil)
+  }
+
+  @Test(
+    "tokens that end in the same second are not succeeded in the same: the vehicles are spread over a tenth of the life"
+  )
+  func spreadPrefetch() throws {
+    let seconds = try (UInt64(0)..<200).map { seed -> Double in
+      var agent = try supplied(seed: seed)
+      return try #require(
+        stride(from: 480.0, through: 540, by: 0.5).first { !agent.handle(.needed, at: Fixture.moment($0)).isEmpty })
+    }
+    for sixth in 0..<6 {
+      #expect((15...55).contains(seconds.count { Int($0 - 480) / 10 == sixth }))
+    }
   }
 
   @Test("of a long life the last ten minutes are enough")
   func longLife() throws {
     let token = try #require(supplied(life: 36_000).token(at: .boot))
-    #expect(token.prefetchFrom == .boot + .seconds(35_400))
+    #expect(token.prefetch == (.boot + .seconds(35_400), .boot + .seconds(35_700)))
   }
 
   @Test("a provider that is down is not noticed while the old token lives, and retried at once when it is gone")
   func providerDown() throws {
     var agent = try supplied()
-    var second = 480.0
+    var second = 540.0
     while second < 600 {
       for effect in agent.handle(.needed, at: Fixture.moment(second)) {
         guard case .fetch(let id, _) = effect else { continue }
         let wait = try retry(&agent, .answered(id: id, down), at: second)
-        #expect(wait >= .seconds(1) && wait <= .seconds(10))
+        #expect(wait >= .seconds(1) && wait <= .seconds(24))
       }
       #expect(agent.token(at: Fixture.moment(second).boot) != nil)
       second += 10
@@ -104,6 +118,22 @@ import Timekeeping
     let effects = agent.handle(.needed, at: Fixture.moment(600))
     #expect(agent.token(at: .boot + .seconds(600)) == nil)
     #expect(agent.isFetching == !effects.isEmpty)
+  }
+
+  @Test(
+    "a provider that refuses connections is asked no more than once a minute from the fifth minute on; one that the network does not let through to, within 10 s",
+    arguments: [(TransportFailure.Kind.refused, 60.0...120), (.unreachable, 1...10), (.timedOut, 1...10)])
+  func longOutage(_ kind: TransportFailure.Kind, _ late: ClosedRange<Double>) throws {
+    var agent = agent(try Fixture.context())
+    var now = 0.0
+    while now < 3600 {
+      let id = try fetchID(agent.handle(.needed, at: Fixture.moment(now)))
+      _ = agent.handle(.answered(id: id, .http(.failure(TransportFailure(kind, "down")))), at: Fixture.moment(now))
+      let wait = (agent.earliest - .boot).inSeconds - now
+      #expect(wait >= 0.99 && wait <= max(10, now * 0.4 + 0.1))
+      if now >= 300 { #expect(wait >= late.lowerBound - 0.01 && wait <= late.upperBound + 0.01) }
+      now = ((now + wait) * 1e3).rounded(.up) / 1e3 + 0.001
+    }
   }
 
   @Test("without a token a failed fetch has a time for the next, and there is none before it")
@@ -115,11 +145,11 @@ import Timekeeping
       _ = agent.handle(.answered(id: id, down), at: Fixture.moment(now))
       let next = agent.earliest
       let wait = (next - .boot).inSeconds - now
-      #expect(wait >= 0.99 && wait <= 10)
+      #expect(wait >= 0.99 && wait <= 120)
       #expect(agent.handle(.needed, at: Fixture.moment(now + wait - 0.5)).isEmpty)
-      now = (Double(next.nanoseconds) / 1e6).rounded(.up) / 1e3
+      now = (Double(next.nanoseconds) / 1e6).rounded(.up) / 1e3 + 0.001
     }
-    #expect(agent.lastFailure?.reason == .transport(.unreachable))
+    #expect(agent.lastFailure?.reason == .transport(.refused))
   }
 
   @Test("a token that comes after failures says how long they lasted, and the next one does not")
@@ -145,15 +175,16 @@ import Timekeeping
     }
   }
 
-  @Test("the provider's Retry-After is a floor that no network event lifts")
+  @Test("the provider's Retry-After is followed by the usual wait, and no network event lifts it")
   func pushback() throws {
     var agent = agent(try Fixture.context())
     let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
     let busy = Fixture.response("{}", status: 503, headers: [("Retry-After", "120")])
-    #expect(try retry(&agent, .answered(id: id, .http(.response(busy))), at: 0) == .seconds(120))
+    let wait = try retry(&agent, .answered(id: id, .http(.response(busy))), at: 0)
+    #expect(wait >= .seconds(121) && wait <= .seconds(122))
     _ = agent.handle(.networkUp, at: Fixture.moment(60))
-    #expect(agent.handle(.needed, at: Fixture.moment(119)).isEmpty)
-    _ = try fetchID(agent.handle(.needed, at: Fixture.moment(120)))
+    #expect(agent.handle(.needed, at: Fixture.moment(121)).isEmpty)
+    _ = try fetchID(agent.handle(.needed, at: Fixture.moment(122)))
   }
 
   @Test("a network that comes up cuts a wait short, once in half a minute")
@@ -202,13 +233,13 @@ import Timekeeping
   @Test("another vehicle: the token is dropped, the fetch under way cancelled, its answer ignored")
   func otherVehicle() throws {
     var agent = try supplied()
-    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(500)))
+    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(550)))
     let other = try Fixture.context("truck-18")
-    #expect(agent.handle(.configured(other, provider), at: Fixture.moment(501)) == [.cancelFetch(id: id)])
-    #expect(agent.token(at: .boot + .seconds(501)) == nil)
-    #expect(agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(502)).isEmpty)
-    #expect(agent.token(at: .boot + .seconds(502)) == nil)
-    let effects = agent.handle(.needed, at: Fixture.moment(502))
+    #expect(agent.handle(.configured(other, provider), at: Fixture.moment(551)) == [.cancelFetch(id: id)])
+    #expect(agent.token(at: .boot + .seconds(551)) == nil)
+    #expect(agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(552)).isEmpty)
+    #expect(agent.token(at: .boot + .seconds(552)) == nil)
+    let effects = agent.handle(.needed, at: Fixture.moment(552))
     guard case .fetch(_, .http(let request))? = effects.first else {
       Issue.record("no fetch: \(effects)")
       return

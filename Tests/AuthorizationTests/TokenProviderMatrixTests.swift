@@ -151,7 +151,7 @@ import Timekeeping
     }
     #expect(failure?.reason == .transport(kind))
     #expect(failure?.message.contains(": as told") == true)
-    #expect(failure?.message.contains("cannot be reached") == [.unresolved, .unreachable].contains(kind))
+    #expect(failure?.message.contains("cannot be reached") == [.unresolved, .unreachable, .refused].contains(kind))
   }
 
   @Test(

@@ -185,7 +185,8 @@ import Timekeeping
     _ = try bench.send(2)
     _ = bench.tell(.ended(id: 2, Bench.failure(.throttled, retryAfter: .seconds(100))), at: 3)
     _ = bench.tell(.networkUp, at: 40)
-    #expect(bench.agent.earliest.at == .boot + .seconds(103))
+    #expect(bench.agent.earliest.at > .boot + .seconds(103))
+    #expect(bench.agent.earliest.at <= .boot + .seconds(103 + 40))
   }
 
   @Test("a position that is refused alone is replaced by the newest that waits, until a newer one comes")

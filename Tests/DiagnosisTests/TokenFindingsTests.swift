@@ -25,7 +25,7 @@ import Testing
   func failures() throws {
     for (answer, words) in [
       (try TokenFixture.answer(status: 403), "HTTP 403"), (try TokenFixture.answer(end: nil), "nothing at `end`"),
-      (try TokenFixture.answer(.http(.failure(TransportFailure(.unreachable, "refused")))), "cannot be reached"),
+      (try TokenFixture.answer(.http(.failure(TransportFailure(.refused, "refused")))), "cannot be reached"),
     ] {
       let failures = TokenFindings.findings(answer).filter { $0.verdict == .fail }
       #expect(failures.count == 1)

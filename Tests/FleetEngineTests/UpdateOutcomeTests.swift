@@ -88,7 +88,7 @@ import Testing
   func transport(kind: TransportFailure.Kind) {
     let expected: UpdateFailure.Category =
       switch kind {
-      case .unresolved, .unreachable, .timedOut, .broken, .unprocessed, .local: .network
+      case .unresolved, .unreachable, .refused, .timedOut, .broken, .unprocessed, .local: .network
       case .throttled: .throttled
       case .certificateNotYetValid: .clock
       case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .untrusted
@@ -98,7 +98,8 @@ import Testing
     failure.isUnprocessed = kind == .unprocessed
     failure.isUnsent =
       switch kind {
-      case .unresolved, .unreachable, .certificateNotYetValid, .certificateExpired, .certificateUntrusted: true
+      case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
+        true
       case .timedOut, .broken, .unprocessed, .local, .throttled, .handshakeFailed, .tooLarge, .malformed: false
       }
     #expect(outcome == .failed(failure))

@@ -50,12 +50,12 @@ import Testing
     #expect(try fixture.failure(HTTPRequest(method: .get, url: server.url)).kind == .broken)
   }
 
-  @Test("Nobody listens: unreachable")
+  @Test("The port is closed: refused")
   func refused() throws {
     let fixture = try ClientFixture()
     let port = try LoopbackServer(fixture.loop) { _ in .silence }.port
     let failure = try fixture.failure(HTTPRequest(method: .get, url: "http://127.0.0.1:\(port)/"))
-    #expect(failure.kind == .unreachable)
+    #expect(failure.kind == .refused)
     #expect(failure.message.hasPrefix("127.0.0.1:\(port): "))
   }
 

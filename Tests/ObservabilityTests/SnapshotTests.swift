@@ -49,7 +49,7 @@ import Timekeeping
         case .fetchToken(let id, _):
           tokens = id
           _ = fixture.tell(
-            .tokenEnded(id: id, .http(.failure(TransportFailure(.unreachable, "refused")))), at: Double(second) + 0.1)
+            .tokenEnded(id: id, .http(.failure(TransportFailure(.refused, "refused")))), at: Double(second) + 0.1)
         default: break
         }
       }

@@ -21,7 +21,7 @@ import Timekeeping
       Fault(.noFix, 4200..<4440), Fault(.silent, 4200..<4440),
       // Below a shopping centre.
       Fault(.noFix, 7200..<9300), Fault(.unreachable, 7230..<9290),
-      Fault(.providerDown, 12_240..<13_440),
+      Fault(.providerDown, 12_240..<13_920),
       Fault(.answers(503, "UNAVAILABLE"), 18_000..<21_600),
       // A road along the edge of the net.
       Fault(.loss(0.7), 24_000..<25_200),

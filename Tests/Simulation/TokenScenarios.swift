@@ -18,8 +18,14 @@ import Timekeeping
     let world = try World.drive(
       Scenario(duration: 2400, faults: [Fault(.providerDown, 400..<1500)], tokenLife: 600))
     #expect(world.applied(602..<1500).isEmpty)
-    #expect(!world.applied(1500..<1513).isEmpty)
+    #expect(!world.applied(1500..<1625).isEmpty)
     #expect(world.longestHole(10..<2380) <= 13)
+    // From the fifth minute on at most one a minute.
+    #expect(
+      (1..<world.fetches.count).allSatisfy { index in
+        let (before, fetch) = (World.seconds(world.fetches[index - 1]), World.seconds(world.fetches[index]))
+        return !(850.0..<1500).contains(before) || fetch - before >= 59
+      })
     #expect(world.events(.tokenFailed).count <= 3)
   }
 

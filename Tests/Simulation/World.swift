@@ -278,7 +278,7 @@ final class World {
         if case .response(let response) = outcome { attempts[index].status = response.status }
         if case .failure(let failure) = outcome {
           switch failure.kind {
-          case .unresolved, .unreachable, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
+          case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
             attempts[index].isUnsent = true
           default: break
           }
@@ -584,7 +584,7 @@ final class World {
     fetch = (id, flight)
     if scenario.isActive(at: second, { if case .providerDown = $0 { true } else { false } }) {
       queue.schedule(
-        .tokenEnds(id: id, .failure(TransportFailure(.unreachable, "refused"))), at: now + .milliseconds(20))
+        .tokenEnds(id: id, .failure(TransportFailure(.refused, "refused"))), at: now + .milliseconds(20))
       return
     }
     switch obstacle(at: second, request) {

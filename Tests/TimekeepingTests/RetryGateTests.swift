@@ -34,6 +34,16 @@ import Timekeeping
     #expect(gate.earliest == at(65))
   }
 
+  @Test("the usual wait begins at the end of the one that the other side asks for, so that a fleet is spread again")
+  func pushback() {
+    let waits = (UInt64(0)..<100).map { seed in
+      var gate = RetryGate(seed: seed)
+      return gate.failed(bounds, floor: .seconds(1), after: .seconds(60), at: at(5))
+    }
+    #expect(waits.allSatisfy { $0 >= .seconds(61) && $0 <= .seconds(62) })
+    #expect(Set(waits).count > 40)
+  }
+
   @Test("an end of the wait leaves the growth as it is, a reset does not")
   func allow() {
     var (one, other) = (RetryGate(seed: 1), RetryGate(seed: 1))

@@ -44,10 +44,9 @@ package struct AccessToken: Equatable, Sendable {
   /// Whether it may still be sent.
   package func isValid(at now: BootInstant) -> Bool { now < deadline }
 
-  /// When a successor is asked for, by the first update that comes after it: 20 % of the life before its end, at most
-  /// ten minutes.
-  package var prefetchFrom: BootInstant {
-    let life = deadline - receivedAt
-    return deadline - min(life / 5, .seconds(600))
+  /// Between which times a successor is first asked for: 20 to 10 % of the life before its end, at most ten and five minutes.
+  package var prefetch: (first: BootInstant, last: BootInstant) {
+    let margin = min((deadline - receivedAt) / 5, .seconds(600))
+    return (deadline - margin, deadline - margin / 2)
   }
 }

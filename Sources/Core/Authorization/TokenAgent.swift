@@ -80,6 +80,9 @@ package struct TokenAgent: Sendable {
   private let buildDate: Timestamp
   private var gate: RetryGate
   private var cached: AccessToken?
+  /// From when the next update asks for a successor of it.
+  private var prefetchFrom = BootInstant.boot
+  private var random: SplitMix64
   private var fetch: Fetch?
   private var lastID: UInt64 = 0
   private var outage: Outage?
@@ -95,6 +98,7 @@ package struct TokenAgent: Sendable {
     self.provider = provider
     self.buildDate = buildDate
     gate = RetryGate(seed: seed)
+    random = SplitMix64(seed: seed &+ 1)
   }
 
   /// The token to send with, when there is a valid one.
@@ -142,7 +146,7 @@ package struct TokenAgent: Sendable {
     case .restored(let token):
       // What this run has got itself is newer.
       guard cached == nil, token.context == context, token.isValid(at: now.boot) else { return [] }
-      cached = token
+      use(token)
       return [.restored(token)]
     case .networkUp:
       reset(at: now.boot)
@@ -155,7 +159,7 @@ package struct TokenAgent: Sendable {
   }
 
   private mutating func need(at now: Moment) -> [Effect] {
-    if let valid = token(at: now.boot), now.boot < valid.prefetchFrom, !isRenewed { return [] }
+    if hasToken(at: now.boot), now.boot < prefetchFrom, !isRenewed { return [] }
     guard fetch == nil, now.boot >= earliest else { return [] }
     return ask(at: now)
   }
@@ -183,7 +187,7 @@ package struct TokenAgent: Sendable {
       let token = try provider.token(from: outcome, for: under.context, at: now, buildDate: buildDate)
       effects += take(token, at: now)
     } catch {
-      effects += fail(error, floor: outcome.pushback, at: now)
+      effects += fail(error, pushback: outcome.pushback, at: now)
     }
     return effects
   }
@@ -205,17 +209,24 @@ package struct TokenAgent: Sendable {
       _ = gate.failed(.seconds(10, cap: 60), floor: .seconds(5), at: now.boot)
       return []
     }
-    cached = token
+    use(token)
     gate.reset()
     return [.obtained(token, after: outage.map { now.boot - $0.since })]
   }
 
-  private mutating func fail(_ failure: TokenFailure, floor: Duration? = nil, at now: Moment) -> [Effect] {
+  /// A fleet whose tokens end in the same second does not ask for their successors in the same second.
+  private mutating func use(_ token: AccessToken) {
+    cached = token
+    let (first, last) = token.prefetch
+    prefetchFrom = first + .nanoseconds(Int64.random(in: 0...(last - first).nanoseconds, using: &random))
+  }
+
+  private mutating func fail(_ failure: TokenFailure, pushback: Duration? = nil, at now: Moment) -> [Effect] {
+    let age = outage.map { now.boot - $0.since } ?? .zero
     _ = gate.failed(
-      Backoff.Bounds(base: .seconds(2), cap: provider.patience(after: failure)),
-      floor: max(floor ?? .zero, AttemptLimiter.spacing),
+      provider.backoff(after: failure, failingFor: age), floor: AttemptLimiter.spacing, after: pushback ?? .zero,
       at: now.boot)
-    return note(failure, isAskedToWait: floor != nil, at: now.boot)
+    return note(failure, isAskedToWait: pushback != nil, at: now.boot)
   }
 
   private mutating func note(_ failure: TokenFailure, isAskedToWait: Bool, at now: BootInstant) -> [Effect] {

@@ -80,7 +80,7 @@ extension TokenFailure {
   init(_ failure: TransportFailure, deadline: Duration) {
     let what =
       switch failure.kind {
-      case .unresolved, .unreachable: "the token provider cannot be reached"
+      case .unresolved, .unreachable, .refused: "the token provider cannot be reached"
       case .timedOut: "the token provider did not answer within \(deadline.wholeSeconds) s"
       case .broken: "the token provider's answer broke off"
       case .unprocessed: "the token provider refused the request or closed the kept connection unanswered"

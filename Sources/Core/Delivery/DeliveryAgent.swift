@@ -546,7 +546,7 @@ package struct DeliveryAgent: Sendable {
   }
 
   private mutating func backOff(after failure: UpdateFailure, at now: BootInstant) {
-    _ = gate.failed(failure.backoff, floor: max(failure.retryAfter ?? .zero, AttemptLimiter.spacing), at: now)
+    _ = gate.failed(failure.backoff, floor: AttemptLimiter.spacing, after: failure.retryAfter ?? .zero, at: now)
   }
 
   // MARK: - The end of a duty

@@ -69,13 +69,14 @@ extension UpdateFailure.Category {
       Row(
         backoff: .seconds(1, cap: 10), isOfPath: true, isTransient: true, pastPositions: .tooMany)
     case .unavailable:
-      Row(backoff: .seconds(2, cap: 30), isTransient: true)
+      // From the first: a fleet that retries within a second or two triples the load of a server that is in trouble.
+      Row(backoff: .seconds(15, cap: 30), isTransient: true)
     case .untrusted:
       Row(
         backoff: .seconds(5, cap: 300), isImpostor: true,
         advice: "a captive portal, a proxy, or fleet_engine.endpoint or ca_file is wrong")
     case .throttled:
-      Row(backoff: .seconds(5, cap: 300), isJudged: true)
+      Row(backoff: .seconds(20, cap: 90), isJudged: true)
     case .unauthenticated:
       Row(
         backoff: UpdateFailure.tokenBackoff, isJudged: true, refusesToken: true, needsConfiguration: true,
@@ -87,7 +88,7 @@ extension UpdateFailure.Category {
         advice: "check vehicle.provider_id, vehicle.vehicle_id and the role of the token's service account")
     case .missing:
       Row(
-        backoff: .seconds(20, cap: 300), isJudged: true, needsConfiguration: true,
+        backoff: .seconds(20, cap: 90), isJudged: true, needsConfiguration: true,
         advice: "create the vehicle in the backend, or check vehicle.provider_id and vehicle_id")
     case .rejected:
       Row(

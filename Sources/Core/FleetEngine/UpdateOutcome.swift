@@ -29,7 +29,7 @@ package enum UpdateOutcome: Equatable, Sendable {
   private static func failure(_ failure: TransportFailure, _ service: FleetEngineService) -> UpdateFailure {
     let category: UpdateFailure.Category =
       switch failure.kind {
-      case .unresolved, .unreachable, .timedOut, .broken, .unprocessed, .local: .network
+      case .unresolved, .unreachable, .refused, .timedOut, .broken, .unprocessed, .local: .network
       case .throttled: .throttled
       case .certificateNotYetValid: .clock
       case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .untrusted
@@ -37,7 +37,7 @@ package enum UpdateOutcome: Equatable, Sendable {
     var result = UpdateFailure(category, Sentence(own: failure.message), from: service)
     result.isUnprocessed = failure.kind == .unprocessed
     switch failure.kind {
-    case .unresolved, .unreachable, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
+    case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
       result.isUnsent = true
     default: break
     }

@@ -69,8 +69,10 @@ package struct TransportFailure: Error, Equatable, Sendable {
   package enum Kind: String, Sendable, CaseIterable {
     /// No address for the name: name servers dead, or no such host.
     case unresolved
-    /// No route, refused, or the network went away.
+    /// No route, or the network went away.
     case unreachable
+    /// The machine refuses connections: it can be reached, and the server on it does not run.
+    case refused
     /// The request's deadline passed.
     case timedOut
     /// The connection broke off before the answer was whole.

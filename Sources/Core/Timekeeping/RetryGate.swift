@@ -69,12 +69,14 @@ package struct RetryGate: Equatable, Sendable {
   /// - Parameters:
   ///   - bounds: of the wait, which grows from failure to failure.
   ///   - floor: the least wait.
+  ///   - pushback: the wait that the other side asks for. The usual wait begins at its end: a fleet that was given one date does
+  ///     not return in one second.
   /// - Returns: the wait.
   package mutating func failed(
-    _ bounds: Backoff.Bounds, floor: Duration = .zero, at now: BootInstant
+    _ bounds: Backoff.Bounds, floor: Duration = .zero, after pushback: Duration = .zero, at now: BootInstant
   ) -> Duration {
     isProven = false
-    return hold(for: backoff.next(bounds, floor: floor, using: &random), at: now)
+    return hold(for: pushback + backoff.next(bounds, floor: floor, using: &random), at: now)
   }
 
   /// An attempt has failed in a way whose waits grow on an account of its own.

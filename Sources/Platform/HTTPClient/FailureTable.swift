@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
+import Glibc
 import HTTPMessages
 
 /// The one place where libcurl's answers become ours.
@@ -9,7 +10,8 @@ nonisolated enum FailureTable {
   /// | CURLcode | Kind |
   /// |---|---|
   /// | COULDNT_RESOLVE_HOST, COULDNT_RESOLVE_PROXY | unresolved |
-  /// | COULDNT_CONNECT, PROXY, INTERFACE_FAILED | unreachable |
+  /// | COULDNT_CONNECT | refused where the system says ECONNREFUSED, else unreachable |
+  /// | PROXY, INTERFACE_FAILED | unreachable |
   /// | OPERATION_TIMEDOUT | timedOut |
   /// | GOT_NOTHING, SEND_ERROR, RECV_ERROR, PARTIAL_FILE, HTTP2, HTTP2_STREAM, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED | broken |
   /// | PEER_FAILED_VERIFICATION | by the verify result, see `certificateKind` |
@@ -22,11 +24,15 @@ nonisolated enum FailureTable {
   /// UNSUPPORTED_PROTOCOL is what an answer without a status line (HTTP/0.9) gives; schemes that this program does not
   /// speak never reach libcurl.
   ///
-  /// - Parameter verifyResult: what OpenSSL said of the certificate (X509_V_…), 0 when it was content.
-  static func kind(of code: CURLcode, verifyResult: Int) -> TransportFailure.Kind {
+  /// - Parameters:
+  ///   - verifyResult: what OpenSSL said of the certificate (X509_V_…), 0 when it was content.
+  ///   - systemError: the `errno` of the last attempt to connect (CURLINFO_OS_ERRNO).
+  static func kind(of code: CURLcode, verifyResult: Int, systemError: Int) -> TransportFailure.Kind {
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
       .unresolved
+    case CURLE_COULDNT_CONNECT where systemError == Int(ECONNREFUSED):
+      .refused
     case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED:
       .unreachable
     case CURLE_OPERATION_TIMEDOUT:

@@ -188,7 +188,8 @@ import SystemCalls
     let words = easy.words(for: code)
     // A name lookup that takes all the time there is has the code of any other timeout; only the words tell.
     let isLookup = code == CURLE_OPERATION_TIMEDOUT && words.hasPrefix("Resolving timed out")
-    let kind = FailureTable.kind(of: code, verifyResult: easy.number(CURLINFO_SSL_VERIFYRESULT))
+    let kind = FailureTable.kind(
+      of: code, verifyResult: easy.number(CURLINFO_SSL_VERIFYRESULT), systemError: easy.number(CURLINFO_OS_ERRNO))
     return .failure(TransportFailure(isLookup ? .unresolved : kind, FailureTable.message(endpoint, words)))
   }
 

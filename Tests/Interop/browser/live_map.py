@@ -315,7 +315,7 @@ def test(browser, town, folder):
     tracks(browser)
     done(f"{controls} controls have names, {reached} are reached by Tab, {texts} texts are not too pale")
 
-    waited = browser.until(told("/truck-3.*(429.*×2, tried again after|Accepted again after) \\d+ s/"), "what 429 did is told", 20)
+    waited = browser.until(told("/truck-3.*(429.*×2, tried again after|Accepted again after) \\d+ s/"), "what 429 did is told", 45)
     pause = int(re.search(r"after (\d+) s", waited).group(1))
     check(pause >= 10, f"Retry-After: 10 was not kept: {waited}")
     done(f"429: truck-3 left the server alone for {pause} s")
