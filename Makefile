@@ -57,7 +57,7 @@ MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2
 help: ## Says what there is to make.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
-.PHONY: help build setup setup-build setup-test setup-deb deb demo test h2-interop simulate crash-test damage sanitize check lint arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb deb demo test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE) $(STATIC_CXX)
@@ -119,9 +119,13 @@ check: setup lint arrows ## What CI runs.
 	$(MAKE) build interop systemd-test
 	$(MAKE) fuzz SECONDS=10
 
-lint: ## The format of the sources, and that every declaration of a module says what it is.
+lint: ## The format of the sources, a comment on every declaration of a module, and the links of the documents.
 	@scripts/check-documentation.py
+	@scripts/check-links.py
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
+
+words: ## Lists where words stand for which the field has a term: counts and places; judges nothing.
+	@scripts/words.py
 
 arrows: ## Which module may import which.
 	@scripts/check-arrows.sh
