@@ -246,7 +246,7 @@ let package = Package(
       coreModules + [
         "EventLoop", "SystemCalls", "SerialPort", "StreamSocket", "ServiceManager", "Configuration", "BacklogStore",
         "LocationDaemon",
-        "LoopTesting",
+        "LoopTesting", "AgentTesting",
         "GPSDTesting", "CPseudoTerminal",
       ], mainThread),
     tests("FilterScore", coreModules + ["Documentation"], exclude: ["Drives"]),

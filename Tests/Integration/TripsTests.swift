@@ -5,6 +5,18 @@ import Testing
 
 /// The real daemon with a vehicle of on-demand trips.
 @Suite struct TripsTests {
+  /// Settings of a vehicle of on-demand trips that drives, and the emulator as Google's sample backend for rides.
+  private func taxi() throws -> (TestBench, Emulator) {
+    let bench = try TestBench()
+    let emulator = try #require(bench.emulator)
+    bench.settings["vehicle.service"] = "\"trips\""
+    bench.settings["token.url"] = "\"http://127.0.0.1:\(emulator.port)/token/driver/{vehicle_id}\""
+    bench.settings["token.response"] = "\"rides-stub\""
+    for key in ["expiration_key", "expiration_format"] { bench.settings["token.\(key)"] = nil }
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    return (bench, emulator)
+  }
+
   private func steer(_ bench: TestBench, _ order: String) throws {
     let process = try ChildProcess("fleet-locationctl", [order, "--socket", bench.directory("control.sock")])
     #expect(try process.finish() == 0)
@@ -12,19 +24,13 @@ import Testing
 
   @Test("ONLINE on duty; paused, OFFLINE alone, which a SIGKILL before it is accepted does not forget; resumed, ONLINE")
   func duty() throws {
-    let bench = try TestBench()
+    let (bench, emulator) = try taxi()
     let state = bench.directory("state")
     try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
     let environment = ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": state]
-    let emulator = try #require(bench.emulator)
-    bench.settings["vehicle.service"] = "\"trips\""
-    bench.settings["token.url"] = "\"http://127.0.0.1:\(emulator.port)/token/driver/{vehicle_id}\""
-    bench.settings["token.response"] = "\"rides-stub\""
-    bench.settings["token.expiration_key"] = "\"expirationTimestamp\""
     // What was under way when the program was killed counts for as long.
     bench.settings["fleet_engine.deadline"] = "\"1s\""
     bench.settings["reporting.interval"] = "\"1s\""
-    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
     var daemon = try bench.start(environment: environment)
     try bench.wait("an update") { daemon.shows("Online") }
     #expect(emulator.accepted.allSatisfy { $0.mask.hasPrefix("updateMask=vehicleState%2ClastLocation") })
@@ -45,5 +51,32 @@ import Testing
     try steer(bench, "resume")
     try bench.wait("an update") { emulator.accepted.count > offline }
     #expect(emulator.accepted.last?.mask.hasPrefix("updateMask=vehicleState%2ClastLocation") == true)
+  }
+  @Test("doctor's dry run, token and metrics are those of its service, and a token for the other one is named")
+  func service() throws {
+    let (bench, emulator) = try taxi()
+    let settings = try bench.writeSettings()
+    try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("an update") { !emulator.accepted.isEmpty }
+    func run(_ arguments: String...) throws -> (code: Int32, text: String) {
+      let process = try ChildProcess("fleet-locationctl", arguments)
+      return (try process.finish(), process.output.text)
+    }
+    let socket = bench.directory("control.sock")
+    var doctor = try run("doctor", "--config", settings, "--socket", socket)
+    #expect(doctor.code == 0, "\(doctor.text)")
+    #expect(
+      doctor.text.contains("  pass  it takes the token: a dry run of an update is refused only for its empty mask"))
+    let token = try run("token", "--config", settings)
+    #expect(token.code == 0 && token.text.contains("vehicleid"), "\(token.text)")
+    let metrics = try run("metrics", "--socket", socket).text.split(separator: "\n")
+    for (name, part) in [("service_info", "service=\"trips\""), ("vehicle_online", "vehicle=")] {
+      #expect(metrics.contains { $0.hasPrefix("fleet_locationd_\(name)") && $0.contains(part) && $0.hasSuffix(" 1") })
+    }
+    try emulator.fault(#"{"target": "token", "token": "wrong-service", "times": 10}"#)
+    doctor = try run("doctor", "--config", settings, "--socket", socket)
+    #expect(doctor.code == 1)
+    #expect(doctor.text.contains("is for `deliveryvehicleid`, and the settings say trips"), "\(doctor.text)")
+    #expect(try run("token", "--config", settings).code != 0)
   }
 }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+import AgentTesting
+import Authorization
+import Delivery
+import Foundation
+import Testing
+
+@testable import LocationDaemon
+
+/// The token that a run leaves to the next one, through the agent, the keys of the settings and a real file.
+@Suite final class TokenKeeperTests {
+  private let directory: String
+
+  init() throws {
+    directory = NSTemporaryDirectory() + "token-keeper-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+  }
+
+  isolated deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+  /// A run that needs a token.
+  ///
+  /// - Returns: whether it asks the provider, and why it does not use what was kept.
+  private func run(_ settings: VehicleAgent.Configuration, at second: Double) throws -> (asks: Bool, why: String?) {
+    var configuration = settings
+    configuration.tokenKey = KeptToken.Key(settings.context, settings.tokenProvider, directory: directory)
+    try #require(configuration.tokenKey != nil)
+    var fixture = try AgentFixture { $0 = configuration }
+    let keeper = TokenKeeper(directory: directory)
+    var effects: [VehicleAgent.Effect] = []
+    if let text = try keeper.find() { effects += fixture.tell(.tokenFound(text), at: second) }
+    effects += try fixture.drive(to: second)
+    let asks = effects.contains { if case .fetchToken = $0 { true } else { false } }
+    // It would do for either service: what it is kept under decides.
+    if asks { effects += fixture.tell(.tokenEnded(id: 1, fixture.token()), at: second + 0.5) }
+    var why: String?
+    for effect in effects {
+      switch effect {
+      case .keepToken(let text): try keeper.keep(text)
+      case .forgetToken: keeper.forget()
+      case .event(.tokenNotRestored(_, let reason)): why = reason
+      default: break
+      }
+    }
+    return (asks, why)
+  }
+
+  @Test(
+    "a vehicle whose ID exists in both services has a token in each: the one that is kept serves its own service alone")
+  func services() throws {
+    let deliveries = try AgentFixture.configuration()
+    let trips = try AgentFixture.tripsConfiguration()
+    #expect(try run(deliveries, at: 1) == (true, nil))
+    #expect(try run(deliveries, at: 2) == (false, nil))
+    #expect(try run(trips, at: 3) == (true, "otherSettings"))
+    #expect(try run(trips, at: 4) == (false, nil))
+    #expect(try run(deliveries, at: 5) == (true, "otherSettings"))
+  }
+}
