@@ -70,12 +70,14 @@ import Timekeeping
     #expect(findings.first?.advice?.isEmpty == false)
   }
 
-  private static func dryRun(_ status: Int, _ code: String, _ message: String) -> Finding {
+  private static func dryRun(
+    _ status: Int, _ code: String, _ message: String, of service: FleetEngineService = .deliveries
+  ) -> Finding {
     let body = #"{"error":{"code":\#(status),"message":"\#(message)","status":"\#(code)"}}"#
     let response = HTTPResponse(status: status, headers: [], body: [UInt8](body.utf8))
     return FleetEngineFindings.finding(
-      UpdateOutcome(.response(response), from: .deliveries),
-      FleetEngineVehicle(service: .deliveries, providerID: "my-project", vehicleID: "truck-17"))
+      UpdateOutcome(.response(response), from: service),
+      FleetEngineVehicle(service: service, providerID: "my-project", vehicleID: "truck-17"))
   }
 
   @Test("a dry run that is refused for its empty mask shows that the token is taken")
@@ -91,6 +93,9 @@ import Timekeeping
     let role = Self.dryRun(
       403, "PERMISSION_DENIED", "Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource")
     #expect(role.verdict == .fail && role.advice?.contains("roles/fleetengine.deliveryUntrustedDriver") == true)
+    let trips = Self.dryRun(
+      403, "PERMISSION_DENIED", "Permission 'fleetengine.vehicles.update' denied on resource", of: .trips)
+    #expect(trips.verdict == .fail && trips.advice?.contains("roles/fleetengine.driverSdkUser") == true)
     let expired = Self.dryRun(401, "UNAUTHENTICATED", "JWT is expired")
     #expect(expired.verdict == .fail && expired.advice?.contains("clock") == true)
     let unknown = Self.dryRun(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.")
