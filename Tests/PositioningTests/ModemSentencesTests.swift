@@ -25,6 +25,23 @@ import Testing
     #expect(examine(&sentences, old + [rmc("120001", "GN"), gsa]) == .repeated)
   }
 
+  @Test("a sentence that comes after its epoch was given gives no position again, and is waited for from then on")
+  func late() {
+    var sentences = ModemSentences()
+    func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
+    _ = examine(&sentences, [rmc("120000"), gga("115959")])
+    #expect(examine(&sentences, [rmc("120001"), gga("115959")]) == .epoch(bytes([rmc("120001")])))
+    #expect(examine(&sentences, [rmc("120001"), gga("120000")]) == .repeated)
+    #expect(examine(&sentences, [rmc("120001"), gga("120001")]) == .repeated)
+    let half = bytes([rmc("120002"), gga("120001")])
+    #expect(sentences.examine(half.span, isComplete: false) == .partial)
+    #expect(
+      examine(&sentences, [rmc("120002"), gga("120002")]) == .epoch(bytes([rmc("120002"), gga("120002")])))
+    // A clock that is set back replaces all times.
+    #expect(
+      examine(&sentences, [rmc("110000"), gga("110000")]) == .epoch(bytes([rmc("110000"), gga("110000")])))
+  }
+
   @Test("midnight is the next second")
   func midnight() {
     var sentences = ModemSentences()

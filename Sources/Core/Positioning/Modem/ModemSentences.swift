@@ -43,6 +43,8 @@ struct ModemSentences: Equatable, Sendable {
   private var known: [UInt64: Int64] = [:]
   /// The kinds with a time in the last epoch.
   private var expected: Set<UInt64> = []
+  /// The time of the last epoch.
+  private var last: Int64?
 
   /// Looks at an answer.
   ///
@@ -57,14 +59,25 @@ struct ModemSentences: Equatable, Sendable {
     for case let time? in fresh.map(\.time) where ModemSentences.isLater(time, than: newest) { newest = time }
     let epoch = timed.filter { $0.time == newest }
     let kinds = Set(epoch.map(\.address))
+    if let last, !ModemSentences.isLater(newest, than: last), timed.contains(where: { $0.time == last }) {
+      // A part of the last epoch that has come after it was given, or of one before. A receiver whose time has gone back has
+      // replaced them all.
+      if newest == last { expected.formUnion(kinds) }
+      remember(entries)
+      return .repeated
+    }
     let isFirst = known.isEmpty
     guard isFirst || isComplete || expected.isSubset(of: kinds) else { return .partial }
     let dates = entries.filter { $0.isDate && known[$0.address] != $0.time }
+    remember(entries)
+    guard !isFirst else { return .first }
+    (expected, last) = (kinds, newest)
+    return .epoch(ModemSentences.copy(dates + epoch + untimed(of: entries, beside: epoch), of: bytes))
+  }
+
+  private mutating func remember(_ entries: [Entry]) {
     known = [:]
     for entry in entries { known[entry.address] = entry.time }
-    guard !isFirst else { return .first }
-    expected = kinds
-    return .epoch(ModemSentences.copy(dates + epoch + untimed(of: entries, beside: epoch), of: bytes))
   }
 
   /// The sentences without a time that may belong to an epoch: a kind that is not sent any more stays for ever.
