@@ -89,10 +89,11 @@ import Timekeeping
     "resumed while OFFLINE is under way, and given up for another network or not: ONLINE has the last word",
     arguments: 0..<10)
   func resume(tenth: Int) throws {
-    // Requests take 4 s to 8 s to arrive. The vehicle parks, so that no later update makes good for a wrong last word.
+    // OFFLINE takes 7 s to 14 s to arrive, and what is sent after it no time. The vehicle parks, so that no later update makes good
+    // for a wrong last word.
     let world = try World.drive(
       Scenario(
-        seed: UInt64(3 * tenth + 1), duration: 325, drive: .steady(0), faults: [Fault(.latency(4000), 295..<325)],
+        seed: UInt64(3 * tenth + 1), duration: 325, drive: .steady(0), faults: [Fault(.latency(7000), 300..<303)],
         acts: [(0, .network(true)), (301, .pause), (303, .resume)] + (tenth < 5 ? [] : [(304, .networkUp)]),
         settings: Self.trips))
     #expect(states(world, from: 301).contains(false))
