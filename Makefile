@@ -107,7 +107,7 @@ simulate: setup ## Ten thousand random drives in virtual time, from SEED (1) on;
 # In a place of its own, as in Benchmarks/run.sh.
 fleet: setup-build ## Ten thousand vehicles (VEHICLES) in virtual time through every fault, and a picture; SEED, SCENARIOS="start cell".
 	BENCH=1 TESTS=none swift build --scratch-path build/decoder -c release --static-swift-stdlib --product FleetBenchmark
-	@status=0; VEHICLES=$(or $(VEHICLES),10000) SEED=$(or $(SEED),1) build/decoder/release/FleetBenchmark build/fleet.json $(SCENARIOS) || status=$$?; \
+	@status=0; VEHICLES=$(or $(VEHICLES),10000) SEED=$(or $(SEED),1) FIX_PERIOD=$(or $(FIX_PERIOD),5) build/decoder/release/FleetBenchmark build/fleet.json $(SCENARIOS) || status=$$?; \
 	[ -n "$(SCENARIOS)" ] || Benchmarks/Pictures/fleet.py build/fleet.json docs/images/fleet.svg; exit $$status
 
 sanitize: setup ## Runs the tests with the address sanitizer.

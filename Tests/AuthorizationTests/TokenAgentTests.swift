@@ -130,7 +130,7 @@ import Timekeeping
       let id = try fetchID(agent.handle(.needed, at: Fixture.moment(now)))
       _ = agent.handle(.answered(id: id, .http(.failure(TransportFailure(kind, "down")))), at: Fixture.moment(now))
       let wait = (agent.earliest - .boot).inSeconds - now
-      #expect(wait >= 0.99 && wait <= max(10, now * 0.4 + 0.1))
+      #expect(wait >= 0.99 && wait <= max(10, now * 0.5 + 0.1))
       if now >= 300 { #expect(wait >= late.lowerBound - 0.01 && wait <= late.upperBound + 0.01) }
       now = ((now + wait) * 1e3).rounded(.up) / 1e3 + 0.001
     }

@@ -105,7 +105,7 @@ package enum TokenProvider: Equatable, Sendable {
 
   /// The wait after a failure. What is cheap to ask again is asked again soon: a file, and a provider that the network does not
   /// let through to. A party that answers nonsense is left alone for longer. One that refuses connections or says that it is in
-  /// trouble is asked again soon at first; the longer that lasts, the more of the fleet is without a token, and after five
+  /// trouble is asked again soon at first; the longer that lasts, the more of the fleet is without a token, and after four
   /// minutes each vehicle waits for one to two minutes.
   ///
   /// - Parameter time: since the first of the failures before it.
@@ -113,7 +113,7 @@ package enum TokenProvider: Equatable, Sendable {
     if case .file = self { return .seconds(2, cap: 10) }
     switch failure.reason {
     case .transport(.refused), .status(500...):
-      return .atLeastHalf(.seconds(2), cap: min(max(time * 2 / 5, .seconds(10)), .seconds(120)))
+      return .atLeastHalf(.seconds(2), cap: min(max(time / 2, .seconds(10)), .seconds(120)))
     case .transport: return .seconds(2, cap: 10)
     case .program: return .seconds(2, cap: 60)
     default: return .seconds(2, cap: 300)
