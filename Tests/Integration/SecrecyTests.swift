@@ -134,7 +134,8 @@ import Testing
       )
       receiver.send(drive.next())
       let count = emulator.updates.count
-      try bench.wait("a request") { emulator.updates.count > count }
+      // Each wait after a 503 is up to 30 s.
+      try bench.wait("a request", within: .seconds(45)) { emulator.updates.count > count }
     }
     try bench.wait("the journal") { daemon.log.contains { $0.contains("no room for the parcel <redacted>") } }
     daemon.process.signal(SIGTERM)
