@@ -146,7 +146,7 @@ for _ in $(seq 100); do
 done
 url=$(cat "$work/url")
 
-# TLS and HTTP/2 as on the road, where there is something to put them in front of the emulator.
+# TLS and HTTP/2 as in production, if nghttpx can be put in front of the emulator.
 endpoint=$url
 trust=''
 transport='plain HTTP/1.1 (with nghttpx, of nghttp2-proxy, it would be HTTP/2 over TLS)'

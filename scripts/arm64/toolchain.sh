@@ -63,7 +63,7 @@ create() {
 
   bootstrap bookworm "$cache/target" "$(join "${packaging[@]}" "${libraries[@]/%/:arm64}")"
   mkdir "$cache/target/source"
-  # The linker is told of Swift's own objects as if they were installed there.
+  # The linker finds Swift's own objects as if they were installed there.
   ln -s "/arm64$swift/lib/swift_static" "$cache/target/usr/lib/swift_static"
   describe "$cache/compiler/sdk"
   echo "$key" > "$cache/complete"
@@ -111,7 +111,7 @@ enter() {
     mounts+=(--ro-bind "$cache/target" /target
       --ro-bind "$cache/target/usr/lib/aarch64-linux-gnu" /usr/lib/aarch64-linux-gnu)
   fi
-  # pkg-config tells of the libraries of arm64, as in /target.
+  # pkg-config finds the libraries of arm64, as in /target.
   bwrap --unshare-all --die-with-parent "${mounts[@]}" --clearenv --setenv PATH /usr/sbin:/usr/bin:/sbin:/bin \
     --setenv HOME /tmp --setenv LANG C.UTF-8 --setenv SWIFT_BACKTRACE enable=no \
     --setenv PKG_CONFIG_SYSROOT_DIR /target \
