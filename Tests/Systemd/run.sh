@@ -433,7 +433,8 @@ sleep 2
 until_true 30 eval '[ "$(taxi vehicleState)" -gt 0 ]' || fail "no OFFLINE of the taxi after a power cut: $(property StatusText fleet-locationd@taxi-3)"
 [ "$(taxi vehicleState%2ClastLocation.*)" = 0 ] || fail "the taxi sends positions in a pause, after a power cut"
 inside fleet-locationctl resume --instance taxi-3 >/dev/null
-until_true 10 status_says Online fleet-locationd@taxi-3 || fail "STATUS of the taxi after the pause: $(property StatusText fleet-locationd@taxi-3)"
+# An OFFLINE of before the power cut may arrive for 15 s, and ONLINE goes after that.
+until_true 40 status_says Online fleet-locationd@taxi-3 || fail "STATUS of the taxi after the pause: $(property StatusText fleet-locationd@taxi-3)"
 [ "$(taxi vehicleState%2ClastLocation.*)" -gt 0 ] || fail "no position of the taxi after the pause"
 inside systemctl disable -q --now fleet-locationd@taxi-3
 inside fleet-locationctl resume >/dev/null
