@@ -46,11 +46,12 @@ status_says() { [[ $(property StatusText "${2:-fleet-locationd}") == *$1* ]]; }
 journal() { inside journalctl -u fleet-locationd -o cat "$@"; }
 
 # What doctor says, where it has to fail, and with these words in one line.
+doctor_says() { # WORDS [OPTION...]
+  ! inside fleet-locationctl doctor "${@:2}" >"$work/doctor" 2>&1 && grep -q "^  fail  .*$1" "$work/doctor"
+}
+# A second after settings were written their path unit starts what has failed once more: for that moment it is starting.
 doctor_fails() { # WORDS [OPTION...]
-  local words=$1
-  shift
-  ! inside fleet-locationctl doctor "$@" >"$work/doctor" 2>&1 || fail "doctor passes: $(cat "$work/doctor")"
-  grep -q "^  fail  .*$words" "$work/doctor" || fail "doctor does not say \"$words\": $(cat "$work/doctor")"
+  until_true 10 doctor_says "$@" || fail "doctor does not fail with \"$1\": $(cat "$work/doctor")"
 }
 doctor_passes() { # WORDS
   inside fleet-locationctl doctor >"$work/doctor" 2>&1 || fail "doctor fails: $(cat "$work/doctor")"
