@@ -46,6 +46,8 @@ import Testing
     let bench = try TestBench()
     let receiver = try bench.receiver()
     bench.settings["fleet_engine.deadline"] = "\"1s\""
+    // Longer than the wait after a fault of the server.
+    bench.settings["source.silence_timeout"] = "\"60s\""
     try bench.emulator?.fault("{\"target\": \"update\", \(example.fault), \"times\": 1}")
     let daemon = try bench.start(reading: receiver)
     var drive = Drive()
@@ -58,7 +60,7 @@ import Testing
     }
     #expect(daemon.log.contains { $0.contains("warning: Offline \(category)") && $0.contains(example.says) })
     guard example.recovers else { return }
-    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    try bench.wait("an update", within: .seconds(40)) { bench.emulator?.accepted.count == 1 }
     try bench.wait("the status says so") { daemon.statuses.last?.hasPrefix("Online") == true }
     #expect(daemon.statuses.last?.hasSuffix("backlog 0") == true)
   }

@@ -42,6 +42,17 @@ import Testing
       examine(&sentences, [rmc("110000"), gga("110000")]) == .epoch(bytes([rmc("110000"), gga("110000")])))
   }
 
+  @Test("a receiver that is asked amid its first epochs is asked again for the rest")
+  func amid() {
+    var sentences = ModemSentences()
+    func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
+    _ = examine(&sentences, [gga("120000"), rmc("115959")])
+    let half = bytes([gga("120001"), rmc("120000")])
+    #expect(sentences.examine(half.span, isComplete: false) == .partial)
+    let whole = bytes([gga("120001"), rmc("120001")])
+    #expect(sentences.examine(whole.span, isComplete: false) == .epoch(whole))
+  }
+
   @Test("midnight is the next second")
   func midnight() {
     var sentences = ModemSentences()

@@ -241,7 +241,10 @@ extension World {
   /// A fix that comes out of the decoder was reported by the receiver, or is one that the checksum could not catch.
   func judge(_ fix: Fix, from index: Int) {
     let second = Int(self.second)
-    let isWhole = !ports[index].isDisturbed(at: second)
+    // A modem's sentences are up to a second old.
+    let isWhole =
+      !ports[index].isDisturbed(at: second)
+      && (ports[index].modem == nil || !ports[index].isDisturbed(at: second - 1))
     let told = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
     if let told {
       ports[index].awaited.remove(told)

@@ -13,7 +13,7 @@ struct ModemSentences: Equatable, Sendable {
     case first
     /// The same times as before.
     case repeated
-    /// An epoch of which a part has not come yet, going by the one before.
+    /// An epoch of which a part has not come yet, going by the previous ones.
     case partial
     /// The sentences of an epoch that is newer than the one before.
     case epoch([UInt8])
@@ -67,7 +67,9 @@ struct ModemSentences: Equatable, Sendable {
       return .repeated
     }
     let isFirst = known.isEmpty
-    guard isFirst || isComplete || expected.isSubset(of: kinds) else { return .partial }
+    // What has changed is still sent: its sentence of this epoch is to come.
+    let isWhole = fresh.allSatisfy { kinds.contains($0.address) } && expected.isSubset(of: kinds)
+    guard isFirst || isComplete || isWhole else { return .partial }
     let dates = entries.filter { $0.isDate && known[$0.address] != $0.time }
     remember(entries)
     guard !isFirst else { return .first }
