@@ -59,9 +59,16 @@ drive() { # position field
     daemons[$service]=$!
   done
   sleep 3
-  # Positions wait, and arrive as pastLocations.
+  # Positions are queued, and arrive as pastLocations.
+  local before
+  before=$(wc -l <"$work/requests.jsonl")
   curl -sSf -X POST "$url/debug/faults" -d '{"target": "update", "status": 503, "for_ms": 3000}' >/dev/null
-  sleep 9
+  for service in vehicles deliveryVehicles; do
+    for _ in $(seq 400); do
+      tail -n "+$((before + 1))" "$work/requests.jsonl" | grep "/$service/.*pastLocations" >/dev/null && break
+      sleep 0.1
+    done
+  done
   "$bin/fleet-locationctl" pause --socket "$work/trips/control.sock" >/dev/null
   for _ in $(seq 100); do curl -sSf "$url/debug/stats" | grep OFFLINE >/dev/null && break; sleep 0.05; done
   kill "${daemons[@]}"
