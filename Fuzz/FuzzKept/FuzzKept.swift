@@ -20,7 +20,8 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let context = AuthorizationContext(providerID: "p", scope: .deliveryVehicle("v")),
       let kept = try? KeptToken(Secret(text), for: context, key: key, at: now)
     else { continue }
-    precondition(kept.token.isValid(at: now) && kept.token.prefetchFrom <= kept.token.deadline)
+    precondition(kept.token.isValid(at: now) && kept.token.prefetch.first <= kept.token.prefetch.last)
+    precondition(kept.token.prefetch.last <= kept.token.deadline)
     precondition((try? KeptToken(kept.text, for: context, key: key, at: now)) == kept, "written, it is another")
   }
   let note = PauseNote(text: input)
