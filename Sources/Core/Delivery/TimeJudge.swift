@@ -4,8 +4,8 @@ package import Timekeeping
 /// Judges what time it is, from all witnesses with their worth, and says when this machine's clock is wrong.
 ///
 /// Each witness is carried on by elapsed time, so that a step of the clock is seen at once, and a sleep changes nothing. No
-/// witness is believed against two others of the same worth. A witness that contradicts what it has said twice, or what another
-/// has confirmed, is believed when it says so again, or when another one agrees; until then its word counts less.
+/// witness outvotes two others of the same worth. A time that contradicts what the same witness has confirmed (said twice, or
+/// another has agreed with) is accepted when the witness repeats it or another one agrees; until then the earlier time counts less.
 package struct TimeJudge: Sendable {
   /// Who gives the time, the least trusted first: a receiver can be deceived from outside, a server is known by its
   /// certificate, and Fleet Engine's own clock is the one that tokens and positions are judged by.
