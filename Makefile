@@ -48,6 +48,8 @@ H2_PACKAGES := apache2-bin haproxy h2o caddy python3-hypercorn
 # A real systemd in a container.
 CONTAINER_PACKAGES := systemd-container mmdebstrap
 SUITE ?= bookworm
+# What the recipes of docs/fleet.md need on the machine that tests them; what a box needs of Debian's is in its container.
+FLEET_OPS_PACKAGES := $(CONTAINER_PACKAGES) reprepro gnupg
 
 SYMBOL_ORDER_PACKAGES := valgrind binutils
 
@@ -57,7 +59,7 @@ MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2
 help: ## Says what there is to make.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
-.PHONY: help build setup setup-build setup-test setup-deb deb demo test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop systemd-test downgrade-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb deb demo test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop systemd-test fleet-ops-test downgrade-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE) $(STATIC_CXX)
@@ -137,6 +139,10 @@ systemd-test: deb ## The packages under a real systemd: installed, run, watched,
 	@scripts/install-packages.sh $(CONTAINER_PACKAGES)
 	Tests/Systemd/same-files.sh build
 	SUITE=$(SUITE) Tests/Systemd/run.sh build
+
+fleet-ops-test: deb ## The recipes of docs/fleet.md, played through in containers with Debian's packages; TESTS="packages" for some of them.
+	@scripts/install-packages.sh $(FLEET_OPS_PACKAGES)
+	Tests/FleetOps/run.sh build $(TESTS)
 
 arm64-test: ## The arm64 packages in an emulated Debian 12: installed by apt, and the main job; minutes, and not in check.
 	$(MAKE) deb ARCH=arm64

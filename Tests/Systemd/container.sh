@@ -9,14 +9,15 @@
 #   container.sh crash             a power cut: everything is killed; the layer stays for the next boot
 #   container.sh down              orderly, and the layer goes
 #
-# CONTAINER_NAME (fleet-locationd) tells several apart. SUITE (bookworm) is the Debian release.
+# CONTAINER_NAME (fleet-locationd) tells several apart. SUITE (bookworm) is the Debian release. CONTAINER_EXTRA: packages
+# of Debian's that the root file system has besides, separated by commas.
 set -euo pipefail
 
 name=${CONTAINER_NAME:-fleet-locationd}
 cache=${CONTAINER_CACHE:-/var/cache/fleet-locationd-tests}
 suite=${SUITE:-bookworm}
 # Later releases have some of them by other names and provide these, as for the dependencies of our packages.
-packages=systemd,systemd-sysv,dbus,procps,man-db,libcurl4,libexpat1,libmicrohttpd12,libsqlite3-0,libstdc++6,libsystemd0
+packages=systemd,systemd-sysv,dbus,procps,man-db,libcurl4,libexpat1,libmicrohttpd12,libsqlite3-0,libstdc++6,libsystemd0${CONTAINER_EXTRA:+,$CONTAINER_EXTRA}
 base=$cache/$suite-$(printf %s "$packages" | sha256sum | cut -c1-8)
 run=/run/fleet-locationd-tests/$name
 cgroup=/sys/fs/cgroup/$name
@@ -142,7 +143,7 @@ case $command in
   create | boot | push | crash | down) "$command" "$@" ;;
   exec) enter "$@" ;;
   *)
-    sed -n 3,12p "$0"
+    sed -n 3,13p "$0"
     exit 64
     ;;
 esac

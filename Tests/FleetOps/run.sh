@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The recipes of docs/fleet.md, played through: run.sh DIRECTORY-OF-PACKAGES [TEST...]
+# Runs each tests/*.sh and tests/*.py, or those named without directory and ending, with the directory as the argument, as root.
+# Exit status 0 if all passed. What a failed test printed is printed.
+set -euo pipefail
+
+[ "$(id -u)" -eq 0 ] || exec sudo "$0" "$@"
+packages=$(realpath "$1")
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+failed=0
+for test in "$here"/tests/*.sh "$here"/tests/*.py; do
+  [ -e "$test" ] || continue
+  name=$(basename "${test%.*}")
+  [ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
+  started=$SECONDS
+  if "$test" "$packages" >"$log" 2>&1; then
+    grep '^==\|^   ' "$log" || true
+    printf 'passed  %s (%s s)\n' "$name" $((SECONDS - started))
+  else
+    cat "$log" >&2
+    printf 'FAILED  %s (%s s)\n' "$name" $((SECONDS - started))
+    failed=1
+  fi
+done
+exit $failed
