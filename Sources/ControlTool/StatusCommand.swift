@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
+import Diagnosis
 import EventLoop
 import FoundationEssentials
 import Glibc
@@ -13,14 +14,19 @@ enum StatusCommand: Command {
   static let name = "status"
   static let summary = "what the daemon does, and what is wrong"
   static let options =
-    [CommandLineOptions.Option("json"), CommandLineOptions.Option("watch", short: "w")] + DaemonQuestion.options
+    [
+      CommandLineOptions.Option("json"), CommandLineOptions.Option("watch", short: "w"),
+      CommandLineOptions.Option("healthy"),
+    ] + DaemonQuestion.options
   static let usage = """
-    Usage: fleet-locationctl status [--json] [--watch [SECONDS]] [--instance NAME | --socket PATH]
+    Usage: fleet-locationctl status [--json] [--watch [SECONDS]] [--healthy] [--instance NAME | --socket PATH]
     Asks the running daemon.
 
           --json       its answer as one line of JSON, with every counter
       -w, --watch      again and again, every SECONDS (1): on a terminal in place, with the track of the last ten minutes,
                        until q or Ctrl-C; elsewhere, and with --json, one after the other
+          --healthy    one line and an exit status, for a program that decides on an upgrade: 0 when Fleet Engine has
+                       accepted an update within the last two heartbeats or the vehicle is paused by command, else 1
     On a terminal what is well is green and what is not is red, unless the environment has NO_COLOR or TERM=dumb.
 
     Exit status: 0 when the last update was accepted; 1 when it was not, none has been sent or the driver is off duty; 69
@@ -32,9 +38,17 @@ enum StatusCommand: Command {
   private static let longestInterval = 3600.0
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
+    if options.has("healthy"), options.has("watch") || options.has("json") {
+      throw CommandError(.usage, "status: --healthy goes with neither --watch nor --json")
+    }
     if options.has("watch") { return try watch(options) }
     if let operand = options.operands.first { throw CommandError(.usage, "status: unexpected \"\(operand)\"") }
     let (text, status) = try DaemonQuestion.status(options)
+    if options.has("healthy") {
+      let health = ServiceFindings.health(status)
+      _ = try StandardOutput.write("\(health.isHealthy ? "healthy" : "not healthy"): \(health.sentence)\n")
+      return health.isHealthy ? 0 : 1
+    }
     if options.has("json") {
       _ = try StandardOutput.write(text + [UInt8(ascii: "\n")])
     } else {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 import LocationDaemon
 package import MessageBus
 package import Observability
@@ -41,6 +42,17 @@ package enum ServiceFindings {
     case .status(let report): findings += self.findings(report, vehicle: vehicle, heartbeat: heartbeat)
     }
     return findings
+  }
+
+  /// Whether updates arrive, by the daemon's answer alone: the same rule, for a program that decides on an upgrade.
+  ///
+  /// - Returns: whether an update has been accepted within the last two heartbeats or the vehicle is paused by command, and
+  ///   the reason as one sentence without its full stop.
+  package static func health(_ report: StatusReport) -> (isHealthy: Bool, sentence: String) {
+    let findings = delivery(report, ReportingPolicy.Configuration().heartbeat)
+    return (
+      findings.allSatisfy { $0.verdict != .fail }, findings.map(\.sentence).joined(separator: ", ")
+    )
   }
 
   /// Whether the daemon has just started and its first update may come at any moment: no reason to judge it yet.

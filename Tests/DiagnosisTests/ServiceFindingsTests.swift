@@ -393,6 +393,27 @@ import Timekeeping
     #expect(InstalledService(socket: path)?.unit == unit)
   }
 
+  @Test("healthy is what doctor passes: an update accepted within two heartbeats, or a pause by command")
+  func health() throws {
+    func health(_ changes: [String: Any]) throws -> String {
+      let (isHealthy, sentence) = ServiceFindings.health(try Self.status(changes))
+      return "\(isHealthy) \(sentence)"
+    }
+    #expect(try health(["lastUpdate": 120]) == "true Fleet Engine accepted an update 2 min ago")
+    #expect(try health(["lastUpdate": 121]).hasPrefix("false Fleet Engine has accepted no update for 2 min"))
+    #expect(
+      try health(["lastUpdate": NSNull(), "uptime": 9]).hasPrefix(
+        "false Fleet Engine has accepted no update since the daemon started 9 s ago"))
+    // A release that does not say its heartbeat has that of the default, 50 s.
+    #expect(try health(["lastUpdate": 100, "heartbeat": NSNull()]).hasPrefix("true "))
+    #expect(try health(["lastUpdate": 101, "heartbeat": NSNull()]).hasPrefix("false "))
+    #expect(try health(["lastUpdate": 900, "isPaused": true]).hasPrefix("true paused by command"))
+    let offline: [String: Any] = [
+      "isOnline": false, "state": ["cause": "network", "label": "offline", "detail": " for 9 s", "level": "bad"],
+    ]
+    #expect(try health(offline) == "true Fleet Engine accepted an update 3 s ago, but now: offline for 9 s")
+  }
+
   @Test("a credential whose file is not there is named, with its file")
   func missingCredential() {
     let findings = ServiceFindings.findings(

@@ -7,6 +7,9 @@
 #   inside COMMAND...        runs a command in it
 #   write PATH [MODE]        writes standard input to a file in it
 #   install_package NAME...  installs packages of ours with dpkg
+#   emulate [OPTION...]      the emulator on this machine, at $port, which also gives tokens; ends with the test
+#   settings VEHICLE-ID      writes settings of a simulated drive to it, in TOML, against the emulator
+#   accepted VEHICLE         whether the emulator has accepted an update of it
 #   until_true SECONDS COMMAND...
 #   step TEXT, fail TEXT
 
@@ -16,11 +19,14 @@ work=$(mktemp -d)
 # Another for each run, so that two may run at once.
 port=$((20000 + $$ % 20000))
 boxes=()
+# Processes on this machine that end with the test.
+background=()
 
 container() { CONTAINER_NAME=fleet-$box-$$ "$systemd_tests/container.sh" "$@"; }
 finish() {
   local box
   for box in "${boxes[@]}"; do container down || true; done
+  [ ${#background[@]} -eq 0 ] || kill "${background[@]}" 2>/dev/null || true
   rm -rf "$work"
 }
 trap finish EXIT
@@ -46,6 +52,30 @@ install_package() {
   done
   inside dpkg -i "${files[@]}" >"$work/dpkg" 2>&1 || fail "dpkg: $(cat "$work/dpkg")"
 }
+emulate() {
+  dpkg-deb -x "$(package fleet-engine-emulator)" "$work/emulator"
+  "$work/emulator/usr/bin/fleet-engine-emulator" --port "$port" --record "$work/record.jsonl" "$@" >"$work/emulator.log" 2>&1 &
+  background+=($!)
+}
+settings() {
+  write /etc/fleet-locationd/fleet-locationd.toml <<END
+[vehicle]
+provider_id = "test-project"
+vehicle_id = $1
+[source]
+type = "simulated"
+route = "/usr/share/doc/fleet-locationd/examples/demo.gpx"
+[token]
+url = "http://127.0.0.1:$port/token/delivery_driver/{vehicle_id}"
+response = "lmfs"
+[fleet_engine]
+endpoint = "http://127.0.0.1:$port"
+[reporting]
+interval = "1s"
+heartbeat = "5s"
+END
+}
+accepted() { grep -q "deliveryVehicles/$1[?\"].*updateMask" "$work/record.jsonl"; }
 until_true() {
   local end=$((SECONDS + $1))
   shift

@@ -38,6 +38,11 @@ import Testing
     #expect(status.exitCode == 0)
     #expect(status.output.lines.contains { $0.hasPrefix("Fleet Engine") && $0.hasSuffix("online") })
     #expect(status.output.lines.contains { $0.contains("2 updates accepted of 2") })
+    let healthy = try ask(bench, "status", "--healthy")
+    #expect(healthy.exitCode == 0)
+    #expect(
+      healthy.output.lines.count == 1 && healthy.output.text.hasPrefix("healthy: Fleet Engine accepted an update "))
+    #expect(try ask(bench, "status", "--healthy", "--json").exitCode == 64)
     #expect(try ask(bench, "explain").output.text.contains("was accepted by Fleet Engine"))
     let json = try JSONSerialization.jsonObject(with: Data(try ask(bench, "status", "--json").output.text.utf8))
     let answer = try #require(json as? [String: Any])
@@ -88,6 +93,9 @@ import Testing
     #expect(explain.exitCode == 0)
     #expect(explain.output.text.contains("fewer satellites than filter.min_satellites"))
     #expect(try ask(bench, "status").exitCode == 1)
+    let healthy = try ask(bench, "status", "--healthy")
+    #expect(healthy.exitCode == 1)
+    #expect(healthy.output.text.hasPrefix("not healthy: Fleet Engine has accepted no update since the daemon started "))
   }
 
   @Test("reload takes new settings, and says what is wrong with bad ones, which change nothing")

@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Packages, and Health and automatic rollback, of docs/fleet.md: a signed repository, two boxes, upgrades in stages, a bad version.
+set -euo pipefail
+
+packages=$1
+export CONTAINER_EXTRA=unattended-upgrades,gpgv,curl,ca-certificates
+. "$(dirname "$0")/../box.sh"
+recipes=$repository/packaging/fleet
+export GNUPGHOME=$work/gnupg
+mkdir -m 700 "$GNUPGHOME"
+
+# Without a terminal for a passphrase, which a real key has.
+make_key() { # NAME: prints the fingerprint
+  gpg --batch --quiet --passphrase '' --quick-generate-key "$1" ed25519 sign 1y 2>/dev/null
+  gpg --list-keys --with-colons "$1" | awk -F: '/^fpr/ { print $10; exit }'
+}
+repo() { reprepro --silent --silent --basedir "$work/www/debian" "$@"; }
+# Changes nothing but the version, and what the third argument does to the unpacked package.
+repack() { # VERSION [COMMAND]
+  rm -rf "$work/package"
+  dpkg-deb -R "$(package fleet-locationd)" "$work/package"
+  sed -i "s/^Version: .*/Version: $1/" "$work/package/DEBIAN/control"
+  (cd "$work/package" && eval "${2:-true}")
+  dpkg-deb --root-owner-group -Zgzip -z1 -b "$work/package" "$work/$1.deb" >/dev/null
+}
+installed() { inside dpkg-query -W -f '${Version}' fleet-locationd 2>/dev/null; }
+is_installed() { [ "$(installed)" = "$1" ]; }
+online() { [[ $(inside systemctl show -P StatusText fleet-locationd) == Online* ]]; }
+upgrade() { # as apt-daily.timer and apt-daily-upgrade.timer do
+  inside apt-get -qq update >"$work/update" 2>&1 || fail "apt-get update: $(cat "$work/update")"
+  inside unattended-upgrade --debug >"$work/upgrade" 2>&1 || fail "unattended-upgrade: $(cat "$work/upgrade")"
+}
+stage() { # PERCENT: as on the page
+  echo "fleet-locationd Phased-Update-Percentage $1" > "$work/www/debian/conf/stable.override"
+  repo --export=never copy stable canary fleet-locationd
+  repo reoverride stable
+}
+
+first=$(dpkg-deb -f "$(package fleet-locationd)" Version)
+good=$first+good bad=$first+good2bad fixed=$first+good3
+
+step "a repository of two channels, signed"
+key=$(make_key 'Fleet packages <packages@example.com>')
+mkdir -p "$work/www/debian"
+cp -r "$recipes/repository/conf" "$work/www/debian/"
+sed -i "s/FINGERPRINT/$key/" "$work/www/debian/conf/distributions"
+repo includedeb canary "$(package fleet-locationd)"
+stage 100
+gpg --export "$key" > "$work/fleet.gpg"
+web=$((port + 1))
+(cd "$work/www" && exec python3 -m http.server --bind 127.0.0.1 "$web" >"$work/http.log" 2>&1) &
+background+=($!)
+emulate
+echo "   $(du -h "$(package fleet-locationd)" | cut -f1) a package"
+
+step "two boxes install from it by apt, one of each channel, and deliver"
+for name in canary stable; do
+  use $name
+  inside sh -c "rm /etc/apt/sources.list; echo $name > /etc/hostname; hostname $name; mkdir -p /etc/apt/keyrings"
+  container push "$work/fleet.gpg" /etc/apt/keyrings/fleet.gpg
+  sed -e "s|https://packages.example.com|http://127.0.0.1:$web|" -e "s/^Suites: .*/Suites: $name/" "$recipes/apt/fleet.sources" |
+    write /etc/apt/sources.list.d/fleet.sources
+  container push "$recipes/apt/52fleet-upgrades" /etc/apt/apt.conf.d/52fleet-upgrades
+  settings '{ hostname = true }'
+  inside apt-get -qq update >"$work/apt" 2>&1 || fail "apt-get update: $(cat "$work/apt")"
+  inside apt-get -qq install -y fleet-locationd >"$work/apt" 2>&1 || fail "apt-get install: $(cat "$work/apt")"
+  until_true 20 online || fail "$name is not online"
+  until_true 10 accepted $name || fail "the emulator has seen no update of $name"
+done
+
+step "an index of another key, and a changed package, are refused"
+other=$(make_key 'Somebody else <else@example.com>')
+cp -r "$work/www/debian" "$work/www/foreign"
+sed -i "s/$key/$other/" "$work/www/foreign/conf/distributions"
+reprepro --silent --silent --basedir "$work/www/foreign" export
+inside sed -i 's|/debian|/foreign|' /etc/apt/sources.list.d/fleet.sources
+! inside apt-get -qq update -o APT::Update::Error-Mode=any >"$work/apt" 2>&1 && grep -q NO_PUBKEY "$work/apt" ||
+  fail "an index that another key has signed: $(cat "$work/apt")"
+inside sed -i 's|/foreign|/debian|' /etc/apt/sources.list.d/fleet.sources
+rm -rf "$work/www/foreign"
+inside apt-get -qq update
+pool=$(find "$work/www/debian/pool" -name 'fleet-locationd_*.deb')
+cp "$pool" "$work/kept.deb"
+printf x | dd of="$pool" bs=1 seek=2000 conv=notrunc status=none
+! inside sh -c 'cd /tmp && apt-get -o APT::Sandbox::User=root download fleet-locationd' >"$work/apt" 2>&1 || fail "a changed package is downloaded"
+grep -q 'Hash Sum mismatch' "$work/apt" || fail "a changed package: $(cat "$work/apt")"
+cp "$work/kept.deb" "$pool"
+
+step "a version in canary: the box of that channel is upgraded, the other is not"
+repack "$good"
+repo includedeb canary "$work/$good.deb"
+for name in canary stable; do use $name && upgrade; done
+use canary
+is_installed "$good" || fail "canary has $(installed): $(cat "$work/upgrade")"
+until_true 20 online || fail "canary is not online with $good"
+use stable
+is_installed "$first" || fail "stable has $(installed)"
+
+step "promoted in stages: 0 %, about half of the boxes at 50 %, all at 100 %"
+stage 0
+upgrade
+is_installed "$first" || fail "at 0 % stable has $(installed)"
+stage 50
+inside apt-get -qq update
+# The candidates of forty other boxes.
+inside sh -c 'for box in $(seq 40); do
+  apt-cache -o APT::Machine-ID=$(echo $box | md5sum | cut -c1-32) policy fleet-locationd | sed -n "s/.*Candidate: //p"; done' >"$work/candidates"
+half=$(grep -cx "$good" "$work/candidates") || true
+[ "$half" -ge 10 ] && [ "$half" -le 30 ] || fail "at 50 % $half of 40 boxes are offered $good"
+stage 100
+upgrade
+is_installed "$good" || fail "at 100 % stable has $(installed): $(cat "$work/upgrade")"
+until_true 20 online || fail "stable is not online with $good"
+echo "   at 50 % $half of 40 boxes"
+
+step "key rotation: signed by both keys, the repository is good for boxes with either"
+sed -i "s/$key/$key $other/" "$work/www/debian/conf/distributions"
+repo export
+inside apt-get -qq update -o APT::Update::Error-Mode=any || fail "a box with the old key refuses"
+gpg --export "$other" | write /etc/apt/keyrings/fleet.gpg
+inside apt-get -qq update -o APT::Update::Error-Mode=any || fail "a box with the new key refuses"
+
+step "status --healthy and systemd's boot assessment"
+inside fleet-locationctl status --healthy >"$work/health" || fail "$(cat "$work/health")"
+echo "   $(cat "$work/health")"
+container push "$recipes/fleet-locationd-healthy.service" /etc/systemd/system/fleet-locationd-healthy.service
+complaints=$(inside systemd-analyze verify fleet-locationd-healthy.service 2>&1) || true
+[ -z "$complaints" ] || fail "systemd-analyze verify: $complaints"
+inside systemctl -q enable fleet-locationd-healthy
+inside systemctl start boot-complete.target || fail "boot-complete.target is not reached"
+inside systemctl stop boot-complete.target fleet-locationd-healthy fleet-locationd
+printf '[Service]\nTimeoutStartSec=2s\n' | write /etc/systemd/system/fleet-locationd-healthy.service.d/test.conf
+inside systemctl daemon-reload
+! inside systemctl start boot-complete.target 2>/dev/null || fail "boot-complete.target is reached without a daemon"
+! inside systemctl is-active -q boot-complete.target || fail "boot-complete.target is active without a daemon"
+inside systemctl start fleet-locationd
+
+step "a version that runs and delivers nothing is gone back from, by itself and once"
+use canary
+for file in "$recipes"/rollback/*.{service,timer}; do container push "$file" "/etc/systemd/system/${file##*/}"; done
+inside mkdir -p /usr/local/sbin
+container push "$recipes/rollback/fleet-locationd-rollback" /usr/local/sbin/fleet-locationd-rollback
+printf 'ROLLBACK_AFTER=15\nROLLBACK_PROBES=http://127.0.0.1:%s/\n' "$port" | write /etc/default/fleet-locationd-rollback
+complaints=$(inside systemd-analyze verify fleet-locationd-rollback.timer 2>&1) || true
+[ -z "$complaints" ] || fail "systemd-analyze verify: $complaints"
+# Instead of minutes.
+printf '[Timer]\nOnUnitInactiveSec=1s\nOnBootSec=1s\nAccuracySec=1ms\n' | write /etc/systemd/system/fleet-locationd-rollback.timer.d/test.conf
+inside systemctl daemon-reload
+inside systemctl -q enable --now fleet-locationd-rollback.timer
+reference() { [ "$(inside cat /var/lib/fleet-locationd-rollback/reference 2>/dev/null)" = "$1" ]; }
+has_package() { inside test -e "/var/lib/fleet-locationd-rollback/$1.deb"; }
+until_true 30 reference "$good" || fail "$good is not the reference"
+until_true 10 has_package "$good" || fail "the package of $good is not kept"
+repack "$bad" "sed -i '/^\[Service\]/a IPAddressDeny=any' lib/systemd/system/fleet-locationd.service"
+repo includedeb canary "$work/$bad.deb"
+upgrade
+is_installed "$bad" || fail "canary has $(installed): $(cat "$work/upgrade")"
+until_true 120 is_installed "$good" || fail "it does not go back"
+until_true 20 online || fail "not online after going back"
+journal() { inside journalctl -u fleet-locationd-rollback -o cat --no-pager; }
+says_done() { journal | grep "$good is installed again; $bad is pinned" >/dev/null; }
+until_true 20 says_done || fail "the journal: $(journal)"
+journal | grep 'going back to' | sed 's/^/   /'
+upgrade
+is_installed "$good" || fail "the bad version is installed again: $(installed)"
+
+step "the next version is installed, and is the new reference"
+repack "$fixed"
+repo includedeb canary "$work/$fixed.deb"
+upgrade
+is_installed "$fixed" || fail "canary has $(installed): $(cat "$work/upgrade")"
+until_true 60 reference "$fixed" || fail "$fixed is not the reference"
+until_true 10 has_package "$fixed" || fail "the package of $fixed is not kept"
+! has_package "$good" || fail "the package of $good stays"

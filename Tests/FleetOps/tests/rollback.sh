@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The decisions of fleet-locationd-rollback, with stand-ins for the programs that it asks. What it does to a real box is in
+# packages.sh.
+set -euo pipefail
+
+script=$(cd "$(dirname "$0")/../../../packaging/fleet/rollback" && pwd)/fleet-locationd-rollback
+# In memory: what it syncs is none of the test.
+work=$(mktemp -d -p /dev/shm)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/bin" "$work/archives"
+architecture=$(dpkg --print-architecture)
+
+stand_in() { # PROGRAM, the script on standard input
+  { echo '#!/bin/sh' && cat; } > "$work/bin/$1"
+  chmod +x "$work/bin/$1"
+}
+stand_in dpkg-query <<<'cat "$WORK/installed"'
+# A package of these tests is a file with its version.
+stand_in dpkg-deb <<<'cat "$2"'
+stand_in curl <<<'read -r code < "$WORK/network"; printf %s "$code"; [ "$code" != 000 ]'
+stand_in fleet-locationctl <<'END'
+read -r health level < "$WORK/health"
+case $2 in
+  --healthy) echo "$health: so it says"; [ "$health" = healthy ] ;;
+  --json) echo "{\"state\":{\"cause\":\"x\",\"level\":\"$level\"}}" ;;
+esac
+END
+stand_in apt-get <<'END'
+for word in "$@"; do last=$word; done
+case " $* " in
+  *" download "*) echo download >> "$WORK/downloads"; grep -qxF "${last#*=}" "$WORK/repository" && printf '%s\n' "${last#*=}" > x.deb ;;
+  *" install "*) [ ! -e "$WORK/locked" ] && cp "$last" "$WORK/installed" ;;
+esac
+END
+
+fresh() { # a box on which nothing has happened yet
+  rm -rf "$work/state" "$work/pin" "$work/locked" "$work/downloads" "$work/archives"/*
+  mkdir "$work/state"
+  : > "$work/repository"
+  echo 200 > "$work/network"
+  : > "$work/journal"
+}
+says() { echo "$1" > "$work/health"; }       # "healthy good", "healthy warning", "unhealthy bad"
+version() { echo "$1" > "$work/installed"; }
+archive() { echo "$1" > "$work/archives/fleet-locationd_${1/:/%3a}_$architecture.deb"; }
+runs() { # COUNT
+  local _
+  for _ in $(seq "$1"); do
+    env PATH="$work/bin:$PATH" WORK="$work" STATE_DIRECTORY="$work/state" ROLLBACK_ARCHIVES="$work/archives" ROLLBACK_PIN="$work/pin" \
+      ROLLBACK_AFTER=5 "$script" >>"$work/journal" 2>&1 || true
+  done
+}
+tested=0
+expect() { # SENTENCE VERSION [WORDS OF THE JOURNAL]
+  tested=$((tested + 1))
+  [ "$(cat "$work/installed")" = "$2" ] && grep -q -- "${3:-}" "$work/journal" && return 0
+  [ -z "${3:-}" ] && [ "$(cat "$work/installed")" = "$2" ] && return 0
+  echo "failed: $1: version $(cat "$work/installed") is installed, and the journal says: $(cat "$work/journal")" >&2
+  exit 1
+}
+# Version 1 has delivered, and its package is there.
+delivered() {
+  fresh
+  version 1
+  archive 1
+  says "healthy good"
+  runs 1
+}
+
+delivered
+expect "what delivers is the reference" 1 "fleet-locationd 1 delivers"
+version 2
+says "unhealthy bad"
+runs 4
+expect "four failed runs of five" 2
+runs 1
+expect "the fifth goes back" 1 "2 has not delivered at 5 checks in a row (unhealthy: so it says), and 1 did: going back to 1"
+grep -qx 'Pin: version 2' "$work/pin" && grep -qx 'Pin-Priority: -1' "$work/pin" || { echo "failed: the pin: $(cat "$work/pin")" >&2; exit 1; }
+
+: > "$work/journal"
+version 2
+runs 20
+expect "never twice from the same version" 2 "it was gone back from once and is installed again, so it stays"
+[ "$(wc -l < "$work/journal")" -eq 1 ] || { echo "failed: it says so again and again" >&2; exit 1; }
+
+delivered
+version 2
+says "unhealthy bad"
+runs 4
+says "healthy good"
+runs 1
+says "unhealthy bad"
+runs 4
+expect "an accepted update begins the count anew" 2 "fleet-locationd 2 delivers"
+runs 20
+expect "the version that delivered last is not gone back from" 2 "a later version is not measured by it"
+[ ! -e "$work/state/1.deb" ] || [ ! -e "$work/state/2.deb" ] || { echo "failed: old packages stay" >&2; exit 1; }
+
+delivered
+version 2
+says "unhealthy bad"
+echo 000 > "$work/network"
+runs 20
+expect "no network: nothing is counted" 2
+echo 503 > "$work/network"
+runs 20
+expect "Fleet Engine is down for all: nothing is counted" 2
+echo 404 > "$work/network"
+runs 5
+expect "any other answer is a network" 1
+
+fresh
+version 1
+archive 1
+says "unhealthy bad"
+runs 20
+version 2
+runs 20
+expect "the old one did not deliver either" 2
+[ ! -s "$work/journal" ] || { echo "failed: it says $(cat "$work/journal")" >&2; exit 1; }
+
+delivered
+says "healthy warning"
+runs 5
+version 2
+says "unhealthy bad"
+runs 20
+expect "the old one delivered without a fix, as in a garage" 2 "fleet-locationd 1 has not delivered at 5 checks"
+
+delivered
+version 2
+says "healthy warning"
+runs 20
+expect "paused, or without a fix, and yet healthy: not a failure" 2
+
+fresh
+version 1:1.0-1
+archive 1:1.0-1
+says "healthy good"
+runs 1
+version 1:1.0-2
+says "unhealthy bad"
+runs 5
+expect "a version with an epoch" 1:1.0-1
+
+fresh
+version 1
+echo 1 > "$work/repository"
+says "healthy good"
+runs 3
+[ "$(wc -l < "$work/downloads")" -eq 1 ] || { echo "failed: $(wc -l < "$work/downloads") downloads" >&2; exit 1; }
+version 2
+says "unhealthy bad"
+runs 5
+expect "what apt's archives do not have comes from the repository, once" 1
+
+fresh
+version 1
+says "healthy good"
+runs 3
+[ "$(wc -l < "$work/downloads")" -eq 1 ] || { echo "failed: $(wc -l < "$work/downloads") attempts" >&2; exit 1; }
+version 2
+says "unhealthy bad"
+runs 20
+expect "nor does the repository: it stays, and says so" 2 "No package of fleet-locationd 1"
+
+delivered
+version 2
+says "unhealthy bad"
+touch "$work/locked"
+runs 5
+expect "apt fails: said" 2 "apt-get cannot go back to fleet-locationd 1"
+rm "$work/locked"
+runs 5
+expect "and tried again" 1
+
+delivered
+rm "$work/installed"
+: > "$work/installed"
+runs 3
+expect "removed: nothing is done" ""
+echo "   $tested decisions"
