@@ -10,7 +10,7 @@
 #   container.sh down              orderly, and the layer goes
 #
 # CONTAINER_NAME (fleet-locationd) tells several apart. SUITE (bookworm) is the Debian release. CONTAINER_EXTRA: packages
-# of Debian's that the root file system has besides, separated by commas.
+# of Debian's that the root file system has besides, separated by commas. CONTAINER_BOOT_SECONDS (30): what a boot may last.
 set -euo pipefail
 
 name=${CONTAINER_NAME:-fleet-locationd}
@@ -78,7 +78,7 @@ boot() {
     ' bash "$run" "$name" "$base" "$cgroup" "${arguments[@]}" </dev/null >"$run/console.log" 2>&1 &
   local nspawn=$! pid
   echo "$nspawn" > "$run/nspawn"
-  for _ in $(seq 600); do
+  for _ in $(seq $((${CONTAINER_BOOT_SECONDS:-30} * 20))); do
     kill -0 "$nspawn" 2>/dev/null || { cat "$run/console.log" >&2; die "systemd-nspawn has ended"; }
     pid=$(awk '{ print $1 }' "/proc/$nspawn/task/$nspawn/children" 2>/dev/null) || true
     if [ -n "$pid" ]; then
@@ -91,7 +91,7 @@ boot() {
     sleep 0.05
   done
   cat "$run/console.log" >&2
-  die "no boot within 30 s: $(cat "$run/state")"
+  die "no boot within ${CONTAINER_BOOT_SECONDS:-30} s: $(cat "$run/state")"
 }
 
 enter() {

@@ -47,7 +47,7 @@ cp -r "$recipes/repository/conf" "$work/www/debian/"
 sed -i "s/FINGERPRINT/$key/" "$work/www/debian/conf/distributions"
 repo includedeb canary "$(package fleet-locationd)"
 stage 100
-gpg --export "$key" > "$work/fleet.gpg"
+gpg --armor --export "$key" > "$work/fleet.asc"
 web=$((port + 1))
 (cd "$work/www" && exec python3 -m http.server --bind 127.0.0.1 "$web" >"$work/http.log" 2>&1) &
 background+=($!)
@@ -58,7 +58,7 @@ step "two boxes install from it by apt, one of each channel, and deliver"
 for name in canary stable; do
   use $name
   inside sh -c "rm /etc/apt/sources.list; echo $name > /etc/hostname; hostname $name; mkdir -p /etc/apt/keyrings"
-  container push "$work/fleet.gpg" /etc/apt/keyrings/fleet.gpg
+  container push "$work/fleet.asc" /etc/apt/keyrings/fleet.asc
   sed -e "s|https://packages.example.com|http://127.0.0.1:$web|" -e "s/^Suites: .*/Suites: $name/" "$recipes/apt/fleet.sources" |
     write /etc/apt/sources.list.d/fleet.sources
   container push "$recipes/apt/52fleet-upgrades" /etc/apt/apt.conf.d/52fleet-upgrades
@@ -118,7 +118,7 @@ step "key rotation: signed by both keys, the repository is good for boxes with e
 sed -i "s/$key/$key $other/" "$work/www/debian/conf/distributions"
 repo export
 inside apt-get -qq update -o APT::Update::Error-Mode=any || fail "a box with the old key refuses"
-gpg --export "$other" | write /etc/apt/keyrings/fleet.gpg
+gpg --armor --export "$other" | write /etc/apt/keyrings/fleet.asc
 inside apt-get -qq update -o APT::Update::Error-Mode=any || fail "a box with the new key refuses"
 
 step "status --healthy and systemd's boot assessment"

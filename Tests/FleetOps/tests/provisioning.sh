@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Provisioning, of docs/fleet.md: cloud-init's user-data and the Ansible playbook each make a box whose vehicle arrives at the
+# emulator, with its credential encrypted by systemd.
+set -euo pipefail
+
+packages=$1
+export CONTAINER_EXTRA=unattended-upgrades,gpgv,curl,ca-certificates,cloud-init,ansible-core,python3-apt CONTAINER_BOOT_SECONDS=120
+. "$(dirname "$0")/../box.sh"
+recipes=$repository/packaging/fleet
+secret="Bearer s3cret-of-the-fleet"
+web=$((port + 1))
+
+# What an example names, and is another address here.
+here() { sed -e "s|https://packages.example.com|http://127.0.0.1:$web|" -e "s|https://tokens.example.com|http://127.0.0.1:$port|"; }
+# In place of a receiver and of Google.
+trial() {
+  write /etc/fleet-locationd/conf.d/trial.toml <<END
+[source]
+type = "simulated"
+route = "/usr/share/doc/fleet-locationd/examples/demo.gpx"
+[fleet_engine]
+endpoint = "http://127.0.0.1:$port"
+END
+}
+# The box delivers with the credential, which nothing of it holds in plain text.
+check_box() { # VEHICLE
+  until_true 60 accepted "$1" || fail "no update of $1 arrives: $(inside systemctl show -P StatusText fleet-locationd)"
+  inside fleet-locationctl status --healthy >"$work/health" || fail "$(cat "$work/health")"
+  for command in 'fleet-locationd --check' 'fleet-locationctl token' 'fleet-locationctl doctor'; do
+    inside $command >"$work/answer" 2>&1 || fail "$command: $(cat "$work/answer")"
+    ! grep -q 'has changed since' "$work/answer" || fail "$command: $(cat "$work/answer")"
+  done
+  inside systemctl reload fleet-locationd || fail "reload with an encrypted credential"
+  ! inside grep -rlF "$secret" /etc /var /root /tmp /run/token-provider 2>/dev/null || fail "the credential is there in plain text"
+  inside systemctl is-active -q fleet-locationd-rollback.timer || fail "no timer"
+  inside apt-config dump | grep 'Phase-Policy "true"' >/dev/null || fail "no rollout in stages"
+}
+
+step "cloud-init: the user-data is valid"
+use truck-17
+container push "$recipes/cloud-init/user-data.yaml" /root/user-data.yaml
+inside cloud-init schema --config-file /root/user-data.yaml >"$work/schema" 2>&1 || fail "$(cat "$work/schema")"
+grep -q '^Valid' "$work/schema" || fail "$(cat "$work/schema")"
+
+step "cloud-init: the first boot makes a box that delivers"
+export GNUPGHOME=$work/gnupg
+mkdir -m 700 "$GNUPGHOME"
+gpg --batch --quiet --passphrase '' --quick-generate-key packages@example.com ed25519 sign 1y 2>/dev/null
+key=$(gpg --list-keys --with-colons | awk -F: '/^fpr/ { print $10; exit }')
+gpg --armor --export > "$work/fleet.asc"
+mkdir -p "$work/www/debian"
+cp -r "$recipes/repository/conf" "$work/www/debian/"
+sed -i "s/FINGERPRINT/$key/" "$work/www/debian/conf/distributions"
+reprepro --silent --silent --basedir "$work/www/debian" includedeb stable "$(package fleet-locationd)"
+(cd "$work/www" && exec python3 -m http.server --bind 127.0.0.1 "$web" >"$work/http.log" 2>&1) &
+background+=($!)
+emulate --token-authorization "$secret"
+inside rm /etc/apt/sources.list
+trial
+seed=/var/lib/cloud/seed/nocloud
+printf 'instance-id: box-1\nlocal-hostname: truck-17\n' | write $seed/meta-data
+here < "$recipes/cloud-init/user-data.yaml" | sed -e "s|Bearer SECRET|$secret|" \
+  -e "/PUBLIC-KEY/{r $(sed 's/^/      /' "$work/fleet.asc" > "$work/indented"; echo "$work/indented")
+d}" | write $seed/user-data 600
+container crash
+container boot
+check_box truck-17
+
+step "after a power cut cloud-init is over, and the box delivers with the same credential"
+rm "$work/record.jsonl"
+kill "${background[-1]}"
+emulate --token-authorization "$secret"
+container crash
+container boot
+check_box truck-17
+
+step "Ansible: the playbook makes a box that delivers, and changes nothing the second time"
+use truck-18
+inside rm /etc/apt/sources.list
+trial
+for file in ansible/box.yml credential.conf rollback/fleet-locationd-rollback{,.service,.timer} apt/52fleet-upgrades; do
+  container push "$recipes/$file" "/run/fleet/$file"
+done
+for file in fleet-locationd.toml apt/fleet.sources; do here < "$recipes/$file" | write "/run/fleet/$file"; done
+container push "$work/fleet.asc" /run/fleet/ansible/fleet.asc
+printf '[boxes]\ntruck-18 ansible_connection=local\n' | write /run/fleet/ansible/inventory
+printf 'token_provider: "%s"\n' "$secret" | write /run/fleet/ansible/secrets.yml 600
+play() {
+  inside ansible-playbook -i /run/fleet/ansible/inventory /run/fleet/ansible/box.yml -e @/run/fleet/ansible/secrets.yml >"$work/play" 2>&1 ||
+    fail "ansible-playbook: $(cat "$work/play")"
+}
+play
+tail -n 2 "$work/play" | sed 's/^/   /'
+play
+grep -q 'changed=0 .*failed=0' "$work/play" || fail "the second time: $(cat "$work/play")"
+check_box truck-18
+
+step "Ansible: a new credential restarts the service"
+printf 'token_provider: "Bearer another"\n' | write /run/fleet/ansible/secrets.yml 600
+started=$(inside systemctl show -P ExecMainStartTimestampMonotonic fleet-locationd)
+play
+[ "$(inside systemctl show -P ExecMainStartTimestampMonotonic fleet-locationd)" != "$started" ] || fail "no restart"
