@@ -132,8 +132,9 @@ words: ## Lists where words stand for which the field has a term: counts and pla
 arrows: ## Which module may import which.
 	@scripts/check-arrows.sh
 
-unit: ## The systemd unit: no complaint, and an exposure of at most 1.5.
+unit: ## The systemd unit: no complaint, and an exposure of at most 1.5; what fleet-locationd-rollback decides.
 	@scripts/check-unit.sh
+	@Tests/FleetOps/tests/rollback.sh
 
 systemd-test: deb ## The packages under a real systemd: installed, run, watched, upgraded, purged; SUITE=trixie for Debian 13's.
 	@scripts/install-packages.sh $(CONTAINER_PACKAGES)
