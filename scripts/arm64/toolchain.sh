@@ -95,10 +95,9 @@ JSON
   "cCompiler": {"extraCLIOptions": ["--sysroot=/target"]},
   "cxxCompiler": {"extraCLIOptions": ["--sysroot=/target"]},
   "swiftCompiler": {"extraCLIOptions": ["-use-ld=lld", "-Xclang-linker", "--sysroot=/target"]},
-  "linker": {"extraCLIOptions": ["-L/target/usr/lib/gcc/aarch64-linux-gnu/12", "/sdk/isoc23.o"]}
+  "linker": {"extraCLIOptions": ["-L/target/usr/lib/gcc/aarch64-linux-gnu/12", "/source/.build/arm64/newer-glibc.o"]}
 }
 JSON
-  enter compiler "$swift/bin/clang" -target "$triple" --sysroot=/target -O2 -Wall -c scripts/arm64/isoc23.c -o - >"$1/isoc23.o"
 }
 
 # ROOT COMMAND...: in that root, with this source tree as /source and nothing else of the machine.
@@ -125,6 +124,9 @@ case $command in
   create) create ;;
   build)
     create
+    mkdir -p .build/arm64
+    enter compiler "$swift/bin/clang" -target "$triple" --sysroot=/target -O2 -Wall -c scripts/arm64/newer-glibc.c \
+      -o .build/arm64/newer-glibc.o
     enter compiler swift build --scratch-path .build/arm64 --swift-sdks-path /sdk --swift-sdk debian \
       --pkg-config-path "$pkgconfig" --cache-path /tmp/cache --config-path /tmp/config --security-path /tmp/security "$@"
     ;;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Since glibc 2.38 its headers give these functions of C other names, as C23 reads binary digits too. Swift's library for
-// arm64 is compiled with such headers; Debian 12 has glibc 2.36. So the new names lead to the old functions here. No call
-// of ours comes this way: C of our own is compiled with the headers of Debian 12.
+// Swift's libraries for arm64 are compiled for glibc 2.38 or later; Debian 12 has 2.36. Here is what they call and 2.36 does
+// not have: strlcpy, and the functions of C that have other names since, because C23 reads binary digits too. Nothing of
+// our own calls these: our C is compiled with the headers of Debian 12.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 long __isoc23_strtol(const char *text, char **end, int base) { return strtol(text, end, base); }
 long long __isoc23_strtoll(const char *text, char **end, int base) { return strtoll(text, end, base); }
@@ -17,4 +18,14 @@ int __isoc23_sscanf(const char *text, const char *format, ...) {
   int count = vsscanf(text, format, arguments);
   va_end(arguments);
   return count;
+}
+
+size_t strlcpy(char *destination, const char *source, size_t size) {
+  size_t length = strlen(source);
+  if (size > 0) {
+    size_t copied = length < size ? length : size - 1;
+    memcpy(destination, source, copied);
+    destination[copied] = '\0';
+  }
+  return length;
 }
