@@ -60,24 +60,22 @@ extension HTTP2Connection {
       receiveWindow = HTTP2Window.initial
     }
     if !isCurrent || (data.isEmpty && !isLast) { try countIdleFrame(at: now) }
-    guard isCurrent, var current = stream else { return }
-    current.receiveWindow -= frame.payload.count
-    guard current.receiveWindow >= 0 else { throw .violation(.flowControl) }
-    if !isLast, HTTP2Window.initial - current.receiveWindow >= HTTP2Window.threshold {
+    guard isCurrent, let window = stream?.receiveWindow else { return }
+    let left = window - frame.payload.count
+    guard left >= 0 else { throw .violation(.flowControl) }
+    stream?.receiveWindow = left
+    if !isLast, HTTP2Window.initial - left >= HTTP2Window.threshold {
       HTTP2Frame.write(
-        .windowUpdate, stream: frame.stream, UInt32(HTTP2Window.initial - current.receiveWindow).bytes, into: &output)
-      current.receiveWindow = HTTP2Window.initial
+        .windowUpdate, stream: frame.stream, UInt32(HTTP2Window.initial - left).bytes, into: &output)
+      stream?.receiveWindow = HTTP2Window.initial
     }
     do throws(HTTP2Failure) {
-      stream = nil
-      try current.take(data)
-      if isLast { try current.finish() }
-      stream = current
-      if isLast { answer(at: now) }
+      try stream?.take(data)
+      if isLast { try stream?.finish() }
     } catch {
-      stream = current
-      failStream(error)
+      return failStream(error)
     }
+    if isLast { answer(at: now) }
   }
 
   private mutating func takeHeaders(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
@@ -117,16 +115,15 @@ extension HTTP2Connection {
     } catch {
       throw .violation(.compression)
     }
-    guard var current = stream, current.id == block.stream else { return try countIdleFrame(at: now) }
+    guard stream?.id == block.stream else { return try countIdleFrame(at: now) }
     do throws(HTTP2Failure) {
-      try current.take(fields, isLast: block.isLast)
-      if block.isLast { try current.finish() }
-      stream = current
+      try stream?.take(fields, isLast: block.isLast)
+      if block.isLast { try stream?.finish() }
     } catch {
       return failStream(error)
     }
     // An interim answer is no progress.
-    if current.status == nil { try countIdleFrame(at: now) }
+    if stream?.status == nil { try countIdleFrame(at: now) }
     if block.isLast { answer(at: now) }
   }
 

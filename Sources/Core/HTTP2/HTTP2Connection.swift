@@ -236,21 +236,23 @@ package struct HTTP2Connection: ~Copyable, Sendable {
 
   /// Sends the head of the request under way as soon as the server allows a stream, and what its windows allow of the body.
   mutating func openStream() {
-    guard var opening = stream, opening.id == 0, peer.maxConcurrentStreams > 0, state == .open else { return }
+    guard let head = stream?.head, let size = stream?.unsent.count, stream?.id == 0, peer.maxConcurrentStreams > 0,
+      state == .open
+    else { return }
     do {
-      let block = try headerBlock(opening.head, length: opening.hasBody ? opening.unsent.count : nil)
-      opening.id = nextStream
+      let id = nextStream
+      let block = try headerBlock(head, length: size > 0 ? size : nil)
       nextStream += 2
-      opening.sendWindow = peer.initialWindow
-      stream = opening
+      stream?.id = id
+      stream?.sendWindow = peer.initialWindow
       var rest = block[...]
       var type = HTTP2FrameType.headers
       repeat {
         let piece = rest.prefix(peer.maxFrameSize)
         rest = rest.dropFirst(piece.count)
         var flags = rest.isEmpty ? HTTP2Flag.endHeaders : 0
-        if type == .headers, !opening.hasBody { flags |= HTTP2Flag.endStream }
-        HTTP2Frame.write(type, flags: flags, stream: opening.id, piece, into: &output)
+        if type == .headers, size == 0 { flags |= HTTP2Flag.endStream }
+        HTTP2Frame.write(type, flags: flags, stream: id, piece, into: &output)
         type = .continuation
       } while !rest.isEmpty
       sendBody()
@@ -284,30 +286,24 @@ package struct HTTP2Connection: ~Copyable, Sendable {
 
   /// Sends of the body what the windows allow.
   mutating func sendBody() {
-    while let sending = stream, sending.id != 0, !sending.unsent.isEmpty {
-      let count = min(sending.unsent.count, peer.maxFrameSize, sendWindow, sending.sendWindow)
-      guard count > 0 else { return }
-      let isLast = count == sending.unsent.count
-      HTTP2Frame.write(
-        .data, flags: isLast ? HTTP2Flag.endStream : 0, stream: sending.id, sending.unsent.prefix(count), into: &output)
-      stream?.unsent.removeFirst(count)
-      stream?.sendWindow -= count
-      sendWindow -= count
+    guard let id = stream?.id, id != 0 else { return }
+    while let piece = stream?.nextPiece(limit: min(peer.maxFrameSize, sendWindow)) {
+      let isLast = stream?.unsent.isEmpty ?? true
+      HTTP2Frame.write(.data, flags: isLast ? HTTP2Flag.endStream : 0, stream: id, piece, into: &output)
+      sendWindow -= piece.count
     }
   }
 
   /// Ends the request under way without an outcome; the server is informed where it cannot know.
   mutating func endStream(_ code: HTTP2ErrorCode) {
-    guard let ending = stream else { return }
-    stream = nil
+    guard let ending = stream.take() else { return }
     if ending.id != 0 { HTTP2Frame.write(.resetStream, stream: ending.id, code.rawValue.bytes, into: &output) }
     closeIfDrained()
   }
 
   /// The request under way has its answer.
   mutating func answer(at now: BootInstant) {
-    guard let answered = stream else { return }
-    stream = nil
+    guard let answered = stream.take() else { return }
     hasServed = true
     lastUse = now
     floodBudget = HTTP2Connection.floodLimit

@@ -12,7 +12,6 @@ struct HTTP2Stream {
   let head: HTTP2RequestHead
   /// Bytes of the body that no window has allowed yet.
   var unsent: ArraySlice<UInt8>
-  let hasBody: Bool
   let deadline: BootInstant
   let maximumSize: Int
   /// Bytes that may be sent; negative after the server made its windows smaller.
@@ -28,13 +27,22 @@ struct HTTP2Stream {
   init(_ request: HTTPRequest, _ head: HTTP2RequestHead, deadline: BootInstant) {
     self.head = head
     unsent = request.body[...]
-    hasBody = !request.body.isEmpty
     self.deadline = deadline
     maximumSize = request.maximumResponseSize
   }
 
   /// Whether the whole request has been sent.
   var isSent: Bool { id != 0 && unsent.isEmpty }
+
+  /// Takes from the body what the stream's window and `limit` allow; nil: nothing, or nothing is left.
+  mutating func nextPiece(limit: Int) -> ArraySlice<UInt8>? {
+    let count = min(unsent.count, limit, sendWindow)
+    guard count > 0 else { return nil }
+    let piece = unsent.prefix(count)
+    unsent.removeFirst(count)
+    sendWindow -= count
+    return piece
+  }
 
   var response: HTTPResponse { HTTPResponse(status: status ?? 0, headers: headers, body: body) }
 
