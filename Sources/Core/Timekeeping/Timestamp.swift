@@ -55,7 +55,7 @@ extension Duration {
   fileprivate static var attosecondsPerMillisecond: Int128 { 1_000_000_000_000_000 }
 
   /// Whole milliseconds, cut toward zero, stopped at the ends of Int64.
-  var milliseconds: Int64 { Int64(clamping: attoseconds / Duration.attosecondsPerMillisecond) }
+  var milliseconds: Int64 { quotient(ofPower: 15, fives: 30_517_578_125) }
 }
 
 extension Timestamp {
