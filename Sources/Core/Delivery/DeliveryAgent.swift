@@ -77,7 +77,7 @@ package struct DeliveryAgent: Sendable {
     /// A pause begins: a request under way is given up, and what comes after is no part of the outage before.
     case paused
     /// Settings changed. When they name another vehicle, what is known of this one is forgotten, though not by the store.
-    case configured(Configuration, isOtherVehicle: Bool)
+    indirect case configured(Configuration, isOtherVehicle: Bool)
   }
 
   /// What the shell is to do, or the vehicle's agent to know. Each carries all that doing it needs.
@@ -88,15 +88,15 @@ package struct DeliveryAgent: Sendable {
     /// `live` was sent at `sentAt`; `past` is the number of positions of the backlog that went with it.
     case accepted(live: VehicleLocation, sentAt: BootInstant, past: Int)
     /// The request was not accepted, with this token.
-    case failed(UpdateFailure, AccessToken, sentAt: BootInstant)
+    indirect case failed(UpdateFailure, AccessToken, sentAt: BootInstant)
     /// The vehicle's state is OFFLINE at Fleet Engine, by a request of this time.
     case wentOffline(sentAt: BootInstant)
     /// OFFLINE was not accepted, with this token.
-    case offlineFailed(UpdateFailure, AccessToken, sentAt: BootInstant)
+    indirect case offlineFailed(UpdateFailure, AccessToken, sentAt: BootInstant)
     /// The server has not processed the request: it is made once more at once, which is no outage.
-    case resends(UpdateFailure, sentAt: BootInstant)
+    indirect case resends(UpdateFailure, sentAt: BootInstant)
     /// The request will be sent once more without the backlog, before anything else is blamed.
-    case suspectsBacklog(UpdateFailure, sentAt: BootInstant)
+    indirect case suspectsBacklog(UpdateFailure, sentAt: BootInstant)
   }
 
   /// What a request sets.

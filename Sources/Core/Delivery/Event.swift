@@ -9,7 +9,8 @@ import Timekeeping
 /// One thing that happened and that a person may want to read: what, and with which particulars. `Observability` has the
 /// words, the priority and the MESSAGE_ID.
 ///
-/// `suppressed` is how many like it were not reported since the last one was.
+/// `suppressed` is how many like it were not reported since the last one was. The large payloads that come seldom are
+/// indirect: every event, and every effect of the agent, is as large as the largest case.
 package enum Event: Equatable, Sendable {
   // MARK: The service
 
@@ -20,7 +21,7 @@ package enum Event: Equatable, Sendable {
   /// With the reason.
   case stopping(Lifecycle.StopReason)
   /// - Parameter recording: what became of the fixes when a recording or route has ended; nil when the stop was asked for.
-  case stopped(undelivered: Int, recording: Statistics? = nil)
+  indirect case stopped(undelivered: Int, recording: Statistics? = nil)
   case reloaded
   /// With the first mistake, its file and its line.
   case reloadRefused(String)
@@ -39,12 +40,12 @@ package enum Event: Equatable, Sendable {
   /// With the reason, and the source's number where there are several.
   case sourceLost(String, SourceNumber? = nil)
   /// The source of this index is used from now on.
-  case sourceChosen(Int, in: SourceOverview)
+  indirect case sourceChosen(Int, in: SourceOverview)
   /// None of several sources gives an accepted fix.
-  case noSourceGood(SourceOverview)
+  indirect case noSourceGood(SourceOverview)
   /// Simulated positions go to a server on another machine.
   case simulatedSource(endpoint: String)
-  case firstFix(Fix)
+  indirect case firstFix(Fix)
   /// The first fix does not come.
   ///
   /// - after: since a source is read.
@@ -65,10 +66,10 @@ package enum Event: Equatable, Sendable {
   /// - Parameters:
   ///   - after: how long it has been so, when it was not reported at once.
   ///   - untold: short interruptions that were not reported.
-  case offline(UpdateFailure, after: Duration, untold: Int)
+  indirect case offline(UpdateFailure, after: Duration, untold: Int)
   /// - Parameter tries: since it was last reported.
-  case stillOffline(UpdateFailure, after: Duration, tries: Int)
-  case interrupted(UpdateFailure)
+  indirect case stillOffline(UpdateFailure, after: Duration, tries: Int)
+  indirect case interrupted(UpdateFailure)
   /// - Parameters:
   ///   - past: past positions that went with it.
   ///   - at: nil where coordinates are not to be reported.
@@ -82,9 +83,9 @@ package enum Event: Equatable, Sendable {
   ///   - after: how long the provider had given none.
   case tokenObtained(life: Duration, AccessToken.LifetimeSource, isFirst: Bool, after: Duration?)
   /// - Parameter left: how long the previous token still serves; nil: there is none.
-  case tokenFailed(TokenFailure, left: Duration?, suppressed: Int)
+  indirect case tokenFailed(TokenFailure, left: Duration?, suppressed: Int)
   /// With the last failure, and with what is wrong with the token itself as far as it shows.
-  case tokenRefused(UpdateFailure?, of: FleetEngineService, String?, retry: Duration)
+  indirect case tokenRefused(UpdateFailure?, of: FleetEngineService, String?, retry: Duration)
   /// A line of the token command, without secrets.
   case tokenRemark(ExternalText)
   case tokenRestored(life: Duration, AccessToken.LifetimeSource)
@@ -97,7 +98,7 @@ package enum Event: Equatable, Sendable {
 
   /// This many past positions have all arrived.
   case backfilled(Int)
-  case backfillRefused(UpdateFailure, suppressed: Int)
+  indirect case backfillRefused(UpdateFailure, suppressed: Int)
   /// - Parameter within: error of the thinned track against all of it, in metres.
   case positionsDropped(Int, Backlog.Removal, within: Double = 0, suppressed: Int)
   /// Positions of vehicles that the settings do not name had to make room.
@@ -116,7 +117,7 @@ package enum Event: Equatable, Sendable {
   // MARK: Clock, network and pause
 
   /// What the daemon's connections carried on a day that is over.
-  case trafficOfDay(TrafficLedger.Day)
+  indirect case trafficOfDay(TrafficLedger.Day)
 
   case clockUnset
   /// - Parameter untold: steps since the last that was reported.
@@ -143,7 +144,7 @@ package enum Event: Equatable, Sendable {
   /// - Parameter after: since the pause began; nil when that is not known, or there is none.
   case stateOffline(after: Duration?)
   /// Fleet Engine has not accepted OFFLINE, which is sent again.
-  case stateOfflineFailed(UpdateFailure, suppressed: Int)
+  indirect case stateOfflineFailed(UpdateFailure, suppressed: Int)
   /// Fleet Engine has not accepted OFFLINE for this vehicle in time.
   ///
   /// - Parameter isRepeated: whether the next start sends it again.

@@ -77,13 +77,13 @@ package enum Cause: Equatable, Sendable {
   /// No fix has been accepted yet, or none since this time. Why the last one was rejected, if it was.
   case noFix(since: BootInstant?, FixRejection?)
   /// The used source gives accepted fixes, which must wait because of its clock.
-  case held(SourceOverview.Hold)
+  indirect case held(SourceOverview.Hold)
   /// The machine has had no network since then.
   case noNetwork(since: BootInstant)
   /// There is no token when it is needed. Why the provider gave none, and since when; nil while the first is being fetched.
   case noToken(TokenFailure?, since: BootInstant?)
   /// The last update was not accepted; since when none was.
-  case failed(UpdateFailure, since: BootInstant?)
+  indirect case failed(UpdateFailure, since: BootInstant?)
   /// An update is due, and would come too soon.
   case rateLimited(until: BootInstant, by: Limit)
   /// A request has been under way since then.

@@ -75,7 +75,7 @@ package struct VehicleAgent: Sendable {
     /// Somebody has set the wall clock, forward or back.
     case clockStepped(Duration)
     /// New settings. When they name another vehicle, its backlog begins empty: `restored` follows.
-    case configure(Configuration)
+    indirect case configure(Configuration)
     /// What the store held for this vehicle: once after `readStore`, after new settings with another vehicle, and when a store
     /// that could not be used can be. What is held already does no harm.
     case restored([Backlog.Record])

@@ -6,7 +6,7 @@ import Timekeeping
 /// What an answer to an update means.
 package enum UpdateOutcome: Equatable, Sendable {
   case accepted
-  case failed(UpdateFailure)
+  indirect case failed(UpdateFailure)
 
   /// - Parameter service: the one that was asked.
   package init(_ outcome: HTTPOutcome, from service: FleetEngineService) {

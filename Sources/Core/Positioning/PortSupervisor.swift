@@ -6,7 +6,7 @@ package import Timekeeping
 ///
 /// A USB receiver may be unplugged and come back under the same name, or keep its name and fall silent for good; both end
 /// here in closing and opening. gpsd does not tell its clients either when a receiver has gone.
-package struct PortSupervisor: Equatable, Sendable {
+package struct PortSupervisor: Sendable {
   /// What happens to the port.
   package enum Input: Equatable, Sendable {
     case start

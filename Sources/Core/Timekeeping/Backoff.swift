@@ -41,7 +41,7 @@ package struct Backoff: Equatable, Sendable {
   ///   - bounds: of the first wait and of every wait.
   ///   - floor: the least wait, which may exceed the cap.
   package mutating func next(
-    _ bounds: Bounds, floor: Duration = .zero, using random: inout SplitMix64
+    _ bounds: Bounds, floor: Duration = .zero, using random: inout some RandomNumberGenerator
   ) -> Duration {
     // 2^20 times any base of ours is past any cap.
     let bound = min(bounds.base * (1 << min(attempts, 20)), bounds.cap)

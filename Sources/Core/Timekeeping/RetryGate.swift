@@ -4,11 +4,13 @@
 /// (``Backoff``), whatever happens there is a limit (``AttemptLimiter``), and news may end a wait, but not too often.
 ///
 /// Whoever retries has one: for updates, tokens, ports and the store.
-package struct RetryGate: Equatable, Sendable {
+package struct RetryGate: Sendable {
   /// The least time between two waits that news have ended.
   package static let kickSpacing = Duration.seconds(30)
 
-  private var random: SplitMix64
+  /// An existential for the sake of the agents that hold a gate: a struct that contains one is passed by its address. Another
+  /// struct of several kilobytes is copied by the compiler, as a whole, for calls that only read it.
+  private var random: any RandomNumberGenerator & Sendable
   private var backoff = Backoff()
   /// Of all attempts, and of those that may have reached the other side; the latter as they were before the last attempt.
   private var limiter = AttemptLimiter()
