@@ -106,6 +106,8 @@ package struct TimeJudge: Sendable {
   private var contradictions = [Word?](repeating: nil, count: Reference.allCases.count)
   /// What was last said to be wrong.
   private var reported: Error?
+  /// The judgement of the last moment, of which an input asks several times.
+  private var latest: (at: Moment, judgement: Judgement?)?
 
   /// - Parameter buildDate: a time before it is no time, nor is one 1024 weeks after it.
   package init(buildDate: Timestamp) {
@@ -121,6 +123,7 @@ package struct TimeJudge: Sendable {
     _ reference: Reference, _ time: Timestamp, sentAt: BootInstant? = nil, at now: BootInstant
   ) {
     guard time.isPlausible(after: buildDate) else { return }
+    latest = nil
     let bounds = TimeBounds(
       time, precision: reference.isServer ? .seconds(1) : TimeJudge.longestReport, since: sentAt ?? now, until: now)
     let supporters = Reference.allCases.filter { other in
@@ -150,6 +153,7 @@ package struct TimeJudge: Sendable {
     guard words[Reference.fleetEngine.rawValue] == nil, bounds.time(at: bounds.at).isPlausible(after: buildDate) else {
       return
     }
+    latest = nil
     // Only a time that was confirmed is kept.
     words[Reference.fleetEngine.rawValue] = Word(bounds: bounds, since: bounds.at, at: bounds.at, isBorneOut: true)
   }
@@ -158,6 +162,18 @@ package struct TimeJudge: Sendable {
 
   /// What time it is by the witnesses that outweigh the others; nil when there is none.
   package func judgement(at now: Moment) -> Judgement? {
+    if let latest, latest.at == now { latest.judgement } else { vote(at: now) }
+  }
+
+  /// The same, remembered for this moment, as long as no witness gives another time.
+  @discardableResult
+  package mutating func judge(at now: Moment) -> Judgement? {
+    let judgement = judgement(at: now)
+    latest = (now, judgement)
+    return judgement
+  }
+
+  private func vote(at now: Moment) -> Judgement? {
     var best: (judgement: Judgement, worth: Int, count: Int)?
     let clock =
       now.wall.isPlausible(after: buildDate)

@@ -7,6 +7,7 @@ extension VehicleAgent {
   mutating func select(_ input: SourceSelector.Input, at now: Moment, _ effects: inout [Effect]) {
     // The last attempt carries what was newest when it was made.
     if lifecycle.isLastAttemptMade { return }
+    clocks.judge(at: now)
     // A date that a receiver lacks comes from the best clock there is.
     let best = Moment(boot: now.boot, wall: bestTime(at: now) ?? now.wall)
     for effect in selector.handle(input, at: best) {

@@ -290,7 +290,7 @@ package struct VehicleAgent: Sendable {
   }
 
   mutating func watchClock(at now: Moment, _ effects: inout [Effect]) {
-    let judgement = clocks.judgement(at: now)
+    let judgement = clocks.judge(at: now)
     let bounds = judgement?.serverBounds
     let isConfirmed = bounds != nil && judgement?.isConfirmed == true
     storedLimit = judgement.flatMap { judgement in
