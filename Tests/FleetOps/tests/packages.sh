@@ -27,8 +27,12 @@ repack() { # VERSION [COMMAND]
 installed() { inside dpkg-query -W -f '${Version}' fleet-locationd 2>/dev/null; }
 is_installed() { [ "$(installed)" = "$1" ]; }
 online() { [[ $(inside systemctl show -P StatusText fleet-locationd) == Online* ]]; }
+# From nothing: two exports within one second are one to a question by time.
+update_lists() {
+  inside sh -c 'rm -rf /var/lib/apt/lists/* && apt-get -qq update -o APT::Update::Error-Mode=any' >"$work/apt" 2>&1
+}
 upgrade() { # as apt-daily.timer and apt-daily-upgrade.timer do
-  inside apt-get -qq update >"$work/update" 2>&1 || fail "apt-get update: $(cat "$work/update")"
+  update_lists || fail "apt-get update: $(cat "$work/apt")"
   inside unattended-upgrade --debug >"$work/upgrade" 2>&1 || fail "unattended-upgrade: $(cat "$work/upgrade")"
 }
 stage() { # PERCENT: as on the page
@@ -63,7 +67,7 @@ for name in canary stable; do
     write /etc/apt/sources.list.d/fleet.sources
   container push "$recipes/apt/52fleet-upgrades" /etc/apt/apt.conf.d/52fleet-upgrades
   settings '{ hostname = true }'
-  inside apt-get -qq update >"$work/apt" 2>&1 || fail "apt-get update: $(cat "$work/apt")"
+  update_lists || fail "apt-get update: $(cat "$work/apt")"
   inside apt-get -qq install -y fleet-locationd >"$work/apt" 2>&1 || fail "apt-get install: $(cat "$work/apt")"
   until_true 20 online || fail "$name is not online"
   until_true 10 accepted $name || fail "the emulator has seen no update of $name"
@@ -75,11 +79,11 @@ cp -r "$work/www/debian" "$work/www/foreign"
 sed -i "s/$key/$other/" "$work/www/foreign/conf/distributions"
 reprepro --silent --silent --basedir "$work/www/foreign" export
 inside sed -i 's|/debian|/foreign|' /etc/apt/sources.list.d/fleet.sources
-! inside apt-get -qq update -o APT::Update::Error-Mode=any >"$work/apt" 2>&1 && grep -q NO_PUBKEY "$work/apt" ||
+! update_lists && grep -q NO_PUBKEY "$work/apt" ||
   fail "an index that another key has signed: $(cat "$work/apt")"
 inside sed -i 's|/foreign|/debian|' /etc/apt/sources.list.d/fleet.sources
 rm -rf "$work/www/foreign"
-inside apt-get -qq update
+update_lists || fail "apt-get update: $(cat "$work/apt")"
 pool=$(find "$work/www/debian/pool" -name 'fleet-locationd_*.deb')
 cp "$pool" "$work/kept.deb"
 printf x | dd of="$pool" bs=1 seek=2000 conv=notrunc status=none
@@ -102,7 +106,7 @@ stage 0
 upgrade
 is_installed "$first" || fail "at 0 % stable has $(installed)"
 stage 50
-inside apt-get -qq update
+update_lists || fail "apt-get update: $(cat "$work/apt")"
 # The candidates of forty other boxes.
 inside sh -c 'for box in $(seq 40); do
   apt-cache -o APT::Machine-ID=$(echo $box | md5sum | cut -c1-32) policy fleet-locationd | sed -n "s/.*Candidate: //p"; done' >"$work/candidates"
@@ -117,9 +121,9 @@ echo "   at 50 % $half of 40 boxes"
 step "key rotation: signed by both keys, the repository is good for boxes with either"
 sed -i "s/$key/$key $other/" "$work/www/debian/conf/distributions"
 repo export
-inside apt-get -qq update -o APT::Update::Error-Mode=any || fail "a box with the old key refuses"
+update_lists || fail "a box with the old key refuses: $(cat "$work/apt")"
 gpg --armor --export "$other" | write /etc/apt/keyrings/fleet.asc
-inside apt-get -qq update -o APT::Update::Error-Mode=any || fail "a box with the new key refuses"
+update_lists || fail "a box with the new key refuses: $(cat "$work/apt")"
 
 step "status --healthy and systemd's boot assessment"
 inside fleet-locationctl status --healthy >"$work/health" || fail "$(cat "$work/health")"
@@ -136,18 +140,26 @@ inside systemctl daemon-reload
 ! inside systemctl is-active -q boot-complete.target || fail "boot-complete.target is active without a daemon"
 inside systemctl start fleet-locationd
 
-step "a version that runs and delivers nothing is gone back from, by itself and once"
+step "a version that runs and delivers nothing is rolled back, by itself and once"
 use canary
 for file in "$recipes"/rollback/*.{service,timer}; do container push "$file" "/etc/systemd/system/${file##*/}"; done
 inside mkdir -p /usr/local/sbin
 container push "$recipes/rollback/fleet-locationd-rollback" /usr/local/sbin/fleet-locationd-rollback
-printf 'ROLLBACK_AFTER=15\nROLLBACK_PROBES=http://127.0.0.1:%s/\n' "$port" | write /etc/default/fleet-locationd-rollback
+rollback_settings() { # PORT that has to answer
+  printf 'ROLLBACK_AFTER=15\nROLLBACK_PROBES=http://127.0.0.1:%s/ http://127.0.0.1:%s/\n' "$web" "$1" | write /etc/default/fleet-locationd-rollback
+}
+# Port 1 is closed.
+rollback_settings 1
 complaints=$(inside systemd-analyze verify fleet-locationd-rollback.timer 2>&1) || true
 [ -z "$complaints" ] || fail "systemd-analyze verify: $complaints"
 # Instead of minutes.
 printf '[Timer]\nOnUnitInactiveSec=1s\nOnBootSec=1s\nAccuracySec=1ms\n' | write /etc/systemd/system/fleet-locationd-rollback.timer.d/test.conf
+printf '[Unit]\nStartLimitIntervalSec=0\n' | write /etc/systemd/system/fleet-locationd-rollback.service.d/test.conf
 inside systemctl daemon-reload
+# So that it comes from the repository.
+inside apt-get clean
 inside systemctl -q enable --now fleet-locationd-rollback.timer
+journal() { inside journalctl -u fleet-locationd-rollback -o cat --no-pager; }
 reference() { [ "$(inside cat /var/lib/fleet-locationd-rollback/reference 2>/dev/null)" = "$1" ]; }
 has_package() { inside test -e "/var/lib/fleet-locationd-rollback/$1.deb"; }
 until_true 30 reference "$good" || fail "$good is not the reference"
@@ -156,12 +168,18 @@ repack "$bad" "sed -i '/^\[Service\]/a IPAddressDeny=any' lib/systemd/system/fle
 repo includedeb canary "$work/$bad.deb"
 upgrade
 is_installed "$bad" || fail "canary has $(installed): $(cat "$work/upgrade")"
-until_true 120 is_installed "$good" || fail "it does not go back"
-until_true 20 online || fail "not online after going back"
-journal() { inside journalctl -u fleet-locationd-rollback -o cat --no-pager; }
+# Of the two addresses only one answers: nothing is counted against the version.
+checks() { journal | grep -c '^Finished'; }
+count=$(checks)
+has_checked() { [ "$(checks)" -ge $((count + 20)) ]; }
+until_true 90 has_checked || fail "$(checks) checks"
+is_installed "$bad" || fail "rolled back although the network is down: $(journal)"
+rollback_settings "$port"
+until_true 120 is_installed "$good" || fail "no rollback"
+until_true 20 online || fail "not online after the rollback"
 says_done() { journal | grep "$good is installed again; $bad is pinned" >/dev/null; }
 until_true 20 says_done || fail "the journal: $(journal)"
-journal | grep 'going back to' | sed 's/^/   /'
+journal | grep 'rolling back to' | sed 's/^/   /'
 upgrade
 is_installed "$good" || fail "the bad version is installed again: $(installed)"
 

@@ -15,7 +15,7 @@ stand_in() { # PROGRAM, the script on standard input
   { echo '#!/bin/sh' && cat; } > "$work/bin/$1"
   chmod +x "$work/bin/$1"
 }
-stand_in dpkg-query <<<'cat "$WORK/installed"'
+stand_in dpkg-query <<<'echo "$(cat "$WORK/state-of-dpkg") $(cat "$WORK/installed")"'
 # A package of these tests is a file with its version.
 stand_in dpkg-deb <<<'cat "$2"'
 stand_in curl <<<'read -r code < "$WORK/network"; printf %s "$code"; [ "$code" != 000 ]'
@@ -39,6 +39,7 @@ fresh() { # a box on which nothing has happened yet
   mkdir "$work/state"
   : > "$work/repository"
   echo 200 > "$work/network"
+  echo installed > "$work/state-of-dpkg"
   : > "$work/journal"
 }
 says() { echo "$1" > "$work/health"; }       # "healthy good", "healthy warning", "unhealthy bad"
@@ -75,13 +76,13 @@ says "unhealthy bad"
 runs 4
 expect "four failed runs of five" 2
 runs 1
-expect "the fifth goes back" 1 "2 has not delivered at 5 checks in a row (unhealthy: so it says), and 1 did: going back to 1"
+expect "the fifth rolls back" 1 "2 has not delivered at 5 checks in a row (unhealthy: so it says), and 1 did: rolling back to 1"
 grep -qx 'Pin: version 2' "$work/pin" && grep -qx 'Pin-Priority: -1' "$work/pin" || { echo "failed: the pin: $(cat "$work/pin")" >&2; exit 1; }
 
 : > "$work/journal"
 version 2
 runs 20
-expect "never twice from the same version" 2 "it was gone back from once and is installed again, so it stays"
+expect "never twice from the same version" 2 "it was rolled back once and is installed again, so it stays"
 [ "$(wc -l < "$work/journal")" -eq 1 ] || { echo "failed: it says so again and again" >&2; exit 1; }
 
 delivered
@@ -94,7 +95,7 @@ says "unhealthy bad"
 runs 4
 expect "an accepted update begins the count anew" 2 "fleet-locationd 2 delivers"
 runs 20
-expect "the version that delivered last is not gone back from" 2 "a later version is not measured by it"
+expect "the version that delivered last is not rolled back" 2 "it is no longer the reference"
 [ ! -e "$work/state/1.deb" ] || [ ! -e "$work/state/2.deb" ] || { echo "failed: old packages stay" >&2; exit 1; }
 
 delivered
@@ -170,14 +171,31 @@ version 2
 says "unhealthy bad"
 touch "$work/locked"
 runs 5
-expect "apt fails: said" 2 "apt-get cannot go back to fleet-locationd 1"
+expect "apt fails: said" 2 "apt-get cannot roll back to fleet-locationd 1"
 rm "$work/locked"
 runs 5
 expect "and tried again" 1
 
 delivered
-rm "$work/installed"
-: > "$work/installed"
-runs 3
-expect "removed: nothing is done" ""
+echo unpacked > "$work/state-of-dpkg"
+version 2
+runs 1
+echo installed > "$work/state-of-dpkg"
+says "unhealthy bad"
+runs 5
+expect "what the old program delivers during the upgrade is not the new version's" 1
+
+delivered
+echo half-configured > "$work/state-of-dpkg"
+version 2
+says "unhealthy bad"
+runs 5
+expect "a version that cannot be configured" 1
+
+delivered
+echo config-files > "$work/state-of-dpkg"
+version 2
+says "unhealthy bad"
+runs 20
+expect "removed: nothing is done" 2
 echo "   $tested decisions"
