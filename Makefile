@@ -141,9 +141,9 @@ systemd-test: deb ## The packages under a real systemd: installed, run, watched,
 	Tests/Systemd/same-files.sh build
 	SUITE=$(SUITE) Tests/Systemd/run.sh build
 
-fleet-ops-test: deb ## The recipes of docs/fleet.md, played through in containers with Debian's packages; RECIPES="packages" for some of them.
+fleet-ops-test: deb ## The recipes of docs/fleet.md, played through in containers with Debian's packages; RECIPES="packages" for some; SUITE=trixie for Debian 13's.
 	@scripts/install-packages.sh $(FLEET_OPS_PACKAGES)
-	Tests/FleetOps/run.sh build $(RECIPES)
+	SUITE=$(SUITE) Tests/FleetOps/run.sh build $(RECIPES)
 
 arm64-test: ## The arm64 packages in an emulated Debian 12: installed by apt, and the main job; minutes, and not in check.
 	$(MAKE) deb ARCH=arm64

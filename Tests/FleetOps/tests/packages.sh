@@ -79,7 +79,7 @@ cp -r "$work/www/debian" "$work/www/foreign"
 sed -i "s/$key/$other/" "$work/www/foreign/conf/distributions"
 reprepro --silent --silent --basedir "$work/www/foreign" export
 inside sed -i 's|/debian|/foreign|' /etc/apt/sources.list.d/fleet.sources
-! update_lists && grep -q NO_PUBKEY "$work/apt" ||
+! update_lists && grep -qE 'NO_PUBKEY|Missing key' "$work/apt" ||
   fail "an index that another key has signed: $(cat "$work/apt")"
 inside sed -i 's|/foreign|/debian|' /etc/apt/sources.list.d/fleet.sources
 rm -rf "$work/www/foreign"

@@ -104,6 +104,14 @@ inside cat /etc/fleet-locationd/token-provider.cred > "$work/cred"
 use truck-18
 container push "$work/cred" /root/token-provider
 ! inside systemd-creds decrypt /root/token-provider - >"$work/plain" 2>/dev/null || fail "truck-18 decrypts what is truck-17's"
+file=/etc/fleet-locationd/token-provider.cred
+inside cp $file /root/own.cred
+inside cp /root/token-provider $file
+! inside systemctl restart fleet-locationd 2>/dev/null || fail "it starts with the credential of truck-17"
+doctor_says() { ! inside fleet-locationctl doctor >"$work/doctor" 2>&1 && grep '^  fail .*243/CREDENTIALS' "$work/doctor" >/dev/null; }
+until_true 20 doctor_says || fail "doctor: $(cat "$work/doctor")"
+inside cp /root/own.cred $file
+inside systemctl restart fleet-locationd
 
 step "Ansible: a new credential restarts the service"
 printf 'token_provider: "Bearer another"\n' | write /run/fleet/ansible/secrets.yml 600
