@@ -159,7 +159,8 @@ package final class LocationDaemon {
   private func metrics(at now: Moment) -> String {
     MetricsText.exposition(
       of: MetricReading(
-        agent.snapshot(at: now), traffic: performer.traffic, lines: sources?.lines ?? [],
+        agent.snapshot(at: now), traffic: performer.traffic,
+        trafficOfMonth: traffic.ledger.today?.month.traffic.all, lines: sources?.lines ?? [],
         storeBytes: performer.storeBytes, version: Release.version, settings: settingsReading,
         isLast: agent.lifecycle.isFinished))
   }

@@ -83,6 +83,15 @@ import Timekeeping
     #expect(line.trouble == "4 % of lines have wrong checksums: cable or baud rate")
   }
 
+  @Test("the traffic of the month is one sample of both peers, and absent while the date is not known")
+  func trafficOfMonth() throws {
+    let snapshot = try AgentFixture().snapshot()
+    #expect(
+      text(MetricReading(snapshot, trafficOfMonth: 52_600_000)).contains(
+        "\nfleet_locationd_traffic_month_bytes 52600000\n"))
+    #expect(!text(MetricReading(snapshot)).contains("traffic_month_bytes"))
+  }
+
   @Test("senders from the network that are not allowed are counted and named, and a serial line has none")
   func refused() throws {
     var health = LineHealth(.network)

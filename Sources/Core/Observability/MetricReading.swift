@@ -33,6 +33,8 @@ package struct MetricReading: Equatable, Sendable {
   package var snapshot: VehicleAgent.Snapshot
   /// By peer.
   package var traffic: [Traffic]
+  /// Bytes on the air in this month (UTC), as last read; nil while the date is not known.
+  package var trafficOfMonth: UInt64?
   /// Of each source with a line of its own.
   package var lines: [LineReading]
   /// Size of the store's files; nil where there are none.
@@ -47,17 +49,20 @@ package struct MetricReading: Equatable, Sendable {
   /// - Parameters:
   ///   - snapshot: of now.
   ///   - traffic: by peer.
+  ///   - trafficOfMonth: bytes on the air; nil while the date is not known.
   ///   - lines: of each source with a line of its own.
   ///   - storeBytes: nil where there are no files.
   ///   - version: the daemon's release.
   ///   - settings: nil where they are not known.
   ///   - isLast: when the daemon is done.
   package init(
-    _ snapshot: VehicleAgent.Snapshot, traffic: [Traffic] = [], lines: [LineReading] = [],
-    storeBytes: Int64? = nil, version: String = "", settings: SettingsReading? = nil, isLast: Bool = false
+    _ snapshot: VehicleAgent.Snapshot, traffic: [Traffic] = [], trafficOfMonth: UInt64? = nil,
+    lines: [LineReading] = [], storeBytes: Int64? = nil, version: String = "", settings: SettingsReading? = nil,
+    isLast: Bool = false
   ) {
     self.snapshot = snapshot
     self.traffic = traffic
+    self.trafficOfMonth = trafficOfMonth
     self.lines = lines
     self.storeBytes = storeBytes
     self.version = version

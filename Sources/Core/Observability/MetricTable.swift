@@ -167,6 +167,10 @@ package enum MetricTable {
       "Headers of IP and TCP of what was sent, from the kernel's number of segments; the sum with `tcp_sent_bytes_total` went on the air.",
       \.sentHeaders),
     carried("received_header_bytes", "Headers of IP and TCP of what was received, likewise.", \.receivedHeaders),
+    .single(
+      "traffic_month_bytes", .gauge,
+      "Bytes on the air in this month (UTC), both ways, to Fleet Engine and the token provider: as in `status`, across restarts. Read every quarter of an hour. Absent while the date is not known."
+    ) { $0.trafficOfMonth.map { Double($0) } },
   ]
 
   /// Of the kernel's counters (TCP_INFO).
