@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The journal of a fleet, of docs/fleet.md: the box uploads the events of its daemon and nothing else, over TLS with its certificate, and
+# the central machine answers by MESSAGE_ID. journal.sh DIRECTORY-OF-PACKAGES
+set -euo pipefail
+
+packages=$1
+export CONTAINER_EXTRA=systemd-journal-remote,haproxy
+. "$(dirname "$0")/../box.sh"
+recipes=$repository/packaging/fleet
+# Others for each run: the boxes have the loopback of this machine.
+outside=$((port + 2)) inner=$((port + 3)) pushes=$((port + 4))
+
+id() { sed -nE "s/^\| $1 \|.*\`([0-9a-f]{32})\`.*/\1/p" "$repository/docs/journal.md"; }
+# How many entries of an event the central journal has. The last of each upload comes with the next once more (systemd 252).
+events() {
+  inside journalctl --file=/var/log/journal/remote/fleet.journal -o short-precise -q --no-pager MESSAGE_ID="$(id "$1")" 2>/dev/null |
+    sort -u | grep -c . || true
+}
+upload() { inside systemctl start systemd-journal-upload; }
+# Bytes of the last upload, both ways, with the headers of IP.
+carried() { echo $(($(inside systemctl show -P IPEgressBytes systemd-journal-upload) + $(inside systemctl show -P IPIngressBytes systemd-journal-upload))); }
+
+certificate() { # NAME ISSUER DNS-NAME
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$work/$1.key" -out "$work/$1.csr" -subj "/CN=$3" 2>/dev/null
+  openssl x509 -req -in "$work/$1.csr" -CA "$work/$2.pem" -CAkey "$work/$2.key" -CAcreateserial -out "$work/$1.crt" -days 2 \
+    -extfile <(echo "subjectAltName=DNS:$3") 2>/dev/null
+  cat "$work/$1.crt" "$work/$1.key" > "$work/$1.pem"
+}
+for ca in ca stranger; do
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$work/$ca.key" -out "$work/$ca.pem" -subj "/CN=$ca" -days 2 2>/dev/null
+done
+certificate central ca metrics.example.com
+certificate box ca truck-17
+certificate other stranger truck-17
+
+step "the central machine takes journals of boxes with a certificate of the fleet's"
+use central
+write /etc/fleet-metrics/central.pem 600 < "$work/central.pem"
+write /etc/fleet-metrics/ca.pem < "$work/ca.pem"
+sed "s/:19532/127.0.0.1:$outside/; s/:19533/:$inner/; s/bind :9443/bind 127.0.0.1:$pushes/; s/maxconn 20000/maxconn 100/" "$recipes/central-haproxy.cfg" |
+  write /etc/haproxy/haproxy.cfg
+write /etc/systemd/system/systemd-journal-remote.service.d/fleet.conf < "$recipes/journal/systemd-journal-remote.conf"
+sed "s/19533/$inner/" "$recipes/journal/systemd-journal-remote.socket.conf" | write /etc/systemd/system/systemd-journal-remote.socket.d/fleet.conf
+inside systemctl daemon-reload
+inside systemctl enable -q --now systemd-journal-remote.socket
+inside systemctl restart haproxy || fail "haproxy: $(inside journalctl -u haproxy -o cat --no-pager)"
+
+step "the box: events of the daemon go to a journal of their own"
+emulate
+use box
+inside systemctl disable -q --now haproxy
+install_package fleet-locationd
+write /etc/systemd/system/fleet-locationd.service.d/namespace.conf < "$recipes/journal/namespace.conf"
+write /etc/systemd/journald@fleet.conf < "$recipes/journal/journald@fleet.conf"
+sed "s/:19532/:$outside/" "$recipes/journal/systemd-journal-upload.conf" | write /etc/systemd/system/systemd-journal-upload.service.d/fleet.conf
+write /etc/systemd/system/systemd-journal-upload.timer < "$recipes/journal/systemd-journal-upload.timer"
+printf '[Service]\nIPAccounting=yes\n' | write /etc/systemd/system/systemd-journal-upload.service.d/test.conf
+write /etc/fleet-metrics/box.pem 600 < "$work/other.pem"
+write /etc/fleet-metrics/ca.pem < "$work/ca.pem"
+echo "127.0.0.1 metrics.example.com" | write /etc/hosts
+settings '"truck-17"'
+inside systemctl daemon-reload
+inside systemctl restart fleet-locationd
+until_true 20 accepted truck-17 || fail "no update arrives"
+inside journalctl --namespace=fleet -o cat MESSAGE_ID="$(id online)" | grep 'Online' >/dev/null || fail "its namespace has no event"
+! inside journalctl -u fleet-locationd -o cat | grep 'Online: ' >/dev/null || fail "the main journal has its events all the same"
+inside journalctl --namespace=+fleet -u fleet-locationd -o cat | grep 'Online: ' >/dev/null || fail "journalctl --namespace=+fleet -u does not show them"
+inside systemctl status fleet-locationd --no-pager -n 20 | grep 'Online: ' >/dev/null || fail "systemctl status does not show them"
+inside fleet-locationctl doctor >"$work/doctor" || fail "doctor: $(cat "$work/doctor")"
+inside fleet-locationctl status | grep -i 'online' >/dev/null || fail "status"
+
+step "a stranger's certificate uploads nothing"
+inside systemctl enable -q --now systemd-journal-upload.timer
+! upload 2>/dev/null || fail "an upload with it is a success"
+use central
+[ "$(events online)" -eq 0 ] || fail "a stranger's events are there"
+use box
+write /etc/fleet-metrics/box.pem 600 < "$work/box.pem"
+
+step "the events of the box arrive, and nothing else of its journal"
+upload || fail "upload"
+use central
+until_true 20 sh -c "[ $(events started) -eq 1 ]" || fail "$(events started) times started"
+[ "$(events online)" -eq 1 ] || fail "$(events online) times online"
+others=$(inside journalctl --file=/var/log/journal/remote/fleet.journal -o json --no-pager --output-fields=_SYSTEMD_UNIT,MESSAGE |
+  grep -cvE '"_SYSTEMD_UNIT":"(fleet-locationd|systemd-journald@fleet).service"' || true)
+[ "$others" -eq 0 ] || fail "$others entries of other units"
+
+step "nothing new costs nothing"
+use box
+upload || fail "upload without anything new"
+[ "$(inside systemctl show -P Result systemd-journal-upload)" = exec-condition ] || fail "it was not skipped"
+[ "$(carried)" -eq 0 ] || fail "$(carried) bytes for nothing"
+
+step "a driver's pauses: queries by MESSAGE_ID over all boxes, and bytes"
+pauses() { for _ in $(seq "$1"); do inside fleet-locationctl pause >/dev/null; inside fleet-locationctl resume >/dev/null; done; }
+pauses 1
+upload
+few=$(carried)
+pauses 9
+upload
+each=$((($(carried) - few) / 16))
+connection=$((few - 2 * each))
+use central
+[ "$(events pauseEnded)" -eq 10 ] || fail "$(events pauseEnded) of 10 ends of a pause"
+inside journalctl --file=/var/log/journal/remote/fleet.journal --no-pager -o json --output-fields=MESSAGE,_HOSTNAME,FLEET_EVENT MESSAGE_ID="$(id online)" |
+  grep '"_HOSTNAME":' | grep '"FLEET_EVENT":"online"' >/dev/null || fail "the fields are not there"
+
+step "an outage of the central machine: what happened meanwhile follows"
+inside systemctl stop systemd-journal-remote.socket systemd-journal-remote
+use box
+pauses 1
+! upload 2>/dev/null || fail "an upload without systemd-journal-remote is a success"
+use central
+inside systemctl stop haproxy
+use box
+! upload 2>/dev/null || fail "an upload without a central machine is a success"
+use central
+inside systemctl start systemd-journal-remote.socket haproxy
+use box
+upload || fail "upload after the outage"
+use central
+[ "$(events pauseEnded)" -eq 11 ] || fail "$(events pauseEnded) of 11 ends of a pause"
+
+lines=$(grep -c . "$repository/Tests/Simulation/diary.txt")
+# Every half an hour of ten hours.
+day=$((lines * each + 20 * connection))
+echo "   an event: $each bytes both ways with TLS, TCP and IP; an upload's connection: $connection"
+echo "   a shift of $lines events (Tests/Simulation/diary.txt) in 20 uploads: $((day / 1000)) kB"
+# A tenth of the positions of ten hours (docs/performance.md: 52.6 MB in 22 days).
+[ "$day" -le 239000 ] || fail "more than a tenth of the positions' bytes"

@@ -1,0 +1,464 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The metrics of a fleet: metrics.py DIRECTORY-OF-PACKAGES
+
+Five daemons drive against the emulator, each with a fault of its own. Their metrics go the way of docs/fleet.md, with the files of
+packaging/fleet: served, scraped by vmagent, pushed through haproxy over TLS out of a network namespace to a central Prometheus.
+Then every query of the dashboards is run, an outage of the central machine is looked for, and the bytes of a push are counted.
+All times of the recipe are shortened alike (SCALE); what a push costs does not depend on them.
+"""
+import datetime
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.realpath(os.path.join(HERE, "../../.."))
+FLEET = os.path.join(ROOT, "packaging/fleet")
+TOOLS = os.path.join(ROOT, ".build/prometheus-tools")
+# Two minutes between two scrapes become five seconds.
+SCALE = 24
+SCRAPE, PUSH = 120 // SCALE, 240 // SCALE
+CENTRAL = "metrics.example.com"
+VEHICLES = ["steady", "refused", "kept", "noisy", "tokenless"]
+# Empty when all is well: in the recording they have data, and at its end they need not.
+EMPTY_WHEN_WELL = {"Silent on duty", "Alerts", "Lines with errors"}
+
+
+def fail(sentence):
+    raise SystemExit(f"failed: {sentence}")
+
+
+def step(sentence):
+    print(f"== {sentence}", flush=True)
+
+
+def note(sentence):
+    print(f"   {sentence}", flush=True)
+
+
+def until(seconds, what, question):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = question()
+        if found:
+            return found
+        time.sleep(0.2)
+    fail(f"not within {seconds} s: {what}")
+
+
+def read(*parts):
+    with open(os.path.join(*parts), encoding="utf-8") as file:
+        return file.read()
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+class Receiver(threading.Thread):
+    """A receiver on the network that stands still, and whose every tenth sentence is damaged."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+
+    def run(self):
+        while True:
+            connection, _ = self.server.accept()
+            count = 0
+            try:
+                while True:
+                    now = datetime.datetime.now(datetime.timezone.utc)
+                    clock, date = now.strftime("%H%M%S.00"), now.strftime("%d%m%y")
+                    for body in (f"GPRMC,{clock},A,5430.0000,N,00630.0000,E,0.0,0.0,{date},,,A",
+                                 f"GPGGA,{clock},5430.0000,N,00630.0000,E,1,10,0.9,5.0,M,40.0,M,,"):
+                        count += 1
+                        checksum = 0
+                        for byte in body.encode():
+                            checksum ^= byte
+                        connection.sendall(f"${body}*{checksum ^ (count % 10 == 0):02X}\r\n".encode())
+                    time.sleep(1)
+            except OSError:
+                connection.close()
+
+
+class Rig:
+    def __init__(self, packages, work):
+        self.packages, self.work, self.children = packages, work, []
+        self.box, self.central = f"fops-box-{os.getpid()}", f"fops-net-{os.getpid()}"
+        self.boxes = os.path.join(work, "run")
+        self.web = None
+
+    def start(self, name, *words, space=None, **options):
+        log = open(os.path.join(self.work, f"{name}.log"), "ab")
+        child = subprocess.Popen((["ip", "netns", "exec", space] if space else []) + list(words), stdout=log, stderr=log, **options)
+        self.children.append(child)
+        return child
+
+    def end(self, child):
+        child.terminate()
+        try:
+            child.wait(20)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        self.children.remove(child)
+
+    def close(self):
+        for child in list(self.children):
+            self.end(child)
+        for space in (self.box, self.central):
+            subprocess.run(["ip", "netns", "del", space], check=False)
+
+    # -- Programs
+
+    def unpack(self):
+        wanted = {"prometheus": "usr/bin/promtool", "victoria-metrics": "usr/bin/vmagent"}
+        for package, program in wanted.items():
+            if os.path.exists(os.path.join(TOOLS, program)):
+                continue
+            with tempfile.TemporaryDirectory() as place:
+                os.chmod(place, 0o755)
+                subprocess.run(["apt-get", "download", "-q", package], cwd=place, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                subprocess.run(["dpkg", "-x", os.path.join(place, os.listdir(place)[0]), TOOLS], check=True)
+        for package in ("fleet-locationd", "fleet-engine-emulator"):
+            machine = subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
+            found = [f for f in os.listdir(self.packages) if re.fullmatch(rf"{package}_[0-9].*_{machine}\.deb", f)]
+            subprocess.run(["dpkg", "-x", os.path.join(self.packages, sorted(found)[-1]), os.path.join(self.work, "programs")], check=True)
+
+    def program(self, name):
+        return os.path.join(self.work, "programs/usr/bin", name)
+
+    # -- Two machines and a cable between them, whose counters are the mobile network's
+
+    def wire(self):
+        for space in (self.box, self.central):
+            subprocess.run(["ip", "netns", "add", space], check=True)
+        subprocess.run(["ip", "link", "add", "v0", "netns", self.box, "type", "veth", "peer", "name", "v0", "netns", self.central], check=True)
+        for space, address in ((self.box, "10.97.0.2"), (self.central, "10.97.0.1")):
+            subprocess.run(["ip", "netns", "exec", space, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"], check=True)
+            for words in (["link", "set", "lo", "up"], ["addr", "add", f"{address}/24", "dev", "v0"], ["link", "set", "v0", "up"],
+                          # Packets as they are sent, and not several at once.
+                          ["link", "set", "v0", "gso_max_segs", "1"]):
+                subprocess.run(["ip", "-n", space] + words, check=True)
+        hardware = {space: subprocess.check_output(["ip", "-n", space, "-br", "link", "show", "v0"], text=True).split()[2] for space in (self.box, self.central)}
+        for space, peer, address in ((self.box, self.central, "10.97.0.1"), (self.central, self.box, "10.97.0.2")):
+            subprocess.run(["ip", "-n", space, "neigh", "add", address, "lladdr", hardware[peer], "dev", "v0"], check=True)
+
+    def bytes_on_air(self):
+        """Sent and received by the box, IP's headers included."""
+        text = subprocess.check_output(["ip", "netns", "exec", self.box, "sh", "-c", "cd /sys/class/net/v0/statistics; cat tx_bytes tx_packets rx_bytes rx_packets"], text=True)
+        sent, sent_packets, received, received_packets = map(int, text.split())
+        return sent - 14 * sent_packets, received - 14 * received_packets
+
+    # -- The central machine
+
+    def certificates(self):
+        place = os.path.join(self.work, "certificates")
+        os.mkdir(place)
+
+        def openssl(*words):
+            subprocess.run(["openssl", *words], cwd=place, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        for name in ("ca", "stranger-ca"):
+            openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}", "-days", "2")
+        for name, issuer in (("central", "ca"), ("box", "ca"), ("stranger", "stranger-ca")):
+            openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+            write(os.path.join(place, "names"), f"subjectAltName=DNS:{CENTRAL if name == 'central' else name}\n")
+            openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{issuer}.pem", "-CAkey", f"{issuer}.key", "-CAcreateserial", "-out", f"{name}.crt", "-days", "2", "-extfile", "names")
+            write(os.path.join(place, f"{name}.pem"), read(place, f"{name}.crt") + read(place, f"{name}.key"))
+        return place
+
+    def haproxy(self, name, space):
+        text = read(FLEET, "central-haproxy.cfg" if name == "central" else "metrics/box-haproxy.cfg").replace("/etc/fleet-metrics", os.path.join(self.work, "certificates"))
+        text = re.sub(r"^ *(user|group) .*\n", "", text, flags=re.M).replace("maxconn 20000", "maxconn 100")
+        text = text.replace(f"{CENTRAL}:9443", "10.97.0.1:9443")
+        path = write(os.path.join(self.work, f"{name}.cfg"), text)
+        return self.start(f"haproxy-{name}", "haproxy", "-db", "-f", path, space=space)
+
+    def prometheus(self):
+        place = os.path.join(self.work, "central")
+        # Ten minutes of silence and what an alert waits for are shortened with the scrapes, the windows of an hour and a day are not.
+        rules = read(FLEET, "prometheus/fleet.rules.yml").replace("> 600", f"> {600 // SCALE}")
+        rules = re.sub(r"for: (\d+)([mhd])", lambda m: f"for: {int(m[1]) * {'m': 60, 'h': 3600, 'd': 86400}[m[2]] // SCALE}s", rules)
+        write(os.path.join(place, "fleet.rules.yml"), rules)
+        shutil.copy(os.path.join(ROOT, "packaging/prometheus/fleet-locationd.rules.yml"), place)
+        write(os.path.join(place, "prometheus.yml"), f"global: {{ evaluation_interval: {SCRAPE}s }}\nrule_files: [\"*.rules.yml\"]\n")
+        arguments = re.search(r'^ARGS="(.*)"$', read(FLEET, "prometheus/default"), re.M)[1].split()
+        arguments = [a.replace("=10m", f"={600 // SCALE}s") if "lookback" in a else a for a in arguments]
+        return self.start("prometheus", os.path.join(TOOLS, "usr/bin/prometheus"), f"--config.file={place}/prometheus.yml",
+                          f"--storage.tsdb.path={place}/data", *arguments, space=self.central)
+
+    def ask(self, path, **parameters):
+        """Prometheus listens in a namespace: curl goes there."""
+        url = f"http://127.0.0.1:9090/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
+        done = subprocess.run(["ip", "netns", "exec", self.central, "curl", "-s", url], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            return None
+        answer = json.loads(done.stdout)
+        if answer.get("status") != "success":
+            fail(f"{answer.get('error')}: {parameters}")
+        return answer["data"]["result"]
+
+    # -- The box
+
+    def agent(self, only=None, scrape=SCRAPE, push=PUSH):
+        """Serves, scrapes and pushes as the units do: their own commands, with other paths and times."""
+        files = f"{self.boxes}/{only or '*'}/fleet_locationd.prom"
+        unit = read(FLEET, "metrics/fleet-metrics@.service").replace("\\\n", "")
+        command = re.search(r"^ExecStart=/bin/sh -c '(.*)'$", unit, re.M)[1]
+        command = command.replace("$$", "$").replace("\\\\r\\\\n", "\\r\\n").replace("/run/fleet-locationd*/fleet_locationd.prom", files)
+        if files not in command:
+            fail(f"the unit's command is another: {command}")
+        serving = self.start("serve", "systemd-socket-activate", "--accept", "--inetd", "-l", "127.0.0.1:9101", "sh", "-c", command, space=self.box)
+        write(os.path.join(self.work, "scrape.yml"), read(FLEET, "metrics/scrape.yml").replace("2m", f"{scrape}s").replace("10s", "2s"))
+        unit = read(FLEET, "metrics/fleet-metrics-push.service").replace("\\\n", "")
+        words = re.search(r"^ExecStart=/usr/bin/vmagent (.*)$", unit, re.M)[1].replace("4m", f"{push}s")
+        words = words.replace("/etc/fleet-metrics/scrape.yml", os.path.join(self.work, "scrape.yml"))
+        words = words.replace("/etc/fleet-metrics/", os.path.join(FLEET, "metrics") + "/").replace("${STATE_DIRECTORY}", os.path.join(self.work, "queue"))
+        pushing = self.start("vmagent", os.path.join(TOOLS, "usr/bin/vmagent"), *words.split(), space=self.box)
+        return serving, pushing
+
+    def counted(self):
+        """Pushes that the central machine has accepted, and samples in them, since the start of the agent."""
+        text = subprocess.run(["ip", "netns", "exec", self.box, "curl", "-s", "http://127.0.0.1:9103/metrics"], capture_output=True, text=True, check=False).stdout
+        return tuple(sum(float(n) for n in re.findall(pattern, text, re.M)) for pattern in
+                     (r'^vmagent_remotewrite_requests_total\{.*status_code="2XX"\} (\d+)', r"^vmagent_remotewrite_block_size_rows_sum (\d+)"))
+
+    # -- The vehicles
+
+    def settings(self, vehicle, source, extra=""):
+        place = os.path.join(self.boxes, vehicle)
+        url = self.web.rstrip("/")
+        return write(os.path.join(place, "settings.toml"), f"""[vehicle]
+provider_id = "demo"
+vehicle_id = "{vehicle}"
+[source]
+{source}
+[token]
+url = "{url}/token/delivery_driver/{{vehicle_id}}"
+[fleet_engine]
+endpoint = "{url}"
+[reporting]
+interval = "1s"
+heartbeat = "5s"
+[metrics]
+textfile = "{place}/fleet_locationd.prom"
+{extra}""")
+
+    def drive(self, vehicle):
+        place = os.path.join(self.boxes, vehicle)
+        return self.start(vehicle, self.program("fleet-locationd"), "--config", os.path.join(place, "settings.toml"),
+                          env={**os.environ, "RUNTIME_DIRECTORY": place, "STATE_DIRECTORY": os.path.join(place, "state")})
+
+    def control(self, vehicle, *words):
+        return subprocess.run([self.program("fleet-locationctl"), *words, "--socket", os.path.join(self.boxes, vehicle, "control.sock")], capture_output=True, text=True, check=False)
+
+    def status(self, vehicle):
+        done = self.control(vehicle, "status", "--json")
+        return json.loads(done.stdout) if done.returncode == 0 and done.stdout else {}
+
+    def post(self, path, body):
+        data = json.dumps(body).encode()
+        urllib.request.urlopen(urllib.request.Request(self.web.rstrip("/") + path, data, {"Content-Type": "application/json"})).read()
+
+
+def usage(child):
+    """Memory of its own and shared by fair parts, and CPU since the start, of a process and its only child."""
+    size, cpu = 0, 0
+    pids = [child.pid] + [int(p) for p in read(f"/proc/{child.pid}/task/{child.pid}/children").split()]
+    for pid in pids:
+        size += int(re.search(r"^Pss: +(\d+)", read(f"/proc/{pid}/smaps_rollup"), re.M)[1])
+        fields = read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()
+        cpu += int(fields[11]) + int(fields[12])
+    return f"{size / 1000:.0f} MB, {cpu / os.sysconf('SC_CLK_TCK'):.1f} s of CPU"
+
+
+def substituted(query, vehicle):
+    values = {"provider": "demo", "vehicle": vehicle, "__rate_interval": f"{4 * 120 // SCALE * 6}s"}
+    return re.sub(r"\$\{?(\w+)\}?", lambda m: values[m[1]], query)
+
+
+def main(packages):
+    work = tempfile.mkdtemp(prefix="fleet-metrics-")
+    rig = Rig(packages, work)
+    try:
+        rehearse(rig)
+    except BaseException:
+        for name in sorted(os.listdir(work)):
+            if name.endswith(".log"):
+                print(f"-- {name}\n{read(work, name)[-1500:]}", file=sys.stderr)
+        raise
+    finally:
+        rig.close()
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def rehearse(rig):
+    rig.unpack()
+    rig.wire()
+    certificates = rig.certificates()
+    promtool = os.path.join(TOOLS, "usr/bin/promtool")
+    dashboards = [os.path.join(FLEET, "grafana", name) for name in ("fleet.json", "vehicle.json")]
+    subprocess.run([os.path.join(HERE, "../dashboard.py"), *dashboards], check=True)
+
+    step("a central Prometheus, and five vehicles that push to it")
+    rig.prometheus()
+    central = rig.haproxy("central", rig.central)
+    box = rig.haproxy("box", rig.box)
+    until(20, "Prometheus answers", lambda: rig.ask("query", query="vector(1)"))
+    rig.start("emulator", rig.program("fleet-engine-emulator"), "--port", "0", "--ready-file", os.path.join(rig.work, "url"))
+    rig.web = until(10, "the emulator answers", lambda: os.path.exists(os.path.join(rig.work, "url")) and read(rig.work, "url").strip())
+    receiver = Receiver()
+    receiver.start()
+    simulated = f'type = "simulated"\nroute = "{ROOT}/config/examples/demo.gpx"'
+    for vehicle in VEHICLES:
+        source = f'type = "nmea-tcp"\naddress = "127.0.0.1:{receiver.port}"' if vehicle == "noisy" else simulated
+        rig.settings(vehicle, source)
+    rig.post("/debug/faults", {"target": "token", "vehicle": "tokenless", "status": 503, "for_ms": 100_000})
+    daemons = {vehicle: rig.drive(vehicle) for vehicle in VEHICLES}
+    began = time.time()
+    serving, pushing = rig.agent()
+    for vehicle in VEHICLES[:4]:
+        until(20, f"{vehicle} is online", lambda v=vehicle: rig.status(v).get("isOnline"))
+    rig.post("/map/act", {"act": "unavailable", "vehicle": "refused", "seconds": 100})
+    # Settings with a mistake, given to a box that was online: it starts with those before.
+    rig.end(daemons["kept"])
+    rig.settings("kept", simulated, "[metrix]\n")
+    daemons["kept"] = rig.drive("kept")
+    until(20, "it is online with the kept settings", lambda: rig.status("kept").get("settings", {}).get("isKept"))
+
+    step("the series of a vehicle are those that relabel.yml names")
+    names = re.search(r'regex: "(fleet_locationd_.*?)"', read(FLEET, "metrics/relabel.yml"), re.S)[1].replace("\\\n", "").replace(" ", "")
+    wanted = {"fleet_locationd_" + n for n in re.search(r"\((.*)\)", names)[1].split("|")}
+    until(120, "all series of the vehicle with a line", lambda: {
+        s["metric"]["__name__"] for s in rig.ask("query", query='{__name__=~"fleet_locationd_.*", vehicle="noisy"}')} == wanted)
+    series = rig.ask("query", query='{__name__=~".+", vehicle="noisy", __name__!~"ALERTS.*|fleet:.*"}')
+    labels = {label for s in series for label in s["metric"]}
+    if labels != {"__name__", "provider", "vehicle", "version", "hash", "source"}:
+        fail(f"labels {labels}")
+    strangers = rig.ask("query", query='{__name__=~".+", __name__!~"fleet_locationd_.*|fleet:.*|ALERTS.*"}')
+    if strangers:
+        fail(f"other series are pushed too: {strangers[:3]}")
+    note(f"{len(series)} series: " + ", ".join(sorted(n.removeprefix("fleet_locationd_") for n in wanted)))
+
+    step("the central machine is away for 40 s: what was scraped follows")
+    rig.end(central)
+    gone = time.time()
+    time.sleep(40)
+    central = rig.haproxy("central", rig.central)
+    back = time.time()
+    queue = 'count_over_time(fleet_locationd_online{vehicle="steady"}[30s])'
+    until(90, "samples of the time without", lambda: any(
+        float(s["value"][1]) >= 30 / SCRAPE - 1 for s in rig.ask("query", query=queue, time=gone + 35)))
+    note(f"{back - gone:.0f} s without a central machine, no sample is missing")
+
+    step("who has no certificate of the fleet's CA, and who asks instead of pushing")
+    base = ["ip", "netns", "exec", rig.box, "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--cacert", f"{certificates}/ca.pem",
+            "--connect-to", f"{CENTRAL}:9443:10.97.0.1:9443"]
+    for name, words, wanted_status in (
+            ("a query", ["--cert", f"{certificates}/box.pem", f"https://{CENTRAL}:9443/api/v1/query?query=up"], "403"),
+            ("a push without a certificate", ["-d", "x", f"https://{CENTRAL}:9443/api/v1/write"], "000"),
+            ("a push with a stranger's certificate", ["--cert", f"{certificates}/stranger.pem", "-d", "x", f"https://{CENTRAL}:9443/api/v1/write"], "000"),
+            ("a push of nonsense", ["--cert", f"{certificates}/box.pem", "-d", "x", f"https://{CENTRAL}:9443/api/v1/write"], "400")):
+        status = subprocess.run(base + words, capture_output=True, text=True, check=False).stdout
+        if status != wanted_status:
+            fail(f"{name}: {status} instead of {wanted_status}")
+        note(f"{name}: {'refused by TLS' if status == '000' else status}")
+
+    step("every query of the dashboards returns data")
+    rig.control("steady", "pause")
+    until(90, "the alerts fire", lambda: {"FleetVehicleSilentOnDuty", "FleetSettingsKept", "FleetLineErrors"} <= {
+        a["metric"]["alertname"] for a in rig.ask("query_range", query='ALERTS{alertstate="firing"}', start=began, end=time.time(), step=SCRAPE)})
+    until(90, "the pause is pushed", lambda: rig.ask("query", query='fleet_locationd_paused{vehicle="steady"} == 1'))
+    rig.control("steady", "resume")
+    until(120, "all vehicles are online again", lambda: all(float(s["value"][1]) == 1 for s in rig.ask("query", query="fleet_locationd_online")))
+    end = time.time()
+    count = {"fleet": 0, "vehicle": 0}
+    for path in dashboards:
+        with open(path, encoding="utf-8") as file:
+            dashboard = json.load(file)
+        kind = os.path.basename(path).removesuffix(".json")
+        for variable in dashboard["templating"]["list"]:
+            if variable["type"] == "query":
+                found = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["definition"])
+                values = {s["metric"].get(found[2]) for s in rig.ask("query", query=substituted(found[1], ".*"))}
+                if not values >= ({"demo"} if found[2] == "provider" else set(VEHICLES)):
+                    fail(f"the variable {variable['name']} has {values}")
+        for panel in dashboard["panels"]:
+            for target in panel["targets"]:
+                query = substituted(target["expr"], "noisy" if kind == "vehicle" else ".*")
+                during = rig.ask("query_range", query=query, start=began, end=end, step=SCRAPE)
+                numbers = [float(v) for s in during for _, v in s["values"]]
+                if not numbers or all(n != n for n in numbers):
+                    fail(f"{panel['title']}: no data from {query}")
+                if "or vector(0)" in query and max(numbers) == 0:
+                    fail(f"{panel['title']}: never more than 0 from {query}")
+                if panel["title"] not in EMPTY_WHEN_WELL and "silent_seconds" not in query and not rig.ask("query", query=query, time=end):
+                    fail(f"{panel['title']}: no data at the end from {query}")
+                count[kind] += 1
+    # The judge is awake.
+    if rig.ask("query_range", query=substituted("fleet_locationd_onlin{provider=~\"$provider\"}", ".*"), start=began, end=end, step=SCRAPE):
+        fail("a query of a metric that does not exist returns data")
+    note(f"{count['fleet']} queries of the fleet's page and {count['vehicle']} of the vehicle's, over {end - began:.0f} s of five vehicles")
+    if len(rig.ask("query", query='count by (hash) (fleet_locationd_config_info)')) < 5:
+        fail("the settings of five vehicles that differ have fewer hashes")
+    subprocess.run([promtool, "check", "rules", os.path.join(FLEET, "prometheus/fleet.rules.yml")], check=True, stdout=subprocess.DEVNULL)
+
+    step("bytes of a push")
+    note(f"on the box, for {end - began:.0f} s of five vehicles: vmagent {usage(pushing)}; haproxy {usage(box)}")
+    for child in (pushing, serving, box):
+        rig.end(child)
+    before = rig.bytes_on_air()
+    box = rig.haproxy("box", rig.box)
+    # Longer than the keep-alive that Go's servers and clients send every 15 s: it would be counted.
+    serving, pushing = rig.agent(only="noisy", scrape=10, push=20)
+    until(60, "the first push", lambda: rig.counted()[0] >= 1)
+    time.sleep(3)
+    first = rig.bytes_on_air()
+    pushes, samples = rig.counted()
+    until(150, "five pushes", lambda: rig.counted()[0] >= pushes + 5)
+    time.sleep(3)
+    after, (more, total) = rig.bytes_on_air(), rig.counted()
+    count_of_pushes = more - pushes
+    each = (sum(after) - sum(first)) / count_of_pushes
+    handshake = sum(first) - sum(before) - each
+    # The connection is broken, as by a mobile network that has forgotten it: the next resumes TLS.
+    subprocess.run(["ip", "netns", "exec", rig.box, "ss", "-K", "dst", "10.97.0.1"], stdout=subprocess.DEVNULL, check=True)
+    pushes = rig.counted()[0]
+    before = rig.bytes_on_air()
+    until(60, "a push over a new connection", lambda: rig.counted()[0] > pushes)
+    time.sleep(3)
+    again = sum(rig.bytes_on_air()) - sum(before) - each * (rig.counted()[0] - pushes)
+    month = float(re.search(r"^\| a month on the air.*?\| ([0-9.]+) \|", read(ROOT, "docs/performance.md"), re.M)[1])
+    # The same month: 22 days of 10 hours, a push every four minutes, and a connection anew every two hours.
+    days, hours = 22, 10
+    day = hours * 15 * each + handshake + hours / 2 * again
+    share = day * days / 1e6 / month
+    note(f"a push, {(total - samples) / count_of_pushes:.0f} samples of two scrapes: {each:.0f} bytes both ways with TLS, TCP and IP")
+    note(f"a connection: {handshake:.0f} bytes at first, {again:.0f} resumed")
+    note(f"a day of {hours} hours: {day / 1000:.0f} kB; a month of {days}: {day * days / 1e6:.1f} MB, {100 * share:.1f} % of the positions' {month} MB")
+    note(f"a day of 24 hours: {(day + 14 * 15 * each) / 1000:.0f} kB")
+    if share > 0.1:
+        fail("more than a tenth of the positions' bytes")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(os.path.realpath(sys.argv[1]))
