@@ -124,9 +124,9 @@ use central
 [ "$(events pauseEnded)" -eq 11 ] || fail "$(events pauseEnded) of 11 ends of a pause"
 
 lines=$(grep -c . "$repository/Tests/Simulation/diary.txt")
-# Every half an hour of ten hours.
-day=$((lines * each + 20 * connection))
+# Every hour of ten.
+day=$((lines * each + 10 * connection))
 echo "   an event: $each bytes both ways with TLS, TCP and IP; an upload's connection: $connection"
-echo "   a shift of $lines events (Tests/Simulation/diary.txt) in 20 uploads: $((day / 1000)) kB"
+echo "   a shift of $lines events (Tests/Simulation/diary.txt) in 10 uploads: $((day / 1000)) kB"
 # A tenth of the positions of ten hours (docs/performance.md: 52.6 MB in 22 days).
 [ "$day" -le 239000 ] || fail "more than a tenth of the positions' bytes"

@@ -226,7 +226,7 @@ class Rig:
         if files not in command:
             fail(f"the unit's command is another: {command}")
         serving = self.start("serve", "systemd-socket-activate", "--accept", "--inetd", "-l", "127.0.0.1:9101", "sh", "-c", command, space=self.box)
-        write(os.path.join(self.work, "scrape.yml"), read(FLEET, "metrics/scrape.yml").replace("2m", f"{scrape}s").replace("10s", "2s"))
+        write(os.path.join(self.work, "scrape.yml"), read(FLEET, "metrics/scrape.yml").replace("10s", "2s").replace("2m", f"{scrape}s"))
         unit = read(FLEET, "metrics/fleet-metrics-push.service").replace("\\\n", "")
         words = re.search(r"^ExecStart=/usr/bin/vmagent (.*)$", unit, re.M)[1].replace("4m", f"{push}s")
         words = words.replace("/etc/fleet-metrics/scrape.yml", os.path.join(self.work, "scrape.yml"))

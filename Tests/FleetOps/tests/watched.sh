@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A box that pushes its metrics with the units of docs/fleet.md, and settings that are pushed to it: the central Prometheus shows which
+# are in force. watched.sh DIRECTORY-OF-PACKAGES. What the metrics say of faults, and what they cost, is in metrics.py.
+set -euo pipefail
+
+packages=$1
+export CONTAINER_EXTRA=victoria-metrics,prometheus,haproxy,curl CONTAINER_BOOT_SECONDS=60
+. "$(dirname "$0")/../box.sh"
+recipes=$repository/packaging/fleet
+# Others for each run: the boxes have the loopback of this machine.
+prometheus=$((port + 2)) outside=$((port + 3)) journal=$((port + 4)) served=$((port + 5)) pushed=$((port + 6)) agent=$((port + 7))
+here() {
+  sed -e "s/127.0.0.1:9090/127.0.0.1:$prometheus/; s/:9443/:$outside/; s/bind :/bind 127.0.0.1:/; s/:19532/:$journal/; s/127.0.0.1:9101/127.0.0.1:$served/" \
+    -e "s/127.0.0.1:9102/127.0.0.1:$pushed/; s/127.0.0.1:9103/127.0.0.1:$agent/; s/maxconn 20000/maxconn 100/" \
+    -e 's/scrape_interval: 2m/scrape_interval: 2s/; s/flushInterval=4m/flushInterval=3s/'
+}
+# The value of a query at the central Prometheus, and of another format with jq's absence: label NAME QUERY.
+ask() { inside curl -s --data-urlencode "query=$1" "http://127.0.0.1:$prometheus/api/v1/query"; }
+value() { ask "$1" | sed -nE 's/.*"value":\[[0-9.]+,"([^"]*)"\].*/\1/p'; }
+label() { ask "$2" | sed -nE "s/.*\"$1\":\"([^\"]*)\".*/\1/p"; }
+is() { [ "$(value "$2")" = "$1" ]; }
+hash_is_not() { local now; now=$(label hash fleet_locationd_config_info); [ -n "$now" ] && [ "$now" != "$1" ]; }
+
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$work/ca.key" -out "$work/ca.pem" -subj "/CN=ca" -days 2 2>/dev/null
+for name in central box; do
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$work/$name.key" -out "$work/$name.csr" -subj "/CN=$name" 2>/dev/null
+  openssl x509 -req -in "$work/$name.csr" -CA "$work/ca.pem" -CAkey "$work/ca.key" -CAcreateserial -out "$work/$name.crt" -days 2 \
+    -extfile <(echo "subjectAltName=DNS:metrics.example.com") 2>/dev/null
+done
+
+step "the central machine: Prometheus behind haproxy"
+use central
+inside systemctl disable -q --now victoria-metrics
+cat "$work/central.crt" "$work/central.key" | write /etc/fleet-metrics/central.pem 600
+write /etc/fleet-metrics/ca.pem < "$work/ca.pem"
+here < "$recipes/central-haproxy.cfg" | write /etc/haproxy/haproxy.cfg
+here < "$recipes/prometheus/default" | write /etc/default/prometheus
+write /etc/prometheus/fleet.rules.yml < "$recipes/prometheus/fleet.rules.yml"
+printf 'global: { evaluation_interval: 2s }\nrule_files: [fleet.rules.yml]\n' | write /etc/prometheus/prometheus.yml
+inside systemctl restart prometheus haproxy || fail "prometheus and haproxy"
+until_true 20 is 1 'vector(1)' || fail "Prometheus does not answer"
+
+step "the box: metrics are served for a scrape, and pushed"
+emulate
+use box
+inside systemctl disable -q --now prometheus
+inside systemctl disable -q --now victoria-metrics
+install_package fleet-locationd
+for file in fleet-metrics.socket fleet-metrics@.service fleet-metrics-push.service; do
+  here < "$recipes/metrics/$file" | write "/etc/systemd/system/$file"
+done
+here < "$recipes/metrics/scrape.yml" | write /etc/fleet-metrics/scrape.yml
+write /etc/fleet-metrics/relabel.yml < "$recipes/metrics/relabel.yml"
+here < "$recipes/metrics/box-haproxy.cfg" | write /etc/haproxy/haproxy.cfg
+cat "$work/box.crt" "$work/box.key" | write /etc/fleet-metrics/box.pem 600
+write /etc/fleet-metrics/ca.pem < "$work/ca.pem"
+echo "127.0.0.1 metrics.example.com" | write /etc/hosts
+write /etc/fleet-locationd/conf.d/metrics.toml < "$recipes/metrics/metrics.toml"
+settings '"truck-17"'
+inside systemctl daemon-reload
+inside systemctl restart fleet-locationd haproxy
+inside systemctl enable -q --now fleet-metrics.socket fleet-metrics-push
+until_true 20 accepted truck-17 || fail "no update arrives"
+inside curl -sf "http://127.0.0.1:$served/metrics" | grep '^fleet_locationd_build_info' >/dev/null || fail "the socket does not answer with metrics"
+until_true 30 is 1 'fleet_locationd_online{vehicle="truck-17"}' || fail "nothing is pushed: $(inside journalctl -u fleet-metrics-push -o cat --no-pager | tail -n 5)"
+is 1 fleet:boxes || until_true 10 is 1 fleet:boxes || fail "the rules do not count the box"
+[ -z "$(inside journalctl -q --no-pager -u 'fleet-metrics@*')" ] || fail "each scrape is in the journal: $(inside journalctl -q --no-pager -u 'fleet-metrics@*' | tail -n 3)"
+memory() { echo $(($(inside systemctl show -P MemoryCurrent "$1") / 1000000)); }
+echo "   memory on the box: fleet-metrics-push $(memory fleet-metrics-push) MB, haproxy $(memory haproxy) MB (with their share of the page cache)"
+echo "   disk: $(inside dpkg-query -W -f '${Package} ${Installed-Size} kB, ' victoria-metrics haproxy)of which vmagent $(inside stat -c %s /usr/bin/vmagent | cut -c1-2) MB"
+
+step "settings: a file in conf.d and a reload show at the central machine, and so does a mistake"
+before=$(label hash fleet_locationd_config_info)
+write /etc/fleet-locationd/conf.d/rollout.toml <<'END'
+[filter]
+max_accuracy = "40 m"
+END
+inside systemctl reload fleet-locationd || fail "reload: $(inside journalctl -u fleet-locationd -n 3 -o cat --no-pager)"
+until_true 80 hash_is_not "$before" || fail "the hash of the settings in force is the old one"
+after=$(label hash fleet_locationd_config_info)
+[ "$after" = "$(inside fleet-locationctl status --json | sed -nE 's/.*"hash":"([0-9a-f]+)".*/\1/p')" ] || fail "it is not the box's"
+write /etc/fleet-locationd/conf.d/rollout.toml <<'END'
+[filter]
+max_acuracy = "40 m"
+END
+! inside systemctl reload fleet-locationd 2>/dev/null || fail "a reload with a mistake succeeds"
+until_true 80 is 0 fleet_locationd_config_last_reload_success || fail "the mistake does not show"
+[ "$(label hash fleet_locationd_config_info)" = "$after" ] || fail "other settings are in force"
+inside systemctl restart fleet-locationd
+until_true 80 is 1 fleet_locationd_config_kept || fail "the kept settings do not show"
+echo "   hash $before, then $after; a mistake shows as config_last_reload_success 0, after a restart as config_kept 1"
+
+step "a daemon that is stopped has no metrics, and the rules know the box all the same"
+inside systemctl stop fleet-locationd
+until_true 30 is "" 'fleet_locationd_online{vehicle="truck-17"}' || fail "it is still there"
+is 1 fleet:boxes || fail "the box is no part of the fleet any more"
