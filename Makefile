@@ -49,7 +49,7 @@ H2_PACKAGES := apache2-bin haproxy h2o caddy python3-hypercorn
 CONTAINER_PACKAGES := systemd-container mmdebstrap
 SUITE ?= bookworm
 # What the recipes of docs/fleet.md need on the machine that tests them; what a box needs of Debian's is in its container.
-FLEET_OPS_PACKAGES := $(CONTAINER_PACKAGES) reprepro gnupg
+FLEET_OPS_PACKAGES := $(CONTAINER_PACKAGES) reprepro gnupg haproxy curl openssl iproute2 python3
 
 SYMBOL_ORDER_PACKAGES := valgrind binutils
 

@@ -25,6 +25,10 @@ promtool=$tools/usr/bin/promtool
 
 "$promtool" check rules "$root/packaging/prometheus/fleet-locationd.rules.yml"
 (cd "$root/packaging/prometheus" && "$promtool" test rules fleet-locationd.rules.test.yml)
+"$promtool" check rules "$root/packaging/fleet/prometheus/fleet.rules.yml"
+(cd "$root/packaging/fleet/prometheus" && "$promtool" test rules fleet.rules.test.yml)
+# Of the dashboards the structure; make fleet-ops-test runs their queries.
+"$root/Tests/FleetOps/dashboard.py" "$root"/packaging/fleet/grafana/*.json
 
 # A daemon that drives.
 "$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" >"$work/emulator.log" 2>&1 &

@@ -11,7 +11,8 @@ recipes=$repository/packaging/fleet
 # Others for each run: the boxes have the loopback of this machine.
 prometheus=$((port + 2)) outside=$((port + 3)) journal=$((port + 4)) served=$((port + 5)) pushed=$((port + 6)) agent=$((port + 7))
 here() {
-  sed -e "s/127.0.0.1:9090/127.0.0.1:$prometheus/; s/:9443/:$outside/; s/bind :/bind 127.0.0.1:/; s/:19532/:$journal/; s/127.0.0.1:9101/127.0.0.1:$served/" \
+  # No name server: what names are looked up for is in metrics.py.
+  sed -e "s/metrics.example.com:9443/127.0.0.1:9443/; s/127.0.0.1:9090/127.0.0.1:$prometheus/; s/:9443/:$outside/; s/bind :/bind 127.0.0.1:/; s/:19532/:$journal/; s/127.0.0.1:9101/127.0.0.1:$served/" \
     -e "s/127.0.0.1:9102/127.0.0.1:$pushed/; s/127.0.0.1:9103/127.0.0.1:$agent/; s/maxconn 20000/maxconn 100/" \
     -e 's/scrape_interval: 2m/scrape_interval: 2s/; s/flushInterval=4m/flushInterval=3s/'
 }
@@ -37,7 +38,7 @@ write /etc/fleet-metrics/ca.pem < "$work/ca.pem"
 here < "$recipes/central-haproxy.cfg" | write /etc/haproxy/haproxy.cfg
 here < "$recipes/prometheus/default" | write /etc/default/prometheus
 write /etc/prometheus/fleet.rules.yml < "$recipes/prometheus/fleet.rules.yml"
-printf 'global: { evaluation_interval: 2s }\nrule_files: [fleet.rules.yml]\n' | write /etc/prometheus/prometheus.yml
+sed 's/evaluation_interval: 1m/evaluation_interval: 2s/' "$recipes/prometheus/prometheus.yml" | write /etc/prometheus/prometheus.yml
 inside systemctl restart prometheus haproxy || fail "prometheus and haproxy"
 until_true 20 is 1 'vector(1)' || fail "Prometheus does not answer"
 
@@ -55,7 +56,6 @@ write /etc/fleet-metrics/relabel.yml < "$recipes/metrics/relabel.yml"
 here < "$recipes/metrics/box-haproxy.cfg" | write /etc/haproxy/haproxy.cfg
 cat "$work/box.crt" "$work/box.key" | write /etc/fleet-metrics/box.pem 600
 write /etc/fleet-metrics/ca.pem < "$work/ca.pem"
-echo "127.0.0.1 metrics.example.com" | write /etc/hosts
 write /etc/fleet-locationd/conf.d/metrics.toml < "$recipes/metrics/metrics.toml"
 settings '"truck-17"'
 inside systemctl daemon-reload
@@ -65,9 +65,13 @@ until_true 20 accepted truck-17 || fail "no update arrives"
 inside curl -sf "http://127.0.0.1:$served/metrics" | grep '^fleet_locationd_build_info' >/dev/null || fail "the socket does not answer with metrics"
 until_true 30 is 1 'fleet_locationd_online{vehicle="truck-17"}' || fail "nothing is pushed: $(inside journalctl -u fleet-metrics-push -o cat --no-pager | tail -n 5)"
 is 1 fleet:boxes || until_true 10 is 1 fleet:boxes || fail "the rules do not count the box"
-[ -z "$(inside journalctl -q --no-pager -u 'fleet-metrics@*')" ] || fail "each scrape is in the journal: $(inside journalctl -q --no-pager -u 'fleet-metrics@*' | tail -n 3)"
-memory() { echo $(($(inside systemctl show -P MemoryCurrent "$1") / 1000000)); }
-echo "   memory on the box: fleet-metrics-push $(memory fleet-metrics-push) MB, haproxy $(memory haproxy) MB (with their share of the page cache)"
+[ -z "$(inside journalctl -q --no-pager -u 'fleet-metrics@*' 2>/dev/null)" ] || fail "each scrape is in the journal: $(inside journalctl -q --no-pager -u 'fleet-metrics@*' | tail -n 3)"
+memory() {
+  local pids
+  pids=$(inside cat "/sys/fs/cgroup/system.slice/$1.service/cgroup.procs")
+  for pid in $pids; do inside cat "/proc/$pid/smaps_rollup"; done | awk '/^Pss:/ { sum += $2 } END { printf "%.0f", sum / 1000 }'
+}
+echo "   memory on the box: vmagent $(memory fleet-metrics-push) MB, haproxy $(memory haproxy) MB"
 echo "   disk: $(inside dpkg-query -W -f '${Package} ${Installed-Size} kB, ' victoria-metrics haproxy)of which vmagent $(inside stat -c %s /usr/bin/vmagent | cut -c1-2) MB"
 
 step "settings: a file in conf.d and a reload show at the central machine, and so does a mistake"
