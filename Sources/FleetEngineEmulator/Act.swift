@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a button of the live map asks for: something that the road, the server or the backend does to a vehicle.
+/// What a button of the live map asks for: a fault of the network, the server or the backend.
 package struct Act: Equatable, Sendable {
   /// What the buttons are called on the wire.
   package enum Name: String, Sendable, CaseIterable {
@@ -33,7 +33,7 @@ package struct Act: Equatable, Sendable {
   package var name: Name
   /// Seconds; nil for what is done in a moment.
   package var duration: Int64?
-  /// Whom it befalls; nil means every vehicle.
+  /// The vehicle that it applies to; nil means every vehicle.
   package var vehicle: String?
 
   /// Reads what was posted.

@@ -8,8 +8,8 @@ package final class Emulator {
 
   /// - Parameters:
   ///   - account: a service account whose tokens are accepted too.
-  ///   - log: takes each readable line.
-  ///   - record: takes each update request as it is to be recorded.
+  ///   - log: receives each readable line.
+  ///   - record: receives each update request.
   package init(
     _ options: FleetService.Options, map: LiveMap, key: SigningKey, account: ServiceAccount? = nil,
     log: @escaping (String) -> Void, record: ((JSON) -> Void)? = nil
@@ -31,11 +31,14 @@ package final class Emulator {
     return LiveMap.serves(request) ? map.handle(request, acting: service, at: now) : service.handle(request, at: now)
   }
 
-  /// Does what time brings.
-  package func attend(at now: ServerTime) -> HTTPServer.Business {
+  /// Ends the faults whose time is over.
+  ///
+  /// - Parameter isWatched: whether a page of the live map is open.
+  package func attend(at now: ServerTime, isWatched: Bool) -> HTTPServer.Business {
     var business = HTTPServer.Business()
-    business.deadline = service.endFaults(at: now)
-    business.events = map.takeEvents()
+    let end = service.endFaults(at: now)
+    business.events = map.dueEvents(isWatched: isWatched, at: now)
+    business.deadline = [end, map.deadline].compactMap { $0 }.min()
     return business
   }
 }

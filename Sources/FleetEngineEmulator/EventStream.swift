@@ -2,13 +2,13 @@
 import CMicrohttpd
 import Glibc
 
-/// One client of the server-sent events. Its connection sleeps while there is nothing to tell.
+/// One client of the server-sent events. Its connection is suspended while no event is pending.
 @safe final class EventStream {
-  /// What keeps the connection in use: the client ignores it.
+  /// Keeps proxies from closing a silent connection; the client ignores it.
   static let comment = Array(": \n\n".utf8)
-  /// Bytes that may wait behind the opening. A client that leaves more unread is dropped.
+  /// Bytes that may be pending behind the opening. A client that leaves more unread is dropped.
   private static let maximumBacklog = 1_000_000
-  /// Bytes that the kernel keeps of them; it doubles what it is told, and would take megabytes by itself.
+  /// Bytes of them in the socket buffer; the kernel doubles the number, and its default grows to megabytes.
   private static let socketBuffer: Int32 = 131_072
 
   private var connection: OpaquePointer
@@ -31,7 +31,7 @@ import Glibc
   /// The socket, to watch it while libmicrohttpd does not.
   var descriptor: Int32 { unsafe fleet_mhd_connection_fd(connection) }
 
-  /// For libmicrohttpd, whose it is then.
+  /// For libmicrohttpd, which owns it then.
   var response: OpaquePointer? {
     unsafe MHD_create_response_from_callback(
       .max, 65_536,
@@ -59,7 +59,7 @@ import Glibc
     }
   }
 
-  /// Breaks the connection off; nothing that waits is sent.
+  /// Breaks the connection; nothing that is pending is sent.
   func end() {
     isOver = true
     pending = []
@@ -72,7 +72,7 @@ import Glibc
     unsafe MHD_resume_connection(connection)
   }
 
-  /// - Returns: how many bytes were written; none puts the connection to sleep.
+  /// - Returns: the number of bytes written; with none the connection is suspended.
   @unsafe private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     // -2 is MHD_CONTENT_READER_END_WITH_ERROR.
     if isOver { return -2 }

@@ -75,7 +75,7 @@ package struct Request: Sendable {
   }
 }
 
-/// What is to be answered, and how badly.
+/// An answer, and what is wrong with it.
 package struct Reply: Sendable {
   /// What follows the headers.
   package enum Content: Equatable, Sendable {

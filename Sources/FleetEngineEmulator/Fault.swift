@@ -2,13 +2,13 @@
 
 /// A misbehaviour that a test or a demo asked for at `/debug/faults`.
 package struct Fault: Equatable, Sendable {
-  /// Which requests it befalls.
+  /// The requests that it applies to.
   package enum Target: String, Sendable, CaseIterable {
     /// Those for Fleet Engine.
     case update
     /// Those for the token provider.
     case token
-    /// Both: the road itself is bad.
+    /// Both, as when the network is bad.
     case any
 
     func covers(_ target: Target) -> Bool { self == target || self == .any }
@@ -38,9 +38,9 @@ package struct Fault: Equatable, Sendable {
   package internal(set) var id = 0
   /// The act that it is part of; empty when it was asked for by itself.
   package internal(set) var name = ""
-  /// Whom it befalls; nil means every vehicle.
+  /// The vehicle that it applies to; nil means every vehicle.
   package var vehicle: String?
-  /// Which requests it befalls.
+  /// The requests that it applies to.
   package var target: Target
   /// For how many requests more; nil when it ends by time.
   package var times: Int?

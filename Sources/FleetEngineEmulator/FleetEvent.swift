@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something that happened at the emulator, told to whoever watches: the terminal, the live map.
+/// Something that happened at the emulator, for the terminal and the live map.
 package struct FleetEvent: Sendable {
   /// What happened.
   package enum Kind: Sendable {
@@ -14,7 +14,7 @@ package struct FleetEvent: Sendable {
     case tokenRefused(Refusal)
     /// These faults are left.
     case faults([Fault])
-    /// Trouble that is over in a moment.
+    /// A fault without a duration.
     case fault
     case info
   }
@@ -53,14 +53,14 @@ package struct FleetEvent: Sendable {
   package var kind: Kind
   /// Of the vehicle, with the event counted.
   package var ledger: VehicleLedger
-  /// What is said about it on the terminal, without the time; empty when nothing is.
+  /// Its line on the terminal, without the time; empty for none.
   package var text: String
 
   /// The line for a terminal.
   package var line: String { "\(RFC3339.timeOfDay(at.wall)) \(text)" }
 }
 
-/// Where a vehicle was, by its own account.
+/// A position that a vehicle reported.
 package struct ReportedPosition: Equatable, Sendable {
   /// Milliseconds since 1970.
   package var time: Int64

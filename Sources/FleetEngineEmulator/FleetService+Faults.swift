@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The trouble that was asked for: how it begins, befalls and ends.
+/// Injected faults: how they begin, apply and end.
 extension FleetService {
-  /// Ends the faults whose time is over, and says so.
+  /// Ends the faults whose time is over, and publishes that.
   ///
   /// - Returns: steady milliseconds when the next one ends.
   package func endFaults(at now: ServerTime) -> Int64? {
     for fault in faults.removeOver(at: now) {
       let what = fault.name.isEmpty ? "fault for \(fault.target.rawValue) requests: \(fault.summary)" : fault.name
-      tell(.faults(faults.faults), fault.vehicle ?? "", "\(Self.place(fault.vehicle))\(what), over", at: now)
+      publish(.faults(faults.faults), fault.vehicle ?? "", "\(Self.place(fault.vehicle))\(what), over", at: now)
     }
     return faults.nextEnd
   }
 
-  /// The fault that befalls a request, counted as used.
+  /// The fault that applies to a request, counted as used.
   func takeFault(_ target: Fault.Target, vehicle: String, at now: ServerTime) -> Fault? {
     guard let fault = faults.take(target, vehicle: vehicle, at: now) else { return nil }
-    if fault.times != nil { tell(.faults(faults.faults), "", "", at: now) }
+    if fault.times != nil { publish(.faults(faults.faults), "", "", at: now) }
     return fault
   }
 
-  /// Takes a fault that was asked for by itself.
+  /// Adds a fault of `/debug/faults`.
   func add(_ fault: Fault, at now: ServerTime) {
     faults.add(fault)
-    tell(
+    publish(
       .faults(faults.faults), fault.vehicle ?? "",
       "\(Self.place(fault.vehicle))fault for \(fault.target.rawValue) requests: \(fault.summary)", at: now)
   }
 
   func clearFaults(at now: ServerTime) {
     faults.clear()
-    tell(.faults([]), "", "faults cleared", at: now)
+    publish(.faults([]), "", "faults cleared", at: now)
   }
 
-  /// Does what a button of the live map asks for.
+  /// Performs the act of a button of the live map.
   ///
-  /// - Throws: `APIError`, NOT_FOUND, for a vehicle that nobody has heard of.
+  /// - Throws: `APIError`, NOT_FOUND, for a vehicle that has sent nothing.
   package func perform(_ act: Act, at now: ServerTime) throws(APIError) {
     if let vehicle = act.vehicle, VehicleService.all.allSatisfy({ ledgers[$0.key(vehicle)] == nil }) {
       throw APIError(
@@ -48,11 +48,11 @@ extension FleetService {
       verifier.revoke(
         act.name == .expire ? .expired : .revoked, until: issuer.lastSerial, vehicle: act.vehicle, at: now)
       let fate = act.name == .expire ? "are taken for expired" : "are revoked"
-      tell(.fault, act.vehicle ?? "", "\(place)\(act.name.rawValue): tokens given until now \(fate)", at: now)
+      publish(.fault, act.vehicle ?? "", "\(place)\(act.name.rawValue): tokens given until now \(fate)", at: now)
     case .tunnel, .slow, .unavailable, .throttled, .tokensDown:
       guard let fault = act.fault(at: now), let duration = act.duration else { return }
       faults.add(fault)
-      tell(
+      publish(
         .faults(faults.faults), act.vehicle ?? "", "\(place)\(fault.name) for \(duration) s: \(fault.summary)", at: now)
     }
   }

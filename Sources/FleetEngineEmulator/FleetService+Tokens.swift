@@ -18,7 +18,7 @@ extension FleetService {
     if kind.service != nil { ledgers[key, default: .init()].askForToken() }
     let fault = takeFault(.token, vehicle: id, at: now)
     if let fault, fault.flaw == nil, let reply = fault.reply(at: now, otherwise: nil) {
-      tell(
+      publish(
         .tokenRefused(.init(fault, reply)), key,
         UpdateLine.event(id, "token request met a \(fault.label): \(fault.summary)"), at: now)
       return reply
@@ -26,7 +26,7 @@ extension FleetService {
     if let expected = options.tokenAuthorization, request.header("authorization") != expected {
       let error = APIError(
         .unauthenticated, "The token endpoint wants another Authorization.", reason: "CREDENTIALS_MISSING")
-      tell(
+      publish(
         .tokenRefused(.init(error)), key, UpdateLine.event(id, "token refused: the request is not authorized"), at: now)
       throw error
     }
@@ -38,7 +38,7 @@ extension FleetService {
     }
     if kind.service != nil { ledgers[key, default: .init()].giveToken() }
     let what = kind.service == nil ? "token given (\(kind.path))" : "token given"
-    tell(
+    publish(
       .token(issued: token.creation, expires: token.expiration), key,
       UpdateLine.event(id, what + (fault.map { ", with a \($0.label): \($0.summary)" } ?? "")), at: now)
     var reply = Reply(json: kind.dialect.answer(token))

@@ -10,7 +10,7 @@ extension FleetService {
     if let fault, !fault.applies, let reply = fault.reply(at: now, otherwise: nil) {
       let status = reply.silence == nil ? reply.status : 0
       ledgers[key, default: .init()].refuse(status: status, bytes: request.body.count)
-      tell(
+      publish(
         .refused(.init(fault, reply)), key, UpdateLine.event(vehicle, "\(fault.label): \(fault.summary)"), at: now)
       recordUpdate(request, accepted: false, status: status, at: now)
       return reply
@@ -23,10 +23,10 @@ extension FleetService {
       reply = Reply(error)
       accepted = false
       ledgers[key, default: .init()].refuse(status: error.httpStatus, bytes: request.body.count)
-      tell(.refused(.init(error)), key, UpdateLine.refused(vehicle: vehicle, error: error), at: now)
+      publish(.refused(.init(error)), key, UpdateLine.refused(vehicle: vehicle, error: error), at: now)
     }
     if let fault {
-      tell(.info, key, UpdateLine.event(vehicle, "the answer meets a \(fault.label): \(fault.summary)"), at: now)
+      publish(.info, key, UpdateLine.event(vehicle, "the answer meets a \(fault.label): \(fault.summary)"), at: now)
       reply = fault.reply(at: now, otherwise: reply) ?? reply
     }
     recordUpdate(request, accepted: accepted, status: reply.silence == nil ? reply.status : 0, at: now)
@@ -59,7 +59,7 @@ extension FleetService {
     let named = mask.topLevel
     let position = named.contains("lastLocation") ? update["lastLocation"] : nil
     let past = named.contains("pastLocations") ? update["pastLocations"]?.array : nil
-    tell(
+    publish(
       .accepted(
         position.flatMap { ReportedPosition($0, at: now.wall) },
         past: (past ?? []).compactMap { ReportedPosition($0, at: now.wall) }),
@@ -101,7 +101,7 @@ extension FleetService {
     let stored = MessageValidator.answer(created, as: service.vehicle)
     let answer = try call.answer(stored)
     vehicles[call.name] = stored
-    tell(.info, service.key(identifier), UpdateLine.event(identifier, "created"), at: now)
+    publish(.info, service.key(identifier), UpdateLine.event(identifier, "created"), at: now)
     return Reply(json: answer)
   }
 

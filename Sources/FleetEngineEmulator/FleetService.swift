@@ -35,9 +35,9 @@ package final class FleetService {
   /// - Parameters:
   ///   - key: signs the tokens of its own token endpoints.
   ///   - account: a service account whose tokens are accepted too.
-  ///   - log: takes each readable line.
-  ///   - observe: takes each event, before its line is logged.
-  ///   - record: takes each update request as it is to be recorded.
+  ///   - log: receives each readable line.
+  ///   - observe: receives each event, before its line is logged.
+  ///   - record: receives each update request.
   package init(
     options: Options, key: SigningKey, account: ServiceAccount? = nil, log: @escaping (String) -> Void,
     observe: ((FleetEvent) -> Void)? = nil, record: ((JSON) -> Void)? = nil
@@ -62,7 +62,7 @@ package final class FleetService {
   /// Tokens given since the start.
   package var tokens: Int { ledgers.values.reduce(0) { $0 + $1.tokens } }
 
-  /// Answers one request, and tells whoever listens what became of it.
+  /// Answers one request, and publishes what happened.
   package func handle(_ request: Request, at now: ServerTime) -> Reply {
     start = start ?? now
     _ = endFaults(at: now)
@@ -76,12 +76,12 @@ package final class FleetService {
     return reply
   }
 
-  /// Tells everyone who watches what happened.
+  /// Publishes an event to the observer and the log.
   ///
   /// - Parameters:
   ///   - vehicle: its `VehicleService.key`, or the ID where services do not matter; empty when it concerns none or all.
-  ///   - text: for the terminal; empty when there is nothing to say.
-  func tell(_ kind: FleetEvent.Kind, _ vehicle: String, _ text: String, at now: ServerTime) {
+  ///   - text: for the terminal; empty for no line.
+  func publish(_ kind: FleetEvent.Kind, _ vehicle: String, _ text: String, at now: ServerTime) {
     let event = FleetEvent(at: now, vehicle: vehicle, kind: kind, ledger: ledgers[vehicle] ?? .init(), text: text)
     observe?(event)
     if !text.isEmpty { log(event.line) }

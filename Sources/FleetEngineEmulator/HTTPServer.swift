@@ -6,24 +6,27 @@ import Glibc
 @safe package final class HTTPServer {
   /// Bytes; a longer body is answered with 413.
   private static let maximumBody = 10_000_000
-
+  /// Bytes that libmicrohttpd uses, and touches, for each connection: request headers and what is being sent.
+  private static let connectionMemory = 32_768
+  /// Descriptors of a fleet's connections at most, and those for everything else.
+  private static let (maximumDescriptors, otherDescriptors): (rlim_t, rlim_t) = (65_536, 64)
   /// More at once are answered with 503.
   private static let maximumStreams = 32
   /// Milliseconds; proxies and browsers give up what is silent for a minute.
   private static let streamBeat: Int64 = 15_000
 
-  /// What the owner of the server wants to be done between requests.
+  /// What the owner of the server has to do between requests.
   package struct Business {
     /// For every event stream.
     package var events: [[UInt8]] = []
-    /// Steady milliseconds when it wants to be asked again at the latest.
+    /// Steady milliseconds when `attend` has to be called at the latest.
     package var deadline: Int64?
 
     package init() {}
   }
 
   private let answer: (Request) -> Reply
-  private let attend: (ServerTime) -> Business
+  private let attend: (ServerTime, Bool) -> Business
   private let clock: () -> ServerTime
   private var daemon: OpaquePointer?
   /// Suspended connections: a delay or a silence that was asked for.
@@ -41,12 +44,13 @@ import Glibc
   ///   - port: 0 takes any free one.
   ///   - isPublic: whether it may be an address that other machines reach.
   ///   - clock: for the delays.
-  ///   - attend: is called in `run`'s thread after each round of requests, and when its deadline comes.
+  ///   - attend: is called in `run`'s thread after each round of requests, and when its deadline comes, with whether there is
+  ///     an event stream.
   ///   - answer: is called in `run`'s thread, once a request.
   /// - Throws: `EmulatorError` when the address or the port cannot be had.
   package init(
     address: String, port: UInt16, isPublic: Bool = false, clock: @escaping () -> ServerTime,
-    attend: @escaping (ServerTime) -> Business = { _ in Business() },
+    attend: @escaping (ServerTime, Bool) -> Business = { _, _ in Business() },
     answer: @escaping (Request) -> Reply
   ) throws(EmulatorError) {
     self.answer = answer
@@ -55,7 +59,7 @@ import Glibc
     let socket = try ListeningSocket(address: address, port: port, isPublic: isPublic)
     self.port = socket.port
     unsafe daemon = fleet_mhd_start(
-      socket.release(), 131_072,
+      socket.release(), Self.connections(), Self.connectionMemory,
       { context, connection, _, method, _, data, size, conversation in
         guard let context = unsafe context, let connection = unsafe connection, let size = unsafe size,
           let raw = unsafe conversation?.pointee
@@ -95,6 +99,17 @@ import Glibc
     unsafe MHD_stop_daemon(daemon)
   }
 
+  /// Raises the limit of descriptors, which is 1024 in most shells, as far as it may be.
+  ///
+  /// - Returns: the connections that it allows; libmicrohttpd's own limit is 1020.
+  private static func connections() -> UInt32 {
+    var limit = rlimit()
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, maximumDescriptors))
+    unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    return UInt32(min(limit.rlim_cur, maximumDescriptors) - min(limit.rlim_cur, otherDescriptors))
+  }
+
   /// Serves until the interruption comes or the time is over.
   ///
   /// - Parameter end: steady milliseconds; nil for no end.
@@ -105,7 +120,7 @@ import Glibc
       if let end, now.steady >= end { return }
       let due = serveStreams(at: now)
       if hasWoken {
-        // libmicrohttpd takes a connection up again in its next run, and nothing else tells it to.
+        // libmicrohttpd resumes a connection in its next run, and nothing else wakes it.
         hasWoken = false
         continue
       }
@@ -128,26 +143,26 @@ import Glibc
     }
   }
 
-  /// Hands the owner's events to every stream, and keeps the silent ones in use.
+  /// Sends the owner's events to every stream, and a comment to streams that have been silent.
   ///
   /// - Returns: steady milliseconds when there is something to do again.
   private func serveStreams(at now: ServerTime) -> Int64? {
-    let deadline = tellStreams(at: now)
+    let deadline = sendDue(at: now)
     guard !streams.isEmpty else { return deadline }
     if now.steady >= nextBeat {
       nextBeat = now.steady + Self.streamBeat
-      tell(EventStream.comment)
+      send(EventStream.comment)
     }
     return min(deadline ?? .max, nextBeat)
   }
 
-  private func tellStreams(at now: ServerTime) -> Int64? {
-    let business = attend(now)
-    for event in business.events { tell(event) }
+  private func sendDue(at now: ServerTime) -> Int64? {
+    let business = attend(now, !streams.isEmpty)
+    for event in business.events { send(event) }
     return business.deadline
   }
 
-  private func tell(_ event: [UInt8]) {
+  private func send(_ event: [UInt8]) {
     for stream in streams {
       hasWoken = hasWoken || stream.isSuspended
       stream.add(event)
@@ -174,12 +189,12 @@ import Glibc
   /// The request is whole, or its delay is over.
   private func proceed(_ conversation: Conversation) -> MHD_Result {
     if let reply = conversation.reply { return conversation.finish(reply) }
-    // What happened before is in the beginning of a new stream already.
-    _ = tellStreams(at: clock())
+    // Other streams get what is due before a new one begins with the state as it is now.
+    _ = sendDue(at: clock())
     var reply = answer(conversation.request)
     if case .events = reply.content, streams.count >= Self.maximumStreams {
       reply = Reply(
-        APIError(.unavailable, "\(streams.count) pages watch already; close one.", reason: "TOO_MANY_STREAMS"))
+        APIError(.unavailable, "\(streams.count) pages are open already; close one.", reason: "TOO_MANY_STREAMS"))
     }
     conversation.reply = reply
     if case .events = reply.content {

@@ -103,7 +103,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Express
   package init(_ value: Int64) { self = .number(String(value)) }
   /// Null when there is no value.
   package init(_ value: Int64?) { self = value.map { .number(String($0)) } ?? .null }
-  /// Null when there is no value, or none that JSON can tell.
+  /// Null when there is no value, or none that JSON can express.
   package init(_ value: Double?) { self = value.flatMap { $0.isFinite ? .number("\($0)") : nil } ?? .null }
 }
 

@@ -43,7 +43,7 @@ struct ListeningSocket: ~Copyable {
     var length = socklen_t(size)
     let bound = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        guard unsafe bind(descriptor, pointer, length) == 0, listen(descriptor, 128) == 0 else { return false }
+        guard unsafe bind(descriptor, pointer, length) == 0, listen(descriptor, 1024) == 0 else { return false }
         return unsafe getsockname(descriptor, pointer, &length) == 0
       }
     }

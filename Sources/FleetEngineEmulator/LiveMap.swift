@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The live map's page and the stream of events that it lives on.
+/// The live map's page, and the events that keep it up to date.
 package final class LiveMap {
-  /// What the page may be told to show.
+  /// What the command line decides about the page.
   package struct Options: Sendable {
     /// Semantic version of the program.
     package var version = ""
@@ -10,6 +10,8 @@ package final class LiveMap {
     package var tiles: TileSource?
     /// Where the vehicles are expected to drive; empty shows no route.
     package var route: [RoutePoint] = []
+    /// Bytes a second to a page at most.
+    package var pageRate = PageFeed.defaultRate
 
     package init() {}
   }
@@ -37,28 +39,41 @@ package final class LiveMap {
   private let options: Options
   private let files: PageFiles
   private var state = LiveMapState()
-  private var outbox: [[UInt8]] = []
+  private var feed: PageFeed
   private var lastID = 0
 
   /// - Parameter files: what the page is made of.
   package init(options: Options, files: PageFiles) {
     self.options = options
     self.files = files
+    feed = PageFeed(rate: options.pageRate)
   }
 
-  /// Takes what happened.
+  /// Shows an event.
   package func listen(_ event: FleetEvent) {
-    for message in state.handle(event) {
-      lastID += 1
-      outbox.append(Self.serverSentEvent(message, id: lastID))
-    }
+    for message in state.handle(event) { feed.add(message, at: event.at) }
   }
 
-  /// The events for every stream since it was last asked.
-  package func takeEvents() -> [[UInt8]] {
-    defer { outbox = [] }
-    return outbox
+  /// The events that are due for every stream.
+  ///
+  /// - Parameter isWatched: whether there is a stream at all; without one everything pending is dropped.
+  package func dueEvents(isWatched: Bool, at now: ServerTime) -> [[UInt8]] {
+    guard isWatched else {
+      feed.drop()
+      return []
+    }
+    var events: [[UInt8]] = []
+    while let message = feed.next(at: now) {
+      lastID += 1
+      let event = Array(Self.text(message, id: lastID).utf8)
+      feed.spend(event.count)
+      events.append(event)
+    }
+    return events
   }
+
+  /// Steady milliseconds when there are events again; nil when none are pending.
+  package var deadline: Int64? { feed.deadline }
 
   /// Whether the request is for the map at all.
   static func serves(_ request: Request) -> Bool {
@@ -89,6 +104,7 @@ package final class LiveMap {
         "route": .array(options.route.map(\.json)),
       ])
     case "/map/events":
+      feed.pageBegins()
       let opening = "retry: 2000\n" + Self.text(state.state(at: now), id: lastID)
       return Reply(
         status: 200, headers: [("Content-Type", "text/event-stream; charset=utf-8")],
@@ -133,9 +149,5 @@ package final class LiveMap {
 
   private static func text(_ message: LiveMapState.Message, id: Int) -> String {
     "id: \(id)\nevent: \(message.name)\ndata: \(message.data.text)\n\n"
-  }
-
-  private static func serverSentEvent(_ message: LiveMapState.Message, id: Int) -> [UInt8] {
-    Array(text(message, id: id).utf8)
   }
 }

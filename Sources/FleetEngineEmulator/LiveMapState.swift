@@ -5,14 +5,17 @@ package struct LiveMapState: Sendable {
   /// One event of the stream: its name and its data.
   package struct Message: Equatable, Sendable {
     package var name: String
-    /// What the page gets as the event's `data`.
+    /// The event's `data`.
     package var data: JSON
   }
 
-  /// Of the log.
+  /// Lines of the log.
   private static let keptLines = 50
-  /// So many at once: the one that was silent for longest gives way.
-  private static let keptVehicles = 200
+  /// Beyond this number the vehicle that has been silent longest is removed.
+  private static let keptVehicles = 5000
+  /// Positions of all tracks together, and those that a page begins with.
+  private static let keptPositions = 1_000_000
+  private static let openingPositions = 20_000
 
   private var vehicles: [String: MappedVehicle] = [:]
   private var log: [JSON] = []
@@ -20,7 +23,7 @@ package struct LiveMapState: Sendable {
 
   package init() {}
 
-  /// - Returns: what every page is to be told.
+  /// - Returns: the messages for every page.
   package mutating func handle(_ event: FleetEvent) -> [Message] {
     var messages: [Message] = []
     if case .faults(let faults) = event.kind {
@@ -41,10 +44,9 @@ package struct LiveMapState: Sendable {
     return messages
   }
 
-  /// All that a page needs to begin.
+  /// What a page begins with.
   package func state(at now: ServerTime) -> Message {
-    // A page with two hundred vehicles is not to wait for a million positions.
-    let share = max(MappedVehicle.keptPositions / max(1, vehicles.count / 4), 100)
+    let share = max(Self.openingPositions / max(1, vehicles.count), 10)
     let totals = vehicles.values.map(\.ledger)
     return Message(
       name: "state",
@@ -63,7 +65,7 @@ package struct LiveMapState: Sendable {
       ])
   }
 
-  /// - Parameter now: the steady ends of the faults are told as wall time.
+  /// - Parameter now: for the ends of the faults, which are sent as wall time.
   package static func json(_ faults: [Fault], at now: ServerTime) -> JSON {
     .array(
       faults.map { fault in
@@ -91,7 +93,8 @@ package struct LiveMapState: Sendable {
     var message = Message(name: "", data: ["vehicle": .string(event.vehicle)])
     switch event.kind {
     case .accepted(let position, let past):
-      let (live, added) = vehicle.accept(position, past: past, at: event.at)
+      let (live, added) = vehicle.accept(
+        position, past: past, keeping: Self.keptPositions / (vehicles.count + 1), at: event.at)
       message.name = "update"
       message.data["position"] = live?.json ?? .null
       message.data["past"] = .array(added.map(\.json))

@@ -2,10 +2,10 @@
 
 /// One vehicle on the live map: its track and its figures.
 struct MappedVehicle: Sendable {
-  /// A position and how it came.
+  /// A position and how it arrived.
   struct Mark: Equatable, Sendable {
     var position: ReportedPosition
-    /// It came through `pastLocations`.
+    /// It arrived in `pastLocations`.
     var isPast: Bool
     /// Milliseconds since 1970.
     var received: Int64
@@ -19,8 +19,8 @@ struct MappedVehicle: Sendable {
     }
   }
 
-  /// Of the track; the oldest go.
-  static let keptPositions = 5000
+  /// Positions of the track; older ones are removed.
+  private static let keptPositions = 5000
   private static let keptDelays = 60
   private static let keptReasons = 50
 
@@ -46,13 +46,15 @@ struct MappedVehicle: Sendable {
     self.id = id
   }
 
+  /// - Parameter limit: positions that the track may have, within 100 to `keptPositions`.
   /// - Returns: the position as it is now, and which ones of the past are new.
   mutating func accept(
-    _ live: ReportedPosition?, past: [ReportedPosition], at now: ServerTime
+    _ live: ReportedPosition?, past: [ReportedPosition], keeping limit: Int, at now: ServerTime
   ) -> (live: Mark?, past: [Mark]) {
     recent.removeAll { now.steady - $0 >= 60_000 }
     recent.append(now.steady)
     let added = past.map { Mark(position: $0, isPast: true, received: now.wall) }.filter { add($0) }
+    defer { track.removeFirst(max(0, track.count - min(max(limit, 100), Self.keptPositions))) }
     guard let live else { return (nil, added) }
     let mark = Mark(position: live, isPast: false, received: now.wall)
     add(mark)
@@ -76,16 +78,22 @@ struct MappedVehicle: Sendable {
     let index = track.lastIndex { $0.position.time <= mark.position.time }.map { $0 + 1 } ?? 0
     if index > 0, track[index - 1].position.time == mark.position.time { return false }
     track.insert(mark, at: index)
-    if track.count > Self.keptPositions { track.removeFirst() }
     return true
   }
 
   /// - Parameter limit: of positions; the newest are given.
   func json(track limit: Int, at now: ServerTime) -> JSON {
     [
-      "id": .string(id), "stats": stats(at: now), "position": position?.json ?? .null,
+      "id": .string(id), "stats": openingStats(at: now), "position": position?.json ?? .null,
       "track": .array(track.suffix(limit).map(\.json)),
     ]
+  }
+
+  /// The figures of the panel, and the last delays, oldest first: a page adds later ones itself.
+  private func openingStats(at now: ServerTime) -> JSON {
+    var stats = stats(at: now)
+    stats["delays"] = .array(delays.map { JSON($0) })
+    return stats
   }
 
   /// The figures of the panel; times in milliseconds.
@@ -98,7 +106,6 @@ struct MappedVehicle: Sendable {
       "bytesPerUpdate": JSON(ledger.accepted == 0 ? 0 : ledger.acceptedBytes / ledger.accepted),
       "updatesPerMinute": JSON(recent.count { now.steady - $0 < 60_000 }),
       "lastUpdate": JSON(ledger.lastUpdate?.wall), "delay": JSON(delays.last),
-      "delays": .array(delays.map { JSON($0) }),
       "tokenIssued": JSON(tokenIssued), "tokenExpires": JSON(tokenExpires),
       "refusals": .object(refusals.sorted { $0.key < $1.key }.map { .init($0.key, JSON($0.value)) }),
       "lastRefusal": lastRefusal.map { last in

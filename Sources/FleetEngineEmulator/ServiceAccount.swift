@@ -20,7 +20,7 @@ package struct ServiceAccount {
 
   /// Reads what such a file holds.
   ///
-  /// - Throws: `EmulatorError` that names the file and the key in it, and tells nothing that is secret.
+  /// - Throws: `EmulatorError` that names the file and the key in it, and contains nothing that is secret.
   package init(_ content: [UInt8], file path: String) throws(EmulatorError) {
     let json: JSON
     do throws(JSONError) {

@@ -18,7 +18,7 @@ package struct TokenIssuer {
     case garbage
   }
 
-  /// A token and the times that the answer tells beside it, in milliseconds since 1970.
+  /// A token and the times that the answer has beside it, in milliseconds since 1970.
   package struct Token: Equatable, Sendable {
     /// The signed JWT.
     package var text: String
@@ -36,7 +36,7 @@ package struct TokenIssuer {
   private let account: String
   /// Seconds.
   private let lifetime: Int64
-  /// Of the last token with an ID. `iat` has whole seconds only, too coarse to tell which came first.
+  /// Of the last token with an ID. `iat` has whole seconds only, too coarse to say which came first.
   private(set) var lastSerial = 0
 
   /// - Parameters:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Gives tokens that Google's Fleet Engine takes, signed with the key of a real service account: for trials, as a fleet's
-/// backend would give them, but to whoever asks.
+/// backend would give them, but to any client.
 package final class TokenServer {
   /// What the command line decides.
   package struct Options: Sendable {
@@ -107,7 +107,7 @@ package final class TokenServer {
     }
   }
 
-  /// In a time that does not tell how much of it is right.
+  /// In constant time.
   private static func isSame(_ text: String, _ expected: String) -> Bool {
     let (left, right) = (Array(text.utf8), Array(expected.utf8))
     guard left.count == right.count else { return false }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Judges the `Authorization` header as Fleet Engine does: who signed, for whom, until when, for which vehicle.
+/// Checks the `Authorization` header as Fleet Engine does: signer, audience, expiration, vehicle.
 package struct TokenVerifier {
   /// Seconds that `iat` may lie in the future.
   private static let allowedSkew: Int64 = 600

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one vehicle has sent so far, and which rules of Fleet Engine it broke without an error: the real server says
+/// What one vehicle has sent so far, and which rules of Fleet Engine it broke without an error: the real server reports
 /// nothing when updates come too often or a position goes back in time.
 package struct VehicleLedger: Sendable {
   /// A rule whose breach costs the sender something and brings no error.
@@ -23,21 +23,21 @@ package struct VehicleLedger: Sendable {
 
   /// What Fleet Engine asks for. Milliseconds.
   package static let leastGap: Int64 = 5000
-  /// Of the least gap, for the road of the request. Milliseconds.
+  /// Tolerance of the least gap, for the delay of the request. Milliseconds.
   private static let allowance: Int64 = 50
   private static let greatestGap: Int64 = 60_000
 
-  /// Updates that passed.
+  /// Updates that were accepted.
   package private(set) var accepted = 0
-  /// Updates that did not, by the HTTP status of the answer; 0 stands for none.
+  /// Updates that were rejected, by the HTTP status of the answer; 0 stands for none.
   package private(set) var refused: [Int: Int] = [:]
-  /// Tokens that were given.
+  /// Tokens that were issued.
   package private(set) var tokens = 0
-  /// Tokens that were asked for.
+  /// Requests for a token.
   package private(set) var tokenRequests = 0
   /// Of the bodies of all updates.
   package private(set) var bytes = 0
-  /// Of the updates that passed.
+  /// Of the accepted updates.
   package private(set) var acceptedBytes = 0
   /// Positions that came through `pastLocations`.
   package private(set) var pastLocations = 0
@@ -67,7 +67,7 @@ package struct VehicleLedger: Sendable {
     tokenRequests += 1
   }
 
-  /// Counts a token that was given.
+  /// Counts an issued token.
   package mutating func giveToken() {
     tokens += 1
   }
@@ -78,7 +78,7 @@ package struct VehicleLedger: Sendable {
     self.bytes += bytes
   }
 
-  /// Counts an update that passed.
+  /// Counts an accepted update.
   ///
   /// - Parameter leastGap: milliseconds after the update before, under which it is too soon.
   /// - Returns: what was wrong with it all the same.
@@ -147,7 +147,7 @@ package struct VehicleLedger: Sendable {
   }
 }
 
-/// The parts of a `DeliveryVehicleLocation` or `VehicleLocation` that tell where and when, whichever of its fields the sender chose.
+/// The parts of a `DeliveryVehicleLocation` or `VehicleLocation` that say where and when, whichever of its fields the sender chose.
 struct ReportedLocation {
   /// As it was written.
   let coordinate: (latitude: Double, longitude: Double)?

@@ -55,6 +55,7 @@ struct Arguments {
       --tiles URL              put pictures behind the map, such as https://tiles.example.org/{z}/{x}/{y}.png: the
                                one thing that the page fetches from outside
       --attribution TEXT       who made them; needed with --tiles
+      --page-rate N            bytes a second to each page of the live map, 10000 to 100000000 (default 100000)
       --route FILE             show the line of a GPX or GeoJSON file under the tracks, tunnels dashed
       --map-files DIR          serve the map's page from DIR instead of from within, for working on it
       --leaflet DIR            where Leaflet is (default /usr/share/javascript/leaflet, of libjs-leaflet)
@@ -81,7 +82,7 @@ struct Arguments {
     .init("record", takesValue: true), .init("ready-file", takesValue: true),
     .init("quiet"), .init("seconds", takesValue: true), .init("require-updates", takesValue: true),
     .init("tiles", takesValue: true), .init("attribution", takesValue: true), .init("route", takesValue: true),
-    .init("map-files", takesValue: true),
+    .init("map-files", takesValue: true), .init("page-rate", takesValue: true),
     .init("leaflet", takesValue: true), .init("help", short: "h"),
     .init("version"),
   ]
@@ -127,6 +128,7 @@ struct Arguments {
     case "attribution": attribution = value
     case "service-account": accountFile = value
     case "route": routeFile = value
+    case "page-rate": map.pageRate = Int(try Arguments.number(name, value, 10_000...100_000_000))
     case "map-files": mapFolder = value
     case "leaflet": leafletFolder = value
     case "quiet": isQuiet = true

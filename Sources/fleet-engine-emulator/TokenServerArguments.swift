@@ -16,7 +16,7 @@ struct TokenServerArguments {
 
   static let usage = """
     Usage: fleet-engine-emulator token-server --service-account FILE [OPTION]...
-    Gives real tokens for Google's Fleet Engine, to whoever asks: for trials, until there is a backend that knows who asks.
+    Gives real tokens for Google's Fleet Engine, to any client: for trials, until there is a backend that authenticates its clients.
 
       --service-account FILE   the JSON key of a Google service account; nobody but its owner may have access
       --port N                 listen on port N; 0 (the default) takes a free one

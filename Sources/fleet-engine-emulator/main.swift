@@ -47,7 +47,7 @@ func serve(_ arguments: Arguments) throws(EmulatorError) -> Int32 {
     log: { if !isQuiet { LineFile.standardOutput.add($0) } }, record: record)
   let service = emulator.service
   let server = try HTTPServer(
-    address: arguments.address, port: arguments.port, clock: clock, attend: { emulator.attend(at: $0) },
+    address: arguments.address, port: arguments.port, clock: clock, attend: { emulator.attend(at: $0, isWatched: $1) },
     answer: { emulator.handle($0, at: clock()) })
   let host = arguments.address == "::1" ? "[::1]" : arguments.address
   let url = "http://\(host):\(server.port)"

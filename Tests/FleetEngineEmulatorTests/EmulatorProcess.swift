@@ -48,8 +48,9 @@ enum EmulatorProcess {
 
   /// Runs the emulator around a body, which gets its URL.
   static func with(_ options: [String] = [], _ body: (String) throws -> Void) throws -> Result {
-    let program = try #require(emulator)
-    let (process, output, errors) = try Self.start(program, options)
+    // As a shell starts it, whatever the limit of the tests is.
+    let program = ["--nofile=1024:", try #require(emulator)]
+    let (process, output, errors) = try Self.start("/usr/bin/prlimit", program + options)
     var text = Data()
     while !text.contains(0x0A) {
       let more = output.fileHandleForReading.availableData

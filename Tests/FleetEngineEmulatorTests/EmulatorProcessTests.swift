@@ -68,6 +68,30 @@ import Testing
     #expect(missed.status == 1 && missed.errors.contains("1 accepted updates were required"))
   }
 
+  @Test("it serves a fleet's connections at once, though the shell allows it 1024 descriptors")
+  func connections() throws {
+    let client = """
+      import resource, socket, sys
+      resource.setrlimit(resource.RLIMIT_NOFILE, (2048, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+      port, served, connections = int(sys.argv[1]), 0, []
+      for _ in range(1200):
+          connections.append(socket.create_connection(("127.0.0.1", port), 5))
+          connections[-1].sendall(b"GET /debug/key HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
+      for connection in connections:
+          connection.settimeout(5)
+          try:
+              served += connection.recv(20).startswith(b"HTTP/1.1 200")
+          except OSError:
+              pass
+      print(served)
+      """
+    _ = try EmulatorProcess.with(["--quiet"]) { url in
+      let result = try EmulatorProcess.run(
+        "/usr/bin/python3", ["-c", client, String(try #require(url.split(separator: ":").last))])
+      #expect(result.output == "1200\n", "\(result)")
+    }
+  }
+
   @Test("it listens on the loopback interface only", arguments: ["0.0.0.0", "::", "192.0.2.1", "localhost"])
   func loopback(_ address: String) throws {
     let result = try EmulatorProcess.run(try #require(EmulatorProcess.emulator), ["--address", address])

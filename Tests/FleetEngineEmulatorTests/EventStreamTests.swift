@@ -100,7 +100,7 @@ import Testing
 
   @Test("a page that does not read is dropped, and the other one misses nothing")
   func slow() throws {
-    _ = try EmulatorProcess.with(["--quiet"]) { url in
+    _ = try EmulatorProcess.with(["--quiet", "--page-rate", "100000000"]) { url in
       let (asleep, awake) = (try Watcher(url), try Watcher(url))
       #expect(asleep.reads("event: state\n") && awake.reads("event: state\n"))
       asleep.stop()

@@ -84,9 +84,10 @@ import Testing
     #expect(track.count == 5000 && track.first == "5000" && track.last == "1")
     for number in 0..<19 { _ = bench.tell(.accepted(try bench.position(), past: []), "v\(number)") }
     #expect(try bench.track().count == 1000)
-    for number in 19..<400 { _ = bench.tell(.accepted(try bench.position(), past: []), "v\(number)") }
+    for number in 19..<5010 { _ = bench.tell(.accepted(try bench.position(), past: []), "v\(number)") }
     let vehicles = try #require(bench.state["vehicles"]).members.map(\.name)
-    #expect(vehicles.count == 200 && vehicles.contains("v399") && !vehicles.contains("truck-17"), "the newest are seen")
+    #expect(
+      vehicles.count == 5000 && vehicles.contains("v5009") && !vehicles.contains("truck-17"), "the newest are seen")
   }
 
   @Test("refusals are counted by their reason, those without an answer too")

@@ -56,7 +56,9 @@ import Testing
     }
 
     /// The events since it was last asked, as they go over the wire.
-    func events() -> [String] { emulator.attend(at: now).events.map { String(decoding: $0, as: UTF8.self) } }
+    func events() -> [String] {
+      emulator.attend(at: now, isWatched: true).events.map { String(decoding: $0, as: UTF8.self) }
+    }
   }
 
   @Test(
@@ -160,12 +162,12 @@ import Testing
     #expect(bench.update(token).silence == .reset)
     #expect(bench.send("GET", "/token/delivery_driver/truck-17").silence == .reset)
     #expect(bench.update(other, "truck-18").status == 200)
-    #expect(bench.emulator.attend(at: bench.now).deadline == bench.now.steady + 10_000)
+    #expect(bench.emulator.attend(at: bench.now, isWatched: true).deadline == bench.now.steady + 10_000)
     bench.now = bench.now.advanced(by: 10_000)
     let events = bench.events()
     #expect(events.contains { $0.contains("event: faults\ndata: {\"faults\":[]}\n\n") })
     #expect(bench.lines.last == "truck-17  tunnel, over")
-    #expect(bench.emulator.attend(at: bench.now).deadline == nil)
+    #expect(bench.emulator.attend(at: bench.now, isWatched: true).deadline == nil)
     #expect(bench.update(token).status == 200)
   }
 

@@ -5,14 +5,14 @@
 #include <microhttpd.h>
 
 /// A daemon on a listening socket, which it closes, with its sockets in one epoll set and no thread of its own.
-static inline struct MHD_Daemon *fleet_mhd_start(int listening, size_t connection_memory,
+static inline struct MHD_Daemon *fleet_mhd_start(int listening, unsigned int connections, size_t connection_memory,
                                                  MHD_AccessHandlerCallback handler,
                                                  void *(*begin)(void *, const char *, struct MHD_Connection *),
                                                  MHD_RequestCompletedCallback end, void *context) {
   return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK, 0, NULL, NULL,
                           handler, context, MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_URI_LOG_CALLBACK, begin,
-                          context, MHD_OPTION_NOTIFY_COMPLETED, end, context, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                          connection_memory, MHD_OPTION_END);
+                          context, MHD_OPTION_NOTIFY_COMPLETED, end, context, MHD_OPTION_CONNECTION_LIMIT, connections,
+                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory, MHD_OPTION_END);
 }
 
 static inline int fleet_mhd_epoll_fd(struct MHD_Daemon *daemon) {

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Messages on their way to the pages of the live map, at a bounded number of bytes a second for each page.
+///
+/// Within the rate each message is due at once. Beyond it messages are pending: those of one vehicle merge into its newest state,
+/// and the vehicle that has been pending longest is next.
+package struct PageFeed: Sendable {
+  /// Bytes a second by default.
+  package static let defaultRate = 100_000
+  /// Pending past positions of a vehicle; older ones are dropped.
+  private static let maximumPast = 300
+  /// Pending lines of the log; older ones are dropped.
+  private static let maximumLines = 50
+  /// Lines of accepted updates in a second: of a large fleet nobody can read them all.
+  private static let acceptedLines = 20
+
+  /// Bytes a second.
+  private let rate: Int64
+  /// Bytes that may go out now, up to half a second's; below zero after a message that was larger.
+  private var allowance: Int64
+  /// Steady milliseconds up to which `allowance` is credited.
+  private var credited: Int64?
+  private var faults: LiveMapState.Message?
+  private var lines: [LiveMapState.Message] = []
+  /// At most one of each name for a vehicle, the newest last.
+  private var pending: [String: [LiveMapState.Message]] = [:]
+  /// The pending vehicles from `head` on.
+  private var order: [String] = []
+  private var head = 0
+  /// The figures that every page has, by vehicle.
+  private var known: [String: JSON] = [:]
+  private var second: Int64 = 0
+  private var linesInSecond = 0
+
+  /// - Parameter rate: bytes a second to a page, over any longer time; half a second's worth may go out at once.
+  package init(rate: Int = PageFeed.defaultRate) {
+    self.rate = Int64(rate)
+    allowance = Int64(rate) / 2
+  }
+
+  /// Enqueues a message.
+  package mutating func add(_ message: LiveMapState.Message, at now: ServerTime) {
+    if let vehicle = message.data["vehicle"]?.string, message.name != "log" {
+      merge(message, vehicle)
+    } else if message.name == "faults" {
+      faults = message
+    } else if isWorthShowing(message, at: now) {
+      lines.append(message)
+      if lines.count > Self.maximumLines { lines.removeFirst() }
+    }
+  }
+
+  /// A new page begins: it has the newest figures, which the other pages may not have, so all figures are sent again.
+  package mutating func pageBegins() {
+    known = [:]
+  }
+
+  /// Drops what is pending, because there is no page.
+  package mutating func drop() {
+    (faults, lines, pending, order, head, known) = (nil, [], [:], [], 0, [:])
+  }
+
+  /// The next message, unless the rate is exhausted or nothing is pending. `spend` is to follow.
+  package mutating func next(at now: ServerTime) -> LiveMapState.Message? {
+    let passed = max(0, now.steady - (credited ?? now.steady))
+    credited = now.steady
+    allowance = min(rate / 2, allowance + rate * min(passed, 10_000) / 1000)
+    guard allowance > 0 else { return nil }
+    if let message = faults {
+      faults = nil
+      return message
+    }
+    if !lines.isEmpty { return lines.removeFirst() }
+    guard head < order.count, var messages = pending.removeValue(forKey: order[head]) else { return nil }
+    let vehicle = order[head]
+    var message = messages.removeFirst()
+    if messages.isEmpty {
+      head += 1
+      if head == order.count || head > 1000 {
+        order.removeFirst(head)
+        head = 0
+      }
+    } else {
+      pending[vehicle] = messages
+    }
+    if let stats = message.data["stats"] {
+      let before = known.updateValue(stats, forKey: vehicle)?.members ?? []
+      message.data["stats"] = .object(stats.members.filter { !before.contains($0) })
+    }
+    return message
+  }
+
+  /// Accounts for a message.
+  ///
+  /// - Parameter bytes: of the event as it is sent.
+  package mutating func spend(_ bytes: Int) {
+    allowance -= Int64(bytes)
+  }
+
+  /// Steady milliseconds when the rate allows the next message; nil when nothing is pending.
+  package var deadline: Int64? {
+    guard faults != nil || !lines.isEmpty || head < order.count else { return nil }
+    // Not for each message alone: a tenth of a second's at once.
+    let wanted = rate / 10
+    return (credited ?? 0) + max(1, (wanted - allowance) * 1000 / max(1, rate))
+  }
+
+  private mutating func merge(_ message: LiveMapState.Message, _ vehicle: String) {
+    var message = message
+    var messages = pending.removeValue(forKey: vehicle) ?? []
+    if messages.isEmpty { order.append(vehicle) }
+    if let index = messages.firstIndex(where: { $0.name == message.name }) {
+      let older = messages.remove(at: index).data
+      if message.name == "update" {
+        if message.data["position"] == nil { message.data["position"] = older["position"] ?? .null }
+        let past = (older["past"]?.array ?? []) + (message.data["past"]?.array ?? [])
+        message.data["past"] = .array(past.suffix(Self.maximumPast))
+      }
+    }
+    messages.append(message)
+    pending[vehicle] = messages
+  }
+
+  private mutating func isWorthShowing(_ line: LiveMapState.Message, at now: ServerTime) -> Bool {
+    guard line.data["kind"]?.string == "accepted" else { return true }
+    if second != now.seconds { (second, linesInSecond) = (now.seconds, 0) }
+    linesInSecond += 1
+    return linesInSecond <= Self.acceptedLines
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import FleetEngineEmulator
+
+@Suite struct PageFeedTests {
+  /// A feed of a thousand bytes a second, whose messages are a hundred bytes each.
+  private struct Bench {
+    var feed = PageFeed(rate: 1000)
+    var now = ServerTime(wall: 1_795_251_600_000, steady: 5_000_000)
+
+    mutating func add(_ name: String, _ data: JSON) { feed.add(.init(name: name, data: data), at: now) }
+
+    mutating func move(_ vehicle: String, to latitude: Int, past: [Int] = [], stats: JSON = [:]) {
+      add(
+        "update",
+        [
+          "vehicle": .string(vehicle), "position": ["lat": JSON(latitude)],
+          "past": .array(past.map { ["lat": JSON($0)] }), "stats": stats,
+        ])
+    }
+
+    /// What is due, as `name vehicle latitude`.
+    mutating func due() -> [String] {
+      messages().map { message in
+        let latitude = message.data["position"]?["lat"]?.integer.map { " \($0)" } ?? ""
+        return message.name + (message.data["vehicle"]?.string.map { " \($0)" } ?? "") + latitude
+      }
+    }
+
+    mutating func messages() -> [LiveMapState.Message] {
+      var messages: [LiveMapState.Message] = []
+      while let message = feed.next(at: now) {
+        feed.spend(100)
+        messages.append(message)
+      }
+      return messages
+    }
+
+    /// Uses up what may go out at once.
+    mutating func exhaust() {
+      for number in 0..<5 { move("early-\(number)", to: 0) }
+      _ = due()
+    }
+  }
+
+  @Test("within the rate each message is due at once, in its order")
+  func atOnce() {
+    var bench = Bench()
+    bench.move("a", to: 1)
+    bench.add("refused", ["vehicle": "a"])
+    #expect(bench.due() == ["update a 1", "refused a"])
+    bench.move("a", to: 2)
+    #expect(bench.due() == ["update a 2"])
+    #expect(bench.feed.deadline == nil)
+  }
+
+  @Test("beyond the rate a vehicle's messages merge into its newest state, and the one that is pending longest is next")
+  func merged() {
+    var bench = Bench()
+    bench.exhaust()
+    bench.move("a", to: 1)
+    bench.move("b", to: 1)
+    bench.add("refused", ["vehicle": "a", "status": 503])
+    bench.move("a", to: 2)
+    #expect(bench.due() == [])
+    #expect(bench.feed.deadline == bench.now.steady + 100)
+    bench.now = bench.now.advanced(by: 500)
+    #expect(bench.due() == ["refused a", "update a 2", "update b 1"])
+  }
+
+  @Test(
+    "a merged update has the past positions of all, of many the newest, and keeps the position if the newest has none")
+  func past() throws {
+    var bench = Bench()
+    bench.exhaust()
+    bench.move("a", to: 1, past: Array(0..<200))
+    bench.add("update", ["vehicle": "a", "position": .null, "past": .array((200..<400).map { ["lat": JSON($0)] })])
+    bench.now = bench.now.advanced(by: 500)
+    let update = try #require(bench.messages().first).data
+    #expect(update["position"]?["lat"]?.integer == 1)
+    #expect(update["past"]?.array?.compactMap { $0["lat"]?.integer } == Array(100..<400))
+  }
+
+  @Test("a fleet with many updates never exceeds the rate by more than half a second's, and each vehicle has its turn")
+  func rate() {
+    var bench = Bench()
+    var sent: [Int64] = []
+    var turns: [String: Int] = [:]
+    for step in 0..<1000 {
+      for number in 0..<20 { bench.move("v\(number)", to: step) }
+      for line in bench.due() {
+        sent.append(bench.now.steady)
+        turns[line.split(separator: " ").map(String.init)[1], default: 0] += 1
+        #expect(line.hasSuffix(" \(step)"), "the newest position")
+      }
+      bench.now = bench.now.advanced(by: 20)
+    }
+    for start in sent { #expect(sent.count { (start..<start + 1000).contains($0) } * 100 <= 1600) }
+    #expect((195...210).contains(sent.count), "\(sent.count) in 20 s at ten a second")
+    #expect(turns.count == 20 && turns.values.allSatisfy { $0 >= 9 }, "\(turns)")
+  }
+
+  @Test("faults and lines go first, of the lines the newest; accepted ones only up to twenty a second")
+  func lines() {
+    var bench = Bench()
+    bench.exhaust()
+    bench.move("a", to: 1)
+    for number in 0..<60 { bench.add("log", ["vehicle": "a", "kind": "info", "text": .string("\(number)")]) }
+    bench.add("faults", ["faults": [1]])
+    bench.add("faults", ["faults": []])
+    bench.now = bench.now.advanced(by: 10_000)
+    let first = bench.messages()
+    #expect(first.map(\.name) == ["faults", "log", "log", "log", "log"] && first[0].data["faults"]?.array == [])
+    #expect(first[1].data["text"]?.string == "10")
+    bench.feed.drop()
+    for number in 0..<40 { bench.add("log", ["kind": "accepted", "text": .string("\(number)")]) }
+    var texts: [String?] = []
+    for _ in 0..<10 {
+      bench.now = bench.now.advanced(by: 500)
+      texts += bench.messages().map { $0.data["text"]?.string }
+    }
+    #expect(texts == (0..<20).map { "\($0)" })
+  }
+
+  @Test("figures are sent when they change, and all of them again for a page that begins")
+  func figures() {
+    var bench = Bench()
+    func stats(_ bench: inout Bench) -> String? { bench.messages().last?.data["stats"]?.text }
+    bench.move("a", to: 1, stats: ["accepted": 1, "refused": 0, "state": .null])
+    #expect(stats(&bench) == #"{"accepted":1,"refused":0,"state":null}"#)
+    bench.move("a", to: 2, stats: ["accepted": 2, "refused": 0, "state": "ONLINE"])
+    #expect(stats(&bench) == #"{"accepted":2,"state":"ONLINE"}"#)
+    bench.move("a", to: 3, stats: ["accepted": 2, "refused": 0, "state": .null])
+    #expect(stats(&bench) == #"{"state":null}"#)
+    bench.feed.pageBegins()
+    bench.move("a", to: 4, stats: ["accepted": 3, "refused": 0])
+    #expect(stats(&bench) == #"{"accepted":3,"refused":0}"#)
+  }
+
+  @Test("without a page nothing is pending")
+  func unwatched() {
+    var bench = Bench()
+    bench.exhaust()
+    bench.move("a", to: 1)
+    bench.add("faults", ["faults": []])
+    bench.feed.drop()
+    bench.now = bench.now.advanced(by: 10_000)
+    #expect(bench.due() == [] && bench.feed.deadline == nil)
+  }
+}
