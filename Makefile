@@ -59,7 +59,7 @@ MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2
 help: ## Says what there is to make.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
-.PHONY: help build setup setup-build setup-test setup-deb deb demo test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop systemd-test fleet-ops-test downgrade-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
+.PHONY: help build setup setup-build setup-test setup-deb deb demo rehearsal test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop systemd-test fleet-ops-test downgrade-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
 build: ## Builds the programs for release.
 	swift build $(RELEASE) $(STATIC_CXX)
@@ -89,6 +89,9 @@ demo: ## Drives simulated vehicles against the local Fleet Engine: ROUTE=file.gp
 	@scripts/install-packages.sh $(DEMO_PACKAGES) || echo "Without $(DEMO_PACKAGES) there is no live map; the lines come all the same." >&2
 	@$(MAKE) --no-print-directory setup-build build
 	@scripts/demo.sh $(BIN)
+
+rehearsal: setup build ## A thousand real daemons (VEHICLES) against one emulator that is killed halfway; SECONDS=120.
+	Tests/Interop/rehearsal.py $(BIN) --vehicles $(or $(VEHICLES),1000) --seconds $(or $(SECONDS),120)
 
 test: setup ## Runs the tests; those of wall time alone, after the others.
 	swift test $(SWIFT_FLAGS) --skip TimingTests
