@@ -6,7 +6,9 @@ package struct PageFiles {
   /// Every file of the folder LiveMap; a test compares.
   static let embedded: [String: [UInt8]] = [
     "canvas.js": PackageResources.canvas_js,
+    "clusters.js": PackageResources.clusters_js,
     "controls.js": PackageResources.controls_js,
+    "faults.js": PackageResources.faults_js,
     "format.js": PackageResources.format_js,
     "live.js": PackageResources.live_js,
     "map.css": PackageResources.map_css,
@@ -15,7 +17,6 @@ package struct PageFiles {
     "markers.js": PackageResources.markers_js,
     "model.js": PackageResources.model_js,
     "panel.js": PackageResources.panel_js,
-    "road.js": PackageResources.road_js,
     "route.js": PackageResources.route_js,
     "story.js": PackageResources.story_js,
     "tracks.js": PackageResources.tracks_js,

@@ -50,6 +50,10 @@ step "NMEA over the network: socat, gpsd, lost datagrams, hostile senders"
 python3 "$here/network-sources.py" "$bin"
 step "The live map in a browser, with four vehicles and every button"
 python3 "$here/browser/live_map.py" "$bin" --screenshots "$here/../../build/screenshots"
+step "The live map with three hundred vehicles"
+python3 "$here/browser/live_map.py" "$bin" --crowd 300 --seconds 1 --screenshots "$here/../../build/screenshots"
+step "A rehearsal, in brief: forty daemons, and the server killed halfway"
+python3 "$here/rehearsal.py" "$bin" --vehicles 40 --seconds 20
 step "A soak, in brief: each trouble once"
 python3 "$here/soak.py" "$bin" --short
 step "A bad mobile link, in brief"

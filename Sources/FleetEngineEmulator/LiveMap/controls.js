@@ -55,7 +55,7 @@ export class Controls {
       // Leaflet has these two itself while the map is in focus.
       if ("+-".includes(event.key) && byID("map").contains(document.activeElement)) return;
       const name = event.key.toLowerCase();
-      if (/^[0-7]$/.test(name)) page.road.press(name);
+      if (/^[0-7]$/.test(name)) page.faultButtons.press(name);
       else if (keys[name]) keys[name]();
       else return;
       event.preventDefault();

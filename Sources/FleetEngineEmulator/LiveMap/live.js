@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page as a whole: what the emulator tells by server-sent events goes to whom it concerns.
+// The page as a whole: distributes the emulator's server-sent events to the parts of the page.
 import { GridLayer } from "./canvas.js";
 import { Controls } from "./controls.js";
 import { byID, prefersStillness, setText } from "./format.js";
 import { Markers } from "./markers.js";
 import { Fleet } from "./model.js";
 import { Panel, STATES } from "./panel.js";
-import { Road } from "./road.js";
+import { FaultButtons } from "./faults.js";
 import { RouteLayer } from "./route.js";
 import { Story } from "./story.js";
 import { TrackLayer } from "./tracks.js";
@@ -19,6 +19,8 @@ const SLOW_TICK = 1000;
 const GLOW_TICK = 100;
 /** Until a connection that was refused is tried again: milliseconds. */
 const RETRY = 2000;
+/** Vehicles up to which each new one is shown at once, and not with the next tick. */
+const FEW = 6;
 
 export class LiveMap {
   constructor(config) {
@@ -29,9 +31,11 @@ export class LiveMap {
     this.lastDrawOfOthers = 0;
     this.isStale = true;
     this.areOthersStale = true;
+    this.hasNew = false;
+    this.lastArranged = 0;
     const select = (id) => this.select(id);
     this.panel = new Panel(this.fleet, select);
-    this.road = new Road(this.fleet, (message) => this.notice(message, 6000));
+    this.faultButtons = new FaultButtons(this.fleet, (message) => this.notice(message, 6000));
     this.story = new Story(this.fleet);
     const hasTiles = typeof config.tiles?.url === "string";
     this.map = L.map("map", {
@@ -51,15 +55,18 @@ export class LiveMap {
       this.route = new RouteLayer(config.route, { pane: "route" }).addTo(this.map);
     }
     byID("key-route").hidden = !this.route;
-    this.others = new TrackLayer(this.fleet, { pane: "others", isSelected: false }).addTo(this.map);
+    this.others = new TrackLayer(this.fleet, {
+      pane: "others", isSelected: false, shows: (vehicle) => !this.markers.areFew || this.markers.has(vehicle.id),
+    });
     this.tracks = new TrackLayer(this.fleet, { pane: "tracks" }).addTo(this.map);
     this.markers = new Markers(this.map, this.fleet, select);
+    this.others.addTo(this.map);
     L.control.scale({ imperial: false, maxWidth: 140 }).addTo(this.map);
     this.map.on("dragstart", () => {
       this.isTouched = true;
       this.setFollow(false);
     });
-    this.map.on("zoomend moveend", () => this.markers.declutter());
+    this.map.on("zoomend moveend", () => this.arrange());
     byID("map").addEventListener("wheel", () => { this.isTouched = true; }, { passive: true });
     new ResizeObserver(() => {
       this.map.invalidateSize({ animate: false });
@@ -100,6 +107,7 @@ export class LiveMap {
     this.story.load(state);
     for (const vehicle of this.fleet.vehicles.values()) this.markers.move(vehicle, performance.now());
     if (isFirst) this.begin();
+    this.lastArranged = 0;
     this.drawSoon();
   }
 
@@ -109,14 +117,14 @@ export class LiveMap {
     const vehicle = this.fleet.vehicle(data.vehicle);
     const now = performance.now();
     const duty = vehicle.stats.state;
-    const filled = vehicle.update(data, now, !prefersStillness());
+    const filled = vehicle.update(data, now, !prefersStillness(), this.fleet.mostPoints);
     if (vehicle.stats.state !== duty) this.story.duty(vehicle.id, vehicle.stats.state);
     this.fleet.fastest = Math.max(this.fleet.fastest, vehicle.latest?.speed ?? 0);
     this.story.updated(vehicle.id, filled);
     this.markers.move(vehicle, now);
     if (isNew && vehicle.latest) {
-      this.describe();
-      if (!this.isTouched) this.begin();
+      this.hasNew = true;
+      if (this.fleet.vehicles.size <= FEW) this.welcome();
     }
     if (vehicle === this.fleet.selected) {
       this.isStale = true;
@@ -128,35 +136,38 @@ export class LiveMap {
   }
 
   on_refused(data) {
-    this.takeStats(data);
+    this.learn(data);
     this.story.refused(data);
   }
 
   on_token(data) {
-    this.takeStats(data);
+    this.learn(data);
     this.story.token(data);
   }
 
   on_faults(data) {
     this.fleet.setFaults(data.faults);
-    this.road.refresh(this.fleet.now);
+    this.faultButtons.refresh(this.fleet.now);
   }
 
   on_log(line) {
     this.story.line(line);
   }
 
-  takeStats(data) {
-    if (typeof data.vehicle === "string" && data.stats) this.fleet.vehicle(data.vehicle).stats = data.stats;
+  learn(data) {
+    if (typeof data.vehicle === "string") this.fleet.vehicle(data.vehicle).learn(data.stats);
   }
 
   // What is shown
 
   tick() {
     const now = this.fleet.now;
-    this.panel.refresh(now, (vehicle) => vehicle.state(now, this.fleet.faults));
-    this.road.refresh(now);
-    this.describe();
+    this.states = new Map([...this.fleet.vehicles.values()].map((vehicle) => [vehicle, vehicle.state(now, this.fleet.faults)]));
+    this.panel.refresh(now, (vehicle) => this.states.get(vehicle));
+    this.faultButtons.refresh(now);
+    this.welcome();
+    if (performance.now() - this.lastArranged >= SLOW_TICK) this.arrange();
+    else this.describe();
     byID("key-trips").hidden = !this.fleet.isMixed;
     setText(byID("ramp-middle"), String(Math.round(this.fleet.topSpeed / 2)));
     setText(byID("ramp-top"), `${this.fleet.topSpeed} km/h`);
@@ -164,13 +175,34 @@ export class LiveMap {
     this.animate();
   }
 
+  /** Brings new vehicles into view. */
+  welcome() {
+    if (!this.hasNew) return;
+    this.hasNew = false;
+    this.lastArranged = 0;
+    if (!this.isTouched) this.begin();
+  }
+
+  /** Which vehicles have markers depends on where they are, and on the view. */
+  arrange() {
+    this.lastArranged = performance.now();
+    this.markers.arrange((vehicle) => this.stateOf(vehicle));
+    this.areOthersStale = true;
+    this.describe();
+    this.animate();
+  }
+
   describe() {
-    const now = this.fleet.now;
-    for (const vehicle of this.fleet.vehicles.values()) {
-      const state = vehicle.state(now, this.fleet.faults);
-      this.markers.describe(vehicle.id, state, STATES[state]);
+    for (const id of this.markers.ids) {
+      const state = this.stateOf(this.fleet.vehicle(id));
+      this.markers.describe(id, state, STATES[state]);
     }
     this.markers.declutter();
+  }
+
+  /** As of the last tick. */
+  stateOf(vehicle) {
+    return this.states?.get(vehicle) ?? vehicle.state(this.fleet.now, this.fleet.faults);
   }
 
   drawSoon() {
@@ -188,9 +220,9 @@ export class LiveMap {
       const now = performance.now();
       const isGliding = this.markers.step(now);
       const selected = this.fleet.selected;
-      const lit = [...this.fleet.vehicles.values()].filter((vehicle) => vehicle.lit > now);
-      const areOthersLit = lit.some((vehicle) => vehicle !== selected);
-      if (lit.includes(selected) || (this.isStale && now - this.lastDraw >= TICK)) {
+      const isLit = selected?.lit > now;
+      const areOthersLit = this.areOthersLit(now);
+      if (isLit || (this.isStale && now - this.lastDraw >= TICK)) {
         this.isStale = false;
         this.lastDraw = now;
         this.tracks.draw();
@@ -201,24 +233,34 @@ export class LiveMap {
         this.others.draw();
       }
       // One frame after the last light, so that it is out.
-      if (lit.length > 0) this.isStale = this.areOthersStale = true;
+      if (isLit || areOthersLit) this.isStale = this.areOthersStale = true;
       this.isRunning = isGliding || this.isStale || this.areOthersStale;
       if (this.isRunning) requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
   }
 
+  /** Whether points light up on a track that is drawn, but for the selected vehicle's. */
+  areOthersLit(now) {
+    for (const id of this.markers.ids) {
+      const vehicle = this.fleet.vehicles.get(id);
+      if (vehicle !== this.fleet.selected && vehicle?.lit > now) return true;
+    }
+    return false;
+  }
+
   /** The first view: a single vehicle is followed, of several all are shown. */
   begin() {
     this.fit(false);
-    // Not before there is something to see: the whole world is nobody's business.
+    // Not before there is a vehicle: the tile server need not be asked for the whole world.
     if (this.tiles && [...this.fleet.vehicles.values()].some((vehicle) => vehicle.latest)) this.tiles.addTo(this.map);
     if (this.fleet.vehicles.size === 1) this.setFollow(true);
     else this.follows = false;
   }
 
   fit(isAnimated = true) {
-    const places = [...this.fleet.vehicles.values()].flatMap((vehicle) => vehicle.track.map((each) => [each.lat, each.lon]));
+    const points = (vehicle) => (this.markers.areFew ? vehicle.track.slice(-1) : vehicle.track);
+    const places = [...this.fleet.vehicles.values()].flatMap((vehicle) => points(vehicle).map((each) => [each.lat, each.lon]));
     if (places.length === 0) return;
     this.map.fitBounds(L.latLngBounds(places), {
       paddingTopLeft: [44, 44], paddingBottomRight: [72, 84], maxZoom: 16.5, animate: isAnimated && !prefersStillness(),
@@ -243,6 +285,7 @@ export class LiveMap {
 
   select(id) {
     this.fleet.selectedID = id;
+    this.lastArranged = 0;
     this.drawSoon();
     const latest = this.fleet.selected?.latest;
     if (!latest) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vehicles themselves: heading, accuracy, state and, if there are several, their names.
+import { arrange, Clusters, SEVERAL } from "./clusters.js";
 import { make, makeSVG, prefersStillness } from "./format.js";
 
 const L = window.L;
@@ -27,6 +28,7 @@ class Marker {
     const body = make("div", "body");
     body.append(make("i", "pulse"), this.drawing, this.label);
     const place = [vehicle.latest.lat, vehicle.latest.lon];
+    this.at = place;
     this.circle = L.circle(place, { radius: 0, weight: 1, opacity: 0.5, fillOpacity: 0.12, interactive: false, pane: "accuracy", color: vehicle.colour });
     this.marker = L.marker(place, { icon: L.divIcon({ html: body, className: "vehicle", iconSize: [44, 44] }), riseOnHover: true });
     this.marker.on("click", () => onSelect(vehicle.id));
@@ -39,8 +41,18 @@ class Marker {
   }
 
   place(latlng) {
+    this.at = latlng;
     this.marker.setLatLng(latlng);
     this.circle.setLatLng(latlng);
+  }
+
+  /** A step of a glide. Leaflet would also set the z-index, and the browser would sort all layers again. */
+  slide(latlng) {
+    this.at = latlng;
+    const point = this.map.latLngToLayerPoint(latlng);
+    if (L.DomUtil.getPosition(this.element).equals(point)) return;
+    L.DomUtil.setPosition(this.element, point);
+    if (this.map.hasLayer(this.circle)) this.circle.setLatLng(latlng);
   }
 
   head(heading) {
@@ -50,10 +62,10 @@ class Marker {
     this.arrow.style.transform = `rotate(${this.turn}deg)`;
   }
 
-  /** Goes where the vehicle is now; returns whether it glides there. */
+  /** Moves to where the vehicle is now, gliding if that is near. */
   move(now) {
     const { lat, lon, heading, accuracy } = this.vehicle.latest;
-    const from = this.marker.getLatLng();
+    const from = L.latLng(this.at);
     if (accuracy !== null) this.circle.setRadius(Math.min(accuracy, 100000));
     // Who stands has no heading: the last one is still how the vehicle stands there.
     if (heading !== null) this.head(heading);
@@ -64,7 +76,6 @@ class Marker {
     } else if (from.lat !== lat || from.lng !== lon) {
       this.glide = { from, lat, lon, start: now };
     }
-    return this.glide !== null;
   }
 
   step(now) {
@@ -72,8 +83,13 @@ class Marker {
     const { from, lat, lon, start } = this.glide;
     const part = Math.min(1, (now - start) / GLIDE);
     const eased = part * (2 - part);
-    this.place([from.lat + (lat - from.lat) * eased, from.lng + (lon - from.lng) * eased]);
-    if (part === 1) this.glide = null;
+    const at = [from.lat + (lat - from.lat) * eased, from.lng + (lon - from.lng) * eased];
+    if (part < 1) {
+      this.slide(at);
+    } else {
+      this.place(at);
+      this.glide = null;
+    }
     return part < 1;
   }
 
@@ -102,23 +118,57 @@ export class Markers {
     this.fleet = fleet;
     this.onSelect = onSelect;
     this.markers = new Map();
+    this.clusters = new Clusters(map);
     map.createPane("accuracy").style.zIndex = 390;
   }
 
+  /** Whether not every vehicle has a marker: only some of those in the view do. */
+  get areFew() {
+    return this.fleet.vehicles.size > SEVERAL;
+  }
+
+  get ids() {
+    return this.markers.keys();
+  }
+
+  has(id) {
+    return this.markers.has(id);
+  }
+
   clear() {
+    this.clusters.clear();
     for (const marker of this.markers.values()) marker.remove();
     this.markers.clear();
   }
 
-  /** Brings one vehicle where it is; returns whether the next frames are needed. */
+  /** Moves one vehicle's marker to where it is now. */
   move(vehicle, now) {
-    if (!vehicle.latest) return false;
-    let marker = this.markers.get(vehicle.id);
-    if (!marker) {
-      marker = new Marker(this.map, vehicle, this.onSelect);
-      this.markers.set(vehicle.id, marker);
+    if (!vehicle.latest) return;
+    if (!this.areFew) this.marker(vehicle);
+    this.markers.get(vehicle.id)?.move(now);
+  }
+
+  marker(vehicle) {
+    if (!this.markers.has(vehicle.id)) this.markers.set(vehicle.id, new Marker(this.map, vehicle, this.onSelect));
+  }
+
+  /** Of a large fleet: decides which vehicles have markers; `stateOf` is of a vehicle. */
+  arrange(stateOf) {
+    if (!this.areFew) return;
+    const bounds = this.map.getPixelBounds();
+    const margin = 60;
+    const { singles, clusters } = arrange([...this.fleet.vehicles.values()].filter((each) => each.latest), {
+      scale: 2 ** this.map.getZoom(),
+      left: bounds.min.x - margin, top: bounds.min.y - margin, right: bounds.max.x + margin, bottom: bounds.max.y + margin,
+    }, this.fleet.selected, this.clusters.shown.size > 0);
+    const wanted = new Set(singles.map((each) => each.id));
+    for (const [id, marker] of this.markers) {
+      if (wanted.has(id)) continue;
+      marker.remove();
+      this.markers.delete(id);
     }
-    return marker.move(now);
+    for (const vehicle of singles) this.marker(vehicle);
+    this.clusters.show(clusters, stateOf);
   }
 
   step(now) {
@@ -127,23 +177,23 @@ export class Markers {
     return isMoving;
   }
 
-  /** Leaves out the names that would lie upon others; the selected vehicle's is always there. */
+  /** Hides the names that would overlap others, and between clusters all; the selected vehicle's is always shown. */
   declutter() {
-    if (this.markers.size < 2) return;
-    const taken = [];
+    if (this.fleet.vehicles.size < 2) return;
+    const named = [];
     const inOrder = [...this.markers.values()].sort((a, b) => b.isSelected - a.isSelected);
     for (const marker of inOrder) {
       const place = this.map.latLngToLayerPoint(marker.marker.getLatLng());
       const width = 16 + 7 * marker.vehicle.name.length;
-      const isFree = taken.every((other) => Math.abs(other.y - place.y) > 20 || Math.abs(other.x - place.x) > width);
-      if (isFree) taken.push(place);
+      const isFree = marker.isSelected || (this.clusters.shown.size === 0 && named.every((other) => Math.abs(other.y - place.y) > 20 || Math.abs(other.x - place.x) > width));
+      if (isFree) named.push(place);
       marker.element.classList.toggle("named", isFree);
     }
   }
 
   describe(id, state, words) {
     const isSelected = id === this.fleet.selectedID;
-    const hasCircle = state !== "off" && (isSelected || this.markers.size <= FEW);
+    const hasCircle = state !== "off" && (isSelected || this.fleet.vehicles.size <= FEW);
     this.markers.get(id)?.describe(state, words, isSelected, hasCircle);
   }
 }

@@ -2,8 +2,11 @@
 // What is known of the vehicles. Nothing here touches the page.
 import { isNumber } from "./format.js";
 
-/** Most points of one track; beyond, the older half is thinned. */
+/** Most points of one track, and of all; beyond, the older half is thinned. */
 const MOST_POINTS = 4000;
+const MOST_OF_ALL = 400000;
+/** Delays that the panel shows. */
+const MOST_DELAYS = 60;
 /** A stretch counts as unknown if it is that much longer, in time, than between updates usually. */
 const GAP_FACTOR = 2.5;
 const SHORTEST_GAP = 12000;
@@ -79,23 +82,30 @@ export class Vehicle {
     this.insertLive(data.position);
     this.learnInterval();
     this.track.forEach((_, index) => this.markGap(index));
-    this.prune();
+    this.prune(MOST_POINTS);
   }
 
-  /** Takes an update; `now` is of performance.now(). Returns how many points came through pastLocations. */
-  update(data, now, animated) {
-    this.stats = data.stats ?? this.stats;
+  /** Adds an update; `now` is of performance.now(). Returns how many new points came through pastLocations. */
+  update(data, now, animated, most = MOST_POINTS) {
+    this.learn(data.stats);
+    if (data.position && isNumber(this.stats.delay)) this.stats.delays = [...(this.stats.delays ?? []), this.stats.delay].slice(-MOST_DELAYS);
     const past = (Array.isArray(data.past) ? data.past : []).map(point).filter(Boolean);
+    let filled = 0;
     past.forEach((each, index) => {
       each.past = true;
       if (animated) each.shown = now + (REVEAL * (index + 1)) / past.length;
       this.lit = Math.max(this.lit, (each.shown || now) + GLOW);
-      this.insert(each);
+      filled += this.insert(each);
     });
     this.insertLive(data.position);
     this.learnInterval();
-    this.prune();
-    return past.length;
+    this.prune(most);
+    return filled;
+  }
+
+  /** Figures that have changed. */
+  learn(stats) {
+    if (stats && typeof stats === "object") this.stats = { ...this.stats, ...stats };
   }
 
   insertLive(position) {
@@ -105,8 +115,10 @@ export class Vehicle {
     if (isNumber(position.received)) this.located = position.received;
   }
 
+  /** Returns 1 if its time is new. */
   insert(added) {
     let index = this.track.length;
+    let isNew = 1;
     while (index > 0 && this.track[index - 1].t > added.t) index -= 1;
     // The same moment once more: the newer word counts.
     if (index > 0 && this.track[index - 1].t === added.t) {
@@ -114,11 +126,13 @@ export class Vehicle {
       added.past = added.past && known.past;
       this.track[index - 1] = added;
       index -= 1;
+      isNew = 0;
     } else {
       this.track.splice(index, 0, added);
     }
     this.markGap(index);
     this.markGap(index + 1);
+    return isNew;
   }
 
   markGap(index) {
@@ -137,8 +151,8 @@ export class Vehicle {
     if (steps.length > 2) this.interval = Math.min(120000, Math.max(1000, steps[steps.length >> 1]));
   }
 
-  prune() {
-    if (this.track.length <= MOST_POINTS) return;
+  prune(most) {
+    if (this.track.length <= most) return;
     const half = this.track.length >> 1;
     let lostGap = false;
     this.track = this.track.filter((each, index) => {
@@ -229,8 +243,14 @@ export class Fleet {
 
   /** Whether vehicles of both services are here, so that it matters which one is which. */
   get isMixed() {
-    const vehicles = [...this.vehicles.values()];
-    return vehicles.some((vehicle) => vehicle.isForTrips) && vehicles.some((vehicle) => !vehicle.isForTrips);
+    let trips = 0;
+    for (const vehicle of this.vehicles.values()) trips += vehicle.isForTrips;
+    return trips > 0 && trips < this.vehicles.size;
+  }
+
+  /** Most points of one vehicle's track. */
+  get mostPoints() {
+    return Math.max(100, Math.min(MOST_POINTS, Math.floor(MOST_OF_ALL / this.vehicles.size)));
   }
 
   /** The top of the colour scale in km/h: town, or road. */

@@ -7,6 +7,9 @@ export const STATES = {
   wait: "Waiting", drive: "Driving", park: "Parked", silent: "Silent", refused: "Refused", tunnel: "No network", off: "Off duty",
 };
 
+/** Rows up to which all are kept up to date, seen or not. */
+const SHORT = 60;
+
 export class Panel {
   constructor(fleet, onSelect) {
     this.fleet = fleet;
@@ -17,6 +20,7 @@ export class Panel {
 
   clear() {
     this.rows.clear();
+    this.pressed = undefined;
     byID("fleet-list").replaceChildren();
   }
 
@@ -103,19 +107,34 @@ export class Panel {
     setText(byID("fleet-count"), String(vehicles.size));
     if (vehicles.size < 2) return;
     if (this.rows.size !== vehicles.size) this.addRows();
-    for (const [id, row] of this.rows) {
+    this.revealSelected(selectedID);
+    for (const [id, row] of this.rowsInView()) {
       const vehicle = vehicles.get(id);
       const state = stateOf(vehicle);
       row.dot.dataset.state = state;
       row.dot.title = STATES[state];
       setText(row.state, state === "drive" ? `${kmh(vehicle.latest?.speed)} km/h` : STATES[state]);
       setText(row.age, vehicle.latest ? age(now - vehicle.latest.t).replace(/ (s|min|h) .*/, " $1") : "–");
-      const isCurrent = id === selectedID;
-      if (row.button.getAttribute("aria-pressed") !== String(isCurrent)) {
-        row.button.setAttribute("aria-pressed", String(isCurrent));
-        if (isCurrent) this.reveal(row.button);
-      }
     }
+  }
+
+  revealSelected(id) {
+    const row = this.rows.get(id);
+    if (this.pressed === row) return;
+    this.pressed?.button.setAttribute("aria-pressed", "false");
+    row?.button.setAttribute("aria-pressed", "true");
+    this.pressed = row;
+    if (row) this.reveal(row.button);
+  }
+
+  /** The rows that can be seen without scrolling, and a few more; all of a short list. */
+  rowsInView() {
+    const rows = [...this.rows];
+    if (rows.length <= SHORT) return rows;
+    const list = byID("fleet-list");
+    const height = rows[0][1].button.offsetHeight || 1;
+    const first = Math.max(0, Math.floor(list.scrollTop / height) - 2);
+    return rows.slice(first, first + Math.ceil(list.clientHeight / height) + 4);
   }
 
   /** Scrolls the list to a row of it, and nothing around it. */
@@ -127,9 +146,11 @@ export class Panel {
 
   addRows() {
     this.rows.clear();
+    this.pressed = undefined;
     const items = [...this.fleet.vehicles.values()].sort((a, b) => inNaturalOrder(a.name, b.name)).map((vehicle) => {
       const button = make("button", "row");
       button.type = "button";
+      button.setAttribute("aria-pressed", "false");
       const swatch = make("i", vehicle.isForTrips ? "swatch trips" : "swatch");
       swatch.style.background = vehicle.colour;
       const row = {

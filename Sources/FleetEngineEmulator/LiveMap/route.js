@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The route that the emulator was given, as a street under the tracks: where the vehicles are while nothing is heard of them.
+// The route (--route) as a street under the tracks: where the vehicles are while they are silent.
 import { CanvasLayer } from "./canvas.js";
 import { isNumber } from "./format.js";
 import { project } from "./model.js";
@@ -12,7 +12,7 @@ const PALETTE = {
 const WIDTH = 11;
 
 export const RouteLayer = CanvasLayer.extend({
-  /** @param points `[latitude, longitude]`, with `true` as the third where the way to the next is a tunnel. */
+  /** @param points `[latitude, longitude]`, with `true` as the third where the road to the next is a tunnel. */
   initialize(points, options) {
     CanvasLayer.prototype.initialize.call(this, options);
     this._palette = PALETTE.light;

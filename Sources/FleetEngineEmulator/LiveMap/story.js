@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens, told so that the daemon's answer to each trouble is seen; beside it every line as the terminal shows it.
+// What happens: how the daemon reacts to each fault; beside it the lines as the terminal shows them.
 import { byID, clockTime, isNumber, make, rest, setText, several, span } from "./format.js";
 import { nameOf } from "./model.js";
-import { titleOf } from "./road.js";
+import { titleOf } from "./faults.js";
 
 /** Most entries of either list. */
 const MOST = 120;
@@ -24,7 +24,7 @@ export class Story {
     for (const line of Array.isArray(state.log) ? state.log : []) {
       if (!line) continue;
       this.add(this.lines, line.kind, "", String(line.text ?? ""), line.at);
-      if (line.kind !== "accepted") this.tell(line.kind, line.vehicle, this.bare(line), line.at);
+      if (line.kind !== "accepted") this.report(line.kind, line.vehicle, this.bare(line), line.at);
     }
   }
 
@@ -41,7 +41,7 @@ export class Story {
   line(line) {
     if (!line) return;
     this.add(this.lines, line.kind, "", String(line.text ?? ""), line.at);
-    if (line.kind === "fault") this.tell("fault", line.vehicle, this.bare(line), line.at);
+    if (line.kind === "fault") this.report("fault", line.vehicle, this.bare(line), line.at);
     if (line.kind === "info") this.info(line);
   }
 
@@ -65,11 +65,11 @@ export class Story {
       last.number += 1;
       setText(last.words, `${text} ×${last.number}`);
     } else {
-      this.lastInfo = { vehicle: line.vehicle, text, number: 1, words: this.tell("info", line.vehicle, text, line.at) };
+      this.lastInfo = { vehicle: line.vehicle, text, number: 1, words: this.report("info", line.vehicle, text, line.at) };
     }
   }
 
-  tell(kind, vehicle, text, at = this.fleet.now) {
+  report(kind, vehicle, text, at = this.fleet.now) {
     return this.add(this.list, kind, vehicle, text, at);
   }
 
@@ -86,7 +86,7 @@ export class Story {
       trouble.pauses = [];
       const why = status > 0 ? message : reason === "reset" ? "the connection broke" : "the request came to nothing";
       trouble.text = why ? `${what}: ${why}` : what;
-      trouble.words = this.tell("refused", vehicle, trouble.text);
+      trouble.words = this.report("refused", vehicle, trouble.text);
     } else {
       trouble.pauses = [...trouble.pauses, span(now - trouble.last)].slice(-6);
       const pauses = trouble.pauses.join(", ");
@@ -104,15 +104,15 @@ export class Story {
     const positions = filled > 0 ? `${several(filled, "position", "positions")} handed in afterwards` : "";
     if (trouble) {
       const back = `Accepted again after ${span(this.fleet.now - trouble.since)}`;
-      this.tell("accepted", id, positions ? `${back}, ${positions}` : back);
+      this.report("accepted", id, positions ? `${back}, ${positions}` : back);
     } else if (positions) {
-      this.tell("accepted", id, positions[0].toUpperCase() + positions.slice(1));
+      this.report("accepted", id, positions[0].toUpperCase() + positions.slice(1));
     }
   }
 
   /** A vehicle of on-demand trips has changed its state. */
   duty(id, state) {
-    this.tell("info", id, state === "ONLINE" ? "On duty: ONLINE" : state === "OFFLINE" ? "Off duty: OFFLINE" : "Its state is not known");
+    this.report("info", id, state === "ONLINE" ? "On duty: ONLINE" : state === "OFFLINE" ? "Off duty: OFFLINE" : "Its state is not known");
   }
 
   token(data) {
@@ -123,7 +123,7 @@ export class Story {
     }
     this.troubles.delete(ASKING + vehicle);
     const left = isNumber(expires) ? `, good for ${rest(expires - this.fleet.now)}` : "";
-    this.tell("token", vehicle, `New token${left}`);
+    this.report("token", vehicle, `New token${left}`);
   }
 
   showLines(isShown) {

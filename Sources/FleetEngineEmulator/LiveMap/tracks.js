@@ -19,9 +19,13 @@ const colours = Array.from({ length: STEPS }, (_, step) => {
   return `rgb(${mixed.join(" ")})`;
 });
 
+/** Points of all tracks together that are drawn, but for the selected vehicle's: of more, the newest of each. */
+const MOST_POINTS = 40000;
+
 /** Either the selected vehicle's track or those of the others: these are many, and need not be drawn as often. */
 export const TrackLayer = CanvasLayer.extend({
-  options: { isSelected: true },
+  /** `shows` is of a vehicle: whether its track is drawn. */
+  options: { isSelected: true, shows: () => true },
 
   initialize(fleet, options) {
     CanvasLayer.prototype.initialize.call(this, options);
@@ -38,13 +42,13 @@ export const TrackLayer = CanvasLayer.extend({
     const now = performance.now();
     context.lineCap = "round";
     context.lineJoin = "round";
-    const isSelected = this.options.isSelected;
-    for (const vehicle of this._fleet.vehicles.values()) {
-      if ((vehicle === this._fleet.selected) === isSelected) this.track(context, view, vehicle, now, isSelected);
-    }
+    const { isSelected, shows } = this.options;
+    const vehicles = [...this._fleet.vehicles.values()].filter((each) => (each === this._fleet.selected) === isSelected && shows(each));
+    const share = isSelected ? Infinity : Math.max(50, Math.floor(MOST_POINTS / vehicles.length));
+    for (const vehicle of vehicles) this.track(context, view, vehicle, now, isSelected, share);
   },
 
-  track(context, view, vehicle, now, isSelected) {
+  track(context, view, vehicle, now, isSelected, share) {
     const { scale, left, top, width, height } = view;
     const casing = new Path2D();
     const gaps = new Path2D();
@@ -58,7 +62,7 @@ export const TrackLayer = CanvasLayer.extend({
     let isHidden = false;
     let ring = { x: -99, y: -99 };
     const last = vehicle.track.length - 1;
-    for (let index = 0; index <= last; index += 1) {
+    for (let index = Math.max(0, last - share); index <= last; index += 1) {
       const here = vehicle.track[index];
       if (here.shown > now) {
         isHidden = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buttons that do what the road does, each with what is left of it.
+// The buttons that inject faults, each with the time left.
 import { byID, icon, isNumber, make, setText, several } from "./format.js";
 
 /** Name, title, note, and what to expect. */
@@ -11,14 +11,14 @@ const TROUBLES = [
   ["tokens-down", "Tokens down", "60 s", "The token provider fails for 60 s. Nothing is seen of it while the token lives: revoke that as well."],
   ["revoke", "Revoke token", "once", "Fleet Engine refuses every token given so far. A new one is fetched at once, and the refused position goes out again."],
   ["expire", "Expire token", "once", "The token is refused as expired. A new one is fetched at once, and the refused position goes out again."],
-  ["clear", "All clear", "ends it all", "Everything ends, and the road is good again."],
+  ["clear", "All clear", "ends all", "Every fault ends."],
 ];
 /** How long a button that acts once shows that it did: milliseconds. */
 const FLASH = 3000;
 
 export const titleOf = (name) => TROUBLES.find((each) => each[0] === name)?.[1] ?? name;
 
-export class Road {
+export class FaultButtons {
   constructor(fleet, onFailure) {
     this.fleet = fleet;
     this.onFailure = onFailure;
@@ -30,13 +30,13 @@ export class Road {
       button.type = "button";
       button.dataset.act = name;
       button.title = `${hint} (${key})`;
-      button.setAttribute("aria-describedby", "road-hint");
+      button.setAttribute("aria-describedby", "faults-hint");
       const words = make("span", "words");
       const tile = { button, note: make("small", "", note), idle: note, bar: make("i", "rest"), flash: 0 };
       words.append(make("b", "", title), tile.note);
       button.append(icon(name), words, tile.bar);
       for (const event of ["focus", "pointerenter", "click"]) {
-        button.addEventListener(event, () => setText(byID("road-hint"), hint));
+        button.addEventListener(event, () => setText(byID("faults-hint"), hint));
       }
       button.addEventListener("click", () => this.act(name));
       this.tiles.set(name, tile);
