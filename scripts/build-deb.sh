@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the Debian packages from programs that are built: build-deb.sh BINDIR [ARCHITECTURE]. They come to lie in build/.
+# Packs built programs as Debian packages, in build/: build-deb.sh BINDIR [ARCHITECTURE]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ for file in service sysusers; do cp "systemd/fleet-locationd.$file" "$stage/debi
 cp systemd/fleet-locationd-settings* "$stage/debian/"
 scripts/template-unit.sh > "$stage/debian/fleet-locationd@.service"
 
-# The same commit gives the same bytes: no time of today, whatever the user's umask is.
+# Reproducible: the same commit gives the same bytes, regardless of time and umask.
 umask 022
 chmod -R u=rwX,go=rX "$stage"
 (cd "$stage" && dpkg-buildpackage --build=binary --no-sign --host-arch="$architecture" --no-check-builddeps >"../../$log" 2>&1) ||

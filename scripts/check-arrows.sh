@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The arrows of docs/architecture.md: the core imports no C module and no platform, C modules stay in their wrappers, and
-# what would bring threads stays out of what is shipped.
+# Checks the module boundaries of docs/architecture.md: the core imports no C module and no platform module, C modules are
+# imported by their wrappers only, and nothing that starts threads is in the programs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,7 +23,7 @@ forbid "Full Foundation, Dispatch or their networking in shipped code" \
 forbid "A thread pool in shipped code" 'Task\.(sleep|detached)|\bTask *\{|DispatchQueue|@unchecked Sendable' Sources
 forbid "A trap in shipped code" '\btry!|\bas!|\bfatalError\(|\bpreconditionFailure\(' Sources
 
-# Such a handler goes with the source, and the source with its owner; whatever else is called may be called too late.
+# Such a handler lives as long as its event source, and that as long as its owner; other callbacks may come later.
 if hits=$(grep -rnE --include='*.swift' '\bunowned\b' Sources | grep -vE '\.(makeTimer|addIO|addSignal|addChild|addWatch)[ (]'); then
   printf 'unowned outside the handler of a source of the loop:\n%s\n' "$hits" >&2
   bad=1

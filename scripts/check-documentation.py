@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every `package` declaration in Sources has a doc comment. Not asked for: an initializer that cannot fail, whose
+"""Checks that every `package` declaration in Sources has a doc comment. Exceptions: an initializer that cannot fail, whose
 parameters are properties with comments of their own, and what implements a requirement of a protocol that is documented
 where it is declared: in Sources, or one of the standard library's below. swift-format's rule for this looks at `public` only.
 """

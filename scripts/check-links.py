@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every relative link of a Markdown page leads to a file of the tree, and its anchor to a heading of that page."""
+"""Checks that every relative link of a Markdown page leads to a file of the tree, and its anchor to a heading of that page."""
 import pathlib
 import re
 import subprocess
@@ -31,6 +31,6 @@ for name in subprocess.run(["git", "ls-files", "*.md"], check=True, capture_outp
         path, _, anchor = target.partition("#")
         file = page.parent / path if path else page
         if not file.exists() or (anchor and file.suffix == ".md" and anchor not in anchors(file)):
-            print(f"{name}: {target} leads nowhere", file=sys.stderr)
+            print(f"{name}: {target} does not exist", file=sys.stderr)
             broken += 1
 sys.exit(broken > 0)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# systemd's own judgement of the units: `verify` complains on stderr and exits 0, so any word of it is a failure.
+# Checks the units with systemd-analyze: `verify` reports mistakes on stderr and exits with 0, so any output is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,7 +25,7 @@ cp systemd/fleet-locationd-settings@.service "$work/fleet-locationd-settings@tru
 complaints=$(systemd-analyze verify systemd/fleet-locationd-settings.path "$work/fleet-locationd-settings@truck.path" \
   systemd/fleet-locationd-settings.service 2>&1 | grep -v "^$" || true)
 [ -z "$complaints" ] || { printf 'systemd-analyze verify complains:\n%s\n' "$complaints" >&2; exit 1; }
-# journald's own reading of the message catalog.
+# Checks the message catalog with journalctl.
 mkdir -p "$work/root/usr/lib/systemd/catalog" "$work/root/var/lib/systemd/catalog"
 cp systemd/fleet-locationd.catalog "$work/root/usr/lib/systemd/catalog/"
 journalctl --root="$work/root" --update-catalog

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Drives simulated vehicles against the local Fleet Engine and shows what arrives: demo.sh --check | demo.sh BINDIR
-# The environment says what is wanted, and --check whether that can be:
+# Options are environment variables; --check validates them:
 #   DEMO_ROUTE     a GPX or GeoJSON file (config/examples/town.gpx)
-#   DEMO_VEHICLES  how many drive it, spread along it (1)
-#   DEMO_SERVICE   deliveries or trips; without it one vehicle is of deliveries, and of several each second one of trips
-#   DEMO_SPEEDUP   how many seconds of the drive pass in one (1)
-#   DEMO_SECONDS   until when; without it until Ctrl-C
-#   DEMO_SOURCE    tcp or udp: the same drive as a receiver's sentences over the network; modem: out of a modem's receiver, behind a
-#                  made-up ModemManager on a bus of its own; without it the daemon drives by itself
-#   DEMO_TILES     pictures behind the map, as in --tiles of fleet-engine-emulator, and DEMO_ATTRIBUTION, who made them
+#   DEMO_VEHICLES  number of vehicles, spread along it (1)
+#   DEMO_SERVICE   deliveries or trips; default: deliveries, and trips for every second vehicle
+#   DEMO_SPEEDUP   time lapse (1)
+#   DEMO_SECONDS   duration; default: until Ctrl-C
+#   DEMO_SOURCE    tcp or udp: the drive as NMEA sentences over the network; modem: from a simulated modem, with a simulated
+#                  ModemManager on a bus of its own; default: the daemon simulates the drive
+#   DEMO_TILES     map tiles, as in --tiles of fleet-engine-emulator, and DEMO_ATTRIBUTION, their copyright notice
 # Exits 0 only if updates were accepted, over HTTP/2 where there is nghttpx, and every daemon ran to the end.
 set -euo pipefail
 
@@ -56,7 +56,7 @@ route=$(realpath "$route")
 if [ "$vehicles" -eq 1 ]; then
   "$bin/fleet-locationctl" simulate "$route" --duration 1s >/dev/null
 else
-  # A sentence a second: so long is the drive. One that ends nowhere is long enough after a day.
+  # One sentence per second gives the duration of the drive; a drive without end is cut after a day.
   length=$("$bin/fleet-locationctl" simulate "$route" --format nmea --duration 24h | grep -c RMC)
 fi
 
@@ -69,7 +69,7 @@ receiver=''
 names=()
 failed=''
 
-# What all daemons together cost, from /proc.
+# CPU and memory of all daemons, from /proc.
 cost() {
   local pid ticks=0 own=0 count=0 stat
   for pid in "${daemons[@]}"; do
@@ -85,16 +85,16 @@ cost() {
     printf "%d daemons in %d s: %.1f s of CPU and %.0f MB of memory of their own, together\n", n, s, cpu / hz, kb * 1.024 / 1000 }'
 }
 
-# Where there is something that speaks it, updates must have gone over HTTP/2: what brought the last answer, by the daemons.
+# If nghttpx is available, updates must use HTTP/2, according to the daemons.
 went_over_http2() {
   local index answer spoken=''
   for index in "${!daemons[@]}"; do
     answer=$("$bin/fleet-locationctl" status --json --socket "$work/${names[$index]}/control.sock" 2>/dev/null) || true
     [[ $answer =~ \"transport\":\"([^\"]*)\" ]] || continue
     spoken=${BASH_REMATCH[1]//\\/}
-    [ "$spoken" = HTTP/2 ] || { echo "demo: updates of ${names[$index]} went over $spoken, not HTTP/2" >&2; return 1; }
+    [ "$spoken" = HTTP/2 ] || { echo "demo: updates of ${names[$index]} used $spoken, not HTTP/2" >&2; return 1; }
   done
-  [ -n "$spoken" ] || { echo "demo: nothing went over HTTP/2" >&2; return 1; }
+  [ -n "$spoken" ] || { echo "demo: no update used HTTP/2" >&2; return 1; }
 }
 
 finish() {
@@ -102,11 +102,11 @@ finish() {
   trap '' INT TERM
   [ -z "$front" ] || [ -n "$failed" ] || [ "${#daemons[@]}" -eq 0 ] || went_over_http2 || code=1
   [ "${#daemons[@]}" -lt 2 ] || [ -n "$failed" ] || cost
-  # The daemons first: they send what is due before they go.
+  # The daemons first, because they send pending positions before they exit.
   [ "${#daemons[@]}" -eq 0 ] || kill "${daemons[@]}" 2>/dev/null || true
   for pid in ${daemons[@]+"${daemons[@]}"}; do wait "$pid" 2>/dev/null || true; done
   [ -z "$clock" ] || kill "$clock" 2>/dev/null || true
-  # It leads a group: the drive, and socat beside it.
+  # A process group: the drive and socat.
   [ -z "$receiver" ] || kill -- "-$receiver" 2>/dev/null || true
   if [ -n "$emulator" ]; then
     kill "$emulator" 2>/dev/null || true
@@ -117,7 +117,7 @@ finish() {
     wait "$front" 2>/dev/null || true
   fi
   if [ -n "$failed" ]; then
-    echo "demo: the daemon of $failed has ended by itself" >&2
+    echo "demo: the daemon of $failed has ended unexpectedly" >&2
     [ ! -f "$work/$failed/log" ] || tail -n 5 "$work/$failed/log" >&2
     code=1
   fi
@@ -127,12 +127,11 @@ finish() {
 trap finish EXIT
 trap 'exit 0' INT TERM
 
-# Fleet Engine itself wants 5 s between updates; a drive that goes faster is shown in the same detail, down to an update a
-# second.
+# Fleet Engine requires 5 s between updates; a faster drive is shown in the same detail, with up to one update per second.
 interval=$(awk -v n="$speedup" 'BEGIN { ms = 5000 / n; printf "%dms", (ms > 5000 ? 5000 : ms < 1000 ? 1000 : ms) }')
 if [ "$interval" = 5000ms ]; then remarks=''; else remarks=--any-interval; fi
 
-# All in their own sessions, so that Ctrl-C reaches this script alone and the order of ending is its own.
+# All in their own sessions, so that Ctrl-C reaches only this script, which ends them in order.
 pictures=()
 [ -z "${DEMO_TILES:-}" ] || pictures=(--tiles "$DEMO_TILES" --attribution "$DEMO_ATTRIBUTION")
 # shellcheck disable=SC2086
@@ -169,7 +168,7 @@ fi
 
 quoted=$(sed 's/[\\"]/\\&/g' <<<"$route")
 
-# Of each vehicle, by its number.
+# The service of a vehicle, by its number.
 service_of() {
   if [ -n "$chosen" ]; then echo "$chosen"; elif (($1 % 2)); then echo deliveries; else echo trips; fi
 }
@@ -185,7 +184,7 @@ drive() {
   name=$(name_of "$number")
   service=$(service_of "$number")
   if [ "$service" = trips ]; then path=driver form=rides-stub; else path=delivery_driver form=lmfs; fi
-  # Spread over the drive's time, not its length: then some stand at a stop, as in a fleet.
+  # Spread over the duration of the drive, not its length, so that some vehicles are at a stop.
   [ "$vehicles" -eq 1 ] || head_start=$((length * (number - 1) / vehicles))
   mkdir "$work/$name" "$work/$name/state"
   local source
@@ -220,7 +219,7 @@ interval = "$interval"
 stop_timeout = "1s"
 
 [filter]
-# A van at twenty times its speed.
+# The simulated vehicle at twenty times its speed.
 max_speed = "2000 km/h"
 END
   local -x RUNTIME_DIRECTORY=$work/$name STATE_DIRECTORY=$work/$name/state
@@ -248,7 +247,7 @@ cat <<END
 $until $subject, and the local Fleet Engine shows each position that it accepts:
 END
 
-# The receiver, a process group of its own, so that all of it ends together.
+# The receiver is a process group of its own, so that it ends as a whole.
 sentences() { # COMMAND...: gets the drive's.
   # shellcheck disable=SC2016 # for the other shell
   setsid bash -c '"$0" simulate "$1" --loop --pace 1 --format nmea | "${@:2}"' "$bin/fleet-locationctl" "$route" "$@" &
@@ -271,7 +270,7 @@ begun=$(date +%s)
 for number in $(seq "$vehicles"); do drive "$number"; done
 sleep "${duration:-infinity}" &
 clock=$!
-# Ends early when a daemon does, or the emulator.
+# Ends early if a daemon or the emulator ends.
 ended=''
 wait -n -p ended "$clock" "$emulator" "${daemons[@]}" || true
 for index in "${!daemons[@]}"; do

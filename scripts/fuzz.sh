@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Feeds each parser with made-up input for so many seconds: fuzz.sh SECONDS [TARGET...]
+# Runs each parser with random input for this number of seconds: fuzz.sh SECONDS [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

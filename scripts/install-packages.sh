@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs those of the named Debian packages that are missing.
+# Installs the missing ones of the given Debian packages.
 set -euo pipefail
 
 missing=()
@@ -17,8 +17,8 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# A fresh machine upgrades itself in the background: its locks are waited for, ten minutes at most. DPkg::Lock::Timeout would wait for
-# dpkg's alone, and not for those of the package lists and archives.
+# A new machine upgrades itself in the background, so locks are waited for, up to ten minutes. DPkg::Lock::Timeout waits only for
+# dpkg's lock, not for those of package lists and archives.
 apt() {
   local end=$((SECONDS + 600))
   until "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" >"$log" 2>&1; do

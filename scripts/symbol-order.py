@@ -21,13 +21,13 @@ from harness import HERE, Server  # noqa: E402
 
 
 def executed(program, server, updates):
-    """Names of functions that a run of so many updates executes, with the number of calls."""
+    """Names of the functions that a run with this number of updates executes, with the number of calls."""
     with tempfile.TemporaryDirectory() as directory:
         profile = profiled(program, server, directory, updates)
         calls, names, callee = {}, {}, None
         with open(profile, encoding="utf-8", errors="replace") as lines:
             for line in lines:
-                # fn=(7) name, later fn=(7); a name ends in '2 where it calls itself.
+                # fn=(7) name, later fn=(7); a name that ends in '2 is recursive.
                 if match := re.match(r"(c?fn)=\((\d+)\)(?: (.*))?$", line):
                     if match[3]:
                         names[match[2]] = re.sub(r"'\d+$", "", match[3])
@@ -39,7 +39,7 @@ def executed(program, server, updates):
 
 
 def profiled(program, server, directory, updates):
-    """Makes a run, and returns the path of callgrind's record of it."""
+    """Makes a run, and returns the path of callgrind's output."""
     recording, settings, profile = (os.path.join(directory, name) for name in ("route.nmea", "settings.toml", "profile"))
     with open(recording, "wb") as output:
         subprocess.run([os.path.join(HERE, "recording.py"), str(updates)], stdout=output, check=True)
@@ -66,7 +66,7 @@ ca_file = "{server.ca_file}"
             env=os.environ | {"NOTIFY_SOCKET": systemd.getsockname(), "STATE_DIRECTORY": directory}, stdout=log, stderr=log)
         accepted = 0
         while process.poll() is None:
-            # Lines of the emulator and messages to systemd are read, or both programs would wait for that.
+            # Output of the emulator and messages to systemd must be read, otherwise both programs would block.
             accepted += server.read(0.05)
             with contextlib.suppress(BlockingIOError):
                 while systemd.recv(4096):
@@ -85,7 +85,7 @@ def main():
         program = os.path.join(directory, "fleet-locationd")
         subprocess.run(["strip", "--strip-debug", "-o", program, os.path.join(programs, "fleet-locationd")], check=True)
         symbols = subprocess.run(["nm", "--defined-only", program], capture_output=True, text=True, check=True).stdout
-        # By address: functions that are the same in machine code are one, with several names.
+        # By address: functions with identical machine code are merged, and have several names.
         aliases = collections.defaultdict(list)
         for address, kind, name in (line.split(None, 2) for line in symbols.splitlines()):
             if kind in "tTwW":
@@ -97,7 +97,7 @@ def main():
             short, long = (executed(program, server, updates) for updates in (20, 120))
         finally:
             server.close()
-    # A hundred updates more: what is called fifty times more belongs to them.
+    # With a hundred more updates: functions with at least fifty more calls belong to an update.
     often, seldom = set(), set()
     for names in aliases.values():
         if used := [name for name in names if name in long]:

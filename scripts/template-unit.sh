@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Prints the unit for one of several vehicles, made from the unit for one: what differs is the names.
+# Prints the template unit for several vehicles, made from the unit for one; only names differ.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

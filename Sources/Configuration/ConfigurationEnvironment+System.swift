@@ -10,7 +10,7 @@ extension ConfigurationEnvironment {
       variable: Environment.value(of:),
       hostname: {
         var name = [CChar](repeating: 0, count: 256)
-        // The last byte stays zero, whatever the system does with a name that is too long.
+        // The last byte stays zero, also if the name is truncated.
         guard unsafe gethostname(&name, name.count - 1) == 0 else { return nil }
         let text = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
         return text.isEmpty ? nil : text
@@ -22,7 +22,7 @@ private enum SystemFiles {
   typealias FileProblem = ConfigurationEnvironment.FileProblem
 
   static func read(_ path: String, _ limit: Int) throws(FileProblem) -> [UInt8] {
-    // Opening a FIFO without a writer would wait for one.
+    // O_NONBLOCK: opening a FIFO without a writer would block.
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0 else { throw problem(errno) }
     defer { close(file) }

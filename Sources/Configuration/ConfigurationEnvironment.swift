@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the settings may ask of the machine: files, variables and the host name. A test passes its own.
+/// Access to the machine that the settings may refer to: files, environment variables and the host name. Tests pass their own.
 package struct ConfigurationEnvironment {
   /// Why a file cannot be read.
   package enum FileProblem: Error, Equatable, Sendable {
@@ -8,9 +8,9 @@ package struct ConfigurationEnvironment {
     case directory
     case notRegular
     case tooLarge
-    /// Closed to this user.
+    /// This user may not read it.
     case denied
-    /// What the system said, as in "Permission denied".
+    /// The system's error, as in "Input/output error".
     case refused(String)
 
     /// The end of a sentence that begins with the name of the file.
@@ -28,14 +28,14 @@ package struct ConfigurationEnvironment {
 
   /// The contents of a file of at most `limit` bytes.
   package var readFile: (_ path: String, _ limit: Int) throws(FileProblem) -> [UInt8]
-  /// The names in a directory, in any order; none when there is no such directory.
+  /// The names in a directory, in any order; empty if it does not exist.
   package var listDirectory: (_ path: String) throws(FileProblem) -> [String]
-  /// An environment variable; nil when it is not set.
+  /// An environment variable; nil if it is not set.
   package var variable: (_ name: String) -> String?
-  /// The name of this machine; nil when it has none.
+  /// The name of this machine; nil if it has none.
   package var hostname: () -> String?
 
-  /// For tests; the machine itself is `system`.
+  /// For tests; the real machine is `system`.
   package init(
     readFile: @escaping (_ path: String, _ limit: Int) throws(FileProblem) -> [UInt8],
     listDirectory: @escaping (_ path: String) throws(FileProblem) -> [String],

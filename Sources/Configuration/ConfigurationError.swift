@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why the settings cannot be used: everything that was found wrong, not only the first of it.
+/// Why the settings cannot be used: every mistake, not only the first.
 package struct ConfigurationError: Error, Equatable, Sendable {
-  /// The kind of error, for who decides by it.
+  /// The kind of error.
   package struct Code: Hashable, Sendable {
     private let name: String
 
-    /// A file is missing, is not a file, is too large, or may not be read.
+    /// A file is missing, not a regular file, too large or not readable.
     package static let unreadable = Code(name: "unreadable")
     /// A file is not TOML.
     package static let syntax = Code(name: "syntax")
@@ -14,11 +14,11 @@ package struct ConfigurationError: Error, Equatable, Sendable {
     package static let invalid = Code(name: "invalid")
   }
 
-  /// `unreadable` when a file cannot be read, else `syntax` when one is not TOML, else `invalid`.
+  /// `unreadable` if a file cannot be read, otherwise `syntax` if a file is not TOML, otherwise `invalid`.
   package let code: Code
   /// One or more, in the order of the files and of their lines.
   package let diagnostics: [Diagnostic]
-  /// What was noticed beside the errors.
+  /// Warnings beside the errors.
   package let warnings: [Diagnostic]
 
   package init(code: Code, diagnostics: [Diagnostic], warnings: [Diagnostic] = []) {
@@ -27,7 +27,7 @@ package struct ConfigurationError: Error, Equatable, Sendable {
     self.warnings = warnings
   }
 
-  /// Whether nothing is wrong but that files or credentials which the settings name are not there, and may yet come.
+  /// Whether the only mistakes are missing files or credentials of the settings, which may appear later.
   package var isAbsence: Bool { diagnostics.allSatisfy(\.isAbsence) }
 
   /// Whether this user may not read one of the settings files.

@@ -24,17 +24,17 @@ extension SourcePosition: CustomStringConvertible {
   }
 }
 
-/// One thing that is wrong with the settings, or that a reader should know: where, which key, and what to do.
+/// A mistake in the settings or a warning: its position, its key, and what to do.
 package struct Diagnostic: Hashable, Sendable {
   /// Where the mistake begins; line and column are 0 when it concerns a whole file.
   package let position: SourcePosition
   /// `section.key`; nil when it concerns the file.
   package let key: String?
-  /// What is wrong, what is allowed, and what to do.
+  /// What is wrong and what is allowed.
   package let message: String
-  /// Whether nothing is wrong but that a file or credential which the settings name is not there, and may yet come.
+  /// Whether it is only a missing file or credential of the settings, which may appear later.
   package let isAbsence: Bool
-  /// Whether nothing is known but that this user may not read a settings file.
+  /// Whether this user may not read the settings file.
   package let isDenial: Bool
 
   package init(
@@ -57,7 +57,7 @@ extension Diagnostic: CustomStringConvertible {
 }
 
 extension String {
-  /// Fit for one line of a terminal: control characters escaped, and cut when it is long.
+  /// For one line of a terminal: control characters are escaped, and a long text is cut.
   var printable: String { printable(atMost: 80) }
 
   func printable(atMost limit: Int) -> String {

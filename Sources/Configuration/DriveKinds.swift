@@ -2,7 +2,7 @@
 import Positioning
 
 extension SettingKind where Value == [SimulationSettings.Stop] {
-  /// Places where the vehicle stands for a while.
+  /// Stops of the vehicle.
   static let stops = SettingKind(
     name: "array of tables",
     allowed: "`{ at = \"1.2 km\", dwell = \"90s\" }`, `{ waypoint = \"Depot\", dwell = \"90s\" }`"
@@ -21,7 +21,7 @@ extension SettingKind where Value == [SimulationSettings.Stop] {
 }
 
 extension SettingKind where Value == [SimulationSettings.Stretch] {
-  /// Stretches of the way.
+  /// Stretches of the route.
   static let stretches = SettingKind(
     name: "array of tables", allowed: "`{ from = \"2 km\", length = \"400 m\" }`"
   ) { value, context throws(ValueProblem) in
@@ -33,7 +33,7 @@ extension SettingKind where Value == [SimulationSettings.Stretch] {
 }
 
 extension SettingKind where Value == [SimulationSettings.Canyon] {
-  /// Stretches of the way where echoes add to the noise.
+  /// Stretches of the route where reflections add noise.
   static let canyons = SettingKind(
     name: "array of tables", allowed: "`{ from = \"3 km\", length = \"500 m\", noise = \"15 m\" }`"
   ) { value, context throws(ValueProblem) in
@@ -47,7 +47,7 @@ extension SettingKind where Value == [SimulationSettings.Canyon] {
 }
 
 extension SettingKind where Value == Duration {
-  /// A duration that may have a minus before it.
+  /// A duration that may be negative.
   static func offset(upTo limit: Duration) -> SettingKind {
     let most = Quantity.text(limit)
     let forward = SettingKind.duration(.zero...limit)
@@ -62,7 +62,7 @@ extension SettingKind where Value == Duration {
   }
 }
 
-/// What a drive and its stops, tunnels and canyons are made of; command lines read some of it too.
+/// The values of a simulated drive, its stops, tunnels and canyons; also used by command lines.
 enum DriveKinds {
   static let speed = SettingKind<Double>.speed(0.1...500)
   static let place = SettingKind<Double>.distance(0...10_000_000)
@@ -109,7 +109,7 @@ private struct SettingRow {
 }
 
 extension TOMLValue {
-  /// What each table of an array says; at most a thousand.
+  /// Reads the tables of an array; at most a thousand.
   fileprivate func rows<Row>(
     _ context: SettingsContext, example: String, _ read: (SettingRow) throws(ValueProblem) -> Row
   ) throws(ValueProblem) -> [Row] {

@@ -30,9 +30,9 @@ extension SettingKind where Value == [Settings.Token.Header] {
   }
 }
 
-/// What a header may be called, and what may stand in the settings for it.
+/// Rules for the names and values of headers.
 enum HeaderRules {
-  /// What is wrong with the name of a header, or nil.
+  /// The mistake in the name of a header; nil if it is valid.
   static func problem(of name: String) -> String? {
     let isToken = name.utf8.allSatisfy { byte in
       switch byte {
@@ -52,18 +52,18 @@ enum HeaderRules {
     return nil
   }
 
-  /// A message never shows the value: it may be a secret.
+  /// Messages never contain the value, because it may be a secret.
   static func source(
     of value: TOMLValue, header: String, _ context: SettingsContext
   ) throws(ValueProblem) -> Settings.Token.HeaderSource {
     switch value.content {
     case .string(let text):
       guard !text.isEmpty, text.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) }) else {
-        throw ValueProblem(message: "is empty or has characters that no header has")
+        throw ValueProblem(message: "is empty or has characters that are not allowed in a header")
       }
       guard !isSecret(header: header), !looksSecret(text) else {
         throw ValueProblem(
-          message: "holds a secret, which does not belong into the settings; write "
+          message: "contains a secret, which must not be in the settings; write "
             + "\(header) = { credential = \"NAME\" } and LoadCredential=NAME:/path in the unit, or "
             + "\(header) = { file = \"/path\" } for a file that only the service can read")
       }
@@ -76,7 +76,7 @@ enum HeaderRules {
     }
   }
 
-  /// Whether the header is there to hold a secret.
+  /// Whether the header's name says that its value is a secret.
   private static func isSecret(header: String) -> Bool {
     let name = header.lowercased()
     return ["authorization", "cookie", "token", "secret", "password", "key", "apikey", "credential", "auth"].contains {
@@ -87,7 +87,7 @@ enum HeaderRules {
 
   private static func looksSecret(_ text: String) -> Bool {
     let lower = text.lowercased()
-    // The beginnings of schemes of authentication, of a JSON Web Token and of a PEM key.
+    // Prefixes of authentication schemes, JSON Web Tokens and PEM keys.
     return ["bearer ", "basic ", "digest ", "eyj", "-----begin"].contains { lower.hasPrefix($0) }
   }
 }

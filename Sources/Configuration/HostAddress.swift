@@ -13,23 +13,22 @@ package struct HostAddress: Equatable, Sendable, CustomStringConvertible {
     self.port = port
   }
 
-  /// As it is written.
+  /// As in a settings file.
   package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-
 }
 
 extension HostAddress {
-  /// Reads both; an IPv6 address is in brackets.
+  /// Parses a host and a port; an IPv6 address is in brackets.
   init(_ text: String, example: String) throws(ValueProblem) {
     guard let (host, rest) = HostAddress.split(text), HostAddress.isHost(host), let rest else {
       throw ValueProblem(
-        message: "\"\(text.printable)\" is no host with a port; an address as in \(example) is expected")
+        message: "\"\(text.printable)\" is not a host with a port; an address as in \(example) is expected")
     }
     self.host = host
     port = try HostAddress.port(String(rest))
   }
 
-  /// Reads a port.
+  /// Parses a port.
   static func port(_ text: String) throws(ValueProblem) -> Int {
     guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
       let port = Int(text), (1...65_535).contains(port)
@@ -37,7 +36,7 @@ extension HostAddress {
     return port
   }
 
-  /// The host without brackets, and what follows its colon; nil when there is none.
+  /// The host without brackets, and the text after its colon; nil if the text has no valid form.
   static func split(_ text: String) -> (host: String, rest: Substring?)? {
     let host: Substring
     let after: Substring
@@ -54,7 +53,7 @@ extension HostAddress {
     return after.hasPrefix(":") ? (String(host), after.dropFirst()) : nil
   }
 
-  /// Whether it can be a name or an address in digits.
+  /// Whether it has the form of a name or of an address in digits.
   static func isHost(_ host: String) -> Bool {
     let isAddress = host.contains(":")
     return (1...253).contains(host.utf8.count) && host.first != "." && host.first != "-"

@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
 
-/// The last settings with which Fleet Engine accepted an update, as a TOML text that an earlier run has kept. They stand in
-/// for a settings file that has mistakes.
+/// The last settings that worked (with which Fleet Engine accepted an update), as a TOML text that an earlier run has stored.
+/// They are used if the settings files have mistakes.
 ///
-/// The text has no secrets, for settings have none, and no comments. What refers to the host name, a file or a credential
-/// still does: the disk of one vehicle, cloned to another, makes no twin of the first.
+/// The text has no comments and no secrets. References to the host name, a file or a credential are not resolved, so that a
+/// disk that is cloned for another vehicle does not report the first vehicle's ID.
 package struct KeptSettings: Sendable {
-  /// Why they do not stand in.
+  /// Why they are not used.
   package struct Refusal: Error, Equatable, Sendable {
-    /// The end of a sentence that begins with "The kept settings".
+    /// Continues a sentence that begins with "The kept settings".
     package let message: String
-    /// Whether nothing is wrong but that a file or credential which they name is not there, and may yet come.
+    /// Whether it is only a missing file or credential, which may appear later.
     package var isAbsence = false
   }
 
-  /// What a file of them begins with.
+  /// The first lines of their file.
   static let preface = """
-    # The last settings with which Fleet Engine accepted an update. Written by fleet-locationd, which uses them as long as its
-    # settings file has mistakes.
+    # The last settings with which Fleet Engine accepted an update. Written by fleet-locationd, which uses them if its
+    # settings files have mistakes.
 
     """
 
-  /// Where they are kept, for messages.
+  /// The path of their file, for messages.
   private let path: String
   private let bytes: [UInt8]
 
-  /// - Parameter bytes: what is in the file; it may be anything.
+  /// - Parameter bytes: the contents of the file, not validated.
   package init(path: String, bytes: [UInt8]) {
     self.path = path
     self.bytes = bytes
   }
 
-  /// These settings in place of those at `path`, which have mistakes.
+  /// Parses them, for use instead of the settings files, which have mistakes.
   ///
-  /// They are used only where the files, as far as they can be read, name the same vehicle, token provider and Fleet Engine,
-  /// reached in the same way: no position and no credential goes where it was not meant to go.
+  /// They are used only if the files, as far as they can be read, name the same vehicle, token provider and Fleet Engine with
+  /// the same connection settings, so that no position or credential is sent to another destination.
   ///
   /// - Parameters:
-  ///   - mainPath: the main settings file, at whose directory relative paths begin.
-  ///   - environment: the machine that they may refer to.
+  ///   - mainPath: the main settings file; relative paths are relative to its directory.
+  ///   - environment: the machine that the settings may refer to.
   /// - Throws: why they are not used.
-  package func standIn(
-    for mainPath: String, environment: ConfigurationEnvironment
+  package func settings(
+    replacing mainPath: String, environment: ConfigurationEnvironment
   ) throws(Refusal) -> SettingsFile {
     let kept: TOMLValue
     do throws(Diagnostic) {
@@ -51,10 +51,10 @@ package struct KeptSettings: Sendable {
       throw Refusal(message: "cannot be read: \(error)")
     }
     try SettingsDestination.requireSame(
-      of: try SettingsRemains.read(path: mainPath, environment: environment), as: kept)
+      of: try PartialSettings.read(path: mainPath, environment: environment), as: kept)
     do throws(ConfigurationError) {
       var file = try SettingsFile(root: kept, files: [path], main: mainPath, environment: environment)
-      // They may have been switched off in the same edit as the mistake.
+      // Logging of positions may have been disabled in the same edit as the mistake.
       file.settings.agent.tellsPositions = false
       return file
     } catch {
@@ -65,9 +65,9 @@ package struct KeptSettings: Sendable {
 }
 
 extension SettingsFile {
-  /// What says the same as these settings, whatever files, comments and order they came in: equal for equal settings.
+  /// The settings in canonical form, without comments: equal for equal settings, regardless of files and order.
   package var canonicalText: String { root.canonicalText }
 
-  /// What is to be in the file that keeps them.
+  /// The contents of the file of the kept settings.
   package var keptText: String { KeptSettings.preface + canonicalText }
 }

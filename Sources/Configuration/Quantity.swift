@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Numbers with a unit, as people write them: "10s", "1h 30min", "25 m", "50 km/h", "16 MB".
+/// Numbers with a unit: "10s", "1h 30min", "25 m", "50 km/h", "16 MB".
 enum Quantity {
-  /// What one unit is worth in the base unit of its kind, under each of its names.
+  /// The units of one quantity, and their factors to its base unit.
   struct Units: Sendable {
-    /// What is measured: "duration".
+    /// The name of the quantity, as in "duration".
     let noun: String
     /// The units to name in an error.
     let offered: String
     let factors: [String: Double]
-    /// Whether several can stand in a row, as in "1h 30min".
+    /// Whether several terms are added, as in "1h 30min".
     let adds: Bool
-    /// A word about a unit that people write and that is not one, by its name.
+    /// Hints for common wrong units, by their name.
     var hints: [String: String] = [:]
   }
 
@@ -61,7 +61,7 @@ enum Quantity {
       }
       total += number * factor
       terms += 1
-      // Past this nothing is meant, and a Duration or an Int64 of nanoseconds would not hold it.
+      // Larger values are mistakes, and do not fit into a Duration or an Int64 of nanoseconds.
       guard total <= 1e12 else { throw ValueProblem(message: "\"\(text.printable)\" is too large") }
       if !units.adds, !rest.isEmpty {
         throw ValueProblem(message: "\"\(text.printable)\" is more than one \(units.noun)")
@@ -76,7 +76,7 @@ enum Quantity {
     return .nanoseconds(Int64((seconds * 1e9).rounded()))
   }
 
-  /// As a settings file writes it, in the largest unit that leaves no fraction.
+  /// As in a settings file, in the largest unit without a fraction.
   static func text(_ duration: Duration) -> String {
     let milliseconds = duration.nanoseconds / 1_000_000
     if milliseconds == 0 { return "0s" }
@@ -89,7 +89,7 @@ enum Quantity {
     return "\(milliseconds)ms"
   }
 
-  /// A size as a settings file writes it.
+  /// A size as in a settings file.
   static func text(bytes: Int64) -> String {
     if bytes >= 1_000_000_000 { return "\(bytes / 1_000_000_000) GB" }
     return bytes >= 1_000_000 ? "\(bytes / 1_000_000) MB" : "\(bytes / 1000) kB"
@@ -99,7 +99,7 @@ enum Quantity {
     while rest.first == UInt8(ascii: " ") { rest.removeFirst() }
   }
 
-  /// Digits with at most one point between them; no sign, no exponent, nothing else that `Double` would take.
+  /// Digits with at most one point between them; no sign, no exponent, nothing else that `Double` would parse.
   private static func number(_ rest: inout Substring.UTF8View) -> Double? {
     let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: ".") }
     guard let text = String(digits), text.utf8.count <= 32, text.first != ".", text.last != ".",

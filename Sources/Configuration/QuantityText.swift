@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads quantities as the settings write them, for command lines: "50 km/h", "1.2 km", "10min".
+/// Parses quantities of command lines, in the format of the settings: "50 km/h", "1.2 km", "10min".
 package enum QuantityText {
-  /// Why a text is no quantity of the kind that is asked for.
+  /// Why a text is not a valid quantity.
   package struct Mistake: Error, Equatable, Sendable {
     /// What is wrong and what is allowed.
     package let message: String
@@ -12,19 +12,19 @@ package enum QuantityText {
     }
   }
 
-  /// A place along a route, as `stops` and `tunnels` have it. Metres.
+  /// A distance along a route, as in `stops` and `tunnels`. Metres.
   package static func place(_ text: String) throws(Mistake) -> Double { try read(text, DriveKinds.place) }
 
   /// The length of a stretch of a route. Metres.
   package static func length(_ text: String) throws(Mistake) -> Double { try read(text, DriveKinds.length) }
 
-  /// How far positions drift, one sigma. Metres.
+  /// The error of positions, one sigma. Metres.
   package static func noise(_ text: String) throws(Mistake) -> Double { try read(text, DriveKinds.noise) }
 
   /// The time at a stop.
   package static func dwell(_ text: String) throws(Mistake) -> Duration { try read(text, DriveKinds.dwell) }
 
-  /// How fast a route is driven. Metres per second.
+  /// The driving speed. Metres per second.
   package static func speed(_ text: String) throws(Mistake) -> Double { try read(text, DriveKinds.speed) }
 
   /// A duration with its unit, within `range`.

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A setting, declared: its key, the property that it sets, what it may be, and a sentence for the reader.
+/// The declaration of a setting: its key, the property that it sets, its allowed values, and its description.
 ///
-/// A key that is not written leaves the property as it is in a new `Root`: the default is declared there and nowhere else.
-/// Parsing, the hints in error messages, `docs/settings.md` and the manual page are all made from these declarations.
+/// The default is the property's value in a new `Root`. Parsing, the hints in error messages, `docs/settings.md` and the manual
+/// page are all made from these declarations.
 struct Setting<Root>: Sendable {
   let name: String
   let target: any PartialKeyPath<Root> & Sendable
   let summary: String
   /// Whether it must be written.
   let isRequired: Bool
-  /// The token provider that alone has it; nil when all do.
+  /// The choice of the section's selector to which the key belongs; nil if it belongs to all.
   let owner: String?
   let typeName: String
   let allowed: String
   /// Sets the property.
   let read: @Sendable (TOMLValue, SettingsContext, inout Root) throws(ValueProblem) -> Void
-  /// The property as a settings file writes it; nil when there is nothing to write.
+  /// The property as in a settings file; nil if it has no value.
   let text: @Sendable (Root) -> String?
 
   init<Value>(
@@ -34,7 +34,7 @@ struct Setting<Root>: Sendable {
     text = { root in kind.text(root[keyPath: target]) }
   }
 
-  /// One that may have no value.
+  /// A setting that may have no value.
   init<Value>(
     _ name: String, _ target: any WritableKeyPath<Root, Value?> & Sendable, _ kind: SettingKind<Value>,
     for owner: String? = nil, _ summary: String
@@ -44,7 +44,7 @@ struct Setting<Root>: Sendable {
 }
 
 extension SettingKind {
-  /// The same, of a property that may have no value.
+  /// The same kind for a property that may have no value.
   fileprivate var optional: SettingKind<Value?> {
     SettingKind<Value?>(
       name: name, allowed: allowed, text: { value in value.flatMap(text) },
@@ -52,26 +52,26 @@ extension SettingKind {
   }
 }
 
-/// A setting as it is described to a reader, whatever it sets.
+/// The description of a setting, for the reference and the manual page.
 package struct SettingDescription: Sendable {
-  /// The table of the file that it stands in.
+  /// Its section.
   package let section: SettingSection
   /// Its key.
   package let name: String
-  /// The `type` of source or the token provider that alone has it; nil when all do.
+  /// The choice of the section's selector to which it belongs, as in `serial`; nil if it belongs to all.
   package let owner: String?
-  /// What a reader writes: "duration".
+  /// The type of its value, as in "duration".
   package let typeName: String
-  /// The values that are allowed; empty when any.
+  /// The allowed values; empty for any.
   package let allowed: String
   /// Whether it must be written.
   package let isRequired: Bool
-  /// As a settings file writes it; nil when there is none.
+  /// The default as in a settings file; nil if there is none.
   package let defaultText: String?
-  /// What it means, as a sentence.
+  /// Its description, in sentences.
   package let summary: String
 
-  /// - Parameter defaults: a new value of what it sets a property of.
+  /// - Parameter defaults: a new value of the type whose property it sets.
   init<Root>(_ setting: Setting<Root>, in section: SettingSection, owner: String? = nil, defaults: Root) {
     self.section = section
     name = setting.name
@@ -83,6 +83,6 @@ package struct SettingDescription: Sendable {
     summary = setting.summary
   }
 
-  /// What alone has it, as a settings file writes it: `type = "serial"`; nil when all do.
+  /// The selector's value to which it belongs, as in a settings file: `type = "serial"`; nil if it belongs to all.
   package var choice: String? { owner.flatMap { owner in section.selector.map { "\($0) = \"\(owner)\"" } } }
 }

@@ -2,23 +2,23 @@
 import HTTPMessages
 
 extension SettingKind where Value == String {
-  /// Any text that is not empty and stays on one line.
+  /// A text of one line that is not empty.
   static let line = SettingKind(name: "string", allowed: "") { value throws(ValueProblem) in
     try value.line(expected: "a string in quotes")
   }
 
-  /// The path of a file. A relative one begins at the directory of the main settings file.
+  /// The path of a file, relative to the directory of the main settings file.
   static let path = SettingKind(name: "path", allowed: "") { value, context throws(ValueProblem) in
     try value.line(expected: "a path in quotes").relativePath(in: context.directory)
   }
 
-  /// The path of a file that has to be there, and to look like PEM: libcurl would find out with the first request only,
-  /// when nobody watches.
+  /// The path of a file that must exist and be PEM. It is checked here, because libcurl would report it only with the first
+  /// request.
   static let pemFile = SettingKind(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
     let path = try path.read(value, context)
     let bytes: [UInt8]
     do throws(ConfigurationEnvironment.FileProblem) {
-      // The bundle of all the world's authorities is a fifth of it.
+      // Five times the size of a bundle of all public authorities.
       bytes = try context.environment.readFile(path, 1_000_000)
     } catch {
       throw ValueProblem(
@@ -27,20 +27,20 @@ extension SettingKind where Value == String {
     }
     guard String(decoding: bytes, as: UTF8.self).contains("-----BEGIN ") else {
       throw ValueProblem(
-        message: "\(path.printable) is not a PEM file: it holds no line -----BEGIN …-----",
+        message: "\(path.printable) is not a PEM file: it has no line -----BEGIN …-----",
         isAbsence: true)
     }
     return path
   }
 
-  /// The path of a file with a name that the textfile collector reads. A relative one begins at the directory that systemd
-  /// made for this daemon: no other can be written by default, and several daemons can share the setting.
+  /// The path of a file whose name the textfile collector reads, relative to the runtime directory of this daemon, which is
+  /// writable and allows several daemons to share the setting.
   static let metricsFile = SettingKind(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
     let directory = context.environment.variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
     let path = try value.line(expected: "a path in quotes").relativePath(in: directory ?? context.directory)
     guard path.hasSuffix(".prom") else {
       throw ValueProblem(
-        message: "\(path.printable) does not end in .prom; the collector reads no other file")
+        message: "\(path.printable) does not end in .prom; the collector reads only such files")
     }
     return path
   }
@@ -59,7 +59,7 @@ extension SettingKind where Value == String {
     return path
   }
 
-  /// A key of an answer, or several with dots between them.
+  /// A key of an answer, or a path of keys separated by dots.
   static let dottedKey = SettingKind(
     name: "string", allowed: "a key, or keys with dots between them", text: { "\"\($0)\"" }
   ) { value throws(ValueProblem) in
@@ -84,7 +84,7 @@ extension SettingKind where Value == String {
   ) {
     value throws(ValueProblem) in
     guard case .string(let text) = value.content else { throw .type(of: value, expected: "a string in quotes") }
-    // A body may be JSON, whose braces are no placeholders: only what looks like one is checked.
+    // A body may be JSON, which has other braces: only what has the form of a placeholder is checked.
     try Template.check(text, bracesAreLiteral: true)
     return text
   }
@@ -159,7 +159,7 @@ extension SettingKind where Value == [String] {
           "begins with \"\(program.printable)\", which is not the absolute path of a program; no shell looks for it; write it as in \(example)"
       )
     }
-    // It has to be there: else nobody would find out before the first token is wanted.
+    // It must exist, otherwise the mistake would be noticed only when the first token is needed.
     do throws(ConfigurationEnvironment.FileProblem) {
       _ = try context.environment.readFile(program, 1)
     } catch {
@@ -175,12 +175,12 @@ extension SettingKind where Value == [String] {
 }
 
 extension SettingKind where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
-  /// One of a few words.
+  /// One of the raw values.
   static var choice: SettingKind { choice(of: Array(Value.allCases), \.rawValue) }
 }
 
 extension SettingKind where Value: Sendable {
-  /// One of a few values, each with its word.
+  /// One of several values, each with its name.
   static func choice(of values: [Value], _ word: @escaping @Sendable (Value) -> String) -> SettingKind {
     let words = values.map(word)
     let allowed = words.map { "\"\($0)\"" }.joined(separator: ", ")

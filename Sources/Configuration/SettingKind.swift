@@ -2,13 +2,13 @@
 import Positioning
 import Timekeeping
 
-/// What a setting may be: how its value is read, and how it is described.
+/// The type of a setting's value: how it is parsed, and how it is described.
 struct SettingKind<Value>: Sendable {
-  /// What a reader writes: "duration".
+  /// The name of the type, as in "duration".
   let name: String
-  /// The values that are allowed, fit to end "allowed: "; empty when any.
+  /// The allowed values, as text after "allowed: "; empty for any.
   let allowed: String
-  /// A value as a settings file writes it; nil when there is nothing to write.
+  /// A value as in a settings file; nil if it has no text.
   let text: @Sendable (Value) -> String?
   let read: @Sendable (TOMLValue, SettingsContext) throws(ValueProblem) -> Value
 
@@ -22,7 +22,7 @@ struct SettingKind<Value>: Sendable {
     self.read = read
   }
 
-  /// One whose values refer to nothing.
+  /// A kind whose values do not depend on the context.
   init(
     name: String, allowed: String, text: @escaping @Sendable (Value) -> String? = { _ in nil },
     read: @escaping @Sendable (TOMLValue) throws(ValueProblem) -> Value
@@ -34,9 +34,9 @@ struct SettingKind<Value>: Sendable {
 /// Why a value is not allowed.
 struct ValueProblem: Error, Equatable {
   let message: String
-  /// Where, when it is not where the value begins.
+  /// The position, if it is not that of the value.
   var position: SourcePosition?
-  /// Whether what it refers to is not there, and may yet come.
+  /// Whether it refers to something missing, which may appear later.
   var isAbsence = false
 
   /// The value is of another type.
@@ -70,7 +70,7 @@ extension SettingKind where Value: FixedWidthInteger & Sendable {
 }
 
 extension SettingKind where Value == Int? {
-  /// A speed of a serial line, in bits per second; nil is `"auto"`.
+  /// The speed of a serial port, in bits per second; nil for `"auto"`.
   static var baud: SettingKind {
     let speeds = BaudProbe.rates.sorted()
     let allowed = "\"auto\", " + speeds.map(String.init).joined(separator: ", ")
@@ -153,7 +153,7 @@ extension SettingKind where Value == Double {
     metres >= 1000 ? "\(plain(metres / 1000)) km" : "\(plain(metres)) m"
   }
 
-  /// To a millionth: 250 km/h are 69.444… m/s, and these are not quite 250 km/h again.
+  /// Rounded to a millionth: 250 km/h are 69.444… m/s, which are not exactly 250 km/h.
   @Sendable private static func plain(_ number: Double) -> String {
     let rounded = (number * 1e6).rounded() / 1e6
     return Int(exactly: rounded).map { "\($0)" } ?? "\(rounded)"
@@ -192,7 +192,7 @@ extension SettingKind where Value == Int64 {
 }
 
 extension TOMLValue {
-  /// The text of a quantity; a bare number is an error that shows how to write it.
+  /// The text of a quantity; a number without a unit is an error that shows the correct form.
   fileprivate func quantityText(noun: String, example: String) throws(ValueProblem) -> String {
     switch content {
     case .string(let text): return text

@@ -15,23 +15,24 @@ package enum SettingSection: String, CaseIterable, Sendable {
   /// What the section is about.
   package var summary: String {
     switch self {
-    case .vehicle: "Which vehicle this is."
+    case .vehicle: "Which vehicle the positions belong to."
     case .source:
-      "Where positions come from. Several are written as `[[source]]` each, in the order of preference: the first with "
-        + "believable positions is used, the next when it gives none for its `silence_timeout` or is lost, and it takes "
-        + "back after it has been good for 10 s (longer, up to 5 min, if it failed soon the last time). A later file's "
-        + "sources replace those of an earlier one as a whole, unless both have one `[source]`."
-    case .token: "Who gives the access tokens that Fleet Engine asks for."
-    case .fleetEngine: "Where positions go."
-    case .reporting: "When a position is sent."
-    case .filter: "Which fixes are believed."
-    case .backlog: "What is kept while there is no network, to be sent later."
-    case .log: "What the journal gets."
-    case .metrics: "What a monitoring system gets; see [metrics.md](metrics.md)."
+      "Where positions come from. For several sources, write one `[[source]]` each, the one with the highest priority "
+        + "first. The first source with accepted positions is used. When it is lost, or has no accepted position for its "
+        + "`silence_timeout`, the next one is used; the first is used again after it has been good for 10 s (up to 5 min if "
+        + "it keeps failing soon after). The sources of a later file replace all those of an earlier one, unless both files "
+        + "have a single `[source]`."
+    case .token: "Where the vehicle's access tokens for Fleet Engine come from."
+    case .fleetEngine: "The server that receives positions, and the connection to it."
+    case .reporting: "How often positions are sent."
+    case .filter: "Which fixes are accepted; see [filter.md](filter.md)."
+    case .backlog: "Positions that are stored during an outage and sent after it."
+    case .log: "What is written to the journal."
+    case .metrics: "Metrics for a monitoring system; see [metrics.md](metrics.md)."
     }
   }
 
-  /// The key of the section whose value decides which of the others it may have; nil when it may have all.
+  /// The key whose value determines which other keys the section may have; nil if it may have all.
   var selector: String? {
     switch self {
     case .vehicle: "service"
@@ -41,7 +42,7 @@ package enum SettingSection: String, CaseIterable, Sendable {
     }
   }
 
-  /// The settings whose meaning stands in one place of `Settings`; those of sources and tokens depend on the selector.
+  /// The settings that set a property of `Settings`; those of sources and tokens are read separately.
   var keys: [Setting<Settings>] {
     switch self {
     case .vehicle: Settings.vehicleKeys
@@ -55,11 +56,11 @@ package enum SettingSection: String, CaseIterable, Sendable {
     }
   }
 
-  /// What it may hold, in the order in which the reference lists it.
+  /// Its settings, in the order of the reference.
   package var settings: [SettingDescription] { SettingSection.descriptions[self] ?? [] }
 
-  /// Whether it has this key with this choice of its selector; nil: with any. Each start asks that of each key that is written:
-  /// it makes no description, and nothing of the kinds of source that are not chosen.
+  /// Whether it has this key with this choice of its selector (nil: with any). Called for each written key at each start, so it
+  /// makes no descriptions.
   func has(_ name: String, with choice: String?) -> Bool {
     switch self {
     case .source:

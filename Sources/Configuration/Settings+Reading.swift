@@ -6,7 +6,7 @@ import HTTPMessages
 import Positioning
 
 extension Settings {
-  /// Reads them all. What is wrong is noted by the reader; then they are not to be used.
+  /// Reads all settings. Mistakes are noted by the reader; then the settings must not be used.
   init(_ reader: inout SettingsReader) {
     self.init()
     reader.checkNames()
@@ -20,19 +20,19 @@ extension Settings {
     complete(reader.context.environment)
   }
 
-  /// Sets what follows from the rest.
+  /// Sets the values that follow from other settings.
   private mutating func complete(_ environment: ConfigurationEnvironment) {
     fleetEngine.client.allowsPlainHTTP = fleetEngine.endpoint.hasPrefix("http://")
     if case .http(let endpoint) = agent.tokenProvider {
       token.client.allowsPlainHTTP = endpoint.urlTemplate.hasPrefix("http://")
     }
-    // The first of those that systemd made for the service.
+    // The first state directory of the service.
     store.directory =
       store.directory ?? environment.variable("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init)
     agent.context = vehicle.tokenContext
     agent.needsNetwork = !fleetEngine.isLoopback
     agent.remoteEndpoint = fleetEngine.isLoopback ? nil : fleetEngine.endpoint
-    // Only a recording that is alone keeps its times.
+    // Only a recording that is the only source can keep its times.
     agent.filter.keepsTimes = sources.allSatisfy {
       if case .replay(let replay) = $0.kind { !replay.shiftsTimes } else { false }
     }

@@ -6,32 +6,32 @@ import Positioning
 import Release
 package import Timekeeping
 
-/// Everything that can be set, with the defaults applied: what a settings file means.
+/// The values of all settings, with defaults applied.
 ///
-/// Where the core has a type for it, it is that type, and its default is the default of the setting. `docs/settings.md` says
-/// the same to a reader; the table there is made from the declarations in `Sections` and `Sources`.
+/// Types of the core are used directly, and their defaults are the defaults of the settings. `docs/settings.md` is made from
+/// the declarations in `Sections` and `Sources`.
 package struct Settings: Equatable, Sendable {
-  /// Whose positions are reported, and to which service.
+  /// The vehicle, and the service of Fleet Engine.
   package var vehicle = FleetEngineVehicle(service: .deliveries, providerID: "", vehicleID: "")
-  /// In the order of preference; one or more.
+  /// In the order of priority; one or more.
   package var sources: [Source] = []
-  /// How tokens are asked for.
+  /// How tokens are requested.
   package var token = Token()
-  /// Where positions go.
+  /// The server that receives positions.
   package var fleetEngine = FleetEngine()
-  /// What the core is to know, whole but for what only a running daemon has: the secrets in the headers of the token
-  /// provider, and the key under which a token is kept.
+  /// The agent's configuration, without the values that only a running daemon has: the secrets in the headers of the token
+  /// provider, and the key under which a token is cached.
   package var agent: VehicleAgent.Configuration
   /// The file of the backlog.
   package var store = StoreAgent.Configuration()
-  /// How long the last update may take when the service stops.
+  /// Maximum time for the last update when the service stops.
   package var stopTimeout = Duration.seconds(3)
-  /// What is less serious is not written to the journal.
+  /// Minimum priority of the events in the journal.
   package var logLevel = Priority.info
-  /// Path of a file for Prometheus' node exporter; nil writes none.
+  /// Path of a file for Prometheus' node exporter; nil for none.
   package var metricsFile: String?
 
-  /// The defaults, with nothing in place of what must be written.
+  /// The defaults; required settings are empty.
   init() {
     agent = VehicleAgent.Configuration(
       context: nil, tokenProvider: TokenDraft().provider, filter: FixFilter.Configuration(buildDate: Release.buildDate),
@@ -40,44 +40,44 @@ package struct Settings: Equatable, Sendable {
         endpoint: FleetEngineEndpoint(origin: fleetEngine.endpoint, vehicle: vehicle)))
   }
 
-  /// Where fixes come from.
+  /// A source of fixes.
   package struct Source: Equatable, Sendable {
     package var kind: SourceKind
-    /// A source that says nothing for this long is closed and opened again; 2 s to 10 min.
+    /// A source that sends nothing for this time is closed and opened again; 2 s to 10 min.
     package var silenceTimeout: Duration
   }
 
-  /// How tokens are asked for, beside what the core knows of their provider.
+  /// How tokens are requested, beside the core's configuration of the provider.
   package struct Token: Equatable, Sendable {
     /// Where the value of a header comes from.
     package enum HeaderSource: Equatable, Sendable {
       case plain(String)
       /// The name of a systemd credential.
       case credential(String)
-      /// Path of a file that others cannot read.
+      /// Path of a file that other users cannot read.
       case file(String)
     }
 
     /// A header of the request for a token.
     package struct Header: Equatable, Sendable {
       package var name: String
-      /// Where its value comes from, which is read when the daemon starts and reloads.
+      /// The source of its value, which is read when the daemon starts or reloads.
       package var value: HeaderSource
     }
 
-    /// Of the request, in the order of their names; those of the core's provider are made of them.
+    /// The headers of the request, in the order of their names.
     package var headers: [Header] = []
-    /// How a URL is reached. A request an hour gains nothing from HTTP/2.
+    /// The connection to the URL. One request an hour does not need HTTP/2.
     package var client = HTTPClientConfiguration(transport: .http1)
-    /// Whether a restart goes on with the token in hand.
+    /// Whether the token is cached for a restart.
     package var isCached = true
   }
 
-  /// Where positions go, beside what the core knows of it.
+  /// The connection to Fleet Engine, beside the core's configuration.
   package struct FleetEngine: Equatable, Sendable {
     /// `https://host[:port]` without a path, or `http://` to a loopback address.
     package var endpoint = "https://fleetengine.googleapis.com"
-    /// How it is reached.
+    /// The connection to it.
     package var client = HTTPClientConfiguration()
   }
 }

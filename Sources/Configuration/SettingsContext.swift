@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a setting may refer to.
+/// The context in which a setting is read.
 struct SettingsContext {
   let environment: ConfigurationEnvironment
-  /// Where relative paths begin; empty is the working directory.
+  /// The directory of relative paths; empty for the working directory.
   let directory: String
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The settings that say whose positions go where, and who is shown which credentials.
+/// Compares the settings that decide which vehicle's positions and credentials are sent to which server.
 enum SettingsDestination {
-  /// The sections that are about it, and their keys that are not.
+  /// The sections that decide this, each with its keys that do not.
   private static let sections: [SettingSection: Set<String>] = [
     .vehicle: ["offline_on_stop"],
     .fleetEngine: ["deadline", "position_field"],
@@ -15,16 +15,16 @@ enum SettingsDestination {
     section.settings.map(\.name).filter { !others.contains($0) }
   }
 
-  /// Whether a text holds the name of such a section or key.
+  /// Whether a text contains the name of such a section or key.
   static func isNamed(in text: String) -> Bool {
     let text = text.lowercased()
     return (sections.keys.map(\.rawValue) + keys).contains { text.contains($0) }
   }
 
-  /// Compares what is written, not what it refers to.
+  /// Compares the written values, not what they refer to (files, credentials, host name).
   ///
-  /// - Throws: `new` names another vehicle, token provider or Fleet Engine than `kept`, or another way to them, or has a name
-  ///   in it that may be a misspelled one of these.
+  /// - Throws: `new` names another vehicle, token provider or Fleet Engine than `kept`, or another connection to them, or
+  ///   contains a name that may be a misspelling of one of these.
   static func requireSame(of new: TOMLValue, as kept: TOMLValue) throws(KeptSettings.Refusal) {
     for (section, others) in sections.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       if let value = new.members[section.rawValue]?.value, !value.isTable {
@@ -32,12 +32,12 @@ enum SettingsDestination {
       }
       let (new, kept) = (members(of: new, section), members(of: kept, section))
       for name in Set(new.keys).union(kept.keys).subtracting(others).sorted() {
-        guard let value = new[name], let known = kept[name], value.value.saysTheSame(as: known.value) else {
+        guard let value = new[name], let known = kept[name], value.value.hasSameContent(as: known.value) else {
           let place = (new[name] ?? kept[name]).map { " (\($0.value.position))" } ?? ""
           throw KeptSettings.Refusal(
             message:
-              "are not used: they differ in \(section.rawValue).\(name)\(place), and no position or credential may go "
-              + "where it is not meant to")
+              "are not used: they differ in \(section.rawValue).\(name)\(place), and no position or credential may be "
+              + "sent to another destination")
         }
       }
     }
@@ -48,8 +48,8 @@ enum SettingsDestination {
     root.members[section.rawValue]?.value.members ?? [:]
   }
 
-  /// A section or key that does not exist may be meant for one of these, unless its name is near that of another section, and
-  /// no key in it is near that of one of these.
+  /// Rejects an unknown section or key that may be a misspelling of one that decides the destination. An unknown section is
+  /// harmless only if its name is close to that of another section, and none of its keys is close to one that decides.
   private static func refuseMisspelled(in root: TOMLValue) throws(KeptSettings.Refusal) {
     let (all, names) = (SettingSection.allCases.map(\.rawValue), keys + sections.keys.map(\.rawValue))
     for (name, member) in root.members.sorted(by: { $0.key < $1.key }) {
@@ -61,8 +61,8 @@ enum SettingsDestination {
         }
       }
       let known = Set(section?.settings.map(\.name) ?? [])
-      for stranger in member.value.names(but: known).sorted() where NearestName.find(stranger, among: names) != nil {
-        throw .unreadable("\(member.value.position): \(stranger.printable) is no setting there")
+      for unknown in member.value.names(but: known).sorted() where NearestName.find(unknown, among: names) != nil {
+        throw .unreadable("\(member.value.position): \(unknown.printable) is no setting there")
       }
     }
   }
@@ -71,7 +71,7 @@ enum SettingsDestination {
 extension TOMLValue {
   fileprivate var isTable: Bool { if case .table = content { true } else { false } }
 
-  /// The keys at every depth, but those of the first that are known, with all that is in them.
+  /// The keys at every depth, without the known keys of the first level and their contents.
   fileprivate func names(but known: Set<String> = []) -> [String] {
     switch content {
     case .table(let members):
@@ -81,14 +81,14 @@ extension TOMLValue {
     }
   }
 
-  /// Whether both mean the same, wherever they stand.
-  fileprivate func saysTheSame(as other: TOMLValue) -> Bool {
+  /// Whether both are equal, regardless of their positions in the files.
+  fileprivate func hasSameContent(as other: TOMLValue) -> Bool {
     switch (content, other.content) {
     case (.array(let own), .array(let others)):
-      own.count == others.count && zip(own, others).allSatisfy { $0.saysTheSame(as: $1) }
+      own.count == others.count && zip(own, others).allSatisfy { $0.hasSameContent(as: $1) }
     case (.table(let own), .table(let others)):
       own.count == others.count
-        && own.allSatisfy { name, member in others[name].map { member.value.saysTheSame(as: $0.value) } ?? false }
+        && own.allSatisfy { name, member in others[name].map { member.value.hasSameContent(as: $0.value) } ?? false }
     default: content == other.content
     }
   }

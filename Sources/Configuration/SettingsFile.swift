@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A settings file as it was read, with the files of the directory `conf.d` beside it laid over it, and over these the files of
+/// A settings file as it was read, with the files of the directory `conf.d` beside it merged into it, then the files of
 /// its own directory, `NAME.toml.d` for `NAME.toml`.
 package struct SettingsFile: Equatable, Sendable {
-  /// What the files mean together.
+  /// The merged settings.
   package internal(set) var settings: Settings
-  /// What is worth a look and no error, in the order of the files and lines.
+  /// Remarks that are not errors, in the order of the files and lines.
   package private(set) var warnings: [Diagnostic]
   /// Every file that was read, in the order in which they were merged.
   package let files: [String]
-  /// What they say together.
+  /// The merged text.
   let root: TOMLValue
 
-  /// Bytes; a settings file of a person is a few thousand.
+  /// Maximum size of a file in bytes.
   static let largest = 1_000_000
 
   /// Reads the file, every `conf.d/*.toml` beside it, and every `*.toml` in the directory that has its name with `.d` at the end:
-  /// what all daemons of a box share, then what only this one has. In each directory the order is that of the names (as bytes;
+  /// settings that all daemons of a box share, then those of this one. In each directory the order is that of the names (as bytes;
   /// names with a leading dot are left out). A key of a later file replaces the same key of an earlier one; sections and headers are merged.
   ///
   /// - Parameters:
-  ///   - path: the main file. Relative paths in any of the files begin at its directory.
+  ///   - path: the main file. Relative paths in any of the files are relative to its directory.
   ///   - environment: the machine that the settings may refer to.
   /// - Throws: everything that is wrong, at once.
   package static func load(
@@ -40,7 +40,7 @@ package struct SettingsFile: Equatable, Sendable {
       }
       do throws(Diagnostic) {
         let value = try TOMLParser.parse(bytes, file: file)
-        root = root?.overlaid(by: value, merges: isMerged) ?? value
+        root = root?.merged(with: value, merges: isMerged) ?? value
       } catch {
         malformed.append(error)
       }
@@ -52,12 +52,12 @@ package struct SettingsFile: Equatable, Sendable {
     var file = try SettingsFile(root: root, files: files, main: path, environment: environment)
     file.warnings += others.map {
       Diagnostic(
-        position: SourcePosition(file: $0), message: "is left out: only files with a name that ends in .toml are read")
+        position: SourcePosition(file: $0), message: "is ignored: only files whose name ends in .toml are read")
     }
     return file
   }
 
-  /// - Parameter main: at whose directory relative paths begin.
+  /// - Parameter main: the main file; relative paths are relative to its directory.
   /// - Throws: everything that is wrong with the values, at once.
   init(
     root: TOMLValue, files: [String], main: String, environment: ConfigurationEnvironment
@@ -86,7 +86,7 @@ package struct SettingsFile: Equatable, Sendable {
         let names = try environment.listDirectory(extras).filter { !$0.hasPrefix(".") }
           .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         files += names.filter { $0.hasSuffix(".toml") }.map { "\(extras)/\($0)" }
-        // What editors and dpkg leave is left out on purpose.
+        // Backup files of editors and dpkg are ignored without a warning.
         others += names.filter { !$0.contains(".toml") && !$0.hasSuffix("~") }.map { "\(extras)/\($0)" }
       } catch {
         throw ConfigurationError(
@@ -118,7 +118,7 @@ package struct SettingsFile: Equatable, Sendable {
         case .missing: "; copy the example that comes with the program, or name another file"
         case .tooLarge: ": a settings file has at most \(largest / 1_000_000) MB"
         case .denied:
-          "; the user of the service must be able to read it (chmod 644), and sees nothing under /root and /home"
+          "; the user of the service must be able to read it (chmod 644), and cannot see anything under /root and /home"
         case .refused: "; the user of the service must be able to read it"
         case .directory, .notRegular: ""
         }
@@ -146,7 +146,7 @@ package struct SettingsFile: Equatable, Sendable {
   /// Empty when the path has none.
   private static func directory(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "" }
-    // The root has its slash as its name, and joins without another.
+    // "/." for the root: a slash and a name are appended to it.
     return slash == path.startIndex ? "/." : String(path[..<slash])
   }
 }

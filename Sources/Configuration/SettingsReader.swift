@@ -12,9 +12,9 @@ struct SettingsReader {
   private(set) var problems: [Diagnostic] = []
   private(set) var warnings: [Diagnostic] = []
 
-  /// Where the keys that were read stand, by what they set.
+  /// The keys that were read, by the property that they set.
   private var places: [AnyKeyPath: (section: SettingSection, name: String)] = [:]
-  /// What the keys with a wrong value would have set.
+  /// The properties whose keys have a mistake.
   private var unsound: Set<AnyKeyPath> = []
   let context: SettingsContext
 
@@ -25,13 +25,13 @@ struct SettingsReader {
     sources = SettingsReader.sources(root.members[SettingSection.source.rawValue])
   }
 
-  /// A table of the text and where it begins.
+  /// A table of the text and its position.
   private struct Table {
     let position: SourcePosition
     let members: [String: TOMLValue.Member]
   }
 
-  /// Sets what is written; what is missing or wrong is noted, and leaves its property as it is.
+  /// Sets the properties of the written keys. A missing or wrong key is noted, and its property is not changed.
   mutating func read<Root>(_ keys: [Setting<Root>], of section: SettingSection, into root: inout Root) {
     for key in keys {
       places[key.target] = (section, key.name)
@@ -54,12 +54,12 @@ struct SettingsReader {
   /// Whether the key that sets this property is in the text.
   func isWritten(_ target: AnyKeyPath) -> Bool { member(of: target) != nil }
 
-  /// Whether nothing is wrong with the key that sets this property; one that was not read is as good.
+  /// Whether the key that sets this property has no mistake, or was not read.
   func isSound(_ target: AnyKeyPath) -> Bool { !unsound.contains(target) }
 
-  /// Notes what is wrong with the key that sets this property.
+  /// Notes a mistake of the key that sets this property.
   ///
-  /// - Parameter position: where, if it is not where the value stands.
+  /// - Parameter position: of the mistake, if it is not that of the value.
   mutating func problem(
     with target: AnyKeyPath, _ message: String, at position: SourcePosition? = nil, isAbsence: Bool = false
   ) {
@@ -69,7 +69,7 @@ struct SettingsReader {
         position: position ?? self.position(of: target), key: path(of: target), message: message, isAbsence: isAbsence))
   }
 
-  /// Notes what a reader should know of the key that sets this property.
+  /// Notes a warning about the key that sets this property.
   mutating func warning(about target: AnyKeyPath, _ message: String) {
     warnings.append(Diagnostic(position: position(of: target), key: path(of: target), message: message))
   }
@@ -78,18 +78,18 @@ struct SettingsReader {
     places[target].flatMap { table(of: $0.section)?.members[$0.name] }
   }
 
-  /// Where the value of a key stands; its section or the main file when it is not written.
+  /// The position of a key's value; if it is not written, that of its section or of the main file.
   private func position(of target: AnyKeyPath) -> SourcePosition {
     member(of: target)?.value.position ?? places[target].flatMap { table(of: $0.section)?.position }
       ?? SourcePosition(file: files.first ?? "")
   }
 
-  /// The name of a key for a person: `source[2].device` where there are several sources.
+  /// The full name of a key, as in `source[2].device` if there are several sources.
   private func path(of target: AnyKeyPath) -> String? {
     places[target].map { "\(name(of: $0.section)).\($0.name)" }
   }
 
-  /// Notes every section that does not exist, and every key that does not exist in the others but those of sources.
+  /// Notes every unknown section, and every unknown key of sections other than sources.
   mutating func checkNames() {
     for (name, member) in root.members {
       guard let section = SettingSection(rawValue: name) else {
@@ -109,9 +109,9 @@ struct SettingsReader {
     }
   }
 
-  /// Notes every key of the section, or of the source at hand, that does not exist.
+  /// Notes every unknown key of the section, or of the current source.
   ///
-  /// - Parameter choice: the value of the section's selector, where its keys are looked for first; nil: with any.
+  /// - Parameter choice: the value of the section's selector; nil for any.
   mutating func checkNames(in section: SettingSection, of choice: String? = nil) {
     for (name, member) in table(of: section)?.members ?? [:]
     where !section.has(name, with: choice) && !section.settings.contains(where: { $0.name == name }) {
@@ -121,17 +121,17 @@ struct SettingsReader {
 
   // MARK: - Several sources
 
-  /// How many there are; one when none is written, so that what it lacks is said.
+  /// The number of sources; one if none is written, so that its missing keys are reported.
   var sourceCount: Int { max(sources.count, 1) }
 
-  /// The keys of [source] are from now on those of this one.
+  /// Makes this the current source.
   mutating func select(source index: Int) { source = index }
 
   private static func sources(_ member: TOMLValue.Member?) -> [Table] {
     switch member?.value.content {
     case .table(let members): member.map { [Table(position: $0.keyPosition, members: members)] } ?? []
     case .array(let elements):
-      elements.prefix(mostSources).compactMap { element in
+      elements.prefix(maxSources).compactMap { element in
         if case .table(let members) = element.content {
           Table(position: element.position, members: members)
         } else {
@@ -144,11 +144,11 @@ struct SettingsReader {
 
   private mutating func checkSourceList(_ elements: [TOMLValue], _ member: TOMLValue.Member) {
     let name = SettingSection.source.rawValue
-    if elements.count > SettingsReader.mostSources {
+    if elements.count > SettingsReader.maxSources {
       problems.append(
         Diagnostic(
           position: member.value.position, key: name,
-          message: "has \(elements.count) entries; allowed: at most \(SettingsReader.mostSources)"))
+          message: "has \(elements.count) entries; allowed: at most \(SettingsReader.maxSources)"))
     }
     for element in elements {
       if case .table = element.content { continue }
@@ -159,8 +159,8 @@ struct SettingsReader {
     }
   }
 
-  /// More is a mistake of whoever generates the file.
-  private static let mostSources = 16
+  /// Maximum number of sources.
+  private static let maxSources = 16
 
   private func table(of section: SettingSection) -> Table? {
     if section == .source { return sources.indices.contains(source) ? sources[source] : nil }
@@ -173,20 +173,20 @@ struct SettingsReader {
 
   // MARK: - Names
 
-  /// Notes every key of the section, or of the source at hand, that belongs to another choice of its selector.
+  /// Notes every key of the section, or of the current source, that belongs to another choice of its selector.
   ///
   /// - Parameter choice: the value of the selector, as in `serial`.
   mutating func checkOwners(in section: SettingSection, of choice: String) {
     guard let selector = section.selector, let table = table(of: section) else { return }
     let chosenIn = table.members[selector]?.value.position.file
     for (name, member) in table.members where !section.has(name, with: choice) {
-      // A name may mean one thing to one choice and another to another.
+      // Several choices may have a key of the same name.
       let owners = section.settings.filter { $0.name == name }.map(\.owner)
       guard !owners.isEmpty, !owners.contains(nil), !owners.contains(choice) else { continue }
       let words = owners.compactMap { $0.map { "\"\($0)\"" } }.joined(separator: " or ")
       let message = "belongs to \(selector) = \(words); the \(selector) is \"\(choice)\""
       let (position, path) = (member.keyPosition, "\(self.name(of: section)).\(name)")
-      // A later file that changes the choice need not, and cannot, take away the keys of the old one.
+      // A later file that changes the choice cannot remove the keys of the previous one.
       if let chosenIn, isLaidOver(position.file, by: chosenIn, in: section) {
         warnings.append(
           Diagnostic(position: position, key: path, message: "is left out: it \(message) by \(chosenIn)"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is wrong with a line that is no TOML, and what to write, for a person who knows the settings and not the format. It
-/// shows no value: one may be a secret.
+/// Explains a syntax error of a TOML file and how to correct it, for readers who do not know TOML. It never contains a value,
+/// because values may be secrets.
 struct TOMLMistake {
   private let lines: [Substring]
   /// From 1.
@@ -9,9 +9,9 @@ struct TOMLMistake {
   private let parser: String
 
   /// - Parameters:
-  ///   - text: the whole file.
+  ///   - text: the complete file.
   ///   - line: where the parser stopped, from 1.
-  ///   - parser: what the parser said, as in `Error while parsing string: …`.
+  ///   - parser: the parser's message, as in `Error while parsing string: …`.
   init(_ text: [UInt8], line: Int, parser: String) {
     // A carriage return before the line feed is one character with it.
     lines = String(decoding: text, as: UTF8.self).split(omittingEmptySubsequences: false) { $0.isNewline }
@@ -20,7 +20,7 @@ struct TOMLMistake {
     self.parser = parser
   }
 
-  /// The end of a sentence that begins with the place.
+  /// The message, without the position.
   var words: String {
     let line = number >= 1 && number <= lines.count ? lines[number - 1].trimmed : ""
     if let words = redefinition ?? lookalike(line) { return words }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import CTOML
 
-/// Reads a TOML text into values that know where they stand.
+/// Parses a TOML text into values with their positions.
 enum TOMLParser {
-  /// Values, arrays and tables inside one another. The settings need four.
+  /// Maximum nesting of arrays and tables. The settings need four levels.
   private static let deepestNesting = 32
-  /// Dots of one line. Every dot of a key is one more table inside a table, and tables are taken down by recursion.
+  /// Maximum number of dots in one line: every dot of a key nests another table, and tables are released recursively.
   private static let mostDotsInLine = 200
 
   /// - Parameters:
-  ///   - bytes: the text; anything that is not UTF-8 is an error like any other.
+  ///   - bytes: the text; invalid UTF-8 is reported as an error.
   ///   - file: the name for positions.
   static func parse(_ bytes: [UInt8], file: String) throws(Diagnostic) -> TOMLValue {
     if let line = overlongLine(bytes) {
@@ -36,7 +36,7 @@ enum TOMLParser {
     return value
   }
 
-  /// The number of the first line with more dots than are allowed.
+  /// The number of the first line with too many dots; nil if there is none.
   private static func overlongLine(_ bytes: [UInt8]) -> Int? {
     var (line, dots) = (1, 0)
     for byte in bytes {
@@ -51,7 +51,7 @@ enum TOMLParser {
     return nil
   }
 
-  /// Nil when it nests too deep.
+  /// Nil if it nests too deep.
   private static func value(of node: Node, file: String, depth: Int) -> TOMLValue? {
     guard depth <= deepestNesting else { return nil }
     let content: TOMLValue.Content

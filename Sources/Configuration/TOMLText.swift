@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension TOMLValue {
-  /// A text that says the same as these merged settings, whatever files, comments and order they came in: sections and keys
-  /// stand in the order of their names. The parser reads it.
+  /// These merged settings in canonical form, which the parser reads: sections and keys are sorted by name, without comments.
   var canonicalText: String {
     var text = ""
     for (name, member) in members.sorted(by: { $0.key < $1.key }) {
@@ -30,7 +29,7 @@ extension TOMLValue {
         + keys.sorted { $0.key < $1.key }.map { "\(TOMLValue.quoted($0.key)) = \($0.value.value.inlineText)" }
         .joined(separator: ", ") + " }"
     case .integer, .float, .boolean: content.source
-    // No setting is one.
+    // No setting has this type.
     case .dateTime: TOMLValue.quoted("")
     }
   }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value of a TOML text, and where it stands.
+/// A value of a TOML text, with its position.
 struct TOMLValue: Equatable, Sendable {
   enum Content: Equatable, Sendable {
     case string(String)
     case integer(Int64)
     case float(Double)
     case boolean(Bool)
-    /// A date, a time of day or both: no setting is one.
+    /// A date, a time of day or both; no setting has this type.
     case dateTime
     case array([TOMLValue])
     case table([String: Member])
   }
 
-  /// A key of a table and what it says.
+  /// A key of a table and its value.
   struct Member: Equatable, Sendable {
     let keyPosition: SourcePosition
     var value: TOMLValue
@@ -22,13 +22,13 @@ struct TOMLValue: Equatable, Sendable {
   var content: Content
   let position: SourcePosition
 
-  /// The members when this is a table, else none.
+  /// The members if this is a table, otherwise empty.
   var members: [String: Member] {
     if case .table(let members) = content { return members }
     return [:]
   }
 
-  /// What this is, with its article, for a sentence.
+  /// Its type with an article, for a sentence.
   var typeName: String {
     switch content {
     case .string: "a string"
@@ -41,11 +41,11 @@ struct TOMLValue: Equatable, Sendable {
     }
   }
 
-  /// Lays a later file over this one: a key of the later file replaces the same key of this one as a whole, but where both are
-  /// tables that merge, their keys are merged.
+  /// Merges a later file into this one: a key of the later file replaces the same key of this one; two tables that `merges`
+  /// names are merged key by key.
   ///
   /// - Parameter merges: whether the table of this path (`[]` is the root) is merged rather than replaced.
-  func overlaid(by later: TOMLValue, path: [String] = [], merges: ([String]) -> Bool) -> TOMLValue {
+  func merged(with later: TOMLValue, path: [String] = [], merges: ([String]) -> Bool) -> TOMLValue {
     guard case .table(var members) = content, case .table(let laterMembers) = later.content, merges(path) else {
       return later
     }
@@ -53,7 +53,7 @@ struct TOMLValue: Equatable, Sendable {
       if let earlier = members[name] {
         members[name] = Member(
           keyPosition: member.keyPosition,
-          value: earlier.value.overlaid(by: member.value, path: path + [name], merges: merges))
+          value: earlier.value.merged(with: member.value, path: path + [name], merges: merges))
       } else {
         members[name] = member
       }
@@ -63,7 +63,7 @@ struct TOMLValue: Equatable, Sendable {
 }
 
 extension TOMLValue.Content {
-  /// As it is written in a settings file; tables and arrays are not.
+  /// As in a settings file; empty for tables and arrays.
   var source: String {
     switch self {
     case .string(let text): "\"\(text)\""

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where the ID of the vehicle stands: one settings file can serve many vehicles.
+/// The source of the vehicle's ID, so that one settings file can be used for many vehicles.
 enum VehicleIDSource: Equatable, Sendable {
   case literal(String)
-  /// Path of a file that holds nothing else.
+  /// Path of a file that contains only the ID.
   case file(String)
   /// The name of a systemd credential.
   case credential(String)
@@ -11,7 +11,7 @@ enum VehicleIDSource: Equatable, Sendable {
   /// The name of an environment variable.
   case environment(String)
 
-  /// The ID itself, checked.
+  /// Reads and checks the ID.
   func resolve(in context: SettingsContext) throws(ValueProblem) -> String {
     let (text, origin) = try find(in: context.environment, directory: context.directory)
     let id = String(text.trimmingWhitespace())
@@ -21,7 +21,7 @@ enum VehicleIDSource: Equatable, Sendable {
     return id
   }
 
-  /// The text, and what to call the place where it was found.
+  /// The text, and the name of its origin for messages.
   private func find(
     in environment: ConfigurationEnvironment, directory: String
   ) throws(ValueProblem) -> (String, String?) {
@@ -70,7 +70,7 @@ enum VehicleIDSource: Equatable, Sendable {
 }
 
 extension SettingKind where Value == String {
-  /// The ID of the vehicle, wherever it stands.
+  /// The ID of the vehicle, or a reference to it.
   static let vehicleID = SettingKind(
     name: "string or table",
     allowed: "at most 64 characters, none of `/ : ? , #`; or `{ file = \"…\" }`, `{ credential = \"…\" }`, "
@@ -104,7 +104,7 @@ extension VehicleIDSource {
 }
 
 extension [String: TOMLValue.Member] {
-  /// The one member that a table of alternatives has.
+  /// The only member of a table that must have exactly one of several keys.
   func only(of names: [String]) throws(ValueProblem) -> (String, TOMLValue.Member) {
     let choice = names.joined(separator: ", ")
     for (name, member) in sorted(by: { $0.key < $1.key }) where !names.contains(name) {

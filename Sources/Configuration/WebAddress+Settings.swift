@@ -4,13 +4,13 @@ import SystemCalls
 import URLReader
 
 extension WebAddress {
-  /// A URL as the settings may have one.
+  /// Parses a URL of the settings.
   ///
   /// - Parameter schemes: those that are allowed, the preferred one first.
   static func parse(_ text: String, schemes: [String]) throws(ValueProblem) -> WebAddress {
     let example = "\"\(schemes.first ?? "https")://host.example.com\""
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }) else {
-      throw ValueProblem(message: "has a character that no URL has; a URL as in \(example) is expected")
+      throw ValueProblem(message: "has a character that is not allowed in a URL; a URL as in \(example) is expected")
     }
     let address: WebAddress
     do throws(URLError) {
@@ -23,8 +23,8 @@ extension WebAddress {
         message: "has the scheme \"\(address.scheme.printable)\"; allowed: \(schemes.joined(separator: ", "))")
     }
     guard !address.hasCredentials else {
-      // It is not shown: it may hold a password.
-      throw ValueProblem(message: "has a user name or password in it; secrets do not belong into the settings")
+      // The URL is not in the message, because it may contain a password.
+      throw ValueProblem(message: "has a user name or password in it; secrets must not be in the settings")
     }
     guard !text.contains("#") else { throw ValueProblem(message: "has a fragment (#), which is never sent") }
     return address
@@ -40,11 +40,11 @@ extension WebAddress {
     }
   }
 
-  /// Refuses what would carry tokens and positions in the clear.
+  /// Rejects unencrypted connections to other machines, which would expose tokens and positions.
   func requireEncryption() throws(ValueProblem) {
     guard scheme == "https" || isLoopback else {
       throw ValueProblem(
-        message: "http:// would show tokens and positions to everybody on the way; write https:// "
+        message: "http:// would send tokens and positions unencrypted; write https:// "
           + "(http:// is allowed to 127.0.0.0/8, [::1] and localhost only)")
     }
   }

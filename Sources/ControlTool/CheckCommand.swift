@@ -2,19 +2,19 @@
 import CommandLineOptions
 import Diagnosis
 
-/// `fleet-locationctl check`: what is wrong with the settings.
+/// `fleet-locationctl check`: reports every mistake in the settings.
 enum CheckCommand: Command {
   static let name = "check"
-  static let summary = "read the settings and name every mistake"
+  static let summary = "check the settings and report every mistake"
   static let options = SettingsChoice.options
   static let usage = """
     Usage: fleet-locationctl check [--config FILE | --instance NAME]
-    Reads the settings as the daemon would, with conf.d/*.toml beside them and the credentials that they name, and names
-    every mistake with its place. The same as "fleet-locationd --check". No daemon has to run, and none is disturbed.
+    Reads the settings as the daemon would, with conf.d/*.toml and the credentials that they name, and reports every
+    mistake with file, line and column, as "fleet-locationd --check" does. It needs no running daemon, and affects none.
 
     \(SettingsChoice.usage)
 
-    Exit status: 0 when they are good, 78 when they are not, 77 when this user may not read them.
+    Exit status: 0 if they are valid, 78 if they are not, 77 if this user may not read them.
 
     """
 
@@ -22,9 +22,9 @@ enum CheckCommand: Command {
     if let operand = options.operands.first {
       throw CommandError(.usage, "check: unexpected \"\(operand)\": settings are named with --config")
     }
-    let judgement = SettingsJudgement(of: try SettingsChoice.path(options))
-    StandardError.write(judgement.complaints)
-    _ = try StandardOutput.write(judgement.praise)
-    return judgement.exitCode
+    let result = SettingsCheckResult(of: try SettingsChoice.path(options))
+    StandardError.write(result.errors)
+    _ = try StandardOutput.write(result.output)
+    return result.exitCode
   }
 }

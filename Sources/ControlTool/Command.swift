@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 
-/// One of the things that `fleet-locationctl` does.
+/// A subcommand of `fleet-locationctl`.
 @MainActor protocol Command {
   /// The word on the command line.
   static var name: String { get }
   /// One line for the list of commands.
   static var summary: String { get }
-  /// What `COMMAND --help` prints, with its line end.
+  /// The text of `COMMAND --help`, with its line end.
   static var usage: String { get }
 
-  /// Those it takes beside `--help` and `--version`.
+  /// Its options, beside `--help` and `--version`.
   static var options: [CommandLineOptions.Option] { get }
 
-  /// Does it.
+  /// Runs the command.
   ///
   /// - Returns: the exit status.
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32
 }
 
-/// Why a command ended without doing its work.
+/// Why a command failed.
 struct CommandError: Error {
   /// The exit status, after sysexits.h.
   enum Code: Int32 {

@@ -4,10 +4,10 @@ import Release
 
 /// `fleet-locationctl`: finds the command that the arguments name and runs it.
 @MainActor package enum CommandLineTool {
-  /// What the program is called.
+  /// The name of the program.
   nonisolated package static let name = "fleet-locationctl"
 
-  /// Every command, in the order of `--help`. A new one is one more line here.
+  /// Every command, in the order of `--help`. A new one is added here.
   private static var commands: [any Command.Type] {
     [
       FixesCommand.self,
@@ -25,7 +25,7 @@ import Release
     ]
   }
 
-  /// Runs what the arguments say.
+  /// Runs the command that the arguments name.
   ///
   /// - Parameter arguments: the program's name first, as `main` gets them.
   /// - Returns: the exit status.
@@ -75,7 +75,7 @@ import Release
   private static var usage: String {
     var text = """
       Usage: \(name) COMMAND [ARGUMENT]...
-      Looks into and steers the location daemon of a vehicle.
+      Inspects and controls the location daemon of a vehicle.
 
       Commands:
 
@@ -87,7 +87,7 @@ import Release
     text += """
 
       Options:
-        -h, --help     print this, or after a command what it does
+        -h, --help     print this text, or that of the command before it
         -V, --version  print the version
 
       """

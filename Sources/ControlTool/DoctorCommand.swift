@@ -7,10 +7,11 @@ import Glibc
 import Release
 import SystemCalls
 
-/// `fleet-locationctl doctor`: what is wrong with this machine, and what to do about it.
+/// `fleet-locationctl doctor`: diagnoses the settings, the machine and the running service.
 enum DoctorCommand: Command {
   static let name = "doctor"
-  static let summary = "look at what the settings name, the network and the running service, and say what is wrong"
+  static let summary =
+    "check the settings, receiver, token, network and running service, and say how to fix what is wrong"
   static let options =
     SettingsChoice.options + [
       CommandLineOptions.Option("user", takesValue: true), CommandLineOptions.Option("token"),
@@ -18,21 +19,21 @@ enum DoctorCommand: Command {
     ]
   static let usage = """
     Usage: fleet-locationctl doctor [--token] [--config FILE | --instance NAME] [--socket PATH] [--user NAME]
-    Looks at the settings, at each source that they name, at a token, at the way to Fleet Engine, and at the service as
-    it runs, and says how it stands and what to do. A receiver that nobody reads is listened to for some seconds; one
-    token is asked for, as the service would. systemd is asked for the unit, and the daemon for its status; one that has
-    just started is given half a minute to its first update. As root it sees most: who has a device open, what the
-    service may do, and its credentials. It prints no positions and no secrets, and changes nothing.
+    Checks the settings, each source that they name, the token provider, the connection to Fleet Engine, and the running
+    service, and says how to fix what is wrong. A receiver that no other program has open is read for some seconds; one
+    token is requested, as the service would. A daemon that has just started has half a minute for its first update.
+    Run it as root: only root sees which program has a device open, what the service may access, and its credentials. It
+    prints no positions and no secrets, and changes nothing.
 
-          --token            only the token provider, against all that is asked of one; it is asked for two tokens, and a
-                             third time with wrong credentials
+          --token            check only the token provider, in detail: it requests two tokens, and one more with wrong
+                             credentials
     \(SettingsChoice.usage)
-          --socket PATH      where the daemon answers, when it is not the installed service
-          --user NAME        whom the service runs as (default \(serviceUser))
+          --socket PATH      the daemon's control socket, if it is not the installed service
+          --user NAME        the user of the service (default \(serviceUser))
 
-    Exit status: 0 when nothing failed, and Fleet Engine has accepted an update within the last two heartbeats or the
-    vehicle is paused by command; 1 when not; 69 when root cannot look as the service; 77 when this user may not read
-    the settings.
+    Exit status: 0 if no check failed, and Fleet Engine has accepted an update within the last two heartbeats or the
+    vehicle is paused by command; 1 otherwise; 69 if root cannot run the checks as the service; 77 if this user may not
+    read the settings.
 
     """
 
@@ -46,14 +47,14 @@ enum DoctorCommand: Command {
       throw CommandError(.usage, "doctor: there is no user \"\(name)\"; getent passwd lists them")
     }
     signal(SIGPIPE, SIG_IGN)
-    // Of a program that gives tokens.
+    // For the token command, which is run as a child process.
     EventLoop.blockChildSignal()
     let path = try SettingsChoice.path(options)
     let service = InstalledService(settings: path)
-    var hindrance: Finding?
-    switch ServiceStandIn.run(settings: path, asksForToken: true, withRootView: true) {
+    var startFailure: Finding?
+    switch ServiceImpersonation.run(settings: path, asksForToken: true, withRootView: true) {
     case .ended(let status): return status
-    case .notStarted(let finding): hindrance = finding
+    case .notStarted(let finding): startFailure = finding
     case .unknown(let finding):
       throw CommandError(.unavailable, finding.message)
     case .inPlace(let remark): _ = try StandardOutput.write(remark)
@@ -61,20 +62,20 @@ enum DoctorCommand: Command {
     ServiceCredentials.adopt(for: path)
     let socket = options.value("socket") ?? service?.socket
     let isDaemonRunning = if case .status = ask(socket, path) { true } else { false }
-    let surroundings: Doctor.Surroundings
+    let environment: Doctor.Environment
     do {
-      surroundings = Doctor.Surroundings(
+      environment = Doctor.Environment(
         loop: try EventLoop(), serviceUser: user, currentUser: .current, buildDate: Release.buildDate,
-        isDaemonRunning: isDaemonRunning, rootView: .handedOver)
+        isDaemonRunning: isDaemonRunning, rootView: .fromStandardInput)
     } catch {
       throw CommandError(.io, error.message)
     }
-    // Nobody may read any more; what is left to look at is looked at for the exit status.
+    // If standard output is closed, the remaining checks still run, for the exit status.
     var doctor = Doctor { text in _ = try? StandardOutput.write(text) }
-    if let hindrance {
-      // Nothing can be looked at as the service; what systemd knows of it can.
-      doctor.run(HindranceCheck(finding: hindrance))
-      doctor.run(ServiceCheck(service, settings: nil, in: surroundings) { ask(socket, path) })
+    if let startFailure {
+      // Nothing can be checked as the service, except what systemd knows.
+      doctor.run(StartFailureCheck(finding: startFailure))
+      doctor.run(ServiceCheck(service, settings: nil, in: environment) { ask(socket, path) })
       _ = try StandardOutput.write(doctor.summary)
       return 1
     }
@@ -82,36 +83,36 @@ enum DoctorCommand: Command {
     doctor.run(settings)
     var checks: [any Check] = []
     if options.has("token") {
-      checks += settings.settings.map { [TokenConformanceCheck($0, in: surroundings)] } ?? []
+      checks += settings.settings.map { [TokenConformanceCheck($0, in: environment)] } ?? []
     } else {
-      checks += settings.settings.map { Doctor.checks(for: $0, in: surroundings) } ?? []
-      checks.append(ServiceCheck(service, settings: settings.settings, in: surroundings) { ask(socket, path) })
+      checks += settings.settings.map { Doctor.checks(for: $0, in: environment) } ?? []
+      checks.append(ServiceCheck(service, settings: settings.settings, in: environment) { ask(socket, path) })
     }
     for check in checks { doctor.run(check) }
     _ = try StandardOutput.write(doctor.summary)
-    return doctor.isContent ? 0 : 1
+    return doctor.hasNoFailure ? 0 : 1
   }
 
-  /// - Parameter socket: of the daemon; nil without the option.
+  /// - Parameter socket: the daemon's control socket; nil without the option.
   private static func ask(_ socket: String?, _ settings: String) -> ServiceFindings.Daemon {
     guard let socket else {
       return .none(
         "no installed service reads \(settings)",
-        advice: "Name the socket of the daemon that does with --socket PATH")
+        advice: "Give the control socket of the daemon that reads it, with --socket PATH")
     }
     do throws(CommandError) {
-      return .status(try DaemonQuestion.status(at: socket).status)
+      return .status(try DaemonClient.status(at: socket).status)
     } catch {
       return .none(
         error.message,
         advice: error.code == .permission
-          ? "Run this as root" : "Start it, and look at its journal: journalctl -u fleet-locationd -n 20")
+          ? "Run this as root" : "Start it, and read its journal: journalctl -u fleet-locationd -n 20")
     }
   }
 }
 
-/// What keeps systemd from starting anything with the properties of the service.
-private struct HindranceCheck: Check {
+/// Reports why systemd cannot start a process with the properties of the service.
+private struct StartFailureCheck: Check {
   let title = "Start"
   let finding: Finding
 

@@ -20,39 +20,41 @@ enum FixesCommand: Command {
     Usage: fleet-locationctl fixes FILE
            fleet-locationctl fixes --verdict [--map FILE.svg] [--config FILE] FILE
     Decodes a recording from FILE (a file, a FIFO; "-" is standard input): NMEA 0183, gpsd's JSON (gpspipe -w) or GPX,
-    told apart by their content. Prints each fix as one line of JSON as soon as the input completes it. Times are as the
-    receiver reported them. "timeOfDay" stands for "time" when no sentence reported the date.
+    distinguished by their content. Prints each fix as one line of JSON as soon as it is complete. Times are those that
+    the receiver reported; "timeOfDay" replaces "time" if no sentence has a date.
 
-          --verdict      read all of FILE, and judge each fix as the daemon would have judged it live at the time that the
-                         recording states. Each line has "verdict", which is "accepted" or why it was rejected,
-                         "assumedAccuracy" in metres, and always "time": on an assumed day when FILE has no date. A summary
-                         goes to standard error: counts, the longest rejected stretch, implied speeds
+          --verdict      read all of FILE, and filter each fix as the daemon would have done live, at the time of the
+                         recording. Each line has "verdict", which is "accepted" or the reason of the rejection,
+                         "assumedAccuracy" in metres, and always "time": on an assumed day if FILE has no date. A summary
+                         is written to standard error: counts, the longest rejected stretch, implied speeds
           --map FILE     draw accepted and rejected fixes into FILE, an SVG picture; implies --verdict
-      -c, --config FILE  the limits of [filter] in these settings, instead of those that hold where nothing is set
+      -c, --config FILE  use the limits of [filter] in these settings, instead of the defaults
 
-    Exit status: 0 when the input held sentences, 65 when it held none with a right checksum and is no other recording, 66
-    and 77 when FILE cannot be opened, 74 when reading or writing failed, 78 when the settings are wrong.
+    Exit status: 0 if the input has sentences, 65 if it has none with a correct checksum and is no other recording, 66
+    and 77 if FILE cannot be opened, 74 if reading or writing failed, 78 if the settings are invalid.
 
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     let operands = options.operands
-    guard let path = operands.first else { throw CommandError(.usage, "fixes: which file? (\"-\" is standard input)") }
+    guard let path = operands.first else {
+      throw CommandError(.usage, "fixes: FILE is missing (\"-\" is standard input)")
+    }
     guard operands.count == 1 else {
-      throw CommandError(.usage, "fixes: one file at a time, and \"\(operands[1])\" is one more")
+      throw CommandError(.usage, "fixes: only one FILE is allowed; unexpected \"\(operands[1])\"")
     }
-    let isJudging = options.has("verdict") || options.has("map")
-    guard isJudging || !options.has("config") else {
-      throw CommandError(.usage, "fixes: --config has the limits for --verdict, which is not given")
+    let isFiltering = options.has("verdict") || options.has("map")
+    guard isFiltering || !options.has("config") else {
+      throw CommandError(.usage, "fixes: --config is only used with --verdict")
     }
-    // A reader that goes away is seen as EPIPE.
+    // A closed pipe is reported as EPIPE instead.
     signal(SIGPIPE, SIG_IGN)
-    return isJudging
-      ? try judge(path, limits: limits(options.value("config")), map: options.value("map")) : try print(path)
+    return isFiltering
+      ? try filter(path, limits: limits(options.value("config")), map: options.value("map")) : try print(path)
   }
 
   private static func print(_ path: String) throws(CommandError) -> Int32 {
-    let input = try InputFile(path: path)
+    let input = try CommandInput(path: path)
     var recording = Recording(name: input.name)
     var writer = FixLineWriter(source: "replay")
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -64,14 +66,14 @@ enum FixesCommand: Command {
     }
     try recording.finish { writer.append($0) }
     guard try flush(&writer) else { return 0 }
-    if let complaint = try recording.complaint() { complain(complaint) }
+    if let warning = try recording.warning() { warn(warning) }
     return 0
   }
 
-  private static func judge(
+  private static func filter(
     _ path: String, limits: FixFilter.Configuration, map: String?
   ) throws(CommandError) -> Int32 {
-    let input = try InputFile(path: path)
+    let input = try CommandInput(path: path)
     var recording = Recording(name: input.name)
     var fixes: [Fix] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -81,12 +83,12 @@ enum FixesCommand: Command {
       try recording.decode(buffer[..<count]) { fixes.append($0) }
     }
     try recording.finish { fixes.append($0) }
-    if let complaint = try recording.complaint() { complain(complaint) }
+    if let warning = try recording.warning() { warn(warning) }
     let review = RecordingReview(fixes, limits: limits)
     if let map { try write(ReviewMap(review, title: input.name).svg, to: map) }
     var writer = FixLineWriter(source: "replay")
-    for judged in review.fixes {
-      writer.append(judged)
+    for filtered in review.fixes {
+      writer.append(filtered)
       if writer.bytes.count >= 65_536, try !flush(&writer) { return 0 }
     }
     guard try flush(&writer) else { return 0 }
@@ -94,7 +96,7 @@ enum FixesCommand: Command {
     return 0
   }
 
-  /// - Parameter path: of the settings; nil for none.
+  /// - Parameter path: of the settings; nil for the defaults.
   private static func limits(_ path: String?) throws(CommandError) -> FixFilter.Configuration {
     guard let path else { return FixFilter.Configuration(buildDate: Release.buildDate) }
     do {
@@ -112,14 +114,14 @@ enum FixesCommand: Command {
     }
   }
 
-  /// Whether somebody still reads.
+  /// - Returns: false if the reader has closed the pipe.
   private static func flush(_ writer: inout FixLineWriter) throws(CommandError) -> Bool {
     guard !writer.bytes.isEmpty else { return true }
     defer { writer.bytes.removeAll(keepingCapacity: true) }
     return try StandardOutput.write(writer.bytes)
   }
 
-  private static func complain(_ complaint: String) {
-    StandardError.write("\(CommandLineTool.name): \(complaint)\n")
+  private static func warn(_ warning: String) {
+    StandardError.write("\(CommandLineTool.name): \(warning)\n")
   }
 }

@@ -9,26 +9,26 @@ import Positioning
 import SystemCalls
 import Timekeeping
 
-/// `fleet-locationctl modem enable`: the receiver in a modem is switched on, by root, for a service that may not do that.
+/// `fleet-locationctl modem enable`: switches on the GNSS receiver of a modem, as root; the service itself may not.
 enum ModemCommand: Command {
   static let name = "modem"
-  static let summary = "switch the receiver of a modem on, for the service to read"
+  static let summary = "switch on the GNSS receiver of a modem"
   static let options = SettingsChoice.options + [CommandLineOptions.Option("wait", takesValue: true)]
   static let usage = """
     Usage: fleet-locationctl modem enable [--wait SECONDS] [--config FILE | --instance NAME]
-    Has ModemManager switch on the receiver of each modem that the settings name with type = "modemmanager". The service may
-    read positions, and no more: the right to switch the receiver on would be one to reset the modem and to enter PINs too.
-    The receiver stays on until the modem is reset, loses its power, or ModemManager is started again.
+    Asks ModemManager to switch on the GNSS receiver of each modem that the settings name with type = "modemmanager". The
+    service itself may only read positions: permission to switch the receiver on would also permit resetting the modem and
+    entering PINs. The receiver stays on until the modem is reset or loses power, or ModemManager restarts.
 
           --wait SECONDS     how long to wait for the modem, 1 to 3600 (default 0)
     \(SettingsChoice.usage)
 
-    Exit status: 0 when every receiver is on, 69 when one is not, 77 when this user may not do it or read the settings,
-    78 when the settings are at fault or name no modem.
+    Exit status: 0 if every receiver is on, 69 if one is not, 77 if this user may not do this or read the settings, 78 if
+    the settings are invalid or name no modem.
 
     """
 
-  /// How long a modem may take.
+  /// Maximum time for a modem to switch its receiver on.
   private static let enableLimit = Duration.seconds(70)
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
@@ -68,7 +68,7 @@ enum ModemCommand: Command {
     do {
       client = try ModemManagerClient(loop: loop) { if $0 == .changed { hasNews = true } else { answer = $0 } }
     } catch {
-      throw CommandError(.unavailable, "there is no message bus: systemctl status dbus")
+      throw CommandError(.unavailable, "the D-Bus system bus is not available: systemctl status dbus")
     }
     defer { client.close() }
     let end = loop.now.boot + limit
@@ -90,9 +90,10 @@ enum ModemCommand: Command {
           switch answer {
           case .enabled: return "The receiver of \(modem.name) is on now"
           case .refused(.unauthorized):
-            throw CommandError(.permission, "switching the receiver of \(modem.name) on is not for this user; be root")
+            throw CommandError(
+              .permission, "this user may not switch on the receiver of \(modem.name); run this as root")
           case .refused(.wrongState): trouble = ModemTrouble.wrongState(modem).text
-          case .refused: throw CommandError(.unavailable, "ModemManager refuses: \(ExternalText(client.words))")
+          case .refused: throw CommandError(.unavailable, "ModemManager refused: \(ExternalText(client.words))")
           default: throw CommandError(.unavailable, "ModemManager does not answer: systemctl status ModemManager")
           }
         }

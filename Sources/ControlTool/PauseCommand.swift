@@ -4,24 +4,24 @@ import CommandLineOptions
 /// `fleet-locationctl pause`: the driver is off duty.
 enum PauseCommand: Command {
   static let name = "pause"
-  static let summary = "send no position, and keep none, until resume"
-  static let options = DaemonQuestion.options
+  static let summary = "send and store no position until resume"
+  static let options = DaemonClient.options
   static let usage = """
     Usage: fleet-locationctl pause [--instance NAME | --socket PATH]
-    The driver is off duty: from now on no position leaves this machine, none is kept, and nothing is fetched, until
-    "fleet-locationctl resume". A restart, a power cut and new settings change nothing of it. Positions that waited before
-    stay, and go on afterwards. A vehicle of on-demand trips is set to OFFLINE, which is repeated until Fleet Engine has
-    accepted it: "fleet-locationctl status" says so.
+    The driver is off duty: no position is sent or stored, and no token is fetched, until "fleet-locationctl resume". The
+    pause survives a restart, a power cut and new settings. Positions queued before the pause are sent after it. A vehicle
+    of on-demand trips is set to OFFLINE, which is repeated until Fleet Engine has accepted it: see "fleet-locationctl
+    status".
 
-    Exit status: 0 when it is in force, 69 when no daemon answers, 77 when this user may not ask. Standard error says so
-    when it would not survive a restart.
+    Exit status: 0 if the pause is in force, 69 if no daemon answers, 77 if this user may not use the control socket. A
+    message on standard error says if the pause would not survive a restart.
 
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    try DaemonQuestion.steer("pause", options)
+    try DaemonClient.setPause("pause", options)
     return try StandardOutput.write(
-      "Paused: no position leaves this machine until \"fleet-locationctl resume\"\n")
+      "Paused: no position is sent or stored until \"fleet-locationctl resume\"\n")
   }
 }
 
@@ -29,18 +29,18 @@ enum PauseCommand: Command {
 enum ResumeCommand: Command {
   static let name = "resume"
   static let summary = "end the pause: the next position is sent at once"
-  static let options = DaemonQuestion.options
+  static let options = DaemonClient.options
   static let usage = """
     Usage: fleet-locationctl resume [--instance NAME | --socket PATH]
-    Ends what "fleet-locationctl pause" began. The next fix is sent at once, and sets a vehicle of on-demand trips to ONLINE;
-    no fix of the pause is ever sent.
+    Ends the pause that "fleet-locationctl pause" began. The next fix is sent at once, and sets a vehicle of on-demand trips
+    to ONLINE; fixes from the pause are never sent.
 
-    Exit status: 0 when no pause is in force, 69 when no daemon answers, 77 when this user may not ask.
+    Exit status: 0 if no pause is in force, 69 if no daemon answers, 77 if this user may not use the control socket.
 
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    try DaemonQuestion.steer("resume", options)
-    return try StandardOutput.write("Resumed: the next fix is sent\n")
+    try DaemonClient.setPause("resume", options)
+    return try StandardOutput.write("Resumed: the next fix is sent at once\n")
   }
 }

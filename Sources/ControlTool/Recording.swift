@@ -3,10 +3,10 @@ import Positioning
 import RouteFile
 import Timekeeping
 
-/// Reads the fixes of a recording: NMEA 0183, gpsd's JSON or GPX, told apart by what it begins with.
+/// Decodes a recording: NMEA 0183, gpsd's JSON or GPX, recognized by its beginning.
 struct Recording {
-  /// A GPX file is told by its first byte or its name. What has an object of JSON in it is read as NMEA and as gpsd's JSON
-  /// until the first fix, for gpsd introduces itself in JSON before sentences as well.
+  /// A GPX file is recognized by its first byte or its name. Input with a JSON object is decoded both as NMEA and as gpsd's
+  /// JSON until the first fix, because gpsd also writes JSON before NMEA sentences.
   private enum Kind {
     case unread
     case gpx(GPXParser)
@@ -26,7 +26,7 @@ struct Recording {
     self.name = name
   }
 
-  /// Takes the next bytes, at least one.
+  /// Decodes the next bytes, at least one.
   ///
   /// - Parameter emit: receives each fix as soon as the input completes it; those of GPX at the end.
   mutating func decode(_ bytes: ArraySlice<UInt8>, into emit: (Fix) -> Void) throws(CommandError) {
@@ -66,23 +66,23 @@ struct Recording {
     count += fixes.count
   }
 
-  /// What to say when the whole recording gave no fix; nil when it gave one.
+  /// A message if the whole recording has no fix; nil if it has one.
   ///
-  /// - Throws: when it is no recording.
-  func complaint() throws(CommandError) -> String? {
+  /// - Throws: code `data` if the input is not a recording.
+  func warning() throws(CommandError) -> String? {
     if count > 0 { return nil }
     if nmea.counters.sentences > 0 {
-      return "\(name): \(nmea.counters.sentences) sentences, and none told a valid position"
+      return "\(name): \(nmea.counters.sentences) sentences, but none with a valid position"
     }
     if gpsd.counters.messages > 0 {
-      return "\(name): \(gpsd.counters.messages) messages of gpsd, and none told a position and a time"
+      return "\(name): \(gpsd.counters.messages) messages of gpsd, but none with a position and a time"
     }
     throw CommandError(
       .data,
       """
-      \(name): no NMEA sentence with a right checksum (\(nmea.counters.wrongChecksum) with a wrong one, \
-      \(nmea.counters.unchecked) cut or without), and neither gpsd's JSON nor GPX; is it a recording of a receiver, \
-      made at the right baud rate?
+      \(name): no NMEA sentence with a correct checksum (\(nmea.counters.wrongChecksum) with a wrong one, \
+      \(nmea.counters.unchecked) cut or without one), and neither gpsd's JSON nor GPX; is it a recording of a receiver, \
+      made at the correct baud rate?
       """)
   }
 
@@ -117,7 +117,7 @@ struct Recording {
 }
 
 extension Fix {
-  /// A point of a GPX file, which tells a place, and may tell a height and a time.
+  /// A point of a GPX file, which has a position, and may have an elevation and a time.
   fileprivate init(_ point: Route.Point) {
     self.init(
       coordinate: point.coordinate, time: point.time.map { .utc($0) }, mode: point.elevation == nil ? .twoD : .threeD)

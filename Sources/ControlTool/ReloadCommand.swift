@@ -2,28 +2,28 @@
 import CommandLineOptions
 import Diagnosis
 
-/// `fleet-locationctl reload`: the daemon reads its settings again.
+/// `fleet-locationctl reload`: makes the daemon read its settings again.
 enum ReloadCommand: Command {
   static let name = "reload"
-  static let summary = "have the daemon read its settings again"
-  static let options = DaemonQuestion.options
+  static let summary = "make the daemon read its settings again"
+  static let options = DaemonClient.options
   static let usage = """
     Usage: fleet-locationctl reload [--instance NAME | --socket PATH]
-    The running daemon reads its settings again. If something is wrong with them, says what and where; the old settings stay
-    in force then. systemd hands out credentials at a start only: when the file of one has a new value, which only root sees,
-    nothing is read and a restart asked for.
+    The running daemon reads its settings again. If they have a mistake, it is reported, and the previous settings stay in
+    force. systemd provides credentials only at a start: if the file of a credential has a new value, which only root can
+    see, the reload fails with a request to restart the service.
 
-    Exit status: 0 when the new settings are in force, 78 when they are not, 69 when no daemon answers, 77 when this
-    user may not ask.
+    Exit status: 0 if the new settings are in force, 78 if they are not, 69 if no daemon answers, 77 if this user may not
+    use the control socket.
 
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    // Before the daemon: settings for a new secret do not go with the old one.
-    if let hindrance = ServiceCredentials.hindrance(toReloadAt: try DaemonQuestion.path(options)) {
-      throw CommandError(.configuration, hindrance)
+    // Before the daemon reads anything: new settings must not be used with an old credential.
+    if let obstacle = ServiceCredentials.reloadObstacle(at: try DaemonClient.path(options)) {
+      throw CommandError(.configuration, obstacle)
     }
-    if let mistake = try DaemonQuestion.order(name, options) { throw CommandError(.configuration, mistake) }
+    if let mistake = try DaemonClient.send(name, options) { throw CommandError(.configuration, mistake) }
     return 0
   }
 }

@@ -6,33 +6,33 @@ import Positioning
 import RouteFile
 import Timekeeping
 
-/// `fleet-locationctl simulate ROUTE`: a made-up drive, printed as a receiver would tell it.
+/// `fleet-locationctl simulate ROUTE`: a simulated drive, printed as a receiver would report it.
 enum SimulateCommand: Command {
   static let name = "simulate"
-  static let summary = "drive along a route and print what a receiver on board would say"
+  static let summary = "simulate a drive along a route, and print its fixes"
   static let options = SimulateOptions.names
   static let usage = """
     Usage: fleet-locationctl simulate ROUTE [OPTION]...
-    Drives along ROUTE (GPX or GeoJSON) and prints one fix a second. A route with times is driven at its times, unless a
-    speed is given. The same route, options and --start print the same bytes.
+    Simulates a drive along ROUTE (GPX or GeoJSON) and prints one fix per second. If the route has times, they determine
+    speed and stops, unless --speed is given. The same route, options and --start print the same bytes.
 
-      --format FORMAT     jsonl (the default), as the command "fixes" prints it, or nmea: sentences for a receiver's port
-      --speed SPEED       as in "50 km/h"
-      --noise DISTANCE    how far positions drift around the route (default "2 m")
-      --seed N            another number scatters another way (default 1)
-      --start TIME        when the drive begins, as in 2026-11-21T08:30:00Z (default: now)
-      --duration TIME     end after so long, as in "10min", if the drive is not over before
-      --loop              drive on from the end back to the start, for ever
-      --pace N            1 prints each fix at its time, 2 twice as fast; 0 (the default) at once
-      --stop PLACE,TIME   stand there: a distance along the route or a waypoint's name, as in "1.2 km,90s"
+      --format FORMAT     jsonl (the default), as the command "fixes" prints, or nmea (NMEA 0183 sentences)
+      --speed SPEED       driving speed, as in "50 km/h"
+      --noise DISTANCE    error of positions, one sigma (default "2 m")
+      --seed N            seed of the random errors (default 1)
+      --start TIME        start of the drive, as in 2026-11-21T08:30:00Z (default: now)
+      --duration TIME     maximum duration, as in "10min"
+      --loop              repeat the route without end
+      --pace N            1 prints in real time, 2 twice as fast, 0 (the default) at once
+      --stop PLACE,TIME   stop at a distance along the route or at a waypoint, as in "1.2 km,90s"
       --tunnel FROM,LENGTH
-                          no fix there, as in "2 km,400 m"
+                          stretch without a fix, as in "2 km,400 m"
       --canyon FROM,LENGTH[,NOISE]
-                          high walls there, as in "3 km,500 m,15 m"
+                          stretch with larger errors, as in "3 km,500 m,15 m"
     The last three may be given more than once.
 
-    Exit status: 0 when the drive is over or nobody reads any more, 65 when ROUTE is no route or a place is not on it, 66
-    when ROUTE cannot be opened, 74 when writing failed.
+    Exit status: 0 if the drive is over or the output was closed, 65 if ROUTE is not a route or a PLACE is not on it, 66
+    if ROUTE cannot be opened, 74 if writing failed.
 
     """
 
@@ -47,7 +47,7 @@ enum SimulateCommand: Command {
     } catch {
       throw CommandError(.data, "\(options.route): \(error)")
     }
-    // A reader that goes away is seen as EPIPE.
+    // A closed pipe is reported as EPIPE instead.
     signal(SIGPIPE, SIG_IGN)
     let loop: EventLoop
     do {
@@ -92,9 +92,9 @@ enum SimulateCommand: Command {
   }
 }
 
-/// A drive on its way to standard output.
+/// Writes a simulated drive to standard output.
 private final class SimulatedDrive {
-  /// The next one.
+  /// The next second of the drive.
   private(set) var second: Int64 = 0
   private let simulator: RouteSimulator
   private let start: Timestamp
@@ -126,9 +126,9 @@ private final class SimulatedDrive {
     return true
   }
 
-  /// Writes what there is, if it is so many bytes.
+  /// Writes the buffered bytes, if there are at least this many.
   ///
-  /// - Returns: whether somebody still reads.
+  /// - Returns: false if the reader has closed the pipe.
   func flush(atLeast least: Int) throws(CommandError) -> Bool {
     let bytes = format == .nmea ? sentences.bytes : lines.bytes
     guard bytes.count >= least else { return true }

@@ -4,7 +4,7 @@ import Configuration
 import Positioning
 import Timekeeping
 
-/// What `fleet-locationctl simulate` is asked for.
+/// The options of `fleet-locationctl simulate`.
 struct SimulateOptions {
   enum Format: String, CaseIterable {
     case nmea
@@ -21,19 +21,19 @@ struct SimulateOptions {
   let route: String
   private(set) var format = Format.jsonl
   private(set) var settings = SimulationSettings()
-  /// Nil drives to the end.
+  /// Nil for the whole route.
   private(set) var duration: Duration?
-  /// Nil is now.
+  /// Nil for now.
   private(set) var start: Timestamp?
-  /// 1 is the speed of the drive itself, 0 as fast as it is read.
+  /// 1 is real time; 0 is as fast as the output is read.
   private(set) var pace = 0.0
 
   init(_ options: CommandLineOptions) throws(CommandError) {
     guard let route = options.operands.first else {
-      throw CommandError(.usage, "simulate: which route? (a GPX or GeoJSON file)")
+      throw CommandError(.usage, "simulate: ROUTE is missing (a GPX or GeoJSON file)")
     }
     guard options.operands.count == 1 else {
-      throw CommandError(.usage, "simulate: one route at a time, and \"\(options.operands[1])\" is one more")
+      throw CommandError(.usage, "simulate: only one ROUTE is allowed; unexpected \"\(options.operands[1])\"")
     }
     self.route = route
     settings.loops = false
@@ -50,7 +50,7 @@ struct SimulateOptions {
     switch name {
     case "format":
       guard let format = Format(rawValue: value) else {
-        throw QuantityText.Mistake(message: "\"\(value)\" is no format; allowed: nmea, jsonl")
+        throw QuantityText.Mistake(message: "\"\(value)\" is not a format; allowed: nmea, jsonl")
       }
       self.format = format
     case "speed": settings.speed = try QuantityText.speed(value)
@@ -75,7 +75,7 @@ struct SimulateOptions {
     case "stop":
       let parts = try Self.parts(value, 2...2, example: "1.2 km,90s")
       let dwell = try QuantityText.dwell(parts[1])
-      // What is no distance is the name of a waypoint.
+      // If it is not a distance, it is the name of a waypoint.
       let metres = try? QuantityText.place(parts[0])
       settings.stops.append(.init(metres.map { .distance($0) } ?? .waypoint(parts[0]), dwell: dwell))
     case "tunnel": settings.tunnels.append(try Self.stretch(Self.parts(value, 2...2, example: "2 km,400 m")))
@@ -94,7 +94,7 @@ struct SimulateOptions {
   ) throws(QuantityText.Mistake) -> [String] {
     let parts = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     guard counts.contains(parts.count) else {
-      throw QuantityText.Mistake(message: "\"\(value)\" is not as in \"\(example)\"")
+      throw QuantityText.Mistake(message: "\"\(value)\" does not have the form \"\(example)\"")
     }
     return parts
   }

@@ -2,11 +2,11 @@
 import Glibc
 import SystemCalls
 
-/// Writes to standard output with `write(2)`: what is handed over is out when the call returns.
+/// Writes to standard output with `write(2)`, without a buffer.
 enum StandardOutput {
   /// Writes all of it, waiting for a slow reader.
   ///
-  /// - Returns: whether anybody still reads; false once the reader has closed its end, which is no error.
+  /// - Returns: false if the reader has closed its end, which is not an error.
   static func write(_ bytes: [UInt8]) throws(CommandError) -> Bool {
     do throws(Errno) {
       try Descriptor.write(bytes, to: STDOUT_FILENO)
@@ -17,14 +17,16 @@ enum StandardOutput {
     }
   }
 
-  /// Writes a text; returns the exit status of a command that has no more to do.
+  /// Writes a text.
+  ///
+  /// - Returns: 0, the exit status of a command that has finished.
   static func write(_ text: String) throws(CommandError) -> Int32 {
     _ = try write(Array(text.utf8))
     return 0
   }
 }
 
-/// Writes to standard error. There is nobody to tell if that fails.
+/// Writes to standard error; a failure is ignored.
 enum StandardError {
   static func write(_ text: String) {
     try? Descriptor.write(Array(text.utf8), to: STDERR_FILENO)

@@ -17,21 +17,21 @@ enum StatusCommand: Command {
     [
       CommandLineOptions.Option("json"), CommandLineOptions.Option("watch", short: "w"),
       CommandLineOptions.Option("healthy"),
-    ] + DaemonQuestion.options
+    ] + DaemonClient.options
   static let usage = """
     Usage: fleet-locationctl status [--json] [--watch [SECONDS]] [--healthy] [--instance NAME | --socket PATH]
-    Asks the running daemon.
+    Asks the running daemon for its state.
 
-          --json       its answer as one line of JSON, with every counter
-      -w, --watch      again and again, every SECONDS (1): on a terminal in place, with the track of the last ten minutes,
-                       until q or Ctrl-C; elsewhere, and with --json, one after the other
-          --healthy    one line and an exit status, for a program that decides on an upgrade: 0 when Fleet Engine has
-                       accepted an update within the last two heartbeats or the vehicle is paused by command, else 1
-    On a terminal what is well is green and what is not is red, unless the environment has NO_COLOR or TERM=dumb.
+          --json       print the answer as one line of JSON, with every counter
+      -w, --watch      repeat every SECONDS (default 1) until q or Ctrl-C: on a terminal as a screen, with the track of the
+                       last ten minutes; otherwise, and with --json, one answer after the other
+          --healthy    print one line, with an exit status for programs that decide on an upgrade: 0 if Fleet Engine has
+                       accepted an update within the last two heartbeats or the vehicle is paused by command, otherwise 1
+    On a terminal good values are green and bad ones red, unless NO_COLOR or TERM=dumb is set in the environment.
 
-    Exit status: 0 when the last update was accepted; 1 when it was not, none has been sent or the driver is off duty; 69
-    when no daemon answers; 77 when this user may not ask. With --watch no daemon is no reason to end, and into a pipe the
-    status is 0 once nobody reads any more.
+    Exit status: 0 if the last update was accepted; 1 if it was not, if none has been sent or if the driver is off duty;
+    69 if no daemon answers; 77 if this user may not use the control socket. --watch also continues without a daemon;
+    in a pipe it ends with 0 when the reader closes it.
 
     """
 
@@ -39,11 +39,11 @@ enum StatusCommand: Command {
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     if options.has("healthy"), options.has("watch") || options.has("json") {
-      throw CommandError(.usage, "status: --healthy goes with neither --watch nor --json")
+      throw CommandError(.usage, "status: --healthy cannot be combined with --watch or --json")
     }
     if options.has("watch") { return try watch(options) }
     if let operand = options.operands.first { throw CommandError(.usage, "status: unexpected \"\(operand)\"") }
-    let (text, status) = try DaemonQuestion.status(options)
+    let (text, status) = try DaemonClient.status(options)
     if options.has("healthy") {
       let health = ServiceFindings.health(status)
       _ = try StandardOutput.write("\(health.isHealthy ? "healthy" : "not healthy"): \(health.sentence)\n")
@@ -57,7 +57,7 @@ enum StatusCommand: Command {
     return status.isOnline ? 0 : 1
   }
 
-  /// As this standard output can show it.
+  /// Formatted for standard output: a terminal, or a file or pipe.
   private static func text(of status: StatusReport) -> String {
     let isTerminal = Terminal.isOutput
     let capabilities =
@@ -67,23 +67,23 @@ enum StatusCommand: Command {
       .map { "\($0.encoded(capabilities))\n" }.joined()
   }
 
-  // MARK: - Again and again
+  // MARK: - --watch
 
   private static func watch(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     let interval = try interval(options.operands)
     guard Terminal.isOutput, !TerminalCapabilities.isDumb(Environment.value(of:)), !options.has("json") else {
       return try stream(options, every: interval)
     }
-    // Who may not ask is told so, and not shown a screen.
+    // Without permission an error is printed, and no screen shown.
     do {
-      _ = try DaemonQuestion.status(options, patience: StatusWatch.patience)
+      _ = try DaemonClient.status(options, timeout: StatusWatch.timeout)
     } catch  where error.code == .unavailable {
-      // It may come.
+      // The daemon may still start.
     }
     let watch = try StatusWatch(
       every: interval, capabilities: TerminalCapabilities(environment: Environment.value(of:))
     ) {
-      Result { () throws(CommandError) in try DaemonQuestion.status(options, patience: StatusWatch.patience).status }
+      Result { () throws(CommandError) in try DaemonClient.status(options, timeout: StatusWatch.timeout).status }
     }
     return try watch.run()
   }
@@ -91,17 +91,17 @@ enum StatusCommand: Command {
   private static func interval(_ operands: [String]) throws(CommandError) -> Duration {
     if operands.count > 1 { throw CommandError(.usage, "status: unexpected \"\(operands[1])\"") }
     guard let operand = operands.first else { return .seconds(1) }
-    // Double takes more than numbers as people write them.
+    // Double also parses "nan", "inf" and hexadecimal numbers.
     guard operand.utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || $0 == UInt8(ascii: ".") }),
       let seconds = Double(operand), seconds >= 0.1, seconds <= longestInterval
     else {
-      throw CommandError(.usage, "status: --watch \"\(operand)\" is no number of seconds from 0.1 to 3600")
+      throw CommandError(.usage, "status: --watch \"\(operand)\" is not a number of seconds from 0.1 to 3600")
     }
     return .milliseconds(Int64(seconds * 1000))
   }
 
-  /// For pipes and files: a block for each answer, with the time and an empty line, or a line of JSON. Ends when nobody
-  /// reads any more.
+  /// For pipes and files: a block for each answer, with the time and an empty line, or a line of JSON. Ends when the reader
+  /// closes the pipe.
   private static func stream(_ options: CommandLineOptions, every interval: Duration) throws(CommandError) -> Int32 {
     signal(SIGPIPE, SIG_IGN)
     var failure: CommandError?
@@ -111,7 +111,7 @@ enum StatusCommand: Command {
       var due = loop.now.boot
       timer = try loop.makeTimer {
         do throws(CommandError) {
-          guard try tell(options, at: loop.now.wall) else { return loop.exit(0) }
+          guard try printStatus(options, at: loop.now.wall) else { return loop.exit(0) }
         } catch {
           failure = error
           return loop.exit(0)
@@ -129,15 +129,15 @@ enum StatusCommand: Command {
     return 0
   }
 
-  /// - Returns: whether anybody still reads.
-  private static func tell(_ options: CommandLineOptions, at time: Timestamp) throws(CommandError) -> Bool {
+  /// - Returns: false if the reader has closed the pipe.
+  private static func printStatus(_ options: CommandLineOptions, at time: Timestamp) throws(CommandError) -> Bool {
     do throws(CommandError) {
-      let (text, status) = try DaemonQuestion.status(options)
+      let (text, status) = try DaemonClient.status(options)
       if options.has("json") { return try StandardOutput.write(text + [UInt8(ascii: "\n")]) }
       return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(self.text(of: status))\n".utf8))
     } catch {
       guard error.code == .unavailable else { throw error }
-      // Where the answers go, so that whoever reads them knows since when they are missing.
+      // To standard output, like the answers, so that the log shows since when they are missing.
       let message = StyledText.harmless(error.message)
       guard options.has("json") else {
         return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(message)\n\n".utf8))

@@ -6,13 +6,13 @@ import SystemCalls
 import Terminal
 import Timekeeping
 
-/// `status --watch` on a terminal: asks, lays out and paints, again and again, until a key or a signal ends it.
+/// `status --watch` on a terminal: asks the daemon, lays out and paints repeatedly, until a key or a signal ends it.
 ///
-/// The terminal is given back before the program ends or stops, however that comes.
+/// The terminal is always restored before the program ends or is stopped.
 @MainActor final class StatusWatch {
-  /// What a daemon is given to answer: keys wait as long.
-  static let patience = Duration.seconds(1)
-  /// Signals by which the program ends as it would have without a screen.
+  /// Timeout of a request to the daemon; meanwhile keys are not read.
+  static let timeout = Duration.seconds(1)
+  /// Signals that end the program, after the terminal is restored.
   private static let ends = [SIGTERM, SIGHUP, SIGQUIT]
   private static let others = [SIGINT, SIGWINCH, SIGTSTP, SIGCONT]
 
@@ -33,8 +33,8 @@ import Timekeeping
   private var endedBy: Int32?
 
   /// - Parameters:
-  ///   - interval: from one question to the next.
-  ///   - ask: is given ``patience``.
+  ///   - interval: between two requests.
+  ///   - ask: must return within ``timeout``.
   init(
     every interval: Duration, capabilities: TerminalCapabilities,
     ask: @escaping () -> Result<StatusReport, CommandError>
@@ -43,7 +43,7 @@ import Timekeeping
     self.ask = ask
     self.capabilities = capabilities
     painter = ScreenPainter(capabilities)
-    // From here on a signal waits for the loop, and cannot leave the terminal as it is.
+    // From here on the loop handles signals, so that none ends the program before the terminal is restored.
     SignalMask.block(StatusWatch.ends + StatusWatch.others)
     signal(SIGPIPE, SIG_IGN)
     do {
@@ -61,7 +61,7 @@ import Timekeeping
         try loop.addSignal(SIGINT) { [unowned self] in loop.exit(0) },
         try loop.addSignal(SIGWINCH) { [unowned self] in paint() },
         try loop.addSignal(SIGTSTP) { [unowned self] in pause() },
-        try loop.addSignal(SIGCONT) { [unowned self] in takeScreen() },
+        try loop.addSignal(SIGCONT) { [unowned self] in enterScreen() },
       ]
       if let keyboard = terminal.keyboard {
         keys = try loop.addIO(keyboard, .readable) { [unowned self] _ in press() }
@@ -71,7 +71,7 @@ import Timekeeping
     }
   }
 
-  /// - Returns: the exit status: 0 when the vehicle was online in the end, 1 when it was not.
+  /// - Returns: the exit status: 0 if the vehicle was online at the end, otherwise 1.
   func run() throws(CommandError) -> Int32 {
     defer { terminal.leave() }
     do {
@@ -86,7 +86,7 @@ import Timekeeping
     return isOnline ? 0 : 1
   }
 
-  // MARK: - What happens
+  // MARK: - Events
 
   private func turn() {
     timer?.arm(at: loop.now.boot + interval)
@@ -109,22 +109,22 @@ import Timekeeping
     switch terminal.read() {
     case .end: loop.exit(0)
     case .keys(let keys):
-      // Ctrl-C and Ctrl-D, where they are no signal and no end.
+      // Ctrl-C and Ctrl-D arrive as bytes in raw mode.
       if keys.contains(where: { [UInt8(ascii: "q"), UInt8(ascii: "Q"), 3, 4].contains($0) }) { return loop.exit(0) }
-      // Any other key looks at once; Ctrl-L after somebody else has written on the screen.
+      // Any other key refreshes at once; Ctrl-L also repaints the whole screen.
       if keys.contains(12) { painter.forget() }
       if !keys.isEmpty { turn() }
     }
   }
 
-  /// Ctrl-Z: the shell gets its screen, and we get ours when the job goes on.
+  /// Ctrl-Z: restores the terminal, stops, and takes the screen again when continued.
   private func pause() {
     terminal.leave()
     SignalMask.letThrough(SIGTSTP)
-    takeScreen()
+    enterScreen()
   }
 
-  private func takeScreen() {
+  private func enterScreen() {
     do {
       try terminal.enter()
     } catch {
@@ -142,7 +142,7 @@ import Timekeeping
     do {
       try terminal.write(bytes)
     } catch {
-      // A slow line shows the next frame; a terminal that is gone shows none.
+      // On a slow terminal the next frame is painted whole; if the terminal is gone, the program ends.
       error.code == EAGAIN ? painter.forget() : loop.exit(0)
     }
   }
@@ -151,7 +151,7 @@ import Timekeeping
     guard let silence else { return nil }
     let since = silentSince.map { (loop.now.boot - $0).spoken } ?? ""
     let known = answeredAt.map {
-      "; what it last said, \((loop.now.boot - $0).spoken) ago:"
+      "; last answer, \((loop.now.boot - $0).spoken) ago:"
     }
     return StyledText("For \(since): \(silence.message)\(known ?? "")")
   }

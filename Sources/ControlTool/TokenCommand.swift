@@ -11,11 +11,11 @@ import LocationDaemon
 import SystemCalls
 import Timekeeping
 
-/// `fleet-locationctl token`: one token, fetched as the daemon would, and looked at.
+/// `fleet-locationctl token`: fetches one token as the daemon would, and inspects it.
 enum TokenCommand: Command {
   static let name = "token"
-  static let summary = "fetch a token as the daemon would, and say what is in it and what is wrong"
-  /// Whom the token is to be for, in place of the settings' vehicle.
+  static let summary = "fetch a token as the daemon would, and show its contents and problems"
+  /// Options that request a token for another scope than the vehicle of the settings.
   private static let scopes: [(option: String, scope: @Sendable (String) -> AuthorizationContext.Scope)] = [
     ("delivery-vehicle", { .deliveryVehicle($0) }), ("vehicle", { .vehicle($0) }), ("trip", { .trip($0) }),
     ("task", { .task($0) }), ("tracking-id", { .trackingID($0) }),
@@ -27,39 +27,38 @@ enum TokenCommand: Command {
   static let usage = """
     Usage: fleet-locationctl token [--trip ID | --task ID | --tracking-id ID | --vehicle ID | --delivery-vehicle ID]
                                    [--config FILE | --instance NAME] [--reveal]
-    Asks the provider that the settings name for one token, with the daemon's credentials, certificates and time limit,
-    and shows its header, its claims, how long it lives, and every problem. It is for the vehicle of the settings, or
-    for whom is named:
+    Requests one token from the provider of the settings, with the daemon's credentials, certificates and timeout, and
+    shows its header, claims, lifetime and every problem. The token is for the vehicle of the settings, or for:
 
           --trip ID, --task ID, --tracking-id ID
-                             a trip, a task, or what a parcel is followed by
+                             a trip, a task, or the tracking ID of a parcel
           --vehicle ID       a vehicle of on-demand trips
           --delivery-vehicle ID
                              another delivery vehicle
     \(SettingsChoice.usage)
-          --reveal           show the signature, and the token: whoever has it can act for the vehicle
+          --reveal           also show the signature and the token, which is a secret: it lets anyone act for the vehicle
 
-    Credentials are those of the running service, as far as this user may read them.
+    Credentials are those of the running service, if this user may read them.
 
-    Exit status: 0 when the token is good, 1 when there is none or it has a problem that Fleet Engine refuses it for, 69
-    when root cannot ask as the service, 77 when this user may not read the settings or the credentials, 78 when they
-    cannot be used.
+    Exit status: 0 if the token is good; 1 if there is none, or Fleet Engine would reject it; 69 if root cannot run this
+    as the service; 77 if this user may not read the settings or the credentials; 78 if these are invalid.
 
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     if let operand = options.operands.first {
       throw CommandError(
-        .usage, "token: unexpected \"\(operand)\": whom it is for is named with an option, as in --trip ID")
+        .usage, "token: unexpected \"\(operand)\": the scope is given with an option, as in --trip ID")
     }
     let named = scopes.filter { options.has($0.option) }
     guard named.count <= 1 else {
-      throw CommandError(.usage, "token: it is for one: \(named.map { "--\($0.option)" }.joined(separator: " or "))")
+      throw CommandError(
+        .usage, "token: only one is allowed: \(named.map { "--\($0.option)" }.joined(separator: " or "))")
     }
     signal(SIGPIPE, SIG_IGN)
     EventLoop.blockChildSignal()
     let path = try SettingsChoice.path(options)
-    switch ServiceStandIn.run(settings: path, asksForToken: true) {
+    switch ServiceImpersonation.run(settings: path, asksForToken: true) {
     case .ended(let status): return status
     case .notStarted(let finding):
       throw CommandError(.configuration, finding.message)
@@ -76,7 +75,7 @@ enum TokenCommand: Command {
     else { throw CommandError(.usage, "token: the ID is empty") }
     let answer = try ask(settings, for: context, path)
     for remark in answer.outcome.remarks {
-      StandardError.write("\(CommandLineTool.name): the program says: \(remark)\n")
+      StandardError.write("\(CommandLineTool.name): the token command says: \(remark)\n")
     }
     let sheet = TokenSheet(answer, reveals: options.has("reveal"))
     _ = try StandardOutput.write(sheet.text)
@@ -93,13 +92,13 @@ enum TokenCommand: Command {
 
   private static func ask(
     _ settings: Settings, for context: AuthorizationContext, _ path: String
-  ) throws(CommandError) -> TokenInquiry.Answer {
+  ) throws(CommandError) -> TokenProbe.Answer {
     do {
       let loop = try EventLoop()
-      let inquiry = try TokenInquiry(settings, loop: loop)
-      var answer: TokenInquiry.Answer?
-      try inquiry.ask(for: context) { answer = $0 }
-      // It has its own time limit.
+      let probe = try TokenProbe(settings, loop: loop)
+      var answer: TokenProbe.Answer?
+      try probe.ask(for: context) { answer = $0 }
+      // The request has its own timeout.
       while answer == nil { _ = try loop.turn(waitingAtMost: .seconds(1)) }
       if let answer { return answer }
       throw CommandError(.unavailable, "no answer")

@@ -3,19 +3,19 @@ import EventLoop
 import Timekeeping
 import SystemCalls
 
-/// One part of the machine that the doctor looks at. It changes nothing.
+/// One check of `doctor`. It changes nothing on the machine.
 @MainActor package protocol Check {
-  /// What is looked at, as a heading.
+  /// What is checked, as a heading.
   var title: String { get }
 
-  /// Looks, and tells each finding as soon as it is made. It may take as long as it says it does, on the loop of its own.
+  /// Runs the check, and reports each finding as soon as it is known. It turns the event loop while it waits.
   func run(_ report: (Finding) -> Void)
 }
 
 @MainActor extension EventLoop {
-  /// Turns until it is done, or the time has come.
+  /// Turns the loop until the condition holds or the deadline has passed.
   ///
-  /// - Parameter isDone: asked after each turn.
+  /// - Parameter isDone: evaluated after each turn.
   func turn(until deadline: BootInstant, or isDone: () -> Bool) throws(EventLoopError) {
     while !isDone() {
       let left = deadline - now.boot

@@ -2,29 +2,29 @@
 import Positioning
 package import Timekeeping
 
-/// The time that a receiver tells, beside this machine's clock.
+/// Compares the receiver's time with this machine's clock.
 package enum ClockFindings {
-  /// Sentences come up to a second after their time, and some receivers are slow.
+  /// Sentences arrive up to a second after their time, and some receivers are slow.
   private static let tolerance = Duration.seconds(2)
 
-  /// - Parameter buildDate: a receiver that tells less counts its weeks wrongly.
-  package static func findings(_ told: ReceiverHearing.Told, buildDate: Timestamp) -> [Finding] {
-    guard let stamp = told.fix.timestamp else {
+  /// - Parameter buildDate: a receiver with an earlier time has a week number rollover.
+  package static func findings(_ received: ReceiverProbe.Received, buildDate: Timestamp) -> [Finding] {
+    guard let stamp = received.fix.timestamp else {
       return [
         .warn(
-          "the receiver tells the time of day and no date",
-          "The date is taken from this machine's clock, once it is right: let the receiver send RMC or ZDA")
+          "the receiver reports the time of day but no date",
+          "The date is taken from this machine's clock, once it is set: enable RMC or ZDA in the receiver")
       ]
     }
     var findings: [Finding] = []
-    let mended = stamp.afterRollover(notBefore: buildDate)
-    if mended != stamp {
+    let corrected = stamp.afterRollover(notBefore: buildDate)
+    if corrected != stamp {
       findings.append(
         .warn(
-          "the receiver tells a date of \(stamp.rfc3339.prefix(10)): its count of weeks has run over",
-          "The service takes it for \(mended.rfc3339.prefix(10)); a newer firmware would tell it right"))
+          "the receiver reports the date \(stamp.rfc3339.prefix(10)): its GPS week number has rolled over",
+          "The service corrects it to \(corrected.rfc3339.prefix(10)); a newer firmware would report the correct date"))
     }
-    let ahead = told.at.wall - mended
+    let ahead = received.at.wall - corrected
     let distance = ahead < .zero ? .zero - ahead : ahead
     guard distance > tolerance else {
       findings.append(.pass("this machine's clock and GNSS time are \(tenths(distance)) s apart"))
@@ -33,7 +33,7 @@ package enum ClockFindings {
     findings.append(
       .warn(
         "this machine's clock is \(distance.spoken) \(ahead < .zero ? "behind" : "ahead of") GNSS time",
-        "Positions carry GNSS time; tokens and certificates are judged by the clock: timedatectl set-ntp true"))
+        "Positions have GNSS time; tokens and certificates are checked with the clock: timedatectl set-ntp true"))
     return findings
   }
 

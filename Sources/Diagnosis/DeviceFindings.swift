@@ -2,58 +2,59 @@
 package import SerialPort
 package import SystemCalls
 
-/// What to make of a device that has only been looked at: is it there, is it one, may the service open it, who has it?
+/// Findings about a device that is not opened: whether it exists, is a device, may be opened by the service, and which
+/// program has it open.
 package enum DeviceFindings {
-  /// The classes of device that the unit allows (`DeviceAllow=` in systemd/fleet-locationd.service). `pts` is in what
-  /// `DevicePolicy=closed` allows everybody.
+  /// The classes of device that the unit allows (`DeviceAllow=` in systemd/fleet-locationd.service). `pts` is
+  /// always allowed by `DevicePolicy=closed`.
   package static let allowedClasses: Set<String> = ["ttyUSB", "ttyACM", "ttyS", "ttyAMA", "ttymxc", "gnss", "pts"]
-  /// As the kernel cuts the names of processes: to 15 bytes.
+  /// The name of the process, which the kernel cuts to 15 bytes.
   package static let serviceProgram = "fleet-locationd"
 
-  /// Why there is no device.
+  /// Why the device cannot be found.
   package static func finding(_ path: String, _ refusal: DeviceStatus.Refusal) -> Finding {
     switch refusal {
     case .missing:
       .fail(
         "\(path): there is no such device",
-        "Plug the receiver in, and look for it with: ls -l /dev/serial/by-id; the service goes on by itself when it "
-          + "comes")
+        "Plug the receiver in, and look for it with: ls -l /dev/serial/by-id; the service continues by itself when it "
+          + "appears")
     case .dangling(let target):
       .fail(
-        "\(path) is a link to \(target), which is not there",
-        "The receiver was unplugged, or a link made by hand is out of date: ls -l /dev/serial/by-id")
+        "\(path) is a link to \(target), which does not exist",
+        "The receiver was unplugged, or a manually created link is out of date: ls -l /dev/serial/by-id")
     case .denied:
-      .warn("\(path): a directory on the way to it is closed to this user", "Run this as root")
+      .warn("\(path): this user may not access its directory", "Run this as root")
     case .failed(let error):
-      .fail("\(path): cannot be looked at: \(error)", "Check source.device")
+      .fail("\(path): cannot be examined: \(error)", "Check source.device")
     }
   }
 
-  /// What it is, and whether the service's user may open it.
+  /// Findings about the kind of the file, and whether the user may open it.
   ///
   /// - Parameters:
-  ///   - isService: whether the user is the service's; else it is whoever runs this.
-  ///   - opens: what access(2) says, where it is asked as this user; nil: by owner, group and mode.
-  ///   - groupName: names a group.
+  ///   - isService: whether the user is the service's; otherwise it is the user who runs this.
+  ///   - opens: the answer of access(2), if this process runs as the user; nil: determined from owner, group and mode.
+  ///   - groupName: gives the name of a group.
   package static func findings(
     _ path: String, _ status: DeviceStatus, for user: UserAccount, isService: Bool, opens: Bool? = nil,
     groupName: (UInt32) -> String? = UserAccount.name(ofGroup:)
   ) -> [Finding] {
-    let way = status.resolvedPath == path ? path : "\(path) is \(status.resolvedPath)"
+    let location = status.resolvedPath == path ? path : "\(path) is \(status.resolvedPath)"
     switch status.kind {
     case .directory:
-      return [.fail("\(way): this is a directory", "A receiver is a file such as /dev/ttyUSB0: set source.device")]
+      return [.fail("\(location): this is a directory", "A receiver is a file such as /dev/ttyUSB0: set source.device")]
     case .other:
-      return [.fail("\(way): this is not a device", "A recording is read with type = \"replay\"")]
+      return [.fail("\(location): this is not a device", "To read a recording, set type = \"replay\"")]
     case .characterDevice: break
     }
     let joint = status.resolvedPath == path ? ": " : ", "
-    var findings = [Finding.pass("\(way)\(joint)a character device (\(status.major), \(status.minor))")]
+    var findings = [Finding.pass("\(location)\(joint)a character device (\(status.major), \(status.minor))")]
     if !status.classes.isEmpty, allowedClasses.isDisjoint(with: status.classes) {
       let name = status.classes.joined(separator: "\" or \"")
       findings.append(
         .warn(
-          "its class is \"\(name)\", which the unit of the service does not allow",
+          "its device class is \"\(name)\", which the service's unit does not allow",
           "With systemctl edit fleet-locationd add under [Service]: DeviceAllow=char-\(status.classes[0]) rw"))
     }
     findings.append(permission(status, for: user, isService: isService, opens, groupName))
@@ -63,7 +64,7 @@ package enum DeviceFindings {
   private static func permission(
     _ status: DeviceStatus, for user: UserAccount, isService: Bool, _ opens: Bool?, _ groupName: (UInt32) -> String?
   ) -> Finding {
-    // In the service's user namespace (PrivateUsers=) all groups but its own have one number.
+    // In the service's user namespace (PrivateUsers=) all other groups appear as one number.
     let isHidden = opens != nil && !user.groups.contains(status.group)
     let group = isHidden ? "that ls -l shows" : groupName(status.group) ?? "group \(status.group)"
     let mode = "0" + String(status.mode & 0o777, radix: 8)
@@ -74,17 +75,17 @@ package enum DeviceFindings {
     let isGroupOpen = status.mode & 0o060 == 0o060
     guard isGroupOpen, status.group != 0 else {
       return .fail(
-        "\(who) may not open it: it is for its owner and the group \(group) with mode \(mode)",
+        "\(who) may not open it: only its owner and the group \(group) may (mode \(mode))",
         "With a udev rule give it GROUP=\"dialout\", MODE=\"0660\": docs/receivers.md has one")
     }
     return .fail(
-      "\(who) may not open it: that takes the group \(group) (mode \(mode))",
+      "\(who) may not open it: only the group \(group) may (mode \(mode))",
       isService
         ? "With systemctl edit fleet-locationd add under [Service]: SupplementaryGroups=\(isHidden ? "GROUP" : group)"
         : "sudo usermod -aG \(group) \(user.name), then log in again; or run this as root")
   }
 
-  /// As the kernel decides about reading and writing. Access lists are not looked at.
+  /// As the kernel decides about reading and writing. Access control lists are ignored.
   package static func mayOpen(_ status: DeviceStatus, _ user: UserAccount) -> Bool {
     if user.id == 0 { return true }
     if user.id == status.owner { return status.mode & 0o600 == 0o600 }
@@ -92,15 +93,15 @@ package enum DeviceFindings {
     return status.mode & 0o006 == 0o006
   }
 
-  /// Who has it open.
+  /// Findings about the programs that have the device open.
   ///
-  /// - Parameter isComplete: whether everybody could be looked at.
-  /// - Returns: the findings, and whether it is free to be listened to.
+  /// - Parameter isComplete: whether all processes could be examined.
+  /// - Returns: the findings, and whether no program has it open, so that it may be read.
   package static func findings(heldBy holders: [DeviceHolder], isComplete: Bool) -> (findings: [Finding], isFree: Bool)
   {
     if holders.isEmpty {
       if isComplete { return ([.pass("no other program has it open")], true) }
-      return ([.warn("whether another program has it open cannot be seen by this user", "Run this as root")], true)
+      return ([.warn("this user cannot see whether another program has it open", "Run this as root")], true)
     }
     let isRead = holders.contains { $0.program == serviceProgram }
     return (
@@ -108,9 +109,9 @@ package enum DeviceFindings {
         let name =
           "\(holder.program) (process \(holder.processID)\(holder.service.map { ", \($0)" } ?? ""))"
         if holder.program == serviceProgram {
-          return .pass("\(name) reads it, as it should; what it hears says: fleet-locationctl status")
+          return .pass("\(name) reads it, as it should; fleet-locationctl status shows what it receives")
         }
-        let sentence = "\(name) has it open" + (isRead ? " too: two readers take the bytes from each other" : "")
+        let sentence = "\(name) has it open" + (isRead ? " too: with two readers each gets only part of the data" : "")
         return .fail(sentence, advice(holder))
       }, false
     )
@@ -119,12 +120,12 @@ package enum DeviceFindings {
   private static func advice(_ holder: DeviceHolder) -> String {
     switch holder.program {
     case "gpsd":
-      "Take the positions from gpsd: type = \"gpsd\", address = \"localhost:2947\"; or: systemctl disable --now "
+      "Read the positions from gpsd: type = \"gpsd\", address = \"localhost:2947\"; or: systemctl disable --now "
         + "gpsd.socket gpsd"
     case "ModemManager":
-      "Tell it to leave the port alone with a udev rule, ENV{ID_MM_DEVICE_IGNORE}=\"1\": docs/receivers.md has one"
+      "Make it ignore the port with a udev rule, ENV{ID_MM_DEVICE_IGNORE}=\"1\": docs/receivers.md has one"
     default:
-      holder.service.map { "systemctl stop \($0), or give the receiver to one of the two" }
+      holder.service.map { "systemctl stop \($0), or let only one of the two use the receiver" }
         ?? "End it: kill \(holder.processID)"
     }
   }

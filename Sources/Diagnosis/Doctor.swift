@@ -4,22 +4,22 @@ package import EventLoop
 package import SystemCalls
 package import Timekeeping
 
-/// Looks at everything that the settings name, one thing after another, and counts what it found.
+/// Runs the checks one after another, prints their findings, and counts them.
 @MainActor package struct Doctor {
-  /// What the checks need to know of the machine and the service.
-  package struct Surroundings {
+  /// What the checks need to know about the machine and the service.
+  package struct Environment {
     /// The checks turn it while they wait.
     package var loop: EventLoop
-    /// Whom the service runs as; nil when there is no such user here.
+    /// The user of the service; nil if it does not exist on this machine.
     package var serviceUser: UserAccount?
-    /// Whom this program runs as.
+    /// The user of this process.
     package var currentUser: UserAccount
-    /// No clock can be right that shows less.
+    /// A clock that shows an earlier time is wrong.
     package var buildDate: Timestamp
-    /// Whether a daemon runs with these settings. It opens a receiver that is silent or vanished again and again, and
-    /// nothing else may hold it at that moment.
+    /// Whether a daemon runs with these settings. It reopens a silent or unplugged receiver repeatedly, so no other program
+    /// may have it open.
     package var isDaemonRunning: Bool
-    /// What this process was given to know because it cannot see it: as the service's stand-in.
+    /// What only root can see, passed to this process when it runs as the service.
     package var rootView: RootView?
 
     package init(
@@ -36,38 +36,38 @@ package import Timekeeping
   }
 
   private let print: (String) -> Void
-  private var counts: [Finding.Verdict: Int] = [:]
+  private var counts: [Finding.Severity: Int] = [:]
 
-  /// - Parameter print: receives what is to be read, with its line end, as it comes about.
+  /// - Parameter print: receives each line, with its line end, as soon as it is known.
   package init(print: @escaping (String) -> Void) {
     self.print = print
   }
 
-  /// Everything that the settings give a reason to look at. A new check is one more here.
-  package static func checks(for settings: Settings, in surroundings: Surroundings) -> [any Check] {
+  /// The checks for these settings. A new check is added here.
+  package static func checks(for settings: Settings, in environment: Environment) -> [any Check] {
     let count = settings.sources.count
     let sources = settings.sources.enumerated().map { index, source in
-      check(source.kind, name: count > 1 ? "Source \(index + 1) of \(count)" : "Source", in: surroundings)
+      check(source.kind, name: count > 1 ? "Source \(index + 1) of \(count)" : "Source", in: environment)
     }
-    let token = TokenInHand()
+    let token = FetchedToken()
     return sources + [
-      TokenCheck(settings: settings, surroundings: surroundings, token: token),
-      FleetEngineCheck(settings: settings, surroundings: surroundings, token: token),
+      TokenCheck(settings: settings, environment: environment, token: token),
+      FleetEngineCheck(settings: settings, environment: environment, token: token),
     ]
   }
 
-  /// For each kind of source what examines one.
+  /// The check for a kind of source.
   ///
   /// - Parameter name: begins the title.
-  private static func check(_ kind: SourceKind, name: String, in surroundings: Surroundings) -> any Check {
+  private static func check(_ kind: SourceKind, name: String, in environment: Environment) -> any Check {
     switch kind {
-    case .serial(let serial): SerialCheck(name: name, settings: serial, surroundings: surroundings)
-    case .gpsd(let gpsd): GPSDCheck(name: name, settings: gpsd, surroundings: surroundings)
+    case .serial(let serial): SerialCheck(name: name, settings: serial, environment: environment)
+    case .gpsd(let gpsd): GPSDCheck(name: name, settings: gpsd, environment: environment)
     case .nmeaTCP(let tcp):
-      NMEANetworkCheck(name: name, kind: kind, endpoint: NMEANetworkCheck.Endpoint(tcp), surroundings: surroundings)
+      NMEANetworkCheck(name: name, kind: kind, endpoint: NMEANetworkCheck.Endpoint(tcp), environment: environment)
     case .nmeaUDP(let udp):
-      NMEANetworkCheck(name: name, kind: kind, endpoint: NMEANetworkCheck.Endpoint(udp), surroundings: surroundings)
-    case .modemManager(let modem): ModemManagerCheck(name: name, settings: modem, surroundings: surroundings)
+      NMEANetworkCheck(name: name, kind: kind, endpoint: NMEANetworkCheck.Endpoint(udp), environment: environment)
+    case .modemManager(let modem): ModemManagerCheck(name: name, settings: modem, environment: environment)
     case .simulated(let simulated): RouteCheck(name: name, settings: simulated)
     case .replay(let replay): RecordingCheck(name: name, file: replay.file)
     }
@@ -75,21 +75,21 @@ package import Timekeeping
 
   /// Runs one check under its title.
   package mutating func run(_ check: any Check) {
-    var found: [Finding.Verdict] = []
+    var found: [Finding.Severity] = []
     print("\(check.title)\n")
     check.run { finding in
-      found.append(finding.verdict)
+      found.append(finding.severity)
       print("\(finding.text)\n")
     }
-    for verdict in found { counts[verdict, default: 0] += 1 }
+    for severity in found { counts[severity, default: 0] += 1 }
   }
 
-  /// Whether nothing failed.
-  package var isContent: Bool { counts[.fail, default: 0] == 0 }
+  /// Whether no check failed.
+  package var hasNoFailure: Bool { counts[.fail, default: 0] == 0 }
 
   /// The last line, with its line end.
   package var summary: String {
-    let words = [(Finding.Verdict.pass, "passed"), (.warn, "to look at"), (.fail, "failed")]
+    let words = [(Finding.Severity.pass, "passed"), (.warn, "warnings"), (.fail, "failed")]
     return words.map { "\(counts[$0.0, default: 0]) \($0.1)" }.joined(separator: ", ") + "\n"
   }
 }

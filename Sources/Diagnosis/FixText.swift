@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Positioning
 
-/// A fix in words, without its place.
+/// Describes the quality of a fix, without coordinates.
 enum FixText {
   static func quality(_ fix: Fix) -> String {
     var words = [fix.mode == .threeD ? "3D" : "2D", fix.quality.rawValue]

@@ -10,14 +10,14 @@ import StreamSocket
 import Timekeeping
 import SystemCalls
 
-/// The way to Fleet Engine, step by step: the name, the connection, encryption, who answers, its clock, and whether it takes
-/// the token.
+/// The connection to Fleet Engine, step by step: name resolution, TCP, TLS, which server answers, its clock, and whether it
+/// accepts the token.
 struct FleetEngineCheck: Check {
-  private static let patience = Duration.seconds(10)
+  private static let connectTimeout = Duration.seconds(10)
 
   let settings: Settings
-  let surroundings: Doctor.Surroundings
-  let token: TokenInHand
+  let environment: Doctor.Environment
+  let token: FetchedToken
 
   var title: String {
     "Fleet Engine: \(settings.fleetEngine.endpoint)"
@@ -27,18 +27,18 @@ struct FleetEngineCheck: Check {
   func run(_ report: (Finding) -> Void) {
     do {
       guard try isReached(report) else { return }
-      let loop = surroundings.loop
-      let inquiry = try FleetEngineInquiry(settings, loop: loop)
+      let loop = environment.loop
+      let probe = try FleetEngineProbe(settings, loop: loop)
       var outcome: HTTPOutcome?
-      inquiry.greet { outcome = $0 }
-      // The request has its own deadline; this one is for a loop that does not keep it.
+      probe.requestWithoutToken { outcome = $0 }
+      // The request has its own deadline; this one is a safeguard.
       try loop.turn(until: loop.now.boot + settings.agent.delivery.endpoint.deadline + .seconds(2)) { outcome != nil }
       let end = outcome ?? .failure(TransportFailure(.timedOut, "no answer"))
       let findings = FleetEngineFindings.findings(end, settings: settings.fleetEngine, at: loop.now)
       for finding in findings { report(finding) }
-      guard let secret = token.secret, !findings.contains(where: { $0.verdict == .fail }) else { return }
+      guard let secret = token.secret, !findings.contains(where: { $0.severity == .fail }) else { return }
       var update: UpdateOutcome?
-      inquiry.tryUpdate(with: secret) { update = $0 }
+      probe.tryUpdate(with: secret) { update = $0 }
       try loop.turn(until: loop.now.boot + settings.agent.delivery.endpoint.deadline + .seconds(2)) { update != nil }
       let silence = UpdateFailure(.network, "no answer", from: settings.vehicle.service)
       report(FleetEngineFindings.finding(update ?? .failed(silence), settings.vehicle))
@@ -49,38 +49,42 @@ struct FleetEngineCheck: Check {
     }
   }
 
-  /// The name and the connection to the first party on the way, which the HTTP client's own words would not keep apart.
+  /// Name resolution and TCP connection to the endpoint or its proxy, as separate findings, which the HTTP client's errors
+  /// would not distinguish.
   private func isReached(_ report: (Finding) -> Void) throws -> Bool {
     guard let hop = settings.fleetEngine.firstHop else { return true }
     let what = settings.fleetEngine.client.proxy == nil ? "" : "the proxy "
-    let loop = surroundings.loop
+    let loop = environment.loop
     let lookup = HostLookup(loop: loop, host: hop.host, port: hop.port)
     var found: StreamSocketError??
     lookup.probe { found = .some($0) }
-    try loop.turn(until: loop.now.boot + FleetEngineCheck.patience) { found != nil }
+    try loop.turn(until: loop.now.boot + FleetEngineCheck.connectTimeout) { found != nil }
     guard case .some(nil) = found else {
       let message =
-        found??.message ?? "\(hop.host): no name server answers in \(FleetEngineCheck.patience.wholeSeconds) s"
+        found??.message
+        ?? "\(hop.host): no name server answered within \(FleetEngineCheck.connectTimeout.wholeSeconds) s"
       report(
         .fail(
           "\(what)\(message)", "Check the name servers and the network: resolvectl status, getent hosts \(hop.host)"))
       return false
     }
-    report(.pass("\(what)\(hop.host) has an address"))
+    report(.pass("\(what)\(hop.host) resolves to an address"))
     var isConnected = false
     var failure: StreamSocketError?
     let socket = StreamSocket(
-      loop: loop, lookup: lookup, deadline: FleetEngineCheck.patience, onConnected: { isConnected = true },
+      loop: loop, lookup: lookup, deadline: FleetEngineCheck.connectTimeout, onConnected: { isConnected = true },
       onBytes: { _ in }, onEnd: { failure = $0 })
     defer { socket.close() }
-    try loop.turn(until: loop.now.boot + FleetEngineCheck.patience + .seconds(1)) { isConnected || failure != nil }
+    try loop.turn(until: loop.now.boot + FleetEngineCheck.connectTimeout + .seconds(1)) {
+      isConnected || failure != nil
+    }
     guard isConnected else {
       let message = failure?.message ?? "\(lookup.name): no answer"
       report(
-        .fail("\(what)\(message)", "Check the network, and the firewall between: it must let TCP to this port through"))
+        .fail("\(what)\(message)", "Check the network, and the firewall: it must allow TCP to this port"))
       return false
     }
-    report(.pass("\(what)\(lookup.name) takes the connection"))
+    report(.pass("\(what)\(lookup.name) accepts connections"))
     return true
   }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The service that systemd runs with a settings file of the package.
+/// The systemd unit that belongs to a settings file in /etc/fleet-locationd.
 package struct InstalledService: Equatable, Sendable {
   private static let name = "fleet-locationd"
 
   /// As in `fleet-locationd.service`, or `fleet-locationd@van.service` for the instance `van`.
   package let unit: String
-  /// Where its daemon answers.
+  /// The control socket of its daemon.
   package let socket: String
 
   /// - Parameter path: of the main settings file.
@@ -22,7 +22,7 @@ package struct InstalledService: Equatable, Sendable {
   }
 
   /// - Parameter path: of a daemon's socket.
-  /// - Returns: nil when it is of no unit of the package.
+  /// - Returns: nil if it does not belong to a unit of the package.
   package init?(socket path: String) {
     let prefix = "/run/\(InstalledService.name)"
     guard path.hasPrefix(prefix), path.hasSuffix("/control.sock") else { return nil }
@@ -32,7 +32,7 @@ package struct InstalledService: Equatable, Sendable {
     self.init(settings: "/etc/\(InstalledService.name)/\(instance).toml")
   }
 
-  /// The unit by the name of a settings file, wherever it is: `fleet-locationd@NAME.service` reads `NAME.toml`.
+  /// The unit for the name of a settings file, in any directory: `fleet-locationd@NAME.service` reads `NAME.toml`.
   static func unit(for settings: String) -> String {
     let file = settings.split(separator: "/").last ?? ""
     let instance = file.hasSuffix(".toml") ? file.dropLast(5) : ""

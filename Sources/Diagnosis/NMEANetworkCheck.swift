@@ -7,7 +7,7 @@ import StreamSocket
 import SystemCalls
 import Timekeeping
 
-/// NMEA 0183 from the network: connected to, or listened for, and heard like a receiver on a line.
+/// NMEA 0183 over the network: connects or listens, and checks the sentences like those of a serial receiver.
 struct NMEANetworkCheck: Check {
   /// Where sentences come from.
   enum Endpoint {
@@ -30,40 +30,40 @@ struct NMEANetworkCheck: Check {
   }
 
   private static let connectDeadline = Duration.seconds(10)
-  /// A router connects again after an interval of its own.
+  /// Maximum wait for a sender; routers reconnect at intervals.
   private static let waitLimit = Duration.seconds(12)
 
   let name: String
   let kind: SourceKind
   let endpoint: Endpoint
-  let surroundings: Doctor.Surroundings
+  let environment: Doctor.Environment
 
   var title: String { "\(name): NMEA 0183, \(kind.name)" }
 
   func run(_ report: (Finding) -> Void) {
-    // A sender may have a place for one client only, and it is the daemon's.
-    guard !surroundings.isDaemonRunning else {
-      return report(.pass("the running daemon reads it, and reports under Service who sends and what it receives"))
+    // A sender may accept only one client, and that is the daemon.
+    guard !environment.isDaemonRunning else {
+      return report(.pass("the running daemon reads it; its senders and problems are under Service"))
     }
-    let hearing = Hearing(surroundings.loop)
+    let probe = NetworkProbe(environment.loop)
     do {
       switch endpoint {
-      case .connect(let address): try connect(address, hearing, report)
-      case .listen, .datagrams: try listen(hearing, report)
+      case .connect(let address): try connect(address, probe, report)
+      case .listen, .datagrams: try listen(probe, report)
       }
     } catch {
       return report(.fail("\(error)", "Close other programs, and try again"))
     }
   }
 
-  private func connect(_ address: HostAddress, _ hearing: Hearing, _ report: (Finding) -> Void) throws {
-    let loop = surroundings.loop
+  private func connect(_ address: HostAddress, _ probe: NetworkProbe, _ report: (Finding) -> Void) throws {
+    let loop = environment.loop
     let lookup = HostLookup(loop: loop, host: address.host, port: address.port)
     var isConnected = false
     var failure: StreamSocketError?
     let socket = StreamSocket(
       loop: loop, lookup: lookup, deadline: NMEANetworkCheck.connectDeadline, onConnected: { isConnected = true },
-      onBytes: { hearing.receive($0) }, onEnd: { failure = $0 })
+      onBytes: { probe.receive($0) }, onEnd: { failure = $0 })
     defer { socket.close() }
     try loop.turn(until: loop.now.boot + NMEANetworkCheck.connectDeadline + .seconds(1)) {
       isConnected || failure != nil
@@ -72,33 +72,33 @@ struct NMEANetworkCheck: Check {
       let advice =
         failure?.code == .refused
         ? "Nothing listens there: check the sender's settings, and source.address"
-        : "Check source.address, the network and the firewall between"
+        : "Check source.address, the network and the firewall"
       return report(.fail(failure?.message ?? "\(address): no answer", advice))
     }
-    report(.pass("\(address) takes the connection"))
-    try hearing.listen { failure != nil }
-    guard hearing.hasHeard else {
+    report(.pass("\(address) accepts connections"))
+    try probe.listen { failure != nil }
+    guard probe.hasReceived else {
       return report(
         .fail(
           failure?.message ?? "it sends nothing",
           "Check the sender's receiver and settings. Some allow one client only: is another connected?"))
     }
-    for finding in hearing.findings(surroundings.buildDate) { report(finding) }
+    for finding in probe.findings(environment.buildDate) { report(finding) }
   }
 
-  private func listen(_ hearing: Hearing, _ report: (Finding) -> Void) throws {
-    let loop = surroundings.loop
-    var heard: [IPAddress] = []
-    var refused: [IPAddress] = []
-    /// Each is named once, and not more than a person reads.
+  private func listen(_ probe: NetworkProbe, _ report: (Finding) -> Void) throws {
+    let loop = environment.loop
+    var permitted: [IPAddress] = []
+    var notPermitted: [IPAddress] = []
+    /// Each address is noted once, and at most eight.
     func note(_ address: IPAddress, _ allow: [AddressRange]) -> Bool {
       let isAllowed = allow.contains { $0.contains(address) }
       if isAllowed {
-        if !heard.contains(address), heard.count < 8 { heard.append(address) }
-      } else if !refused.contains(address), refused.count < 8 {
-        refused.append(address)
+        if !permitted.contains(address), permitted.count < 8 { permitted.append(address) }
+      } else if !notPermitted.contains(address), notPermitted.count < 8 {
+        notPermitted.append(address)
       }
-      return isAllowed && address == heard.first
+      return isAllowed && address == permitted.first
     }
     var connections: [StreamSocket] = []
     var listener: StreamListener?
@@ -115,66 +115,67 @@ struct NMEANetworkCheck: Check {
         listener = try StreamListener(loop: loop, host: address.host, port: address.port) { connection in
           guard note(connection.address, allow), connections.count < 8,
             let socket = try? StreamSocket(
-              loop: loop, connection: connection, onBytes: { hearing.receive($0) }, onEnd: { _ in })
+              loop: loop, connection: connection, onBytes: { probe.receive($0) }, onEnd: { _ in })
           else { return }
           connections.append(socket)
         }
       case .datagrams(let address, let group, let allow):
         datagrams = try DatagramSocket(
           loop: loop, host: address.host, port: address.port, group: group,
-          onDatagram: { bytes, sender in if note(sender, allow) { hearing.receive(bytes) } }, onEnd: { _ in })
+          onDatagram: { bytes, sender in if note(sender, allow) { probe.receive(bytes) } }, onEnd: { _ in })
       }
     } catch {
       let advice =
-        error.code == .inUse ? "Another program has it: ss -lnp shows which" : "Check source.listen and the interfaces"
+        error.code == .inUse ? "Another program uses it: ss -lnp shows which" : "Check source.listen and the interfaces"
       return report(.fail(error.message, advice))
     }
-    try hearing.wait(NMEANetworkCheck.waitLimit) { !heard.isEmpty }
-    if !heard.isEmpty { try hearing.listen { false } }
-    for address in refused {
+    try probe.wait(NMEANetworkCheck.waitLimit) { !permitted.isEmpty }
+    if !permitted.isEmpty { try probe.listen { false } }
+    for address in notPermitted {
       report(
         .warn(
           "\(address) sends and is not allowed",
-          "If it is the vehicle's own, add it to source.allow; if not, find out what sends forged positions"))
+          "If it is a device of this vehicle, add it to source.allow; otherwise find out which device sends forged positions"
+        ))
     }
-    guard let first = heard.first else {
+    guard let first = permitted.first else {
       return report(
         .fail(
-          "nothing came in \(NMEANetworkCheck.waitLimit.wholeSeconds) s from an address in source.allow",
-          "Check the sender's settings and the firewall between: docs/receivers.md"))
+          "nothing received in \(NMEANetworkCheck.waitLimit.wholeSeconds) s from an address in source.allow",
+          "Check the sender's settings and the firewall: docs/receivers.md"))
     }
-    report(.pass("\(first) sends" + (heard.count > 1 ? ", and \(heard.count - 1) more" : "")))
-    for finding in hearing.findings(surroundings.buildDate) { report(finding) }
+    report(.pass("\(first) sends" + (permitted.count > 1 ? ", and \(permitted.count - 1) more" : "")))
+    for finding in probe.findings(environment.buildDate) { report(finding) }
   }
 }
 
-/// What comes from the network, heard like a receiver that is no serial line.
-@MainActor private final class Hearing {
+/// Checks sentences from the network like those of a receiver without a serial port.
+@MainActor private final class NetworkProbe {
   private let loop: EventLoop
-  private var hearing: ReceiverHearing
+  private var receiver: ReceiverProbe
 
   init(_ loop: EventLoop) {
     self.loop = loop
-    hearing = ReceiverHearing(baud: nil, isTerminal: false, at: loop.now.boot)
+    receiver = ReceiverProbe(baud: nil, isTerminal: false, at: loop.now.boot)
   }
 
-  var hasHeard: Bool { hearing.byteCount > 0 }
+  var hasReceived: Bool { receiver.byteCount > 0 }
 
-  func receive(_ bytes: Span<UInt8>) { hearing.receive(bytes, at: loop.now) }
+  func receive(_ bytes: Span<UInt8>) { receiver.receive(bytes, at: loop.now) }
 
-  /// Until it is done, or the time is over.
+  /// Waits until the condition holds or the time is over.
   func wait(_ time: Duration, until isDone: () -> Bool) throws(EventLoopError) {
     try loop.turn(until: loop.now.boot + time, or: isDone)
   }
 
-  /// As long as a receiver is listened to.
+  /// Listens for as long as to a serial receiver.
   func listen(until isOver: () -> Bool) throws(EventLoopError) {
-    if !hasHeard { hearing = ReceiverHearing(baud: nil, isTerminal: false, at: loop.now.boot) }
-    while !hearing.isDone, !isOver() {
-      try loop.turn(until: hearing.nextDeadline, or: isOver)
-      _ = hearing.advance(at: loop.now)
+    if !hasReceived { receiver = ReceiverProbe(baud: nil, isTerminal: false, at: loop.now.boot) }
+    while !receiver.isDone, !isOver() {
+      try loop.turn(until: receiver.nextDeadline, or: isOver)
+      _ = receiver.advance(at: loop.now)
     }
   }
 
-  func findings(_ buildDate: Timestamp) -> [Finding] { hearing.findings(buildDate: buildDate) }
+  func findings(_ buildDate: Timestamp) -> [Finding] { receiver.findings(buildDate: buildDate) }
 }

@@ -4,9 +4,9 @@ import Positioning
 import SystemCalls
 import Timekeeping
 
-/// A recording: it can be read, and holds positions.
+/// Whether a recording can be read and has positions.
 struct RecordingCheck: Check {
-  /// Bytes that are looked at: some hours of a drive.
+  /// Maximum number of bytes that are read: some hours of a drive.
   private static let most = 1 << 22
 
   let name: String
@@ -30,7 +30,9 @@ struct RecordingCheck: Check {
   }
 
   private static func unread(_ why: String) -> Finding {
-    .warn("it is not read: \(why), and what is read is gone", "Try it with: fleet-locationctl fixes FILE")
+    .warn(
+      "it is not checked: \(why), and reading would consume its data", "Check a file with: fleet-locationctl fixes FILE"
+    )
   }
 
   private static func counters(_ descriptor: borrowing Descriptor) throws(Errno) -> NMEADecoder.Counters {
@@ -45,15 +47,15 @@ struct RecordingCheck: Check {
     return decoder.counters
   }
 
-  /// What to make of the numbers.
+  /// The finding about the decoder's counters.
   static func finding(_ counters: NMEADecoder.Counters) -> Finding {
     guard counters.sentences > 0 else {
       return .fail(
-        "it holds no NMEA sentence with a right checksum", "A recording is made with: cat /dev/ttyUSB0 > drive.nmea")
+        "it has no NMEA sentence with a correct checksum", "Make a recording with: cat /dev/ttyUSB0 > drive.nmea")
     }
     guard counters.fixes > 0 else {
-      return .fail("it holds \(counters.sentences) sentences and no position", "Record it under the open sky")
+      return .fail("it has \(counters.sentences) sentences but no position", "Record it under the open sky")
     }
-    return .pass("it holds \(counters.sentences) sentences and \(counters.fixes) positions")
+    return .pass("it has \(counters.sentences) sentences and \(counters.fixes) positions")
   }
 }

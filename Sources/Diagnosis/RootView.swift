@@ -5,24 +5,24 @@ package import MessageBus
 package import SerialPort
 import SystemCalls
 
-/// What only root sees of a machine: for the part of doctor that runs as the service, handed over on its standard
-/// input. Its environment would be there for every user to read (`systemctl show`).
+/// What only root can see, for the part of `doctor` that runs as the service. It is passed on standard input, because every
+/// user could read the environment (`systemctl show`).
 package struct RootView: Codable, Equatable, Sendable {
-  /// Bytes that a pipe holds before it is read.
+  /// Maximum size in bytes; a pipe can hold this much before it is read.
   private static let longest = 1 << 20
   /// F_SETPIPE_SZ of fcntl(2), which Glibc's module does not have.
   private static let setPipeSize: Int32 = 1031
 
   /// Which processes have which devices open.
   package var holders = DeviceHolders()
-  /// What the kernel calls its devices.
+  /// The kernel's device classes.
   package var classes = DeviceClasses()
-  /// What systemd knows of the unit.
+  /// systemd's status of the unit.
   package var status: ServiceStatus
   /// The names of the credentials that have changed since the service was started.
   package var outdated: [String]
 
-  /// Looks at the machine.
+  /// Collects it.
   ///
   /// - Parameter status: of the service.
   package init(_ status: ServiceStatus) {
@@ -30,13 +30,13 @@ package struct RootView: Codable, Equatable, Sendable {
     outdated = ServiceCredentials.outdated(status)
   }
 
-  /// That which is handed to this process, and can be read once; nil when none is.
-  package static var handedOver: RootView? {
-    guard ServiceStandIn.isThis, let input = try? Descriptor.duplicate(of: STDIN_FILENO) else { return nil }
+  /// The one passed to this process on standard input, which can be read once; nil if there is none.
+  package static var fromStandardInput: RootView? {
+    guard ServiceImpersonation.isActive, let input = try? Descriptor.duplicate(of: STDIN_FILENO) else { return nil }
     return read(from: input)
   }
 
-  /// Reads to the end, which a pipe has when nobody can write to it any more.
+  /// Reads to the end of the pipe.
   static func read(from input: borrowing Descriptor) -> RootView? {
     var data = Data()
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -46,7 +46,7 @@ package struct RootView: Codable, Equatable, Sendable {
     return try? JSONDecoder().decode(RootView.self, from: data)
   }
 
-  /// A pipe that it can be read from, and then the end; nil when the kernel has no room for it.
+  /// A pipe with its encoding, closed for writing; nil if the kernel has no memory for it.
   var pipe: Descriptor? {
     guard let data = try? JSONEncoder().encode(self), data.count < RootView.longest else { return nil }
     var ends: [Int32] = [-1, -1]
@@ -54,7 +54,7 @@ package struct RootView: Codable, Equatable, Sendable {
     let output = Descriptor(owning: ends[0])
     let input = Descriptor(owning: ends[1])
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    // As root; nobody reads before everything is written.
+    // The pipe must hold everything, because it is read later; root may enlarge it.
     _ = fcntl(input.rawValue, RootView.setPipeSize, Int32(RootView.longest))
     _ = fcntl(input.rawValue, F_SETFL, O_NONBLOCK)
     guard (try? Descriptor.write(Array(data), to: input.rawValue)) != nil else { return nil }

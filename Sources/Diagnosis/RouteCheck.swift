@@ -5,7 +5,7 @@ import Positioning
 import RouteFile
 import Timekeeping
 
-/// A simulated drive: its route can be read, and what the settings want of it is on it.
+/// Whether the route of a simulated drive can be read, and has the places that the settings name.
 struct RouteCheck: Check {
   let name: String
   let settings: SimulatedSettings
@@ -16,11 +16,11 @@ struct RouteCheck: Check {
     do {
       let route = try RouteFile.load(path: settings.route)
       let simulator = try RouteSimulator(route: route, settings: settings.drive)
-      let time = simulator.duration.map { "takes \($0.wholeSeconds) s" } ?? "goes on for ever"
+      let time = simulator.duration.map { "takes \($0.wholeSeconds) s" } ?? "repeats without end"
       report(.pass("a route of \(route.points.count) points; the drive \(time)"))
-      report(.warn("the positions are made up", "For a real vehicle name its receiver: docs/receivers.md"))
+      report(.warn("the positions are simulated", "For a real vehicle configure its receiver: docs/receivers.md"))
     } catch {
-      report(.fail("\(error)", "Check source.route and what is asked of it"))
+      report(.fail("\(error)", "Check source.route, and the places in the other settings"))
     }
   }
 }

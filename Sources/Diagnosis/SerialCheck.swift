@@ -6,11 +6,11 @@ import SerialPort
 import SystemCalls
 import Timekeeping
 
-/// A receiver on a serial line: looked at, and listened to when nobody else has it.
+/// A receiver on a serial port: examines the device, and reads it if no other program has it open.
 struct SerialCheck: Check {
   let name: String
   let settings: SerialSettings
-  let surroundings: Doctor.Surroundings
+  let environment: Doctor.Environment
 
   var title: String { "\(name): serial receiver \(device)" }
 
@@ -20,50 +20,50 @@ struct SerialCheck: Check {
     var status: DeviceStatus
     do throws(DeviceStatus.Refusal) {
       status = try DeviceStatus.of(device)
-      if let view = surroundings.rootView { status.classes = view.classes.names(of: status.major) }
+      if let view = environment.rootView { status.classes = view.classes.names(of: status.major) }
     } catch {
       return report(DeviceFindings.finding(device, error))
     }
-    let user = surroundings.serviceUser ?? surroundings.currentUser
-    let opens = ServiceStandIn.isThis ? FileAccess.refusal(status.resolvedPath, R_OK | W_OK) == nil : nil
+    let user = environment.serviceUser ?? environment.currentUser
+    let opens = ServiceImpersonation.isActive ? FileAccess.refusal(status.resolvedPath, R_OK | W_OK) == nil : nil
     let findings = DeviceFindings.findings(
-      device, status, for: user, isService: surroundings.serviceUser != nil, opens: opens)
+      device, status, for: user, isService: environment.serviceUser != nil, opens: opens)
     for finding in findings { report(finding) }
     guard status.kind == .characterDevice else { return }
-    let holders = surroundings.rootView?.holders ?? DeviceHolders()
+    let holders = environment.rootView?.holders ?? DeviceHolders()
     let (held, isFree) = DeviceFindings.findings(
       heldBy: holders.holders(of: status.resolvedPath), isComplete: holders.isComplete)
     for finding in held { report(finding) }
     guard isFree else { return }
-    guard !surroundings.isDaemonRunning else {
-      return report(.pass("the running daemon opens it, and reports under Service what it receives"))
+    guard !environment.isDaemonRunning else {
+      return report(.pass("the running daemon opens it; its problems are under Service"))
     }
-    guard opens ?? DeviceFindings.mayOpen(status, surroundings.currentUser) else {
-      return report(.warn("it is not listened to: this user may not open it", "Run this as root"))
+    guard opens ?? DeviceFindings.mayOpen(status, environment.currentUser) else {
+      return report(.warn("it is not read: this user may not open it", "Run this as root"))
     }
     for finding in listen() { report(finding) }
   }
 
   private func listen() -> [Finding] {
-    let loop = surroundings.loop
-    // Nothing can come before the loop turns.
-    var hearing = ReceiverHearing(baud: settings.baud, isTerminal: true, at: loop.now.boot)
+    let loop = environment.loop
+    // No byte arrives before the loop turns.
+    var probe = ReceiverProbe(baud: settings.baud, isTerminal: true, at: loop.now.boot)
     var loss: SerialPortError?
     do {
       let port = try SerialPort(
-        loop: loop, path: device, baud: hearing.baud ?? 9600,
-        onBytes: { hearing.receive($0, at: loop.now) }, onEnd: { loss = $0 })
-      if !port.isTerminal { hearing = ReceiverHearing(baud: nil, isTerminal: false, at: loop.now.boot) }
-      while !hearing.isDone, loss == nil {
-        try loop.turn(until: hearing.nextDeadline) { loss != nil }
-        var next = hearing.advance(at: loop.now)
+        loop: loop, path: device, baud: probe.baud ?? 9600,
+        onBytes: { probe.receive($0, at: loop.now) }, onEnd: { loss = $0 })
+      if !port.isTerminal { probe = ReceiverProbe(baud: nil, isTerminal: false, at: loop.now.boot) }
+      while !probe.isDone, loss == nil {
+        try loop.turn(until: probe.nextDeadline) { loss != nil }
+        var next = probe.advance(at: loop.now)
         while let speed = next {
           next = nil
           do {
             try port.setBaud(speed)
           } catch {
             guard error.code == .badBaud else { throw error }
-            next = hearing.refused()
+            next = probe.refused()
           }
         }
       }
@@ -73,16 +73,16 @@ struct SerialCheck: Check {
     } catch {
       return [.fail("\(error)", "Close other programs, and try again")]
     }
-    if let loss { return [.fail("while it was listened to: \(loss.message)", "Check its plug and its power")] }
-    return hearing.findings(buildDate: surroundings.buildDate)
+    if let loss { return [.fail("lost during the check: \(loss.message)", "Check its plug and its power")] }
+    return probe.findings(buildDate: environment.buildDate)
   }
 
   private func refusal(_ error: SerialPortError) -> Finding {
     switch error.code {
-    case .busy: .fail("another program has it for itself", "Run this as root to see which")
+    case .busy: .fail("another program has exclusive access to it", "Run this as root to see which one")
     case .denied where error.cause?.code == EPERM:
       .fail(
-        "the unit of the service does not allow it (DevicePolicy=)",
+        "the service's unit does not allow the device (DevicePolicy=)",
         "With systemctl edit fleet-locationd add under [Service]: DeviceAllow=\(device) rw, or its class")
     case .badBaud: .fail(error.message, "Set source.baud = \"auto\"")
     default: .fail("it cannot be opened: \(error.message)", "Check source.device")

@@ -6,31 +6,31 @@ import FleetEngine
 import MessageBus
 import Timekeeping
 
-/// The service as it runs: asked of systemd and of the daemon.
+/// The running service: the state that systemd and the daemon report.
 package struct ServiceCheck: Check {
   private let service: InstalledService?
   private let settings: Settings?
-  private let surroundings: Doctor.Surroundings
+  private let environment: Doctor.Environment
   private let ask: () -> ServiceFindings.Daemon
 
   /// - Parameters:
   ///   - service: nil when no unit of the package reads the settings; then systemd is not asked.
   ///   - settings: nil when they cannot be read.
-  ///   - ask: asks the daemon for its status, and waits no longer than some seconds.
+  ///   - ask: requests the daemon's status, within some seconds.
   package init(
-    _ service: InstalledService?, settings: Settings?, in surroundings: Doctor.Surroundings,
+    _ service: InstalledService?, settings: Settings?, in environment: Doctor.Environment,
     ask: @escaping () -> ServiceFindings.Daemon
   ) {
     self.service = service
     self.settings = settings
-    self.surroundings = surroundings
+    self.environment = environment
     self.ask = ask
   }
 
   package var title: String { "Service" + (service.map { ": \($0.unit)" } ?? "") }
 
   package func run(_ report: (Finding) -> Void) {
-    let loop = surroundings.loop
+    let loop = environment.loop
     let end = loop.now.boot + ServiceFindings.startTime
     var daemon = ask()
     while ServiceFindings.isStarting(daemon), loop.now.boot < end {
@@ -45,7 +45,7 @@ package struct ServiceCheck: Check {
     let unit = service.map(unit)
     let status = try? unit?.get()
     let findings = ServiceFindings.findings(
-      unit: unit, outdated: surroundings.rootView?.outdated ?? status.map(ServiceCredentials.outdated) ?? [],
+      unit: unit, outdated: environment.rootView?.outdated ?? status.map(ServiceCredentials.outdated) ?? [],
       missing: status.map(ServiceCredentials.missing) ?? [:], daemon: daemon,
       vehicle: settings?.vehicle.vehicleID, heartbeat: heartbeat)
     for finding in findings { report(finding) }
@@ -57,8 +57,8 @@ package struct ServiceCheck: Check {
         let bus = try MessageBus()
         return try ServiceStatus(of: service.unit, from: bus)
       } catch {
-        // Without a bus daemon systemd speaks to root alone.
-        guard let status = surroundings.rootView?.status else { throw error }
+        // Without a bus daemon only root can connect to systemd.
+        guard let status = environment.rootView?.status else { throw error }
         return status
       }
     }

@@ -6,56 +6,57 @@ import MessageBus
 import ServiceManager
 package import SystemCalls
 
-/// The service's credentials, for a program that stands in for it.
+/// The service's credentials, for commands that check what the service sees.
 package enum ServiceCredentials {
   private static let variable = "CREDENTIALS_DIRECTORY"
 
-  /// Takes those of the running service for this process and the programs that it runs, unless it has its own. Whether
-  /// this user may read them shows when they are read.
+  /// Sets the credentials directory of the running service for this process and its children, unless it has one. It is not
+  /// checked whether this user may read them.
   ///
-  /// - Parameter settings: path of the main file, by whose name the daemons of one box are told apart.
+  /// - Parameter settings: path of the main file; its name determines the unit.
   package static func adopt(for settings: String) {
     let directory = "/run/credentials/\(InstalledService.unit(for: settings))"
     guard Environment.value(of: variable) == nil, FileAccess.refusal(directory, F_OK) == nil else { return }
     Environment.set(variable, to: directory)
   }
 
-  /// The credentials of the running service whose files say something else by now: it goes on with what systemd has handed out
-  /// at its start. Only root sees both.
+  /// The credentials whose files have changed since the service was started; it still has the values of its start. Only root
+  /// can compare them.
   ///
-  /// - Returns: their names; none when they cannot be compared.
+  /// - Returns: their names; empty if they cannot be compared.
   static func outdated(_ status: ServiceStatus) -> [String] {
     guard ["active", "reloading"].contains(status.active), status.mainProcess > 0 else { return [] }
-    // As its main process sees them: systemd 252 hides them from every other process of the unit, also from ExecReload=+.
+    // In the mount namespace of its main process: systemd 252 hides them from every other process of the unit, also from
+    // ExecReload=+.
     let directory = "/proc/\(status.mainProcess)/root/run/credentials/\(status.unit)"
     return status.credentialFiles.filter { name, file in
-      guard file.hasPrefix("/"), let held = try? Credentials.bytes("\(directory)/\(name)"),
+      guard file.hasPrefix("/"), let current = try? Credentials.bytes("\(directory)/\(name)"),
         let new = try? Credentials.bytes(file)
       else { return false }
-      return held != new
+      return current != new
     }.keys.sorted()
   }
 
-  /// The files of credentials that are not there, by the names of these. A relative one is looked for in places of systemd's.
+  /// The missing files of credentials, by credential name. Relative paths are not checked: systemd searches for them.
   static func missing(_ status: ServiceStatus) -> [String: String] {
     status.credentialFiles.filter { $1.hasPrefix("/") && FileAccess.refusal($1, F_OK)?.code == ENOENT }
   }
 
-  /// Why the service is not to read its settings again: a credential has changed, which only a restart hands out.
+  /// Why the service must not reload its settings: a credential has changed, and only a restart provides the new value.
   ///
-  /// - Parameter socket: where its daemon answers.
-  /// - Returns: nil when it may, or this user cannot compare.
-  package static func hindrance(toReloadAt socket: String) -> String? {
+  /// - Parameter socket: of its daemon.
+  /// - Returns: nil if it may reload, or this user cannot compare.
+  package static func reloadObstacle(at socket: String) -> String? {
     guard geteuid() == 0, let service = InstalledService(socket: socket),
       let bus = try? MessageBus(timeLimit: .seconds(2)), let status = try? ServiceStatus(of: service.unit, from: bus)
     else { return nil }
     let names = outdated(status)
     guard !names.isEmpty else { return nil }
     return names.map { "credential \($0) \(outdatedWords)" }.joined(separator: "; ")
-      + "; nothing was read again, for this takes a restart: systemctl restart \(service.unit)"
+      + "; the settings were not reloaded, because a restart is needed: systemctl restart \(service.unit)"
   }
 
-  /// What to know of credentials before the settings at this path are taken to be in force; empty when there is nothing.
+  /// Reasons why the running service does not use these settings and credentials yet, one a line; empty if there are none.
   package static func remark(for settings: String) -> String {
     guard let service = InstalledService(settings: settings), let bus = try? MessageBus(timeLimit: .seconds(2)),
       let status = try? ServiceStatus(of: service.unit, from: bus)
@@ -68,12 +69,12 @@ package enum ServiceCredentials {
       + outdated(status).map { "credential \($0) \(outdatedWords): systemctl restart \(service.unit)\n" }.joined()
   }
 
-  /// The middle of a sentence that begins with a credential.
-  static let outdatedWords = "has changed since the service was started, which goes on with the one before"
+  /// Follows the name of a credential in a sentence.
+  static let outdatedWords = "has changed since the service was started; the service still uses the previous value"
 
-  /// Whether a credential or secret file is missing here, or closed to this user, and the service might have it all the same.
+  /// Whether a credential or secret file is missing or not readable for this user, although the service may have it.
   package static func isOutOfReach(_ error: DaemonError, _ settings: Settings) -> Bool {
-    guard !ServiceStandIn.isThis, let cause = error.cause as? ServiceManagerError else { return false }
+    guard !ServiceImpersonation.isActive, let cause = error.cause as? ServiceManagerError else { return false }
     switch cause.code {
     case .denied, .notHandedOut: return true
     case .missing: return !names(in: settings).isEmpty
@@ -81,19 +82,19 @@ package enum ServiceCredentials {
     }
   }
 
-  /// How to get at the credentials that the settings name.
+  /// How to run a command with the credentials that the settings name.
   ///
   /// - Parameters:
-  ///   - command: what is to be run again, as in `fleet-locationctl token`.
-  ///   - user: whom the service runs as.
+  ///   - command: the command to run again, as in `fleet-locationctl token`.
+  ///   - user: the user of the service.
   package static func advice(_ settings: Settings, command: String, user: String, current: UserAccount) -> String {
     let names = names(in: settings)
     let loads = names.map { " -p LoadCredential=\($0):/path/of/the/file" }.joined()
     let inUnit = "sudo systemd-run --pipe --wait -p User=\(user)\(loads) \(command)"
     guard !names.isEmpty else { return "Run it as the service's user: \(inUnit)" }
     return current.id == 0
-      ? "Start the service, whose credentials are then used, or: \(inUnit)"
-      : "Only root sees the credentials of the running service: sudo \(command); while it does not run: \(inUnit)"
+      ? "Start the service, so that its credentials can be used, or run: \(inUnit)"
+      : "Only root can read the credentials of the running service: sudo \(command); if it does not run: \(inUnit)"
   }
 
   private static func names(in settings: Settings) -> [String] {

@@ -7,24 +7,24 @@ import Release
 import SystemCalls
 import Timekeeping
 
-/// What the running service lives through: what systemd knows of its unit, and what the daemon says of itself.
+/// Findings about the running service: the state of its unit, and the status that the daemon reports.
 ///
-/// Without a fail among these findings an update has been accepted within the last two heartbeats, or the vehicle is paused
-/// by command.
+/// If none of them is a failure, an update has been accepted within the last two heartbeats, or the vehicle is paused by
+/// command.
 package enum ServiceFindings {
   /// What the daemon answered.
   package enum Daemon: Equatable, Sendable {
     case status(StatusReport)
-    /// None came; with why, and what to do.
+    /// No answer: why, and what to do.
     case none(String, advice: String)
   }
 
   /// - Parameters:
   ///   - unit: nil when no installed service reads these settings.
   ///   - outdated: the names of the credentials that have changed since the service was started.
-  ///   - missing: the files of credentials that are not there, by the names of these.
+  ///   - missing: the missing files of credentials, by credential name.
   ///   - vehicle: the vehicle's ID in the settings file; nil when they cannot be read.
-  ///   - heartbeat: of the settings file, for a daemon that does not say its own.
+  ///   - heartbeat: of the settings file, for a daemon that does not report its own.
   package static func findings(
     unit: Result<ServiceStatus, MessageBusError>?, outdated: [String] = [], missing: [String: String] = [:],
     daemon: Daemon, vehicle: String?, heartbeat: Duration
@@ -34,7 +34,7 @@ package enum ServiceFindings {
     case (.success(let status), .none): findings += self.findings(status, outdated, missing)
     case (.success(let status), .status): findings += self.findings(status, outdated, missing).map(\.answered)
     case (.failure(let error), _):
-      findings.append(.warn(error.message, "Without systemd the daemon's own answer is all there is to see"))
+      findings.append(.warn(error.message, "Without systemd only the daemon's own answer can be checked"))
     case (nil, _): break
     }
     switch daemon {
@@ -44,25 +44,25 @@ package enum ServiceFindings {
     return findings
   }
 
-  /// Whether updates arrive, by the daemon's answer alone: the same rule, for a program that decides on an upgrade.
+  /// Whether updates are accepted, from the daemon's answer alone, for `status --healthy`.
   ///
   /// - Returns: whether an update has been accepted within the last two heartbeats or the vehicle is paused by command, and
   ///   the reason as one sentence without its full stop.
   package static func health(_ report: StatusReport) -> (isHealthy: Bool, sentence: String) {
     let findings = delivery(report, ReportingPolicy.Configuration().heartbeat)
     return (
-      findings.allSatisfy { $0.verdict != .fail }, findings.map(\.sentence).joined(separator: ", ")
+      findings.allSatisfy { $0.severity != .fail }, findings.map(\.sentence).joined(separator: ", ")
     )
   }
 
-  /// Whether the daemon has just started and its first update may come at any moment: no reason to judge it yet.
+  /// Whether the daemon has just started, so that its first update may still follow.
   package static func isStarting(_ daemon: Daemon) -> Bool {
     guard case .status(let report) = daemon else { return false }
     return !report.isPaused && report.lastUpdate == nil && report.state?.level != "bad"
       && report.uptime ?? .max < startTime.wholeSeconds
   }
 
-  /// How long after the start an update may be waited for.
+  /// Maximum time from the start to the first update.
   package static let startTime = Duration.seconds(30)
 
   // MARK: - The unit
@@ -92,7 +92,7 @@ package enum ServiceFindings {
     let unit = status.unit
     switch (status.load, status.active, status.sub) {
     case ("not-found", _, _):
-      return .fail("systemd knows no \(unit)", "Install the package fleet-locationd; systemctl daemon-reload")
+      return .fail("systemd has no unit \(unit)", "Install the package fleet-locationd; systemctl daemon-reload")
     case ("masked", _, _): return .fail("\(unit) is masked", "systemctl unmask \(unit)")
     case ("loaded", "active", _), ("loaded", "reloading", _): return running(status)
     case ("loaded", "activating", "auto-restart"):
@@ -111,12 +111,12 @@ package enum ServiceFindings {
     case ("loaded", _, _):
       guard status.isConditionMet else {
         return .fail(
-          "\(unit) was not started: its settings file was not there (ConditionPathExists=)",
+          "\(unit) was not started: its settings file did not exist (ConditionPathExists=)",
           "Write the settings, then: systemctl start \(unit)")
       }
       return .fail("\(unit) does not run (\(status.active))", "systemctl enable --now \(unit)")
     default:
-      return .fail("\(unit) cannot be loaded (\(status.load))", "systemctl status \(unit) has the line that is wrong")
+      return .fail("\(unit) cannot be loaded (\(status.load))", "systemctl status \(unit) shows the mistake")
     }
   }
 
@@ -124,17 +124,17 @@ package enum ServiceFindings {
     if status.text.hasPrefix(SettingsWait.statusPrefix) {
       return .fail(
         "\(status.unit) sends nothing: \(status.text)",
-        "It is looked for again every 5 s to 60 s; a credential comes with systemctl restart \(status.unit)")
+        "The daemon checks again every 5 s to 60 s; a new credential needs systemctl restart \(status.unit)")
     }
     guard status.restarts > 0 else { return .pass("\(status.unit) runs") }
-    // What systemd keeps of the end of the run before.
+    // systemd counts restarts, but does not keep why the previous run ended.
     let times = status.restarts == 1 ? "once" : "\(status.restarts) times"
     return .warn(
       "\(status.unit) runs, and systemd has restarted it \(times)",
       "journalctl -u \(status.unit) -p warning has the reasons")
   }
 
-  /// What the daemon said when it ended.
+  /// The status text with which the daemon ended.
   private static func lastWords(_ status: ServiceStatus) -> String {
     let prefix = DaemonError.statusPrefix
     return status.text.hasPrefix(prefix) ? ": \(status.text.dropFirst(prefix.count))" : ""
@@ -147,28 +147,29 @@ package enum ServiceFindings {
     if let vehicle, let own = report.vehicle, own != vehicle {
       findings.append(
         .warn(
-          "the daemon reports vehicle \(own), and the settings name \(vehicle)",
-          "Have it read them: systemctl reload, or fleet-locationctl reload"))
+          "the daemon reports vehicle \(own), but the settings name \(vehicle)",
+          "Reload the settings: systemctl reload, or fleet-locationctl reload"))
     }
     if let mistake = report.settings?.mistake {
       findings.append(
         .fail(
-          "the daemon cannot use the settings files and runs with those of the last accepted update: "
+          "the settings files have a mistake, and the daemon uses the last settings that worked: "
             + SettingsReading.first(of: mistake), "Correct it, then: fleet-locationctl reload"))
     } else if let mistake = report.settings?.lastReload?.mistake {
       findings.append(
         .warn(
-          "the last reload was refused, and the settings before it are in force: \(SettingsReading.first(of: mistake))",
+          "the last reload failed, and the previous settings are in force: \(SettingsReading.first(of: mistake))",
           "Correct it, then: fleet-locationctl reload"))
     }
     if let version = report.version, version != Release.version {
       findings.append(
         .warn(
-          "the daemon that runs is of release \(version), and \(Release.version) is installed", "systemctl restart it"))
+          "the daemon runs release \(version), and \(Release.version) is installed", "Restart the service"))
     }
     if let trouble = report.backlog.storeTrouble {
       findings.append(
-        .warn("positions that wait are in memory only: \(trouble)", "Until that is corrected a power cut costs them"))
+        .warn("queued positions are in memory only: \(trouble)", "Correct this; until then a power cut would lose them")
+      )
     }
     for line in report.lines ?? [] {
       if let senders = line.senders {
@@ -179,7 +180,8 @@ package enum ServiceFindings {
         findings.append(
           .warn(
             "\(line.source): \(refusal)",
-            "If it is the vehicle's own, add it to source.allow; if not, find out what sends forged positions"))
+            "If it is a device of this vehicle, add it to source.allow; otherwise find out which device sends forged positions"
+          ))
       }
       guard let trouble = line.trouble else { continue }
       findings.append(
@@ -194,13 +196,13 @@ package enum ServiceFindings {
       if let state = report.state, state.cause == "offlinePending" {
         return [
           .warn(
-            "no position leaves this machine, and Fleet Engine does not have it yet that the vehicle is OFFLINE: "
+            "paused: no position is sent, but Fleet Engine has not accepted yet that the vehicle is OFFLINE: "
               + "\(state.label)\(state.detail)",
-            "It is repeated until it is accepted; fleet-locationctl explain says what it waits for")
+            "OFFLINE is repeated until it is accepted; fleet-locationctl explain says what it waits for")
         ]
       }
       return [
-        .pass("paused by command\(since): no position leaves this machine until fleet-locationctl resume")
+        .pass("paused by command\(since): no position is sent until fleet-locationctl resume")
       ]
     }
     let limit = (report.heartbeat.map { Duration.seconds($0) } ?? heartbeat) * 2
@@ -217,31 +219,31 @@ package enum ServiceFindings {
   }
 }
 
-/// What the daemon waits for, and what to do.
+/// Why updates are not accepted, and what to do.
 private struct Cause {
   let words: String
   let advice: String
 
   init(_ report: StatusReport) {
-    // A release before this one has no state.
+    // Earlier releases report no state.
     words = report.state.map { $0.label + $0.detail } ?? report.summary
     advice =
       switch report.state?.cause {
-      case "noSource": "What to do with each kind of receiver: docs/receivers.md"
-      case "noFix": "The antenna needs a view of the sky and, after a while without power, some minutes"
-      case "noNetwork": "Look at the modem, its SIM and the coverage: docs/network.md"
-      case "noToken": "See what the provider gives: fleet-locationctl token"
+      case "noSource": "docs/receivers.md says what to do for each kind of receiver"
+      case "noFix": "The antenna needs a view of the sky, and a cold start takes some minutes"
+      case "noNetwork": "Check the modem, its SIM and the coverage: docs/network.md"
+      case "noToken": "fleet-locationctl token shows what the provider returns"
       case "unauthenticated", "denied", "missing":
-        "See what the token holds with fleet-locationctl token; correct the settings or the backend"
+        "fleet-locationctl token shows the token's contents; correct the settings or the backend"
       default: "fleet-locationctl explain, and docs/troubleshooting.md"
       }
   }
 }
 
 extension Finding {
-  /// Of the unit of a daemon that answers: what would keep it from running does not.
+  /// The finding about a unit whose daemon answers: a failure becomes a warning, because the daemon runs.
   fileprivate var answered: Finding {
-    guard verdict == .fail, let advice else { return self }
-    return .warn("\(sentence), and yet a daemon answers", advice)
+    guard severity == .fail, let advice else { return self }
+    return .warn("\(sentence), although a daemon answers", advice)
   }
 }

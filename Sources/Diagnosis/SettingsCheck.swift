@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
 
-/// Whether the settings can be read; without them there is nothing else to look at.
+/// Whether the settings are valid. Without them only the service is checked.
 package struct SettingsCheck: Check {
   package let title = "Settings"
   private let outcome: Result<SettingsFile, ConfigurationError>
 
   /// - Parameters:
   ///   - path: of the main file.
-  ///   - environment: the machine; the credentials of the running service may be in it.
+  ///   - environment: the machine, with the credentials of the running service if this user may read them.
   package init(path: String, environment: ConfigurationEnvironment) {
     do throws(ConfigurationError) {
       outcome = .success(try SettingsFile.load(path: path, environment: environment))
@@ -17,7 +17,7 @@ package struct SettingsCheck: Check {
     }
   }
 
-  /// Nil when they cannot be read.
+  /// Nil if they are invalid.
   package var settings: Settings? {
     if case .success(let file) = outcome { return file.settings }
     return nil
@@ -26,11 +26,11 @@ package struct SettingsCheck: Check {
   package func run(_ report: (Finding) -> Void) {
     switch outcome {
     case .success(let file):
-      report(.pass("\(file.files.joined(separator: ", ")): good"))
-      for warning in file.warnings { report(.warn("\(warning)", "The service runs with it all the same")) }
+      report(.pass("\(file.files.joined(separator: ", ")): valid"))
+      for warning in file.warnings { report(.warn("\(warning)", "The service runs in spite of it")) }
     case .failure(let error):
       for diagnostic in error.diagnostics {
-        report(.fail("\(diagnostic)", "Every setting is in docs/settings.md: fleet-locationd --settings-reference"))
+        report(.fail("\(diagnostic)", "fleet-locationd --settings-reference describes every setting"))
       }
     }
   }

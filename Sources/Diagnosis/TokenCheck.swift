@@ -9,31 +9,31 @@ import LocationDaemon
 import SystemCalls
 import Timekeeping
 
-/// A token that one check has got and a later one uses.
-final class TokenInHand {
-  /// Nil until one came that the daemon would use.
+/// Passes the token from the token check to the Fleet Engine check.
+final class FetchedToken {
+  /// Nil until a token was fetched that the daemon would use.
   var secret: Secret?
 }
 
-/// The token: asked for once, as the daemon would, and looked at.
+/// Requests one token as the daemon would, and inspects it.
 struct TokenCheck: Check {
   let settings: Settings
-  let surroundings: Doctor.Surroundings
-  let token: TokenInHand
+  let environment: Doctor.Environment
+  let token: FetchedToken
 
   var title: String { "Token: \(TokenCheck.provider(settings))" }
 
   func run(_ report: (Finding) -> Void) {
     do {
-      guard let answer = try TokenCheck.ask(settings, as: .own, in: surroundings) else { return }
+      guard let answer = try TokenCheck.ask(settings, as: .own, in: environment) else { return }
       for finding in TokenFindings.findings(answer) { report(finding) }
-      if case .success = answer.verdict { token.secret = answer.secret }
+      if case .success = answer.token { token.secret = answer.secret }
     } catch {
-      report(TokenCheck.finding(error, settings, surroundings, command: "fleet-locationctl doctor"))
+      report(TokenCheck.finding(error, settings, environment, command: "fleet-locationctl doctor"))
     }
   }
 
-  /// Who gives tokens, without what may be secret in a URL.
+  /// The token provider, without the query of a URL, which may be secret.
   static func provider(_ settings: Settings) -> String {
     switch settings.agent.tokenProvider {
     case .http(let endpoint):
@@ -44,38 +44,38 @@ struct TokenCheck: Check {
     }
   }
 
-  /// Asks once and waits for the answer.
+  /// Makes one request and waits for the answer.
   ///
-  /// - Returns: nil for a stranger where nothing would tell one from this box.
-  /// - Throws: `DaemonError`, `TokenFailure` or `EventLoopError` when it cannot be asked.
+  /// - Returns: nil for wrong credentials, if the settings have none.
+  /// - Throws: `DaemonError`, `TokenFailure` or `EventLoopError` if the request cannot be made.
   static func ask(
-    _ settings: Settings, as identity: TokenInquiry.Identity, in surroundings: Doctor.Surroundings
-  ) throws -> TokenInquiry.Answer? {
-    let loop = surroundings.loop
-    guard let inquiry = try TokenInquiry.make(settings, as: identity, loop: loop),
+    _ settings: Settings, as identity: TokenProbe.Identity, in environment: Doctor.Environment
+  ) throws -> TokenProbe.Answer? {
+    let loop = environment.loop
+    guard let probe = try TokenProbe.make(settings, as: identity, loop: loop),
       let context = settings.agent.context
     else { return nil }
-    var answer: TokenInquiry.Answer?
-    try inquiry.ask(for: context) { answer = $0 }
-    // Requests have their own deadline, and programs a time to end in.
+    var answer: TokenProbe.Answer?
+    try probe.ask(for: context) { answer = $0 }
+    // The request has its own deadline, and a program a grace period.
     try loop.turn(until: loop.now.boot + settings.agent.tokenProvider.deadline + .seconds(5)) { answer != nil }
-    if answer == nil { inquiry.cancel() }
+    if answer == nil { probe.cancel() }
     return answer
   }
 
-  /// Why it could not be asked.
+  /// Why the request could not be made.
   ///
-  /// - Parameter isRequired: whether nothing was looked at when it could not; else it may work for the service all the same.
+  /// - Parameter isRequired: whether this is a failure; otherwise it is a warning, because it may work for the service.
   static func finding(
-    _ error: any Error, _ settings: Settings, _ surroundings: Doctor.Surroundings, command: String,
+    _ error: any Error, _ settings: Settings, _ environment: Doctor.Environment, command: String,
     isRequired: Bool = false
   ) -> Finding {
     switch error {
     case let error as DaemonError where ServiceCredentials.isOutOfReach(error, settings):
       let advice = ServiceCredentials.advice(
-        settings, command: command, user: surroundings.serviceUser?.name ?? "fleet-locationd",
-        current: surroundings.currentUser)
-      let sentence = "it is not asked for: \(error.message)"
+        settings, command: command, user: environment.serviceUser?.name ?? "fleet-locationd",
+        current: environment.currentUser)
+      let sentence = "no token is requested: \(error.message)"
       return isRequired ? .fail(sentence, advice) : .warn(sentence, advice)
     case let error as DaemonError: return .fail(error.message, "The service cannot start like this")
     case let error as TokenFailure: return .fail(error.message, error.advice)

@@ -5,24 +5,24 @@ import HTTPMessages
 package import LocationDaemon
 import Timekeeping
 
-/// A token provider held against all that a vehicle and Fleet Engine ask of one: a line for each thing that it must do.
+/// Checks a token provider against every requirement of the vehicle and Fleet Engine, with one finding each.
 package struct TokenConformance {
-  /// What it was asked, and what came.
-  package var first: TokenInquiry.Answer
-  /// To the same request again; nil when it was not asked.
-  package var second: TokenInquiry.Answer?
-  /// To somebody with wrong credentials; nil when the settings name none.
-  package var stranger: TokenInquiry.Answer?
+  /// The first request and its answer.
+  package var first: TokenProbe.Answer
+  /// The answer to the same request again; nil if it was not made.
+  package var second: TokenProbe.Answer?
+  /// The answer to wrong credentials; nil if the settings have none.
+  package var withWrongCredentials: TokenProbe.Answer?
 
   private let provider: TokenProvider
   private let hasCertificate: Bool
   private let context: AuthorizationContext
 
   /// - Parameters:
-  ///   - provider: as the settings have it.
-  ///   - hasCertificate: whether the box shows one to it.
+  ///   - provider: the provider of the settings.
+  ///   - hasCertificate: whether the vehicle presents a client certificate.
   package init(
-    _ provider: TokenProvider, hasCertificate: Bool, for context: AuthorizationContext, first: TokenInquiry.Answer
+    _ provider: TokenProvider, hasCertificate: Bool, for context: AuthorizationContext, first: TokenProbe.Answer
   ) {
     self.provider = provider
     self.hasCertificate = hasCertificate
@@ -30,19 +30,19 @@ package struct TokenConformance {
     self.first = first
   }
 
-  /// All of them; when no token comes, why, and no more.
+  /// All findings; if no token was received, only the reason.
   package var findings: [Finding] {
     guard let inspection = first.inspection else { return [TokenFindings.failure(first)] + transport }
-    return [answered] + transport + [expiration(inspection)] + [size] + aspects(inspection) + again + strangers
+    return [answered] + transport + [expiration(inspection)] + [size] + aspects(inspection) + again + authentication
   }
 
   private var answered: Finding {
     let time = "\(max(first.took.nanoseconds, 0) / 1_000_000) ms"
     let key = provider.format.tokenKey
     switch provider {
-    case .http: return .pass("it answers with JSON in \(time), and the token stands at `\(key)`")
-    case .command: return .pass("the program ends well in \(time), and the token stands at `\(key)`")
-    case .file: return .pass("the file holds a token")
+    case .http: return .pass("it answers with JSON in \(time), with the token at `\(key)`")
+    case .command: return .pass("the program succeeds in \(time), with the token at `\(key)`")
+    case .file: return .pass("the file has a token")
     }
   }
 
@@ -65,47 +65,47 @@ package struct TokenConformance {
         "the answer's Content-Type is \(type.map { "\"\(ExternalText($0, limit: 60))\"" } ?? "not stated")",
         "Answer with Content-Type: application/json")
     }
-    return .pass("the answer says that it is JSON")
+    return .pass("the answer's Content-Type is JSON")
   }
 
-  /// A token that a cache keeps is given to others, or too late.
+  /// A cached token may reach other vehicles, or be too old.
   private func caching(_ response: HTTPResponse) -> Finding {
     let words = (response.header("cache-control") ?? "").lowercased().split { $0 == "," || $0 == " " }
     if let age = response.header("age").flatMap({ Int($0) }), age > 0 {
-      return .fail("the answer has lain in a cache for \(age) s", "Answer with Cache-Control: no-store")
+      return .fail("the answer comes from a cache, \(age) s old", "Answer with Cache-Control: no-store")
     }
-    if words.contains("no-store") { return .pass("no cache may keep the answer") }
+    if words.contains("no-store") { return .pass("caches may not store the answer") }
     return .warn(
       words.isEmpty
-        ? "the answer does not say that no cache may keep it" : "the answer's Cache-Control lets a cache keep it",
+        ? "the answer has no Cache-Control, so caches may store it" : "the answer's Cache-Control lets caches store it",
       "Answer with Cache-Control: no-store")
   }
 
   private func expiration(_ inspection: TokenInspection) -> Finding {
-    if case .failure(let failure) = first.verdict, [.missingField, .unknownLifetime].contains(failure.reason) {
+    if case .failure(let failure) = first.token, [.missingField, .unknownLifetime].contains(failure.reason) {
       return .fail(failure.message, failure.advice)
     }
-    guard let told = first.toldExpiration else { return .pass("the token's end is read in its own `exp`") }
+    guard let stated = first.statedExpiration else { return .pass("the expiration is read from the token's `exp`") }
     let key = provider.format.expirationKey ?? ""
     guard let seconds = inspection.claims?.value(at: "exp")?.integer else {
-      return .warn("`\(key)` can be read, and there is no `exp` to hold it against", "Sign `exp`")
+      return .warn("`\(key)` can be read, but there is no `exp` to compare it with", "Sign `exp`")
     }
-    let late = told - Timestamp(seconds: seconds)
+    let late = stated - Timestamp(seconds: seconds)
     let distance = late < .zero ? .zero - late : late
-    guard distance > TokenFindings.tolerance else { return .pass("`\(key)` can be read, and agrees with `exp`") }
+    guard distance > TokenFindings.tolerance else { return .pass("`\(key)` can be read, and matches `exp`") }
     let advice =
-      "Tell the token's own end, and check token.expiration_format (it is \(provider.format.expiration.rawValue))"
+      "Return the token's own expiration, and check token.expiration_format (now \(provider.format.expiration.rawValue))"
     return late > .zero
-      ? .fail("`\(key)` is \(distance.spoken) after `exp`: the vehicle would keep a dead token", advice)
+      ? .fail("`\(key)` is \(distance.spoken) after `exp`: the vehicle would use an expired token", advice)
       : .warn(
-        "`\(key)` is \(distance.spoken) before `exp`: it is asked more often than it need be", advice)
+        "`\(key)` is \(distance.spoken) before `exp`: tokens are requested more often than necessary", advice)
   }
 
   private var size: Finding {
     let count = first.secret?.reveal().utf8.count ?? 0
     guard count > 4096 else { return .pass("the token has \(count) bytes") }
     return .warn(
-      "the token has \(count) bytes; servers take 8 to 16 kB of headers in all, and each update carries it",
+      "the token has \(count) bytes; servers accept 8 to 16 kB of headers in total, and each update contains it",
       "Sign only the claims that Fleet Engine reads: docs/token-provider.md")
   }
 
@@ -117,20 +117,20 @@ package struct TokenConformance {
     let scope = context.scope
     let life = inspection.lifetime.map { $0.spoken } ?? ""
     let aspects: [(kinds: Set<Kind>, good: String)] = [
-      ([.headerUnreadable, .unsigned, .algorithm, .signatureMissing], "it is signed with RS256, as far as it says"),
-      ([.keyIDMissing], "`kid` names the key"),
+      ([.headerUnreadable, .unsigned, .algorithm, .signatureMissing], "its header states RS256"),
+      ([.keyIDMissing], "`kid` is present"),
       ([.audience], "the audience is Fleet Engine"),
-      ([.account], "`iss` and `sub` are one account"),
+      ([.account], "`iss` and `sub` are the same account"),
       (
         [.issueTimeMissing, .expirationMissing, .lifetimeTooLong, .lifetimeEmpty, .notYetValid, .expired],
-        "it lives for \(life), not longer than the hour that is allowed, and its time is now"
+        "its lifetime is \(life), at most the allowed hour, and it is valid now"
       ),
       (
         [.authorizationMissing, .claimMissing, .claimMistyped, .otherContext, .anyContext],
         "the `authorization` claim is for \(scope.noun) \"\(scope.id)\""
       ),
     ]
-    // Nothing can be said of the parts of something that is no token.
+    // If it is not a token, its parts cannot be checked.
     if let problem = inspection.problems.first(where: { $0.kind == .notJWT }) { return [problem.finding] }
     return aspects.flatMap { aspect in
       let problems = inspection.problems.filter { aspect.kinds.contains($0.kind) }
@@ -143,52 +143,55 @@ package struct TokenConformance {
   private var again: [Finding] {
     guard let second else { return [] }
     guard let inspection = second.inspection else {
-      return [.fail("asked again at once, it gives no token: \(sentence(second))", "Let it answer each request alike")]
+      return [
+        .fail("a second request returns no token: \(sentence(second))", "Make it answer every request the same way")
+      ]
     }
     let before = Set((first.inspection?.problems ?? []).map(\.kind.rawValue))
     let new = inspection.problems.filter { $0.isFatal && !before.contains($0.kind.rawValue) }
     if let problem = new.first {
-      return [.fail("asked again at once, it gives a token with a problem: \(problem.sentence)", problem.advice)]
+      return [.fail("a second request returns a token with a problem: \(problem.sentence)", problem.advice)]
     }
     return [
-      .pass("asked again at once, it gives \(second.secret == first.secret ? "the same token" : "another token")")
+      .pass("a second request returns \(second.secret == first.secret ? "the same token" : "another token")")
     ]
   }
 
-  private var strangers: [Finding] {
-    guard let stranger else {
+  private var authentication: [Finding] {
+    guard let answer = withWrongCredentials else {
       guard case .http = provider else { return [] }
       return [
         .warn(
-          "nothing in the settings says who asks: whoever reaches the URL gets a token",
-          "Give each box a credential or a certificate: token.headers, token.client_certificate")
+          "the settings have no credentials: anyone who can reach the URL gets a token",
+          "Give each vehicle a credential or a certificate: token.headers, token.client_certificate")
       ]
     }
-    if stranger.secret != nil {
+    if answer.secret != nil {
       return [
-        .fail("it gives a token for wrong credentials too", "Let it see who asks before it signs, and answer 401")
+        .fail("it also returns a token for wrong credentials", "Check the credentials before signing, and answer 401")
       ]
     }
-    guard case .http(let outcome) = stranger.outcome else { return [] }
+    guard case .http(let outcome) = answer.outcome else { return [] }
     switch outcome {
     case .response(let response) where [401, 403].contains(response.status):
-      return [.pass("it refuses wrong credentials: HTTP \(response.status)")]
+      return [.pass("it rejects wrong credentials: HTTP \(response.status)")]
     case .response(let response):
       return [
         .warn(
-          "it answers wrong credentials with HTTP \(response.status)", "401 or 403 would tell the box what is wrong")
+          "it answers wrong credentials with HTTP \(response.status)",
+          "Answer with 401 or 403, so that the vehicle can report the cause")
       ]
     case .failure(let failure):
       switch failure.kind {
       case .handshakeFailed where hasCertificate, .broken where hasCertificate:
-        return [.pass("it takes no connection without the box's certificate")]
+        return [.pass("it accepts no connection without the vehicle's certificate")]
       default:
-        return [.warn("it could not be asked with wrong credentials: \(failure.message)", "Try again")]
+        return [.warn("the request with wrong credentials failed: \(failure.message)", "Try again")]
       }
     }
   }
 
-  private func sentence(_ answer: TokenInquiry.Answer) -> String {
-    if case .failure(let failure) = answer.verdict { failure.message } else { "" }
+  private func sentence(_ answer: TokenProbe.Answer) -> String {
+    if case .failure(let failure) = answer.token { failure.message } else { "" }
   }
 }

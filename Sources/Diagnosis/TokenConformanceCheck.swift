@@ -6,14 +6,14 @@ import EventLoop
 import HTTPMessages
 import LocationDaemon
 
-/// A token provider, asked twice as this box and once as a stranger.
+/// Makes two requests with the vehicle's credentials, and one with wrong ones.
 package struct TokenConformanceCheck: Check {
   private let settings: Settings
-  private let surroundings: Doctor.Surroundings
+  private let environment: Doctor.Environment
 
-  package init(_ settings: Settings, in surroundings: Doctor.Surroundings) {
+  package init(_ settings: Settings, in environment: Doctor.Environment) {
     self.settings = settings
-    self.surroundings = surroundings
+    self.environment = environment
   }
 
   package var title: String { "Token provider: \(TokenCheck.provider(settings))" }
@@ -21,20 +21,20 @@ package struct TokenConformanceCheck: Check {
   package func run(_ report: (Finding) -> Void) {
     do {
       guard let context = settings.agent.context,
-        let first = try TokenCheck.ask(settings, as: .own, in: surroundings)
-      else { return report(.fail("it has not answered in time", "Check token.deadline")) }
+        let first = try TokenCheck.ask(settings, as: .own, in: environment)
+      else { return report(.fail("no answer within the deadline", "Check token.deadline")) }
       var conformance = TokenConformance(
         settings.agent.tokenProvider, hasCertificate: settings.token.client.clientCertificate != nil, for: context,
         first: first)
       if first.secret != nil {
-        conformance.second = try TokenCheck.ask(settings, as: .own, in: surroundings)
-        conformance.stranger = try TokenCheck.ask(settings, as: .stranger, in: surroundings)
+        conformance.second = try TokenCheck.ask(settings, as: .own, in: environment)
+        conformance.withWrongCredentials = try TokenCheck.ask(settings, as: .wrongCredentials, in: environment)
       }
       for finding in conformance.findings { report(finding) }
     } catch {
       report(
         TokenCheck.finding(
-          error, settings, surroundings, command: "fleet-locationctl doctor --token", isRequired: true))
+          error, settings, environment, command: "fleet-locationctl doctor --token", isRequired: true))
     }
   }
 }

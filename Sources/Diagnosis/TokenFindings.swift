@@ -3,43 +3,43 @@ import Authorization
 package import LocationDaemon
 import Timekeeping
 
-/// What to make of one answer of a token provider.
+/// Findings about one answer of a token provider.
 package enum TokenFindings {
-  /// A token that is as good as its provider says ends so close to what the answer tells.
+  /// Allowed difference between `exp` and the expiration in the answer.
   static let tolerance = Duration.seconds(5)
 
-  /// For a person who wants to know whether the vehicle gets its token.
-  package static func findings(_ answer: TokenInquiry.Answer) -> [Finding] {
+  /// Whether the vehicle gets a token, and its problems.
+  package static func findings(_ answer: TokenProbe.Answer) -> [Finding] {
     let time = "\(max(answer.took.nanoseconds, 0) / 1_000_000) ms"
     guard let inspection = answer.inspection else { return [failure(answer)] }
-    var findings = [Finding.pass("a token came in \(time)")] + inspection.problems.map(\.finding)
-    switch answer.verdict {
+    var findings = [Finding.pass("received a token in \(time)")] + inspection.problems.map(\.finding)
+    switch answer.token {
     case .success(let token):
-      if inspection.refusal == nil { findings.append(.pass("it is good for \(words(token))")) }
+      if inspection.refusal == nil { findings.append(.pass("it is valid for \(words(token))")) }
     case .failure(let failure):
-      // What is wrong with the token itself has been told.
+      // Problems of the token itself have been reported.
       if inspection.refusal == nil { findings.append(.fail(failure.message, failure.advice)) }
     }
     return findings
   }
 
-  /// Why no token came.
-  static func failure(_ answer: TokenInquiry.Answer) -> Finding {
-    guard case .failure(let failure) = answer.verdict else {
-      return .fail("no token came", "Look at what the provider answers")
+  /// Why no token was received.
+  static func failure(_ answer: TokenProbe.Answer) -> Finding {
+    guard case .failure(let failure) = answer.token else {
+      return .fail("no token received", "Check the provider's answer")
     }
     return .fail(failure.message, failure.advice)
   }
 
-  /// How long the daemon would use it, and how that is known.
+  /// How long the daemon would use it, and how this was determined.
   static func words(_ token: AccessToken) -> String {
     let source =
       switch token.lifetimeSource {
-      case .relative: "the seconds that the answer tells"
-      case .responseDate: "its end less the answer's Date"
-      case .creation: "its end less its creation"
-      case .wallClock: "its end less this machine's clock"
-      case .claims: "`exp` less `iat`"
+      case .relative: "the seconds in the answer"
+      case .responseDate: "its expiration minus the answer's Date"
+      case .creation: "its expiration minus its creation"
+      case .wallClock: "its expiration minus this machine's clock"
+      case .claims: "`exp` minus `iat`"
       }
     return "\((token.deadline - token.receivedAt).spoken) (\(source))"
   }

@@ -4,21 +4,21 @@ import HTTPMessages
 package import LocationDaemon
 import Timekeeping
 
-/// A token as a person looks at it: header, claims, life, and every problem. Its signature and the token itself are secrets,
-/// and stand there only when they are asked for.
+/// The output of `fleet-locationctl token`: header, claims, lifetime, and every problem. The signature and the token itself
+/// are secrets, and shown only on request.
 package struct TokenSheet {
-  private let answer: TokenInquiry.Answer
+  private let answer: TokenProbe.Answer
   private let reveals: Bool
 
   /// - Parameter reveals: whether the signature and the token are shown.
-  package init(_ answer: TokenInquiry.Answer, reveals: Bool) {
+  package init(_ answer: TokenProbe.Answer, reveals: Bool) {
     self.answer = answer
     self.reveals = reveals
   }
 
-  /// Whether the daemon would use it and Fleet Engine would take it, as far as it shows.
+  /// Whether the daemon would use it, and Fleet Engine would accept it as far as can be checked here.
   package var isGood: Bool {
-    guard case .success = answer.verdict, let inspection = answer.inspection else { return false }
+    guard case .success = answer.token, let inspection = answer.inspection else { return false }
     return inspection.refusal == nil
   }
 
@@ -30,7 +30,7 @@ package struct TokenSheet {
       lines += section("Claims", inspection.claims)
       lines += ["Signature", "  \(signature)"]
     }
-    lines += ["Life"] + life.map { "  \($0)" }
+    lines += ["Lifetime"] + life.map { "  \($0)" }
     lines += ["Problems"] + problems.map { "  \($0)" }
     if reveals, let secret = answer.secret {
       lines += ["Token", "  \(JSONValue.string(secret.reveal()).text.dropFirst().dropLast())"]
@@ -48,7 +48,7 @@ package struct TokenSheet {
     return [title] + (rows.isEmpty ? ["  none"] : rows)
   }
 
-  /// A confused provider may have put a token into a claim.
+  /// A claim may contain a token by mistake.
   private func shown(_ text: Substring) -> String {
     !reveals && text.contains("eyJ") ? "<redacted>" : String(text)
   }
@@ -63,7 +63,7 @@ package struct TokenSheet {
     if part.isEmpty { return "none" }
     return reveals
       ? String(JSONValue.string(String(part)).text.dropFirst().dropLast())
-      : "\(part.utf8.count * 3 / 4) bytes; whether it is right, only Google can tell; --reveal shows it"
+      : "\(part.utf8.count * 3 / 4) bytes; only Google can verify it; --reveal shows it"
   }
 
   private var life: [String] {
@@ -73,7 +73,7 @@ package struct TokenSheet {
         remaining > .zero
           ? "`exp` is in \(remaining.spoken)" : "`exp` was \((.zero - remaining).spoken) ago")
     }
-    switch answer.verdict {
+    switch answer.token {
     case .success(let token): lines.append("the daemon would use it for \(TokenFindings.words(token))")
     case .failure: lines.append("the daemon would not use it")
     }
@@ -83,10 +83,10 @@ package struct TokenSheet {
   private var problems: [String] {
     let inspection = answer.inspection
     var lines = (inspection?.problems ?? []).map {
-      $0.isFatal ? $0.sentence : "\($0.sentence) (it is taken all the same)"
+      $0.isFatal ? $0.sentence : "\($0.sentence) (Fleet Engine accepts it nevertheless)"
     }
-    // The daemon's own check says the same of the same token in other words.
-    if case .failure(let failure) = answer.verdict, inspection?.refusal == nil { lines.append(failure.message) }
+    // The daemon's own check would repeat the inspection's finding.
+    if case .failure(let failure) = answer.token, inspection?.refusal == nil { lines.append(failure.message) }
     return lines.isEmpty ? ["none"] : lines
   }
 }

@@ -18,8 +18,8 @@ package enum SettingsManual {
       .SH DESCRIPTION
       One TOML file, and the files
       .I conf.d/*.toml
-      beside it, which are laid over it in the order of their names: a key of a later file replaces the same key of an earlier
-      one; sections and headers are merged.
+      beside it, which are merged into it in the order of their names: a key of a later file replaces the same key of an
+      earlier one; sections and headers are merged.
       .BI fleet\-locationd@ NAME
       has
       .IR /etc/fleet\-locationd/ NAME .toml
@@ -27,9 +27,9 @@ package enum SettingsManual {
       .IR conf.d ,
       and has
       .IR NAME .toml.d/*.toml
-      for itself, which is laid over both. Relative paths begin at the directory of the main file.
+      of its own, which are merged last. Paths are relative to the directory of the main file.
       .B fleet\-locationd \-\-check
-      says what is wrong with them, and where.
+      reports every mistake with file, line and column.
       .PP
       Numbers with a unit are strings: durations \(dq500ms\(dq, \(dq10s\(dq, \(dq5min\(dq, \(dq1h 30min\(dq, \(dq7 days\(dq; distances
       \(dq25 m\(dq, \(dq1.5 km\(dq; speeds \(dq50 km/h\(dq, \(dq13.9 m/s\(dq, \(dq30 mph\(dq.
@@ -69,10 +69,10 @@ package enum SettingsManual {
     return ".TP\n.B \(roff(key.name))\n\(line(facts))\(line(key.summary))"
   }
 
-  /// A line of text, which roff must not take for a request.
+  /// A line of text, marked so that roff does not read it as a request.
   private static func line(_ text: String) -> String { "\\&\(roff(text))\n" }
 
-  /// What roff would read otherwise: the backslash, the hyphen that people copy, quotation marks, and Markdown's marks.
+  /// Escapes what roff would change (backslash, hyphen, quotation marks), and removes Markdown's backquotes.
   private static func roff(_ text: String) -> String {
     var escaped = ""
     for character in text {

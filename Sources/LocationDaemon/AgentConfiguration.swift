@@ -7,9 +7,9 @@ import ServiceManager
 import SystemCalls
 
 extension VehicleAgent.Configuration {
-  /// What the settings mean to the core, with what only a running daemon has.
+  /// The agent's configuration from the settings, with the values that only a running daemon has (secrets, boot ID).
   ///
-  /// - Throws: exit code `configuration` when a credential or secret file that they name cannot be used.
+  /// - Throws: exit code `configuration` if a credential or secret file that they name cannot be used.
   init(_ settings: Settings) throws(DaemonError) {
     self = settings.agent
     tokenProvider = try TokenProvider(settings)

@@ -4,16 +4,16 @@ import EventLoop
 import ServiceManager
 import SystemCalls
 
-/// Why the daemon cannot begin, or cannot take new settings.
+/// Why the daemon cannot start, or cannot apply new settings.
 package nonisolated struct DaemonError: Error, Sendable {
-  /// What the line of `systemctl status` begins with when the daemon has ended with an error.
+  /// Prefix of the status text of systemd after the daemon has ended with an error.
   package static let statusPrefix = "Ended: "
 
   /// One of `ExitCode`.
   package let code: Int32
   /// One line or more for a person: file, key or device, and what to do.
   package let message: String
-  /// What a wrapper or the core threw; nil when the daemon itself found the fault.
+  /// The underlying error; nil if there is none.
   package let cause: (any Error)?
 
   package init(_ code: Int32, _ message: String, cause: (any Error)? = nil) {
@@ -22,8 +22,8 @@ package nonisolated struct DaemonError: Error, Sendable {
     self.cause = cause
   }
 
-  /// Whether nothing is wrong but that a file or credential which the settings name cannot be used yet: it is not there, or
-  /// not whole, or closed to this user.
+  /// Whether the only problem is a file or credential of the settings that cannot be used yet: missing, incomplete or not
+  /// readable for this user.
   package var isAbsence: Bool {
     switch cause {
     case let error as ConfigurationError: error.isAbsence
@@ -42,7 +42,7 @@ package nonisolated struct DaemonError: Error, Sendable {
     }
   }
 
-  /// Whatever ended a run; what is not the daemon's own word for it is the system's doing.
+  /// Converts the error that ended a run; other errors than the daemon's own count as errors of the system.
   init(stoppedBy error: any Error) {
     switch error {
     case let error as DaemonError: self = error

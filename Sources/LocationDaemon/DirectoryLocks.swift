@@ -2,36 +2,36 @@
 import Glibc
 import SystemCalls
 
-/// Keeps the directories of the service for one daemon: two would take each other's control socket, token and backlog. Tools,
-/// `--check` among them, do not ask for it.
+/// Locks the service's directories, so that only one daemon uses their control socket, token and backlog. Tools and `--check`
+/// do not lock them.
 package nonisolated struct DirectoryLocks {
   private static let name = "daemon.lock"
 
   private let runtime: FileLock?
   private let state: FileLock?
 
-  /// The directories that systemd made for the service; without systemd there is nothing to lock.
+  /// Locks the runtime and state directory; without systemd there are none.
   ///
-  /// - Throws: exit code `occupied` when another daemon has one of them.
+  /// - Throws: exit code `occupied` if another daemon has locked one of them.
   package init() throws(DaemonError) {
     runtime = try DirectoryLocks.lock(in: RuntimeDirectory.path)
     state = try DirectoryLocks.lock(in: Environment.value(of: "STATE_DIRECTORY"))
   }
 
-  /// - Parameter directories: separated by colons; the first counts.
+  /// - Parameter directories: separated by colons; only the first is locked.
   private static func lock(in directories: String?) throws(DaemonError) -> FileLock? {
     guard let directory = directories?.split(separator: ":").first else { return nil }
     let path = "\(directory)/\(name)"
     do {
       return try FileLock(path)
     } catch {
-      // A directory that cannot be written is none that two could spoil.
+      // A directory that is not writable needs no lock.
       guard error.code == EWOULDBLOCK else { return nil }
       let holder = FileLock.holder(path).map { " (process \($0))" } ?? ""
       throw DaemonError(
         ExitCode.occupied,
-        "another fleet-locationd\(holder) uses \(directory): each needs directories of its own, as the units "
-          + "fleet-locationd@NAME give them", cause: error)
+        "another fleet-locationd\(holder) uses \(directory): each daemon needs its own directories, which the units "
+          + "fleet-locationd@NAME provide", cause: error)
     }
   }
 }

@@ -11,17 +11,18 @@ import Timekeeping
 import TokenStore
 import SystemCalls
 
-/// Does what `VehicleAgent` decides, and tells it how that went: requests, tokens, the backlog's file, the pause, the journal.
+/// Performs the effects of `VehicleAgent`, and passes their results back to it: requests, tokens, the backlog's file, the pause
+/// and the journal.
 final class EffectPerformer {
-  /// Whom it tells and asks. They are set once the agent can be reached, before anything is performed.
+  /// Callbacks to the daemon. They must be set before the first effect is performed.
   struct Handlers {
-    /// What the vehicle's agent should know.
-    var tell: (VehicleAgent.Input) -> Void
-    /// The source of this ID may give its next fix.
+    /// Passes an input to `VehicleAgent`.
+    var feed: (VehicleAgent.Input) -> Void
+    /// Lets the source with this ID report its next fix.
     var readyForNextFix: (Int) -> Void
-    /// The run comes to its end.
+    /// The daemon has begun to stop.
     var stopping: () -> Void
-    /// The agent is done, and no program or file is open any more.
+    /// The agent has finished, and no program or file is open any more.
     var finished: (Lifecycle.Ending) -> Void
   }
 
@@ -30,18 +31,18 @@ final class EffectPerformer {
   let meters = ConnectionMeters()
   private let clients: HTTPClients
   private let tokens: TokenFetcher
-  private let tokenKeeper = TokenKeeper()
+  private let tokenCache = TokenCache()
   private let limits = RuntimeDirectory.path.map { RuntimeNote(directory: $0, name: "limits") }
   private var hasLimitsFailed = false
   private let pauseFile = PauseFile.ofService
-  private var keeper: BacklogKeeper?
+  private var keeper: StorePerformer?
   private var handlers: Handlers?
-  /// Why the pause, or its end, could not be kept.
+  /// Why the pause, or its end, could not be stored.
   private(set) var pauseTrouble: String?
-  /// The last that was written, also what the journal's level leaves out.
+  /// The last events, including those below the journal's level.
   private(set) var recentEvents = RecentEvents()
 
-  /// - Throws: `DaemonError` with the exit code, when a certificate file cannot be used.
+  /// - Throws: `DaemonError` with the exit code, if a certificate file cannot be used.
   init(_ settings: Settings, loop: EventLoop, journal: Journal) throws(DaemonError) {
     self.loop = loop
     self.journal = journal
@@ -58,14 +59,14 @@ final class EffectPerformer {
   func perform(_ effect: VehicleAgent.Effect) {
     switch effect {
     case .sendUpdate(let id, let request):
-      clients.updates.start(id, request) { [weak self] in self?.tell(.updateEnded(id: id, $0)) }
+      clients.updates.start(id, request) { [weak self] in self?.feed(.updateEnded(id: id, $0)) }
     case .connect(let url, let time): clients.updates.connect(to: url, certificateTime: time)
     case .cancelUpdate(let id): clients.updates.cancel(id)
     case .fetchToken(let id, let request):
-      tokens.start(id, request) { [weak self] in self?.tell(.tokenEnded(id: id, $0)) }
+      tokens.start(id, request) { [weak self] in self?.feed(.tokenEnded(id: id, $0)) }
     case .cancelToken(let id): tokens.cancel(id)
     case .keepToken(let text): keepToken(text)
-    case .forgetToken: tokenKeeper.forget()
+    case .forgetToken: tokenCache.remove()
     case .keepLimits(let text): keepLimits(text)
     case .dropConnections:
       clients.updates.dropConnections()
@@ -76,10 +77,10 @@ final class EffectPerformer {
     case .forgetOthers(let time): keeper?.handle(.forgetOthers(before: time))
     case .event(let event): write(event)
     case .keepPause(let note):
-      pauseTrouble = pauseFile.keep(note)
+      pauseTrouble = pauseFile.store(note)
       if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
     case .readyForNextFix(let id): handlers?.readyForNextFix(id)
-    // The daemon does it, for it has the settings.
+    // Performed by `LocationDaemon`, which has the settings.
     case .settingsProven: break
     case .stopping: handlers?.stopping()
     case .finished(let ending):
@@ -95,13 +96,13 @@ final class EffectPerformer {
     journal.log(JournalEntry(event))
   }
 
-  private func tell(_ input: VehicleAgent.Input) {
-    handlers?.tell(input)
+  private func feed(_ input: VehicleAgent.Input) {
+    handlers?.feed(input)
   }
 
   private func keepToken(_ text: Secret) {
     do {
-      try tokenKeeper.keep(text)
+      try tokenCache.store(text)
     } catch {
       write(.tokenNotKept(error.message))
     }
@@ -111,62 +112,62 @@ final class EffectPerformer {
     do {
       try limits?.write(text)
     } catch {
-      // Once: it would be the same at each update.
+      // Reported once, because it would fail again at each update.
       if !hasLimitsFailed { write(.settingsWarning(error.message)) }
       hasLimitsFailed = true
     }
   }
 
-  // MARK: - What an earlier run has left
+  // MARK: - State of an earlier run
 
-  /// Before the first request: what is promised to Fleet Engine does not end with a run.
+  /// Restores the limits for requests to Fleet Engine. To be called before the first request.
   func restoreLimits() {
     do {
-      if let text = try limits?.read() { tell(.limitsFound(text)) }
+      if let text = try limits?.read() { feed(.limitsFound(text)) }
     } catch {
       write(.settingsWarning(error.message))
     }
   }
 
-  /// Before the first position: what was asked for before a restart is still meant.
+  /// Restores a pause that began before a restart. To be called before the first position.
   func restorePause() {
     let (note, trouble) = pauseFile.read()
-    if let note { tell(.pause(note)) }
+    if let note { feed(.pause(note)) }
     if let trouble { write(.pauseNotKept(trouble)) }
   }
 
-  /// Gets ready for the backlog's file, which is read when the agent asks for it.
+  /// Prepares for the backlog's file, which is read on request of the agent.
   ///
-  /// - Throws: the system denies a timer.
+  /// - Throws: the system denied a timer.
   func prepareBacklog(_ settings: Settings) throws(EventLoopError) {
-    keeper = try BacklogKeeper(settings.store, vehicle: settings.vehicle, loop: loop) { [weak self] in self?.tell($0) }
-    tell(.store(.unread))
+    keeper = try StorePerformer(settings.store, vehicle: settings.vehicle, loop: loop) { [weak self] in self?.feed($0) }
+    feed(.store(.unread))
   }
 
   func restoreToken(_ settings: Settings.Token) {
     if settings.isCached, RuntimeDirectory.path != nil, KeptToken.Key.currentBoot == nil {
       write(
         .tokenNotKept(
-          "the name of this boot is not known; the unit has to tell it, as the one that comes with the program does: Environment=FLEET_BOOT_ID=%b"
+          "the boot ID is not known; the unit must set it, as the packaged unit does: Environment=FLEET_BOOT_ID=%b"
         ))
     }
     do {
-      if let text = try tokenKeeper.find() { tell(.tokenFound(text)) }
+      if let text = try tokenCache.read() { feed(.tokenFound(text)) }
     } catch {
       write(.tokenNotRestored(error.message, reason: "file"))
     }
   }
 
-  /// Watches the file of the provider, if it is one.
+  /// Watches the token file, if the provider is one.
   func watchToken(_ provider: TokenProvider) {
-    tokens.watch(provider) { [weak self] in self?.tell(.tokenRenewed) }
+    tokens.watch(provider) { [weak self] in self?.feed(.tokenRenewed) }
   }
 
-  // MARK: - New settings, and what is counted
+  // MARK: - New settings and counters
 
-  /// Takes new settings, before the agent does; `resumeBacklog` is to follow after that.
+  /// Applies new settings. Must be called before the agent gets them; `resumeBacklog` follows after that.
   ///
-  /// - Parameter newClients: made of the same settings.
+  /// - Parameter newClients: made from the same settings.
   func configure(_ settings: Settings, clients newClients: HTTPClients) {
     journal.level = settings.logLevel
     clients.updates.replaceClient(by: newClients.updates)
@@ -182,10 +183,10 @@ final class EffectPerformer {
   /// Bytes of the backlog on disk; nil without a file.
   var storeBytes: Int64? { keeper?.bytes }
 
-  /// What brought Fleet Engine's last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
+  /// The protocol of Fleet Engine's last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
   var transport: String? { clients.updates.version }
 
-  /// What has gone over each connection since the start.
+  /// Traffic of each connection since the start.
   var traffic: [MetricReading.Traffic] {
     [
       MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic, meters.updates),

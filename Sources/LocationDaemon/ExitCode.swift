@@ -3,17 +3,17 @@ import Glibc
 import SystemCalls
 import Delivery
 
-/// How the program ends, by the numbers of sysexits(3). `docs/architecture.md` and `--help` say the same.
+/// Exit statuses of the program, after sysexits.h; also in `docs/architecture.md` and `--help`.
 package nonisolated enum ExitCode {
-  /// It was asked to stop, or its recording was delivered.
+  /// It was stopped, or its recording was delivered.
   package static let done: Int32 = 0
-  /// The command line cannot be understood.
+  /// The command line is invalid.
   package static let usage: Int32 = 64
   /// A recording ended, and most of its positions were rejected, or it had none.
   package static let rejected: Int32 = 65
-  /// A file or credential that the settings name did not come in time: a new start may get it.
+  /// A file or credential of the settings was missing for too long; a new start may find it.
   package static let unavailable: Int32 = 69
-  /// The system denied what no program can do without, such as an event loop.
+  /// The system denied a required resource, such as an event loop.
   package static let system: Int32 = 71
   /// Another daemon uses the same directories.
   package static let occupied: Int32 = 73
@@ -21,15 +21,15 @@ package nonisolated enum ExitCode {
   package static let undelivered: Int32 = 75
   /// This user may not read the settings or a secret that they name.
   package static let denied: Int32 = 77
-  /// The settings, or a file or credential that they name, are at fault.
+  /// The settings, or a file or credential that they name, are invalid.
   package static let configuration: Int32 = 78
 
-  /// Of a file that cannot be read: one that is not there may yet come.
+  /// For a file that cannot be read: `unavailable` if it is missing, because it may appear later.
   static func ofFile(_ path: String) -> Int32 {
     FileAccess.refusal(path, F_OK)?.code == ENOENT ? unavailable : configuration
   }
 
-  /// Of a run that has come to this.
+  /// For the result of a run.
   static func of(_ result: Lifecycle.Ending.Result) -> Int32 {
     switch result {
     case .stopped, .delivered: done

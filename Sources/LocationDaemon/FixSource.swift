@@ -2,20 +2,21 @@
 package import Positioning
 package import Timekeeping
 
-/// Where fixes come from: a receiver, a route, a recording.
+/// A source of fixes: a receiver, a simulated drive or a recording.
 ///
-/// A source opens itself and keeps itself open. It never reports from within `start`.
+/// A source opens and reopens itself. It never reports from within `start`.
 package protocol FixSource: AnyObject {
+  /// Begins to open it.
   func start()
-  /// Lets go of everything; no report comes after it.
+  /// Closes everything; no report follows.
   func stop()
-  /// Whether each fix but the first waits for `readyForNextFix`; sources that run by a clock do not.
+  /// Whether every fix after the first waits for `readyForNextFix`; false for sources that run in real time.
   var waits: Bool { get }
-  /// The daemon has done all that it will do with the last fix: a source that waits for this gives the next.
+  /// The daemon has processed the last fix; a source that waits for this reports the next one.
   func readyForNextFix()
-  /// When something is due that the source does by itself: what the watchdog asks. Nil while it waits for something else.
+  /// The source's next deadline, which the watchdog checks; nil while it waits for something else.
   var nextDeadline: BootInstant? { get }
-  /// What has come over its line; nil of one that reads no NMEA 0183 from a line of its own.
+  /// Counters of its NMEA 0183 line; nil if it has none.
   var lineHealth: LineHealth? { get }
 }
 

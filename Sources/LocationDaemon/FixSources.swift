@@ -3,32 +3,31 @@ import Configuration
 import EventLoop
 import Positioning
 
-/// Makes the sources that the settings name: for each kind the type that reads it.
+/// Makes the sources of the settings.
 enum FixSources {
-  /// What a source is made with, whatever its kind.
+  /// The parameters that all kinds of source have.
   struct Context {
-    /// What the settings file calls it, for messages.
+    /// Its key in the settings file, for messages.
     var key: String
     var loop: EventLoop
     var silenceTimeout: Duration
     var report: (SourceReport) -> Void
   }
 
-  /// Examines what the settings name without making the source: a route that cannot be driven is a mistake in the settings.
+  /// Checks the settings of a source without making it: an invalid route is a mistake in the settings.
   ///
-  /// - Parameter key: what the settings file calls it, for messages.
+  /// - Parameter key: its key in the settings file, for messages.
   /// - Throws: as `make`.
   nonisolated static func check(_ settings: Settings.Source, key: String) throws(DaemonError) {
     switch settings.kind {
     case .simulated(let simulated): _ = try SimulatedSource.simulator(simulated, key: key)
-    // A receiver may be plugged in later, and a recording may be a pipe that comes later.
+    // A receiver may be plugged in later, and a recording may be a pipe that appears later.
     case .serial, .gpsd, .nmeaTCP, .nmeaUDP, .modemManager, .replay: break
     }
   }
 
-  /// - Parameter key: what the settings file calls it, for messages.
-  /// - Throws: exit code `configuration` when a route or recording cannot be read. A receiver is not opened yet: it may be
-  ///   plugged in later.
+  /// - Parameter key: its key in the settings file, for messages.
+  /// - Throws: exit code `configuration` if a route or recording cannot be read. A receiver is not opened yet.
   static func make(
     _ settings: Settings.Source, key: String, loop: EventLoop, report: @escaping (SourceReport) -> Void
   ) throws(DaemonError) -> any FixSource {

@@ -6,9 +6,9 @@ import StreamSocket
 package import Timekeeping
 import SystemCalls
 
-/// Takes fixes from a gpsd, on this machine or another: connects as the session decides, and hands it what comes.
+/// Reads fixes from a gpsd, on this machine or another: connects as the session decides, and passes it the received bytes.
 package final class GPSDSource: FixSource {
-  /// How long making a connection may take.
+  /// Timeout for making a connection.
   private static let connectDeadline = Duration.seconds(10)
 
   private let loop: EventLoop
@@ -21,7 +21,7 @@ package final class GPSDSource: FixSource {
 
   /// - Parameters:
   ///   - host: a name or an address; an IPv6 address without brackets.
-  ///   - device: the only receiver that counts, as gpsd names it; nil for the first that gives fixes.
+  ///   - device: the receiver to use, as gpsd names it; nil for the first that reports a fix.
   package init(
     loop: EventLoop, host: String, port: Int, device: String?, silenceTimeout: Duration,
     report: @escaping (SourceReport) -> Void
@@ -57,7 +57,7 @@ package final class GPSDSource: FixSource {
 
   private func perform(_ effects: [GPSDSession.Effect]) {
     for effect in effects {
-      // A report may end in this source being stopped.
+      // A report may lead to stopping this source.
       guard timer != nil else { return }
       switch effect {
       case .connect: connect()
@@ -100,10 +100,10 @@ package final class GPSDSource: FixSource {
     let advice =
       switch error.code {
       case .refused:
-        "gpsd does not run there, or listens elsewhere: systemctl status gpsd.socket gpsd; a gpsd on another "
+        "gpsd does not run there, or uses another address: systemctl status gpsd.socket gpsd; a gpsd on another "
           + "machine must be started with -G"
       case .unknownHost: "check source.address and the name servers"
-      case .unreachable, .timeout: "check source.address, the network and the firewall between"
+      case .unreachable, .timeout: "check source.address, the network and the firewall"
       default: "check source.address"
       }
     return "gpsd at \(error.message): \(advice)"

@@ -8,12 +8,12 @@ import Observability
 import Timekeeping
 import SystemCalls
 
-/// The two parties that the daemon talks to, each with its own certificates.
+/// The HTTP clients for Fleet Engine and the token provider, each with its own certificates.
 struct HTTPClients {
   let updates: ExchangeTable
   let tokens: ExchangeTable
 
-  /// - Throws: exit code `configuration` when libcurl refuses a certificate file or proxy.
+  /// - Throws: exit code `configuration` if libcurl rejects a certificate file or proxy.
   init(_ settings: Settings, loop: EventLoop, meters: ConnectionMeters = ConnectionMeters()) throws(DaemonError) {
     var (updates, tokens) = (settings.fleetEngine.client, settings.token.client)
     updates.userAgent = "fleet-locationd/\(Release.version)"
@@ -35,13 +35,13 @@ extension MetricReading.Traffic {
   }
 }
 
-/// Requests under way to one party, by the core's numbers.
+/// The running requests of one client, by the core's request IDs.
 final class ExchangeTable {
   private var client: HTTPClient
   private var configuration: HTTPClientConfiguration
-  /// Of clients that were replaced before, as far as they had come by then.
+  /// Counters of clients that have been replaced.
   private var before = TrafficCounters()
-  /// The client stays for as long as its request, also when another has taken its place.
+  /// A replaced client lives until its requests end.
   private var running: [UInt64: (client: HTTPClient, exchange: HTTPExchange)] = [:]
 
   init(_ client: HTTPClient, _ configuration: HTTPClientConfiguration) {
@@ -49,7 +49,7 @@ final class ExchangeTable {
     self.configuration = configuration
   }
 
-  /// Opens the connection for a request that is to follow.
+  /// Opens the connection for a request that follows.
   func connect(to url: String, certificateTime: Timestamp?) {
     client.connect(to: url, certificateTime: certificateTime)
   }
@@ -65,22 +65,22 @@ final class ExchangeTable {
     )
   }
 
-  /// Of all clients since the start.
+  /// Counters of all clients since the start.
   var traffic: TrafficCounters { before + client.counters }
 
-  /// What brought the last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
+  /// The protocol of the last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
   var version: String? { client.version }
 
   func cancel(_ id: UInt64) {
     running.removeValue(forKey: id)?.exchange.cancel()
   }
 
-  /// The next request goes through a fresh connection.
+  /// Closes idle connections, so that the next request uses a new one.
   func dropConnections() {
     client.dropConnections()
   }
 
-  /// Later requests go through the other table's client, unless it is the same again: a connection is worth keeping.
+  /// Uses the other table's client for later requests, unless its configuration is the same: then the connection is reused.
   func replaceClient(by other: ExchangeTable) {
     guard other.configuration != configuration else { return }
     before = traffic

@@ -3,16 +3,16 @@ import CrashReports
 import Release
 
 extension LocationDaemon {
-  /// Where a crash leaves its report for the next run. systemd keeps the directory across a restart, and no longer.
+  /// The file in which a crash leaves its report for the next run; it survives a restart, but not a reboot.
   private static var crashNote: String? { RuntimeDirectory.path.map { "\($0)/crash" } }
 
-  /// From now on a crash says where it happened. Among the first acts of a process that is to become the daemon.
+  /// Installs the crash reporter; called early in the start of the daemon.
   package static func reportCrashes() {
     CrashReporter.install(program: "fleet-locationd", version: Release.version, note: crashNote)
   }
 
-  /// What the run before has left, if it crashed; told once.
-  static func crashOfRunBefore() -> String? {
+  /// The crash report of the previous run, which is removed; nil if it did not crash.
+  static func crashOfPreviousRun() -> String? {
     crashNote.flatMap { CrashReporter.takeNote($0) }
   }
 }

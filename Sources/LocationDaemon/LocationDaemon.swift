@@ -13,33 +13,33 @@ package import ServiceManager
 import Timekeeping
 import SystemCalls
 
-/// The shell around `VehicleAgent`: it hands over what happens, does what the agent decides, and keeps systemd informed.
+/// The shell around `VehicleAgent`: it passes inputs to the agent, performs its effects, and notifies systemd.
 package final class LocationDaemon {
   private let loop: EventLoop
   private let notifier: ServiceNotifier
   private let loader: SettingsLoader
   private var inForce: SettingsInForce
   private var settingsHash: String
-  /// Fleet Engine accepted the last update, and there is a network: as the agent said last.
+  /// Whether Fleet Engine accepted the last update and there is a network, as the agent last reported.
   private var isOnline = false
   private var lastReload: SettingsReading.Reload?
   private var agent: VehicleAgent
   private let performer: EffectPerformer
-  private let surroundings: Surroundings
+  private let monitor: SystemMonitor
   private var sources: SourceSet?
   private var timer: LoopTimer
   private var watchdog: Watchdog?
   private var control: ControlServer?
   private var signals: [EventSource<Void>] = []
-  private var selfReport: SelfReport
-  private var traffic: TrafficKeeper
+  private var statusPublisher: StatusPublisher
+  private var traffic: TrafficRecorder
   private let startedAt: BootInstant
   private var settings: Settings { inForce.file.settings }
 
   /// - Parameters:
-  ///   - loader: gives the settings at each reload.
-  ///   - inForce: those to begin with.
-  /// - Throws: `DaemonError` with the exit code, when a credential or certificate file cannot be used, or the system denies
+  ///   - loader: reads the settings at each reload.
+  ///   - inForce: the settings of the start.
+  /// - Throws: `DaemonError` with the exit code, if a credential or certificate file cannot be used, or the system denied
   ///   a timer.
   package init(
     loop: EventLoop, journal: Journal, notifier: ServiceNotifier, loader: SettingsLoader, inForce: SettingsInForce
@@ -53,27 +53,27 @@ package final class LocationDaemon {
     var seed = SystemRandomNumberGenerator()
     agent = VehicleAgent(try VehicleAgent.Configuration(file.settings), seed: seed.next())
     performer = try EffectPerformer(file.settings, loop: loop, journal: journal)
-    surroundings = Surroundings(loop: loop)
+    monitor = SystemMonitor(loop: loop)
     startedAt = loop.now.boot
-    traffic = TrafficKeeper(
+    traffic = TrafficRecorder(
       performer.meters, stateDirectory: Environment.value(of: "STATE_DIRECTORY"), at: startedAt)
-    selfReport = SelfReport(metricsFile: file.settings.metricsFile, notifier: notifier)
-    let relay = Relay()
+    statusPublisher = StatusPublisher(metricsFile: file.settings.metricsFile, notifier: notifier)
+    let timerHandler = LateHandler()
     do {
-      timer = try loop.makeTimer { relay.action?() }
+      timer = try loop.makeTimer { timerHandler.action?() }
     } catch {
       throw DaemonError(ExitCode.system, error.message, cause: error)
     }
-    relay.action = { [weak self] in self?.feed(.deadline) }
+    timerHandler.action = { [weak self] in self?.feed(.deadline) }
     performer.use(
       EffectPerformer.Handlers(
-        tell: { [weak self] in self?.feed($0) },
+        feed: { [weak self] in self?.feed($0) },
         readyForNextFix: { [weak self] in self?.sources?.readyForNextFix($0) },
         stopping: { [notifier] in _ = notifier.stopping() },
         finished: { [weak self] in self?.finish($0) }))
   }
 
-  /// Runs until it is asked to stop, or its recording has been delivered.
+  /// Runs until it is stopped, or its recording has been delivered.
   ///
   /// - Returns: the exit code.
   package func run() throws(DaemonError) -> Int32 {
@@ -87,19 +87,19 @@ package final class LocationDaemon {
         guard let self else { return false }
         let now = loop.now
         writeMetrics(at: now)
-        selfReport.refresh(at: now, text: statusLine(at: now))
+        statusPublisher.refresh(at: now, text: statusLine(at: now))
         return isProgressing
       }
       write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
-      if let report = LocationDaemon.crashOfRunBefore() { write(.crashed(report)) }
+      if let report = LocationDaemon.crashOfPreviousRun() { write(.crashed(report)) }
       if loop.now.wall < Release.buildDate { write(.clockUnset) }
       if let mistake = inForce.mistake { write(.settingsKept(mistake)) }
       warn()
-      // The wake of the machine is told when its clocks are compared; what else is due comes of it.
-      let trouble = surroundings.watch(
+      // A deadline input compares the clocks, which detects the suspend.
+      let trouble = monitor.watch(
         onNetwork: { [weak self] in self?.feed(.network($0)) }, onWake: { [weak self] in self?.feed(.deadline) })
       if let trouble { write(.networkUnwatched(trouble)) }
-      // What an earlier run left is there before the first fix. A pause may need the token, and comes before any position.
+      // The state of an earlier run is restored before the first fix; the token before the pause, which may need it.
       performer.restoreLimits()
       performer.restoreToken(settings.token)
       performer.restorePause()
@@ -125,7 +125,7 @@ package final class LocationDaemon {
 
   private func feed(_ input: VehicleAgent.Input) {
     let now = loop.now
-    for change in surroundings.changes(at: now) { step(change, at: now) }
+    for change in monitor.changes(at: now) { step(change, at: now) }
     step(input, at: now)
   }
 
@@ -137,9 +137,9 @@ package final class LocationDaemon {
       performer.perform(effect)
       if case .settingsProven = effect { isProven = true }
     }
-    if isProven { keepSettings() }
+    if isProven { storeSettings() }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
-    selfReport.follow(input, effects, at: now, text: statusLine(at: now))
+    statusPublisher.inputHandled(input, effects, at: now, text: statusLine(at: now))
     writeMetrics(at: now)
     if traffic.isDue(at: now.boot) { readTraffic(at: now) }
   }
@@ -166,7 +166,7 @@ package final class LocationDaemon {
   }
 
   private func writeMetrics(at now: Moment, isLast: Bool = false) {
-    let trouble = selfReport.writeMetrics(
+    let trouble = statusPublisher.writeMetrics(
       at: now, isOnline: isOnline, isLast: isLast, text: metrics(at: now))
     if let trouble { write(trouble) }
   }
@@ -179,7 +179,7 @@ package final class LocationDaemon {
     feed(.sources(sources.candidates))
   }
 
-  /// What a person should know of settings that are in force.
+  /// Logs the warnings about the settings in force.
   private func warn() {
     for warning in inForce.file.warnings { write(.settingsWarning("\(warning)")) }
   }
@@ -194,23 +194,23 @@ package final class LocationDaemon {
     agent.snapshot(at: now).publicStatusLine + settingsReading.statusSuffix
   }
 
-  /// An update was accepted with them: a start that finds mistakes in the files can use them.
-  private func keepSettings() {
-    guard inForce.mistake == nil, let trouble = loader.keep(inForce.file) else { return }
+  /// Stores the settings after an accepted update, for a start with mistakes in the files.
+  private func storeSettings() {
+    guard inForce.mistake == nil, let trouble = loader.store(inForce.file) else { return }
     write(.settingsWarning(trouble))
   }
 
-  // MARK: - Questions
+  // MARK: - The control socket
 
-  /// Answers `fleet-locationctl`. Without the socket the daemon does its work all the same.
+  /// Opens the control socket for `fleet-locationctl`. The daemon also works without it.
   private func listen() {
-    guard let path = ControlAnswers.socketPath else { return }
+    guard let path = ControlProtocol.socketPath else { return }
     do {
       control = try ControlServer(loop: loop, path: path) { [weak self] question in
         guard let self else { return [] }
-        return ControlAnswers.answer(
+        return ControlProtocol.answer(
           question,
-          report: { report(at: loop.now) }, reload: { reload() }, steer: { steer($0) },
+          report: { report(at: loop.now) }, reload: { reload() }, setPause: { setPause($0) },
           metrics: { metrics(at: loop.now) })
       }
     } catch {
@@ -218,8 +218,8 @@ package final class LocationDaemon {
     }
   }
 
-  /// - Returns: what the daemon has to say to it.
-  private func steer(_ input: VehicleAgent.Input) -> ControlAnswers.Steered {
+  /// Pauses or resumes.
+  private func setPause(_ input: VehicleAgent.Input) -> ControlProtocol.PauseResult {
     guard agent.lifecycle.isRunning else { return .refused("the daemon is stopping") }
     feed(input)
     return .done(remark: performer.pauseTrouble)
@@ -255,13 +255,13 @@ package final class LocationDaemon {
     loop.exit(ExitCode.of(ending.result))
   }
 
-  /// - Returns: what is wrong with the new settings; nil when they are in force.
+  /// - Returns: the mistake in the new settings; nil if they are in force.
   private func reload() -> String? {
     guard agent.lifecycle.isRunning else { return "the daemon is stopping" }
     _ = notifier.reloading()
     defer { _ = notifier.ready() }
     do {
-      try takeSettings(try loader.load())
+      try apply(try loader.load())
       lastReload = SettingsReading.Reload(at: loop.now.boot, mistake: nil)
       write(.reloaded)
       warn()
@@ -273,27 +273,27 @@ package final class LocationDaemon {
     }
   }
 
-  /// Everything that can fail comes before anything that changes.
-  private func takeSettings(_ file: SettingsFile) throws(DaemonError) {
+  /// Applies new settings. Everything that can fail is done before anything changes.
+  private func apply(_ file: SettingsFile) throws(DaemonError) {
     let configuration = try VehicleAgent.Configuration(file.settings)
     let newClients = try HTTPClients(file.settings, loop: loop, meters: performer.meters)
     let newSources = try sources?.prepare(file.settings.sources)
-    // What has happened before belongs to the settings before.
+    // Earlier clock changes belong to the previous settings.
     let now = loop.now
-    for change in surroundings.changes(at: now) { step(change, at: now) }
+    for change in monitor.changes(at: now) { step(change, at: now) }
     inForce = SettingsInForce(file: file)
     settingsHash = inForce.hash
     performer.configure(settings, clients: newClients)
-    selfReport.configure(metricsFile: settings.metricsFile)
+    statusPublisher.configure(metricsFile: settings.metricsFile)
     feed(.configure(configuration))
     performer.resumeBacklog()
     performer.watchToken(configuration.tokenProvider)
-    if let state = surroundings.networkState { feed(.network(state)) }
+    if let state = monitor.networkState { feed(.network(state)) }
     if let newSources { use(newSources) }
   }
 }
 
-/// Lets a handler be made before the object that it calls.
-private final class Relay {
+/// A handler whose action is set later, because the object that it calls does not exist yet.
+private final class LateHandler {
   var action: (() -> Void)?
 }

@@ -3,18 +3,18 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// Keeps the file of `metrics.textfile` up to date, only when the machine is awake anyway: once in a minute, and when the
-/// vehicle has come online or gone offline.
+/// Writes the file of `metrics.textfile`: once a minute, and when the vehicle goes online or offline. It never wakes the
+/// machine.
 struct MetricsFile {
   private static let interval = Duration.seconds(60)
-  /// Between two files, however often the vehicle goes on- and offline.
+  /// Minimum interval between two writes.
   private static let floor = Duration.seconds(1)
 
   private let path: String?
   private var writtenAt: BootInstant?
-  /// What the file says.
+  /// The state in the file.
   private var wasOnline = false
-  /// What the system said the last time, so that it is reported once.
+  /// The last error, so that it is reported once.
   private var trouble: String?
 
   /// - Parameter path: nil writes nothing.
@@ -22,7 +22,7 @@ struct MetricsFile {
     self.path = path
   }
 
-  /// Whether the same file is meant.
+  /// Whether this is its path.
   func isAt(_ path: String?) -> Bool { self.path == path }
 
   func isDue(at now: BootInstant, isOnline: Bool) -> Bool {
@@ -31,9 +31,9 @@ struct MetricsFile {
     return now - writtenAt >= (isOnline == wasOnline ? MetricsFile.interval : MetricsFile.floor)
   }
 
-  /// Replaces the file; others than the service's user read it.
+  /// Replaces the file, readable for every user.
   ///
-  /// - Returns: what went wrong and what to do, when it is not the same as the last time.
+  /// - Returns: a new error and its remedy; nil if it succeeded, or failed as the last time.
   mutating func write(_ text: String, at now: BootInstant, isOnline: Bool) -> String? {
     guard let path else { return nil }
     writtenAt = now
@@ -43,7 +43,7 @@ struct MetricsFile {
       try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644, isDurable: false)
     } catch {
       new =
-        "metrics.textfile: \(path) cannot be written (\(error)); the service may write to its own directory, as with "
+        "metrics.textfile: \(path) cannot be written (\(error)); the service may only write to its own directory, as with "
         + "textfile = \"fleet_locationd.prom\""
     }
     defer { trouble = new }

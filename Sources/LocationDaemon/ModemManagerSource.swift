@@ -6,10 +6,10 @@ package import Positioning
 import SystemCalls
 package import Timekeeping
 
-/// Takes fixes from the receiver of a modem: asks ModemManager what the session wants to know, and hands it the answers.
+/// Reads fixes from the receiver of a modem: makes the session's requests to ModemManager, and passes it the answers.
 package final class ModemManagerSource: FixSource {
-  /// How long the end may wait until the receiver is switched off again. ModemManager asks polkit about this program, which must
-  /// be there until then; what the modem takes for it goes on without.
+  /// Maximum wait for ModemManager to authorize switching the receiver off: polkit needs this process to exist until then.
+  /// The modem then completes it alone.
   private static let releaseLimit = Duration.seconds(1)
 
   private let loop: EventLoop
@@ -20,8 +20,8 @@ package final class ModemManagerSource: FixSource {
   private var timer: LoopTimer?
 
   /// - Parameters:
-  ///   - bus: the address of the bus; of the system's without one.
-  ///   - selection: which modem is meant.
+  ///   - bus: the address of the bus; nil for the system bus.
+  ///   - selection: the modem to use.
   package init(
     loop: EventLoop, bus: String? = nil, selection: ModemSelection, silenceTimeout: Duration,
     report: @escaping (SourceReport) -> Void
@@ -62,7 +62,7 @@ package final class ModemManagerSource: FixSource {
       client = nil
     }
     for effect in session.handle(input, at: loop.now.boot) {
-      // A report may end in this source being stopped.
+      // A report may lead to stopping this source.
       guard timer != nil else { return }
       switch effect {
       case .connect: connect()
@@ -80,7 +80,7 @@ package final class ModemManagerSource: FixSource {
       client = try ModemManagerClient(loop: loop, address: bus) { [weak self] input in self?.handle(input) }
       handle(.connected)
     } catch {
-      handle(.connectFailed("there is no message bus to reach ModemManager over: systemctl status dbus"))
+      handle(.connectFailed("ModemManager cannot be reached without the D-Bus system bus: systemctl status dbus"))
     }
   }
 }

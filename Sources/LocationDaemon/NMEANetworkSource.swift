@@ -7,7 +7,7 @@ package import StreamSocket
 import SystemCalls
 package import Timekeeping
 
-/// Reads NMEA 0183 from the network: connects, listens and joins as the session decides, and hands it what comes.
+/// Reads NMEA 0183 from the network: connects, listens and joins as the session decides, and passes it the received bytes.
 package final class NMEANetworkSource: FixSource {
   /// Where sentences come from.
   package enum Endpoint {
@@ -16,7 +16,7 @@ package final class NMEANetworkSource: FixSource {
     case datagrams(host: String, port: Int, group: DatagramSocket.Group?)
   }
 
-  /// How long making a connection may take.
+  /// Timeout for making a connection.
   private static let connectDeadline = Duration.seconds(10)
 
   private let loop: EventLoop
@@ -27,14 +27,14 @@ package final class NMEANetworkSource: FixSource {
   private var socket: StreamSocket?
   private var isConnected = false
   private var listener: StreamListener?
-  /// Of senders that have connected, by their ID.
+  /// The connected senders, by ID.
   private var senders: [Int: StreamSocket] = [:]
   private var datagrams: DatagramSocket?
   private var timer: LoopTimer?
 
   /// - Parameters:
   ///   - name: of the address, for messages.
-  ///   - allow: who may send; meaningless where this program connects.
+  ///   - allow: the permitted senders; ignored if this program connects.
   package init(
     loop: EventLoop, name: String, endpoint: Endpoint, allow: [AddressRange], silenceTimeout: Duration,
     report: @escaping (SourceReport) -> Void
@@ -74,7 +74,7 @@ package final class NMEANetworkSource: FixSource {
 
   package var lineHealth: LineHealth? { session.health }
 
-  /// The port at which it listens; nil while it does not.
+  /// The port on which it listens; nil while it does not listen.
   package var port: Int? { listener?.port ?? datagrams?.port }
 
   private func handle(_ input: NMEANetworkSession.Input) {
@@ -83,7 +83,7 @@ package final class NMEANetworkSource: FixSource {
 
   private func perform(_ effects: [NMEANetworkSession.Effect]) {
     for effect in effects {
-      // A report may end in this source being stopped.
+      // A report may lead to stopping this source.
       guard timer != nil else { return }
       switch effect {
       case .open: open()
@@ -186,14 +186,14 @@ package final class NMEANetworkSource: FixSource {
     datagrams = nil
   }
 
-  /// Why there is no connection, or nothing can be received, and what to do.
+  /// Why the connection or socket could not be opened, and what to do.
   private static func refusal(_ error: StreamSocketError) -> String {
     let advice =
       switch error.code {
       case .refused: "nothing listens there; check source.address and the sender's settings"
       case .unknownHost: "check source.address and the name servers"
-      case .inUse: "another program has the address: ss -lnp shows which"
-      case .unreachable, .timeout: "check the address, the interface, the network and the firewall between"
+      case .inUse: "another program uses the address: ss -lnp shows which"
+      case .unreachable, .timeout: "check the address, the interface, the network and the firewall"
       default: "check the address"
       }
     return "\(error.message): \(advice)"
@@ -206,7 +206,7 @@ extension NMEANetworkSource {
     if let listen = settings.listen {
       endpoint = .listen(host: listen.host, port: listen.port, connections: settings.connections)
     } else {
-      // One of the two is written: the settings are checked for it.
+      // The settings have either `listen` or `address`.
       endpoint = .connect(host: settings.address?.host ?? "localhost", port: settings.address?.port ?? 10_110)
     }
     self.init(

@@ -3,25 +3,25 @@ import Glibc
 import Delivery
 import SystemCalls
 
-/// A pause on disk: a small file in the service's own directory. That it is there is the pause; its text says since when.
+/// The pause on disk: a small file in the state directory. Its existence is the pause; its text has the time of its beginning.
 nonisolated struct PauseFile {
   private static let name = "paused"
   private static let longestText = 4096
 
-  /// Nil when the service has no directory of its own.
+  /// Nil if the service has no state directory.
   let path: String?
 
-  /// - Parameter stateDirectory: `$STATE_DIRECTORY`, whose first directory counts.
+  /// - Parameter stateDirectory: `$STATE_DIRECTORY`; its first directory is used.
   init(stateDirectory: String?) {
     path = stateDirectory?.split(separator: ":").first.map { "\($0)/\(PauseFile.name)" }
   }
 
-  /// In the directory that systemd made for the service.
+  /// In the service's state directory.
   static var ofService: PauseFile {
     PauseFile(stateDirectory: Environment.value(of: "STATE_DIRECTORY"))
   }
 
-  /// - Returns: what an earlier run has left; why that cannot be told.
+  /// - Returns: the pause of an earlier run, or why the file cannot be read.
   func read() -> (note: PauseNote?, trouble: String?) {
     guard let path else { return (nil, nil) }
     do throws(Errno) {
@@ -30,27 +30,27 @@ nonisolated struct PauseFile {
     } catch {
       return (
         nil,
-        "\(path): whether there was a pause cannot be told (\(error)); positions are sent. Mend the directory, then "
-          + "fleet-locationctl pause"
+        "\(path): cannot be read (\(error)), so it is unknown whether the service was paused; positions are sent. "
+          + "Correct the directory, then run fleet-locationctl pause"
       )
     }
   }
 
-  /// Keeps a pause, or that there is none. It is on disk when this returns.
+  /// Stores a pause, or its end (nil). It is on disk when this returns.
   ///
-  /// - Returns: why it could not be kept, and what to do; nil when it was.
-  func keep(_ note: PauseNote?) -> String? {
+  /// - Returns: why it could not be stored, and what to do; nil on success.
+  func store(_ note: PauseNote?) -> String? {
     guard let path else {
       return note == nil
         ? nil
-        : "The pause will not survive a restart: the service has no directory of its own (StateDirectory= of the unit)"
+        : "The pause will not survive a restart: the service has no state directory (StateDirectory= of the unit)"
     }
     do throws(Errno) {
       guard let note else {
         try AtomicFile.remove(path)
         return nil
       }
-      // On a full disk the name alone says enough.
+      // On a full disk an empty file is enough.
       try AtomicFile.write(Array(note.text.utf8), to: path, mode: 0o600, isDurable: true, isNameEnough: true)
       return nil
     } catch {

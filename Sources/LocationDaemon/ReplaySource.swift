@@ -5,10 +5,10 @@ package import Positioning
 import SerialPort
 package import Timekeeping
 
-/// Plays a recording: a file, a FIFO or standard input. Reads when the session asks for bytes.
+/// Plays back a recording: a file, a FIFO or standard input. It reads when the session requests bytes.
 package final class ReplaySource: FixSource {
   package let waits: Bool
-  /// Portions that are read before the loop gets its turn: a recording without a position can be endless.
+  /// Maximum number of reads in one turn of the loop: a FIFO without a position can be endless.
   private static let readsPerTurn = 8
 
   private let loop: EventLoop
@@ -18,10 +18,10 @@ package final class ReplaySource: FixSource {
   private var timer: LoopTimer?
 
   /// - Parameters:
-  ///   - key: what the settings file calls it, for messages.
+  ///   - key: its key in the settings file, for messages.
   ///   - file: path; `-` is standard input.
   ///   - pace: 1 is the recording's own speed, 0 waits for `readyForNextFix`.
-  /// - Throws: exit code `configuration` when the file cannot be read, `unavailable` when it is not there.
+  /// - Throws: exit code `configuration` if the file cannot be read, `unavailable` if it does not exist.
   package init(
     loop: EventLoop, key: String = "source", file: String, pace: Double, shiftsTimes: Bool,
     report: @escaping (SourceReport) -> Void
@@ -64,7 +64,7 @@ package final class ReplaySource: FixSource {
     var pending = effects[...]
     var reads = 0
     while let effect = pending.popFirst() {
-      // A report may end in this source being stopped.
+      // A report may lead to stopping this source.
       guard timer != nil else { return }
       switch effect {
       case .read where reads < ReplaySource.readsPerTurn:
@@ -81,7 +81,7 @@ package final class ReplaySource: FixSource {
     if let deadline = session.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
   }
 
-  /// Reads the next portion; when nothing is there yet, the input calls once there is.
+  /// Reads the next bytes; if there are none yet, the input calls back later.
   private func read() -> [ReplaySession.Effect] {
     do {
       switch try input?.read(upTo: 4096) {

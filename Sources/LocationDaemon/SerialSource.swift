@@ -6,7 +6,7 @@ import SerialPort
 import SystemCalls
 package import Timekeeping
 
-/// Reads a receiver on a serial port: opens and sets it as the session decides, and hands it what comes.
+/// Reads a receiver on a serial port: opens and configures the port as the session decides, and passes it the received bytes.
 package final class SerialSource: FixSource {
   private let loop: EventLoop
   private let device: String
@@ -17,8 +17,8 @@ package final class SerialSource: FixSource {
   private var timer: LoopTimer?
 
   /// - Parameters:
-  ///   - baud: bits per second; nil to find it out.
-  ///   - probe: how it is found out.
+  ///   - baud: bits per second; nil to detect it.
+  ///   - probe: the state of the detection.
   package init(
     loop: EventLoop, device: String, baud: Int?, silenceTimeout: Duration, probe: BaudProbe = BaudProbe(),
     report: @escaping (SourceReport) -> Void
@@ -58,7 +58,7 @@ package final class SerialSource: FixSource {
 
   private func perform(_ effects: [SerialSession.Effect]) {
     for effect in effects {
-      // A report may end in this source being stopped.
+      // A report may lead to stopping this source.
       guard timer != nil else { return }
       switch effect {
       case .open(let baud): open(at: baud)
@@ -99,7 +99,7 @@ package final class SerialSource: FixSource {
     do {
       try port?.setBaud(baud)
     } catch {
-      // Other failures end the port, which is reported by itself.
+      // Other errors end the port, which is reported separately.
       if error.code == .badBaud { handle(.speedRefused) }
     }
   }

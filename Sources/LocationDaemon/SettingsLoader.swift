@@ -5,16 +5,16 @@ import Glibc
 import SystemCalls
 import TokenStore
 
-/// The settings files of a daemon, and what an earlier run has kept of them.
+/// Reads the settings files of a daemon, and stores the last settings that worked.
 package struct SettingsLoader {
-  /// Of the file with the last settings that led to an accepted update.
+  /// Name of the file with the last settings that led to an accepted update.
   private static let keptName = "kept-settings.toml"
-  /// Bytes; the settings files themselves may have as many.
+  /// Maximum size in bytes, as of the settings files themselves.
   private static let longestKept = 1_000_000
 
   private let path: String
   private let environment: ConfigurationEnvironment
-  /// Nil when the service has no directory of its own.
+  /// Nil if the service has no state directory.
   private let keptPath: String?
 
   /// - Parameter path: the main settings file.
@@ -39,18 +39,18 @@ package struct SettingsLoader {
     return file
   }
 
-  /// The settings for a start: those of the files, or, where these have mistakes, those that were kept.
+  /// The settings for a start: those of the files, or, if these have mistakes, the kept settings.
   ///
   /// - Throws: exit code `configuration`: what is wrong with the files, and why the kept settings are not used.
   package func start() throws(DaemonError) -> SettingsInForce {
     do {
       return SettingsInForce(file: try load())
     } catch {
-      // What may yet come is worth waiting for: other settings would lead to the same file or credential.
+      // For a missing file or credential the daemon waits: the kept settings name the same one.
       guard error.code == ExitCode.configuration, !error.isAbsence, let kept else { throw error }
       let file: SettingsFile
       do throws(KeptSettings.Refusal) {
-        file = try kept.standIn(for: path, environment: environment)
+        file = try kept.settings(replacing: path, environment: environment)
       } catch let refusal {
         throw DaemonError(error.code, "\(error.message)\nThe kept settings \(refusal.message)", cause: refusal)
       }
@@ -72,10 +72,10 @@ package struct SettingsLoader {
     return KeptSettings(path: keptPath, bytes: bytes)
   }
 
-  /// Keeps settings for a start that finds mistakes in the files. What is kept already is not written again.
+  /// Stores settings for a start with mistakes in the files. Equal settings are not written again.
   ///
-  /// - Returns: why they could not be kept; nil when they were.
-  func keep(_ file: SettingsFile) -> String? {
+  /// - Returns: why they could not be stored; nil on success.
+  func store(_ file: SettingsFile) -> String? {
     guard let keptPath else { return nil }
     let text = Array(file.keptText.utf8)
     do throws(Errno) {
@@ -83,21 +83,22 @@ package struct SettingsLoader {
       try AtomicFile.write(text, to: keptPath, mode: 0o600, isDurable: true)
       return nil
     } catch {
-      return "The settings are not kept for a start with mistakes in them: \(keptPath) cannot be written: \(error)"
+      return
+        "The settings cannot be stored for a start with mistakes in the files: \(keptPath) cannot be written: \(error)"
     }
   }
 }
 
-/// Settings, and whether they are those of the files.
+/// The settings in force, and whether they are those of the files.
 package struct SettingsInForce {
-  /// As it was read: the settings, their warnings and the names of the files.
+  /// The settings, their warnings and the names of the files.
   package var file: SettingsFile
-  /// What is wrong with the settings files, every mistake on a line of its own, while kept settings stand in for them.
+  /// The mistakes of the settings files, one a line, if the kept settings are used instead; otherwise nil.
   package var mistake: String?
 
-  /// Of what they say: equal for equal settings, wherever and in whatever order they are written. 16 hexadecimal digits.
+  /// A hash in 16 hexadecimal digits: equal for equal settings, regardless of files and order.
   var hash: String {
-    // It fails for want of memory only.
+    // It fails only if memory is short.
     String((Digest.hexadecimal(of: file.canonicalText) ?? "").prefix(16))
   }
 }

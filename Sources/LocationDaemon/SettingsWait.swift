@@ -5,71 +5,72 @@ import Glibc
 package import ServiceManager
 import Timekeeping
 
-/// Waits for a file or credential that the settings name and that is not there: a disk that comes late, a secret that is
-/// handed out with the next start.
+/// Waits for a missing file or credential of the settings: a disk that is mounted late, or a credential that systemd provides
+/// with the next start.
 ///
-/// It belongs to the loop's thread.
+/// To be used on the loop's thread only.
 package final class SettingsWait {
-  /// What the line of `systemctl status` begins with.
-  package nonisolated static let statusPrefix = "Waiting for what the settings name: "
+  /// Prefix of the status text of systemd.
+  package nonisolated static let statusPrefix = "Waiting for a file or credential that the settings name: "
 
-  /// Between two looks: at first, and at most.
+  /// Interval between two checks: the first, and the maximum.
   private static let (shortest, longest) = (Duration.seconds(5), Duration.seconds(60))
-  /// systemd hands credentials out at a start only, so this process ends after a while for another.
+  /// systemd provides credentials only at a start, so this process exits after this time to be restarted.
   private static let limit = Duration.seconds(15 * 60)
 
   private let loop: EventLoop
   private let journal: Journal
   private let notifier: ServiceNotifier
-  private let look: () -> DaemonError?
+  private let check: () -> DaemonError?
   private var timer: LoopTimer?
   private var pause = shortest
   private let end: BootInstant
 
   /// - Parameters:
   ///   - error: what is missing.
-  ///   - look: looks again; nil: all is there, or another mistake is.
+  ///   - check: checks again; nil if nothing is missing, or there is another mistake.
   package init(
-    loop: EventLoop, journal: Journal, notifier: ServiceNotifier, error: DaemonError, look: @escaping () -> DaemonError?
+    loop: EventLoop, journal: Journal, notifier: ServiceNotifier, error: DaemonError,
+    check: @escaping () -> DaemonError?
   ) throws(EventLoopError) {
     self.loop = loop
     self.journal = journal
     self.notifier = notifier
-    self.look = look
+    self.check = check
     end = loop.now.boot + SettingsWait.limit
     journal.log(JournalEntry(.settingsAwaited(error.message)))
     show(error)
-    timer = try loop.makeTimer { [unowned self] in lookAgain() }
+    timer = try loop.makeTimer { [unowned self] in checkAgain() }
   }
 
-  /// Waits, and answers systemd meanwhile: the unit counts as started, and its status says what is missing.
+  /// Waits. Meanwhile the unit counts as started, its watchdog is notified, and its status says what is missing.
   ///
-  /// - Returns: the exit code, when the program is to end; nil when the settings are to be read again.
+  /// - Returns: the exit code, if the program must end; nil if the settings must be read again.
   package func run() throws(EventLoopError) -> Int32? {
     let signals = [
       try loop.addSignal(SIGTERM) { [unowned self] in loop.exit(ExitCode.done) },
       try loop.addSignal(SIGINT) { [unowned self] in loop.exit(ExitCode.done) },
-      try loop.addSignal(SIGHUP) { [unowned self] in lookAgain(isAsked: true) },
+      try loop.addSignal(SIGHUP) { [unowned self] in checkAgain(isReload: true) },
     ]
     let watchdog = try Watchdog(loop: loop, notifier: notifier) { true }
     defer { withExtendedLifetime((signals, watchdog)) {} }
     notifier.ready()
     timer?.arm(at: loop.now.boot + pause)
     let code = try loop.run()
-    return code == SettingsWait.goOn ? nil : code
+    return code == SettingsWait.readAgain ? nil : code
   }
 
-  /// Not the code of any end.
-  private static let goOn: Int32 = 255
+  /// Not an exit code of the program.
+  private static let readAgain: Int32 = 255
 
-  private func lookAgain(isAsked: Bool = false) {
-    guard let error = look() else { return loop.exit(SettingsWait.goOn) }
+  private func checkAgain(isReload: Bool = false) {
+    guard let error = check() else { return loop.exit(SettingsWait.readAgain) }
     show(error)
     guard loop.now.boot < end else {
       journal.log(JournalEntry(.settingsAwaited(error.message)))
       return loop.exit(ExitCode.unavailable)
     }
-    if !isAsked { pause = min(pause + pause, SettingsWait.longest) }
+    if !isReload { pause = min(pause + pause, SettingsWait.longest) }
     timer?.arm(at: loop.now.boot + pause)
   }
 

@@ -6,7 +6,7 @@ import Release
 import RouteFile
 package import Timekeeping
 
-/// Drives along a route, as the session decides.
+/// Simulates a drive along a route, as the session decides.
 package final class SimulatedSource: FixSource {
   private let loop: EventLoop
   private let report: (SourceReport) -> Void
@@ -15,7 +15,7 @@ package final class SimulatedSource: FixSource {
 
   /// - Parameters:
   ///   - name: of the route, for messages.
-  ///   - buildDate: the drive begins then when the wall clock is not set.
+  ///   - buildDate: start of the drive if the wall clock is not set.
   package init(
     loop: EventLoop, name: String, simulator: RouteSimulator, buildDate: Timestamp,
     report: @escaping (SourceReport) -> Void
@@ -46,7 +46,7 @@ package final class SimulatedSource: FixSource {
     let reports = session.handle(input, at: loop.now)
     if let deadline = session.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
     for report in reports {
-      // A report may end in this source being stopped.
+      // A report may lead to stopping this source.
       guard timer != nil else { return }
       if report == .ended { stop() }
       self.report(report)
@@ -55,8 +55,8 @@ package final class SimulatedSource: FixSource {
 }
 
 extension SimulatedSource {
-  /// - Throws: exit code `configuration` when the route cannot be read, or what is asked of it is not on it; `unavailable`
-  ///   when it is not there.
+  /// - Throws: exit code `configuration` if the route cannot be read, or a place of the settings is not on it; `unavailable`
+  ///   if it does not exist.
   convenience init(_ settings: SimulatedSettings, _ context: FixSources.Context) throws(DaemonError) {
     self.init(
       loop: context.loop, name: settings.route, simulator: try SimulatedSource.simulator(settings, key: context.key),
@@ -65,7 +65,7 @@ extension SimulatedSource {
 
   /// Reads the route and prepares the drive along it.
   ///
-  /// - Parameter key: what the settings file calls the source, for messages.
+  /// - Parameter key: the source's key in the settings file, for messages.
   /// - Throws: as above.
   nonisolated static func simulator(_ settings: SimulatedSettings, key: String) throws(DaemonError) -> RouteSimulator {
     let route: Route

@@ -7,12 +7,12 @@ import Positioning
 import Timekeeping
 import SystemCalls
 
-/// The sources that the settings name: starts and stops them, and hands on what they report.
+/// The sources of the settings: starts and stops them, and passes on their reports.
 final class SourceSet {
-  /// One source of the list; the same object for as long as its settings stay the same.
+  /// One source of the list; the same object as long as its settings do not change.
   final class Member {
     let settings: Settings.Source
-    /// Its name to `VehicleAgent`.
+    /// Its ID in `VehicleAgent`.
     let id: Int
     /// Nil before it is made, and after its end.
     fileprivate(set) var source: (any FixSource)?
@@ -28,22 +28,22 @@ final class SourceSet {
   private var members: [Member] = []
   private var lastID = 0
 
-  /// - Parameter report: takes what a source reports, with its ID.
+  /// - Parameter report: receives the reports of the sources, with the source's ID.
   init(loop: EventLoop, report: @escaping (Int, SourceReport) -> Void) {
     self.loop = loop
     self.report = report
   }
 
-  /// The members of another list: those that are in this one already, and new ones, which are made and not started.
+  /// The members for new settings: existing ones with unchanged settings, and new ones, which are made but not started.
   ///
-  /// - Throws: exit code `configuration` when a route or recording cannot be read; then nothing has changed. A receiver is
+  /// - Throws: exit code `configuration` if a route or recording cannot be read; then nothing has changed. A receiver is
   ///   not opened yet.
   func prepare(_ settings: [Settings.Source]) throws(DaemonError) -> [Member] {
     var known = members
     var list: [Member] = []
     for (index, source) in settings.enumerated() {
-      if let place = known.firstIndex(where: { $0.settings == source }) {
-        list.append(known.remove(at: place))
+      if let position = known.firstIndex(where: { $0.settings == source }) {
+        list.append(known.remove(at: position))
         continue
       }
       lastID += 1
@@ -60,10 +60,10 @@ final class SourceSet {
     return list
   }
 
-  /// What the settings file calls a source.
+  /// The key of a source in the settings file.
   nonisolated static func key(_ index: Int, of count: Int) -> String { count > 1 ? "source[\(index + 1)]" : "source" }
 
-  /// Lets go of the sources that are not in the list, and starts those that are new in it. None reports from within.
+  /// Stops the sources that are not in the list, and starts the new ones. None reports from within.
   func replace(by list: [Member]) {
     let old = members
     members = list
@@ -84,20 +84,20 @@ final class SourceSet {
     }
   }
 
-  /// What has come over the line of each that has one.
+  /// The line counters of each source that has a line.
   var lines: [LineReading] {
     members.compactMap { member in
       member.source?.lineHealth.map { LineReading(source: member.settings.kind.name, health: $0) }
     }
   }
 
-  /// Lets the source of this ID give its next fix, in a turn of the loop of its own: a recording of fixes that are all
-  /// rejected would be one deep call.
+  /// Lets the source with this ID report its next fix, in a later turn of the loop, so that a recording whose fixes are all
+  /// rejected does not cause deep recursion.
   func readyForNextFix(_ id: Int) {
     loop.defer { [weak self] in self?.members.first { $0.id == id }?.source?.readyForNextFix() }
   }
 
-  /// Whether each source keeps its deadlines: what the watchdog asks.
+  /// Whether no source has missed a deadline; checked by the watchdog.
   func isProgressing(at now: BootInstant) -> Bool {
     members.allSatisfy { $0.source?.nextDeadline?.isMissed(at: now) != true }
   }

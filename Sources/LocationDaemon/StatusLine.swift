@@ -4,10 +4,10 @@ import Observability
 import ServiceManager
 import Timekeeping
 
-/// Keeps the line of `systemctl status` true to a few seconds, without waking systemd for every fix.
+/// Sends the status line of systemd, current to a few seconds, without a message for every fix.
 nonisolated struct StatusLine {
-  /// The ages in the line grow: so long it may stand while anything at all happens. An outage has no events of its own.
-  private static let longestStand = Duration.seconds(10)
+  /// Maximum age of the line while the daemon is active, because it contains ages.
+  private static let maxAge = Duration.seconds(10)
 
   private let notifier: ServiceNotifier
   private var shownAt: BootInstant?
@@ -16,10 +16,10 @@ nonisolated struct StatusLine {
     self.notifier = notifier
   }
 
-  /// At once when something happened that a person would want to read; at most once a second for outcomes, and every ten
-  /// seconds for fixes and whatever else changes nothing but ages.
+  /// Whether the line must be sent: at once for events of priority notice and above, at most once a second for results of
+  /// updates, and every ten seconds for anything else.
   func isDue(after effects: [VehicleAgent.Effect], at now: BootInstant) -> Bool {
-    guard let shownAt, now - shownAt < StatusLine.longestStand else { return true }
+    guard let shownAt, now - shownAt < StatusLine.maxAge else { return true }
     var hasOutcome = false
     for case .event(let event) in effects {
       if event.kind.priority <= .notice { return true }

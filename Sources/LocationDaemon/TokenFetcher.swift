@@ -10,16 +10,16 @@ import ServiceManager
 import Timekeeping
 import SystemCalls
 
-/// Carries out the core's requests for tokens: by URL, by program, by file.
+/// Performs the core's token requests: HTTP, program or file.
 final class TokenFetcher {
   private let loop: EventLoop
   private let exchanges: ExchangeTable
   private var programs: [UInt64: HelperProgram] = [:]
   private var reads: Set<UInt64> = []
   private var watched: (path: String, watch: DeviceWatch)?
-  /// The headers whose secret stands in a file: the file by the name of the header.
+  /// Files of secret headers, by the name of the header.
   private var secretFiles: [String: String] = [:]
-  /// Scheme and host of the provider to which these secrets belong.
+  /// Origin (scheme, host and port) of the provider to which these secrets may be sent.
   private var secretOrigin = ""
 
   /// - Parameter exchanges: for requests by URL.
@@ -50,7 +50,7 @@ final class TokenFetcher {
     }
   }
 
-  /// New settings: which headers have their secret in a file.
+  /// Applies new settings: which headers have their secret in a file.
   func configure(_ settings: Settings.Token, _ provider: TokenProvider) {
     secretFiles = [:]
     guard case .http(let endpoint) = provider else { return }
@@ -58,10 +58,10 @@ final class TokenFetcher {
     for case (let name, .file(let path)) in settings.headers.map({ ($0.name, $0.value) }) { secretFiles[name] = path }
   }
 
-  /// The request with the secrets that the files hold now, for secrets are rotated; one that cannot be read just now stays as
-  /// it was.
+  /// The request with the current secrets of the files, because secrets are rotated. A secret that cannot be read is not
+  /// changed.
   private func refreshed(_ request: HTTPRequest) -> HTTPRequest {
-    // One that was made before a reload may go elsewhere.
+    // A request from before a reload may go to another provider.
     guard TokenFetcher.origin(of: request.url) == secretOrigin else { return request }
     var request = request
     for index in request.headers.indices {
@@ -72,7 +72,7 @@ final class TokenFetcher {
     return request
   }
 
-  /// As in `https://host:port`. Neither has placeholders.
+  /// As in `https://host:port`, which has no placeholders.
   private static func origin(of url: String) -> String {
     let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
     return parts.prefix(3).joined(separator: "/").prefix { $0 != "?" && $0 != "#" }.lowercased()
@@ -84,13 +84,13 @@ final class TokenFetcher {
     reads.remove(id)
   }
 
-  /// Ends every program that runs: nobody is to outlive the daemon.
+  /// Ends every running program, so that none outlives the daemon.
   func endPrograms() {
     for program in programs.values { program.cancel() }
     programs = [:]
   }
 
-  /// Watches the file of the provider, if it is one.
+  /// Watches the token file, if the provider is one.
   ///
   /// - Parameter onChange: called after it was written, replaced or made readable.
   func watch(_ provider: TokenProvider, onChange: @escaping () -> Void) {

@@ -4,8 +4,8 @@ import ServiceManager
 import Timekeeping
 import SystemCalls
 
-/// Tells systemd twice in its interval that all is well, and only when it is: a loop that turns while a side is stuck is
-/// not alive.
+/// Notifies systemd's watchdog twice in its interval, but only if no deadline is missed: a loop that turns while the agent or
+/// a source is stuck does not count as alive.
 final class Watchdog {
   private let loop: EventLoop
   private let notifier: ServiceNotifier
@@ -13,7 +13,7 @@ final class Watchdog {
   private var period = Duration.zero
   private var timer: LoopTimer?
 
-  /// Nil when systemd does not watch.
+  /// Nil if the unit has no watchdog.
   init?(
     loop: EventLoop, notifier: ServiceNotifier, isProgressing: @escaping () -> Bool
   ) throws(EventLoopError) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 
-/// What the command line asks for.
+/// The parsed command line.
 enum Arguments: Equatable {
   case run(settings: String)
   case check(settings: String)
@@ -9,7 +9,7 @@ enum Arguments: Equatable {
   case exampleSettings
   case help
   case version
-  /// It cannot be understood; the text says what of it.
+  /// It is invalid; the text says why.
   case mistake(String)
 
   static let standardSettings = "/etc/fleet-locationd/fleet-locationd.toml"
@@ -22,17 +22,17 @@ enum Arguments: Equatable {
       -c, --config FILE        settings (default \(standardSettings));
                                conf.d/*.toml beside it is merged in name order,
                                then FILE.d/*.toml
-          --check              read the settings, name every mistake, and exit
+          --check              check the settings, report every mistake, and exit
           --settings-reference print every setting as Markdown
-          --example-settings   print settings to begin with, commented
+          --example-settings   print commented example settings
       -h, --help
       -V, --version
 
-    Signals: SIGTERM sends what is due and exits, SIGHUP reads the settings again.
-    Exit status: 0 done; 64 wrong arguments; 65 most positions of a recording were rejected, or it had none; 69 a
-    file or credential that the settings name did not come; 71 the system denies what no program can do without; 73
-    another daemon uses the same directories; 75 a
-    recording could not be delivered; 78 the settings, or a file that they name, are at fault.
+    Signals: SIGTERM sends pending positions and exits, SIGHUP reads the settings again.
+    Exit status: 0 success; 64 invalid arguments; 65 most positions of a recording were rejected, or it had none; 69 a
+    file or credential of the settings was missing for 15 minutes; 71 the system denied a required resource; 73 another
+    daemon uses the same directories; 75 a recording could not be delivered; 77 this user may not read the settings; 78
+    the settings, or a file that they name, are invalid.
 
     """
 

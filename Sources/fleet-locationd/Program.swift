@@ -10,16 +10,16 @@ import Timekeeping
 import SystemCalls
 import Timekeeping
 
-/// The program from its arguments to its exit code.
+/// Runs the program for its arguments.
 enum Program {
   static func run(_ arguments: [String]) -> Int32 {
     switch Arguments(arguments) {
-    case .help: return say(Arguments.usage)
-    case .version: return say(Release.banner("fleet-locationd"))
-    case .settingsReference: return say(SettingsReference.markdown())
-    case .exampleSettings: return say(String(decoding: PackageResources.example_settings_toml, as: UTF8.self))
+    case .help: return writeOutput(Arguments.usage)
+    case .version: return writeOutput(Release.banner("fleet-locationd"))
+    case .settingsReference: return writeOutput(SettingsReference.markdown())
+    case .exampleSettings: return writeOutput(String(decoding: PackageResources.example_settings_toml, as: UTF8.self))
     case .mistake(let mistake):
-      complain("fleet-locationd: \(mistake)\nTry fleet-locationd --help\n")
+      writeError("fleet-locationd: \(mistake)\nTry fleet-locationd --help\n")
       return ExitCode.usage
     case .check(let settings): return check(settings)
     case .run(let settings): return serve(settings)
@@ -27,17 +27,17 @@ enum Program {
   }
 
   private static func check(_ path: String) -> Int32 {
-    let judgement = SettingsJudgement(of: path)
-    complain(judgement.complaints)
-    write(judgement.praise, to: STDOUT_FILENO)
-    return judgement.exitCode
+    let result = SettingsCheckResult(of: path)
+    writeError(result.errors)
+    write(result.output, to: STDOUT_FILENO)
+    return result.exitCode
   }
 
   private static func serve(_ path: String) -> Int32 {
     let journal = Journal(level: .notice)
     let notifier = ServiceNotifier()
     do {
-      // Before anything else: what the other daemon has is not to be touched.
+      // First of all, so that nothing of another daemon is touched.
       let locks = try DirectoryLocks()
       defer { withExtendedLifetime(locks) {} }
       LocationDaemon.reportCrashes()
@@ -62,22 +62,22 @@ enum Program {
     }
   }
 
-  /// How a run begins.
-  private enum Beginning {
+  /// The result of the start.
+  private enum Start {
     case run(SettingsInForce)
-    /// It does not: the exit code.
+    /// The daemon does not run: the exit code.
     case end(Int32)
   }
 
-  /// Finds the settings to begin with, and waits for what they name and is not there yet.
+  /// Reads the settings of the start, and waits for missing files and credentials.
   private static func begin(
     _ loader: SettingsLoader, _ journal: Journal, _ notifier: ServiceNotifier
-  ) throws -> Beginning {
+  ) throws -> Start {
     while true {
       let absence: DaemonError
       switch Result(catching: { () throws(DaemonError) in try loader.start() }) {
       case .success(let settings): return .run(settings)
-      // On a terminal the mistake is worth more than the wait.
+      // Without systemd, on a terminal, the error is reported instead of waiting.
       case .failure(let error) where error.isAbsence && notifier.isActive: absence = error
       case .failure(let error): throw error
       }
@@ -94,17 +94,17 @@ enum Program {
     }
   }
 
-  private static func say(_ text: String) -> Int32 {
+  private static func writeOutput(_ text: String) -> Int32 {
     write(text, to: STDOUT_FILENO)
     return ExitCode.done
   }
 
-  private static func complain(_ text: String) {
+  private static func writeError(_ text: String) {
     write(text, to: STDERR_FILENO)
   }
 
   private static func write(_ text: String, to descriptor: Int32) {
-    // Whoever does not read this does not want it.
+    // A closed pipe is not an error here.
     try? Descriptor.write(Array(text.utf8), to: descriptor)
   }
 }

@@ -3,10 +3,10 @@ import ControlTool
 import EventLoop
 import Glibc
 
-// One file under two names: half the bytes over the air when a fleet is upgraded.
+// One executable under two names halves the size of an upgrade.
 if CommandLine.arguments.first?.split(separator: "/").last == Substring(CommandLineTool.name) {
   exit(CommandLineTool.run(CommandLine.arguments))
 }
-// Before any thread exists: signals wait for the loop.
+// Before any thread exists, so that the event loop handles all signals.
 EventLoop.blockSignals()
 exit(Program.run(CommandLine.arguments))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A receiver on a pseudo terminal, linked to as LINK: tells what comes on standard input. receiver.py LINK"""
+"""A receiver on a pseudo terminal, with the symbolic link LINK: sends its standard input. receiver.py LINK"""
 import os
 import shutil
 import sys
@@ -12,11 +12,11 @@ shutil.chown(os.ttyname(slave), group="dialout")
 os.chmod(os.ttyname(slave), 0o660)
 os.set_blocking(master, False)
 os.symlink(os.ttyname(slave), sys.argv[1])
-# Nobody but the daemon has it open: two readers would take the bytes from each other.
+# Only the daemon has it open: with two readers each would get only part of the data.
 os.close(slave)
 for line in sys.stdin.buffer:
     try:
         os.write(master, line)
     except BlockingIOError:
-        # Nobody reads: a receiver does not wait either.
+        # No reader: like a receiver, it does not wait.
         pass

@@ -136,7 +136,7 @@ start() {
   as_service fleet-locationd 2>>"$work/daemon.log" &
   daemon=$!
 }
-# Ends with 0 when the last update was accepted, 1 when it was not, and otherwise when nobody answers.
+# Ends with 0 when the last update was accepted, 1 when it was not, and another status if no daemon answers.
 online() { inside fleet-locationctl status --json >"$work/status" 2>&1; }
 answers() { online || [ $? -eq 1 ]; }
 waiting() { online || true; sed 's/.*"backlog":{[^}]*"count":\([0-9]*\).*/\1/' "$work/status"; }
@@ -145,9 +145,9 @@ until_true 20 test -S "$root/run/notify"
 start
 until_true 60 online || fail "not online: $(cat "$work/status")"
 until_true 20 eval '[ "$(accepted)" -ge 5 ]' || fail "five updates are not accepted"
-until_true 5 grep -q 'READY=1' "$work/notified" || fail "systemd was told: $(cat "$work/notified")"
+until_true 5 grep -q 'READY=1' "$work/notified" || fail "notified systemd: $(cat "$work/notified")"
 
-step "fleet-locationctl: status, doctor, metrics, token; nobody is refused"
+step "fleet-locationctl: status, doctor, metrics, token; other users are rejected"
 inside fleet-locationctl status | sed 's/^/   /'
 inside fleet-locationctl doctor >"$work/doctor" || { cat "$work/doctor"; fail "doctor"; }
 sed 's/^/   /' "$work/doctor"
@@ -155,9 +155,9 @@ inside fleet-locationctl metrics | grep '_total' >/dev/null || fail "metrics"
 inside fleet-locationctl token >"$work/token" || { cat "$work/token"; fail "token"; }
 code=0
 inside setpriv --reuid=65534 --regid=65534 --clear-groups fleet-locationctl status >/dev/null 2>&1 || code=$?
-[ "$code" -eq 77 ] || fail "status as nobody: exit $code"
+[ "$code" -eq 77 ] || fail "status as another user: exit $code"
 
-step "power cut: what waits while Fleet Engine is gone is there again, and arrives"
+step "power cut: queued positions survive it, and are delivered"
 kill "$emulator"
 until_true 30 eval '[ "$(waiting)" -ge 5 ]' || fail "of a backlog: $(waiting)"
 sleep 3
@@ -166,7 +166,7 @@ kill -KILL "$daemon"
 wait "$daemon" 2>/dev/null || true
 start
 until_true 60 answers || fail "no answer after kill -9"
-after=$(sed -n 's/^\([0-9]*\) positions\? kept on disk.*/\1/p' "$work/daemon.log")
+after=$(sed -n 's/^\([0-9]*\) positions\? of an earlier run found on disk.*/\1/p' "$work/daemon.log")
 [ "${after:-0}" -ge "$((before - 3))" ] || fail "of $before positions that waited $after are left"
 emulate
 until_true 60 eval 'online && [ "$(waiting)" -le 1 ]' || fail "the backlog does not drain: $(cat "$work/status")"

@@ -13,7 +13,7 @@ import Testing
     return simulated.drive
   }
 
-  @Test("a drive can be told stops, tunnels, canyons, limits and a wrong clock")
+  @Test("a drive can have stops, tunnels, canyons, limits and a wrong clock")
   func drive() throws {
     let drive = try simulated(
       """
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "what is wrong with a stop or a stretch is said, with its place",
+    "a mistake in a stop or a stretch is reported with its position",
     arguments: [
       ("stops = \"1 km\"", "7:9: source.stops: is a string; an array of tables, as in"),
       ("stops = [1]", "7:10: source.stops: has a whole number in it; tables are expected"),

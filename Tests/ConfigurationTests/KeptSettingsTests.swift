@@ -30,7 +30,7 @@ import Testing
   private func outcome(_ text: String, with extras: [String: String] = [:]) throws -> String {
     let (kept, machine) = (try kept(), TestMachine().adding(text, extras))
     do throws(KeptSettings.Refusal) {
-      let file = try kept.standIn(for: "/etc/f/f.toml", environment: machine.environment)
+      let file = try kept.settings(replacing: "/etc/f/f.toml", environment: machine.environment)
       return "interval \(file.settings.agent.reporting.interval)"
     } catch {
       return error.message
@@ -39,7 +39,7 @@ import Testing
 
   private let used = "interval \(Duration.seconds(20))"
 
-  @Test("settings that are kept and read again are the same settings")
+  @Test("settings that are stored and read again are equal")
   func roundTrip() throws {
     let texts = [
       Self.good,
@@ -86,7 +86,7 @@ import Testing
     #expect(!text.contains("#"))
   }
 
-  @Test("they stand in for a file with a mistake that is not about vehicle and servers")
+  @Test("they are used if the file's mistake does not concern vehicle and servers")
   func standsIn() throws {
     let mistakes = [
       Self.good.replacing("\"20s\"", with: "20"),
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(
-    "they are not used where the new file names another vehicle, server or credential",
+    "they are not used if the new file names another vehicle, server or credential",
     arguments: [
       ("\"truck-17\"", "\"truck-17\"\nservice = \"trips\"", "vehicle.service"),
       ("\"truck-17\"", "\"truck-17\"\nreport_state = false", "vehicle.report_state"),
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(
-    "they are not used where vehicle and servers of the new file cannot be read",
+    "they are not used if vehicle and servers of the new file cannot be read",
     arguments: [
       Self.good.replacing("\"https://tokens.example.com/{vehicle_id}\"", with: "https://tokens.example.org"),
       Self.good.replacing("[token]", with: "[token"),
@@ -152,22 +152,22 @@ import Testing
     ])
   func unreadable(_ text: String) throws {
     let said = try outcome(text)
-    #expect(said.hasPrefix("are not used: "), "\(said)")
+    #expect(said.hasPrefix("are not used"), "\(said)")
   }
 
-  @Test("a file that is gone, or is not text, says nothing of vehicle and servers")
+  @Test("they are not used if the new file is missing or not text")
   func gone() throws {
     let kept = try kept()
     for bytes: [UInt8]? in [nil, [0xFF, 0xFE, 0x5B, 0x00]] {
       var machine = TestMachine()
       machine.files["/etc/f/f.toml"] = bytes
       #expect(throws: KeptSettings.Refusal.self) {
-        try kept.standIn(for: "/etc/f/f.toml", environment: machine.environment)
+        try kept.settings(replacing: "/etc/f/f.toml", environment: machine.environment)
       }
     }
   }
 
-  @Test("a reference stays one: a cloned disk does not become the vehicle that it was copied from")
+  @Test("references are not resolved: a cloned disk does not report the original vehicle's ID")
   func references() throws {
     let text = Self.good.replacing("\"truck-17\"", with: "{ hostname = true }")
     var machine = TestMachine()
@@ -175,19 +175,19 @@ import Testing
     let kept = try kept(text, machine)
     machine.hostname = "truck-99"
     let broken = machine.adding(text.replacing("\"20s\"", with: "20"))
-    let file = try kept.standIn(for: "/etc/f/f.toml", environment: broken.environment)
+    let file = try kept.settings(replacing: "/etc/f/f.toml", environment: broken.environment)
     #expect(file.settings.vehicle.vehicleID == "truck-99")
   }
 
-  @Test("whoever has switched coordinates off in the journal does not get them back for a mistake elsewhere")
+  @Test("coordinates stay out of the journal if a mistake elsewhere brings the kept settings into force")
   func positions() throws {
     let text = Self.good + "\n[log]\npositions = true\n"
     let broken = TestMachine().adding(text.replacing("\"20s\"", with: "20").replacing("true", with: "false"))
-    let file = try kept(text).standIn(for: "/etc/f/f.toml", environment: broken.environment)
+    let file = try kept(text).settings(replacing: "/etc/f/f.toml", environment: broken.environment)
     #expect(!file.settings.agent.tellsPositions)
   }
 
-  @Test("a file that the kept settings name and that is not there may yet come")
+  @Test("a missing file that the kept settings name may appear later")
   func keptAbsence() throws {
     let text = Self.good.replacing("\"truck-17\"", with: "{ file = \"/data/id\" }")
     var machine = TestMachine()
@@ -195,24 +195,24 @@ import Testing
     let kept = try kept(text, machine)
     let broken = TestMachine().adding(text.replacing("\"20s\"", with: "20"))
     let refusal = #expect(throws: KeptSettings.Refusal.self) {
-      try kept.standIn(for: "/etc/f/f.toml", environment: broken.environment)
+      try kept.settings(replacing: "/etc/f/f.toml", environment: broken.environment)
     }
     #expect(refusal?.isAbsence == true)
   }
 
-  @Test("what is kept is input like any other: a damaged file is not used, and says why")
+  @Test("a damaged file of kept settings is not used, with the reason")
   func damaged() throws {
     let broken = TestMachine().adding(Self.good.replacing("\"20s\"", with: "20"))
     let whole = Array(try broken.adding(Self.good).load().keptText.utf8)
     for count in stride(from: 0, to: whole.count - 1, by: 7) {
       let kept = KeptSettings(path: "/var/lib/f/kept-settings.toml", bytes: Array(whole[..<count]))
       #expect(throws: KeptSettings.Refusal.self) {
-        try kept.standIn(for: "/etc/f/f.toml", environment: broken.environment)
+        try kept.settings(replacing: "/etc/f/f.toml", environment: broken.environment)
       }
     }
   }
 
-  @Test("a missing file or credential that may yet come is told from a mistake")
+  @Test("a missing file or credential, which may appear later, differs from a mistake")
   func absence() throws {
     func error(_ text: String) -> ConfigurationError? {
       do throws(ConfigurationError) {

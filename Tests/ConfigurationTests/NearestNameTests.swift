@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct NearestNameTests {
   @Test(
-    "slips of the hand are found, other words are not",
+    "misspellings are recognized, other words are not",
     arguments: [
       ("intreval", "interval"), ("Interval", "interval"), ("heart_beat", "heartbeat"), ("devise", "device"),
       ("banana", nil), ("", nil), ("x", nil),
@@ -15,9 +15,9 @@ import Testing
   }
 
   @Test(
-    "a letter left out, added, exchanged or swapped is one slip",
+    "a letter omitted, added, replaced or swapped is one edit",
     arguments: [("abc", "ac"), ("abc", "abcd"), ("abc", "abd"), ("abc", "acb")])
   func one(_ left: String, _ right: String) {
-    #expect(NearestName.slips(from: Array(left.unicodeScalars), to: Array(right.unicodeScalars)) == 1)
+    #expect(NearestName.distance(from: Array(left.unicodeScalars), to: Array(right.unicodeScalars)) == 1)
   }
 }

@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "what is not a quantity is refused",
+    "invalid quantities are rejected",
     arguments: [
       "", " ", "s", "10", "10 10", "1..5s", ".5s", "5.s", "1e3s", "+1s", "-1s", "inf s", "nan", "0x1p3s", "10S", "10ss",
       "1,5s",

@@ -11,7 +11,7 @@ import Timekeeping
   let machine = TestMachine()
 
   @Test(
-    "a wrong value is refused with a message that shows the right form",
+    "a wrong value is rejected with a message that shows the correct form",
     arguments: [
       (
         "[reporting]\ninterval = 10",
@@ -61,7 +61,7 @@ import Timekeeping
     #expect(!messages.joined().contains("hunter2"))
   }
 
-  @Test("a certificate file that is not there, or is none, is refused at its place")
+  @Test("a certificate file that is missing, or not one, is rejected with its position")
   func certificates() {
     var machine = machine
     machine.files["/etc/f/empty.pem"] = []
@@ -72,14 +72,14 @@ import Timekeeping
         rest: "[fleet_engine]\nca_file = \"/none.pem\""))
     #expect(
       messages == [
-        "/etc/f/f.toml:9:22: token.client_certificate: /etc/f/empty.pem is not a PEM file: it holds no line -----BEGIN …-----",
+        "/etc/f/f.toml:9:22: token.client_certificate: /etc/f/empty.pem is not a PEM file: it has no line -----BEGIN …-----",
         "/etc/f/f.toml:10:14: token.client_key: /etc/f/locked.pem cannot be read: Permission denied; a PEM file is expected",
         "/etc/f/f.toml:12:11: fleet_engine.ca_file: /none.pem does not exist; a PEM file is expected",
       ])
   }
 
   @Test(
-    "a source is refused with what belongs to it",
+    "a mistake in a source is reported with its key",
     arguments: [
       (
         "type = \"gps\"",
@@ -111,10 +111,10 @@ import Timekeeping
       ("type = \"simulated\"\nroute = \"r\"\nspeed = \"0 km/h\"", "out of range"),
       ("type = \"simulated\"\nroute = \"r\"\nseed = -1", "out of range"),
       ("type = \"replay\"\nfile = \"\"", "is empty"),
-      ("type = \"nmea-tcp\"", "source.address: is missing; where to connect is expected"),
-      ("type = \"nmea-tcp\"\naddress = \"router\"", "\"router\" is no host with a port"),
-      ("type = \"nmea-tcp\"\naddress = \"r:1\"\nlisten = \"127.0.0.1:1\"", "stands beside `address`"),
-      ("type = \"nmea-tcp\"\naddress = \"r:1\"\nallow = [\"10.0.0.1\"]", "source.allow: has no meaning with `address`"),
+      ("type = \"nmea-tcp\"", "source.address: is missing; the address to connect to is expected"),
+      ("type = \"nmea-tcp\"\naddress = \"router\"", "\"router\" is not a host with a port"),
+      ("type = \"nmea-tcp\"\naddress = \"r:1\"\nlisten = \"127.0.0.1:1\"", "cannot be combined with `address`"),
+      ("type = \"nmea-tcp\"\naddress = \"r:1\"\nallow = [\"10.0.0.1\"]", "source.allow: has no effect with `address`"),
       (
         "type = \"nmea-tcp\"\nlisten = \"0.0.0.0:10110\"",
         "source.allow: is missing; the senders' addresses are expected"
@@ -126,8 +126,8 @@ import Timekeeping
       ("type = \"nmea-udp\"\nallow = []", "has 0 entries; allowed: 1 to 64"),
       ("type = \"nmea-udp\"\nallow = \"192.168.0.1\"", "is a string; an array of strings"),
       ("type = \"nmea-udp\"\nallow = [\"10.0.0.1\"]\ngroup = \"10.0.0.2\"", "is no multicast address"),
-      ("type = \"nmea-udp\"\nallow = [\"10.0.0.1\"]\ngroup = \"ff02::1\"", "is of another family"),
-      ("type = \"nmea-udp\"\nallow = [\"10.0.0.1\"]\ninterface = \"eth0\"", "has no meaning without `group`"),
+      ("type = \"nmea-udp\"\nallow = [\"10.0.0.1\"]\ngroup = \"ff02::1\"", "are not both IPv4 or both IPv6"),
+      ("type = \"nmea-udp\"\nallow = [\"10.0.0.1\"]\ninterface = \"eth0\"", "has no effect without `group`"),
       ("device = \"/dev/gps0\"", "source.type: is missing"),
     ])
   func sources(_ lines: String, _ part: String) {
@@ -185,7 +185,7 @@ import Timekeeping
       try machine.settings(for: minimal(rest: lines + "\"http://127.0.0.1:8080/\"")).agent.reporting.interval == .zero)
     let messages = machine.messages(for: minimal(rest: lines + "\"https://fleet.example.com\""))
     #expect(messages.count == 2)
-    #expect(messages.allSatisfy { $0.contains("is under 5s, which Fleet Engine does not take") })
+    #expect(messages.allSatisfy { $0.contains("is under 5s, which Fleet Engine does not accept") })
   }
 
   @Test(
@@ -237,9 +237,9 @@ import Timekeeping
     "placeholders of the URL are checked, those of a body are not mistaken for JSON",
     arguments: [
       ("https://t/{vehicle_id}?p={provider_id}", nil), ("https://t/{vehicleid}", "did you mean {vehicle_id}?"),
-      ("https://t/{vehicle_id", "has a brace without its other half"),
-      ("https://t/vehicle_id}", "without its other half"),
-      ("https://{vehicle_id}.t/", "no placeholder in its host"), ("https://t/{}", "without its other half"),
+      ("https://t/{vehicle_id", "has an unmatched brace"),
+      ("https://t/vehicle_id}", "unmatched brace"),
+      ("https://{vehicle_id}.t/", "no placeholder in its host"), ("https://t/{}", "unmatched brace"),
     ] as [(String, String?)])
   func placeholders(_ url: String, _ part: String?) {
     let messages = machine.messages(for: minimal(token: "url = \"\(url)\""))

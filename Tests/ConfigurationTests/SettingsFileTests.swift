@@ -58,7 +58,7 @@ import Timekeeping
     for key in SettingSection.all { #expect(SettingsReference.markdown().contains("| `\(key.name)`")) }
   }
 
-  @Test("everything that is wrong is said at once, in the order of the lines, with the place of each")
+  @Test("all mistakes are reported at once, in the order of the lines, with their positions")
   func allProblems() {
     let text = """
       [vehicle]
@@ -78,7 +78,7 @@ import Timekeeping
           + "{provider_id}, {vehicle_id}, {scope} and {id} after the host)",
         "/etc/f/f.toml:1:2: vehicle.vehicle_id: is missing; a string or table is expected (at most 64 characters, none of "
           + "/ : ? , #; or { file = \"…\" }, { credential = \"…\" }, { hostname = true }, { environment = \"…\" })",
-        "/etc/f/f.toml:2:15: vehicle.provider_id: has a \"/\" in it; an ID has none of / : ? , #",
+        "/etc/f/f.toml:2:15: vehicle.provider_id: contains \"/\"; an ID has none of / : ? , #",
         "/etc/f/f.toml:3:1: vehicle.vehicl_id: is not a setting; did you mean `vehicle_id`?",
         "/etc/f/f.toml:6:10: source.device: is a whole number; the path of a device in quotes is expected",
         "/etc/f/f.toml:7:2: reportng: is not a section; did you mean [reporting]?",
@@ -87,7 +87,7 @@ import Timekeeping
       ])
   }
 
-  @Test("a file of conf.d whose name does not end in .toml is left out, and that is said; what editors leave is not")
+  @Test("a file of conf.d without .toml at the end of its name is ignored with a warning; backup files without one")
   func leftOut() throws {
     let file = try machine.adding(
       minimal(),
@@ -95,7 +95,7 @@ import Timekeeping
     ).load()
     #expect(
       file.warnings.map(\.description) == [
-        "/etc/f/conf.d/10.conf: is left out: only files with a name that ends in .toml are read"
+        "/etc/f/conf.d/10.conf: is ignored: only files whose name ends in .toml are read"
       ])
     #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/20.toml"])
   }
@@ -202,7 +202,7 @@ import Timekeeping
     #expect(error?.diagnostics.map(\.position.description) == ["/etc/f/conf.d/b.toml:2", "/etc/f/conf.d/a.toml:1:3"])
   }
 
-  @Test("the real machine tells a missing file from a directory, a device and a file that is too large")
+  @Test("on the real machine a missing file, a directory, a device and a file that is too large are distinguished")
   func realFiles() throws {
     let system = ConfigurationEnvironment.system
     #expect(throws: ConfigurationEnvironment.FileProblem.missing) { try system.readFile("/nonexistent/x", 10) }

@@ -45,8 +45,8 @@ import Timekeeping
     for (keys, part) in [
       ("imei = \"12345\"", "is no IMEI; 14 to 16 digits are expected"),
       ("device = \"ttyUSB0\"", "is not an absolute path"),
-      ("device = \"/sys/a\"\nimei = \"354479080000017\"", "source.imei: names the modem as `device` does"),
-      ("[[source]]\ntype = \"modemmanager\"", "another source is this modem already"),
+      ("device = \"/sys/a\"\nimei = \"354479080000017\"", "source.imei: selects the modem, as `device` does"),
+      ("[[source]]\ntype = \"modemmanager\"", "another source already uses this modem"),
     ] {
       let table = keys.hasPrefix("[[") ? "[[source]]" : "[source]"
       let messages = machine.messages(for: text("\(table)\ntype = \"modemmanager\"\n\(keys)"))
@@ -64,7 +64,7 @@ import Timekeeping
       ])
   }
 
-  @Test("one table and a list of one mean the same")
+  @Test("a table and a list of one are equal")
   func one() throws {
     let keys = "type = \"serial\"\ndevice = \"/dev/gps0\""
     #expect(
@@ -74,7 +74,7 @@ import Timekeeping
         == true)
   }
 
-  @Test("what is wrong is said with its place and the number of the source, all at once")
+  @Test("all mistakes are reported at once, with their position and the number of the source")
   func problems() {
     let sources = """
       [[source]]
@@ -102,7 +102,7 @@ import Timekeeping
   }
 
   @Test(
-    "what only makes sense alone, and what two sources cannot share, is refused in a list",
+    "settings for a single source, and what two sources cannot share, are rejected in a list",
     arguments: [
       ("type = \"replay\"\nfile = \"a\"\npace = 0", ":13:8: source[3].pace: is 0, as fast as"),
       ("type = \"replay\"\nfile = \"a\"\ntime = \"keep\"", ":13:8: source[3].time: \"keep\" is for a recording"),
@@ -133,7 +133,7 @@ import Timekeeping
     #expect(messages.contains { $0.contains(part) }, "\(messages)")
   }
 
-  @Test("more sources than anybody has are refused")
+  @Test("too many sources are rejected")
   func tooMany() {
     let sources = (0..<17).map { "[[source]]\ntype = \"serial\"\ndevice = \"/dev/gps\($0)\"" }.joined(separator: "\n")
     let messages = machine.messages(for: text(sources))
@@ -163,7 +163,7 @@ import Timekeeping
     #expect(messages.first?.hasPrefix("/etc/f/conf.d/a.toml:7:1: source[2].baud: belongs to") == true, "\(messages)")
   }
 
-  @Test("a source behind a simulated drive that loops is warned about, and no other")
+  @Test("only a source after a simulated drive that loops causes a warning")
   func behindALoop() throws {
     func warnings(_ drive: String, _ sources: [String]) throws -> [String] {
       let lists = sources.map {

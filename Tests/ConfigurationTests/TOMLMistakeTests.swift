@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct TOMLMistakeTests {
   @Test(
-    "what is no TOML is said with its place and what to write, in words of the settings",
+    "a syntax error is reported with its position and the correct form, in terms of the settings",
     arguments: [
       ("[vehicle]\nvehicle_id = truck-17\n", "2:17: the value of `vehicle_id` needs quotes: `vehicle_id = \"…\"`"),
       ("[source]\ndevice = /dev/ttyUSB0\n", "2:10: the value of `device` needs quotes"),

@@ -4,7 +4,7 @@ import Testing
 @testable import Configuration
 
 @Suite struct TOMLParserTests {
-  @Test("values know their type and their place")
+  @Test("values have their type and their position")
   func places() throws {
     let text = "a = 1\n[t]\nb = \"x\\u0000y\"\nc = [1.5, true]\nd = 2020-01-01\n"
     let root = try TOMLParser.parse(Array(text.utf8), file: "f")
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "what is not TOML is refused with its place and does not trap",
+    "invalid TOML is rejected with its position, without a trap",
     arguments: [
       "a = ", "a = 1\na = 2", "[a", "a = \"\\q\"", "a = 1 2", "= 1", "a = 99999999999999999999", "\u{0}", "a = '\u{7}'",
       String(repeating: "[", count: 100_000), "a = " + String(repeating: "[", count: 100_000),
@@ -40,7 +40,7 @@ import Testing
     #expect(throws: Diagnostic.self) { try TOMLParser.parse(Array(text.utf8), file: "f") }
   }
 
-  @Test("bytes that are not UTF-8 are refused")
+  @Test("bytes that are not UTF-8 are rejected")
   func notUTF8() {
     #expect(throws: Diagnostic.self) { try TOMLParser.parse([0x61, 0x3D, 0x22, 0xFF, 0x22], file: "f") }
   }

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "the ID is found where the settings say",
+    "the ID is read from where the settings say",
     arguments: [
       ("\"van-2\"", "van-2"), ("{ file = \"/etc/id\" }", "van-3"), ("{ file = \"id\" }", "van-4"),
       ("{ credential = \"vehicle\" }", "van-5"), ("{ environment = \"VEHICLE\" }", "van-6"),
@@ -28,10 +28,10 @@ import Testing
   }
 
   @Test(
-    "an ID that is not there or not allowed is refused with the place",
+    "a missing or invalid ID is rejected with its origin",
     arguments: [
-      ("\"*\"", "every vehicle, not one"), ("\"\"", "is empty"), ("\"a:b\"", "has a \":\" in it"),
-      ("\"a\\u0000b\"", "control character"), ("\"..\"", "cannot stand in a URL"),
+      ("\"*\"", "means every vehicle"), ("\"\"", "is empty"), ("\"a:b\"", "contains \":\""),
+      ("\"a\\u0000b\"", "control character"), ("\"..\"", "is not possible in a URL"),
       ("\" a\"", "begins or ends with a space"),
       ("\"\(String(repeating: "x", count: 65))\"", "has 65 characters; an ID has at most 64"),
       ("{ file = \"/etc/none\" }", "the file /etc/none does not exist"),
@@ -40,7 +40,7 @@ import Testing
       ("{ credential = \"other\" }", "the credential other does not exist"),
       ("{ credential = \"a/b\" }", "is not the name of a credential"),
       ("{ environment = \"NONE\" }", "NONE is not set"),
-      ("{ environment = \"BAD\" }", "the ID in the environment variable BAD has a \"/\" in it"),
+      ("{ environment = \"BAD\" }", "the ID in the environment variable BAD contains \"/\""),
       ("{ hostname = false }", "hostname can only be true"), ("{ host = true }", "did you mean `hostname`?"),
       ("{}", "needs exactly one of file, credential, hostname, environment"),
       ("{ file = \"a\", hostname = true }", "needs exactly one of"), ("17", "is a whole number; a string in quotes"),

@@ -12,7 +12,7 @@ import Testing
 
   private func vehicle(_ lines: String) -> String { minimal(vehicle: "vehicle_id = \"truck-17\"\n\(lines)") }
 
-  @Test("what is not written is a vehicle of deliveries, and written it says the same")
+  @Test("the default is a vehicle of deliveries")
   func deliveries() throws {
     let settings = try machine.settings(for: minimal())
     #expect(try machine.settings(for: vehicle("service = \"deliveries\"")) == settings)
@@ -20,7 +20,7 @@ import Testing
     #expect(!settings.agent.delivery.endpoint.followsDuty)
   }
 
-  @Test("of a vehicle of trips the endpoint, the token's claim and the state follow")
+  @Test("a vehicle of trips has its own endpoint, token claim and state")
   func trips() throws {
     let settings = try machine.settings(for: vehicle("service = \"trips\""))
     #expect(settings.vehicle.service == .trips)
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(
-    "a state is refused where vehicles have none, and at the end where none is set",
+    "state settings are rejected for deliveries, and offline_on_stop without report_state",
     arguments: [
       ("report_state = false", "vehicle.report_state: belongs to service = \"trips\"; the service is \"deliveries\""),
       ("offline_on_stop = true", "vehicle.offline_on_stop: belongs to service = \"trips\""),

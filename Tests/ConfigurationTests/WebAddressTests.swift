@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct WebAddressTests {
   @Test(
-    "loopback is what never leaves the machine",
+    "loopback addresses are recognized",
     arguments: [
       ("http://127.0.0.1", true), ("http://127.255.0.9:80/x", true), ("http://[::1]:8080", true),
       ("http://LOCALHOST", true),
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(
-    "what is no URL, or holds what is not for the settings, is refused",
+    "an invalid URL, or one with a secret, is rejected",
     arguments: [
       "http://localhost@example.com", "http://localhost\\@example.com", "http://localhost#@example.com", "http://",
       "http:/localhost", "http:///localhost", "http://a b", "http://ä", "http://[::1", "http://[::1]x", "http://[]",

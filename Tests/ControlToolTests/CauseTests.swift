@@ -301,7 +301,7 @@ import Timekeeping
     return (snapshot, report, "\(item.name)\n" + (lines + shown).map { "  \($0)\n" }.joined())
   }
 
-  @Test("what is said of each cause and wait is in causes.txt; UPDATE_GOLDENS=1 writes it anew")
+  @Test("the texts of each cause are in causes.txt; UPDATE_GOLDENS=1 rewrites it")
   func golden() throws {
     let text = try CauseTests.cases.map { try outputs($0).text }.joined(separator: "\n")
     let golden = "/\(#filePath.split(separator: "/").dropLast().joined(separator: "/"))/causes.txt"
@@ -309,7 +309,7 @@ import Timekeeping
     #expect(try text == String(contentsOfFile: golden, encoding: .utf8))
   }
 
-  @Test("there is a case for every cause, and for everything that can come next")
+  @Test("there is a case for every cause and every next step")
   func complete() throws {
     let snapshots = try CauseTests.cases.map { try outputs($0).snapshot }
     #expect(Set(snapshots.map { Wait($0.cause) }) == Set(Wait.allCases))
@@ -325,7 +325,7 @@ import Timekeeping
     let rows = StatusScreen.lines(of: StatusSheet(report), width: nil, capabilities: .plain).map(\.text)
     #expect(rows.contains("Fleet Engine  \(line)"))
     #expect(StatusSheet(report).state.text == state.label)
-    // While nothing stands in the way, explain tells what became of the last fix.
+    // If nothing prevents updates, explain says what happened to the last fix.
     let isFree = ["notDue", "inFlight", "spacing"].contains(state.cause)
     if !isFree { #expect(report.explanation.reason == state.cause) }
     // Where a next request is known, it is never called due now while it waits.

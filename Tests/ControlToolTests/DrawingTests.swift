@@ -12,7 +12,7 @@ import Testing
     return TrackSketch(try JSONDecoder().decode(StatusReport.Track.self, from: track))
   }
 
-  @Test("north is up, east is right, and the vehicle is where the way ends")
+  @Test("north is up, east is right, and the vehicle is at the end of the track")
   func directions() throws {
     let sketch = try #require(try sketch([[-200, -100], [0, -100], [0, 0]]))
     let lines = sketch.lines(columns: 9, rows: 3, isUnicode: false).map(\.text)
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "numbers that no daemon means draw no worse than badly",
+    "absurd numbers are drawn without a crash",
     arguments: [
       [[Int.max, Int.min], [0, 0]], [[0, 0], [0, 0]], [[1], [2, 3], [0, 0], []],
       [[Int.min, Int.min], [Int.max, Int.max]],
@@ -39,13 +39,13 @@ import Testing
     _ = try sketch(points)?.caption
   }
 
-  @Test("fewer than two points are no way")
+  @Test("fewer than two points are no track")
   func none() throws {
     #expect(try sketch([[0, 0]]) == nil)
     #expect(try sketch([]) == nil)
   }
 
-  @Test("bars of absurd numbers are bars")
+  @Test("absurd numbers of updates are drawn as bars")
   func bars() {
     #expect(UpdateBars([[Int.max, 1], [-5, -5], [], [Int.max, Int.max]])?.bars(isUnicode: true).width == 4)
     #expect(UpdateBars([]) == nil)

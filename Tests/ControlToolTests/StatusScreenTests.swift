@@ -101,19 +101,19 @@ import Testing
     ).map(\.text)
   }
 
-  @Test("on 80x24 all is there: state, updates, source, fix, token, backlog, events, and the track beside them")
+  @Test("80x24 shows everything: state, updates, source, fix, token, backlog, events, and the track beside them")
   func whole() throws {
     let lines = try StatusScreenTests.frame()
     #expect(lines.count <= 24)
     #expect(lines[0].hasPrefix("truck-17  online"))
-    #expect(lines[0].hasSuffix("0.1.0, up 3 h; q ends"))
+    #expect(lines[0].hasSuffix("0.1.0, up 3 h; q quits"))
     for row in [
       "Fleet Engine  online", "Last update   3 s ago, with 20 past positions, answered in 84 ms over HTTP/2",
       "Next update   in 7 s",
       "Last 6 min    ██x.▅▃  17 accepted, 3 failed", "Source        /dev/gps0 at 9600 baud",
-      "Fix           3D, gnss, ±3 m, 1 s old, 11 satellites", "Token         good for 53 min",
+      "Fix           3D, gnss, ±3 m, 1 s old, 11 satellites", "Token         valid for 53 min",
       "Backlog       0 positions; on disk (36 kB)",
-      "Traffic       today 1.4 MB sent (12.3 kB again), 466.7 kB received, 631 B per",
+      "Traffic       today 1.4 MB sent (12.3 kB retransmitted), 466.7 kB received, 631",
       "Last fix      The last fix is 1 s old and was accepted by Fleet Engine.",
     ] {
       #expect(lines.contains(row), "\(row)\n\(lines.joined(separator: "\n"))")
@@ -124,7 +124,7 @@ import Testing
     #expect(lines.contains { $0.contains("@") })
   }
 
-  @Test("what is wrong with a line, and who sends and is not allowed, is shown with the source")
+  @Test("problems of a line, and senders that are not permitted, are shown with the source")
   func line() throws {
     let line: [String: Any] = [
       "source": "udp 0.0.0.0:10110", "sentences": 960, "wrongChecksums": 40, "cut": 0, "overlong": 0, "late": 0,
@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  @Test("on 40x12 what matters most is left")
+  @Test("40x12 shows the most important rows")
   func small() throws {
     let lines = try StatusScreenTests.frame(StatusScreenTests.offline, 40, 12)
     #expect(lines.count <= 12)
@@ -177,7 +177,7 @@ import Testing
     #expect(lines.joined().contains("(untrusted): the certific"), "\(lines.joined(separator: "\n"))")
   }
 
-  @Test("however long the vehicle's ID is, its state is on top")
+  @Test("the top line has the state, also with a long vehicle ID")
   func longID() throws {
     let id = String(repeating: "東京", count: 32)
     for (columns, capabilities) in [(40, StatusScreenTests.full), (80, StatusScreenTests.poor)] {
@@ -186,7 +186,7 @@ import Testing
     }
   }
 
-  @Test("the words say all that colours do")
+  @Test("the words have the same information as the colours")
   func words() throws {
     let paused = ["cause": "paused", "label": "paused", "detail": " since 8:30", "level": "warning"]
     let cases: [([String: Any], String)] = [
@@ -206,7 +206,7 @@ import Testing
       ]).contains("Fix           lost: 3D, gnss, 31 s old"))
   }
 
-  @Test("ASCII has bars of digits and a sketch of stars")
+  @Test("in ASCII bars are digits, and the sketch is stars")
   func ascii() throws {
     let lines = try StatusScreenTests.frame([:], 80, 24, StatusScreenTests.poor)
     #expect(lines.contains("Last 6 min    66x.32  17 accepted, 3 failed"))
@@ -214,7 +214,7 @@ import Testing
     #expect(lines.contains { $0.contains("+-3 m") })
   }
 
-  @Test("without a daemon the reason stands on top, and what was last known stays, faintly")
+  @Test("without a daemon the reason is on top, and the last answer is shown faint")
   func silent() throws {
     let sheet = StatusSheet(try StatusScreenTests.status())
     let lines = StatusScreen.frame(
@@ -229,7 +229,7 @@ import Testing
     #expect(first.map(\.text).dropFirst() == ["the daemon does not run"])
   }
 
-  @Test("for other programs each row is one line with its name in front, however long, and nothing is drawn")
+  @Test("in a pipe each row is one line with its name, of any length, without drawings")
   func plain() throws {
     let lines = StatusScreen.lines(
       of: StatusSheet(try StatusScreenTests.status(StatusScreenTests.offline)), width: nil, capabilities: .plain
@@ -239,16 +239,16 @@ import Testing
       lines.contains(
         "Fleet Engine  offline for 3 min (untrusted): the certificate of fleetengine.googleapis.com is not trusted: "
           + "unable to get local issuer certificate"))
-    #expect(lines.contains("Next update   in 9 s, to try again"))
-    #expect(lines.contains("Last try      untrusted, 12 s ago, after 3100 ms"))
+    #expect(lines.contains("Next update   in 9 s, a retry"))
+    #expect(lines.contains("Last attempt  untrusted, 12 s ago, after 3100 ms"))
     #expect(lines.contains("Last 6 min    17 accepted, 3 failed"))
     #expect(
       lines.contains(
-        "Since start   23 updates accepted of 26, 20 past positions, 2 of 240 fixes refused"))
+        "Since start   23 updates accepted of 26, 20 past positions, 2 of 240 fixes rejected"))
     #expect(lines.contains("Events        60 s ago: Online: Fleet Engine accepts updates"))
   }
 
-  @Test("read once on a terminal, it is no higher than a small one, with a line for the prompt")
+  @Test("one print fits a small terminal, with a line for the prompt")
   func once() throws {
     for changes in [[:], StatusScreenTests.offline] {
       let lines = StatusScreen.lines(
@@ -258,7 +258,7 @@ import Testing
     }
   }
 
-  @Test("an answer of an earlier release, without what is new, is shown all the same")
+  @Test("an answer of an earlier release, without newer keys, is shown")
   func old() throws {
     let answer = try StatusScreenTests.status([
       "vehicle": NSNull(), "version": NSNull(), "uptime": NSNull(), "isUpdating": NSNull(), "nextUpdate": NSNull(),

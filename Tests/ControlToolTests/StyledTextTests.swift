@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct StyledTextTests {
   @Test(
-    "nothing that came from elsewhere can steer the terminal",
+    "text from outside cannot contain control sequences",
     arguments: [
       "\u{1b}[2J", "\u{9b}31m", "a\u{7f}b", "\u{202e}evil", "\u{200b}", "\u{2028}", "\u{0}", "\u{e000}", "\r", "\u{85}",
     ])
@@ -20,7 +20,7 @@ import Testing
     #expect(StyledText("\u{1b}[31mred").inASCII.text == "?[31mred")
   }
 
-  @Test("a sentence of several lines is one line, and letters of any language stay")
+  @Test("a text of several lines becomes one line, and letters of any language are kept")
   func lines() {
     #expect(StyledText("one\ntwo\tthree").text == "one two three")
     #expect(StyledText("Lkw Süd 東京").text == "Lkw Süd 東京")
@@ -33,7 +33,7 @@ import Testing
     #expect(StyledText(text).width == columns)
   }
 
-  @Test("what is cut is cut by columns, and marked")
+  @Test("text is cut by columns, with a mark")
   func cut() {
     #expect(StyledText("東京都庁").cut(to: 5).text == "東京…")
     #expect(StyledText("東京都庁").cut(to: 6).text == "東京…")
@@ -53,7 +53,7 @@ import Testing
     if columns > 1 { #expect(letters == text.text.filter { $0 != " " }) }
   }
 
-  @Test("the last of so many lines is marked where it is cut, and styles survive the break")
+  @Test("the last allowed line is marked where it is cut, and styles survive the break")
   func wrapMost() {
     let text = StyledText("aaaa bbbb ", .bad) + StyledText("cccc dddd")
     #expect(text.wrapped(to: 9, most: 2).map(\.text) == ["aaaa bbbb", "cccc dddd"])
@@ -61,7 +61,7 @@ import Testing
     #expect(text.wrapped(to: 9)[0].pieces == [StyledText.Piece(text: "aaaa bbbb", style: .bad)])
   }
 
-  @Test("colour is put on only where there is some, and taken off again")
+  @Test("colour sequences are written only if needed, and reset")
   func encoded() {
     let text = StyledText("online", .good) + StyledText(" ±3")
     #expect(
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(
-    "the environment tells what a terminal can do",
+    "the terminal's capabilities are read from the environment",
     arguments: [
       (["TERM": "xterm", "LANG": "de_DE.UTF-8"], true, true), (["TERM": "xterm", "LANG": "C"], true, false),
       (["TERM": "xterm", "LANG": "de_DE.UTF-8", "LC_ALL": "C"], true, false), (["TERM": "xterm"], true, false),

@@ -116,7 +116,7 @@ import Timekeeping
     bench.good = [1]
     #expect(try bench.play(12) == "---------bbb")
     #expect(bench.selector.overview.reason == .best)
-    #expect(bench.selector.overview.troubles(before: 1) == "1: s0 gives no believable position")
+    #expect(bench.selector.overview.troubles(before: 1) == "1: s0 has no acceptable position")
   }
 
   @Test("at the start a preferred one that is lost has had its chance")
@@ -221,7 +221,7 @@ import Timekeeping
     #expect(try bench.play(9) == "AAAAAAbbb")
     #expect(
       bench.selector.overview.troubles(before: 1)
-        == "1: s0 gives no believable position (refused: HDOP worse than filter.max_hdop)")
+        == "1: s0 has no acceptable position (rejected: HDOP worse than filter.max_hdop)")
     bench.bad = []
     bench.good = [0, 1]
     #expect(try bench.play(11) == repeated("b", 10) + "a")

@@ -21,7 +21,7 @@ import Testing
     DeviceFindings.findings("/dev/gps0", status, for: user, isService: true) { $0 == 20 ? "dialout" : nil }
   }
 
-  @Test("a receiver as udev makes it is good, and named by where its link leads")
+  @Test("a receiver with udev's permissions passes, and is shown with the target of its link")
   func good() {
     #expect(
       Self.findings(Self.status()) == [
@@ -30,20 +30,20 @@ import Testing
       ])
   }
 
-  @Test("a user outside the device's group is told which group it takes")
+  @Test("for a user outside the device's group the finding names the group")
   func group() throws {
     let stranger = UserAccount(name: "fleet-locationd", id: 990, groups: [990])
     let finding = try #require(Self.findings(Self.status(), for: stranger).last)
-    #expect(finding.verdict == .fail)
+    #expect(finding.severity == .fail)
     #expect(finding.sentence.contains("group dialout"))
     #expect(finding.advice?.contains("SupplementaryGroups=dialout") == true)
   }
 
-  @Test("a device for root alone takes a udev rule, and a group that nobody has a name for is told by its number")
+  @Test("a device for root only needs a udev rule, and a group without a name is shown by its number")
   func rootOnly() throws {
     for status in [Self.status(group: 0), Self.status(group: 4711, mode: 0o600)] {
       let finding = try #require(Self.findings(status).last)
-      #expect(finding.verdict == .fail)
+      #expect(finding.severity == .fail)
       #expect(finding.advice?.contains("udev") == true)
     }
   }
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "who may open it is decided as the kernel does: the owner's bits, else the group's, else the others'",
+    "permission is determined as in the kernel: by the owner's bits, otherwise the group's, otherwise the others'",
     arguments: [
       Access(id: 0, groups: [], mode: 0o000, may: true), Access(id: 7, groups: [], mode: 0o600, may: true),
       Access(id: 7, groups: [20], mode: 0o060, may: false), Access(id: 990, groups: [20], mode: 0o660, may: true),
@@ -64,29 +64,29 @@ import Testing
       Access(id: 990, groups: [5], mode: 0o664, may: false), Access(id: 990, groups: [20], mode: 0o640, may: false),
     ])
   private func access(_ access: Access) {
-    let user = UserAccount(name: "somebody", id: access.id, groups: access.groups)
+    let user = UserAccount(name: "other", id: access.id, groups: access.groups)
     #expect(DeviceFindings.mayOpen(Self.status(owner: 7, mode: access.mode), user) == access.may)
   }
 
   @Test(
-    "as the service's stand-in the kernel's word counts: in its user namespace other groups have no number of their own"
+    "in the service's user namespace access(2) decides, because other groups have no number there"
   )
   func standIn() {
     let service = UserAccount(name: "fleet-locationd", id: 990, groups: [990])
     let hidden = Self.status(owner: 0, group: 65_534, mode: 0o660)
-    for (opens, verdict) in [(true, Finding.Verdict.pass), (false, .fail)] {
+    for (opens, severity) in [(true, Finding.Severity.pass), (false, .fail)] {
       let findings = DeviceFindings.findings(
         "/dev/ttyUSB0", hidden, for: service, isService: true, opens: opens, groupName: { _ in "nogroup" })
-      #expect(findings.last?.verdict == verdict)
+      #expect(findings.last?.severity == severity)
       #expect(findings.last?.text.contains("nogroup") == false)
     }
-    #expect(DeviceFindings.findings("/dev/ttyUSB0", hidden, for: service, isService: true).last?.verdict == .fail)
+    #expect(DeviceFindings.findings("/dev/ttyUSB0", hidden, for: service, isService: true).last?.severity == .fail)
   }
 
   @Test("a class of device that the unit does not allow is named with the line that allows it")
   func deviceClass() {
     let findings = Self.findings(Self.status(classes: ["ttySAC"]))
-    #expect(findings.map(\.verdict) == [.pass, .warn, .pass])
+    #expect(findings.map(\.severity) == [.pass, .warn, .pass])
     #expect(findings[1].advice?.contains("DeviceAllow=char-ttySAC rw") == true)
     // A number that two classes share is allowed by either.
     #expect(Self.findings(Self.status(classes: ["tty", "ttyS"])).count == 2)
@@ -106,39 +106,39 @@ import Testing
 
   @Test("a directory and a file are no devices", arguments: [DeviceStatus.Kind.directory, .other])
   func kinds(kind: DeviceStatus.Kind) {
-    #expect(Self.findings(Self.status(kind: kind)).map(\.verdict) == [.fail])
+    #expect(Self.findings(Self.status(kind: kind)).map(\.severity) == [.fail])
   }
 
-  @Test("what is not there is told apart from a link to nowhere and from what may not be seen")
+  @Test("a missing device, a dangling link and a device that may not be seen have different findings")
   func refusals() {
     #expect(DeviceFindings.finding("/dev/gps0", .missing).sentence == "/dev/gps0: there is no such device")
     #expect(
       DeviceFindings.finding("/dev/gps0", .dangling(target: "ttyUSB0")).sentence
-        == "/dev/gps0 is a link to ttyUSB0, which is not there")
-    #expect(DeviceFindings.finding("/dev/gps0", .denied).verdict == .warn)
-    #expect(DeviceFindings.finding("/dev/gps0", .failed(Errno(40))).verdict == .fail)
+        == "/dev/gps0 is a link to ttyUSB0, which does not exist")
+    #expect(DeviceFindings.finding("/dev/gps0", .denied).severity == .warn)
+    #expect(DeviceFindings.finding("/dev/gps0", .failed(Errno(40))).severity == .fail)
   }
 
-  @Test("the service itself has it open as it should; anybody else is named and fails")
+  @Test("a device that the service has open passes; any other program is named and fails")
   func holders() {
     let service = DeviceHolder(processID: 7, program: "fleet-locationd", service: "fleet-locationd.service")
     let gpsd = DeviceHolder(processID: 8, program: "gpsd", service: "gpsd.service")
     let cat = DeviceHolder(processID: 9, program: "cat", service: nil)
     let alone = DeviceFindings.findings(heldBy: [service], isComplete: true)
-    #expect(alone.findings.map(\.verdict) == [.pass])
+    #expect(alone.findings.map(\.severity) == [.pass])
     #expect(!alone.isFree)
     let both = DeviceFindings.findings(heldBy: [service, gpsd], isComplete: true)
-    #expect(both.findings.map(\.verdict) == [.pass, .fail])
+    #expect(both.findings.map(\.severity) == [.pass, .fail])
     #expect(both.findings[1].sentence.hasPrefix("gpsd (process 8, gpsd.service) has it open too"))
     #expect(both.findings[1].advice?.contains("type = \"gpsd\"") == true)
     #expect(DeviceFindings.findings(heldBy: [cat], isComplete: false).findings[0].advice == "End it: kill 9")
   }
 
-  @Test("a device that nobody is seen to have is free, with a doubt when not all could be seen")
+  @Test("a device that no visible process has open is free, with a warning if not all processes are visible")
   func free() {
     let seen = DeviceFindings.findings(heldBy: [], isComplete: true)
-    #expect(seen.isFree && seen.findings.map(\.verdict) == [.pass])
+    #expect(seen.isFree && seen.findings.map(\.severity) == [.pass])
     let unseen = DeviceFindings.findings(heldBy: [], isComplete: false)
-    #expect(unseen.isFree && unseen.findings.map(\.verdict) == [.warn])
+    #expect(unseen.isFree && unseen.findings.map(\.severity) == [.warn])
   }
 }

@@ -3,7 +3,7 @@ import Diagnosis
 import Testing
 
 @MainActor @Suite struct DoctorTests {
-  private struct Told: Check {
+  private struct GivenFindings: Check {
     let title = "A thing"
     let findings: [Finding]
 
@@ -12,15 +12,15 @@ import Testing
     }
   }
 
-  @Test("findings are printed under their title as they come, advice on a line of its own, and counted")
+  @Test("findings are printed at once under their title, with advice on a line of its own, and counted")
   func print() {
     var text = ""
     var doctor = Doctor { text += $0 }
-    doctor.run(Told(findings: [.pass("it is there"), .warn("it is old", "Buy another")]))
+    doctor.run(GivenFindings(findings: [.pass("it is there"), .warn("it is old", "Buy another")]))
     #expect(text == "A thing\n  pass  it is there\n  warn  it is old\n        Buy another\n")
-    #expect(doctor.isContent)
-    doctor.run(Told(findings: [.fail("it is broken", "Mend it")]))
-    #expect(!doctor.isContent)
-    #expect(doctor.summary == "1 passed, 1 to look at, 1 failed\n")
+    #expect(doctor.hasNoFailure)
+    doctor.run(GivenFindings(findings: [.fail("it is broken", "Repair it")]))
+    #expect(!doctor.hasNoFailure)
+    #expect(doctor.summary == "1 passed, 1 warnings, 1 failed\n")
   }
 }

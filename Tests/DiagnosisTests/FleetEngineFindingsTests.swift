@@ -20,11 +20,11 @@ import Timekeeping
     return FleetEngineFindings.findings(.response(response), settings: settings, at: TokenFixture.now)
   }
 
-  @Test("Fleet Engine refuses a request without a token, and that is as it should be")
+  @Test("Fleet Engine's rejection of a request without a token passes")
   func good() {
     #expect(
       Self.findings(401, Self.refusal) == [
-        .pass("an encrypted connection, with a certificate that the issuers of this system stand for"),
+        .pass("the TLS connection has a certificate of an authority that this system trusts"),
         .pass("it answers as Fleet Engine does to a request without a token: 401 UNAUTHENTICATED"),
         .pass("this machine's clock and Fleet Engine's Date are less than 5 s apart"),
       ])
@@ -38,35 +38,35 @@ import Timekeeping
     #expect(
       Self.findings(401, Self.refusal, settings: settings).first
         == .pass(
-          "an encrypted connection through the proxy, with a certificate that the issuers in /etc/ca.pem stand for"))
+          "the TLS connection through the proxy has a certificate of an authority in /etc/ca.pem"))
     settings.endpoint = "http://127.0.0.1:8700"
-    #expect(Self.findings(401, Self.refusal, settings: settings).first?.verdict == .warn)
+    #expect(Self.findings(401, Self.refusal, settings: settings).first?.severity == .warn)
   }
 
-  @Test("whoever answers otherwise is not Fleet Engine")
+  @Test("a server that answers differently is not Fleet Engine")
   func others() {
     let page = Self.findings(200, "<html>log in</html>")[1]
-    #expect(page.verdict == .fail && page.sentence.contains("HTTP 200 with a web page"))
-    #expect(Self.findings(404, "")[1].verdict == .fail)
-    #expect(Self.findings(200, #"{"name":"x"}"#)[1].verdict == .fail)
-    #expect(Self.findings(404, #"{"error":{"status":"NOT_FOUND"}}"#)[1].verdict == .warn)
+    #expect(page.severity == .fail && page.sentence.contains("HTTP 200 with a web page"))
+    #expect(Self.findings(404, "")[1].severity == .fail)
+    #expect(Self.findings(200, #"{"name":"x"}"#)[1].severity == .fail)
+    #expect(Self.findings(404, #"{"error":{"status":"NOT_FOUND"}}"#)[1].severity == .warn)
   }
 
-  @Test("a clock that is wrong is told with its size and its direction")
+  @Test("a clock error is reported with its size and its direction")
   func clock() {
     let behind = Self.findings(401, Self.refusal, date: "Tue, 01 Dec 2026 03:00:00 GMT")[2]
-    #expect(behind.verdict == .warn)
+    #expect(behind.severity == .warn)
     #expect(behind.sentence == "this machine's clock is 3 h behind Fleet Engine's Date")
     let ahead = Self.findings(401, Self.refusal, date: "Mon, 30 Nov 2026 23:59:00 GMT")[2]
     #expect(ahead.sentence == "this machine's clock is 60 s ahead of Fleet Engine's Date")
-    #expect(Self.findings(401, Self.refusal, date: nil)[2].verdict == .warn)
+    #expect(Self.findings(401, Self.refusal, date: nil)[2].severity == .warn)
   }
 
-  @Test("each way not to get there fails with what to do", arguments: TransportFailure.Kind.allCases)
+  @Test("each transport error fails with advice", arguments: TransportFailure.Kind.allCases)
   func failures(_ kind: TransportFailure.Kind) {
     let findings = FleetEngineFindings.findings(
       .failure(TransportFailure(kind, "host:443: words")), settings: Self.settings, at: TokenFixture.now)
-    #expect(findings.map(\.verdict) == [.fail])
+    #expect(findings.map(\.severity) == [.fail])
     #expect(findings.first?.advice?.isEmpty == false)
   }
 
@@ -80,31 +80,31 @@ import Timekeeping
       FleetEngineVehicle(service: service, providerID: "my-project", vehicleID: "truck-17"))
   }
 
-  @Test("a dry run that is refused for its empty mask shows that the token is taken")
+  @Test("a test update that is rejected for its empty mask shows that the token is accepted")
   func dryRunTaken() {
     #expect(
       Self.dryRun(400, "INVALID_ARGUMENT", "update_mask cannot be empty")
-        == .pass("it takes the token: a dry run of an update is refused only for its empty mask"))
-    #expect(Self.dryRun(400, "INVALID_ARGUMENT", "Invalid vehicle id").verdict == .warn)
+        == .pass("it accepts the token: a test update was rejected only because of its empty mask, as intended"))
+    #expect(Self.dryRun(400, "INVALID_ARGUMENT", "Invalid vehicle id").severity == .warn)
   }
 
-  @Test("a dry run that is refused for its token fails with whose fault it is")
+  @Test("a test update that is rejected for its token fails, and names the cause")
   func dryRunRefused() {
     let role = Self.dryRun(
       403, "PERMISSION_DENIED", "Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource")
-    #expect(role.verdict == .fail && role.advice?.contains("roles/fleetengine.deliveryUntrustedDriver") == true)
+    #expect(role.severity == .fail && role.advice?.contains("roles/fleetengine.deliveryUntrustedDriver") == true)
     let trips = Self.dryRun(
       403, "PERMISSION_DENIED", "Permission 'fleetengine.vehicles.update' denied on resource", of: .trips)
-    #expect(trips.verdict == .fail && trips.advice?.contains("roles/fleetengine.driverSdkUser") == true)
+    #expect(trips.severity == .fail && trips.advice?.contains("roles/fleetengine.driverSdkUser") == true)
     let expired = Self.dryRun(401, "UNAUTHENTICATED", "JWT is expired")
-    #expect(expired.verdict == .fail && expired.advice?.contains("clock") == true)
+    #expect(expired.severity == .fail && expired.advice?.contains("clock") == true)
     let unknown = Self.dryRun(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.")
-    #expect(unknown.verdict == .fail && unknown.advice?.contains("fleet-locationctl token") == true)
-    #expect(Self.dryRun(404, "NOT_FOUND", "Vehicle not found").verdict == .fail)
-    #expect(Self.dryRun(503, "UNAVAILABLE", "The service is currently unavailable").verdict == .warn)
+    #expect(unknown.severity == .fail && unknown.advice?.contains("fleet-locationctl token") == true)
+    #expect(Self.dryRun(404, "NOT_FOUND", "Vehicle not found").severity == .fail)
+    #expect(Self.dryRun(503, "UNAVAILABLE", "The service is currently unavailable").severity == .warn)
   }
 
-  @Test("the first party on the way is the proxy, else the endpoint, with its usual port")
+  @Test("the first connection goes to the proxy, otherwise to the endpoint, with its default port")
   func firstHop() {
     var settings = Self.settings
     #expect(settings.firstHop == .init(host: "fleetengine.googleapis.com", port: 443))

@@ -7,7 +7,7 @@ import Testing
 
 /// What root hands to the process that runs as the service.
 @Suite struct RootViewTests {
-  @Test("it is read from a pipe as it was written, once", arguments: [0, 100_000])
+  @Test("it is read from a pipe as written, once", arguments: [0, 100_000])
   func handedOver(length: Int) {
     var status = ServiceStatus(unit: "fleet-locationd.service")
     status.text = String(repeating: "x", count: length)
@@ -19,7 +19,7 @@ import Testing
     #expect(second == nil)
   }
 
-  @Test("what does not fit into a pipe is not handed over")
+  @Test("a view that does not fit into a pipe is not passed")
   func tooLong() {
     var status = ServiceStatus(unit: "fleet-locationd.service")
     status.text = String(repeating: "x", count: 2_000_000)

@@ -50,7 +50,7 @@ import Timekeeping
   }
 
   static let silent = ServiceFindings.Daemon.none(
-    "the daemon does not run (nobody listens at /run/fleet-locationd/control.sock)", advice: "Start it")
+    "the daemon does not run (no process listens at /run/fleet-locationd/control.sock)", advice: "Start it")
 
   // MARK: - All is well
 
@@ -64,19 +64,19 @@ import Timekeeping
       ])
   }
 
-  @Test("an update before that fails, and the daemon's own heartbeat counts")
+  @Test("an older update fails, by the daemon's own heartbeat")
   func stale() throws {
     for (age, heartbeat, isWell) in [(121, 60, false), (121, 90, true), (21, 10, false)] {
       let report = try Self.status(["lastUpdate": age, "heartbeat": heartbeat])
       let findings = Self.findings(.success(Self.running()), .status(report))
-      #expect(!findings.contains { $0.verdict == .fail } == isWell)
+      #expect(!findings.contains { $0.severity == .fail } == isWell)
     }
     // An earlier release says none.
     let report = try Self.status(["lastUpdate": 121, "heartbeat": NSNull()])
-    #expect(Self.findings(nil, .status(report)).contains { $0.verdict == .fail })
+    #expect(Self.findings(nil, .status(report)).contains { $0.severity == .fail })
   }
 
-  @Test("a vehicle that is paused by command passes, and it is said")
+  @Test("a vehicle that is paused by command passes, with a finding that says so")
   func paused() throws {
     let report = try Self.status([
       "isPaused": true, "pausedSince": "2026-12-01T08:00:00Z", "isOnline": false, "lastUpdate": 90_000,
@@ -84,9 +84,9 @@ import Timekeeping
     #expect(
       Self.findings(.success(Self.running()), .status(report)).last
         == .pass(
-          "paused by command since 2026-12-01T08:00:00Z: no position leaves this machine until fleet-locationctl resume"
+          "paused by command since 2026-12-01T08:00:00Z: no position is sent until fleet-locationctl resume"
         ))
-    #expect(!Self.findings(nil, .status(report)).contains { $0.verdict == .fail })
+    #expect(!Self.findings(nil, .status(report)).contains { $0.severity == .fail })
   }
 
   @Test("a pause whose OFFLINE is not accepted yet is a warning with the reason")
@@ -99,7 +99,7 @@ import Timekeeping
       ],
     ])
     let finding = try #require(Self.findings(.success(Self.running()), .status(report)).last)
-    #expect(finding.verdict == .warn && finding.sentence.hasSuffix("OFFLINE not accepted yet: no network for 4 min"))
+    #expect(finding.severity == .warn && finding.sentence.hasSuffix("OFFLINE not accepted yet: no network for 4 min"))
   }
 
   // MARK: - What was tried on a box
@@ -114,7 +114,7 @@ import Timekeeping
     var report: StatusReport?
     var testDescription: String { mistake }
 
-    /// The daemon runs, and this stands in the way.
+    /// The daemon runs, and this cause prevents updates.
     static func lives(_ mistake: String, _ cause: String, _ label: String, _ detail: String, _ words: String...) -> Row
     {
       Row(
@@ -232,9 +232,9 @@ import Timekeeping
       "no settings yet",
       running {
         ($0.active, $0.sub, $0.isConditionMet) = ("inactive", "dead", false)
-      }, "was not started", "settings file was not there"),
+      }, "was not started", "settings file did not exist"),
     .unit("not started", ServiceStatus(unit: unit), "does not run (inactive)"),
-    .unit("not installed", running { $0.load = "not-found" }, "systemd knows no fleet-locationd.service"),
+    .unit("not installed", running { $0.load = "not-found" }, "systemd has no unit fleet-locationd.service"),
     .unit("masked", running { ($0.load, $0.active, $0.sub) = ("masked", "inactive", "dead") }, "is masked"),
     .unit(
       "a line of the unit is wrong", running { ($0.load, $0.active, $0.sub) = ("bad-setting", "inactive", "dead") },
@@ -258,57 +258,58 @@ import Timekeeping
   ]
 
   @Test(
-    "no mistake that was tried on a box passes, and each is named with what to do",
+    "no known mistake passes, and each has a finding with advice",
     arguments: receivers + secrets + settings + servers + units)
   func mistake(row: Row) {
     let findings = Self.findings(.success(row.unit), row.report.map { .status($0) } ?? Self.silent)
-    let failed = findings.filter { $0.verdict == .fail }
+    let failed = findings.filter { $0.severity == .fail }
     #expect(failed.contains { finding in row.words.allSatisfy(finding.sentence.contains) }, "\(failed)")
     #expect(failed.allSatisfy { $0.advice?.isEmpty == false })
   }
 
-  @Test("what a run said before is not taken for why it ended")
+  @Test("the status of an earlier run is not reported as the cause of its end")
   func lastWords() {
     let findings = Self.findings(
       .success(Self.looping(.killed(signal: 9), "Online; fix 3D, 11 satellites")), Self.silent)
     #expect(findings.first?.sentence.contains("Online") == false)
   }
 
-  @Test("without systemd the daemon's answer is enough, and nothing fails for it")
+  @Test("without systemd the daemon's answer is enough, and nothing fails")
   func noSystemd() throws {
     let error = MessageBusError(.absent, "no systemd runs here")
     let findings = Self.findings(.failure(error), .status(try Self.status()))
-    #expect(findings.map(\.verdict) == [.warn, .pass])
-    #expect(Self.findings(.failure(error), Self.silent).map(\.verdict) == [.warn, .fail])
+    #expect(findings.map(\.severity) == [.warn, .pass])
+    #expect(Self.findings(.failure(error), Self.silent).map(\.severity) == [.warn, .fail])
   }
 
-  @Test("what does not keep positions from arriving is a warning")
+  @Test("a problem that does not prevent delivery is a warning")
   func warnings() throws {
     let restarted = Self.findings(.success(Self.running { $0.restarts = 3 }), .status(try Self.status()))
-    #expect(restarted.first?.verdict == .warn && restarted.first?.sentence.contains("3 times") == true)
+    #expect(restarted.first?.severity == .warn && restarted.first?.sentence.contains("3 times") == true)
     let changed = Self.findings(.success(Self.running { $0.needsReload = true }), .status(try Self.status()))
-    #expect(changed.contains { $0.verdict == .warn && $0.advice?.contains("daemon-reload") == true })
+    #expect(changed.contains { $0.severity == .warn && $0.advice?.contains("daemon-reload") == true })
     let disabled = Self.findings(.success(Self.running { $0.file = "disabled" }), .status(try Self.status()))
-    #expect(disabled.contains { $0.verdict == .warn && $0.advice?.contains("systemctl enable") == true })
+    #expect(disabled.contains { $0.severity == .warn && $0.advice?.contains("systemctl enable") == true })
     let other = Self.findings(.success(Self.running()), .status(try Self.status(["vehicle": "van-2"])))
-    #expect(other.contains { $0.verdict == .warn && $0.sentence.contains("van-2") && $0.sentence.contains("truck-17") })
+    #expect(
+      other.contains { $0.severity == .warn && $0.sentence.contains("van-2") && $0.sentence.contains("truck-17") })
     let old = Self.findings(.success(Self.running()), .status(try Self.status(["version": "0.0.9"])))
-    #expect(old.contains { $0.verdict == .warn && $0.sentence.contains("0.0.9") })
+    #expect(old.contains { $0.severity == .warn && $0.sentence.contains("0.0.9") })
     var settings: [String: Any] = ["hash": "0123456789abcdef", "isKept": false]
     settings["lastReload"] = ["isSuccess": false, "age": 9, "mistake": "f.toml:3:1: sped"] as [String: Any]
     let refused = Self.findings(.success(Self.running()), .status(try Self.status(["settings": settings])))
-    #expect(refused.map(\.verdict) == [.pass, .warn, .pass] && refused[1].sentence.hasSuffix(": f.toml:3:1: sped"))
+    #expect(refused.map(\.severity) == [.pass, .warn, .pass] && refused[1].sentence.hasSuffix(": f.toml:3:1: sped"))
     let byHand = Self.findings(.success(ServiceStatus(unit: Self.unit)), .status(try Self.status()))
-    #expect(byHand.map(\.verdict) == [.warn, .pass])
+    #expect(byHand.map(\.severity) == [.warn, .pass])
     let backlog = ["count": 3, "store": "memory", "storeTrouble": "disk full", "removed": [:]] as [String: Any]
     let memory = Self.findings(.success(Self.running()), .status(try Self.status(["backlog": backlog])))
-    #expect(memory.contains { $0.verdict == .warn && $0.sentence.contains("disk full") })
+    #expect(memory.contains { $0.severity == .warn && $0.sentence.contains("disk full") })
     let offline = try Self.status([
       "isOnline": false, "state": ["cause": "network", "label": "offline", "detail": " for 9 s", "level": "bad"],
       "summary": "offline for 9 s",
     ])
     let now = Self.findings(.success(Self.running()), .status(offline))
-    #expect(now.map(\.verdict) == [.pass, .pass, .warn] && now.last?.sentence.contains("offline for 9 s") == true)
+    #expect(now.map(\.severity) == [.pass, .pass, .warn] && now.last?.sentence.contains("offline for 9 s") == true)
   }
 
   @Test("a line with wrong checksums is named with its receiver")
@@ -318,13 +319,13 @@ import Timekeeping
     ]
     let trouble = "4 % of lines have wrong checksums: cable or baud rate"
     let good = Self.findings(.success(Self.running()), .status(try Self.status(["lines": [line]])))
-    #expect(good.allSatisfy { $0.verdict == .pass })
+    #expect(good.allSatisfy { $0.severity == .pass })
     let bad = try Self.status(["lines": [line.merging(["trouble": trouble]) { $1 }]])
     let findings = Self.findings(.success(Self.running()), .status(bad))
-    #expect(findings.contains { $0.verdict == .warn && $0.sentence == "/dev/gps0: \(trouble)" })
+    #expect(findings.contains { $0.severity == .warn && $0.sentence == "/dev/gps0: \(trouble)" })
   }
 
-  @Test("who sends from the network is named, and for an hour who sends and is not allowed", arguments: [2, 3600])
+  @Test("network senders are listed, and for an hour those that are not permitted", arguments: [2, 3600])
   func senders(age: Int) throws {
     let line: [String: Any] = [
       "source": "udp 0.0.0.0:10110", "sentences": 960, "wrongChecksums": 0, "cut": 0, "overlong": 0, "late": 0,
@@ -335,21 +336,21 @@ import Timekeeping
     let findings = Self.findings(.success(Self.running()), .status(try Self.status(["lines": [line]])))
     #expect(findings.contains(.pass("udp 0.0.0.0:10110: senders 192.168.0.1, which is used; 192.168.0.2")))
     #expect(
-      findings.filter { $0.verdict == .warn }.map(\.sentence)
+      findings.filter { $0.severity == .warn }.map(\.sentence)
         == (age == 2 ? ["udp 0.0.0.0:10110: 10.0.0.9 is not allowed and has sent once 2 s ago"] : []))
   }
 
-  @Test("settings that the daemon cannot use fail, although the last ones that worked are in force")
+  @Test("settings with a mistake fail, although the last ones that worked are in force")
   func kept() throws {
     let settings: [String: Any] = [
       "hash": "0123456789abcdef", "isKept": true, "mistake": "f.toml:3:1: sped\nf.toml:4:1: x",
     ]
     let findings = Self.findings(.success(Self.running()), .status(try Self.status(["settings": settings])))
-    #expect(findings.map(\.verdict) == [.pass, .fail, .pass])
+    #expect(findings.map(\.severity) == [.pass, .fail, .pass])
     #expect(findings[1].sentence.contains("f.toml:3:1: sped"))
   }
 
-  @Test("a daemon that has just started is waited for, unless something is wrong already or it is paused")
+  @Test("the check waits for a daemon that has just started, unless it already has a problem or is paused")
   func starting() throws {
     let fresh: [String: Any] = [
       "uptime": 3, "lastUpdate": NSNull(), "isOnline": false,
@@ -404,7 +405,7 @@ import Timekeeping
     #expect(
       try health(["lastUpdate": NSNull(), "uptime": 9]).hasPrefix(
         "false Fleet Engine has accepted no update since the daemon started 9 s ago"))
-    // A release that does not say its heartbeat has that of the default, 50 s.
+    // For a release that does not report its heartbeat, the default of 50 s is used.
     #expect(try health(["lastUpdate": 100, "heartbeat": NSNull()]).hasPrefix("true "))
     #expect(try health(["lastUpdate": 101, "heartbeat": NSNull()]).hasPrefix("false "))
     #expect(try health(["lastUpdate": 900, "isPaused": true]).hasPrefix("true paused by command"))
@@ -414,32 +415,34 @@ import Timekeeping
     #expect(try health(offline) == "true Fleet Engine accepted an update 3 s ago, but now: offline for 9 s")
   }
 
-  @Test("a credential whose file is not there is named, with its file")
+  @Test("a credential whose file is missing is named, with its file")
   func missingCredential() {
     let findings = ServiceFindings.findings(
       unit: .success(Self.looping(.exited(243))), missing: ["token-provider": "/etc/f/key"], daemon: Self.silent,
       vehicle: nil, heartbeat: Self.heartbeat)
-    #expect(findings.first?.verdict == .fail)
+    #expect(findings.first?.severity == .fail)
     #expect(
-      findings.first?.sentence.contains("the file of the credential token-provider is not there: /etc/f/key") == true)
+      findings.first?.sentence.contains("the file of the credential token-provider does not exist: /etc/f/key") == true)
   }
 
   // MARK: - Settings and credentials
 
-  @Test("a service that waits for a file or credential sends nothing, and that is a fail")
+  @Test("a service that waits for a file or credential fails")
   func waits() {
-    let waiting = Self.running { $0.text = "Waiting for what the settings name: /run/key: there is no such file" }
+    let waiting = Self.running {
+      $0.text = "Waiting for a file or credential that the settings name: /run/key: there is no such file"
+    }
     let findings = Self.findings(.success(waiting), Self.silent)
-    #expect(findings.first?.verdict == .fail)
+    #expect(findings.first?.severity == .fail)
     #expect(findings.first?.sentence.hasSuffix("/run/key: there is no such file") == true)
   }
 
-  @Test("a credential whose file has changed since the start is named, with the restart that it takes")
+  @Test("a credential whose file has changed since the start is named, with the restart that it needs")
   func outdated() throws {
     let findings = ServiceFindings.findings(
       unit: .success(Self.running()), outdated: ["token-provider"], daemon: .status(try Self.status()),
       vehicle: "truck-17", heartbeat: Self.heartbeat)
-    let warning = try #require(findings.first { $0.verdict == .warn })
+    let warning = try #require(findings.first { $0.severity == .warn })
     #expect(warning.sentence.contains("the credential token-provider has changed since"))
     #expect(warning.advice == "systemctl restart fleet-locationd.service")
   }

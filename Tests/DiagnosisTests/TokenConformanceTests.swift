@@ -9,44 +9,46 @@ import Timekeeping
 
 @Suite struct TokenConformanceTests {
   private static func findings(
-    _ first: TokenInquiry.Answer, second: TokenInquiry.Answer? = nil, stranger: TokenInquiry.Answer? = nil
+    _ first: TokenProbe.Answer, second: TokenProbe.Answer? = nil, wrongCredentials: TokenProbe.Answer? = nil
   ) throws -> [Finding] {
     var conformance = TokenConformance(
       TokenFixture.provider, hasCertificate: false, for: try TokenFixture.context(), first: first)
     conformance.second = second
-    conformance.stranger = stranger
+    conformance.withWrongCredentials = wrongCredentials
     return conformance.findings
   }
 
   /// What is not as it should be, apart from the settings without credentials.
-  private static func complaints(_ first: TokenInquiry.Answer) throws -> [String] {
-    try findings(first, stranger: refusal(401)).filter { $0.verdict != .pass }.map { "\($0.verdict) \($0.sentence)" }
+  private static func complaints(_ first: TokenProbe.Answer) throws -> [String] {
+    try findings(first, wrongCredentials: refusal(401)).filter { $0.severity != .pass }.map {
+      "\($0.severity) \($0.sentence)"
+    }
   }
 
-  private static func refusal(_ status: Int) throws -> TokenInquiry.Answer {
+  private static func refusal(_ status: Int) throws -> TokenProbe.Answer {
     try TokenFixture.answer(.http(.response(HTTPResponse(status: status))))
   }
 
-  @Test("a provider that does everything right has a line for each thing that it does right")
+  @Test("a correct provider passes every check")
   func good() throws {
     let answer = try TokenFixture.answer()
-    let findings = try Self.findings(answer, second: answer, stranger: Self.refusal(401))
+    let findings = try Self.findings(answer, second: answer, wrongCredentials: Self.refusal(401))
     #expect(
       findings == [
-        .pass("it answers with JSON in 12 ms, and the token stands at `token`"),
-        .pass("the answer says that it is JSON"), .pass("no cache may keep the answer"),
-        .pass("`end` can be read, and agrees with `exp`"),
+        .pass("it answers with JSON in 12 ms, with the token at `token`"),
+        .pass("the answer's Content-Type is JSON"), .pass("caches may not store the answer"),
+        .pass("`end` can be read, and matches `exp`"),
         .pass("the token has \(TokenFixture.token().utf8.count) bytes"),
-        .pass("it is signed with RS256, as far as it says"), .pass("`kid` names the key"),
-        .pass("the audience is Fleet Engine"), .pass("`iss` and `sub` are one account"),
-        .pass("it lives for 60 min, not longer than the hour that is allowed, and its time is now"),
+        .pass("its header states RS256"), .pass("`kid` is present"),
+        .pass("the audience is Fleet Engine"), .pass("`iss` and `sub` are the same account"),
+        .pass("its lifetime is 60 min, at most the allowed hour, and it is valid now"),
         .pass("the `authorization` claim is for vehicle \"truck-17\""),
-        .pass("asked again at once, it gives the same token"), .pass("it refuses wrong credentials: HTTP 401"),
+        .pass("a second request returns the same token"), .pass("it rejects wrong credentials: HTTP 401"),
       ])
   }
 
   @Test(
-    "each fault of the token is one failure, and nothing else is blamed for it",
+    "each fault of the token is exactly one failure",
     arguments: [
       (TokenFixture.token(header: #"{"alg":"HS256","kid":"k"}"#), "takes RS256 only"),
       (TokenFixture.token(["aud": "\"https://example.com/\""]), "the audience (`aud`) is \"https://example.com/\""),
@@ -74,14 +76,14 @@ import Timekeeping
     #expect(complaints.first?.hasPrefix("warn it is for every vehicle") == true)
   }
 
-  @Test("what the answer tells of the end is held against the token's own")
+  @Test("the answer's expiration is compared with the token's")
   func expiration() throws {
     #expect(
       try Self.complaints(try TokenFixture.answer(end: 1_796_087_400))
-        == ["fail `end` is 10 min after `exp`: the vehicle would keep a dead token"])
+        == ["fail `end` is 10 min after `exp`: the vehicle would use an expired token"])
     #expect(
       try Self.complaints(try TokenFixture.answer(end: 1_796_086_200))
-        == ["warn `end` is 10 min before `exp`: it is asked more often than it need be"])
+        == ["warn `end` is 10 min before `exp`: tokens are requested more often than necessary"])
     // Milliseconds that are read as seconds.
     #expect(
       try Self.complaints(try TokenFixture.answer(end: 1_796_086_800_000)).first?.contains("days after `exp`") == true)
@@ -90,29 +92,29 @@ import Timekeeping
     #expect(missing.count == 1 && missing.first?.contains("nothing at `end`") == true)
   }
 
-  @Test("headers that let others keep the token are pointed out")
+  @Test("headers that let caches store the token are reported")
   func headers() throws {
     #expect(
       try Self.complaints(try TokenFixture.answer(headers: [])) == [
-        "warn the answer's Content-Type is not stated", "warn the answer does not say that no cache may keep it",
+        "warn the answer's Content-Type is not stated", "warn the answer has no Cache-Control, so caches may store it",
       ])
     let json = (name: "Content-Type", value: "application/json; charset=utf-8")
     #expect(
       try Self.complaints(try TokenFixture.answer(headers: [json, ("Cache-Control", "public, max-age=300")]))
-        == ["warn the answer's Cache-Control lets a cache keep it"])
+        == ["warn the answer's Cache-Control lets caches store it"])
     #expect(
       try Self.complaints(try TokenFixture.answer(headers: [json, ("Cache-Control", "no-store"), ("Age", "40")]))
-        == ["fail the answer has lain in a cache for 40 s"])
+        == ["fail the answer comes from a cache, 40 s old"])
   }
 
-  @Test("no token is one failure with the reason, whatever else could be said")
+  @Test("a missing token is one failure with the reason, and nothing else")
   func nothing() throws {
     let redirect = try Self.findings(try TokenFixture.answer(status: 302))
-    #expect(redirect.map(\.verdict) == [.fail])
-    #expect(redirect.first?.advice == "Write the URL that it redirects to: redirects are not followed")
+    #expect(redirect.map(\.severity) == [.fail])
+    #expect(redirect.first?.advice == "Set token.url to the URL that it redirects to: redirects are not followed")
     let failure = TransportFailure(.certificateUntrusted, "tokens.example.com:443: self-signed certificate")
     let untrusted = try Self.findings(try TokenFixture.answer(.http(.failure(failure))))
-    #expect(untrusted.map(\.verdict) == [.fail])
+    #expect(untrusted.map(\.severity) == [.fail])
     #expect(untrusted.first?.advice?.contains("ca_file") == true)
   }
 
@@ -122,26 +124,26 @@ import Timekeeping
     let bad = try TokenFixture.answer(TokenFixture.token(["iat": "1796000000", "exp": "1796003600"]))
     #expect(
       try Self.findings(good, second: bad).contains {
-        $0.verdict == .fail && $0.sentence.hasPrefix("asked again at once, it gives a token with a problem: it expired")
+        $0.severity == .fail && $0.sentence.hasPrefix("a second request returns a token with a problem: it expired")
       })
     let refused = try Self.findings(good, second: try Self.refusal(429))
-    #expect(refused.contains { $0.verdict == .fail && $0.sentence.contains("HTTP 429") })
+    #expect(refused.contains { $0.severity == .fail && $0.sentence.contains("HTTP 429") })
   }
 
-  @Test("a stranger who gets a token fails; one who is refused in other words is a warning")
-  func strangers() throws {
+  @Test("a token for wrong credentials fails; another status than 401 or 403 is a warning")
+  func wrongCredentials() throws {
     let good = try TokenFixture.answer()
     #expect(
-      try Self.findings(good, stranger: good).last?.sentence == "it gives a token for wrong credentials too")
-    #expect(try Self.findings(good, stranger: Self.refusal(403)).last?.verdict == .pass)
-    #expect(try Self.findings(good, stranger: Self.refusal(500)).last?.verdict == .warn)
+      try Self.findings(good, wrongCredentials: good).last?.sentence == "it also returns a token for wrong credentials")
+    #expect(try Self.findings(good, wrongCredentials: Self.refusal(403)).last?.severity == .pass)
+    #expect(try Self.findings(good, wrongCredentials: Self.refusal(500)).last?.severity == .warn)
     // The settings of the tests have no credential.
-    #expect(try Self.findings(good).last?.verdict == .warn)
+    #expect(try Self.findings(good).last?.severity == .warn)
     let alert = try TokenFixture.answer(.http(.failure(TransportFailure(.broken, "alert certificate required"))))
-    #expect(try Self.findings(good, stranger: alert).last?.verdict == .warn)
+    #expect(try Self.findings(good, wrongCredentials: alert).last?.severity == .warn)
     var conformance = TokenConformance(
       TokenFixture.provider, hasCertificate: true, for: try TokenFixture.context(), first: good)
-    conformance.stranger = alert
-    #expect(conformance.findings.last == .pass("it takes no connection without the box's certificate"))
+    conformance.withWrongCredentials = alert
+    #expect(conformance.findings.last == .pass("it accepts no connection without the vehicle's certificate"))
   }
 }

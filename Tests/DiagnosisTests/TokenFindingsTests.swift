@@ -7,34 +7,34 @@ import Testing
 @testable import Diagnosis
 
 @Suite struct TokenFindingsTests {
-  @Test("a token that is good is told with its life")
+  @Test("a valid token is reported with its lifetime")
   func good() throws {
     #expect(
       TokenFindings.findings(try TokenFixture.answer()) == [
-        .pass("a token came in 12 ms"), .pass("it is good for 60 min (its end less the answer's Date)"),
+        .pass("received a token in 12 ms"), .pass("it is valid for 60 min (its expiration minus the answer's Date)"),
       ])
   }
 
-  @Test("a token that Fleet Engine would refuse fails, though the daemon would use it")
+  @Test("a token that Fleet Engine would reject fails, although the daemon would use it")
   func refused() throws {
     let findings = TokenFindings.findings(try TokenFixture.answer(TokenFixture.token(["aud": "\"x\""])))
-    #expect(findings.map(\.verdict) == [.pass, .fail])
+    #expect(findings.map(\.severity) == [.pass, .fail])
   }
 
-  @Test("an answer without a token, and one that the daemon cannot read, fail once, each with what to do")
+  @Test("an answer without a token, and one that cannot be read, are one failure each, with advice")
   func failures() throws {
     for (answer, words) in [
       (try TokenFixture.answer(status: 403), "HTTP 403"), (try TokenFixture.answer(end: nil), "nothing at `end`"),
       (try TokenFixture.answer(.http(.failure(TransportFailure(.refused, "refused")))), "cannot be reached"),
     ] {
-      let failures = TokenFindings.findings(answer).filter { $0.verdict == .fail }
+      let failures = TokenFindings.findings(answer).filter { $0.severity == .fail }
       #expect(failures.count == 1)
       #expect(failures.first?.sentence.contains(words) == true)
       #expect(failures.first?.advice?.isEmpty == false)
     }
   }
 
-  @Test("each problem that a token can have, and each way to get none, comes with what to do")
+  @Test("every problem of a token, and every reason for having none, has advice")
   func advice() {
     let reasons: [TokenFailure.Reason] =
       [
@@ -45,7 +45,7 @@ import Testing
     for reason in reasons { #expect(!TokenFailure(reason, "").advice.isEmpty) }
   }
 
-  @Test("the credentials of the daemon that reads these settings are used, of several in one box too")
+  @Test("the credentials of the daemon that reads these settings are used, also if a box has several")
   func unit() {
     #expect(InstalledService.unit(for: "/etc/fleet-locationd/fleet-locationd.toml") == "fleet-locationd.service")
     #expect(InstalledService.unit(for: "/etc/fleet-locationd/van-2.toml") == "fleet-locationd@van-2.service")

@@ -26,7 +26,7 @@ enum TokenFixture {
     try #require(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("truck-17")))
   }
 
-  /// Signed by nobody; `parts` lays members over the claims, and nil takes one away.
+  /// Not signed; `parts` replaces claims, and nil removes one.
   static func token(
     header: String = #"{"alg":"RS256","kid":"key-1"}"#, _ parts: [String: String?] = [:], signature: String = "c2ln"
   ) -> String {
@@ -48,7 +48,7 @@ enum TokenFixture {
     _ token: String = token(), end: Int64? = 1_796_086_800, status: Int = 200,
     headers: [(name: String, value: String)] = [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
     expiration: TokenResponseFormat.Expiration = .epochSeconds
-  ) throws -> TokenInquiry.Answer {
+  ) throws -> TokenProbe.Answer {
     let end = end.map { ",\"end\":\($0)" } ?? ""
     let body = "{\"token\":\"\(token)\"\(end)}"
     let response = HTTPResponse(status: status, headers: headers + [("Date", date)], body: [UInt8](body.utf8))
@@ -57,8 +57,8 @@ enum TokenFixture {
 
   static func answer(
     _ outcome: TokenOutcome, expiration: TokenResponseFormat.Expiration = .epochSeconds
-  ) throws -> TokenInquiry.Answer {
-    TokenInquiry.Answer(
+  ) throws -> TokenProbe.Answer {
+    TokenProbe.Answer(
       outcome, from: provider(expiration), for: try context(), at: now, took: .milliseconds(12), buildDate: buildDate)
   }
 }

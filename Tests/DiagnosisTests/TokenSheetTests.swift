@@ -7,7 +7,7 @@ import Testing
 @testable import Diagnosis
 
 @Suite struct TokenSheetTests {
-  @Test("a good token: header, claims with their times, life, and no problem")
+  @Test("a good token: header, claims with their times, lifetime, and no problem")
   func good() throws {
     let sheet = TokenSheet(try TokenFixture.answer(), reveals: false)
     #expect(sheet.isGood)
@@ -24,17 +24,17 @@ import Testing
           iss           "a@b"
           sub           "a@b"
         Signature
-          3 bytes; whether it is right, only Google can tell; --reveal shows it
-        Life
+          3 bytes; only Google can verify it; --reveal shows it
+        Lifetime
           `exp` is in 60 min
-          the daemon would use it for 60 min (its end less the answer's Date)
+          the daemon would use it for 60 min (its expiration minus the answer's Date)
         Problems
           none
 
         """)
   }
 
-  @Test("the token and its signature stand there only when they are asked for, and what a terminal would obey never")
+  @Test("the token and its signature are shown only on request, and control sequences never")
   func secrets() throws {
     let inner = TokenFixture.token()
     let token = TokenFixture.token(["note": "\"\\u001b[2J\"", "inner": "\"\(inner)\""], signature: "c2lnbmF0dXJl")
@@ -47,14 +47,14 @@ import Testing
     #expect(open.hasSuffix("Token\n  \(token)\n"))
   }
 
-  @Test("every problem is told once, what Fleet Engine takes all the same is marked, and no token is a reason")
+  @Test("every problem is shown once, those that Fleet Engine accepts are marked, and a missing token has a reason")
   func problems() throws {
     let token = TokenFixture.token(
       header: #"{"alg":"none"}"#, ["authorization": #"{"deliveryvehicleid":"*"}"#], signature: "")
     let sheet = TokenSheet(try TokenFixture.answer(token), reveals: false)
     #expect(!sheet.isGood)
     #expect(sheet.text.contains("  the algorithm is \"none\""))
-    #expect(sheet.text.contains("sign \"truck-17\" (it is taken all the same)"))
+    #expect(sheet.text.contains("sign \"truck-17\" (Fleet Engine accepts it nevertheless)"))
     #expect(sheet.text.contains("Signature\n  none\n"))
     let marked = TokenSheet(
       try TokenFixture.answer(TokenFixture.token(header: #"{"alg":"RS256"}"#)), reveals: false)
@@ -62,10 +62,11 @@ import Testing
     let refused = TokenSheet(try TokenFixture.answer(.http(.response(HTTPResponse(status: 404)))), reveals: true)
     #expect(!refused.isGood)
     #expect(
-      refused.text.hasPrefix("Life\n  the daemon would not use it\nProblems\n  the token provider answered HTTP 404"))
+      refused.text.hasPrefix(
+        "Lifetime\n  the daemon would not use it\nProblems\n  the token provider answered HTTP 404"))
   }
 
-  @Test("what the daemon does not like about the answer is told where the token itself is good")
+  @Test("a problem of the answer is shown if the token itself is valid")
   func answer() throws {
     let sheet = TokenSheet(try TokenFixture.answer(end: nil), reveals: false)
     #expect(!sheet.isGood)

@@ -11,7 +11,7 @@ import Testing
   private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
   @Test(
-    "the documents in the tree are what the tables say; UPDATE_GOLDENS=1 writes them anew",
+    "the generated documents are current; UPDATE_GOLDENS=1 rewrites them",
     arguments: [
       ("docs/journal.md", EventCatalog.markdown), ("systemd/fleet-locationd.catalog", EventCatalog.messageCatalog),
       ("docs/metrics.md", MetricCatalog.markdown), ("docs/settings.md", SettingsReference.markdown()),
@@ -33,12 +33,12 @@ import Testing
     #expect(!kind.explanation.contains { $0.isNewline || $0 == "|" })
   }
 
-  @Test("no event is explained in the words of another")
+  @Test("every event has its own explanation")
   func different() {
     #expect(Set(Event.Kind.allCases.map(\.explanation)).count == Event.Kind.allCases.count)
   }
 
-  @Test("what an explanation sends a person to is there: a document, or a setting", arguments: Event.Kind.allCases)
+  @Test("documents and settings that an explanation names exist", arguments: Event.Kind.allCases)
   func references(kind: Event.Kind) throws {
     let settings = try String(contentsOfFile: "\(Self.root)/docs/settings.md", encoding: .utf8)
     for word in kind.explanation.split(whereSeparator: { " ,;:()".contains($0) }) {

@@ -31,7 +31,7 @@ import Testing
     #expect(throws: JSONError.self) { try JSONParser.parse(Array(text.utf8)) }
   }
 
-  @Test("bytes that are not UTF-8 are refused")
+  @Test("bytes that are not UTF-8 are rejected")
   func notUTF8() {
     #expect(throws: JSONError.self) { try JSONParser.parse([0x22, 0xFF, 0x22]) }
   }

@@ -3,11 +3,11 @@ import Foundation
 import Glibc
 import Testing
 
-/// A backlog's file, or its disk, that is not as it should be: the daemon goes on, says so, and mends what can be mended.
+/// A faulty file or disk of the backlog: the daemon continues, reports it, and repairs what it can.
 @Suite struct BacklogFileTests {
   private static let outage = #"{"target": "update", "reset": true, "for_ms": 3600000}"#
 
-  /// A vehicle without a network, whose backlog is to be on disk.
+  /// A vehicle without a network, with a backlog on disk.
   private func vehicle() throws -> (TestBench, LiveTrack, state: String) {
     let bench = try TestBench()
     let track = LiveTrack(try bench.receiver())
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  /// Drives on until so many positions wait, as the daemon tells who asks.
+  /// Drives on until this number of positions is queued, according to the daemon's status.
   private func wait(backlog count: Int, _ bench: TestBench, _ track: LiveTrack) throws {
     var asked = ContinuousClock.now
     try wait("a backlog of \(count)", bench, track) {
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// The number of positions in a file that nobody uses.
+  /// The number of positions in a file that is not in use.
   private func count(in state: String) throws -> Int {
     let shell = try ChildProcess(
       "/usr/bin/sqlite3", ["\(state)/backlog.sqlite", "PRAGMA integrity_check; SELECT count(*) FROM positions"])
@@ -68,7 +68,7 @@ import Testing
     return process.output.text
   }
 
-  @Test("a damaged file is set aside, said to be, and an empty one takes what comes")
+  @Test("a damaged file is renamed and reported, and a new one is used")
   func damaged() throws {
     let (bench, track, state) = try vehicle()
     try Data((0..<9000).map { UInt8(truncatingIfNeeded: $0 &* 31) }).write(
@@ -81,7 +81,7 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: "\(state)/backlog.sqlite.corrupt-1")).count == 9000)
   }
 
-  @Test("a file that somebody writes over while it is in use stops neither the daemon nor the next start")
+  @Test("a file that is overwritten while in use stops neither the daemon nor the next start")
   func damagedInUse() throws {
     let (bench, track, state) = try vehicle()
     try start(bench, state)
@@ -104,7 +104,7 @@ import Testing
     _ = try count(in: state)
   }
 
-  @Test("a daemon whose backlog.directory is another's says who is in the way, and goes on")
+  @Test("a daemon whose backlog.directory is used by another names it, and continues")
   func twoDaemons() throws {
     let (bench, track, state) = try vehicle()
     try start(bench, state)
@@ -123,7 +123,8 @@ import Testing
     #expect(try count(in: state) >= 20)
   }
 
-  @Test("a full disk: on in memory, and on the disk again when there is room", .enabled(if: ChildProcess.canMount))
+  @Test(
+    "a full disk: the backlog is in memory, and on disk again when there is space", .enabled(if: ChildProcess.canMount))
   func fullDisk() throws {
     let (bench, track, state) = try vehicle()
     // A small disk of the daemon's own, filled to the brim; the test reaches it through the daemon's root.
@@ -148,7 +149,7 @@ import Testing
       ])
     bench.servers = process.sources + [notifications]
     try wait("it says so", bench, track) {
-      process.errors.lines.contains { $0.contains("The backlog is kept in memory only") && $0.contains("room") }
+      process.errors.lines.contains { $0.contains("The backlog is in memory only") && $0.contains("room") }
     }
     #expect(try status(bench).contains("in memory only"))
     try wait(backlog: 30, bench, track)
@@ -164,11 +165,11 @@ import Testing
   }
 
   @Test(
-    "a directory that cannot be written: on in memory, and on disk when it can be",
+    "a directory that is not writable: the backlog is in memory, and on disk when it is writable",
     arguments: ["read-only", "another user's"])
   func denied(why: String) throws {
     let (bench, track, state) = try vehicle()
-    // Permissions do not hold back root; the daemon runs as somebody else.
+    // Permissions do not apply to root, so the daemon runs as another user.
     let isRoot = getuid() == 0
     if why == "another user's" {
       guard isRoot else { return }
@@ -186,7 +187,7 @@ import Testing
     bench.servers = process.sources
     func says(_ text: String) -> Bool { process.errors.lines.contains { $0.contains(text) } }
     try wait("it says so", bench, track) {
-      says("kept in memory only: \(state)/backlog.sqlite cannot be made or opened")
+      says("in memory only: \(state)/backlog.sqlite cannot be made or opened")
     }
     #expect(says("Permission denied") && says("backlog.directory"))
     chmod(state, 0o700)
@@ -198,7 +199,7 @@ import Testing
     #expect(try count(in: state) >= 0)
   }
 
-  @Test("without a directory it says in the status that a restart costs the backlog")
+  @Test("without a directory the status says that a restart loses the backlog")
   func off() throws {
     let (bench, track, _) = try vehicle()
     try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
@@ -206,7 +207,7 @@ import Testing
     #expect(try status(bench).contains("in memory: backlog.directory is not set"))
   }
 
-  @Test("another directory in the settings takes all that waits, at the reload")
+  @Test("a reload with a new directory moves all queued positions to it")
   func otherDirectory() throws {
     let (bench, track, state) = try vehicle()
     let daemon = try start(bench, state)
@@ -221,7 +222,7 @@ import Testing
     #expect(try count(in: new) >= 20)
   }
 
-  @Test("while all is well nothing is written", .enabled(if: access("/proc/self/io", R_OK) == 0))
+  @Test("nothing is written while updates are accepted", .enabled(if: access("/proc/self/io", R_OK) == 0))
   func idleDisk() throws {
     let bench = try TestBench()
     let track = LiveTrack(try bench.receiver())

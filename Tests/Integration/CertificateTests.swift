@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "a certificate that is not to be trusted is named, and nothing is sent",
+    "an untrusted certificate is reported, and nothing is sent",
     arguments: [
       (TLSFront.Certificate.expired, "untrusted", "expired"),
       (.notYetValid, "clock", "not yet valid"),
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(
-    "a provider that wants a certificate of the box gets it, and without one the box gets no token",
+    "a provider that requires a client certificate gets it; without one there is no token",
     arguments: [true, false])
   func clientCertificate(isShown: Bool) throws {
     let bench = try TestBench()
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test("a provider whose certificate is unknown gets no request, and is named")
+  @Test("a provider with an untrusted certificate gets no request, and is reported")
   func provider() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

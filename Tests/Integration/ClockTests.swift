@@ -29,7 +29,7 @@ import Testing
 
   private static func date(_ text: String) throws -> Date { try Date(text, strategy: .iso8601) }
 
-  @Test("with the clock in 1970 positions carry the receiver's time, certificates hold, and STATUS says so")
+  @Test("with the clock in 1970 positions have the receiver's time, certificates are valid, and STATUS says so")
   func epoch() throws {
     let bench = try Bench(wall: Date(timeIntervalSince1970: 40))
     var drive = Drive()
@@ -46,7 +46,7 @@ import Testing
     try bench.bench.wait("the token lives an hour") { bench.daemon.shows("token 59 min") }
   }
 
-  @Test("with the clock in 1970 a certificate that has expired is still refused")
+  @Test("with the clock in 1970 an expired certificate is still rejected")
   func epochExpired() throws {
     let bench = try Bench(wall: Date(timeIntervalSince1970: 40), certificate: .expired)
     var drive = Drive()
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "with the clock years ahead tokens live their time, and positions carry the receiver's",
+    "with the clock years ahead tokens have their full lifetime, and positions the receiver's time",
     arguments: ["2038-01-19T03:14:00Z", "2040-02-29T12:00:00Z"])
   func ahead(wall: String) throws {
     let bench = try Bench(wall: try ClockTests.date(wall))
@@ -74,7 +74,7 @@ import Testing
     try bench.bench.wait("the token lives an hour") { bench.daemon.shows("token 59 min") }
   }
 
-  @Test("a clock that is set from 1970 to today is told with its size, and costs no token and no position")
+  @Test("a clock step from 1970 to today is reported with its size, and loses no token and no position")
   func step() throws {
     let bench = try Bench(wall: Date(timeIntervalSince1970: 40))
     var drive = Drive()
@@ -88,7 +88,7 @@ import Testing
     #expect(try bench.bench.emulator?.stats()["tokens"] as? Int == 1)
   }
 
-  @Test("after suspend the connection is dropped, and the first update arrives in moments")
+  @Test("after suspend the connection is closed, and the first update arrives at once")
   func suspend() throws {
     let bench = try Bench(wall: Date())
     var drive = Drive()

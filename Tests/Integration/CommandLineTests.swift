@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(
-    "what they cannot understand is named on standard error",
+    "invalid arguments are reported on standard error",
     arguments: [
       ("fleet-locationd", ["--bogus"], 64, "--bogus"), ("fleet-locationd", ["extra"], 64, "extra"),
       ("fleet-locationd", ["--config"], 64, "--config"), ("fleet-locationctl", ["--bogus"], 64, "--bogus"),
@@ -45,7 +45,8 @@ import Testing
   }
 
   @Test(
-    "without the rights every command says so, and ends with 77", .enabled(if: geteuid() == 0, "root drops its rights"),
+    "without permission every command says so, and exits with 77",
+    .enabled(if: geteuid() == 0, "root drops its rights"),
     arguments: ["status", "explain", "metrics", "pause", "resume", "reload", "check", "doctor", "token"])
   func rights(command: String) throws {
     let bench = try TestBench(emulator: nil)
@@ -61,7 +62,7 @@ import Testing
   }
 
   @Test(
-    "--check without the rights says so, and ends with 77", .enabled(if: geteuid() == 0, "root drops its rights"),
+    "--check without permission says so, and exits with 77", .enabled(if: geteuid() == 0, "root drops its rights"),
     arguments: ["settings", "conf.d", "secret"])
   func checkRights(closed: String) throws {
     let bench = try TestBench(emulator: nil)
@@ -91,20 +92,20 @@ import Testing
     #expect(printed.errors.text.isEmpty)
   }
 
-  @Test("--check says that settings are good, or what is wrong with them, and starts nothing")
+  @Test("--check reports valid settings or their mistakes, and starts nothing")
   func check() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
     let path = try bench.writeSettings()
     let good = try ChildProcess("fleet-locationd", ["--check", "--config", path])
     #expect(try good.finish() == 0)
-    #expect(good.output.text == "\(path): good\n")
+    #expect(good.output.text == "\(path): valid\n")
     #expect(good.errors.text.contains("not as the service: no installed service reads \(path)"))
     bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
     try bench.writeSettings()
     let beside = try ChildProcess("fleet-locationd", ["--check", "--config", path])
     #expect(try beside.finish() == 0)
-    #expect(beside.output.text == "\(path): good\n")
+    #expect(beside.output.text == "\(path): valid\n")
     #expect(beside.errors.text.contains("credential token-provider") && beside.errors.text.contains("not looked at"))
     bench.settings["vehicle.vehicle_id"] = "\"truck/17\""
     try bench.writeSettings()
@@ -126,7 +127,7 @@ import Testing
   }
 
   @Test(
-    "fixes --verdict judges a recording of any kind, and sums it up on standard error",
+    "fixes --verdict filters a recording of any kind, with a summary on standard error",
     arguments: [
       ("drive.nmea", "accepted"), ("drive.json", "accepted"), ("drive.gpx", "accepted"), ("plan.gpx", "noTime"),
     ])
@@ -177,7 +178,7 @@ import Testing
     #expect(nowhere.errors.text.contains("none/drive.svg: cannot be written"))
   }
 
-  @Test("the limits of --verdict are those of the settings that are named")
+  @Test("the limits of --verdict are those of the given settings")
   func verdictLimits() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)

@@ -62,7 +62,7 @@ import Testing
     #expect(status.output.lines.contains { $0.hasPrefix("Vehicle") && $0.contains("\(TestBench.vehicle), ") })
   }
 
-  @Test("status --watch prints one answer after the other where there is no terminal, until nobody reads")
+  @Test("status --watch into a pipe prints one answer after the other, until the reader closes it")
   func stream() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -82,7 +82,7 @@ import Testing
     #expect(try ask(bench, "status", "5").exitCode == 64)
   }
 
-  @Test("a fix that the filter refuses is explained with its reason")
+  @Test("a fix that the filter rejects is explained with its reason")
   func refused() throws {
     let bench = try TestBench()
     bench.settings["filter.min_satellites"] = "40"
@@ -98,7 +98,7 @@ import Testing
     #expect(healthy.output.text.hasPrefix("not healthy: Fleet Engine has accepted no update since the daemon started "))
   }
 
-  @Test("reload takes new settings, and says what is wrong with bad ones, which change nothing")
+  @Test("reload applies new settings, and reports mistakes, which change nothing")
   func reload() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -116,7 +116,7 @@ import Testing
     try bench.wait("the new vehicle") { bench.emulator?.accepted.contains { $0.path.contains("truck-18") } == true }
   }
 
-  @Test("paused, nothing leaves, not even after a SIGKILL and a restart; resumed, the first update goes at once")
+  @Test("during a pause nothing is sent, even after a SIGKILL and a restart; after it the first update is sent at once")
   func pause() throws {
     let bench = try TestBench()
     let state = bench.directory("state")
@@ -150,7 +150,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: state).contains("paused") == false)
   }
 
-  @Test("a pause without a directory to keep it in says that it will not survive")
+  @Test("a pause without a state directory says that it will not survive a restart")
   func pauseInMemory() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -162,7 +162,7 @@ import Testing
     #expect(try ask(bench, "resume").errors.text.isEmpty)
   }
 
-  @Test("the file for the node exporter is there from the start, for others to read, and is written at the end")
+  @Test("the file for the node exporter exists from the start, is readable for others, and is written at the end")
   func textfile() throws {
     let bench = try TestBench()
     let path = bench.directory("fleet_locationd.prom")
@@ -184,7 +184,7 @@ import Testing
   }
 
   @Test(
-    "check says of good and bad settings what the daemon's own --check says, to the letter",
+    "check prints exactly what the daemon's own --check prints",
     arguments: ["\"truck-1\"", "\"truck/1\"", "7"])
   func check(vehicle: String) throws {
     let bench = try TestBench(emulator: nil)
@@ -201,7 +201,7 @@ import Testing
     #expect(tool.errors.text == own.errors.text)
   }
 
-  @Test("without a daemon the tool says so, and how to look for it")
+  @Test("without a daemon the tool says so, and how to find the cause")
   func absent() throws {
     let bench = try TestBench(emulator: nil)
     let status = try ask(bench, "status")
@@ -211,7 +211,7 @@ import Testing
   }
 
   @Test(
-    "a question that is no JSON, or too long, does the daemon no harm",
+    "a request that is not JSON, or too long, does not affect the daemon",
     arguments: ["x", String(repeating: "x", count: 10_000)])
   func nonsense(question: String) throws {
     let bench = try TestBench(emulator: nil)
@@ -259,7 +259,7 @@ import Testing
     print("ended", ended, flush=True)
     """
 
-  @Test("connections that ask nothing keep nobody out, and end after a few seconds")
+  @Test("idle connections do not block other clients, and are closed after a few seconds")
   func idleConnections() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -274,7 +274,7 @@ import Testing
     #expect(holder.output.lines.last == "ended 200")
   }
 
-  @Test("without a descriptor left the daemon waits for one, and does not spin")
+  @Test("without a free descriptor the daemon waits for one, and does not spin")
   func noDescriptors() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -305,7 +305,7 @@ import Testing
     #expect(try ask(bench, "status", "--json").output.text.contains("truck-17"))
   }
 
-  @Test("a second daemon with the same directories refuses to start and touches nothing; the tools are not kept out")
+  @Test("a second daemon with the same directories does not start and changes nothing; tools still work")
   func secondDaemon() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)

@@ -18,7 +18,7 @@ import Testing
       && doctor.output.lines.last?.hasSuffix(", 1 failed") == true
   }
 
-  @Test("a receiver that nobody has is listened to, and its speed found")
+  @Test("a receiver that no program has open is read, and its speed detected")
   func listens() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -36,14 +36,14 @@ import Testing
     }
     let lines = process.output.lines
     #expect(lines.contains { $0.hasPrefix("  pass  \(receiver.device) is /dev/pts/") })
-    #expect(lines.contains { $0.contains(" baud, found by itself: GGA RMC of GP (GPS)") })
-    #expect(lines.contains("  pass  their checksums are right"))
+    #expect(lines.contains { $0.contains(" baud, detected: GGA RMC of GP (GPS)") })
+    #expect(lines.contains("  pass  their checksums are correct"))
     #expect(lines.contains { $0.hasPrefix("  pass  a fix: 3D, gnss, 9 satellites") })
     #expect(!process.output.text.contains("48.1"))
     #expect(try isDryRunGood(process))
   }
 
-  @Test("a receiver that another program has is not listened to, and the program is named")
+  @Test("a receiver that another program has open is not read, and the program is named")
   func held() throws {
     let bench = try TestBench(emulator: nil)
     let receiver = try bench.receiver()
@@ -56,7 +56,7 @@ import Testing
     #expect(!process.output.text.contains("sentences"))
   }
 
-  @Test("a receiver that the service reads is as it should be")
+  @Test("a receiver that the service reads passes")
   func service() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -71,7 +71,7 @@ import Testing
     #expect(process.output.text.contains("Service\n  pass  Fleet Engine accepted an update "))
   }
 
-  @Test("a vehicle that is paused by command passes, and it is said")
+  @Test("a vehicle that is paused by command passes, with a finding that says so")
   func paused() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -119,7 +119,7 @@ import Testing
   }
 
   @Test(
-    "a daemon that runs while nothing arrives at Fleet Engine fails, and its cause is named", arguments: Trouble.all)
+    "a running daemon whose updates are not accepted fails, with the cause", arguments: Trouble.all)
   func dark(_ trouble: Trouble) throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(silenceTimeout: "2s")
@@ -145,7 +145,7 @@ import Testing
       "\(process.output.text)")
   }
 
-  @Test("senders of datagrams are listened to: the one that is allowed is judged, the other one is named")
+  @Test("senders of datagrams are read: the permitted one is checked, the other one named")
   func network() throws {
     let bench = try TestBench()
     let port = try Loopback.freePort()
@@ -171,7 +171,7 @@ import Testing
     #expect(try isDryRunGood(process))
   }
 
-  @Test("what is not there fails, each with what to do, and the rest is looked at all the same")
+  @Test("everything that is missing fails with advice, and the other checks still run")
   func missing() throws {
     let bench = try TestBench()
     let gone = bench.directory("gps0")
@@ -187,7 +187,7 @@ import Testing
     let process = try doctor(bench)
     #expect(try process.finish() == 1)
     let text = process.output.text
-    #expect(text.contains("\(gone) is a link to ttyUSB7, which is not there"))
+    #expect(text.contains("\(gone) is a link to ttyUSB7, which does not exist"))
     #expect(text.contains("Connection refused"))
     #expect(text.contains("Nothing listens there: check the sender's settings, and source.address"))
     #expect(text.contains("192.0.2.1:10110: Cannot assign requested address"))
@@ -197,7 +197,8 @@ import Testing
   }
 
   @Test(
-    "a device that neither this user nor the service may open is told with the way out", .enabled(if: geteuid() == 0))
+    "a device that neither this user nor the service may open is reported with the remedy", .enabled(if: geteuid() == 0)
+  )
   func denied() throws {
     let bench = try TestBench(emulator: nil)
     let receiver = try bench.receiver()
@@ -211,7 +212,7 @@ import Testing
     #expect(process.output.text.contains("Run this as root"))
   }
 
-  @Test("the token and the way to Fleet Engine are looked at, with a proxy that is not there told as such")
+  @Test("the token and the connection to Fleet Engine are checked, and an unreachable proxy is reported")
   func way() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -221,10 +222,10 @@ import Testing
     for line in [
       "Token: from http://127.0.0.1:\(port)/token/delivery_driver/{vehicle_id}",
       "Fleet Engine: http://127.0.0.1:\(port)",
-      "  pass  127.0.0.1:\(port) takes the connection",
+      "  pass  127.0.0.1:\(port) accepts connections",
       "  pass  it answers as Fleet Engine does to a request without a token: 401 UNAUTHENTICATED",
       "  pass  this machine's clock and Fleet Engine's Date are less than 5 s apart",
-      "  pass  it takes the token: a dry run of an update is refused only for its empty mask",
+      "  pass  it accepts the token: a test update was rejected only because of its empty mask, as intended",
     ] {
       #expect(good.output.lines.contains(line))
     }
@@ -235,7 +236,7 @@ import Testing
     #expect(bad.output.text.contains("  fail  the proxy 127.0.0.1:\(proxy): Connection refused"))
   }
 
-  @Test("a certificate that nobody stands for and a web page in place of Fleet Engine fail")
+  @Test("an untrusted certificate and a web page in place of Fleet Engine fail")
   func others() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -243,23 +244,24 @@ import Testing
     bench.settings["fleet_engine.endpoint"] = "\"https://127.0.0.1:\(front.port)\""
     let untrusted = try doctor(bench)
     #expect(try untrusted.finish() == 1)
-    #expect(untrusted.output.text.contains("  pass  127.0.0.1:\(front.port) takes the connection\n  fail  127.0.0.1:"))
-    #expect(untrusted.output.text.contains("fleet_engine.ca_file is wrong"))
+    #expect(untrusted.output.text.contains("  pass  127.0.0.1:\(front.port) accepts connections\n  fail  127.0.0.1:"))
+    #expect(untrusted.output.text.contains("check fleet_engine.ca_file"))
     bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\""
     let trusted = try doctor(bench)
     #expect(try isDryRunGood(trusted))
-    #expect(trusted.output.text.contains("an encrypted connection, with a certificate that the issuers in"))
+    #expect(trusted.output.text.contains("the TLS connection has a certificate of the issuers in"))
 
     let portal = try CannedServer(answer: "<html>log in</html>")
     bench.settings["fleet_engine.ca_file"] = nil
     bench.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(portal.port)\""
     let page = try doctor(bench)
     try wait(for: "its end", within: .seconds(20), reading: page.sources + [portal]) { page.hasEnded }
-    #expect(page.output.text.contains("  fail  what answers is not Fleet Engine: HTTP 200 with a web page"))
+    #expect(page.output.text.contains("  fail  the server that answers is not Fleet Engine: HTTP 200 with a web page"))
     #expect(page.exitCode == 1)
   }
 
-  @Test("without a network the name is what fails, and nothing after it is tried", .enabled(if: ChildProcess.canMount))
+  @Test(
+    "without a network name resolution fails, and the later steps are not tried", .enabled(if: ChildProcess.canMount))
   func noNetwork() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])

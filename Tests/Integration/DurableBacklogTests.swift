@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What waits for the network outlives the process and the power.
+/// Queued positions survive the process and power cuts.
 @Suite struct DurableBacklogTests {
   private static let outage = #"{"target": "update", "reset": true, "for_ms": 3600000}"#
 
@@ -63,7 +63,7 @@ import Testing
 
   private func stamp(_ date: Date) -> Int64 { Int64((date.timeIntervalSince1970 * 1000).rounded()) }
 
-  @Test("positions of an outage survive SIGKILL, and come back as past locations in their order")
+  @Test("positions of an outage survive SIGKILL, and are sent as past locations in order")
   func survivesKill() throws {
     let (bench, track, state) = try vehicle()
     var daemon = try start(bench, state)
@@ -88,7 +88,7 @@ import Testing
       track.pump()
       return daemon.logs("past positions delivered")
     }
-    #expect(daemon.log.contains { $0.contains("positions kept on disk, to be delivered now") })
+    #expect(daemon.log.contains { $0.contains("positions of an earlier run found on disk, to be delivered now") })
     let after = try #require(bench.emulator?.accepted.dropFirst(seen))
     #expect(after.contains { $0.past.count > 10 })
     for update in after {
@@ -106,7 +106,7 @@ import Testing
     #expect(shell.output.lines == ["0"])
   }
 
-  @Test("asked to stop without a network, it leaves all that waits on disk, the newest too")
+  @Test("a stop without a network leaves all queued positions on disk, including the newest")
   func stop() throws {
     let (bench, track, state) = try vehicle(commitInterval: "60s")
     bench.settings["reporting.stop_timeout"] = "\"1s\""
@@ -124,7 +124,7 @@ import Testing
     #expect(parts.last ?? 0 >= stamp(track.sent.last?.time ?? Date()) - 200)
   }
 
-  @Test("killed again and again at random moments, it loses nothing but the last moment, and never the file")
+  @Test("repeated kills at random moments lose at most the last interval, and never damage the file")
   func crashes() throws {
     let rounds = ProcessInfo.processInfo.environment["CRASH_ROUNDS"].flatMap(Int.init) ?? 15
     let (bench, track, state) = try vehicle()
@@ -134,7 +134,7 @@ import Testing
     // What the settings promise, and the time that a fix takes from the receiver to the disk of a busy machine.
     let window = Duration.milliseconds(200 + 300)
     bench.settings["backlog.batch"] = "5"
-    var owed: [Date] = []
+    var expected: [Date] = []
     var counted = 0
     for round in 0..<rounds {
       // Two rounds without a network, then two in which the backlog is worked off, with answers that take a while: the
@@ -145,7 +145,7 @@ import Testing
       let daemon = try start(bench, state)
       try drive(bench, track, for: .milliseconds(isOut ? Int.random(in: 600...1800) : Int.random(in: 50...700)))
       let killed = try kill(daemon, in: bench)
-      owed += track.sent.dropFirst(counted).filter { $0.at < killed - window }.map(\.time)
+      expected += track.sent.dropFirst(counted).filter { $0.at < killed - window }.map(\.time)
       counted = track.sent.count
       #expect(try integrity(of: state, in: bench) == "ok", "round \(round)")
     }
@@ -163,12 +163,12 @@ import Testing
     for update in bench.emulator?.accepted ?? [] {
       for stamp in stamps(update.past + [update.live].compactMap { $0 }) { times[stamp, default: 0] += 1 }
     }
-    let lost = owed.filter { times[stamp($0)] == nil }
-    #expect(owed.count > rounds * 2)
-    #expect(lost.isEmpty, "\(lost.count) of \(owed.count) are lost\n\(daemon.story)")
+    let lost = expected.filter { times[stamp($0)] == nil }
+    #expect(expected.count > rounds * 2)
+    #expect(lost.isEmpty, "\(lost.count) of \(expected.count) are lost\n\(daemon.story)")
     let repeated = times.values.count { $0 > 1 }
     print(
-      "\(rounds) kills: \(owed.count) positions owed, \(lost.count) lost, \(repeated) of \(times.count) arrived more than once"
+      "\(rounds) kills: \(expected.count) positions expected, \(lost.count) lost, \(repeated) of \(times.count) arrived more than once"
     )
     #expect(!FileManager.default.fileExists(atPath: "\(state)/backlog.sqlite.corrupt-1"))
   }

@@ -41,7 +41,7 @@ import Testing
     Case(testDescription: "nothing", fault: #""body": "empty""#, category: "untrusted", says: "empty body"),
   ]
 
-  @Test("an answer that is no success is named in status and journal, and the position is kept", arguments: cases)
+  @Test("a failed answer is in status and journal, and the position is queued", arguments: cases)
   func answer(_ example: Case) throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -80,7 +80,7 @@ import Testing
     #expect(ContinuousClock.now - start > .milliseconds(2700))
   }
 
-  @Test("an answer of 200 MB is given up, and memory stays flat")
+  @Test("an answer of 200 MB is cancelled, and memory does not grow")
   func huge() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -95,7 +95,7 @@ import Testing
     #expect(try daemon.process.statusField("VmHWM") - before < 4096, "KiB")
   }
 
-  @Test("what the vehicle did during an outage arrives afterwards as past locations, oldest first, nothing missing")
+  @Test("positions of an outage arrive afterwards as past locations, oldest first and complete")
   func outage() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -129,7 +129,7 @@ import Testing
     #expect(daemon.logs("Offline (network)"))
   }
 
-  @Test("a Fleet Engine that goes away and comes back with other keys gets the positions of between")
+  @Test("a Fleet Engine that restarts with other keys gets the positions of the outage")
   func restart() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

@@ -24,7 +24,7 @@ import Testing
     #expect(try bench.exitCode() == 0)
   }
 
-  @Test("a simulated drive that was asleep goes on from where it would be by now")
+  @Test("a simulated drive continues after suspend where it would be by then")
   func simulationAfterSleep() throws {
     let bench = try TestBench()
     let route = try bench.directory.write(MainJobTests.route, to: "route.gpx")
@@ -41,7 +41,7 @@ import Testing
     #expect(zip(times, times.dropFirst()).contains { $1.timeIntervalSince($0) > 2.9 })
   }
 
-  @Test("a recording with pace 0 and interval 0s arrives fix by fix, and the program exits 0")
+  @Test("a recording with pace 0 and interval 0s arrives fix by fix, and the program exits with 0")
   func replay() throws {
     let bench = try TestBench()
     var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
@@ -84,7 +84,7 @@ import Testing
     #expect(bench.emulator?.accepted.isEmpty == true)
   }
 
-  @Test("positions that were rejected are counted beside those that were delivered")
+  @Test("rejected positions are counted beside the delivered ones")
   func partlyRejected() throws {
     let bench = try TestBench()
     var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
@@ -111,7 +111,7 @@ import Testing
     #expect(daemon.shows("Offline"))
   }
 
-  @Test("a recording that cannot be delivered ends with status 0 when the program is asked to stop")
+  @Test("a recording that cannot be delivered ends with status 0 if the program is stopped")
   func undeliverableAndStopped() throws {
     let bench = try TestBench()
     var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
@@ -129,7 +129,7 @@ import Testing
     ProcessInfo.processInfo.environment["NMEA_CORPUS"] ?? "\(ChildProcess.root)/../shared/nmea-corpus"
 
   @Test(
-    "what receivers recorded passes through a serial port, and no position comes out that was not in it",
+    "recordings of receivers are read through a serial port, and no other position is sent",
     .enabled(if: access(corpus, R_OK) == 0, "NMEA_CORPUS names no folder of recordings"),
     arguments: ["ublox-8", "sirfstarv-nmea", "quectel-eg25-g"])
   func recordedReceivers(log: String) throws {
@@ -146,7 +146,7 @@ import Testing
     bench.settings["reporting.heartbeat"] = "\"1s\""
     let daemon = try bench.start(reading: receiver)
     try bench.wait("it waits for sentences") { daemon.notifications.states == ["READY"] }
-    // As fast as it was recorded, for a receiver that runs ahead of the time is not believed; from its middle, where it has
+    // As fast as it was recorded, because fixes ahead of the time are rejected; from its middle, where it has
     // a fix.
     let pace = bytes.count / epochs.count
     var rest = Array(bytes.suffix(bytes.count / 2))[...]
@@ -165,7 +165,7 @@ import Testing
     }
   }
 
-  @Test("a simulated drive is loud where its positions leave this machine, and quiet on the loopback")
+  @Test("a simulated drive causes a warning if its positions leave this machine, but not on loopback")
   func simulationIsLoud() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])

@@ -3,10 +3,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// The machine's network as the kernel tells it, in a namespace of the daemon's own.
+/// The machine's network as the kernel reports it, in a network namespace of the daemon.
 @Suite(.enabled(if: ChildProcess.canMount, "a network namespace wants root")) struct NetworkTests {
   @Test(
-    "without a network STATUS and journal say so; a link, an address and a default route are one; each can go again")
+    "STATUS and journal report a missing network; it needs a link, an address and a default route")
   func comesAndGoes() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -40,7 +40,7 @@ import Testing
     try bench.wait("the status says what else is wrong") {
       notifications.statuses.last?.hasPrefix("No network") == false
     }
-    // The kernel takes the route along, and does not tell.
+    // The kernel removes the route too, without a notification.
     try ip("addr", "del", "10.64.7.2/30", "dev", "wwan0")
     try bench.wait("no network again") { notifications.statuses.last?.hasPrefix("No network for ") == true }
     #expect(lines("No network: no interface") == 1)
@@ -49,7 +49,7 @@ import Testing
     #expect(daemon.exitCode == 0)
   }
 
-  @Test("a system that does not tell about its network is no reason not to report")
+  @Test("updates are also sent if network changes cannot be monitored")
   func denied() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -59,6 +59,8 @@ import Testing
     var drive = Drive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    try bench.wait("the journal says so") { daemon.logs("The network is not watched: ") && daemon.logs("AF_NETLINK") }
+    try bench.wait("the journal says so") {
+      daemon.logs("Network changes are not monitored: ") && daemon.logs("AF_NETLINK")
+    }
   }
 }

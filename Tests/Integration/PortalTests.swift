@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "a portal is named in journal and STATUS, whatever it answers",
+    "a captive portal is reported in journal and STATUS, whatever it answers",
     arguments: [
       ("302 Found\r\nLocation: https://login.portal.example/?u=1", "", "a redirect to login.portal.example"),
       ("307 Temporary Redirect", "", "a redirect"),
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(
-    "a portal that answers in the name of every host shows by its certificate, and gets no token",
+    "a captive portal that answers for every host is detected by its certificate, and gets no token",
     arguments: [TLSFront.Certificate.unknownAuthority, .wrongHost])
   func certificate(certificate: TLSFront.Certificate) throws {
     let (bench, web, front) = try PortalTests.portal(
@@ -66,7 +66,7 @@ import Testing
     #expect(web.requests.isEmpty)
   }
 
-  @Test("a portal before the token provider is named as well")
+  @Test("a captive portal in front of the token provider is reported too")
   func provider() throws {
     let (bench, _, front) = try PortalTests.portal("", certificate: .unknownAuthority)
     let receiver = try bench.receiver()
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test("a name that no server knows is named")
+  @Test("an unknown host name is reported")
   func unknownName() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

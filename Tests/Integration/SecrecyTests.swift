@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 @Suite struct SecrecyTests {
-  @Test("a whole run at debug level tells neither token nor credential nor coordinates")
+  @Test("a whole run at debug level logs neither token nor credential nor coordinates")
   func secrecy() throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -56,7 +56,7 @@ import Testing
   enum Provider: String, CaseIterable { case http, command, file }
 
   @Test(
-    "a provider that quotes its token when it fails is not quoted", arguments: Provider.allCases)
+    "an error of the provider that contains the token is not logged", arguments: Provider.allCases)
   func quotingProvider(provider: Provider) throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -110,11 +110,11 @@ import Testing
     }
     for secret in [token, credential, "hush-hush"] + parts + stretches where said.contains(secret) {
       let line = said.split(separator: "\n").first { $0.contains(secret) }
-      Issue.record("told: \(secret) in \(line ?? "")")
+      Issue.record("logged: \(secret) in \(line ?? "")")
     }
   }
 
-  @Test("what Fleet Engine and a token command write is in the journal, masked, and not in STATUS=")
+  @Test("texts of Fleet Engine and the token command are in the journal, masked, but not in STATUS=")
   func foreignText() throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -149,7 +149,7 @@ import Testing
   }
 }
 
-/// A provider that gives one answer after another, each until told otherwise.
+/// A provider that gives a configurable answer.
 private final class Quotes {
   private let answers: [String]
   private let provider: SecrecyTests.Provider

@@ -12,7 +12,7 @@ import Testing
     try bench.wait("the status says so") {
       daemon.shows("No source: \(receiver.device): there is no such device; plug the receiver in")
     }
-    #expect(daemon.log.contains { $0.hasPrefix("warning: No source: \(receiver.device)") })
+    #expect(daemon.log.contains { $0.hasPrefix("warning: Source unavailable: \(receiver.device)") })
     try receiver.plugIn()
     try bench.wait("it opens the device") { receiver.isOpened }
     var drive = Drive()
@@ -21,7 +21,7 @@ import Testing
     #expect(daemon.logs("Reading \(receiver.device) at 9600 baud"))
   }
 
-  @Test("a directory in the place of the device is named; the daemon goes on trying")
+  @Test("a directory in place of the device is reported, and opening is retried")
   func directory() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings.source("serial", ["device": "\"\(bench.directory.path)\""])
@@ -33,7 +33,7 @@ import Testing
     #expect(daemon.process.exitCode == nil)
   }
 
-  @Test("a receiver that is pulled out and plugged in again is read again, also under another tty")
+  @Test("a receiver that is unplugged and plugged in again is read again, also under another tty")
   func unplug() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -53,7 +53,7 @@ import Testing
     #expect(daemon.log.contains { $0.contains("the device hung up") || $0.contains("the device is gone") })
   }
 
-  @Test("a receiver that falls silent is named, and its port opened again")
+  @Test("a silent receiver is reported, and its port opened again")
   func silence() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(silenceTimeout: "2s")
@@ -74,7 +74,7 @@ import Testing
     #expect(daemon.log.count { $0.hasPrefix("Reading ") } == 2)
   }
 
-  @Test("noise, as at a wrong speed, is named with the key to look at, and then sentences are read")
+  @Test("noise, as at a wrong speed, is reported with the key to check, and later sentences are read")
   func garbage() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(silenceTimeout: "2s")

@@ -5,7 +5,7 @@ import Testing
 
 /// What systemd sees of the daemon.
 @Suite struct ServiceTests {
-  @Test("READY comes once the source is waited for, after a status that names it")
+  @Test("READY is sent while the source is waited for, after a status that names it")
   func readiness() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(isPluggedIn: false)
@@ -18,7 +18,7 @@ import Testing
     #expect(daemon.process.exitCode == nil)
   }
 
-  @Test("settings that are wrong bring no READY but the reason, and status 78")
+  @Test("invalid settings cause no READY, but the reason and exit status 78")
   func noReadiness() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings["reporting.interval"] = "\"soon\""
@@ -29,7 +29,7 @@ import Testing
     #expect(messages.last?.assignments["STATUS"]?.hasPrefix("Ended: ") == true)
   }
 
-  @Test("SIGHUP takes new settings, also another vehicle and another receiver, between RELOADING and READY")
+  @Test("SIGHUP applies new settings, also another vehicle and another receiver, between RELOADING and READY")
   func reload() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -85,7 +85,7 @@ import Testing
     #expect(try #require(bench.emulator).stats()["tokens"] as? Int == 1)
   }
 
-  @Test("SIGHUP with settings that are wrong keeps the old ones and says file, line and column")
+  @Test("SIGHUP with invalid settings does not change the current ones, and reports file, line and column")
   func badReload() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -102,7 +102,7 @@ import Testing
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("SIGTERM sends what is due and exits 0 within stop_timeout")
+  @Test("SIGTERM sends pending positions and exits with 0 within stop_timeout")
   func stop() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -122,7 +122,7 @@ import Testing
     #expect(daemon.logs("everything delivered"))
   }
 
-  @Test("a hundred updates start no thread and leave no descriptor behind")
+  @Test("a hundred updates start no thread and leak no descriptor")
   func descriptors() throws {
     let bench = try TestBench()
     let fifo = bench.directory("fifo")
@@ -146,7 +146,7 @@ import Testing
     #expect(try daemon.process.statusField("Threads") == 1)
   }
 
-  @Test("without a journal behind JOURNAL_STREAM the lines still come")
+  @Test("without a journal behind JOURNAL_STREAM lines are written to standard error")
   func noJournal() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)

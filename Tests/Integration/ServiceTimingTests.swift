@@ -6,7 +6,7 @@ import Testing
 /// What the daemon does within so much wall time. `make test` runs the suites that are named `…TimingTests` alone, one test
 /// after the other: beside others they would measure the machine's load.
 @Suite(.serialized) struct ServiceTimingTests {
-  @Test("the watchdog is told twice in its interval, while nothing comes from the source")
+  @Test("the watchdog is notified twice in its interval, also while the source is silent")
   func watchdog() throws {
     let bench = try TestBench()
     _ = try bench.receiver()
@@ -16,7 +16,7 @@ import Testing
     for (before, after) in zip(pings, pings.dropFirst()) { #expect(before.duration(to: after) < .milliseconds(600)) }
   }
 
-  @Test("SIGTERM ends the program within stop_timeout when Fleet Engine says nothing")
+  @Test("SIGTERM ends the program within stop_timeout if Fleet Engine does not answer")
   func stopWhileWaiting() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(
-    "name servers that say nothing stop neither the loop nor the end",
+    "unresponsive name servers block neither the loop nor the end",
     .enabled(if: ChildProcess.canMount, "another resolv.conf wants a mount"))
   func deadNameServers() throws {
     let bench = try TestBench()
@@ -66,7 +66,7 @@ import Testing
     bench.settings["fleet_engine.deadline"] = "\"1s\""
     bench.settings["reporting.interval"] = "\"5s\""
     bench.settings["reporting.stop_timeout"] = "\"1s\""
-    // A datagram socket takes the questions, and nobody answers.
+    // A datagram socket receives the queries, and never answers.
     let server = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(server) }
     var address = Loopback.address(53)

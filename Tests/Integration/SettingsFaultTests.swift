@@ -27,7 +27,7 @@ import Testing
     #expect(text.contains("copy the example"))
   }
 
-  @Test("a link that leads nowhere is a file that is missing")
+  @Test("a dangling link is a missing file")
   func dangling() throws {
     let bench = try TestBench(emulator: nil)
     let path = bench.directory("link.toml")
@@ -35,7 +35,7 @@ import Testing
     #expect(try refusal(of: bench, settings: path).contains("error: \(path): "))
   }
 
-  @Test("a directory in the place of the settings")
+  @Test("a directory in place of the settings")
   func directory() throws {
     let bench = try TestBench(emulator: nil)
     let text = try refusal(of: bench, settings: bench.directory.path)
@@ -69,7 +69,7 @@ import Testing
     #expect(text.contains("filter.max_speed"))
   }
 
-  @Test("an interval that Fleet Engine does not take is refused unless the endpoint is on loopback")
+  @Test("an interval that Fleet Engine does not accept is rejected unless the endpoint is on loopback")
   func interval() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings["fleet_engine.endpoint"] = nil
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(
-    "a route or recording that is not there is named with its key, and a new start may find it",
+    "a missing route or recording is reported with its key, and a new start may find it",
     arguments: [
       ("simulated", "route"), ("replay", "file"),
     ])
@@ -89,7 +89,7 @@ import Testing
     #expect(text.contains("source.\(key): \(path): "))
   }
 
-  @Test("a directory in the place of a recording")
+  @Test("a directory in place of a recording")
   func recordingIsDirectory() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings.source("replay", ["file": "\"\(bench.directory.path)\""])
@@ -97,7 +97,7 @@ import Testing
     #expect(text.contains("source.file: \(bench.directory.path): this is a directory"))
   }
 
-  @Test("a ca_file that is not there is named")
+  @Test("a missing ca_file is reported")
   func authority() throws {
     let bench = try TestBench(emulator: nil)
     let path = bench.directory("ca.pem")
@@ -108,7 +108,7 @@ import Testing
     #expect(try refusal(of: bench).contains("fleet_engine.ca_file: \(path) does not exist; a PEM file is expected"))
   }
 
-  @Test("a secret file that others can read is refused, with the command that mends it")
+  @Test("a secret file that others can read is rejected, with the command that corrects it")
   func exposedSecret() throws {
     let bench = try TestBench(emulator: nil)
     let secret = try bench.directory.write("Bearer hush-hush\n", to: "secret", mode: 0o644)
@@ -120,7 +120,7 @@ import Testing
     #expect(!text.contains("hush-hush"))
   }
 
-  @Test("a credential that systemd did not give is named, with the line for the unit")
+  @Test("a credential that systemd did not provide is reported, with the line for the unit")
   func missingCredential() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"

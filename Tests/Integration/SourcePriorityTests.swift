@@ -4,7 +4,7 @@ import Testing
 
 /// Two receivers in one vehicle, one preferred.
 @Suite struct SourcePriorityTests {
-  /// Two receivers that tell of the same drive, some metres apart, so that every position says whose it is.
+  /// Two receivers on the same drive, some metres apart, so that every position shows its receiver.
   private final class Pair {
     static let longitudes = [11.5, 11.500_1]
 
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("the second takes over when the first is unplugged, and the first takes back; never both")
+  @Test("failover to the second when the first is unplugged, and failback; never both")
   func takeOver() throws {
     let pair = try Pair()
     let (bench, first) = (pair.bench, pair.receivers[0])
@@ -71,11 +71,11 @@ import Testing
 
     first.unplug()
     try pair.drive(until: "positions of the second", within: 20) { pair.count(of: 1) >= 3 }
-    #expect(daemon.logs("No source 1 of 2: \(first.device)"))
+    #expect(daemon.logs("Source 1 of 2 unavailable: \(first.device)"))
     #expect(daemon.logs("Using source 2 of 2, \(pair.receivers[1].device) at 9600 baud (1: \(first.device)"))
     #expect(daemon.shows("; source 2 of 2 (1: \(first.device)"))
     let status = try pair.status()
-    #expect(status.contains("  2           used: none before it is good"), "\(status)")
+    #expect(status.contains("  2           used: no source of higher priority is good"), "\(status)")
     #expect(status.contains { $0.hasPrefix("Source        \(pair.receivers[1].device) at 9600 baud") }, "\(status)")
     #expect(status.contains { $0.hasPrefix("  1           \(first.device)") }, "\(status)")
 
@@ -91,18 +91,20 @@ import Testing
     #expect(daemon.process.exitCode == nil)
   }
 
-  @Test("a first that is open and has no sky gives way after its silence timeout; one that is missing, at once")
+  @Test("failover after the silence timeout if the first has no fix; at once if it is missing")
   func start() throws {
     let pair = try Pair(pluggedIn: [1])
     let daemon = try pair.bench.start()
     try pair.bench.wait("the second is open") { pair.receivers[1].isOpened }
     try pair.drive(until: "a position of the second", within: 5) { pair.count(of: 1) >= 1 }
-    #expect(daemon.logs("No source 1 of 2: \(pair.receivers[0].device): there is no such device"))
+    #expect(daemon.logs("Source 1 of 2 unavailable: \(pair.receivers[0].device): there is no such device"))
     pair.seeing = []
-    try pair.drive(until: "nobody is good", within: 10) { daemon.logs("None of 2 sources gives a believable position") }
+    try pair.drive(until: "no source is good", within: 10) {
+      daemon.logs("None of 2 sources has an acceptable position")
+    }
   }
 
-  @Test("a reload takes the list that is new, and leaves the receiver alone that stays")
+  @Test("a reload applies the new list, and does not reopen an unchanged receiver")
   func reload() throws {
     let pair = try Pair()
     let bench = pair.bench

@@ -5,7 +5,7 @@ import Testing
 
 /// A machine that is not as it should be around the daemon.
 @Suite struct SurroundingsTests {
-  @Test("the daemon outlives whoever reads its standard error")
+  @Test("the daemon survives the reader of its standard error")
   func brokenPipe() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -22,7 +22,7 @@ import Testing
     #expect(try bench.exitCode() == 0)
   }
 
-  @Test("a standard error that nobody reads delays no position")
+  @Test("a standard error without a reader delays no position")
   func fullPipe() throws {
     let bench = try TestBench()
     bench.settings["log.level"] = "\"debug\""
@@ -46,7 +46,7 @@ import Testing
     #expect(bench.emulator?.accepted.count == 300)
   }
 
-  @Test("proxies that the environment names are left alone")
+  @Test("proxies of the environment are ignored")
   func proxies() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -57,7 +57,7 @@ import Testing
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("settings that are gone at SIGHUP leave the old ones in force")
+  @Test("missing settings at SIGHUP leave the previous ones in force")
   func settingsGone() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

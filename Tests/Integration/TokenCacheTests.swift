@@ -20,7 +20,7 @@ import Testing
 
   /// Starts the daemon, drives until an update is accepted, and ends it.
   ///
-  /// - Returns: what it wrote to its journal, and all that `status` told.
+  /// - Returns: its journal, and the output of `status`.
   @discardableResult
   private func run(endingWith signal: Int32 = SIGTERM) throws -> (journal: String, status: String) {
     let before = bench.emulator?.accepted.count ?? 0
@@ -45,7 +45,7 @@ import Testing
 
   private func content() throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
 
-  @Test("a stop and a kill cost no token: the next run goes on with the one before, and no word of it is told")
+  @Test("a stop and a kill need no new token: the next run uses the cached one, which is never logged")
   func restart() throws {
     var runs = [try run()]
     let token = try #require(content().split(separator: " ").last.map { String($0.dropLast()) })
@@ -54,13 +54,14 @@ import Testing
     #expect(mode == 0o600)
     runs += [try run(endingWith: SIGKILL), try run()]
     #expect(try requests() == 1)
-    #expect(runs.map { $0.journal.contains("The token of the run before serves on, good for") } == [false, true, true])
+    #expect(
+      runs.map { $0.journal.contains("The token of the previous run is still used, valid for") } == [false, true, true])
     let said = runs.map { $0.journal + $0.status }.joined()
     for secret in [token] + token.split(separator: ".").map(String.init) { #expect(!said.contains(secret)) }
   }
 
   @Test(
-    "what is of another boot, cut off, not text, another vehicle's, expired or open to others is told and not used",
+    "a cached token of another boot, truncated, not text, of another vehicle, expired or open to others is reported and not used",
     arguments: ["boot", "cut", "noise", "vehicle", "expired", "open", "link"])
   func useless(how: String) throws {
     try run()
@@ -69,7 +70,7 @@ import Testing
     func change(_ new: String) throws { try new.write(toFile: file, atomically: false, encoding: .utf8) }
     switch how {
     case "boot":
-      says = "it is of another boot of this machine"
+      says = "it was stored before the last reboot"
       let boot = text.split(separator: "\n")[1]
       try change(text.replacingOccurrences(of: boot, with: "boot \(String(repeating: "0", count: 32))"))
     case "cut": try change(String(text.dropLast(5)))
@@ -93,15 +94,15 @@ import Testing
       symlink(runtime + "/elsewhere", file)
     }
     let said = try run().journal
-    #expect(said.contains("The token that was kept is not used: ") && said.contains(says), "\(said)")
+    #expect(said.contains("The cached token is discarded: ") && said.contains(says), "\(said)")
     #expect(try requests() == 2)
     #expect(try content() != text)
     // And the one that was fetched instead serves the run after.
-    #expect(try run().journal.contains("The token of the run before serves on"))
+    #expect(try run().journal.contains("The token of the previous run is still used"))
     #expect(try requests() == 2)
   }
 
-  @Test("a token that Fleet Engine refuses is gone from the disk before another is there")
+  @Test("a token that Fleet Engine rejects is removed from disk before there is another")
   func refused() throws {
     try run()
     let emulator = try #require(bench.emulator)
@@ -117,23 +118,24 @@ import Testing
     daemon.process.signal(SIGKILL)
     _ = try bench.exitCode()
     try emulator.clearFaults()
-    #expect(!(try run()).journal.contains("serves on"))
+    #expect(!(try run()).journal.contains("is still used"))
   }
 
-  @Test("with token.cache = false nothing is kept, and what an earlier run has kept is removed")
+  @Test("with token.cache = false nothing is cached, and the cached token of an earlier run is removed")
   func off() throws {
     try run()
     bench.settings["token.cache"] = "false"
-    #expect(!(try run()).journal.contains("serves on"))
+    #expect(!(try run()).journal.contains("is still used"))
     #expect(access(file, F_OK) != 0)
     #expect(try requests() == 2)
   }
 
-  @Test("a directory that cannot be written costs a line, and no update")
+  @Test("a directory that is not writable causes a warning, and loses no update")
   func noDirectory() throws {
     let full = runtime + "/token.new"
     mkdir(full, 0o700)
     #expect(
-      try run().journal.contains("The token is not kept for the next start: \(file): cannot be written: File exists"))
+      try run().journal.contains(
+        "The token cannot be cached for the next start: \(file): cannot be written: File exists"))
   }
 }

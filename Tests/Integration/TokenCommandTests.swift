@@ -25,7 +25,7 @@ import Testing
     return process
   }
 
-  @Test("a good token is shown without what is secret, and with it when that is asked for")
+  @Test("a valid token is shown without its secret parts, or with them on request")
   func good() throws {
     let bench = try bench()
     let shown = try run(["token"], bench)
@@ -33,7 +33,7 @@ import Testing
     #expect(shown.output.text.contains("authorization {\"deliveryvehicleid\": \"truck-17\"}"))
     #expect(shown.output.text.hasSuffix("Problems\n  none\n"))
     #expect(!shown.output.text.contains("eyJ") && !shown.output.text.contains("4711"))
-    #expect(shown.errors.lines.count == 1 && shown.errors.text.hasPrefix("Judged as "))
+    #expect(shown.errors.lines.count == 1 && shown.errors.text.hasPrefix("Checked as user "))
     let revealed = try run(["token", "--reveal"], bench)
     #expect(revealed.exitCode == 0)
     let token = revealed.output.lines.last?.trimmingCharacters(in: .whitespaces) ?? ""
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(
-    "a flaw of the token is told by both, in the same words",
+    "a flaw of the token is reported by both, in the same words",
     arguments: [
       ("expired", "it expired "), ("wrong-vehicle", "it is for vehicle \"another-truck-17\""),
       ("no-claim", "there is no `authorization` claim"), ("alg-none", "the algorithm is \"none\""),
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "an answer without a token is told by both",
+    "an answer without a token is reported by both",
     arguments: [
       (#""status": 503"#, "the token provider answered HTTP 503"), (#""body": "html""#, "gave a web page"),
       (#""body": "empty""#, "gave an empty body"), (#""body": "truncated""#, "broke off"),
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("a provider that does not answer costs the time limit of the settings")
+  @Test("an unresponsive provider is waited for as long as the settings say")
   func silent() throws {
     let bench = try bench()
     bench.settings["token.deadline"] = "\"1s\""
@@ -87,14 +87,14 @@ import Testing
     #expect(process.output.text.contains("did not answer within 1 s"))
   }
 
-  @Test("a right provider passes, one that gives its tokens to strangers does not")
+  @Test("a correct provider passes, one that accepts wrong credentials does not")
   func conformance() throws {
     let bench = try bench()
     let right = try run(["doctor", "--token"], bench)
     #expect(right.exitCode == 0)
-    #expect(right.output.lines.contains("  pass  it refuses wrong credentials: HTTP 401"))
-    #expect(right.output.lines.last == "14 passed, 0 to look at, 0 failed")
-    // Without --token-authorization the emulator asks nobody who he is.
+    #expect(right.output.lines.contains("  pass  it rejects wrong credentials: HTTP 401"))
+    #expect(right.output.lines.last == "14 passed, 0 warnings, 0 failed")
+    // Without --token-authorization the emulator does not authenticate requests.
     let open = try TestBench()
     open.settings.values.merge(bench.settings.values.filter { !$0.key.hasPrefix("token.url") }) { $1 }
     open.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(try #require(open.emulator?.port))\""
@@ -104,7 +104,7 @@ import Testing
     #expect(!wrong.output.text.contains("4711"))
   }
 
-  @Test("a provider that asks for the box's certificate passes, and is asked by a stranger without one")
+  @Test("a provider that requires a client certificate passes, and is also tested without one")
   func clientCertificate() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -124,12 +124,12 @@ import Testing
     bench.settings["token.client_certificate"] = "\"\(certificate)\""
     bench.settings["token.client_key"] = "\"\(key)\""
     let doctor = try run(["doctor", "--token"], bench)
-    #expect(doctor.output.lines.contains("  pass  it takes no connection without the box's certificate"))
+    #expect(doctor.output.lines.contains("  pass  it accepts no connection without the vehicle's certificate"))
     #expect(doctor.exitCode == 0)
     #expect(try run(["token"], bench).exitCode == 0)
   }
 
-  @Test("a program that gives tokens is run, its exit code and its remarks told")
+  @Test("a token command is run, its exit code and its standard error reported")
   func program() throws {
     let bench = try bench()
     for key in ["url", "headers", "expiration_key", "expiration_format"] { bench.settings["token.\(key)"] = nil }
@@ -138,10 +138,10 @@ import Testing
     let process = try run(["token"], bench)
     #expect(process.exitCode == 1)
     #expect(process.output.text.contains("ended with exit code 3: no key for truck-17"))
-    #expect(process.errors.text.hasSuffix("\nfleet-locationctl: the program says: no key for truck-17\n"))
+    #expect(process.errors.text.hasSuffix("\nfleet-locationctl: the token command says: no key for truck-17\n"))
   }
 
-  @Test("settings that cannot be used, and a token for what the provider does not know, are 78; two scopes are 64")
+  @Test("invalid settings, and a scope that the provider does not support, are 78; two scopes are 64")
   func mistakes() throws {
     let bench = try bench()
     #expect(try run(["token", "--trip", "a", "--task", "b"], bench).exitCode == 64)
@@ -156,15 +156,15 @@ import Testing
     // Of all that the doctor looks at, it is one thing; of the token alone, it is all.
     let doctor = try run(["doctor"], bench)
     #expect(doctor.output.text.hasSuffix(", 1 failed\n") && doctor.output.text.contains("no installed service reads"))
-    #expect(doctor.output.text.contains("  warn  it is not asked for: "))
+    #expect(doctor.output.text.contains("  warn  no token is requested: "))
     let conformance = try run(["doctor", "--token"], bench)
     #expect(conformance.exitCode == 1)
-    #expect(conformance.output.text.contains("  fail  it is not asked for: "))
+    #expect(conformance.output.text.contains("  fail  no token is requested: "))
     bench.settings["token.token_kye"] = "\"x\""
     #expect(try run(["token"], bench).exitCode == 78)
   }
 
-  @Test("another user's secret file is told with the way to it", .enabled(if: geteuid() == 0))
+  @Test("another user's secret file is reported with how to read it", .enabled(if: geteuid() == 0))
   func otherUser() throws {
     let bench = try bench()
     chmod(bench.directory.path, 0o755)

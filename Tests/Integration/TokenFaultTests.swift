@@ -33,7 +33,7 @@ import Testing
   ]
 
   @Test(
-    "a provider that answers wrongly is named in the status, and positions arrive when it is well again",
+    "a wrong answer of the provider is in the status, and positions arrive when it is correct again",
     arguments: cases)
   func answer(_ example: Case) throws {
     let bench = try TestBench()
@@ -52,7 +52,7 @@ import Testing
     try bench.wait("the status says so") { daemon.statuses.last?.hasPrefix("Online") == true }
   }
 
-  @Test("a provider that is down is named with its address, and asked again")
+  @Test("an unreachable provider is reported with its address, and asked again")
   func down() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

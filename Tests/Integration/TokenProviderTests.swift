@@ -24,7 +24,8 @@ import Testing
     return try #require(json?["token"] as? String)
   }
 
-  @Test("a program is asked with the vehicle in its arguments and its environment, and what it says is in the journal")
+  @Test(
+    "a token command gets the vehicle in its arguments and its environment, and its standard error is in the journal")
   func command() throws {
     let bench = try bench("command", ["response": "\"lmfs\""])
     try bench.directory.write(try answer(bench), to: "answer")
@@ -38,7 +39,7 @@ import Testing
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     #expect(daemon.logs("The token command says: for truck-17 truck-17 my-project delivery-vehicle"))
-    #expect(daemon.logs("Token obtained, good for 60 min") || daemon.logs("Token obtained, good for 59 min"))
+    #expect(daemon.logs("Token obtained, valid for 60 min") || daemon.logs("Token obtained, valid for 59 min"))
   }
 
   struct Fault: CustomTestStringConvertible {
@@ -48,7 +49,7 @@ import Testing
   }
 
   @Test(
-    "a program that fails is named with how, and positions arrive when it is well again",
+    "a failing token command is reported with the cause, and positions arrive when it works again",
     arguments: [
       Fault(testDescription: "exit code", script: "echo no licence >&2; exit 4", says: "exit code 4"),
       Fault(testDescription: "hangs", script: "sleep 60", says: "longer than 1 s"),
@@ -81,7 +82,7 @@ import Testing
     try bench.wait("an update", within: .seconds(40)) { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("a program that is missing is a mistake in the settings, with its line")
+  @Test("a missing token command is a mistake in the settings, with its line")
   func missing() throws {
     let bench = try bench("command", ["command": "[\"/nonexistent/get-token\"]"])
     bench.settings.source("serial", ["device": "\"/dev/null\""])
@@ -90,7 +91,7 @@ import Testing
     #expect(check.errors.text.contains("token.command: /nonexistent/get-token does not exist"))
   }
 
-  @Test("SIGTERM does not wait for a program that hangs, and leaves none behind")
+  @Test("SIGTERM does not wait for a hung token command, and leaves none running")
   func stopping() throws {
     let bench = try bench("command", ["deadline": "\"60s\""])
     let mark = bench.directory("mark")
@@ -115,7 +116,7 @@ import Testing
     }
   }
 
-  @Test("a file is read when it comes, read again when it is half-written, and taken when it is whole")
+  @Test("a token file is read when it appears, again while it is incomplete, and used when it is complete")
   func file() throws {
     let bench = try bench("file", [:])
     let path = bench.directory("token")
@@ -132,7 +133,7 @@ import Testing
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("a file that is renewed by rename, or behind a link, is read at once; JSON will do as well")
+  @Test("a token file that is replaced by rename, or behind a link, is read at once, also as JSON")
   func renewed() throws {
     let bench = try bench("file", ["response": "\"lmfs\""])
     let path = bench.directory("link")
@@ -159,7 +160,7 @@ import Testing
     #expect(!daemon.logs("No token"))
   }
 
-  @Test("a file that everybody may read is refused with the command that mends it, and taken when it is mended")
+  @Test("a token file that every user may read is rejected with the command that corrects it, and used afterwards")
   func exposed() throws {
     let bench = try bench("file", [:])
     let path = try bench.directory.write(try token(bench), to: "token", mode: 0o644)
@@ -174,7 +175,7 @@ import Testing
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("the keys of Google's rides sample need no more than its name, and a POST carries what it is set to")
+  @Test("the keys of Google's rides sample need only its name, and a POST has its configured body")
   func rides() throws {
     let bench = try TestBench()
     let json = try JSONSerialization.jsonObject(with: Data(try answer(bench).utf8)) as? [String: Any]
@@ -201,7 +202,7 @@ import Testing
   }
 
   @Test(
-    "a clock that is decades wrong is told with its size, and changes nothing",
+    "a clock that is decades wrong is reported with its size, and changes nothing",
     arguments: [("378691200", "behind"), ("7200", "behind"), ("0", "")])
   func clock(offset: String, words: String) throws {
     let bench = try TestBench(emulator: ["--clock-offset", offset])

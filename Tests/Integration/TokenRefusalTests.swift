@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(
-    "a token is refused for what is wrong with it, and after one fresh one the journal says what that is",
+    "after a rejected fresh token the journal says what is wrong with it",
     arguments: [
       Flaw(testDescription: "not-yet-valid", category: "clock", says: "s in the future"),
       Flaw(testDescription: "long-life", category: "clock", says: "it lives for 7200 s"),
@@ -37,13 +37,13 @@ import Testing
     try bench.wait("fresh tokens are refused") {
       receiver.send(drive.next())
       return daemon.log.contains {
-        $0.contains("Fleet Engine refuses fresh tokens") && $0.contains(flaw.says)
+        $0.contains("Fleet Engine rejects fresh tokens") && $0.contains(flaw.says)
       }
     }
     #expect(emulator.updates.count <= 3)
   }
 
-  @Test("a key that was rotated costs one refused update and one token")
+  @Test("a rotated key costs one rejected update and one token")
   func rotatedKey() throws {
     let bench = try TestBench()
     let port = try #require(bench.emulator).port
@@ -62,24 +62,24 @@ import Testing
     }
     #expect(daemon.log.count { $0.contains("Token obtained") || $0.contains("Token renewed") } == 2)
     #expect(daemon.log.count { $0.contains("Offline (unauthenticated)") } <= 1)
-    #expect(!daemon.logs("refuses fresh tokens"))
+    #expect(!daemon.logs("rejects fresh tokens"))
   }
 
-  @Test("a provider behind a proxy is asked through it")
+  @Test("a provider behind a proxy is reached through it")
   func proxy() throws {
     let bench = try TestBench()
     let answer = try Loopback.request(
       "GET", "/token/delivery_driver/truck-17", port: try #require(bench.emulator).port)
     let proxy = try CannedServer(answer: answer)
     bench.servers.append(proxy)
-    let nobody = try Loopback.freePort()
-    bench.settings["token.url"] = "\"http://127.0.0.1:\(nobody)/token/{vehicle_id}\""
+    let unusedPort = try Loopback.freePort()
+    bench.settings["token.url"] = "\"http://127.0.0.1:\(unusedPort)/token/{vehicle_id}\""
     bench.settings["token.proxy"] = "\"http://127.0.0.1:\(proxy.port)\""
     let receiver = try bench.receiver()
     try bench.start(reading: receiver)
     var drive = Drive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    #expect(proxy.requests.first?.hasPrefix("GET http://127.0.0.1:\(nobody)/token/truck-17 HTTP/1.1\r\n") == true)
+    #expect(proxy.requests.first?.hasPrefix("GET http://127.0.0.1:\(unusedPort)/token/truck-17 HTTP/1.1\r\n") == true)
   }
 }

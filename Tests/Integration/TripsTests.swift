@@ -22,7 +22,7 @@ import Testing
     #expect(try process.finish() == 0)
   }
 
-  @Test("ONLINE on duty; paused, OFFLINE alone, which a SIGKILL before it is accepted does not forget; resumed, ONLINE")
+  @Test("ONLINE on duty; in a pause only OFFLINE, also after a SIGKILL before it is accepted; ONLINE after it")
   func duty() throws {
     let (bench, emulator) = try taxi()
     let state = bench.directory("state")
@@ -52,7 +52,8 @@ import Testing
     try bench.wait("an update") { emulator.accepted.count > offline }
     #expect(emulator.accepted.last?.mask.hasPrefix("updateMask=vehicleState%2ClastLocation") == true)
   }
-  @Test("doctor's dry run, token and metrics are those of its service, and a token for the other one is named")
+  @Test(
+    "doctor's test update, token and metrics are those of its service, and a token for the other service is reported")
   func service() throws {
     let (bench, emulator) = try taxi()
     let settings = try bench.writeSettings()
@@ -66,7 +67,8 @@ import Testing
     var doctor = try run("doctor", "--config", settings, "--socket", socket)
     #expect(doctor.code == 0, "\(doctor.text)")
     #expect(
-      doctor.text.contains("  pass  it takes the token: a dry run of an update is refused only for its empty mask"))
+      doctor.text.contains(
+        "  pass  it accepts the token: a test update was rejected only because of its empty mask, as intended"))
     let token = try run("token", "--config", settings)
     #expect(token.code == 0 && token.text.contains("vehicleid"), "\(token.text)")
     let metrics = try run("metrics", "--socket", socket).text.split(separator: "\n")

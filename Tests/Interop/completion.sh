@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Bash's own completion machinery offers what the programs' --help tells, no more and no less: completion.sh BINDIR.
+# Bash's completion offers exactly the options and commands of the programs' --help: completion.sh BINDIR.
 set -euo pipefail
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -47,5 +47,5 @@ expect "a route" "b.gpx d e.gpx" "$(offers fleet-locationctl simulate '')"
 expect "a recording" "c.nmea" "$(offers fleet-locationctl fixes c)"
 expect "a user" "root" "$(offers fleet-locationctl doctor --user roo)"
 expect "a speed" "" "$(offers fleet-locationctl simulate --speed '')"
-[ $bad -eq 0 ] && echo "completion: what --help tells is what is offered, for $(wc -w <<<"$commands") commands"
+[ $bad -eq 0 ] && echo "completion: offers exactly what --help lists, for $(wc -w <<<"$commands") commands"
 exit $bad

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `make demo` starts, as somebody at a terminal has it: demo.py BINDIR
+"""What `make demo` starts, as on a terminal: demo.py BINDIR
 
 Three vehicles of both services at five times the speed until the time is up, one of on-demand trips until Ctrl-C on a
 terminal, and what cannot be.
@@ -55,7 +55,7 @@ def several(programs, directory):
     check(time.monotonic() - begun < 30, "eight seconds took longer than thirty", output)
     check(re.search(r"Live map +http://127\.0\.0\.1:\d+/\n", output), "no address of a map", output)
     check("Transport     HTTP/2 over TLS, through nghttpx\n" in output, "it does not show HTTP/2", output)
-    check("3 daemons in " in output and " of CPU and " in output, "what they cost is not told", output)
+    check("3 daemons in " in output and " of CPU and " in output, "CPU and memory are not shown", output)
     found = updates(output)
     check(sorted(found) == ["taxi-2", "truck-1", "truck-3"], f"updates of {sorted(found)}", output)
     check(re.search(r"taxi-2 .* ONLINE\n", output) and not re.search(r"truck-\d .* ONLINE\n", output), "states", output)
@@ -74,7 +74,7 @@ def several(programs, directory):
 def without_http2(programs, directory):
     variables = environment(directory, SPEEDUP="5", SECONDS="4") | {"NGHTTPX_OPTIONS": "--npn-list=http/1.1"}
     done = subprocess.run([DEMO, programs], env=variables, capture_output=True, text=True, timeout=60)
-    check(done.returncode == 1 and "demo: updates of truck-17 went over HTTP/1.1, not HTTP/2\n" in done.stderr,
+    check(done.returncode == 1 and "demo: updates of truck-17 used HTTP/1.1, not HTTP/2\n" in done.stderr,
           f"a server without HTTP/2: exit status {done.returncode}", done.stdout + done.stderr)
 
 
@@ -126,8 +126,8 @@ def mistakes(directory):
     ):
         done = subprocess.run(
             [DEMO, "--check"], env=environment(directory, **{variable: value}), capture_output=True, text=True)
-        told = done.stderr.startswith(f"demo: {variable}={value}: ") and done.stderr.count("\n") == 1
-        check(done.returncode == 2 and told, f"{variable}={value}: {done}")
+        reported = done.stderr.startswith(f"demo: {variable}={value}: ") and done.stderr.count("\n") == 1
+        check(done.returncode == 2 and reported, f"{variable}={value}: {done}")
     done = subprocess.run([DEMO, "--check"], env=environment(directory), capture_output=True, text=True)
     check(done.returncode == 0, f"without any variable: {done}")
 

@@ -42,12 +42,12 @@ expect "help" 0 "Usage:" --help
 expect "version" 0 "Licence Apache-2.0" --version
 expect "help of the command" 0 "Usage: fleet-locationctl fixes FILE" fixes --help
 expect "no file" 64 "which file?" fixes
-expect "two files" 64 "one file at a time" fixes a b
+expect "two files" 64 "only one FILE is allowed" fixes a b
 expect "missing file" 66 "no such file" fixes "$dir/missing"
 expect "directory" 66 "is a directory" fixes "$dir"
 expect "not a recording" 65 "no NMEA sentence" fixes "$dir/text"
 expect "empty file" 65 "no NMEA sentence" fixes /dev/null
-expect "no valid position" 0 "none told a valid position" fixes "$dir/void.nmea"
+expect "no valid position" 0 "but none with a valid position" fixes "$dir/void.nmea"
 expect "a recording" 0 "$line" fixes "$dir/one.nmea"
 check "standard input" '[ "$("$ctl" fixes - <"$dir/one.nmea")" = "$line" ]'
 if [ "$(id -u)" -ne 0 ]; then

@@ -194,7 +194,7 @@ def judge(request):
 
 
 def judge_all(requests):
-    """Prints a verdict. Returns whether there was something to judge and all of it passed."""
+    """Prints the result. Returns whether there was a request and all passed."""
     failures = past = accepted = 0
     for number, request in requests:
         try:

@@ -61,15 +61,15 @@ END
 "$bin/fleet-locationd" --config "$work/gpsd.toml" 2>"$work/daemon.log" &
 daemon=$!
 children+=("$daemon")
-until_true 100 grep -q 'gpsd does not run there' "$work/daemon.log" || fail "a gpsd that does not run is not told"
+until_true 100 grep -q 'gpsd does not run there' "$work/daemon.log" || fail "a gpsd that does not run is not reported"
 
 # The recording through gpsd. One sentence after the other, so that an epoch takes its half second.
 "$drive" record 30 > "$work/drive.nmea"
-# Once told to go it stops its gpsd and then waits for ever, so timeout helps it out.
+# After SIGTERM it stops its gpsd and then hangs, so timeout kills it.
 timeout --kill-after=1 120 gpsfake -1 -q -c 0.1666 -P "$port" "$work/drive.nmea" >"$work/gpsfake.log" 2>&1 &
 player=$!
 children+=("$player")
-# gpsfake does not end while somebody else listens; the silence after the drive is the daemon's to notice.
+# gpsfake does not end while another client is connected; the daemon must detect the silence after the drive.
 until_true 600 grep -q 'No source: gpsd at .* for 3 s' "$work/daemon.log" || fail "the end of the drive is not noticed"
 kill "$player"
 wait "$player" || true
@@ -91,7 +91,7 @@ start_gpsd
 until_true 200 has_sent $(($(sent) + 4)) || fail "no positions from gpsd"
 kill -KILL "$server"
 wait "$server" 2>/dev/null || true
-until_true 50 grep -q 'closed by the other side' "$work/daemon.log" || fail "the death of gpsd is not told"
+until_true 50 grep -q 'closed by the other side' "$work/daemon.log" || fail "the end of gpsd is not reported"
 before=$(sent)
 sleep 2
 start_gpsd

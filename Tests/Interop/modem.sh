@@ -131,7 +131,7 @@ modem allow setup no
 modem unmanaged off
 said "is off, and switching it on is not for this user: sudo fleet-locationctl modem enable"
 if "$bin/fleet-locationctl" modem enable --config "$work/settings.toml" 2>"$work/refusal"; then fail "enable may not"; fi
-grep -q "is not for this user; be root" "$work/refusal" || fail "enable does not say why"
+grep -q "this user may not switch on the receiver" "$work/refusal" || fail "enable does not say why"
 modem allow setup yes
 "$bin/fleet-locationctl" modem enable --config "$work/settings.toml" | grep "is on now" >/dev/null || fail "enable"
 reports "after root has switched the receiver on"

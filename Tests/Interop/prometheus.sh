@@ -82,7 +82,7 @@ port=$((20000 + RANDOM % 20000))
   --collector.textfile --collector.textfile.directory="$work/collector" >"$work/exporter.log" 2>&1 &
 pids+=($!)
 for _ in $(seq 100); do curl -sf "http://127.0.0.1:$port/metrics" >"$work/scraped" && break; sleep 0.1; done
-# Stopped, the daemon writes the file once more: what the exporter has then is what it told last.
+# Stopped, the daemon writes the file once more: the exporter then has its last values.
 kill "$daemon"
 wait "$daemon"
 curl -sf "http://127.0.0.1:$port/metrics" >"$work/scraped"
@@ -94,4 +94,4 @@ series() { grep '^fleet_locationd_' | perl -pe 's/ [^ ]+$/\n/; s/\{(.*)\}/"{" . 
 wanted=$(cat "$work/textfiles/fleet_locationd.prom" "$work/other/fleet_locationd.prom" | series)
 found=$(series <"$work/scraped")
 [ "$wanted" = "$found" ] || { diff <(echo "$wanted") <(echo "$found") >&2; exit 1; }
-echo "prometheus: promtool accepts metrics and alerts, the node exporter tells all $(wc -l <<<"$wanted") series"
+echo "prometheus: promtool accepts metrics and alerts, the node exporter serves all $(wc -l <<<"$wanted") series"

@@ -31,7 +31,7 @@ step "Completion in bash"
 step "HTTP/2 through nghttpx and nginx"
 python3 "$here/http2/servers.py" "$bin" --updates 100 \
   --only "nghttpx;nghttpx, no table;nghttpx, windows of 1;nginx;nginx, a GOAWAY each 50 requests"
-step "The status screen, on a terminal of somebody else's"
+step "The status screen, in another terminal emulator (pyte)"
 "$python" "$here/status-screen.py" "$bin"
 step "Metrics and alerts, judged by Prometheus' own programs"
 "$here/prometheus.sh" "$bin"

@@ -63,12 +63,12 @@ took=$((($(date +%s%N) - start) / 1000000))
 "$ctl" simulate "$root/config/examples/demo.gpx" --loop 2>"$dir/message" | head -n 1 >"$dir/first"
 [ "$(wc -l <"$dir/first")" -eq 1 ] && [ ! -s "$dir/message" ] || fail "closed pipe: $(cat "$dir/message")"
 
-expect 64 "which route?"
-expect 64 "one route at a time" a b
+expect 64 "ROUTE is missing"
+expect 64 "only one ROUTE is allowed" a b
 expect 64 'unknown option "--sped"' a --sped 3
 expect 64 "--speed wants a value" a --speed
 expect 64 "--speed: \"50\" lacks its unit" a --speed 50
-expect 64 "--format: \"csv\" is no format; allowed: nmea, jsonl" a --format csv
+expect 64 "--format: \"csv\" is not a format; allowed: nmea, jsonl" a --format csv
 expect 64 "--start: \"today\" is not a time" a --start today
 expect 64 "--pace: \"nan\" is not a number" a --pace nan
 expect 64 "--seed: \"-1\" is not a whole number" a --seed -1

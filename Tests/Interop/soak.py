@@ -6,8 +6,8 @@
 
 The receiver is a pseudo terminal, Fleet Engine (behind nghttpx: TLS and HTTP/2) and the token provider are the emulator, all on
 this machine. Every position
-that the receiver tells is owed (interval = "0s"), so the account is exact: each must have arrived at the end, but for those
-that were told while the daemon could not read them. Memory and descriptors must be at the end what they were at the start.
+that the receiver sends is expected (interval = "0s"), so the account is exact: each must have arrived at the end, but for those
+that were sent while the daemon could not read them. Memory and descriptors must be at the end what they were at the start.
 """
 import argparse
 import collections
@@ -26,7 +26,7 @@ import time
 import tty
 import urllib.request
 
-# After the receiver's return: to be found and opened, and for the filter to believe it again.
+# After the receiver's return: to be opened, and for the filter to accept its fixes again.
 REGAIN = 6
 # kB that memory may grow from minute 2 on: what the allocator keeps of an outage's backlog.
 GROWTH = 1024
@@ -37,12 +37,12 @@ class Failure(Exception):
 
 
 class Receiver:
-    """Tells RMC and GGA each second, going north at 50 km/h; plugged in as `device`."""
+    """Sends RMC and GGA each second, going north at 50 km/h; plugged in as `device`."""
 
     def __init__(self, device):
         self.device = device
         self.master = None
-        self.told, self.unheard = [], set()
+        self.sent, self.unheard = [], set()
         self.count, self.origin = 0, time.time()
         self.begin = time.monotonic()
         self.is_silent = False
@@ -77,7 +77,7 @@ class Receiver:
         try:
             os.write(self.master, data)
         except BlockingIOError:
-            # Nobody reads: a receiver does not wait either.
+            # No reader: like a receiver, it does not wait.
             self.regain()
 
     @staticmethod
@@ -88,7 +88,7 @@ class Receiver:
         return f"${text}*{check:02X}\r\n"
 
     def pump(self):
-        """Tells what has become due."""
+        """Sends what has become due."""
         while time.monotonic() >= self.begin + self.count:
             stamp = int(self.origin) + self.count
             self.count += 1
@@ -102,7 +102,7 @@ class Receiver:
             self.write(
                 (self.sentence(f"GPRMC,{hours},A,{north},27.0,0.0,{day},,,A")
                  + self.sentence(f"GPGGA,{hours},{north},1,09,0.9,519.0,M,46.0,M,,")).encode())
-            self.told.append(stamp)
+            self.sent.append(stamp)
             if time.monotonic() < self.quiet_until:
                 self.unheard.add(stamp)
 
@@ -403,14 +403,14 @@ level = "{level}"
         self.collect()
         if code != 0:
             complaints.append(f"the daemon ended with {code}")
-        missing = [stamp for stamp in self.receiver.told if stamp not in self.arrived and stamp not in self.receiver.unheard]
-        # The one that is told in the moment of the end may not have been read.
-        missing = [stamp for stamp in missing if stamp < self.receiver.told[-1]]
+        missing = [stamp for stamp in self.receiver.sent if stamp not in self.arrived and stamp not in self.receiver.unheard]
+        # The last one may not have been read.
+        missing = [stamp for stamp in missing if stamp < self.receiver.sent[-1]]
         if missing:
             complaints.append(f"{len(missing)} positions are missing, the first of {missing[0]}")
-        unknown = set(self.arrived) - set(self.receiver.told)
+        unknown = set(self.arrived) - set(self.receiver.sent)
         if unknown:
-            complaints.append(f"{len(unknown)} positions arrived that the receiver never told")
+            complaints.append(f"{len(unknown)} positions arrived that the receiver never sent")
         if status.get("transport") != "HTTP/2":
             complaints.append(f"the transport is {status.get('transport')}, not HTTP/2")
         if status["backlog"]["removed"]:
@@ -428,14 +428,14 @@ level = "{level}"
         middle = min(self.samples, key=lambda s: abs(s["second"] - last["second"] / 2))
         for sample in (first, middle, last):
             self.say(sample)
-        heard = len(self.receiver.told) - len(self.receiver.unheard)
+        heard = len(self.receiver.sent) - len(self.receiver.unheard)
         repeated = sum(count - 1 for count in self.arrived.values())
         print(
-            f"{len(self.receiver.told)} positions told, {heard} of them while it could read; {len(self.arrived)} arrived, "
+            f"{len(self.receiver.sent)} positions sent, {heard} of them while it could read; {len(self.arrived)} arrived, "
             f"{len(missing)} missing, {repeated} times one arrived again; "
             f"{sum(self.done.values())} troubles of {len(self.done)} kinds")
         figures = {
-            "first": first, "middle": middle, "last": last, "told": len(self.receiver.told), "heard": heard,
+            "first": first, "middle": middle, "last": last, "sent": len(self.receiver.sent), "heard": heard,
             "arrived": len(self.arrived), "missing": len(missing), "repeated": repeated, "troubles": dict(self.done),
             "counters": status["counters"],
         }

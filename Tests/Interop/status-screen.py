@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`fleet-locationctl status` on a terminal, judged by somebody else's terminal (pyte): status-screen.py BINDIR
+"""`fleet-locationctl status` on a terminal, in another terminal emulator (pyte): status-screen.py BINDIR
 
 A real daemon drives against the emulator while the screen is read in 80x24, resized, in 40x12, in ASCII and without colour;
-the daemon is stopped and comes back; and after every way to end, the terminal is as it was.
+the daemon is stopped and restarted; and after every kind of end the terminal is restored.
 """
 import fcntl, json, os, pty, re, select, signal, struct, subprocess, sys, tempfile, termios, time
 
@@ -166,8 +166,8 @@ interval = "1s"
         window.wait("80x24 has it all", lambda t: all(
             f"\n{name}" in t for name in
             ("Fleet Engine  online", "Last update   ", "Next update   ", "Last ", "Source        the simulated route",
-             "Fix           3D, simulated", "Token         good for", "Backlog       ", "Since start   ")))
-        check("events are told", "First fix: 3D" in window.text, window.text)
+             "Fix           3D, simulated", "Token         valid for", "Backlog       ", "Since start   ")))
+        check("events are shown", "First fix: 3D" in window.text, window.text)
         check("in colour", b"\x1b[32monline" in window.raw)
         check("the keys are not shown", not termios.tcgetattr(window.slave)[3] & (termios.ECHO | termios.ICANON))
         check("the signals of keys stay", termios.tcgetattr(window.slave)[3] & termios.ISIG)
@@ -196,11 +196,11 @@ interval = "1s"
 
         # The daemon is stopped; what was last known stays; it comes back.
         stop()
-        window.wait("it is gone", lambda t: "no daemon answers" in t and "what it last said" in t and "\nToken " in t)
+        window.wait("it is gone", lambda t: "no daemon answers" in t and "last answer, " in t and "\nToken " in t)
         start()
         window.wait("it is back", lambda t: t.startswith("truck-17  online") and "no daemon" not in t)
 
-        # One that hangs is not waited for longer than a key can.
+        # A hung daemon is waited for only as long as a key may take.
         daemon.send_signal(signal.SIGSTOP)
         window.wait("it hangs", lambda t: "does not answer" in t)
         daemon.send_signal(signal.SIGCONT)
@@ -208,7 +208,7 @@ interval = "1s"
 
         # Stopped by the terminal's key it gives the terminal back, and takes it again.
         window.press(b"\x1a")
-        # Nobody would continue a program that leads its session: the kernel does not stop it, and the screen stays.
+        # The kernel does not stop a session leader, because no process could continue it: the screen stays.
         shown = len(window.raw)
         window.wait("it goes on", lambda t: t.startswith("truck-17  online") and len(window.raw) > shown)
         window.press(b"q")
@@ -274,7 +274,7 @@ interval = "1s"
                 [f"{BIN}/fleet-locationctl", *watch, *arguments], stdout=subprocess.PIPE, text=True)
             check("a line of a stream", read(stream.stdout.readline().strip()))
             stream.stdout.close()
-            check("a stream ends when nobody reads", stream.wait(5) == 0)
+            check("a stream ends when the reader closes the pipe", stream.wait(5) == 0)
         check("nonsense is refused", ctl("status", "--watch", "soon").returncode == 64)
     finally:
         if daemon:

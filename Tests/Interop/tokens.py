@@ -3,7 +3,7 @@
 """Tokens across programs: tokens.py BINDIR
 
 What the emulator signs is verified by PyJWT and by Google's auth library. What these two sign, from a service account's key
-as Google's console gives it, is read by `fleet-locationctl token` and `doctor --token`; and what they sign wrongly is told.
+as Google's console gives it, is read by `fleet-locationctl token` and `doctor --token`; and their mistakes are reported.
 """
 import http.server
 import json
@@ -42,7 +42,7 @@ def service_account():
 
 
 class Provider(http.server.BaseHTTPRequestHandler):
-    """Gives whatever token it is told to."""
+    """Returns the configured token."""
 
     token = ""
     expiration = 0
@@ -98,7 +98,7 @@ headers = {{ Authorization = {{ file = "{credential}" }} }}
         assert shown.returncode == 0, f"{name}: {shown.stdout}{shown.stderr}"
         assert shown.stdout.endswith("Problems\n  none\n"), f"{name}: {shown.stdout}"
         assert Provider.token not in shown.stdout and Provider.token.split(".")[2] not in shown.stdout, name
-        assert doctor.returncode == 0 and " 0 to look at, 0 failed" in doctor.stdout, f"{name}: {doctor.stdout}"
+        assert doctor.returncode == 0 and " 0 warnings, 0 failed" in doctor.stdout, f"{name}: {doctor.stdout}"
         assert self.run("token", "--reveal").stdout.endswith(f"Token\n  {Provider.token}\n"), name
         print(f"taken: {name}")
 
@@ -107,7 +107,7 @@ headers = {{ Authorization = {{ file = "{credential}" }} }}
         for run in (self.run("token"), self.run("doctor", "--token")):
             assert run.returncode == 1, f"{name}: {run.returncode} {run.stdout}{run.stderr}"
             assert words in run.stdout, f"{name}: {run.stdout}"
-        print(f"told: {name}: {words}")
+        print(f"reported: {name}: {words}")
 
 
 def verify(binaries, directory):
@@ -181,8 +181,8 @@ def backend_of_the_guide(trial, account, directory):
                     break
             time.sleep(0.05)
         doctor = Trial(trial.binaries, work, port).run("doctor", "--token")
-        assert doctor.returncode == 0 and " 0 to look at, 0 failed" in doctor.stdout, doctor.stdout
-        assert "it refuses wrong credentials: HTTP 401" in doctor.stdout, doctor.stdout
+        assert doctor.returncode == 0 and " 0 warnings, 0 failed" in doctor.stdout, doctor.stdout
+        assert "it rejects wrong credentials: HTTP 401" in doctor.stdout, doctor.stdout
     finally:
         backend.terminate()
         backend.wait()

@@ -64,7 +64,7 @@ endpoint = "$url"
 interval = "0s"
 END
 
-# One receiver from beginning to end, whoever listens.
+# One receiver for the whole test, with changing readers.
 "$bin/fleet-locationctl" simulate "$here/../../config/examples/town.gpx" --loop --pace 1 --format nmea > "$work/drive.nmea" &
 receiver=$!
 children+=("$receiver")

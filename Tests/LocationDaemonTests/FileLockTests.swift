@@ -4,7 +4,7 @@ import SystemCalls
 import Testing
 
 @Suite struct FileLockTests {
-  @Test("a file has one lock at a time, which ends with its owner and says whose it is")
+  @Test("a file has one lock at a time, which ends with its owner and names it")
   func one() throws {
     let path = NSTemporaryDirectory() + "lock-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -18,7 +18,7 @@ import Testing
     _ = try FileLock(path)
   }
 
-  @Test("a link in the place of the file is not followed")
+  @Test("a symbolic link in place of the file is not followed")
   func link() throws {
     let path = NSTemporaryDirectory() + "lock-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: path) }

@@ -51,7 +51,7 @@ import Timekeeping
     #expect(source.nextDeadline?.isMissed(at: loop.now.boot) != true)
   }
 
-  @Test("gpsd goes and comes back, and so do the fixes")
+  @Test("fixes stop and return with gpsd")
   func restart() throws {
     let loop = try EventLoop()
     var server: FakeGPSD? = try FakeGPSD(loop)
@@ -72,7 +72,7 @@ import Timekeeping
     source.stop()
   }
 
-  @Test("A gpsd that says nothing is left and asked again")
+  @Test("A silent gpsd is disconnected and connected again")
   func silence() throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)
@@ -80,14 +80,14 @@ import Timekeeping
     let source = source(loop, server.port, log, silence: .milliseconds(100))
     source.start()
     #expect(try loop.turns { log.lost.count == 1 })
-    #expect(log.lost.first?.contains("says nothing") == true)
+    #expect(log.lost.first?.contains("sends nothing") == true)
     server.greeting = [GPSDTranscript.tpv("/dev/a", 1)]
     #expect(try loop.turns { log.fixes.count == 1 })
     #expect(server.accepted == 2)
     source.stop()
   }
 
-  @Test("A name that there is not is told as such, without holding up the loop")
+  @Test("An unknown host name is reported, without blocking the loop")
   func unknownName() throws {
     let loop = try EventLoop()
     let log = Log()
@@ -101,7 +101,7 @@ import Timekeeping
     source.stop()
   }
 
-  @Test("A source that is stopped, at any moment, says no more", arguments: 0..<4)
+  @Test("A source that is stopped at any moment reports nothing more", arguments: 0..<4)
   func stopped(turns: Int) throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)

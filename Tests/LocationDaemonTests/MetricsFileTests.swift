@@ -7,7 +7,7 @@ import Timekeeping
 @Suite struct MetricsFileTests {
   private let start = BootInstant.boot + .seconds(100)
 
-  @Test("a file is due at first, once a minute, and a second after the vehicle has come online or gone offline")
+  @Test("a write is due at first, once a minute, and a second after the vehicle has gone online or offline")
   func due() {
     // A directory that cannot be: the times count all the same.
     var file = MetricsFile(path: "/proc/fleet/metrics.prom")
@@ -22,12 +22,12 @@ import Timekeeping
     #expect(file.isDue(at: start + .seconds(2), isOnline: false))
   }
 
-  @Test("no path, no file")
+  @Test("without a path no file is written")
   func none() {
     #expect(!MetricsFile(path: nil).isDue(at: start, isOnline: true))
   }
 
-  @Test("a directory that cannot be written is named once, with what to do")
+  @Test("a directory that is not writable is reported once, with the remedy")
   func trouble() {
     var file = MetricsFile(path: "/proc/fleet/metrics.prom")
     let said = file.write("", at: start, isOnline: false)

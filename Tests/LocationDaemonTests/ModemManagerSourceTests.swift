@@ -28,20 +28,21 @@ import Timekeeping
 
   private let path = NSTemporaryDirectory() + "bus-" + UUID().uuidString
 
-  @Test("without a bus it says so, and tries again")
+  @Test("a missing bus is reported, and the connection retried")
   func absent() throws {
     let loop = try EventLoop()
     let log = Log()
     let source = source(loop, path, log)
     source.start()
     #expect(try loop.turns { !log.lost.isEmpty })
-    #expect(log.lost == ["there is no message bus to reach ModemManager over: systemctl status dbus"])
+    #expect(log.lost == ["ModemManager cannot be reached without the D-Bus system bus: systemctl status dbus"])
     #expect(source.nextDeadline != nil)
     source.stop()
     #expect(source.nextDeadline == nil && log.others == 0)
   }
 
-  @Test("a bus that hangs up is reported, and a source that is stopped says no more", arguments: [false, true])
+  @Test(
+    "a bus that closes the connection is reported, and a stopped source reports nothing more", arguments: [false, true])
   func hangsUp(isStopped: Bool) throws {
     let loop = try EventLoop()
     let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)

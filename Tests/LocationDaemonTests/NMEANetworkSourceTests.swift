@@ -72,7 +72,7 @@ import Timekeeping
       report: { log.take($0) })
   }
 
-  @Test("A server of sentences is read, and found again after it was away")
+  @Test("A TCP server of sentences is read, and connected again after it was away")
   func connects() throws {
     let loop = try EventLoop()
     let log = Log()
@@ -105,7 +105,7 @@ import Timekeeping
     withExtendedLifetime(listener) {}
   }
 
-  @Test("Senders connect; one that is not allowed is closed unread and named, and a thousand disturb nothing")
+  @Test("Senders connect; one that is not permitted is closed unread and named, and a thousand of them have no effect")
   func listens() throws {
     let loop = try EventLoop()
     let log = Log()
@@ -131,7 +131,7 @@ import Timekeeping
     source.stop()
   }
 
-  @Test("Datagrams are read; those of a sender that is not allowed are not, however many")
+  @Test("Datagrams are read, but not those of a sender that is not permitted, however many")
   func datagrams() throws {
     let loop = try EventLoop()
     let log = Log()
@@ -151,7 +151,7 @@ import Timekeeping
     source.stop()
   }
 
-  @Test("A group is joined on its interface, and one that cannot be is said")
+  @Test("A group is joined on its interface, and a failure is reported")
   func group() throws {
     let loop = try EventLoop()
     let log = Log()
@@ -168,7 +168,7 @@ import Timekeeping
     joined.stop()
   }
 
-  @Test("An address that another program has is said, and taken when it is free")
+  @Test("An address in use is reported, and opened once it is free")
   func inUse() throws {
     let loop = try EventLoop()
     let log = Log()
@@ -177,14 +177,14 @@ import Timekeeping
     let source = source(loop, log, .listen(host: "127.0.0.1", port: port, connections: 1))
     source.start()
     #expect(try loop.turns { log.lost.count == 1 })
-    #expect(log.lost.first?.contains("another program has the address") == true)
+    #expect(log.lost.first?.contains("another program uses the address") == true)
     other?.close()
     other = nil
     #expect(try loop.turns { source.port == port })
     source.stop()
   }
 
-  @Test("A source that is stopped, at any moment, says no more", arguments: 0..<4)
+  @Test("A source that is stopped at any moment reports nothing more", arguments: 0..<4)
   func stopped(turns: Int) throws {
     let loop = try EventLoop()
     let log = Log()

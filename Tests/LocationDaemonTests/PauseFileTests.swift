@@ -19,40 +19,40 @@ import Timekeeping
   private var path: String { "\(directory)/paused" }
   private let note = PauseNote(since: Timestamp(seconds: 1_796_083_200))
 
-  @Test("what was kept is read again, by nobody else, and nothing is left beside it")
+  @Test("a stored pause is read again, by no other user, and no other file is left")
   func roundTrip() throws {
     #expect(file.read() == (nil, nil))
-    #expect(file.keep(note) == nil)
+    #expect(file.store(note) == nil)
     #expect(file.read() == (note, nil))
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "2026-12-01T00:00:00Z\n")
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
-    #expect(file.keep(PauseNote(since: nil)) == nil)
+    #expect(file.store(PauseNote(since: nil)) == nil)
     #expect(file.read() == (PauseNote(since: nil), nil))
     // The longest IDs, percent-encoded.
     var offline = note
     offline.offline =
       "trips/\(String(repeating: "%F0%9F%9A%95", count: 64))/\(String(repeating: "%F0%9F%9A%95", count: 64))"
-    #expect(file.keep(offline) == nil)
+    #expect(file.store(offline) == nil)
     #expect(file.read() == (offline, nil))
-    #expect(file.keep(nil) == nil)
-    #expect(file.keep(nil) == nil)
+    #expect(file.store(nil) == nil)
+    #expect(file.store(nil) == nil)
     #expect(file.read() == (nil, nil))
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
     try FileManager.default.removeItem(atPath: directory)
   }
 
-  @Test("a file of whatever a crash or a hand has left is a pause", arguments: ["", "\n", "garbage", "\u{0}\u{0}"])
+  @Test("a file with any contents is a pause", arguments: ["", "\n", "garbage", "\u{0}\u{0}"])
   func damaged(text: String) throws {
     try text.write(toFile: path, atomically: false, encoding: .utf8)
     #expect(file.read() == (PauseNote(since: nil), nil))
     try FileManager.default.removeItem(atPath: directory)
   }
 
-  @Test("what a power cut has left half written is no pause, and in nobody's way")
+  @Test("a temporary file that a power cut has left is not a pause, and does not interfere")
   func halfWritten() throws {
     try "2026".write(toFile: path + ".new", atomically: false, encoding: .utf8)
     #expect(file.read() == (nil, nil))
-    #expect(file.keep(note) == nil)
+    #expect(file.store(note) == nil)
     #expect(file.read() == (note, nil))
     try FileManager.default.removeItem(atPath: directory)
   }
@@ -61,26 +61,26 @@ import Timekeeping
   func odd() throws {
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere/at/all")
     #expect(file.read() == (PauseNote(since: nil), nil))
-    #expect(file.keep(note) == nil)
+    #expect(file.store(note) == nil)
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeRegular)
     try FileManager.default.removeItem(atPath: directory)
   }
 
-  @Test("without a directory of its own the service says that a pause will not survive a restart")
+  @Test("without a state directory the service says that a pause will not survive a restart")
   func noDirectory() {
     for directory in [nil, "", ":"] {
       let file = PauseFile(stateDirectory: directory)
-      #expect(file.keep(note)?.contains("will not survive a restart") == true)
-      #expect(file.keep(nil) == nil)
+      #expect(file.store(note)?.contains("will not survive a restart") == true)
+      #expect(file.store(nil) == nil)
       #expect(file.read() == (nil, nil))
     }
   }
 
-  @Test("a directory that is gone is told of, with what to do")
+  @Test("a missing directory is reported, with the remedy")
   func gone() throws {
     try FileManager.default.removeItem(atPath: directory)
-    #expect(file.keep(note)?.contains("\(path) cannot be written: No such file") == true)
-    #expect(file.keep(nil) == nil)
+    #expect(file.store(note)?.contains("\(path) cannot be written: No such file") == true)
+    #expect(file.store(nil) == nil)
   }
 
   @Test("of several directories of the service the first is used")

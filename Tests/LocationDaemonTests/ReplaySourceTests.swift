@@ -14,7 +14,7 @@ import Timekeeping
     return "$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n"
   }
 
-  @Test("a recording that is read in portions, while time goes by between them, gives what it gives in one go")
+  @Test("a recording that is read in portions over time has the same fixes as one that is read at once")
   func portions() throws {
     // An epoch has 204 bytes: behind the first line, the first portion of 4096 ends in the last sentence of one.
     let epochs = (0..<100).map { second in
@@ -44,7 +44,7 @@ import Timekeeping
     #expect(fixes.allSatisfy { $0.hdop == 1.5 && $0.speed != nil && $0.altitude == 437.9 })
   }
 
-  @Test("a recording without end and without a position leaves the loop its turns")
+  @Test("a recording without end and without a position does not block the loop")
   func endless() throws {
     let loop = try EventLoop()
     let source = try ReplaySource(loop: loop, file: "/dev/zero", pace: 1, shiftsTimes: false) { _ in }

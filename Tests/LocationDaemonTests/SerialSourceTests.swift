@@ -61,7 +61,7 @@ import Timekeeping
   }
 
   @Test(
-    "The speed is found by itself, and told", arguments: [B9600, B38400, B57600])
+    "the speed is detected and reported", arguments: [B9600, B38400, B57600])
   func autobaud(speed: Int32) throws {
     let loop = try EventLoop()
     let receiver = try Receiver(loop, speed: speed)
@@ -82,13 +82,13 @@ import Timekeeping
     source.start()
     #expect(try loop.turns { !reading.isEmpty && fixes > 0 })
     let name = speed == B9600 ? "9600" : speed == B38400 ? "38400" : "57600"
-    #expect(reading == ["\(receiver.path) at \(name) baud, found by itself"])
+    #expect(reading == ["\(receiver.path) at \(name) baud, detected"])
     #expect(receiver.speedsSeen.last == speed_t(speed))
     source.stop()
   }
 
   @Test(
-    "a receiver that is pulled out and plugged in again is read at the speed that was found; another one's is found anew"
+    "a receiver that is unplugged and plugged in again is read at the detected speed; that of another one is detected again"
   )
   func replug() throws {
     let loop = try EventLoop()

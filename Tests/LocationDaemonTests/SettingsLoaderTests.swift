@@ -55,12 +55,13 @@ import Testing
     }
   }
 
-  @Test("what is kept stands in for a file with a mistake, with its place; a good file needs no stand-in")
+  @Test(
+    "the kept settings replace a file with a mistake, which is reported with its position; a valid file is used itself")
   func standsIn() throws {
     let before = loader(Self.good)
     let file = try before.start()
     #expect(file.mistake == nil)
-    #expect(before.keep(file.file) == nil)
+    #expect(before.store(file.file) == nil)
     let start = try loader(Self.good + Self.mistake).start()
     #expect(start.file.settings == file.file.settings)
     #expect(start.hash == file.hash)
@@ -70,17 +71,17 @@ import Testing
     #expect(try !String(contentsOfFile: keptPath, encoding: .utf8).contains("s3cret"))
   }
 
-  @Test("what is kept already is not written again")
+  @Test("equal settings are not written again")
   func keptOnce() throws {
     let loader = loader(Self.good)
     let file = try loader.load()
-    #expect(loader.keep(file) == nil)
+    #expect(loader.store(file) == nil)
     let first = try FileManager.default.attributesOfItem(atPath: keptPath)[.systemFileNumber] as? Int
-    #expect(loader.keep(file) == nil)
+    #expect(loader.store(file) == nil)
     #expect(try FileManager.default.attributesOfItem(atPath: keptPath)[.systemFileNumber] as? Int == first)
   }
 
-  @Test("nothing kept, something damaged, or another vehicle: the mistake, and why nothing stands in")
+  @Test("without kept settings, with damaged ones, or for another vehicle: the mistake, and why they are not used")
   func refused() throws {
     let broken = loader(Self.good + Self.mistake)
     let mistake =
@@ -91,16 +92,16 @@ import Testing
     try Data([0xFF, 0x00, 0x5B]).write(to: URL(fileURLWithPath: keptPath))
     #expect(message(broken)?.hasPrefix(mistake + "\nThe kept settings cannot be read: ") == true)
     let other = loader(Self.good)
-    #expect(other.keep(try other.load()) == nil)
+    #expect(other.store(try other.load()) == nil)
     #expect(
       message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18")))?.contains(
         "\nThe kept settings are not used: they differ in vehicle.vehicle_id (/etc/f/f.toml:3:14)") == true)
   }
 
-  @Test("a secret that is not there is an absence, whether the file or what is kept names it")
+  @Test("a missing secret is an absence, whether the file or the kept settings name it")
   func absence() throws {
     let before = loader(Self.good)
-    #expect(before.keep(try before.load()) == nil)
+    #expect(before.store(try before.load()) == nil)
     try FileManager.default.removeItem(atPath: secret)
     for text in [Self.good, Self.good + Self.mistake] {
       let error = #expect(throws: DaemonError.self) { try loader(text).start() }
@@ -116,11 +117,11 @@ import Testing
     #expect(mistake?.isAbsence == false)
   }
 
-  @Test("a directory that cannot be written costs the keeping, and says so")
+  @Test("settings that cannot be stored are reported")
   func unwritable() throws {
     let loader = loader(Self.good)
     let file = try loader.load()
     try FileManager.default.createDirectory(atPath: keptPath, withIntermediateDirectories: true)
-    #expect(loader.keep(file)?.contains("\(keptPath) cannot be written: ") == true)
+    #expect(loader.store(file)?.contains("\(keptPath) cannot be written: ") == true)
   }
 }

@@ -15,19 +15,19 @@ import Timekeeping
     return line
   }
 
-  @Test("what has not been shown is due")
+  @Test("a line that has not been sent is due")
   func first() {
     #expect(StatusLine(ServiceNotifier()).isDue(after: [], at: Self.start))
   }
 
-  @Test("the ages in the line are told again after ten seconds of an outage, which has no events of its own")
+  @Test("the line is sent again after ten seconds of an outage, because of its ages")
   func ages() {
     let line = Self.shown()
     #expect(!line.isDue(after: [], at: Self.start + .milliseconds(9999)))
     #expect(line.isDue(after: [], at: Self.start + .seconds(10)))
   }
 
-  @Test("what a person would want to read is shown at once, outcomes at most once a second")
+  @Test("notices are sent at once, results of updates at most once a second")
   func events() {
     let line = Self.shown()
     #expect(line.isDue(after: [.event(.stopping(.signal("SIGTERM")))], at: Self.start + .milliseconds(1)))

@@ -7,8 +7,8 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 machine=$top/Tests/Machine/machine.sh
 export MACHINE_BIN=${MACHINE_BIN:-$top/.build/release}
 # An emulated processor is several times slower.
-patience=1
-[ "${MACHINE_ARCH:-amd64}" = amd64 ] || patience=5
+factor=1
+[ "${MACHINE_ARCH:-amd64}" = amd64 ] || factor=5
 
 guest() { "$machine" run "$@"; }
 
@@ -69,7 +69,7 @@ END
 
 # wait_for SECONDS WHAT COMMAND: waits in the machine until the command succeeds, and says how long it took there
 wait_for() {
-  local limit=$(($1 * patience)) what=$2 command=$3 took
+  local limit=$(($1 * factor)) what=$2 command=$3 took
   # shellcheck disable=SC2016
   took=$(guest bash -s <<END
 begin=\$(date +%s%N)

@@ -6,7 +6,7 @@
 #   machine.sh run COMMAND...         runs a command in it, as root
 #   machine.sh copy FILE PATH         copies a file into it
 #   machine.sh plug | unplug          the receiver: a USB-serial adapter (FTDI) that drives along MACHINE_ROUTE
-#   machine.sh qmp JSON               tells qemu something (QMP), as in '{"execute":"system_reset"}'
+#   machine.sh qmp JSON               sends a QMP command to qemu, as in '{"execute":"system_reset"}'
 #   machine.sh cut                    a power cut: what was not on the disk is lost; boot with MACHINE_DISK set finds it so
 #   machine.sh down                   shuts it down
 # `boot -rtc base=1970-01-01` is a box without a clock; `run 'date -s …'` steps it. sch_netem is there for bad networks.
@@ -192,7 +192,7 @@ plug() {
     [ $tries -lt 50 ] || die "the receiver cannot be plugged in: $(tail -1 "$run/receiver.log")"
     sleep 0.1
   done
-  # What the machine tells the receiver is read as well: qemu stands still once nobody takes it.
+  # Output of the machine to the receiver is read too, because qemu blocks when its buffer is full.
   { "$bin/fleet-locationctl" simulate --format nmea --pace 1 --loop "$route" | socat - "UNIX-CONNECT:$run/gps.sock"; } \
     </dev/null >>"$run/receiver.heard" 2>>"$run/receiver.log" &
   echo $! >"$run/receiver"

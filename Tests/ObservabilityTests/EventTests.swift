@@ -28,7 +28,7 @@ import Timekeeping
     }
   }
 
-  @Test("what the journal gets of each event is in events.txt; UPDATE_GOLDENS=1 writes it anew")
+  @Test("the journal's text of each event is in events.txt; UPDATE_GOLDENS=1 rewrites it")
   func golden() throws {
     var text = ""
     for event in try EventSamples.all() {

@@ -34,7 +34,7 @@ import Timekeeping
     return MetricsText.exposition(of: reading).replacing("{\(identity)}", with: "").replacing("\(identity),", with: "")
   }
 
-  @Test("each sample says whose it is, so that one collector can read the files of several daemons")
+  @Test("each sample names its vehicle, so that one collector can read the files of several daemons")
   func identity() throws {
     let samples = MetricsText.exposition(of: MetricReading(try AgentFixture().snapshot(), version: "1.0.0"))
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
@@ -43,7 +43,7 @@ import Timekeeping
     #expect(samples.allSatisfy { $0.contains(#"{provider="p",vehicle="truck-1""#) })
   }
 
-  @Test("settings: which are in force, whether kept ones stand in, and how the last reload went")
+  @Test("settings: which are in force, whether the kept ones are used, and the result of the last reload")
   func settings() throws {
     func values(_ settings: SettingsReading?) throws -> [String] {
       text(MetricReading(try AgentFixture().snapshot(), settings: settings)).split(separator: "\n")
@@ -83,7 +83,7 @@ import Timekeeping
     #expect(line.trouble == "4 % of lines have wrong checksums: cable or baud rate")
   }
 
-  @Test("the traffic of the month is one sample of both peers, and absent while the date is not known")
+  @Test("the data volume of the month is one sample for both peers, and absent while the date is unknown")
   func trafficOfMonth() throws {
     let snapshot = try AgentFixture().snapshot()
     #expect(
@@ -92,7 +92,7 @@ import Timekeeping
     #expect(!text(MetricReading(snapshot)).contains("traffic_month_bytes"))
   }
 
-  @Test("senders from the network that are not allowed are counted and named, and a serial line has none")
+  @Test("network senders that are not permitted are counted and named, and a serial line has none")
   func refused() throws {
     var health = LineHealth(.network)
     for second in 0..<7 { health.refuse(IPAddress(v4: 0x0A00_0001), at: .boot + .seconds(second)) }
@@ -107,19 +107,19 @@ import Timekeeping
     #expect(StatusReport.Line(reading, at: .boot + .seconds(3606)).refusal == nil)
   }
 
-  @Test("the line of systemctl status names the first mistake, and how many there are besides")
+  @Test("the status line has the first mistake, and the number of others")
   func settingsSuffix() {
     #expect(SettingsReading(hash: "0").statusSuffix == "")
     #expect(
       SettingsReading(hash: "0", mistake: "a.toml:1: what\na.toml:2: why\na.toml:3: who").statusSuffix
-        == "; settings have a mistake, the kept ones are used: a.toml:1: what (and 2 more)")
+        == "; settings have a mistake, the last ones that worked are used: a.toml:1: what (and 2 more)")
     let reload = SettingsReading.Reload(at: .boot, mistake: "a.toml:1: what")
     #expect(
       SettingsReading(hash: "0", lastReload: reload).statusSuffix
-        == "; reload refused, the old settings are in force: a.toml:1: what")
+        == "; reload failed, the previous settings are in force: a.toml:1: what")
   }
 
-  @Test("what happened is counted, and times are those of the best clock")
+  @Test("events are counted, and times are those of the best clock")
   func drive() throws {
     var fixture = try AgentFixture()
     #expect(lines(fixture).contains("fleet_locationd_online 0"))
@@ -139,7 +139,7 @@ import Timekeeping
     ] { #expect(text.contains(line), "\(line)") }
   }
 
-  @Test("a machine whose clock is in 1970 tells times by who knows better, and none before that")
+  @Test("with a clock in 1970, times are those of a better source, and absent before there is one")
   func noClock() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -150,7 +150,7 @@ import Timekeeping
     #expect(MetricReading(fresh.agent.snapshot(at: lost)).lastFix == nil)
   }
 
-  @Test("what a label says is escaped, whatever a token program calls its failure")
+  @Test("label values are escaped, whatever a token command calls its failure")
   func escaping() throws {
     var reading = MetricReading(try AgentFixture().snapshot())
     reading.snapshot.statistics.tokenFailures = ["a \"b\" \\ c\nd": 3, "ü": 1]
@@ -159,7 +159,7 @@ import Timekeeping
     #expect(text.contains(#"{reason="ü"} 1"#))
   }
 
-  @Test("no metric tells where the vehicle is")
+  @Test("no metric has coordinates")
   func noCoordinates() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()

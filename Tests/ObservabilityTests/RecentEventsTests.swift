@@ -6,7 +6,7 @@ import Timekeeping
 @testable import Observability
 
 @Suite struct RecentEventsTests {
-  @Test("the last ten events are kept, newest first; repeats are counted, and what is for debugging is left out")
+  @Test("the last ten events are stored, newest first; repeats are counted, and debug events left out")
   func events() {
     var events = RecentEvents()
     for index in 1...12 {
@@ -22,7 +22,7 @@ import Timekeeping
     #expect(
       report[1]
         == StatusReport.Event(
-          name: "stopping", level: "notice", sentence: "Stopping: asked to, by reason 12", age: 10, times: 2))
-    #expect(report.last?.sentence == "Stopping: asked to, by reason 4")
+          name: "stopping", level: "notice", sentence: "Stopping: received reason 12", age: 10, times: 2))
+    #expect(report.last?.sentence == "Stopping: received reason 4")
   }
 }

@@ -31,7 +31,7 @@ import Timekeeping
     #expect(!fixture.snapshot(at: 12).statusLine.contains("48."))
   }
 
-  @Test("a provider that is down shows in the status while the old token serves, and since when")
+  @Test("the status shows a provider that is down, and for how long, while the current token is valid")
   func providerDown() throws {
     var fixture = try AgentFixture()
     _ = try fixture.drive(to: 0)
@@ -58,7 +58,7 @@ import Timekeeping
       if second == 550 {
         #expect(status.hasPrefix("Online"))
         #expect(
-          status.contains("no successor for ") && status.contains("the token provider cannot be reached: refused"))
+          status.contains("no new one for ") && status.contains("the token provider cannot be reached: refused"))
       }
       if second == 890 {
         #expect(status.hasPrefix("No token for 6 min: the token provider cannot be reached: refused"), "\(status)")
@@ -68,7 +68,7 @@ import Timekeeping
     #expect(StatusReport(fixture.snapshot()).tokenTroubleSince.map { $0 > 300 } == true)
   }
 
-  @Test("a clock that is wrong is in the status and the report, with its size, and gone when it is set")
+  @Test("a clock error is in the status and the report, with its size, until the clock is set")
   func wrongClock() throws {
     var fixture = try AgentFixture()
     _ = try fixture.drive(to: 0)
@@ -86,7 +86,7 @@ import Timekeeping
     let now = fixture.moment
     #expect(
       fixture.agent.snapshot(at: now).statusLine
-        .hasSuffix("this machine's clock is 2 h behind, by Fleet Engine"))
+        .hasSuffix("this machine's clock is 2 h behind, according to Fleet Engine"))
     #expect(StatusReport(fixture.agent.snapshot(at: now)).clockOffset == -7209)
     // NTP sets it.
     let later = Moment(boot: now.boot + .seconds(1), wall: now.wall + .seconds(7211))
@@ -103,10 +103,10 @@ import Timekeeping
     #expect(!fixture.snapshot().statusLine.contains("clock"))
     _ = try fixture.drive(to: 1)
     let known = fixture.agent.snapshot(at: Moment(boot: fixture.moment.boot, wall: reset)).statusLine
-    #expect(known.hasSuffix("behind, by the receiver") && !known.contains("not set"))
+    #expect(known.hasSuffix("behind, according to the receiver") && !known.contains("not set"))
   }
 
-  @Test("a pause says since when, if anybody knew the time then", arguments: ["2026-12-01T00:00:05Z", nil])
+  @Test("a pause has the time of its beginning, if it was known", arguments: ["2026-12-01T00:00:05Z", nil])
   func pause(since: String?) throws {
     var fixture = try AgentFixture()
     _ = fixture.tell(.pause(PauseNote(text: "\(since ?? "unknown")\n")), at: 10)
@@ -117,7 +117,7 @@ import Timekeeping
     #expect(report.explanation.reason == "paused")
   }
 
-  @Test("without a network the status says for how long")
+  @Test("without a network the status has the duration")
   func noNetwork() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -128,7 +128,7 @@ import Timekeeping
     #expect(report.withoutNetwork == 55 && !report.isOnline)
   }
 
-  @Test("a backlog whose file has not been read is no empty one, also while the file is written already")
+  @Test("a backlog whose file has not been read is not shown as empty, also while the file is already written")
   func unreadStore() throws {
     var fixture = try AgentFixture()
     _ = fixture.tell(.store(.unread), at: 0)
@@ -142,7 +142,7 @@ import Timekeeping
     #expect(StatusReport(fixture.snapshot(at: 3)).backlog.store == "disk")
   }
 
-  @Test("a backlog that is in memory only says why")
+  @Test("a backlog in memory only has the reason")
   func store() throws {
     var fixture = try AgentFixture()
     let why = "/var/lib/x/backlog.sqlite: the disk is full"
@@ -155,10 +155,10 @@ import Timekeeping
     #expect(disk.store == "disk" && disk.storeTrouble == nil && disk.bytes == nil)
   }
 
-  @Test("a clock that is wrong by any amount can be said", arguments: [Int64.min, -1, 0, Int64.max])
+  @Test("a clock error of any size has a text", arguments: [Int64.min, -1, 0, Int64.max])
   func clockExtremes(milliseconds: Int64) {
     let error = TimeJudge.Error(offset: .milliseconds(milliseconds), reference: .gnss)
-    #expect(Event.clockWrong(error).sentence.hasSuffix(", by the receiver"))
+    #expect(Event.clockWrong(error).sentence.hasSuffix(", according to the receiver"))
     #expect(Event.clockStepped(.milliseconds(milliseconds), untold: 0).fields.count == 1)
   }
 }

@@ -20,7 +20,7 @@ import Timekeeping
 
   private static func words(_ events: [Event]) -> [String] { events.map { "\($0.kind.rawValue): \($0.sentence)" } }
 
-  @Test("a source whose clock lags is named, with the reason why its fixes wait", arguments: [3, 8])
+  @Test("a source whose clock is behind is named, with the reason why its fixes are held", arguments: [3, 8])
   mutating func held(lag: Int) throws {
     receivers = try TwoReceivers(clocks: [0, Double(-lag)])
     receivers.giving = [0, 1]
@@ -32,13 +32,13 @@ import Timekeeping
     #expect(
       line.hasPrefix(
         "Waiting for a newer fix of /dev/gps1: \(words); source 2 of 2 (1: /dev/gps0: the device is gone); "))
-    #expect(report.sources?.last?.explanation == "none before it is good; \(words)")
+    #expect(report.sources?.last?.explanation == "no source of higher priority is good; \(words)")
     try receivers.play(1)
     #expect(
       report.explanation
         == Explanation(
           "held",
-          "Fixes of /dev/gps1 wait: its clock is behind: its positions are \(lag - 1) s older than the last one reported."
+          "Fixes of /dev/gps1 are held: its clock is behind: its positions are \(lag - 1) s older than the last one reported."
         ))
     try receivers.play(lag - 1)
     #expect(report.counters["held"] == lag)
@@ -46,7 +46,7 @@ import Timekeeping
     #expect(!line.contains("clock") && report.explanation.reason != "held")
   }
 
-  @Test("a failover and a failback read as a story")
+  @Test("a failover and a failback in the journal")
   mutating func story() throws {
     var story = receivers.report(0, .reading("/dev/gps0 at 9600 baud"))
     receivers.giving = [0]
@@ -68,12 +68,12 @@ import Timekeeping
         "sourceChosen: Using source 1 of 2, /dev/gps0 at 9600 baud (the first in the list)",
         "firstFix: First fix: 3D, ±3 m",
         "sourceOpened: Reading source 2 of 2, /dev/gps1 at 9600 baud",
-        "sourceLost: No source 1 of 2: /dev/gps0: the device is gone",
+        "sourceLost: Source 1 of 2 unavailable: /dev/gps0: the device is gone",
         "sourceChosen: Using source 2 of 2, /dev/gps1 at 9600 baud (1: /dev/gps0: the device is gone)",
         "sourceOpened: Reading source 1 of 2, /dev/gps0 at 9600 baud",
         "sourceChosen: Using source 1 of 2, /dev/gps0 at 9600 baud (it has been good for 10 s)",
-        "noSourceGood: None of 2 sources gives a believable position: 1: /dev/gps0 at 9600 baud gives no believable "
-          + "position; 2: /dev/gps1 at 9600 baud gives no believable position",
+        "noSourceGood: None of 2 sources has an acceptable position: 1: /dev/gps0 at 9600 baud has no acceptable "
+          + "position; 2: /dev/gps1 at 9600 baud has no acceptable position",
       ])
   }
 
@@ -88,7 +88,7 @@ import Timekeeping
     #expect(report.source == "/dev/gps1 at 9600 baud")
     #expect(report.sources?.map(\.isUsed) == [false, true])
     #expect(report.sources?.map(\.condition) == ["lost", "good"])
-    #expect(report.sources?.map(\.explanation) == ["/dev/gps0: gone", "none before it is good"])
+    #expect(report.sources?.map(\.explanation) == ["/dev/gps0: gone", "no source of higher priority is good"])
     receivers.report(1, .ended)
     #expect(line.hasPrefix("No source: 1: /dev/gps0: gone; 2: /dev/gps1 at 9600 baud has ended; "))
   }
@@ -101,11 +101,11 @@ import Timekeeping
         fixture.tell(.source(0, report), at: 1).compactMap { if case .event(let event) = $0 { event } else { nil } })
     }
     #expect(words(.reading("/dev/gps0 at 9600 baud")) == ["sourceOpened: Reading /dev/gps0 at 9600 baud"])
-    #expect(words(.lost("/dev/gps0: gone")) == ["sourceLost: No source: /dev/gps0: gone"])
+    #expect(words(.lost("/dev/gps0: gone")) == ["sourceLost: Source unavailable: /dev/gps0: gone"])
     #expect(StatusReport(fixture.snapshot()).sources == nil)
     #expect(
       words(.ended) == [
-        "sourceLost: No source: /dev/gps0 at 9600 baud has ended without a position that can be believed",
+        "sourceLost: Source unavailable: /dev/gps0 at 9600 baud has ended without a position that can be believed",
         "stopping: Stopping: the source has no more positions",
       ])
   }

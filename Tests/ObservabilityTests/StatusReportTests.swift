@@ -68,7 +68,7 @@ import Timekeeping
     #expect(next.due == 40)
   }
 
-  @Test("a failure is told with its category, and the next update is the try again")
+  @Test("a failure is reported with its category, and the next update is a retry")
   func failure() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...12, answer: { _ in AgentFixture.error(503, "UNAVAILABLE") })
@@ -115,7 +115,7 @@ import Timekeeping
     #expect(!text.contains("11."))
   }
 
-  @Test("a pause forgets the track, and draws none until it is over")
+  @Test("a pause deletes the track, and records none until it is over")
   func pause() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...60)
@@ -129,7 +129,7 @@ import Timekeeping
     #expect(track.seconds <= 18)
   }
 
-  @Test("another vehicle begins with nothing of the one before")
+  @Test("another vehicle begins without data of the previous one")
   func otherVehicle() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...60)

@@ -89,7 +89,7 @@ import Timekeeping
     #expect(
       bench.wait() == [
         "close",
-        "lost net takes the connection and sends nothing for 10 s: check the sender's receiver and its settings; connecting again",
+        "lost net accepts the connection but sends nothing for 10 s: check the sender's receiver and its settings; connecting again",
       ])
     #expect(bench.session.health.counters.sentences == 4)
   }

@@ -278,7 +278,7 @@ import Timekeeping
     // One sentence may be chance.
     #expect(bench.receive(1) == [])
     bench.now = bench.now + .seconds(1)
-    #expect(bench.receive(2) == ["reading /dev/gps0 at 115200 baud, found by itself", "fix 1"])
+    #expect(bench.receive(2) == ["reading /dev/gps0 at 115200 baud, detected", "fix 1"])
     #expect(bench.wait() == ["fix 2"])
     // After a replug it comes first.
     #expect(bench.tell(.ended("unplugged")) == ["lost unplugged"])

@@ -74,7 +74,7 @@ struct FleetEngineServer {
       var headers: [(name: String, value: String)] = []
       if let retryAfter { headers.append(("Retry-After", retryAfter)) }
       let details = retryInfo.map { #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"\#($0)"}"# }
-      return .refused(status, code, "as told", headers, details: details ?? "")
+      return .refused(status, code, "simulated error", headers, details: details ?? "")
     }
     for case (.answersSometimes(let part, let status, let code), let from) in faults.map({ ($0.kind, $0.from) }) {
       var random = SplitMix64(seed: scenario.seed &+ UInt64(requests) &+ UInt64(from) << 32)

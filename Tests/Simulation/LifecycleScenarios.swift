@@ -99,7 +99,7 @@ import Timekeeping
         duration: 4000, faults: [Fault(.unreachable, 100..<3700)], noise: 3, settings: [.maxLocations(100)]))
     #expect(world.removals.contains { $0.reason == .thinned })
     #expect(!world.removals.contains { $0.reason == .full })
-    let sentence = " thinned out: the backlog is full, and what is left tells the way within "
+    let sentence = " thinned out: the backlog is full, and the remaining positions describe the track within "
     #expect(world.events(.positionsDropped).contains { $0.contains(sentence) })
     #expect(world.agent.delivery.backlog.isEmpty)
     #expect(world.agent.delivery.backlog.thinnedWithin < 100)

@@ -135,7 +135,7 @@ import Timekeeping
     let place = BaudProbe.rates.firstIndex(of: speed) ?? 0
     let first = try #require(world.server.applied.first).at
     #expect(first < Double(place) * 2.5 + 3)
-    #expect(world.events(.sourceOpened).first?.contains("at \(speed) baud, found by itself") == true)
+    #expect(world.events(.sourceOpened).first?.contains("at \(speed) baud, detected") == true)
   }
 
   @Test("a receiver that forgets its speed, as one does whose battery is empty, is found again")

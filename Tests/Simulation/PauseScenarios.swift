@@ -17,7 +17,7 @@ import Timekeeping
     #expect(world.longestHole(10..<298) <= 13)
     #expect(world.longestHole(602..<880) <= 13)
     #expect(world.events(.paused).count == 1)
-    #expect(world.events(.pauseEnded) == ["The pause has ended, after 5 min"])
+    #expect(world.events(.pauseEnded) == ["The pause has ended after 5 min"])
   }
 
   @Test("what waited before a pause goes on after it, and nothing of the pause with it")

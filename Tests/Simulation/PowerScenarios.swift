@@ -266,7 +266,7 @@ import Timekeeping
     #expect(world.events(.tokenRestored).isEmpty)
     #expect(
       world.events(.tokenNotRestored)
-        == Array(repeating: "The token that was kept is not used: it is of another boot of this machine", count: 2))
+        == Array(repeating: "The cached token is discarded: it was stored before the last reboot", count: 2))
   }
 
   @Test("a token that expired while the program was away is not used")

@@ -9,8 +9,8 @@
 #   container.sh crash             a power cut: everything is killed; the layer stays for the next boot
 #   container.sh down              orderly, and the layer goes
 #
-# CONTAINER_NAME (fleet-locationd) tells several apart. SUITE (bookworm) is the Debian release. CONTAINER_EXTRA: packages
-# of Debian's that the root file system has besides, separated by commas. CONTAINER_BOOT_SECONDS (30): what a boot may last.
+# CONTAINER_NAME (fleet-locationd) is the name, for several at once. SUITE (bookworm) is the Debian release. CONTAINER_EXTRA: more
+# Debian packages of the root file system, separated by commas. CONTAINER_BOOT_SECONDS (30): timeout of a boot.
 set -euo pipefail
 
 name=${CONTAINER_NAME:-fleet-locationd}

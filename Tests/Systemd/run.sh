@@ -16,7 +16,7 @@ finish() {
 }
 trap finish EXIT
 
-# Reads to the end, unlike grep -q: whoever writes into a closed pipe fails.
+# Reads to the end, unlike grep -q, after which a writer fails with EPIPE.
 has() { grep "$@" >/dev/null; }
 step() { printf '== %s\n' "$1"; }
 fail() {
@@ -45,11 +45,11 @@ property() { inside systemctl show -P "$1" "${2:-fleet-locationd}"; }
 status_says() { [[ $(property StatusText "${2:-fleet-locationd}") == *$1* ]]; }
 journal() { inside journalctl -u fleet-locationd -o cat "$@"; }
 
-# What doctor says, where it has to fail, and with these words in one line.
+# doctor must fail, with these words in one line.
 doctor_says() { # WORDS [OPTION...]
   ! inside fleet-locationctl doctor "${@:2}" >"$work/doctor" 2>&1 && grep -q "^  fail  .*$1" "$work/doctor"
 }
-# A second after settings were written their path unit starts what has failed once more: for that moment it is starting.
+# A second after settings were written, their path unit starts a failed unit again: it is then starting for a moment.
 doctor_fails() { # WORDS [OPTION...]
   until_true 10 doctor_says "$@" || fail "doctor does not fail with \"$1\": $(cat "$work/doctor")"
 }
@@ -57,7 +57,7 @@ doctor_passes() { # WORDS
   inside fleet-locationctl doctor >"$work/doctor" 2>&1 || fail "doctor fails: $(cat "$work/doctor")"
   grep -q "^  pass  .*$1" "$work/doctor" || fail "doctor does not say \"$1\": $(cat "$work/doctor")"
 }
-# What Fleet Engine answers from now on; the container has this machine's loopback.
+# Makes Fleet Engine answer with this fault; the container shares the loopback interface of this machine.
 fault() { curl -sf -X POST -d "$1" "http://127.0.0.1:$port/debug/faults" >"$work/fault" || fail "fault: $(cat "$work/fault")"; }
 
 package() { ls "$packages/$1"_[0-9]*_"$(dpkg --print-architecture)".deb; }
@@ -107,7 +107,7 @@ inside systemd-analyze security --offline=true --threshold=15 --no-pager fleet-l
   fail "$(tail -n 1 "$work/exposure")"
 
 step "doctor: a service that was not started fails"
-doctor_fails 'fleet-locationd.service was not started: its settings file was not there'
+doctor_fails 'fleet-locationd.service was not started: its settings file did not exist'
 
 step "start: READY with the source open, online with a credential of systemd's"
 emulate
@@ -122,15 +122,15 @@ until_true 10 status_says Online || fail "STATUS: $(property StatusText)"
 inside grep -q '"truck-17"\|truck-17' /run/record.jsonl || fail "the emulator has seen no update of truck-17"
 echo "   $(property StatusText)"
 
-step "token: asked for with the credential of the running service, by root and by nobody else"
+step "token: requested with the credential of the running service, by root only"
 inside fleet-locationctl token >"$work/token" || fail "fleet-locationctl token: $(cat "$work/token")"
 grep -q '"truck-17"' "$work/token" || fail "the token is not for truck-17: $(cat "$work/token")"
 ! grep -q 's3cret\|eyJ' "$work/token" || fail "a secret is shown"
 inside fleet-locationctl doctor --token >"$work/token" || fail "doctor --token: $(cat "$work/token")"
-! inside setpriv --reuid=65534 --clear-groups fleet-locationctl token >"$work/token" 2>&1 || fail "a token for anybody"
-grep -qi 'permission denied' "$work/token" || fail "what nobody is told: $(cat "$work/token")"
+! inside setpriv --reuid=65534 --clear-groups fleet-locationctl token >"$work/token" 2>&1 || fail "a token for another user"
+grep -qi 'permission denied' "$work/token" || fail "the message for another user: $(cat "$work/token")"
 
-step "doctor: passes while updates are accepted or the vehicle is paused, and fails while Fleet Engine refuses them"
+step "doctor: passes while updates are accepted or the vehicle is paused, and fails while Fleet Engine rejects them"
 doctor_passes 'Fleet Engine accepted an update'
 grep -q '^  pass  fleet-locationd.service runs$' "$work/doctor" || fail "the unit: $(cat "$work/doctor")"
 inside fleet-locationctl pause >/dev/null
@@ -150,7 +150,7 @@ curl -sf -X DELETE "http://127.0.0.1:$port/debug/faults" >/dev/null || fail "the
 inside rm /etc/fleet-locationd/conf.d/heartbeat.toml
 inside systemctl restart fleet-locationd
 
-step "doctor: says why a unit does not start, and that it is started again and again"
+step "doctor: says why a unit does not start, and that it is in a restart loop"
 unit=fleet-locationd@bad
 bad() { # DROP-IN
   printf '[Service]\n%s\n' "$1" | write /etc/systemd/system/$unit.service.d/test.conf
@@ -175,7 +175,7 @@ inside systemctl stop $unit
 doctor_fails "$unit.service does not run (inactive)" --instance bad
 inside rm -r /etc/systemd/system/$unit.service.d /etc/fleet-locationd/bad.toml
 inside systemctl daemon-reload
-step "a credential with a new value: check and doctor say restart, and so it is taken"
+step "a credential with a new value: check and doctor demand a restart, which applies it"
 rotate() { printf "$1" | write /etc/fleet-locationd/token-provider 600; }
 changed='credential token-provider has changed since the service was started'
 ! inside fleet-locationd --check 2>&1 | has "$changed" || fail "a credential that has not changed"
@@ -186,19 +186,19 @@ for command in 'fleet-locationd --check' 'fleet-locationctl check' 'fleet-locati
   grep -q 'systemctl restart fleet-locationd.service' "$work/answer" || fail "$command: $(cat "$work/answer")"
 done
 ! inside systemctl reload fleet-locationd 2>/dev/null || fail "a reload succeeds, and the old credential stays"
-journal -n 3 | has "$changed.*takes a restart: systemctl restart fleet-locationd.service" || fail "reload: $(journal -n 3)"
+journal -n 3 | has "$changed.*a restart is needed: systemctl restart fleet-locationd.service" || fail "reload: $(journal -n 3)"
 code=0
 inside fleet-locationctl reload >"$work/answer" 2>&1 || code=$?
 [ $code -eq 78 ] && grep -q "$changed" "$work/answer" || fail "fleet-locationctl reload: exit $code: $(cat "$work/answer")"
-status_says Online || fail "STATUS after a refused reload: $(property StatusText)"
+status_says Online || fail "STATUS after a failed reload: $(property StatusText)"
 rotate 'Bearer s3cret-of-the-box'
 inside systemctl reload fleet-locationd || fail "reload with the same credential again"
 ! inside fleet-locationd --check 2>&1 | has "$changed" || fail "a credential with the same value again"
 
-step "check, doctor and token judge as the service, and leave it as it is"
-# What the service lives by: owners, modes, inodes, and what is in the file of the token.
+step "check, doctor and token run as the service, and do not change its state"
+# The state of the service: owners, modes, inodes, and the contents of the token file.
 ours() {
-  # The daemon replaces this one all the time.
+  # The daemon replaces this file regularly.
   inside stat -c '%n %U:%G %a' /run/fleet-locationd/metrics.prom
   inside stat -c '%n %U:%G %a %i' /run/fleet-locationd /run/fleet-locationd/control.sock /run/fleet-locationd/token \
     /var/lib/fleet-locationd /var/lib/fleet-locationd/backlog.sqlite /etc/fleet-locationd
@@ -210,7 +210,7 @@ answers() { # STATUS WORDS COMMAND...
   inside "$@" >"$work/answer" 2>&1 || code=$?
   [ $code -eq "$status" ] && grep -q "$words" "$work/answer" || fail "$*: exit $code: $(cat "$work/answer")"
 }
-# Whether the service starts with these settings, in a daemon of its own, which has no kept ones.
+# Whether the service starts with these settings, in a daemon of its own, which has no kept settings.
 starts() { # WORDS: of its status, or of its last lines
   local words=$1
   inside systemctl start fleet-locationd@judged 2>/dev/null || true
@@ -241,7 +241,7 @@ unit_has() { # LINES
 }
 unit_has 'LoadCredential=token-provider:/etc/fleet-locationd/token-provider\n'
 settings judged judged
-answers 0 "$judged.*: good" fleet-locationd --check --config $judged
+answers 0 "$judged.*: valid" fleet-locationd --check --config $judged
 answers 0 '"judged"' fleet-locationctl token --instance judged
 starts Online
 inside chmod 600 $judged
@@ -261,11 +261,11 @@ starts 'vehicle from-a-file'
 name_by 'credential = "vehicle-id"'
 answers 78 'vehicle-id' fleet-locationctl check --instance judged
 unit_has 'LoadCredential=token-provider:/etc/fleet-locationd/token-provider\nSetCredential=vehicle-id:from-a-credential\n'
-answers 0 ': good' fleet-locationctl check --instance judged
+answers 0 ': valid' fleet-locationctl check --instance judged
 answers 0 '"from-a-credential"' fleet-locationctl token --instance judged
 starts 'vehicle from-a-credential'
 unit_has 'LoadCredential=token-provider:/etc/fleet-locationd/nowhere\n'
-answers 78 'the file of the credential token-provider is not there: /etc/fleet-locationd/nowhere' \
+answers 78 'the file of the credential token-provider does not exist: /etc/fleet-locationd/nowhere' \
   fleet-locationctl check --instance judged
 answers 1 '^  fail  fleet-locationd@judged.service cannot start: .*243/CREDENTIALS' fleet-locationctl doctor --instance judged
 unit_has ''
@@ -281,15 +281,15 @@ answers 1 '^  fail  .*/root/get-token cannot be run: Permission denied' fleet-lo
 answers 1 '/root/get-token cannot be run: Permission denied' fleet-locationctl token --instance judged
 starts '/root/get-token cannot be run: Permission denied'
 by_command /usr/local/bin/get-token
-answers 0 ': good' fleet-locationctl check --instance judged
-# Ctrl-C ends the stand-in as well, and what it runs.
+answers 0 ': valid' fleet-locationctl check --instance judged
+# Ctrl-C also ends the transient unit and its processes.
 code=0
 inside timeout -s INT 2 fleet-locationctl token --instance judged >"$work/answer" 2>&1 || code=$?
 [ $code -ne 0 ] && until_true 5 eval '! inside pgrep -f get-token >/dev/null' || fail "Ctrl-C: exit $code, $(inside pgrep -af get-token)"
 [ -z "$(inside systemctl list-units --all --no-legend 'fleet-locationctl-*' 'fleet-locationd-[0-9]*')" ] ||
   fail "left over: $(inside systemctl list-units --all --no-legend 'fleet-location*')"
 inside cp /etc/fleet-locationd/fleet-locationd.toml /root/judged.toml
-answers 0 'Judged as root, not as the service: no installed service reads /root/judged.toml' fleet-locationd --check --config /root/judged.toml
+answers 0 'Checked as user root, not as the service: no installed service reads /root/judged.toml' fleet-locationd --check --config /root/judged.toml
 [ "$(ours)" = "$before" ] || fail "before: $before; after: $(ours)"
 inside rm -r $instance $judged /etc/fleet-locationd/judged.toml.d /etc/fleet-locationd/environment /etc/fleet-locationd/conf.d
 inside systemctl daemon-reload
@@ -311,10 +311,10 @@ echo "   memory at most $memory of $(property MemoryMax) bytes, $tasks of $(prop
 step "journal: events by MESSAGE_ID, explained by journalctl -x"
 journal FLEET_EVENT=online | has . || fail "no event online"
 journal -x -o short | has 'Fleet Engine accepted an update, for the first time or again' || fail "no text of the catalog"
-# The emulator's own lines are left out: the credential stands on its command line.
+# Without the emulator's lines: its command line has the credential.
 ! inside journalctl -u fleet-locationd -o export | has -a 's3cret-of-the-box' || fail "the credential is in the journal"
 
-step "fleet-locationctl: root may ask, and the group; nobody may not"
+step "fleet-locationctl: allowed for root and the group, not for other users"
 inside fleet-locationctl status >"$work/status" || fail "status as root: $(cat "$work/status")"
 for command in status explain pause resume metrics reload token; do
   code=0
@@ -325,7 +325,7 @@ group=$(inside getent group fleet-locationd | cut -d: -f3)
 inside setpriv --reuid=65534 --regid="$group" --clear-groups fleet-locationctl status >/dev/null ||
   fail "status as a member of the group"
 
-step "reload: good settings are taken, bad ones fail the reload and change nothing"
+step "reload: valid settings are applied, invalid ones fail the reload and change nothing"
 settings truck-18
 inside systemctl reload fleet-locationd || fail "reload of good settings"
 until_true 10 inside grep -q truck-18 /run/record.jsonl || fail "no update of truck-18"
@@ -335,25 +335,25 @@ settings 'truck/18'
 [ "$(property SubState)/$(property MainPID)" = "running/$pid" ] || fail "a bad reload has stopped it"
 journal | has 'vehicle.vehicle_id' || fail "the mistake is not named in the journal"
 settings truck-17
-inside systemctl reload fleet-locationd || fail "reload of mended settings"
+inside systemctl reload fleet-locationd || fail "reload of corrected settings"
 
-step "a mistake in the settings at a start: the vehicle goes on with those of the last accepted update"
+step "a mistake in the settings at a start: the last settings that worked are used"
 main=/etc/fleet-locationd/fleet-locationd.toml
 kept=/var/lib/fleet-locationd/kept-settings.toml
 mistake() { inside sed -i 's/^interval = "1s"$/interval = 1/' "$main"; }
-mend() { inside sed -i 's/^interval = 1$/interval = "1s"/' "$main"; }
+correct() { inside sed -i 's/^interval = 1$/interval = "1s"/' "$main"; }
 until_true 10 inside grep -q truck-17 "$kept" || fail "the settings are not kept"
 [ "$(inside stat -c '%a %U' "$kept")" = "600 fleet-locationd" ] || fail "the kept settings: $(inside stat -c '%a %U' "$kept")"
 mistake
 inside systemctl restart fleet-locationd || fail "a restart with a mistake"
 until_true 10 status_says Online || fail "STATUS with a mistake: $(property StatusText)"
-status_says "the kept ones are used: $main:15:12: reporting.interval" || fail "STATUS with a mistake: $(property StatusText)"
+status_says "the last ones that worked are used: $main:15:12: reporting.interval" || fail "STATUS with a mistake: $(property StatusText)"
 journal FLEET_EVENT=settingsKept | has "$main:15:12: reporting.interval" || fail "no event settingsKept"
-inside fleet-locationctl status | grep '^Settings .*kept' >/dev/null || fail "status: $(inside fleet-locationctl status)"
-inside fleet-locationctl metrics | grep '^fleet_locationd_config_kept{.*} 1$' >/dev/null || fail "metrics do not tell"
-mend
-inside systemctl reload fleet-locationd || fail "reload of mended settings"
-until_true 5 eval '! status_says "kept ones"' || fail "STATUS of mended settings: $(property StatusText)"
+inside fleet-locationctl status | grep '^Settings .*last ones that worked' >/dev/null || fail "status: $(inside fleet-locationctl status)"
+inside fleet-locationctl metrics | grep '^fleet_locationd_config_kept{.*} 1$' >/dev/null || fail "no metric of it"
+correct
+inside systemctl reload fleet-locationd || fail "reload of corrected settings"
+until_true 5 eval '! status_says "last ones that worked"' || fail "STATUS of corrected settings: $(property StatusText)"
 
 step "a mistake and another vehicle: failed, no update of either, and a start when the settings change"
 mistake
@@ -363,17 +363,17 @@ inside sed -i 's/truck-17/truck-99/' "$main"
 inside systemctl --failed --plain | has fleet-locationd.service || fail "systemctl --failed does not show it"
 journal -n 5 | has 'The kept settings are not used: they differ in vehicle.vehicle_id' || fail "$(journal -n 5)"
 inside sed -i 's/truck-99/truck-17/' "$main"
-mend
+correct
 until_true 15 status_says Online || fail "it is not started by new settings: $(property ActiveState)"
 inside systemctl stop fleet-locationd
 inside touch "$main"
 sleep 3
 [ "$(property ActiveState)" = inactive ] || fail "stopped on purpose, it is started by new settings"
 
-step "a secret that comes late is waited for"
+step "a missing secret is waited for"
 inside sed -i 's|{ credential = "token-provider" }|{ file = "/run/late-key" }|' "$main"
 inside systemctl start fleet-locationd || fail "a start without the secret"
-until_true 5 status_says 'Waiting for what the settings name: token.headers.Authorization: /run/late-key' ||
+until_true 5 status_says 'Waiting for a file or credential that the settings name: token.headers.Authorization: /run/late-key' ||
   fail "STATUS without the secret: $(property StatusText)"
 printf 'Bearer s3cret-of-the-box' | write /run/late-key
 inside chown fleet-locationd /run/late-key
@@ -383,11 +383,11 @@ settings truck-17
 inside systemctl restart fleet-locationd
 until_true 10 status_says Online || fail "STATUS with the credential again: $(property StatusText)"
 
-step "restart: the token in hand serves on, where nobody else can read it"
+step "restart: the cached token is used, which no other user can read"
 until_true 10 inside test -e /run/fleet-locationd/token || fail "no token is kept"
 inside systemctl restart fleet-locationd
 until_true 10 status_says Online || fail "STATUS after a restart: $(property StatusText)"
-journal FLEET_EVENT=tokenRestored | has . || fail "the restart has asked for another token"
+journal FLEET_EVENT=tokenRestored | has . || fail "the restart has requested another token"
 ! journal FLEET_EVENT=tokenNotKept | has . || fail "$(journal FLEET_EVENT=tokenNotKept | tail -n 1)"
 [ "$(inside stat -c '%a %U' /run/fleet-locationd/token)" = "600 fleet-locationd" ] ||
   fail "the token: $(inside stat -c '%a %U' /run/fleet-locationd/token)"
@@ -434,7 +434,7 @@ sleep 2
 until_true 30 eval '[ "$(taxi vehicleState)" -gt 0 ]' || fail "no OFFLINE of the taxi after a power cut: $(property StatusText fleet-locationd@taxi-3)"
 [ "$(taxi vehicleState%2ClastLocation.*)" = 0 ] || fail "the taxi sends positions in a pause, after a power cut"
 inside fleet-locationctl resume --instance taxi-3 >/dev/null
-# An OFFLINE of before the power cut may arrive for 15 s, and ONLINE goes after that.
+# An OFFLINE from before the power cut may arrive for 15 s; ONLINE is sent after that.
 until_true 40 status_says Online fleet-locationd@taxi-3 || fail "STATUS of the taxi after the pause: $(property StatusText fleet-locationd@taxi-3)"
 [ "$(taxi vehicleState%2ClastLocation.*)" -gt 0 ] || fail "no position of the taxi after the pause"
 inside systemctl disable -q --now fleet-locationd@taxi-3
@@ -442,7 +442,7 @@ inside fleet-locationctl resume >/dev/null
 until_true 10 status_says Online || fail "STATUS after the pause: $(property StatusText)"
 [ "$(updates)" -gt 0 ] || fail "no update after the pause"
 
-step "watchdog: a loop that stands still is ended, says where it stood, and the daemon comes back"
+step "watchdog: a daemon with a hung loop is ended, logs where it hung, and is restarted"
 cc -shared -fPIC -O1 -o "$work/stuck-disk.so" "$here/stuck-disk.c"
 container push "$work/stuck-disk.so" /usr/lib/stuck-disk.so
 printf '[Service]\nWatchdogSec=3s\nRestartSec=500ms\nEnvironment=LD_PRELOAD=/usr/lib/stuck-disk.so\n' |
@@ -469,14 +469,14 @@ grep -E 'BacklogStore|AtomicFile|TokenStore' "$work/names" | head -n 2 | sed 's/
 grep -q 'BacklogStore\|AtomicFile\|TokenStore' "$work/names" && grep -q 'LocationDaemon.*LocationDaemon.swift' "$work/names" ||
   fail "the names: $(cat "$work/names")"
 
-step "crash: told in one line, restarted after five seconds, told again"
+step "crash: logged in one line, restarted after five seconds, logged again"
 inside systemctl restart fleet-locationd
 restarts=$(property NRestarts)
 inside kill -SEGV "$(property MainPID)"
 until_true 15 eval '[ "$(property NRestarts)" -gt "$restarts" ] && status_says Online' || fail "no restart after SIGSEGV"
 [ "$(property NRestarts)" -eq $((restarts + 1)) ] || fail "more than one restart after SIGSEGV"
 journal -p crit -n 1 | has '^Crashed: SIGSEGV (sent by process' || fail "no last word: $(journal -p crit -n 1)"
-journal -n 6 | has 'The run before this one crashed: SIGSEGV' || fail "the next run does not tell"
+journal -n 6 | has 'The previous run crashed: SIGSEGV' || fail "the next run does not log it"
 
 step "template: a second vehicle in its own daemon"
 settings van-2 van-2
@@ -501,7 +501,7 @@ until_true 5 inside test -e /run/fleet-locationd-van-2/metrics.prom || fail "van
 status_says Online || fail "the first vehicle: $(property StatusText)"
 
 step "upgrade: settings, backlog and token stay, one restart; the second vehicle too runs the new program"
-# Positions that wait: Fleet Engine is gone.
+# Queued positions: Fleet Engine is not reachable.
 inside systemctl stop emulator
 until_true 15 eval '! status_says "backlog 0" && ! status_says Online' || fail "STATUS offline: $(property StatusText)"
 dpkg-deb -R "$(package fleet-locationd)" "$work/next"
@@ -510,7 +510,7 @@ dpkg-deb --root-owner-group -Zgzip -z1 -b "$work/next" "$work/next.deb" >/dev/nu
 container push "$work/next.deb" /root/next.deb
 started=$(property ExecMainStartTimestampMonotonic)
 waiting=$(waiting)
-# Nobody looks at a box after an upgrade: a mistake that has stood there since must not take it off the map.
+# An old mistake in the settings must not take the vehicle off the map after an upgrade.
 mistake
 inside dpkg -i /root/next.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "upgrade"; }
 [ "$(property ExecMainStartTimestampMonotonic)" -gt "$started" ] || fail "the upgrade has not started the new program"
@@ -518,15 +518,15 @@ until_true 10 runs_installed fleet-locationd@van-2 || fail "van-2 still runs the
 inside journalctl _PID="$(property MainPID)" FLEET_EVENT=tokenRestored -o cat | has . || fail "the upgrade has cost the token"
 until_true 10 status_says backlog || fail "after the upgrade: $(property StatusText)"
 left=$(waiting)
-[ "$waiting" -gt 0 ] && [ "$left" -ge "$waiting" ] || fail "of $waiting positions that waited $left are left"
+[ "$waiting" -gt 0 ] && [ "$left" -ge "$waiting" ] || fail "of $waiting queued positions $left are left"
 emulate
 until_true 30 status_says "backlog 0" || fail "the backlog does not drain: $(property StatusText)"
-status_says 'the kept ones are used' || fail "after an upgrade with a mistake: $(property StatusText)"
-mend
-inside systemctl reload fleet-locationd || fail "reload of mended settings"
+status_says 'the last ones that worked are used' || fail "after an upgrade with a mistake: $(property StatusText)"
+correct
+inside systemctl reload fleet-locationd || fail "reload of corrected settings"
 inside grep -q pastLocations /run/record.jsonl || fail "no past position has arrived"
 
-step "stop: what is due is sent, and the end is told"
+step "stop: pending positions are sent, and the end is logged"
 inside systemctl stop fleet-locationd
 [ "$(property ExecMainStatus)" = 0 ] || fail "exit status $(property ExecMainStatus)"
 journal | tail -n 3 | has Stopped || fail "no last word"
@@ -550,7 +550,7 @@ echo "   $(property StatusText)"
 step "journal: the questions of docs/journal.md have answers"
 while read -r question; do
   inside sh -c "$question --no-pager" >"$work/answer" || fail "$question"
-  # What has not happened here needs none.
+  # No answer is needed for events that have not occurred here.
   case $question in *networkLost* | *fixLost* | *tokenFailed* | *positionsDropped*) continue ;; esac
   ! grep -qx -- '-- No entries --' "$work/answer" && [ -s "$work/answer" ] || fail "no answer to: $question"
 done < <(sed -n '/^## Questions/,/^## A day/s/^\(journalctl -u [^#]*[^# ]\) *#.*/\1/p' "$here/../../docs/journal.md")

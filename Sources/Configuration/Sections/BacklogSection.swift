@@ -5,23 +5,24 @@ extension Settings {
   static let backlogKeys: [Setting<Settings>] = [
     Setting(
       "max_locations", \.agent.delivery.maxLocations, .integer(0...100_000),
-      "At most so many positions are kept; 0 keeps none."),
+      "Maximum number of stored positions. When it is reached, the positions that matter least for the track are removed. 0 stores none."
+    ),
     Setting(
       "max_age", \.agent.delivery.maxAge, .duration(.seconds(60)...(.seconds(30 * 86_400))),
-      "Older positions are dropped."),
+      "Positions older than this are dropped."),
     Setting(
-      "batch", \.agent.delivery.batch, .integer(1...1000), "At most so many of them ride along in one request."),
+      "batch", \.agent.delivery.batch, .integer(1...1000), "Maximum number of stored positions in one request."),
     Setting(
       "directory", \.store.directory, .path,
-      "Where the backlog outlives a restart and a power cut. If it is not written, the service's own (`StateDirectory=` of the unit); without one it is kept in memory only."
+      "Directory of the backlog's file, which survives a restart and a power cut. Default: the service's own (`StateDirectory=` of the unit); if it has none, the backlog is in memory only."
     ),
     Setting(
       "max_size", \.store.maxSize, .size(2_000_000...1_000_000_000),
-      "Its files get no larger. 256 bytes are reckoned for each position, beside 1 MB for the log; if that is less than `max_locations` need, fewer are kept."
+      "Maximum size of the backlog's files. 256 bytes are reserved for each position, and 1 MB for the write-ahead log; if this is too small for `max_locations`, fewer positions are stored."
     ),
     Setting(
       "commit_interval", \.store.commitInterval, .duration(.zero...(.seconds(60))),
-      "What a power cut may cost: so long may a position wait for others before they are written together. 0s writes each before it is sent, even while all is well, and wears flash memory."
+      "Maximum time a position stays in memory before it is written to disk together with others; a power cut loses at most the positions of this time. `\"0s\"` writes each position before it is sent, which wears flash memory."
     ),
   ]
 }

@@ -15,9 +15,10 @@ extension Settings {
       "Reject fixes from fewer satellites; 0 accepts any number."),
     Setting(
       "max_hdop", \.agent.filter.maxHDOP, .number(0.5...100),
-      "Reject fixes with a higher HDOP whose accuracy the receiver does not state, unless they continue those before."),
+      "Reject fixes with a higher HDOP whose accuracy the receiver does not state, unless they agree with the fixes before them."
+    ),
     Setting(
       "max_age", \.agent.filter.maxAge, .duration(.seconds(1)...(.seconds(300))),
-      "Reject fixes whose time lags by more than this."),
+      "Reject fixes whose time is further behind than this."),
   ]
 }

@@ -5,29 +5,29 @@ import HTTPMessages
 
 extension Settings {
   static let fleetEngineKeys: [Setting<Settings>] = [
-    Setting("endpoint", \.fleetEngine.endpoint, .endpoint, "Fleet Engine."),
+    Setting("endpoint", \.fleetEngine.endpoint, .endpoint, "Address of Fleet Engine, or of an emulator."),
     Setting(
       "position_field", \.agent.delivery.endpoint.positionField, .choice,
-      "The fields that carry the position: `supplementalLocation` and its company, as Google asks of senders that are not its SDK, or `location`."
+      "The fields of the request that contain the position. `supplemental`: `supplementalLocation` and the fields that belong to it, which Google specifies for senders other than its SDK. `location`: the field `location`."
     ),
     Setting(
       "deadline", \.agent.delivery.endpoint.deadline, .duration(.seconds(1)...(.seconds(60))),
-      "A request that takes longer is given up."),
+      "Request timeout."),
     Setting(
       "ca_file", \.fleetEngine.client.caFile, .pemFile,
-      "PEM file of the authorities to trust, instead of the system's."),
+      "PEM file of the certificate authorities to trust. Default: those of the system."),
     Setting(
       "transport", \.fleetEngine.client.transport, .choice,
-      "`auto`: HTTP/2, which sends a third of the bytes, where the server has it, else HTTP/1.1. `http1`: HTTP/1.1 always."
+      "`auto`: HTTP/2 if the server supports it, which needs a third of the bytes, otherwise HTTP/1.1. `http1`: always HTTP/1.1."
     ),
     Setting(
       "proxy", \.fleetEngine.client.proxy, .proxy,
-      "A proxy to go through. Without it none is used, whatever the environment says."),
+      "Proxy for the connection. Default: no proxy; environment variables such as `https_proxy` are ignored."),
   ]
 }
 
 extension Settings.FleetEngine {
-  /// Whether positions stay on this machine.
+  /// Whether the endpoint is on this machine, so that no position is sent to another.
   package var isLoopback: Bool {
     (try? WebAddress.parse(endpoint, schemes: ["https", "http"]).isLoopback) ?? false
   }
@@ -40,7 +40,7 @@ extension Settings.FleetEngine {
     package var port: Int
   }
 
-  /// The first party on the way: the proxy if there is one, else the endpoint. Nil for settings that no file makes.
+  /// Where the first connection goes: the proxy if there is one, otherwise the endpoint. Nil for settings that no file can have.
   package var firstHop: Hop? {
     guard let proxy = client.proxy else {
       return (try? WebAddress.parse(endpoint, schemes: ["https", "http"])).map {

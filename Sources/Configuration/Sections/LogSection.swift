@@ -4,16 +4,17 @@ import Timekeeping
 
 extension Settings {
   static let logKeys: [Setting<Settings>] = [
-    Setting("level", \.logLevel, .choice(of: Priority.allCases, \.name), "What is not worth less is written."),
+    Setting(
+      "level", \.logLevel, .choice(of: Priority.allCases, \.name), "Minimum priority of the events that are written."),
     Setting(
       "positions", \.agent.tellsPositions, .boolean,
-      "Whether coordinates are written, at level `debug` with each accepted update. They are personal data."),
+      "Whether coordinates are written: at level `debug`, with each accepted update. They are personal data."),
   ]
 
   static let metricsKeys: [Setting<Settings>] = [
     Setting(
       "textfile", \.metricsFile, .metricsFile,
-      "A file for the textfile collector of Prometheus' node exporter, whose name has to end in `.prom`. A relative path begins at the daemon's own directory: `/run/fleet-locationd`, or `/run/fleet-locationd-NAME` of `fleet-locationd@NAME`. Written at most once a minute, and never by waking the machine. Without it none is."
+      "File for the textfile collector of Prometheus' node exporter; its name must end in `.prom`. A relative path is relative to the daemon's runtime directory, `/run/fleet-locationd`, or `/run/fleet-locationd-NAME` for `fleet-locationd@NAME`. It is written at most once a minute, and never wakes the machine. Default: no file."
     )
   ]
 }

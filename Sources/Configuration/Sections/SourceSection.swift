@@ -2,18 +2,18 @@
 
 /// The keys that every source has.
 struct SourceDraft {
-  /// What `SourceSettings.type` is of its kind.
+  /// The `SourceSettings.type` of its kind.
   var type = ""
   var silenceTimeout = Duration.seconds(10)
 
   static let keys: [Setting<SourceDraft>] = [
     Setting(
       "type", \.type, .choice(of: SourceKind.all.map { Swift.type(of: $0).type }, \.self), isRequired: true,
-      "A serial receiver, the receivers of a gpsd, NMEA 0183 over TCP or in UDP datagrams, the receiver in a modem, a drive along a route, or a recording."
+      "A receiver on a serial port, the receivers of a gpsd, NMEA 0183 over TCP or in UDP datagrams, the receiver in a modem (ModemManager), a simulated drive along a route, or a recording."
     ),
     Setting(
       "silence_timeout", \.silenceTimeout, .duration(.seconds(2)...(.seconds(600))),
-      "A source that says nothing for so long is closed and opened again. Of several, one without a believable position for so long gives way to the next."
+      "A source that sends nothing for this time is closed and opened again. If there are several sources, the next one is used when this one has had no accepted position for this time."
     ),
   ]
 }
@@ -45,13 +45,13 @@ extension SettingsReader {
     return settings.kind
   }
 
-  /// What only matters where there are several.
+  /// Checks that matter only if there are several sources.
   private mutating func check(_ settings: some SourceSettings, after others: [SourceKind]) {
     if let endless = others.firstIndex(where: \.settings.isEndless) {
       warning(
         about: \SourceDraft.type,
-        "comes after source[\(endless + 1)], a simulated drive with loop = true, which gives positions for ever, so that this "
-          + "one is not used; put the simulated one last")
+        "comes after source[\(endless + 1)], a simulated drive with loop = true, which never ends, so that this "
+          + "one is never used; put the simulated one last")
     }
     settings.check(after: others, &self)
   }

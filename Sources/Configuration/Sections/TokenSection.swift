@@ -2,7 +2,7 @@
 import Authorization
 import HTTPMessages
 
-/// The keys of all providers, before it is known which of them they make.
+/// The values of all `[token]` keys as they are read; `provider` makes the token provider of them.
 struct TokenDraft {
   enum Provider: String, CaseIterable, Sendable {
     case http
@@ -11,7 +11,7 @@ struct TokenDraft {
   }
 
   var kind = Provider.http
-  /// How answers are read, and the time one may take, is the same for all.
+  /// Its format and deadline apply to every kind of provider.
   var endpoint = TokenEndpoint(urlTemplate: "", format: TokenResponseFormat())
   var arguments: [String] = []
   var path = ""
@@ -21,60 +21,66 @@ struct TokenDraft {
   static let keys: [Setting<TokenDraft>] = [
     Setting(
       "provider", \.kind, .choice,
-      "Who gives tokens: a URL, a program that is run, or a file that another program keeps up to date."),
+      "Where tokens come from: `http` requests them from a URL, `command` runs a program, `file` reads a file that another program keeps up to date."
+    ),
     Setting(
       "url", \.endpoint.urlTemplate, .urlTemplate, isRequired: true, for: "http",
-      "Where tokens are asked for. IDs are percent-encoded where they are filled in. A redirect is not followed."),
+      "URL that returns a token. IDs that replace placeholders are percent-encoded. Redirects are not followed."),
     Setting(
-      "method", \.endpoint.method, .choice(of: [.get, .post], \.rawValue), for: "http", "How the URL is asked."),
+      "method", \.endpoint.method, .choice(of: [.get, .post], \.rawValue), for: "http", "HTTP method of the request."),
     Setting(
       "body", \.endpoint.bodyTemplate, .template, for: "http",
-      "The body of a POST. IDs are filled in as JSON strings without their quotes."),
+      "Body of a POST. IDs that replace placeholders are escaped as in JSON strings, without quotes."),
     Setting(
       "headers", \.token.headers, .headers, for: "http",
-      "Headers of the request. A credential is one that systemd gives to the service (`LoadCredential=`)."),
+      "Headers of the request. A `credential` is a systemd credential of the service (`LoadCredential=`)."),
     Setting(
       "command", \.arguments, .commandTemplate, isRequired: true, for: "command",
-      "The program's absolute path and its arguments, run without a shell. `PROVIDER_ID`, `VEHICLE_ID` and `TOKEN_SCOPE` are in its environment; it prints one JSON object and ends with 0. What it writes on standard error goes to the journal."
+      "The program's absolute path and its arguments, run without a shell. Its environment has `PROVIDER_ID`, `VEHICLE_ID` and `TOKEN_SCOPE`; it must print one JSON object and exit with status 0. Its standard error goes to the journal."
     ),
     Setting(
       "file", \.path, .path, isRequired: true, for: "file",
-      "A file that holds the token alone, or JSON with it, and is read again when it changes. Others than its owner and its group must not have access."
+      "File that contains only the token, or JSON with the token; it is read again when it changes. Only its owner and group may have access (mode 0640 or stricter)."
     ),
     Setting(
       "response", \.preset, .choice,
-      "The answer is as that of Google's sample backend for last mile fleets, or for rides: sets the next four keys, each of which can still be written."
+      "Format of the answer, as in Google's sample backend for last mile fleets (`lmfs`) or for on-demand rides (`rides-stub`). It sets the defaults of the next four keys."
     ),
-    Setting("token_key", \.endpoint.format.tokenKey, .dottedKey, "Where the token stands in the JSON answer."),
+    Setting("token_key", \.endpoint.format.tokenKey, .dottedKey, "Key of the token in the JSON answer."),
     Setting(
       "expiration_key", \.endpoint.format.expirationKey, .dottedKey,
-      "Where the expiration stands in the answer. If it is not written, the token itself tells (its `exp` claim)."),
+      "Key of the expiration in the answer. Default: the token's own `exp` claim."),
     Setting(
       "expiration_format", \.endpoint.format.expiration, .choice,
-      "What the expiration is: seconds or milliseconds since 1970, seconds from now on, a date as in RFC 3339, or the token's own `exp` claim."
+      "Format of the expiration: seconds or milliseconds since 1970, seconds from now (`seconds`), a date as in RFC 3339, or the token's own `exp` claim (`jwt`). `auto` recognizes it."
     ),
     Setting(
       "creation_key", \.endpoint.format.creationKey, .dottedKey,
-      "Where the time of creation stands in the answer, in the same format. It helps a machine whose clock is wrong."),
+      "Key of the time of creation in the answer, in the same format. With it the lifetime is known even if the machine's clock is wrong."
+    ),
     Setting(
       "deadline", \.endpoint.deadline, .duration(.seconds(1)...(.seconds(60))),
-      "A request that takes longer is given up; a program that does is ended."),
+      "Request timeout. A program that runs longer is ended."),
     Setting(
       "cache", \.token.isCached, .boolean,
-      "Whether the token is kept over a restart, in memory that only the service can read (`$RUNTIME_DIRECTORY`), and never over a reboot: a fleet that is upgraded at once does not ask the provider at once. A token in a file of its own is not kept a second time."
+      "Whether the token is cached for a restart, in memory that only the service can read (`$RUNTIME_DIRECTORY`), never across a reboot. Then upgrading a whole fleet causes no burst of requests to the provider. Without effect for `provider = \"file\"`."
     ),
     Setting(
       "ca_file", \.token.client.caFile, .pemFile, for: "http",
-      "PEM file of the authorities to trust, instead of the system's."),
+      "PEM file of the certificate authorities to trust. Default: those of the system."),
     Setting(
       "client_certificate", \.token.client.clientCertificate, .pemFile, for: "http",
-      "PEM file of the certificate to show to the provider."),
+      "PEM file of the client certificate for the provider (mutual TLS)."),
     Setting(
-      "client_key", \.token.client.clientKey, .pemFile, for: "http", "PEM file of the certificate's private key."),
-    Setting("proxy", \.token.client.proxy, .proxy, for: "http", "A proxy on the way to the provider."),
+      "client_key", \.token.client.clientKey, .pemFile, for: "http", "PEM file of the client certificate's private key."
+    ),
+    Setting(
+      "proxy", \.token.client.proxy, .proxy, for: "http",
+      "Proxy for the connection to the provider. Default: no proxy; environment variables such as `https_proxy` are ignored."
+    ),
   ]
 
-  /// What the core is to know of it; the headers of a URL still lack their values.
+  /// The provider that the settings name; the values of its headers are still missing.
   var provider: TokenProvider {
     switch kind {
     case .http: .http(endpoint)
@@ -85,7 +91,7 @@ struct TokenDraft {
   }
 }
 
-/// Answers of Google's sample backends, whose keys need not be written one by one.
+/// Answer formats of Google's sample backends, as defaults of four keys.
 enum ResponsePreset: String, CaseIterable, Sendable {
   /// Last Mile Fleet Solution.
   case lastMile = "lmfs"
@@ -107,7 +113,7 @@ enum ResponsePreset: String, CaseIterable, Sendable {
 }
 
 extension SettingsReader {
-  /// Reads who gives tokens.
+  /// Reads the token provider.
   mutating func readToken() -> TokenDraft {
     var draft = TokenDraft()
     read(TokenDraft.keys.filter { $0.name == SettingSection.token.selector }, of: .token, into: &draft)
@@ -154,7 +160,7 @@ extension SettingsReader {
     }
   }
 
-  /// What is written wins over what the preset says.
+  /// Sets the preset's values, except for keys that are written.
   private func apply(_ preset: TokenResponseFormat, to draft: inout TokenDraft) {
     func apply<Value>(_ property: WritableKeyPath<TokenResponseFormat, Value>) {
       let format: WritableKeyPath<TokenDraft, TokenResponseFormat> = \.endpoint.format

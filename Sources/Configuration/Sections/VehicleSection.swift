@@ -9,18 +9,18 @@ extension Settings {
       "The Google Cloud project ID that Fleet Engine is enabled in."),
     Setting(
       "vehicle_id", \.vehicle.vehicleID, .vehicleID, isRequired: true,
-      "The ID of the vehicle, as the backend created it; or where on the machine it stands."),
+      "The vehicle's ID, as the backend created it; or where to find it on this machine."),
     Setting(
       "service", \.vehicle.service, .choice(of: FleetEngineService.all, \.name),
-      "The service of Fleet Engine that the vehicle belongs to: `deliveries` has scheduled tasks and delivery vehicles, `trips` has on-demand trips and vehicles that are ONLINE or OFFLINE; see [services.md](services.md)."
+      "The service of Fleet Engine that the vehicle belongs to: `deliveries` for scheduled tasks (delivery vehicles), `trips` for on-demand trips (vehicles that are ONLINE or OFFLINE); see [services.md](services.md)."
     ),
     Setting(
       "report_state", \.agent.delivery.endpoint.reportsState, .boolean, for: FleetEngineService.trips.name,
-      "Whether the daemon sets the vehicle's state: ONLINE with each position, OFFLINE in a pause. `false`: the backend or another program sets it, and updates carry positions alone."
+      "Whether the daemon sets the vehicle's state: ONLINE with each position, OFFLINE in a pause. `false`: the backend or another program sets it, and updates contain only positions."
     ),
     Setting(
       "offline_on_stop", \.agent.goesOfflineOnStop, .boolean, for: FleetEngineService.trips.name,
-      "Whether the end of the service sets the vehicle's state to OFFLINE, after the last position and within `stop_timeout`. `false`: it stays as it is, also over a restart."
+      "Whether the daemon sets the vehicle to OFFLINE when it stops, after the last position and within `stop_timeout`. `false`: the state does not change, also during a restart."
     ),
   ]
 

@@ -8,13 +8,13 @@ package struct GPSDSettings: Equatable, Sendable {
     package var host: String
     /// 1 to 65535.
     package var port: Int
-    /// What the address itself says of the receiver.
+    /// The receiver that the address names; nil for none.
     var device: String?
   }
 
   /// Where gpsd listens.
   package var address = Address(host: "localhost", port: 2947)
-  /// The only receiver that counts, as gpsd names it; nil for the first that gives fixes.
+  /// The receiver to use, as gpsd names it; nil for the first that reports a fix.
   package var device: String?
 }
 
@@ -24,10 +24,10 @@ extension GPSDSettings: SourceSettings {
   static let keys: [Setting<GPSDSettings>] = [
     Setting(
       "address", \.address, .gpsdAddress,
-      "Where gpsd listens, and after another colon the only receiver of its that counts."),
+      "Host and port of gpsd. A device after another colon selects one of its receivers, as `device` does."),
     Setting(
       "device", \.device, .line,
-      "The only receiver that counts, as gpsd names it. Without one, the first that gives fixes is stayed with until it gives none for the `silence_timeout`."
+      "The receiver to use, as gpsd names it. Default: the first receiver that reports a fix, until it is silent for `silence_timeout`."
     ),
   ]
 

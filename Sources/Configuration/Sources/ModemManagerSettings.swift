@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Positioning
 
-/// The receiver of a modem that ModemManager has.
+/// The GNSS receiver of a modem that ModemManager manages.
 package struct ModemManagerSettings: Equatable, Sendable {
-  /// Where the modem is plugged in, as ModemManager calls it, or the path of its object; nil for any.
+  /// The modem's sysfs device, or the path of its D-Bus object; nil for any.
   package var device: String?
   /// Its IMEI; nil for any.
   package var imei: String?
 
-  /// Which modem is meant.
+  /// The modem to use.
   package var selection: ModemSelection { ModemSelection(device: device, imei: imei) }
 }
 
@@ -18,27 +18,27 @@ extension ModemManagerSettings: SourceSettings {
   static let keys: [Setting<ModemManagerSettings>] = [
     Setting(
       "device", \.device, .device,
-      "The modem, by the device that `mmcli -m any` shows (`/sys/devices/…`, the same after each start), or by the path of its D-Bus object. Default: the first with a receiver."
+      "The modem's device as `mmcli -m any` shows it (`/sys/devices/…`, the same after each start), or the path of its D-Bus object. Default: the first modem with a GNSS receiver."
     ),
-    Setting("imei", \.imei, .imei, "The modem, by its IMEI, whatever it is plugged into."),
+    Setting("imei", \.imei, .imei, "The modem's IMEI, to find it in any port. Either this or `device`."),
   ]
 
   var kind: SourceKind { .modemManager(self) }
-  /// Every local user reads it: an IMEI stays in the settings.
+  /// Contains at most four digits of the IMEI, because every local user can read it.
   var name: String {
     "ModemManager" + (device.map { ", modem \($0)" } ?? imei.map { ", modem …\($0.suffix(4))" } ?? "")
   }
 
   func finish(_ reader: inout SettingsReader) {
     guard device != nil, imei != nil else { return }
-    reader.problem(with: \ModemManagerSettings.imei, "names the modem as `device` does; one of them is enough")
+    reader.problem(with: \ModemManagerSettings.imei, "selects the modem, as `device` does; remove one of them")
   }
 
   func check(after others: [SourceKind], _ reader: inout SettingsReader) {
     guard others.contains(where: { if case .modemManager(let other) = $0 { other == self } else { false } }) else {
       return
     }
-    reader.problem(with: \ModemManagerSettings.device, "is missing or the same: another source is this modem already")
+    reader.problem(with: \ModemManagerSettings.device, "is missing or the same: another source already uses this modem")
   }
 }
 

@@ -7,9 +7,9 @@ package struct NMEATCPSettings: Equatable, Sendable {
   package var address: HostAddress?
   /// Where senders connect; nil when this program does.
   package var listen: HostAddress?
-  /// Whose connections are read.
+  /// The permitted senders.
   package var allow: [AddressRange] = []
-  /// Senders at once.
+  /// Maximum number of senders connected at once.
   package var connections = 4
 }
 
@@ -21,7 +21,7 @@ package struct NMEAUDPSettings: Equatable, Sendable {
   package var group: IPAddress?
   /// The network interface of the group; nil lets the kernel choose.
   package var interface: String?
-  /// Whose datagrams are read.
+  /// The permitted senders.
   package var allow: [AddressRange] = []
 }
 
@@ -31,16 +31,16 @@ extension NMEATCPSettings: SourceSettings {
   static let keys: [Setting<NMEATCPSettings>] = [
     Setting(
       "address", \.address, .hostAddress,
-      "Where a router or receiver serves NMEA 0183; the connection is opened again with growing pauses when it ends or falls silent. Either this or `listen`."
+      "Host and port of the router or receiver that serves NMEA 0183. When the connection ends or is silent, it is opened again, with increasing delays. Either this or `listen`."
     ),
     Setting(
       "listen", \.listen, .listeningAddress,
-      "Address of this machine at which senders connect. The first with a fix is used until it gives none for the `silence_timeout`."
+      "Address of this machine to which senders connect. The first sender with a fix is used, until it has none for `silence_timeout`."
     ),
     Setting("allow", \.allow, .addressRanges, NMEANetworkRules.allowSummary),
     Setting(
       "connections", \.connections, .integer(1...32),
-      "Senders that may be connected to `listen` at once; further ones are closed unread."),
+      "Maximum number of senders connected to `listen`; further connections are closed unread."),
   ]
 
   var kind: SourceKind { .nmeaTCP(self) }
@@ -54,19 +54,21 @@ extension NMEATCPSettings: SourceSettings {
     switch (reader.isWritten(\NMEATCPSettings.address), reader.isWritten(\NMEATCPSettings.listen)) {
     case (true, true):
       reader.problem(
-        with: \NMEATCPSettings.listen, "stands beside `address`: either this program connects or senders do")
+        with: \NMEATCPSettings.listen, "cannot be combined with `address`: either this program connects or senders do")
     case (false, false):
       reader.problem(
         with: \NMEATCPSettings.address,
-        "is missing; where to connect is expected, as in \"192.168.0.1:60660\", or `listen` where senders connect")
+        "is missing; the address to connect to is expected, as in \"192.168.0.1:60660\", or `listen` if senders connect"
+      )
     case (true, false):
       if reader.isWritten(\NMEATCPSettings.allow) {
         reader.problem(
-          with: \NMEATCPSettings.allow, "has no meaning with `address`: it is for who connects to `listen`")
+          with: \NMEATCPSettings.allow, "has no effect with `address`: it applies to senders that connect to `listen`")
       }
       if reader.isWritten(\NMEATCPSettings.connections) {
         reader.problem(
-          with: \NMEATCPSettings.connections, "has no meaning with `address`: it is for who connects to `listen`")
+          with: \NMEATCPSettings.connections,
+          "has no effect with `address`: it applies to senders that connect to `listen`")
       }
     case (false, true):
       if let listen {
@@ -93,14 +95,15 @@ extension NMEAUDPSettings: SourceSettings {
   static let keys: [Setting<NMEAUDPSettings>] = [
     Setting(
       "listen", \.listen, .listeningAddress,
-      "Address of this machine at which datagrams arrive, broadcast ones and those of the `group` included. Each holds one sentence or several, whole."
+      "Address of this machine at which datagrams are received, including broadcast and those of the `group`. Each datagram must contain whole sentences."
     ),
     Setting(
       "group", \.group, .multicastGroup,
-      "Multicast group to join. It is joined again while nothing arrives, as after its interface has been replaced."),
+      "Multicast group to join. While nothing is received it is joined again, so that it works after the interface has been replaced."
+    ),
     Setting(
       "interface", \.interface, .line,
-      "Network interface on which the group is joined, as in `\"eth0\"`. Default: the one that the kernel's routes name."
+      "Network interface on which the group is joined, as in `\"eth0\"`. Default: as the kernel's routing table says."
     ),
     Setting("allow", \.allow, .addressRanges, NMEANetworkRules.allowSummary),
   ]
@@ -111,13 +114,13 @@ extension NMEAUDPSettings: SourceSettings {
   mutating func finish(_ reader: inout SettingsReader) {
     NMEANetworkRules.finish(&allow, \NMEAUDPSettings.allow, listen, \NMEAUDPSettings.listen, &reader)
     if interface != nil, group == nil, reader.isSound(\NMEAUDPSettings.group) {
-      reader.problem(with: \NMEAUDPSettings.interface, "has no meaning without `group`")
+      reader.problem(with: \NMEAUDPSettings.interface, "has no effect without `group`")
     }
     if let interface, interface.utf8.count > 15 {
       reader.problem(with: \NMEAUDPSettings.interface, "is longer than the 15 bytes of an interface's name")
     }
     if let group, let host = IPAddress(listen.host), group.isV4 != host.isV4 {
-      reader.problem(with: \NMEAUDPSettings.group, "is of another family than `listen`")
+      reader.problem(with: \NMEAUDPSettings.group, "and `listen` are not both IPv4 or both IPv6")
     }
   }
 
@@ -128,12 +131,12 @@ extension NMEAUDPSettings: SourceSettings {
   }
 }
 
-/// Rules that hold for every address at which others send.
+/// Rules for every address at which senders are received.
 private enum NMEANetworkRules {
   static let allowSummary =
-    "Addresses whose sentences are read, as in `[\"192.168.0.1\", \"10.0.0.0/8\"]`; data from others is dropped unread, and `status` names them. Required, unless `listen` is a loopback or link-local address, where the default is all of its kind."
+    "Addresses of the permitted senders, as in `[\"192.168.0.1\", \"10.0.0.0/8\"]`; data from others is dropped unread, and `status` lists them. Required, unless `listen` is a loopback or link-local address: then the default is all addresses of that kind."
 
-  /// Fills in the default of `allow`, or says that there is none.
+  /// Sets the default of `allow`, or reports that it is required.
   static func finish(
     _ allow: inout [AddressRange], _ allowKey: AnyKeyPath, _ listen: HostAddress, _ listenKey: AnyKeyPath,
     _ reader: inout SettingsReader

@@ -16,7 +16,7 @@ package struct ReplaySettings: Equatable, Sendable {
   /// As it is written.
   var time: Time?
 
-  /// Whether the recording starts now; else its own times are kept.
+  /// Whether the recording starts now; otherwise its own times are kept.
   package var shiftsTimes: Bool { time.map { $0 == .shift } ?? (pace > 0) }
 }
 
@@ -26,13 +26,13 @@ extension ReplaySettings: SourceSettings {
   static let keys: [Setting<ReplaySettings>] = [
     Setting(
       "file", \.file, .inputFile, isRequired: true,
-      "A recording of NMEA 0183, a file or FIFO; `\"-\"` is standard input."),
+      "The recording (NMEA 0183), a file or FIFO; `\"-\"` is standard input."),
     Setting(
       "pace", \.pace, .number(0...1000),
-      "1 is the recording's own speed, 2 twice as fast, 0 as fast as positions are delivered."),
+      "Playback speed: 1 is real time, 2 is twice as fast, 0 is as fast as positions are delivered."),
     Setting(
       "time", \.time, .choice,
-      "Whether the recording's times are shifted to now or kept. If it is not written: `\"keep\"` with `pace = 0`, else `\"shift\"`."
+      "`shift`: the recording's times are shifted so that it starts now. `keep`: they are unchanged. Default: `\"keep\"` with `pace = 0`, otherwise `\"shift\"`."
     ),
   ]
 
@@ -48,7 +48,7 @@ extension ReplaySettings: SourceSettings {
     } else if !shiftsTimes {
       reader.problem(
         with: \ReplaySettings.time,
-        "\"keep\" is for a recording that is the only source: its times do not go with those of the others; "
+        "\"keep\" is for a recording that is the only source: its times do not match those of the others; "
           + "allowed: \"shift\"")
     }
     if file == "-", others.contains(where: { if case .replay(let other) = $0 { other.file == "-" } else { false } }) {

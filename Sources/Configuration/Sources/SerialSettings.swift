@@ -13,10 +13,11 @@ extension SerialSettings: SourceSettings {
 
   static let keys: [Setting<SerialSettings>] = [
     Setting(
-      "device", \.device, .device, isRequired: true, "The receiver's device, best under `/dev/serial/by-id/`."),
+      "device", \.device, .device, isRequired: true,
+      "The receiver's device. Prefer a name under `/dev/serial/by-id/`, which does not change."),
     Setting(
       "baud", \.baud, .baud,
-      "The receiver's speed in bits per second. With `\"auto\"` each is tried until sentences have the right checksum, the one that was right last first."
+      "The port's speed in bits per second. `\"auto\"` tries each speed until sentences have correct checksums, beginning with the one that last worked."
     ),
   ]
 

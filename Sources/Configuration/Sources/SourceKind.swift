@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The kinds of source there are, each with its settings: the list that a new one is added to, in the three places of this
-/// type. What it can be told stands in a file of its own; the compiler then asks for the code that reads such a source
-/// (`FixSources` of the daemon) and the code that examines one (`Doctor`).
+/// The kinds of source there are, each with its settings: a new one is added to this type in three
+/// places, with its settings in a file of its own. The compiler then demands the code that reads such a source (`FixSources`
+/// of the daemon) and the code that checks one (`Doctor`).
 package enum SourceKind: Equatable, Sendable {
   case serial(SerialSettings)
   case gpsd(GPSDSettings)
@@ -34,24 +34,24 @@ package enum SourceKind: Equatable, Sendable {
   package var name: String { settings.name }
 }
 
-/// What a source of one kind can be told, and how it is called.
+/// The settings of a source of one kind, and its name.
 protocol SourceSettings: Equatable, Sendable {
   /// The value of `type`.
   static var type: String { get }
-  /// What it has beside the keys of every source.
+  /// Its keys, beside those that every source has.
   static var keys: [Setting<Self>] { get }
 
   var kind: SourceKind { get }
   /// The device, address or file, for messages.
   var name: String { get }
-  /// Whether it gives positions for ever, so that no source after it is ever used.
+  /// Whether it never ends, so that no source after it is ever used.
   var isEndless: Bool { get }
 
-  /// Checks what no key can check alone, after all were read.
+  /// Checks keys that depend on each other, after all were read.
   mutating func finish(_ reader: inout SettingsReader)
-  /// Checks what only matters where there are several sources.
+  /// Checks that matter only if there are several sources.
   ///
-  /// - Parameter others: those before this one.
+  /// - Parameter others: the sources before this one.
   func check(after others: [SourceKind], _ reader: inout SettingsReader)
 }
 

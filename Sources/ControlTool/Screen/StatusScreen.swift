@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 import Terminal
 
-/// Lays a status out: as many lines as somebody reads who has all the room, or one screen of whatever size.
+/// Lays out a status, either as lines without a limit, or for one screen of any size.
 ///
-/// Nothing here knows a terminal: a status, a size and what can be shown go in, lines come out.
+/// It does no output: input is a status, a size and the terminal's capabilities, the result is lines.
 enum StatusScreen {
-  /// The narrowest screen that has room for a sketch beside the events, and what it leaves to them.
+  /// Minimum number of columns for a sketch beside the events.
   private static let sketchFrom = 72
-  /// Rows of a sketch that tell a shape, with its caption.
+  /// Minimum rows of a sketch, with its caption.
   private static let leastSketch = 4
   private static let eventIndent = 8
 
-  // MARK: - All of it
+  // MARK: - Without a limit
 
-  /// For who reads it once.
+  /// All lines, for one print.
   ///
-  /// - Parameter width: nil breaks no lines, and draws nothing: for other programs.
+  /// - Parameter width: nil for a file or pipe: lines are not wrapped, and no bars are drawn.
   static func lines(
     of sheet: StatusSheet, width: Int?, capabilities: TerminalCapabilities
   ) -> [StyledText] {
     var rows = [sheet.title] + sheet.groups.joined()
     if width != nil { rows = rows.map { drawn($0, sheet, capabilities) } }
     var lines = rows.flatMap { self.lines(of: $0, width: width, most: .max, capabilities) }
-    // What fits on a small screen under the prompt; the journal has more.
+    // Five events fit on a small terminal; the journal has more.
     for (index, event) in sheet.events.prefix(width == nil ? .max : 5).enumerated() {
       let name = index == 0 ? "Events" : ""
       let row = StatusSheet.Row(
@@ -32,7 +32,7 @@ enum StatusScreen {
     return lines
   }
 
-  /// With the bars in front, where they can be drawn.
+  /// Adds the bars before the text of their row.
   private static func drawn(
     _ row: StatusSheet.Row, _ sheet: StatusSheet, _ capabilities: TerminalCapabilities
   ) -> StatusSheet.Row {
@@ -61,11 +61,11 @@ enum StatusScreen {
 
   // MARK: - One screen
 
-  /// For who keeps looking.
+  /// One frame of `status --watch`.
   ///
   /// - Parameters:
-  ///   - sheet: nil as long as no daemon has answered.
-  ///   - silence: what is wrong when none answers now; what was last known is shown faintly then.
+  ///   - sheet: the last answer; nil before the first.
+  ///   - silence: why the daemon does not answer now; the last answer is then shown faint.
   /// - Returns: at most `size.rows` lines, none wider than `size.columns`.
   static func frame(
     of sheet: StatusSheet?, silence: StyledText? = nil, size: Terminal.Size, capabilities: TerminalCapabilities
@@ -89,13 +89,13 @@ enum StatusScreen {
     _ sheet: StatusSheet?, _ silence: StyledText?, _ columns: Int, _ capabilities: TerminalCapabilities
   ) -> StyledText {
     let state = silence == nil ? sheet?.state ?? StyledText() : StyledText("no daemon answers", .bad)
-    // However long the vehicle's ID is, its state is there.
+    // A long vehicle ID is cut, so that the state is always visible.
     let vehicle = fit(
       StyledText(sheet?.vehicle ?? "fleet-locationd", .strong), to: max(columns - state.width - 2, 8), most: 1,
       capabilities)
     let left = (vehicle.first ?? StyledText()) + StyledText("  ") + state
     for right in [
-      [sheet?.daemon, "q ends"].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: "; "), "q ends",
+      [sheet?.daemon, "q quits"].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: "; "), "q quits",
     ]
     where left.width + 2 + DisplayWidth.of(right) <= columns {
       return left.padded(to: columns - DisplayWidth.of(right)) + StyledText(right, .faint)
@@ -106,12 +106,12 @@ enum StatusScreen {
   private static func body(
     of sheet: StatusSheet, _ size: Terminal.Size, _ capabilities: TerminalCapabilities
   ) -> [StyledText] {
-    // Room for some events, and a gap before them.
+    // Reserves lines for some events, and a gap before them.
     let wish = sheet.events.isEmpty ? 0 : min(sheet.events.count, max(size.rows / 4, 1)) + 1
     var shape = Shape(groups: sheet.groups.map { $0.map { drawn($0, sheet, capabilities) } })
     func lines(_ shape: Shape) -> [StyledText] { self.lines(of: shape, size.columns, capabilities) }
     while lines(shape).count + wish > size.rows, shape.shrink() {}
-    // What is left of the room goes to the sentences that matter most.
+    // The remaining lines go to the rows with the highest weight.
     for weight in shape.weights.reversed() {
       for most in [3, 2] where most > shape.most {
         var larger = shape
@@ -141,9 +141,9 @@ enum StatusScreen {
     /// Lightest first.
     var weights: [Int] { Set(groups.joined().map(\.weight)).sorted() }
 
-    /// Long sentences are cut shorter, then the least weighty rows go, with the gaps between groups in between.
+    /// Shortens by one step: long sentences are cut, gaps between groups removed, and rows of the lowest weight removed.
     ///
-    /// - Returns: false when nothing more can go.
+    /// - Returns: false if nothing is left to remove.
     mutating func shrink() -> Bool {
       guard let least = weights.first else { return false }
       if most > 2 {
@@ -172,7 +172,7 @@ enum StatusScreen {
     }
   }
 
-  /// Events, and beside or under them the sketch.
+  /// Events, with the sketch beside them.
   private static func foot(
     of sheet: StatusSheet, _ size: Terminal.Size, _ capabilities: TerminalCapabilities
   ) -> [StyledText] {
@@ -199,7 +199,7 @@ enum StatusScreen {
     let indent = StyledText(String(repeating: " ", count: eventIndent))
     for event in sheet.events where lines.count < size.rows {
       let age = StyledText(event.age, .faint).padded(to: eventIndent)
-      // More of the newest, where there is room; of the others what fits on a line.
+      // Up to three lines for the newest event, one for each other.
       let most = lines.isEmpty ? min(max(size.rows / 3, 1), 3) : 1
       let text = fit(event.text, to: max(size.columns - eventIndent, 1), most: most, capabilities)
       lines += text.enumerated().map { ($0 == 0 ? age : indent) + $1 }

@@ -2,29 +2,29 @@
 import Observability
 import Timekeeping
 
-/// What there is to say of a status, row by row, before anybody knows how much room there is.
+/// A status as rows of text, before they are laid out for a width.
 struct StatusSheet {
-  /// A name and what is to be said under it.
+  /// A name and its text.
   struct Row: Equatable {
     var name: String
     var text: StyledText
-    /// Rows of less weight go first where there is no room for all.
+    /// Rows with a low weight are removed first if the screen is too small.
     var weight: Int
   }
 
   static let nameWidth = 14
 
-  /// Whose it is, and how it stands, for the top of a screen.
+  /// The vehicle's ID and state, for the top line of a screen.
   var vehicle: String
   var state: StyledText
-  /// The daemon's release and how long it has run; empty when it does not tell.
+  /// The daemon's release and uptime; empty if the answer has neither.
   var daemon: String
   /// Rows that belong together.
   var groups: [[Row]]
-  /// Newest first: how long ago, and what.
+  /// Newest first: its age and its sentence.
   var events: [(age: String, text: StyledText)]
   var sketch: TrackSketch?
-  /// Rows may hold bars; ASCII has digits for them.
+  /// Updates of the last minutes, for a row of bars.
   var minutes: UpdateBars?
 
   init(_ status: StatusReport) {
@@ -51,7 +51,7 @@ struct StatusSheet {
     sketch = TrackSketch(status.track)
   }
 
-  /// The first row where there is no screen with a top.
+  /// The first row of `lines`; a screen has a top line instead.
   var title: Row {
     Row(
       name: "Vehicle", text: StyledText(vehicle, .strong) + StyledText(daemon.isEmpty ? "" : ", \(daemon)"), weight: 9)
@@ -59,7 +59,7 @@ struct StatusSheet {
 
   // MARK: - Fleet Engine
 
-  /// As the daemon says; an earlier release says no more than whether it is online.
+  /// The state that the daemon reports; earlier releases report only whether it is online.
   private static func state(_ status: StatusReport) -> StyledText {
     guard let state = status.state else {
       return status.isOnline ? StyledText("online", .good) : StyledText("not online", .warning)
@@ -81,7 +81,7 @@ struct StatusSheet {
     if let outcome = status.lastOutcome, outcome.result != "accepted" {
       rows.append(
         Row(
-          name: "Last try", text: StyledText("\(outcome.result), \(time(outcome.age)) ago, after \(took(outcome))"),
+          name: "Last attempt", text: StyledText("\(outcome.result), \(time(outcome.age)) ago, after \(took(outcome))"),
           weight: 3))
     }
     rows.append(Row(name: "Next update", text: StyledText(nextUpdate(status)), weight: 7))
@@ -92,14 +92,15 @@ struct StatusSheet {
     return rows
   }
 
-  /// Nil when those of the files are in force.
+  /// Nil if the settings of the files are in force.
   private static func settings(_ settings: StatusReport.Settings) -> StyledText? {
     if let mistake = settings.mistake {
-      return StyledText("kept ones", .bad)
-        + StyledText(", for the files have a mistake: \(SettingsReading.first(of: mistake))")
+      return StyledText("last ones that worked", .bad)
+        + StyledText(", because the files have a mistake: \(SettingsReading.first(of: mistake))")
     }
     return settings.lastReload?.mistake.map {
-      StyledText("reload refused", .bad) + StyledText(", the old ones are in force: \(SettingsReading.first(of: $0))")
+      StyledText("reload failed", .bad)
+        + StyledText(", the previous ones are in force: \(SettingsReading.first(of: $0))")
     }
   }
 
@@ -122,8 +123,8 @@ struct StatusSheet {
     let due = next.due > 0 ? "in \(time(next.due))" : "now"
     switch next.kind {
     case "heartbeat": return "\(due), a heartbeat"
-    case "retry": return "\(due), to try again"
-    case "token": return "when there is a token, which is \(next.due > 0 ? "asked for \(due)" : "being fetched")"
+    case "retry": return "\(due), a retry"
+    case "token": return "with the next token, which is \(next.due > 0 ? "requested \(due)" : "being requested")"
     default: return due
     }
   }
@@ -140,7 +141,7 @@ struct StatusSheet {
     ]
   }
 
-  /// Of several sources a line each: which is used, and why the others are not.
+  /// One row for each of several sources: whether it is used, or why not.
   private static func sources(_ status: StatusReport) -> [Row] {
     guard let sources = status.sources else {
       let text =
@@ -160,7 +161,7 @@ struct StatusSheet {
       }
   }
 
-  /// Only what is wrong.
+  /// Only problems.
   private static func lines(_ status: StatusReport) -> [Row] {
     (status.lines ?? []).flatMap { line in
       [line.trouble, line.refusal].compactMap(\.self).map {
@@ -179,10 +180,10 @@ struct StatusSheet {
     return isLost ? StyledText("lost", .warning) + StyledText(": ") + text : text
   }
 
-  // MARK: - What is kept
+  // MARK: - Token, backlog, clock and traffic
 
   private static func stores(_ status: StatusReport) -> [Row] {
-    let refused = status.counters.filter { $0.key.hasPrefix("rejected.") }.values.reduce(0, &+)
+    let rejected = status.counters.filter { $0.key.hasPrefix("rejected.") }.values.reduce(0, &+)
     return [
       Row(name: "Token", text: token(status), weight: 6),
       Row(name: "Backlog", text: backlog(status.backlog), weight: 5),
@@ -192,7 +193,7 @@ struct StatusSheet {
         text: StyledText(
           "\(status.counters["accepted", default: 0]) updates accepted of \(status.counters["attempts", default: 0]), "
             + "\(status.counters["backfilled", default: 0]) past positions, "
-            + "\(refused) of \(status.counters["fixes", default: 0]) fixes refused"), weight: 1)
+            + "\(rejected) of \(status.counters["fixes", default: 0]) fixes rejected"), weight: 1)
     ]
   }
 
@@ -202,11 +203,11 @@ struct StatusSheet {
       return status.tokenTrouble.map { StyledText("none", .bad) + StyledText("\(since): \($0)") }
         ?? StyledText("none yet")
     }
-    let trouble = status.tokenTrouble.map { StyledText("; no successor", .warning) + StyledText("\(since): \($0)") }
-    return StyledText("good for \(time(life))") + (trouble ?? StyledText())
+    let trouble = status.tokenTrouble.map { StyledText("; no new one", .warning) + StyledText("\(since): \($0)") }
+    return StyledText("valid for \(time(life))") + (trouble ?? StyledText())
   }
 
-  /// Only where it is wrong.
+  /// Only if it is wrong.
   private static func clock(_ status: StatusReport) -> [Row] {
     guard let offset = status.clockOffset else { return [] }
     let size = time(Int64(clamping: offset.magnitude))
@@ -217,10 +218,10 @@ struct StatusSheet {
     ]
   }
 
-  /// Only where the date is known.
+  /// Only if the date is known.
   private static func traffic(_ status: StatusReport) -> [Row] {
     guard let traffic = status.traffic, case let today = traffic.today else { return [] }
-    let again = today.retransmitted > 0 ? " (\(today.retransmitted.bytes) again)" : ""
+    let again = today.retransmitted > 0 ? " (\(today.retransmitted.bytes) retransmitted)" : ""
     let each = today.perUpdate.map { ", \($0.bytes) per update" } ?? ""
     let month = (traffic.month.sent &+ traffic.month.received).bytes
     return [
@@ -245,10 +246,10 @@ struct StatusSheet {
     default: text.append("; in memory: backlog.directory is not set")
     }
     let lost = backlog.removed.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
-    if !lost.isEmpty { text.append("; let go: \(lost.joined(separator: ", "))") }
+    if !lost.isEmpty { text.append("; removed: \(lost.joined(separator: ", "))") }
     return text
   }
 
-  /// - Parameter seconds: as the daemon tells them.
+  /// - Parameter seconds: a number of the daemon's answer.
   static func time(_ seconds: Int64) -> String { Duration.seconds(seconds).spoken }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Terminal
 
-/// What a terminal can show.
+/// The abilities of a terminal.
 struct TerminalCapabilities: Equatable, Sendable {
   var hasColour: Bool
-  /// Whether it takes more than ASCII.
+  /// Whether it shows Unicode, not only ASCII.
   var isUnicode: Bool
 
   /// For files, pipes and other programs.
@@ -15,7 +15,7 @@ struct TerminalCapabilities: Equatable, Sendable {
     self.isUnicode = isUnicode
   }
 
-  /// As the environment tells: TERM, NO_COLOR (no-color.org), and the first of LC_ALL, LC_CTYPE and LANG.
+  /// From the environment: TERM, NO_COLOR (no-color.org), and the first of LC_ALL, LC_CTYPE and LANG.
   init(environment: (String) -> String?) {
     let isDumb = TerminalCapabilities.isDumb(environment)
     hasColour = !isDumb && (environment("NO_COLOR") ?? "").isEmpty
@@ -24,18 +24,18 @@ struct TerminalCapabilities: Equatable, Sendable {
     isUnicode = charset.contains("UTF-8") || charset.contains("UTF8")
   }
 
-  /// Whether it cannot be drawn on: not even the cursor moves.
+  /// Whether the terminal cannot even move its cursor (TERM=dumb).
   static func isDumb(_ environment: (String) -> String?) -> Bool {
     let name = environment("TERM") ?? ""
     return name.isEmpty || name == "dumb"
   }
 }
 
-/// How a piece of text is to look. The words carry the meaning; this only helps.
+/// The style of a piece of text. The meaning is in the words, never in the style alone.
 enum TextStyle: Equatable, Sendable {
   case plain, strong, faint, good, warning, bad
 
-  /// Of SGR (ECMA-48): the eight colours that every palette shows well enough on its own ground.
+  /// The SGR parameter (ECMA-48), of the eight basic colours only.
   fileprivate var code: String {
     switch self {
     case .plain: ""
@@ -48,10 +48,10 @@ enum TextStyle: Equatable, Sendable {
   }
 }
 
-/// A line, or what may become several, in pieces of one look each.
+/// A text in pieces of one style each.
 ///
-/// Nothing in it can steer a terminal: what is no printable character becomes a replacement character on its way in, and a
-/// direction mark or the like goes the same way.
+/// It cannot contain control sequences: every character that is not printable, and every direction mark, is replaced by a
+/// replacement character when it is added.
 struct StyledText: Equatable, Sendable {
   struct Piece: Equatable, Sendable {
     var text: String
@@ -87,15 +87,15 @@ struct StyledText: Equatable, Sendable {
   }
 
   var isEmpty: Bool { pieces.isEmpty }
-  /// Without its looks.
+  /// Without styles.
   var text: String { pieces.map(\.text).joined() }
   /// Columns on a terminal.
   var width: Int { pieces.reduce(0) { $0 + DisplayWidth.of($1.text) } }
 
-  /// All of it in one look.
+  /// The whole text in one style.
   func styled(_ style: TextStyle) -> StyledText { StyledText(text, style) }
 
-  /// A text that came from elsewhere, as it may be shown.
+  /// A text from outside, with control characters replaced.
   static func harmless(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return text }
     var result = ""
@@ -113,7 +113,7 @@ struct StyledText: Equatable, Sendable {
 
   // MARK: - Fitting
 
-  /// In ASCII, for terminals that know no more.
+  /// In ASCII, for terminals without Unicode.
   var inASCII: StyledText {
     var result = StyledText()
     for piece in pieces { result.append(StyledText.inASCII(piece.text), piece.style) }
@@ -136,7 +136,7 @@ struct StyledText: Equatable, Sendable {
     }.joined()
   }
 
-  /// At most so many columns; what was cut off is marked.
+  /// Cut to at most this number of columns, with a mark where it was cut.
   func cut(to columns: Int, mark: String = "…") -> StyledText {
     guard width > columns else { return self }
     let markWidth = DisplayWidth.of(mark)
@@ -146,15 +146,15 @@ struct StyledText: Equatable, Sendable {
     return front
   }
 
-  /// Padded with spaces up to so many columns.
+  /// Padded with spaces to this number of columns.
   func padded(to columns: Int) -> StyledText {
     let missing = columns - width
     return missing > 0 ? self + StyledText(String(repeating: " ", count: missing)) : self
   }
 
-  /// Broken at spaces into lines of at most so many columns; a word that is longer is broken where it must be.
+  /// Wrapped at spaces into lines of at most this number of columns; longer words are broken.
   ///
-  /// - Parameter most: lines; the last one is cut if that is not enough.
+  /// - Parameter most: maximum number of lines; the last one is cut if the text is longer.
   func wrapped(to columns: Int, most: Int = .max, mark: String = "…") -> [StyledText] {
     guard columns > 0 else { return [] }
     var lines: [StyledText] = []
@@ -169,9 +169,9 @@ struct StyledText: Equatable, Sendable {
   }
 
   private func broken(at columns: Int) -> (StyledText, StyledText) {
-    // A space may be the one that does not fit.
+    // The character that does not fit may be a space.
     let (front, back) = front(columns)
-    // One of two columns where there is one.
+    // At least one character, even if it needs two columns.
     if front.isEmpty { return (StyledText("?"), back.dropFirst(1)) }
     if back.text.hasPrefix(" ") { return (front, back.dropFirst(1)) }
     let characters = Array(front.text)
@@ -179,7 +179,7 @@ struct StyledText: Equatable, Sendable {
     return (prefix(space), dropFirst(space + 1))
   }
 
-  /// As many characters as fit, and the rest.
+  /// The characters that fit, and the rest.
   private func front(_ columns: Int) -> (front: StyledText, back: StyledText) {
     var room = columns
     var count = 0
@@ -216,7 +216,7 @@ struct StyledText: Equatable, Sendable {
 
   // MARK: - Output
 
-  /// With the sequences that a terminal turns into looks.
+  /// With the escape sequences of its styles.
   func encoded(_ capabilities: TerminalCapabilities) -> String {
     let source = capabilities.isUnicode ? self : inASCII
     guard capabilities.hasColour else { return source.text }

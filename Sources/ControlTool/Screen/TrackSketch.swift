@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Observability
 
-/// The shape of the way of the last minutes, drawn with characters, north up.
+/// The vehicle's track of the last minutes, drawn with characters, north up.
 struct TrackSketch {
-  /// Of one character: braille patterns (Unicode 2800) have two columns of four dots, which is about square.
+  /// Dots of one character: braille patterns (Unicode 2800) have two columns of four dots, about evenly spaced.
   private static let dots = (across: 2, down: 4)
 
-  /// Metres for a dot at the least: what is below is noise.
+  /// Minimum metres for a dot; smaller movements are noise.
   private static let finest = 1.0
 
   /// Metres east and north of the newest position.
@@ -19,7 +19,7 @@ struct TrackSketch {
   private let newest: Point
   private let seconds: Int64
 
-  /// - Parameter track: nil and what is no way draw nothing.
+  /// - Parameter track: nil, or fewer than two points, gives no sketch.
   init?(_ track: StatusReport.Track?) {
     guard let track else { return nil }
     let points = track.points.compactMap { pair in
@@ -31,7 +31,7 @@ struct TrackSketch {
     seconds = track.seconds
   }
 
-  /// What is drawn and how large it is on the ground, as in `Track, 10 min, 1.2 km`.
+  /// The duration and the size of the track, as in `Track, 10 min, 1.2 km`.
   var caption: String {
     let size = max(reach(\.east), reach(\.north))
     return "Track, \(StatusSheet.time(seconds)), \(TrackSketch.distance(size))"
@@ -40,10 +40,10 @@ struct TrackSketch {
   /// - Parameters:
   ///   - columns: one or more.
   ///   - rows: one or more.
-  /// - Returns: as many lines, each at most so wide.
+  /// - Returns: `rows` lines, none wider than `columns`.
   func lines(columns: Int, rows: Int, isUnicode: Bool) -> [StyledText] {
     let dots = isUnicode ? TrackSketch.dots : (across: 1, down: 1)
-    // A character is twice as high as wide, and so is a cell without dots in it.
+    // A character is twice as high as wide; braille dots are about square.
     let stretch = isUnicode ? 1.0 : 0.5
     let (width, height) = (max(columns, 1) * dots.across, max(rows, 1) * dots.down)
     let scale = max(
@@ -83,12 +83,12 @@ struct TrackSketch {
   }
 }
 
-/// Dots in characters.
+/// A bitmap of dots, drawn with characters.
 private struct Canvas {
   private let columns: Int
   private let rows: Int
   private let dots: (across: Int, down: Int)
-  /// A bit for each dot of a character, as in its braille pattern.
+  /// For each character the bits of its braille pattern.
   private var cells: [UInt8]
 
   init(columns: Int, rows: Int, dots: (across: Int, down: Int)) {
@@ -98,7 +98,7 @@ private struct Canvas {
     cells = [UInt8](repeating: 0, count: columns * rows)
   }
 
-  /// Bresenham's.
+  /// Draws a line with Bresenham's algorithm.
   mutating func line(from start: (x: Int, y: Int), to end: (x: Int, y: Int)) {
     var (x, y) = start
     let (across, down) = (abs(end.x - x), -abs(end.y - y))

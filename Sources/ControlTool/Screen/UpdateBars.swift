@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The updates of the last minutes, a character for each minute.
+/// A bar chart of the updates in the last minutes, one character per minute.
 struct UpdateBars: Equatable {
   /// Accepted and failed ones, oldest first.
   private let minutes: [(accepted: Int, failed: Int)]
 
-  /// - Parameter rows: pairs; nil and none draw nothing.
+  /// - Parameter rows: pairs of accepted and failed; nil or empty gives no chart.
   init?(_ rows: [[Int]]?) {
     guard let rows, !rows.isEmpty else { return nil }
     minutes = rows.suffix(60).map { row in
@@ -26,8 +26,8 @@ struct UpdateBars: Equatable {
     return "\(accepted) accepted, \(failed) failed"
   }
 
-  /// The more were accepted, the higher the bar; in ASCII their number up to 9. `x` is a minute of failures alone, and a dot
-  /// one without any update.
+  /// The height of a bar is the number of accepted updates; in ASCII it is a digit up to 9. `x` is a minute with failures
+  /// only, and a dot one without updates.
   func bars(isUnicode: Bool) -> StyledText {
     let blocks = Array("▁▂▃▄▅▆▇█")
     let highest = max(minutes.map(\.accepted).max() ?? 1, 1)

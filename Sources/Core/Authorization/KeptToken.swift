@@ -34,9 +34,9 @@ package struct KeptToken: Equatable, Sendable {
     /// Ends a sentence.
     package var explanation: String {
       switch self {
-      case .damaged: "it is damaged, or another program or release has written it"
-      case .otherBoot: "it is of another boot of this machine"
-      case .otherSettings: "it is for another vehicle, or the token provider is asked in another way now"
+      case .damaged: "it is damaged, or was written by another program or release"
+      case .otherBoot: "it was stored before the last reboot"
+      case .otherSettings: "it is for another vehicle, or the settings of the token provider have changed"
       case .expired: "it has expired"
       }
     }

@@ -83,17 +83,17 @@ extension TokenFailure {
       case .unresolved, .unreachable, .refused: "the token provider cannot be reached"
       case .timedOut: "the token provider did not answer within \(deadline.wholeSeconds) s"
       case .broken: "the token provider's answer broke off"
-      case .unprocessed: "the token provider refused the request or closed the kept connection unanswered"
+      case .unprocessed: "the token provider rejected the request, or closed the idle connection without an answer"
       case .throttled: "the token provider asks for fewer requests"
       case .tooLarge:
         "the token provider's answer is longer than the \(TokenEndpoint.maximumResponseSize) bytes that are read"
-      case .malformed: "what answers at the token provider's URL does not speak HTTP"
+      case .malformed: "the server at the token provider's URL does not speak HTTP"
       case .certificateUntrusted: "the token provider's certificate is not trusted"
       case .certificateNotYetValid:
         "the token provider's certificate is not valid yet, or the clock of this machine is behind"
       case .certificateExpired: "the token provider's certificate has expired, or the clock of this machine is ahead"
-      case .handshakeFailed: "no encrypted connection to the token provider comes about"
-      case .local: "the token provider cannot be asked"
+      case .handshakeFailed: "the TLS handshake with the token provider failed"
+      case .local: "the request to the token provider cannot be sent"
       }
     let hint = failure.mayBePortal ? "; a captive portal, a proxy, or token.url or ca_file is wrong" : ""
     self.init(.transport(failure.kind), "\(what): \(failure.message)\(hint)")

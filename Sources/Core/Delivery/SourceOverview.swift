@@ -112,8 +112,8 @@ extension SourceOverview.Source {
     switch condition {
     case .waiting: "no data from \(name) yet"
     case .searching(let rejection):
-      "\(name) gives no believable position\(rejection.map { " (refused: \($0.explanation))" } ?? "")"
-    case .good: "\(name) is good again, and used when it has been for a while"
+      "\(name) has no acceptable position\(rejection.map { " (rejected: \($0.explanation))" } ?? "")"
+    case .good: "\(name) is good again, and is used once it has stayed good for a while"
     case .lost(let why): why
     case .ended: "\(name) has ended"
     }

@@ -34,19 +34,20 @@ package enum RefusalCause: String, Sendable, CaseIterable {
   package func advice(for service: FleetEngineService) -> String {
     switch self {
     case .expired:
-      "by Google's clock the token has expired: the provider gives old tokens, or the clock of the machine that signs them is behind"
+      "by Google's clock the token has expired: the provider returns old tokens, or the clock of the machine that signs them is behind"
     case .notYetValid:
       "by Google's clock the token is from the future: the clock of the machine that signs tokens is ahead"
     case .lifetime:
-      "`iat` and `exp` of the token are not what Google takes: an hour apart at most, and near to now"
+      "`iat` and `exp` of the token are outside of what Google accepts: at most an hour apart, and near the current time"
     case .noAuthorization: "the backend must sign tokens with an `authorization` claim"
-    case .otherVehicle: "the token is for another vehicle: check vehicle.vehicle_id and what the provider is asked"
+    case .otherVehicle:
+      "the token is for another vehicle: check vehicle.vehicle_id and which ID the provider is asked for"
     case .signature:
       "Google does not accept the token's signature: the backend must sign with a key of a service account of the project vehicle.provider_id, and name it in `kid`"
     case .role:
-      "the token's service account may not do this: check vehicle.provider_id, and give the account the role \(service.role) in that project"
+      "the token's service account has no permission for this: check vehicle.provider_id, and give the account the role \(service.role) in that project"
     case .account:
-      "the service account or its key is deleted or disabled: the backend must sign with a key that is in force"
+      "the service account or its key is deleted or disabled: the backend must sign with an active key"
     case .apiDisabled: "the API is not enabled in the project: check vehicle.provider_id, and enable Fleet Engine there"
     }
   }

@@ -93,7 +93,7 @@ extension UpdateFailure.Category {
     case .rejected:
       Row(
         backoff: .seconds(20, cap: 300), isJudged: true, pastPositions: .rejected,
-        advice: "this is a fault of the request")
+        advice: "Fleet Engine considers the request invalid; please report this message")
     case .clock:
       Row(backoff: .seconds(5, cap: 60), advice: "the clock of this machine is behind")
     }

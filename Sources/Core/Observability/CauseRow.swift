@@ -6,7 +6,7 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-/// What is said of a cause, in every place that names one: STATUS=, `status`, `status --json` and `explain`.
+/// How one cause is described wherever it is shown: STATUS=, `status`, `status --json` and `explain`.
 struct CauseRow: Equatable {
   /// How a terminal shows it.
   enum Level: String {
@@ -18,14 +18,14 @@ struct CauseRow: Equatable {
   /// A few words that begin the line of `systemctl status` and of `status`; without a capital letter.
   var label: String
   var level: Level
-  /// What follows the label, beginning with what parts them: ` for 4 min`, `: /dev/ttyUSB0 is not there`.
+  /// What follows the label, beginning with the separator: ` for 4 min`, `: /dev/ttyUSB0 is not there`.
   var detail: Sentence = ""
-  /// What `explain` says of it after what has become of the last fix; nil when that says it all.
+  /// The clause of `explain` after what happened to the last fix; nil when nothing is to be added.
   var clause: Sentence?
 }
 
 extension VehicleAgent.Snapshot {
-  /// What is said of what the agent waits for.
+  /// The description of what the agent waits for.
   var causeRow: CauseRow { row(of: cause) }
 
   /// The table of causes.
@@ -41,19 +41,19 @@ extension VehicleAgent.Snapshot {
       return CauseRow(
         reason: "offlinePending", label: "paused", level: .warning,
         detail: "\(pause.words), fleet-locationctl resume ends it; \(pending)",
-        clause: "the driver is off duty\(pause.words): no position leaves this machine and none is kept, until "
-          + "fleet-locationctl resume; \(pending)\(attempt("next try"))")
+        clause: "the driver is off duty\(pause.words): no position is sent or stored until "
+          + "fleet-locationctl resume; \(pending)\(attempt("next attempt"))")
     case .paused(let pause, nil):
       return CauseRow(
         reason: "paused", label: "paused", level: .warning,
         detail: "\(pause.words), fleet-locationctl resume ends it",
-        clause: "the driver is off duty\(pause.words): no position leaves this machine and none is kept, until "
+        clause: "the driver is off duty\(pause.words): no position is sent or stored until "
           + "fleet-locationctl resume")
     case .noSource(let why):
       return CauseRow(
         reason: "noSource", label: "no source", level: .bad, detail: ": \(why)", clause: "no source is read: \(why)")
     case .noFix(let since, let rejection):
-      let refusal = rejection.map { " (refused: \($0.explanation))" } ?? ""
+      let refusal = rejection.map { " (rejected: \($0.explanation))" } ?? ""
       let satellites = fixMissingSince == nil ? "" : sources.satellitesInView.inView
       return CauseRow(
         reason: rejection?.rawValue ?? "noFix", label: "waiting for a fix", level: .warning,
@@ -63,30 +63,31 @@ extension VehicleAgent.Snapshot {
       let name = sources.usedSource?.name ?? "the source"
       return CauseRow(
         reason: "held", label: "waiting for a newer fix", level: .warning, detail: " of \(name): \(hold.words)",
-        clause: "fixes of \(name) wait: \(hold.words)")
+        clause: "fixes of \(name) are held: \(hold.words)")
     case .noNetwork(let since):
       return CauseRow(
         reason: "noNetwork", label: "no network", level: .bad, detail: " for \(age(of: since))",
         clause:
-          "no interface has had an address and a default route for \(age(of: since))\(attempt("one try all the same"))")
+          "no interface has had an address and a default route for \(age(of: since))\(attempt("one attempt is still made"))"
+      )
     case .noToken(let failure?, let since):
-      let asked = since.map { ", for which the provider has been asked for \(age(of: $0))" } ?? ""
+      let asked = since.map { ", requested for \(age(of: $0))" } ?? ""
       return CauseRow(
         reason: "noToken", label: "no token", level: .bad,
         detail: "\(duration(since, atLeast: .seconds(10))): \(failure.sentence)",
-        clause: "it waits for a token\(asked): \(failure.sentence)\(attempt("next try"))")
+        clause: "it waits for a token\(asked): \(failure.sentence)\(attempt("next attempt"))")
     case .noToken(nil, _):
       return CauseRow(
         reason: "noToken", label: "waiting for a token", level: .warning,
-        clause: "it waits for a token\(attempt("next try"))")
+        clause: "it waits for a token\(attempt("next attempt"))")
     case .failed(let failure, let since):
       let category = failure.category.rawValue
       return CauseRow(
         reason: category, label: "offline", level: .bad, detail: "\(duration(since)) (\(category)): \(failure.advice)",
-        clause: "the last update was not accepted (\(category)): \(failure.advice)\(attempt("next try"))")
+        clause: "the last update was not accepted (\(category)): \(failure.advice)\(attempt("next attempt"))")
     case .rateLimited(let until, let limit):
-      return reached("spacing", "an update is due, and goes in \(wait(until: until)): \(limit.words)")
-    case .inFlight: return reached("inFlight", "a request is under way, and the newest fix goes with the next")
+      return reached("spacing", "an update is due, and is sent in \(wait(until: until)): \(limit.words)")
+    case .inFlight: return reached("inFlight", "a request is under way; the newest fix is sent with the next one")
     case .notDue(let until):
       return reached(
         "notDue",
@@ -96,16 +97,16 @@ extension VehicleAgent.Snapshot {
     }
   }
 
-  /// Nothing stands in the way.
+  /// Updates are sent, or nothing prevents them.
   private func reached(_ reason: String, _ clause: Sentence) -> CauseRow {
     CauseRow(
       reason: reason, label: isOnline ? "online" : "connecting", level: isOnline ? .good : .warning, clause: clause)
   }
 
-  /// For how long the first fix has been waited for; nil in the first seconds.
+  /// How long the daemon has waited for the first fix; nil in the first seconds.
   private var firstFix: Sentence? {
     guard let since = fixMissingSince, now.boot - since >= .seconds(10) else { return nil }
-    return "the source has been read for \(age(of: since))\(sources.satellitesInView.inView)"
+    return "the source has been open for \(age(of: since))\(sources.satellitesInView.inView)"
   }
 
   /// What keeps an agent that is about to stop from delivering the rest.
@@ -122,17 +123,17 @@ extension VehicleAgent.Snapshot {
     switch cause {
     case .failed(let failure, let since):
       "\(duration(since, atLeast: .seconds(10))) (\(failure.category.rawValue)): \(failure.advice)"
-    case .notDue: ": it is sent once more, for a position may have been under way"
+    case .notDue: ": it is sent once more, because a position may have arrived after it"
     default: obstacle(cause)
     }
   }
 
-  /// When it goes on, as in `; next try in 9 s`; empty when it is not known.
+  /// When the next attempt is due, as in `; next attempt in 9 s`; empty when it is not known.
   private func attempt(_ name: String) -> String {
     switch next {
     case .report(let at), .heartbeat(let at), .retry(let at): "; \(name) in \(wait(until: at))"
-    case .token(let at?): "; the provider is asked for a token in \(wait(until: at))"
-    case .token(nil): "; the provider is being asked"
+    case .token(let at?): "; a token is requested in \(wait(until: at))"
+    case .token(nil): "; a token is being requested"
     case nil: isUpdating ? "; a request is under way" : ""
     }
   }
@@ -144,7 +145,7 @@ extension VehicleAgent.Snapshot {
     return " for \(age(of: since))"
   }
 
-  /// In a unit that a person would use; what is left of a second is still to be waited for.
+  /// In a unit that a person would use, rounded up to a whole second.
   private func wait(until time: BootInstant) -> String { Duration.seconds(seconds(until: time)).spoken }
 
   /// Whole seconds, rounded up; 0 when the time has come.
@@ -154,10 +155,10 @@ extension VehicleAgent.Snapshot {
 extension Cause.Limit {
   fileprivate var words: String {
     switch self {
-    case .floor: "Fleet Engine takes no updates of a vehicle closer together than 5 s"
+    case .floor: "Fleet Engine accepts updates of a vehicle only 5 s apart"
     case .attempts: "the daemon makes at most \(AttemptLimiter.perMinute) requests in a minute"
-    case .waking: "the machine has just woken, and waits for its receiver"
-    case .offline: "a request for OFFLINE may still arrive, and ONLINE must come after it"
+    case .waking: "the machine has just resumed, and waits for its receiver"
+    case .offline: "a request for OFFLINE may still arrive, and ONLINE must arrive after it"
     }
   }
 }

@@ -9,7 +9,7 @@ import Positioning
 import Timekeeping
 
 extension Event {
-  /// A sentence that a tired person understands. No coordinates but those of `updateAccepted`, no secrets.
+  /// What the journal says: one sentence. No coordinates but those of `updateAccepted`, no secrets.
   package var sentence: String { words.sentence }
 
   /// Journal fields beside the standard ones: upper-case names, values on one line.
@@ -24,56 +24,58 @@ extension Event {
       ("Started \(version) for vehicle \(vehicle)", [("FLEET_VEHICLE_ID", vehicle)])
     case .crashed(let report):
       (
-        "The run before this one crashed: \(report.split(separator: "; ", maxSplits: 1).first ?? "")",
+        "The previous run crashed: \(report.split(separator: "; ", maxSplits: 1).first ?? "")",
         [("FLEET_BACKTRACE", report)]
       )
-    case .stopping(.signal(let name)): ("Stopping: asked to, by \(name)", [])
+    case .stopping(.signal(let name)): ("Stopping: received \(name)", [])
     case .stopping(.sourcesEnded): ("Stopping: the source has no more positions", [])
     case .stopped(let undelivered, let recording):
       (stopped(undelivered, recording), [("FLEET_UNDELIVERED", "\(undelivered)")])
     case .reloaded: ("Settings reloaded", [])
-    case .reloadRefused(let why): ("Settings not reloaded, the old ones stay in force: \(why)", [])
+    case .reloadRefused(let why): ("Settings not reloaded, the previous ones stay in force: \(why)", [])
     case .settingsKept(let mistakes):
       (
-        "The settings have a mistake; those of the last accepted update are in force: \(SettingsReading.first(of: mistakes))",
+        "The settings have a mistake; the last settings that worked are in use: \(SettingsReading.first(of: mistakes))",
         []
       )
-    case .settingsAwaited(let why): ("Waiting for what the settings name: \(SettingsReading.first(of: why))", [])
+    case .settingsAwaited(let why):
+      ("Waiting for a file or credential that the settings name: \(SettingsReading.first(of: why))", [])
     case .settingsWarning(let warning): (warning, [])
 
     case .sourceOpened(let name, let number):
       ("Reading \(number.map { "source \($0.words), " } ?? "")\(name)", fields(number))
-    case .sourceLost(let why, let number): ("No source\(number.map { " \($0.words)" } ?? ""): \(why)", fields(number))
+    case .sourceLost(let why, let number):
+      ("\(number.map { "Source \($0.words)" } ?? "Source") unavailable: \(why)", fields(number))
     case .sourceChosen(let index, let overview): sourceChosen(index, in: overview)
     case .noSourceGood(let overview):
       (
-        "None of \(overview.sources.count) sources gives a believable position: "
+        "None of \(overview.sources.count) sources has an acceptable position: "
           + overview.troubles(before: overview.sources.count), []
       )
     case .simulatedSource(let endpoint): ("Simulated positions are being sent to \(endpoint)", [])
     case .firstFix(let fix): ("First fix: \(fix.summary)", [])
     case .noFix(let time, let inView, let rejection):
       (
-        "No fix for \(time.spoken) since the source is read\(inView.inView)"
-          + (rejection.map { ": the last one was refused, \($0.explanation)" }
+        "No fix for \(time.spoken) since the source was opened\(inView.inView)"
+          + (rejection.map { "; the last fix was rejected: \($0.explanation)" }
             ?? "; the antenna needs a view of the sky"),
         rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? []
       )
     case .fixLost(let rejection):
       (
-        "No fix for 30 s\(rejection.map { ": the last one was refused, \($0.explanation)" } ?? "")",
+        "No fix for 30 s\(rejection.map { "; the last fix was rejected: \($0.explanation)" } ?? "")",
         rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? []
       )
     case .fixRegained(let time): ("Fix is back after \(time.spoken)", [seconds(time)])
     case .fixRejected(let rejection, let suppressed):
-      ("Fix refused: \(rejection.explanation)\(repeats(suppressed))", [("FLEET_REASON", rejection.rawValue)])
+      ("Fix rejected: \(rejection.explanation)\(repeats(suppressed))", [("FLEET_REASON", rejection.rawValue)])
 
     case .online(let time, let delivered, let waiting): online(after: time, delivered: delivered, waiting: waiting)
     case .offline(let failure, let time, let untold): offline(failure, after: time, untold: untold)
     case .stillOffline(let failure, let time, let tries):
       (
         "Still offline after \(time.spoken) (\(failure.category.rawValue)): \(failure.advice.text); "
-          + "\(tries) \(tries == 1 ? "try" : "tries") since this was last told",
+          + "\(tries) \(tries == 1 ? "attempt" : "attempts") since this was last reported",
         fields(failure) + [seconds(time)]
       )
     case .interrupted(let failure):
@@ -82,8 +84,8 @@ extension Event {
 
     case .tokenObtained(let life, let source, let isFirst, let time):
       (
-        "Token \(isFirst ? "obtained" : "renewed"), good for \(life.spoken)"
-          + (time.map { ", after \($0.spoken) of asking" } ?? ""),
+        "Token \(isFirst ? "obtained" : "renewed"), valid for \(life.spoken)"
+          + (time.map { ", after \($0.spoken) of attempts" } ?? ""),
         fields(life, source)
       )
     case .tokenFailed(let failure, let left, let suppressed): tokenFailed(failure, left: left, suppressed: suppressed)
@@ -91,36 +93,39 @@ extension Event {
       tokenRefused(failure, of: service, flaw, retry: retry)
     case .tokenRemark(let line): ("The token command says: \(line)", [])
     case .tokenRestored(let life, let source):
-      ("The token of the run before serves on, good for \(life.spoken)", fields(life, source))
+      ("The token of the previous run is still used, valid for \(life.spoken)", fields(life, source))
     case .tokenNotRestored(let why, let reason):
-      ("The token that was kept is not used: \(why)", [("FLEET_REASON", reason)])
-    case .tokenNotKept(let why): ("The token is not kept for the next start: \(why)", [])
+      ("The cached token is discarded: \(why)", [("FLEET_REASON", reason)])
+    case .tokenNotKept(let why): ("The token cannot be cached for the next start: \(why)", [])
 
     case .backfilled(let count): ("\(positions(count, "past")) delivered", [("FLEET_PAST_LOCATIONS", "\(count)")])
     case .backfillRefused(let failure, let suppressed):
       (
-        "Update with past positions refused, going on without: \(failure.message)\(repeats(suppressed))",
+        "Fleet Engine rejected an update with past positions, updates continue without them: \(failure.message)\(repeats(suppressed))",
         fields(failure)
       )
     case .positionsDropped(let count, let reason, let within, let suppressed):
       positionsDropped(count, reason, within: within, suppressed: suppressed)
     case .othersDropped(let count):
       (
-        "\(positions(count)) of other vehicles dropped: the backlog's file is full, and this vehicle's need the room",
+        "\(positions(count)) of other vehicles dropped: the backlog's file is full, and this vehicle's positions need the space",
         fields(count, .full)
       )
     case .backlogRestored(let count):
-      ("\(positions(count)) kept on disk, to be delivered now", [("FLEET_BACKLOG", "\(count)")])
+      ("\(positions(count)) of an earlier run found on disk, to be delivered now", [("FLEET_BACKLOG", "\(count)")])
     case .backlogInMemory(let why, let suppressed):
-      ("The backlog is kept in memory only: \(why)\(repeats(suppressed))", [])
+      ("The backlog is in memory only: \(why)\(repeats(suppressed))", [])
     case .backlogOnDisk(let count): ("The backlog is on disk again", [("FLEET_BACKLOG", "\(count)")])
     case .storeSetAside(let name, let why):
       (
-        "The backlog's file cannot be used (\(why)); it is now \(name), and an empty one is in its place",
+        "The backlog's file cannot be used (\(why)); it was renamed to \(name), and a new one was created",
         [("FLEET_FILE", name)]
       )
     case .storeReplaced(let directory):
-      ("The backlog's file in \(directory) was deleted or replaced; all that waits is written anew from memory", [])
+      (
+        "The backlog's file in \(directory) was deleted or replaced; all pending positions are written to a new file from memory",
+        []
+      )
 
     case .clockUnset: ("The clock of this machine is not set: it shows a time before this program was built", [])
     case .clockStepped(let step, let untold): clockStepped(step, untold: untold)
@@ -134,8 +139,8 @@ extension Event {
     case .networkLost(let suppressed):
       ("No network: no interface has an address and a default route\(repeats(suppressed))", [])
     case .networkBack(let names, let time):
-      ("Network on \(names.joined(separator: ", ")), after \(time.spoken) without", [seconds(time)])
-    case .networkUnwatched(let why): ("The network is not watched: \(why)", [])
+      ("Network on \(names.joined(separator: ", ")), after \(time.spoken) without a network", [seconds(time)])
+    case .networkUnwatched(let why): ("Network changes are not monitored: \(why)", [])
     case .resumed(let time): ("Awake after \(time.toTheSecond.spoken) of suspend", [seconds(time.toTheSecond)])
     case .trafficOfDay(let day): trafficOfDay(day)
     case .paused(let note, let isOld):
@@ -144,7 +149,7 @@ extension Event {
           + ": no position leaves this machine until fleet-locationctl resume", []
       )
     case .pauseEnded(let time):
-      ("The pause has ended\(time.map { ", after \($0.spoken)" } ?? "")", time.map { [seconds($0)] } ?? [])
+      ("The pause has ended\(time.map { " after \($0.spoken)" } ?? "")", time.map { [seconds($0)] } ?? [])
     case .pauseNotKept(let why): (why, [])
     case .stateOffline(let time):
       (
@@ -172,9 +177,9 @@ extension Event {
   }
 
   private func online(after time: Duration?, delivered: Int, waiting: Int) -> Words {
-    var sentence = "Online: Fleet Engine accepts updates\(time.map { ", after \($0.spoken)" } ?? "")"
+    var sentence = "Online: Fleet Engine accepts updates\(time.map { ", after \($0.spoken) offline" } ?? "")"
     if waiting > 0 {
-      sentence += "; \(delivered > 0 ? "\(waiting) of " : "")\(positions(delivered + waiting, "past")) still to come"
+      sentence += "; \(delivered > 0 ? "\(waiting) of " : "")\(positions(delivered + waiting, "past")) still pending"
     } else if delivered > 0 {
       sentence += "; \(positions(delivered, "past")) delivered"
     }
@@ -203,8 +208,8 @@ extension Event {
 
   private func tokenFailed(_ failure: TokenFailure, left: Duration?, suppressed: Int) -> Words {
     let outlook =
-      left.map { "the one before is good for \($0.spoken)" }
-      ?? "updates wait for one, and fleet-locationctl doctor tells what to do"
+      left.map { "the current one is valid for \($0.spoken)" }
+      ?? "updates wait for one; fleet-locationctl doctor says what to do"
     return (
       "No token: \(failure.message)\(repeats(suppressed)); \(outlook)", [("FLEET_REASON", failure.reason.name)]
     )
@@ -214,14 +219,14 @@ extension Event {
     _ failure: UpdateFailure?, of service: FleetEngineService, _ flaw: String?, retry: Duration
   ) -> Words {
     let advice =
-      flaw.map { "of the token itself: \($0)" }
+      flaw.map { "the token itself is wrong: \($0)" }
       ?? failure?.cause?.advice(for: service)
       ?? (failure?.httpStatus == 401
         ? "check which key signs them, and that its service account is of the project vehicle.provider_id"
         : "check vehicle.provider_id, vehicle.vehicle_id and the service account's role (\(service.role))")
     return (
-      "Fleet Engine refuses fresh tokens\(failure.map { " (\($0.message))" } ?? ""): \(advice); "
-        + "next try in \(retry.spoken)",
+      "Fleet Engine rejects fresh tokens\(failure.map { " (\($0.message))" } ?? ""): \(advice); "
+        + "next attempt in \(retry.spoken)",
       failure.map(fields) ?? []
     )
   }
@@ -251,16 +256,16 @@ extension Event {
     case .thinned:
       let metres = "\(Int(min(within, 99_999).rounded(.up)))"
       return (
-        "\(positions(count)) thinned out: the backlog is full, and what is left tells the way within \(metres) m"
+        "\(positions(count)) thinned out: the backlog is full, and the remaining positions describe the track within \(metres) m"
           + repeats(suppressed),
         fields(count, reason) + [("FLEET_METRES", metres)]
       )
     case .delivered: why = reason.rawValue
     case .full: why = "the backlog is full"
     case .expired: why = "they are older than backlog.max_age"
-    case .refused: why = "the server refuses them"
+    case .refused: why = "Fleet Engine rejects them"
     case .misdated: why = "the receiver gave them a wrong time"
-    case .damaged: why = "the backlog's file holds values there that no position has"
+    case .damaged: why = "the backlog's file has impossible values for them"
     }
     return ("\(positions(count)) dropped: \(why)\(repeats(suppressed))", fields(count, reason))
   }
@@ -296,7 +301,7 @@ extension Event {
     let exact = size < .seconds(120) ? "\(size.tenths) s" : size.toTheSecond.spoken
     return (
       "The clock of this machine was set \(step < .zero ? "back" : "forward") by \(exact)"
-        + (untold == 0 ? "" : " (and \(untold) times more since the last time this was told)"),
+        + (untold == 0 ? "" : " (and \(untold) more \(untold == 1 ? "time" : "times") since this was last reported)"),
       [("FLEET_SECONDS", "\(step < .zero ? "-" : "")\(size.tenths)")]
     )
   }
@@ -308,7 +313,7 @@ extension Event {
   }
 
   private func repeats(_ suppressed: Int) -> String {
-    suppressed == 0 ? "" : " (and \(suppressed) times more in the last ten minutes)"
+    suppressed == 0 ? "" : " (and \(suppressed) more \(suppressed == 1 ? "time" : "times") in the last ten minutes)"
   }
 
   private func seconds(_ time: Duration) -> (name: String, value: String) { ("FLEET_SECONDS", "\(time.wholeSeconds)") }

@@ -5,12 +5,12 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-/// What became of the last fix, and why: the answer to "why was it not sent?".
+/// What happened to the last fix, and why: the answer to "why was it not sent?".
 package struct Explanation: Equatable, Sendable, Codable {
   /// One word for a script: the reason of a rejection, the category of a failure, or one of `noSource`, `noFix`, `held`,
   /// `delivered`, `inFlight`, `notDue`, `spacing`, `noToken`, `noNetwork`, `paused`, `offlinePending`, `stopping`.
   package var reason: String
-  /// For a person: what happened, and when it goes on.
+  /// For a person: what happened, and when the next update is due.
   package var sentence: String
 
   /// - Parameters:
@@ -23,8 +23,8 @@ package struct Explanation: Equatable, Sendable, Codable {
 }
 
 extension Explanation {
-  /// What stands in the way comes first, as in the line of `systemctl status`. While nothing does, the word is what became
-  /// of the last fix.
+  /// The reason is the cause that prevents updates, as in the line of `systemctl status`; when nothing prevents them, it is
+  /// what happened to the last fix.
   package init(_ snapshot: VehicleAgent.Snapshot) {
     let row = snapshot.causeRow
     reason = row.reason
@@ -50,21 +50,21 @@ extension Explanation {
 
 extension VehicleAgent.Snapshot {
   fileprivate var rejectionClause: String? {
-    lastRejection.map { "the last fix was refused: \($0.explanation)" }
+    lastRejection.map { "the last fix was rejected: \($0.explanation)" }
   }
 
-  /// What became of the last fix, whatever comes next.
+  /// What happened to the last fix, regardless of the cause.
   fileprivate var lastFixClause: String {
-    let refusal = rejectionClause
-    guard let newest else { return refusal ?? "no fix has come yet" }
+    let rejection = rejectionClause
+    guard let newest else { return rejection ?? "no fix has been received yet" }
     let age = "\(age(of: newestCameAt)) old\(newest.time == delivered ? " and was accepted by Fleet Engine" : "")"
-    return refusal.map { "\($0); the newest accepted one is \(age)" } ?? "the last fix is \(age)"
+    return rejection.map { "\($0); the newest accepted one is \(age)" } ?? "the last fix is \(age)"
   }
 
   fileprivate var rejectionsSentence: String {
     guard lastRejection != nil, pause == nil else { return "" }
     let counts = statistics.rejected.sorted { $0.key.rawValue < $1.key.rawValue }
       .map { "\($0.key.rawValue) \($0.value)" }
-    return " Refused so far, by reason: \(counts.joined(separator: ", "))."
+    return " Rejected so far, by reason: \(counts.joined(separator: ", "))."
   }
 }

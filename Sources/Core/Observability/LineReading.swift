@@ -2,14 +2,14 @@
 package import Positioning
 package import Timekeeping
 
-/// The line of one source, read at one moment for status and metrics.
+/// The line counters of one source at one moment, for status and metrics.
 package struct LineReading: Equatable, Sendable {
-  /// The device or address, as the settings have it.
+  /// The device or address of the settings.
   package var source: String
-  /// What came over it.
+  /// Its counters and problems.
   package var health: LineHealth
 
-  /// - Parameter source: the device or address, as the settings have it.
+  /// - Parameter source: the device or address of the settings.
   package init(source: String, health: LineHealth) {
     self.source = source
     self.health = health
@@ -17,17 +17,17 @@ package struct LineReading: Equatable, Sendable {
 }
 
 extension StatusReport.Line {
-  /// A sender that was refused longer ago, in seconds, is no warning any more.
+  /// Maximum age in seconds of a sender that is not permitted, for a warning.
   private static let refusalWindow: Int64 = 3600
 
-  /// Names the latest sender of the last hour that is not allowed; nil while there is none.
+  /// A warning about the latest sender of the last hour that is not permitted; nil if there is none.
   package var refusal: String? {
     guard let latest = refused?.last, latest.age < Self.refusalWindow else { return nil }
     let times = latest.count == 1 ? "once" : "\(latest.count) times, the last time"
     return "\(latest.address) is not allowed and has sent \(times) \(Duration.seconds(latest.age).spoken) ago"
   }
 
-  /// - Parameter reading: of now.
+  /// - Parameter reading: the current counters.
   package init(_ reading: LineReading, at now: BootInstant) {
     let counters = reading.health.counters
     self.init(

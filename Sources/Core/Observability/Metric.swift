@@ -10,7 +10,7 @@ package struct Metric: Sendable {
     case gauge
   }
 
-  /// A value, and of a metric with a label what the label says.
+  /// A value, with the value of the label if the metric has one.
   package struct Sample: Equatable, Sendable {
     /// Any text; nil where the metric has no label.
     package var label: String?
@@ -32,13 +32,13 @@ package struct Metric: Sendable {
   package let help: String
   /// The name of its label; nil: it has a single value.
   package let label: String?
-  /// None, when there is nothing to tell.
+  /// Empty when there is no value.
   package let samples: @Sendable (MetricReading) -> [Sample]
 
   /// What the name of each metric begins with.
   package static let prefix = "fleet_locationd_"
 
-  /// One value; nil: nothing to tell.
+  /// One value; nil: no value.
   static func single(
     _ name: String, _ kind: Kind, _ help: String, _ value: @escaping @Sendable (MetricReading) -> Double?
   ) -> Metric {
@@ -47,7 +47,7 @@ package struct Metric: Sendable {
     }
   }
 
-  /// A value for each that the label may say.
+  /// One value for each value of the label.
   static func labelled(
     _ name: String, _ kind: Kind, by label: String, _ help: String,
     _ values: @escaping @Sendable (MetricReading) -> [(label: String, value: Double)]

@@ -4,19 +4,19 @@ package import Delivery
 import Positioning
 import Timekeeping
 
-/// What the metrics are made of, read at one moment. No coordinates.
+/// The values of the metrics at one moment, without coordinates.
 package struct MetricReading: Equatable, Sendable {
-  /// What has gone over the line to one party since the start.
+  /// Traffic to and from one server since the start.
   package struct Traffic: Equatable, Sendable {
     /// `fleet_engine` or `token_provider`.
     package var peer: String
-    /// Connections that were opened.
+    /// Number of opened connections.
     package var connections: UInt64
-    /// Bytes of requests, before TLS and TCP wrap them.
+    /// Bytes of requests, without TLS and TCP.
     package var bytesSent: UInt64
     /// Bytes of answers, likewise.
     package var bytesReceived: UInt64
-    /// The same, and all that was wrapped around it.
+    /// The kernel's counters of TCP.
     package var tcp: TCPTraffic
 
     /// - Parameter peer: `fleet_engine` or `token_provider`.
@@ -29,32 +29,32 @@ package struct MetricReading: Equatable, Sendable {
     }
   }
 
-  /// Of the agent.
+  /// The agent's state.
   package var snapshot: VehicleAgent.Snapshot
-  /// By peer.
+  /// Traffic by peer.
   package var traffic: [Traffic]
-  /// Bytes on the air in this month (UTC), as last read; nil while the date is not known.
+  /// Data volume of this month (UTC) in bytes, as last read; nil while the date is unknown.
   package var trafficOfMonth: UInt64?
-  /// Of each source with a line of its own.
+  /// The line counters of each source that has a line.
   package var lines: [LineReading]
-  /// Size of the store's files; nil where there are none.
+  /// Size of the backlog's files; nil without files.
   package var storeBytes: Int64?
   /// The daemon's release.
   package var version: String
-  /// Nil where they are not known.
+  /// The settings in force; nil if unknown.
   package var settings: SettingsReading?
-  /// The daemon is done, and this is the last reading.
+  /// Whether the daemon has finished, and this is the last reading.
   package var isLast = false
 
   /// - Parameters:
-  ///   - snapshot: of now.
-  ///   - traffic: by peer.
-  ///   - trafficOfMonth: bytes on the air; nil while the date is not known.
-  ///   - lines: of each source with a line of its own.
-  ///   - storeBytes: nil where there are no files.
+  ///   - snapshot: the current state of the agent.
+  ///   - traffic: traffic by peer.
+  ///   - trafficOfMonth: data volume in bytes; nil while the date is unknown.
+  ///   - lines: the line counters of each source that has a line.
+  ///   - storeBytes: size of the backlog's files; nil without files.
   ///   - version: the daemon's release.
-  ///   - settings: nil where they are not known.
-  ///   - isLast: when the daemon is done.
+  ///   - settings: the settings in force; nil if unknown.
+  ///   - isLast: whether the daemon has finished.
   package init(
     _ snapshot: VehicleAgent.Snapshot, traffic: [Traffic] = [], trafficOfMonth: UInt64? = nil,
     lines: [LineReading] = [], storeBytes: Int64? = nil, version: String = "", settings: SettingsReading? = nil,
@@ -74,17 +74,17 @@ package struct MetricReading: Equatable, Sendable {
 
   var isOnline: Bool { snapshot.isOnline && !isLast }
 
-  /// By the best clock that is known; nil when there was none, or nobody knows the time.
+  /// Time of the last fix by the best clock; nil without one, or if the time is unknown.
   var lastUpdate: Timestamp? { snapshot.lastAcceptedAt.flatMap(time(of:)) }
 
   var lastFix: Timestamp? { snapshot.fix == nil ? nil : time(of: snapshot.fixCameAt) }
 
   var fixAge: Duration? { snapshot.fix == nil ? nil : snapshot.now.boot - snapshot.fixCameAt }
 
-  /// What is left of the token's life; nil without one.
+  /// Remaining lifetime of the token; nil without one.
   var tokenLife: Duration? { snapshot.tokenDeadline.map { $0 - snapshot.now.boot } }
 
-  /// By how much the machine's clock is ahead; nil when nobody can tell, 0 when it is right.
+  /// How far the machine's clock is ahead; nil if unknown, 0 if it is right.
   var clockOffset: Duration? { snapshot.isTimeTold ? snapshot.clockError?.offset ?? .zero : nil }
 
   private func time(of instant: BootInstant) -> Timestamp? { snapshot.time.map { $0 - (snapshot.now.boot - instant) } }

@@ -11,10 +11,12 @@ package enum MetricTable {
   package static let all: [Metric] = service + updates + fixes + lines + tokens + backlog + traffic
 
   private static let service: [Metric] = [
-    .labelled("build_info", .gauge, by: "version", "Always 1; the label tells the release.") {
+    .labelled("build_info", .gauge, by: "version", "Always 1; the label is the release.") {
       [($0.version, 1)]
     },
-    .labelled("config_info", .gauge, by: "hash", "Always 1; the label is equal for settings that say the same.") {
+    .labelled(
+      "config_info", .gauge, by: "hash", "Always 1; the label is a hash of the settings, equal for equal settings."
+    ) {
       $0.settings.map { [($0.hash, 1)] } ?? []
     },
     .labelled(
@@ -23,23 +25,23 @@ package enum MetricTable {
     ) { [($0.snapshot.service, 1)] },
     .single(
       "config_last_reload_success", .gauge,
-      "Whether the settings that were read last, at the start or at a reload, came into force."
+      "Whether the settings read last, at the start or at a reload, are in force (1) or had a mistake (0)."
     ) { $0.settings.map { $0.isLastReloadGood ? 1 : 0 } },
     .single(
       "config_kept", .gauge,
-      "Whether the settings files have a mistake, and those of the last accepted update stand in for them."
+      "Whether the settings files have a mistake, and the last settings that worked are used instead."
     ) { $0.settings.map { $0.mistake != nil ? 1 : 0 } },
     .single("online", .gauge, "Whether Fleet Engine accepted the last update.") { $0.isOnline ? 1 : 0 },
-    .single("paused", .gauge, "Whether the driver is off duty, so that no position leaves.") {
+    .single("paused", .gauge, "Whether the driver is off duty, so that no position is sent.") {
       $0.snapshot.pause != nil ? 1 : 0
     },
     .single(
       "vehicle_online", .gauge,
-      "Whether a vehicle of on-demand trips is ONLINE, as Fleet Engine last accepted it. Absent while that is not known, and where the state does not follow the driver's duty."
+      "Whether a vehicle of on-demand trips is ONLINE, as Fleet Engine last accepted it. Absent while this is unknown, and where the daemon does not set the state."
     ) { $0.snapshot.vehicleState.map { $0 == .online ? 1 : 0 } },
     .single(
       "clock_offset_seconds", .gauge,
-      "By how much the machine's clock is ahead; 0 when it is within half a minute. Absent while nobody can tell."
+      "How far the machine's clock is ahead; negative when it is behind, 0 when it is within half a minute. Absent while the correct time is unknown."
     ) { $0.clockOffset.map(seconds) },
   ]
 
@@ -49,7 +51,7 @@ package enum MetricTable {
       Double($0.statistics.accepted)
     },
     .single(
-      "updates_abandoned_total", .counter, "Requests given up because the network changed, or a pause began."
+      "updates_abandoned_total", .counter, "Requests cancelled because the network changed, or a pause began."
     ) { Double($0.statistics.abandoned) },
     .labelled("updates_failed_total", .counter, by: "category", "Requests that were not accepted.") { reading in
       UpdateFailure.Category.allCases.map {
@@ -58,27 +60,27 @@ package enum MetricTable {
     },
     .single(
       "last_update_timestamp_seconds", .gauge,
-      "When Fleet Engine last accepted an update. Absent before the first, and while nobody knows the time."
+      "When Fleet Engine last accepted an update. Absent before the first, and while the correct time is unknown."
     ) { $0.lastUpdate.map(seconds) },
   ]
 
   private static let fixes: [Metric] = [
-    .single("fixes_total", .counter, "Fixes that the sources gave.") { Double($0.statistics.fixes) },
-    .labelled("fixes_rejected_total", .counter, by: "reason", "Fixes that the filter did not believe.") { reading in
+    .single("fixes_total", .counter, "Fixes received from the sources.") { Double($0.statistics.fixes) },
+    .labelled("fixes_rejected_total", .counter, by: "reason", "Fixes that the filter rejected.") { reading in
       FixRejection.allCases.map { ($0.rawValue, Double(reading.statistics.rejected[$0, default: 0])) }
     },
     .single(
       "fixes_held_total", .counter,
-      "Accepted fixes that were not reported, because the clock of their source is behind that of the source before."
+      "Accepted fixes that were not reported, because the clock of their source is behind that of the previous source."
     ) { Double($0.statistics.held) },
     .single(
       "last_fix_timestamp_seconds", .gauge,
-      "When the last believed fix came. Absent before the first, and while nobody knows the time."
+      "When the last accepted fix was received. Absent before the first, and while the correct time is unknown."
     ) { $0.lastFix.map(seconds) },
-    .single("fix_age_seconds", .gauge, "Age of the last believed fix when this was written.") {
+    .single("fix_age_seconds", .gauge, "Age of the last accepted fix when this was written.") {
       $0.fixAge.map(seconds)
     },
-    .single("fix_horizontal_accuracy_meters", .gauge, "Accuracy of the last believed fix, one sigma.") {
+    .single("fix_horizontal_accuracy_meters", .gauge, "Accuracy of the last accepted fix, one sigma.") {
       $0.snapshot.fix?.horizontalAccuracy
     },
   ]
@@ -91,13 +93,12 @@ package enum MetricTable {
     line("cut", "Lines that end or break off before their checksum.") { $0.unchecked },
     line("overlong", "Lines longer than any sentence.") { $0.overlong },
     line("late", "Sentences that came after the end of their epoch.") { $0.late },
-    line("foreign", "Lines of other languages (AIS, TAIP, tag blocks), and private sentences that are not understood.")
-    {
+    line("foreign", "Lines of other protocols (AIS, TAIP, tag blocks), and unknown proprietary sentences.") {
       $0.foreign
     },
     .labelled(
       "line_refused_total", .counter, by: "source",
-      "Connections and datagrams of senders that are not in source.allow; nothing of them is read."
+      "Connections and datagrams of senders that are not in source.allow; they are dropped unread."
     ) { reading in
       reading.lines.filter { $0.health.medium == .network }.map { ($0.source, Double($0.health.refusals)) }
     },
@@ -117,59 +118,60 @@ package enum MetricTable {
       Double($0.statistics.tokenFetches)
     },
     .single("tokens_obtained_total", .counter, "New tokens.") { Double($0.statistics.tokens) },
-    .labelled("token_failures_total", .counter, by: "reason", "Requests that gave no token.") { reading in
+    .labelled("token_failures_total", .counter, by: "reason", "Requests that returned no token.") { reading in
       reading.statistics.tokenFailures.sorted { $0.key < $1.key }.map { ($0.key, Double($0.value)) }
     },
-    .single("token_failing", .gauge, "Whether the last request to the token provider gave no token.") {
+    .single("token_failing", .gauge, "Whether the last request to the token provider returned no token.") {
       $0.snapshot.tokenFailure != nil ? 1 : 0
     },
-    .single("token_remaining_seconds", .gauge, "What is left of the token's life; 0 without a token.") {
+    .single("token_remaining_seconds", .gauge, "Time until the token expires; 0 without a token.") {
       $0.tokenLife.map(seconds) ?? 0
     },
   ]
 
   private static let backlog: [Metric] = [
-    .single("backlog_positions", .gauge, "Positions that wait.") { Double($0.snapshot.waiting) },
+    .single("backlog_positions", .gauge, "Positions that are queued.") { Double($0.snapshot.waiting) },
     .single("backlog_store_bytes", .gauge, "Size of the backlog's files. Absent without any.") {
       $0.storeBytes.map(Double.init)
     },
     .single(
       "backlog_oldest_age_seconds", .gauge,
-      "How far the oldest that waits lies behind the newest fix; 0 when none does."
+      "Age of the oldest queued position, relative to the newest fix; 0 when none is queued."
     ) { $0.snapshot.oldestAge.map(seconds) ?? 0 },
     .single(
       "backlog_thinned_within_meters", .gauge,
-      "Greatest error of a position that was thinned, against the way that the others tell."
+      "Greatest distance of a position that was thinned out from the track of the remaining ones; 0 without thinning."
     ) { $0.snapshot.thinnedWithin },
-    .labelled("backlog_removed_total", .counter, by: "reason", "Positions that left the backlog.") { reading in
+    .labelled("backlog_removed_total", .counter, by: "reason", "Positions that were removed from the backlog.") {
+      reading in
       Backlog.Removal.allCases.map { ($0.rawValue, Double(reading.statistics.removed[$0, default: 0])) }
     },
-    .single("positions_backfilled_total", .counter, "Positions that arrived as past locations.") {
+    .single("positions_backfilled_total", .counter, "Positions delivered as past locations.") {
       Double($0.statistics.backfilled)
     },
   ]
 
   private static let traffic: [Metric] = [
     .labelled(
-      "sent_bytes_total", .counter, by: "peer", "Requests, before TLS and TCP wrap them."
+      "sent_bytes_total", .counter, by: "peer", "Bytes of requests, without TLS and TCP."
     ) { $0.traffic.map { ($0.peer, Double($0.bytesSent)) } },
     .labelled(
-      "received_bytes_total", .counter, by: "peer", "Answers, before TLS and TCP wrap them."
+      "received_bytes_total", .counter, by: "peer", "Bytes of answers, without TLS and TCP."
     ) { $0.traffic.map { ($0.peer, Double($0.bytesReceived)) } },
     .labelled("connections_opened_total", .counter, by: "peer", "Connections opened.") {
       $0.traffic.map { ($0.peer, Double($0.connections)) }
     },
-    carried("sent_bytes", "What TCP sent: requests in TLS, handshakes, and what was retransmitted.", \.sent),
-    carried("received_bytes", "What TCP received: answers in TLS, and handshakes.", \.received),
-    carried("retransmitted_bytes", "What TCP sent once more, because it was lost on the way.", \.retransmitted),
+    carried("sent_bytes", "Bytes that TCP sent: requests in TLS, handshakes, and retransmissions.", \.sent),
+    carried("received_bytes", "Bytes that TCP received: answers in TLS, and handshakes.", \.received),
+    carried("retransmitted_bytes", "Bytes that TCP sent again because they were lost.", \.retransmitted),
     carried(
       "sent_header_bytes",
-      "Headers of IP and TCP of what was sent, from the kernel's number of segments; the sum with `tcp_sent_bytes_total` went on the air.",
+      "Bytes of IP and TCP headers sent, from the kernel's number of segments; together with `tcp_sent_bytes_total` this is the data volume.",
       \.sentHeaders),
-    carried("received_header_bytes", "Headers of IP and TCP of what was received, likewise.", \.receivedHeaders),
+    carried("received_header_bytes", "Bytes of IP and TCP headers received, likewise.", \.receivedHeaders),
     .single(
       "traffic_month_bytes", .gauge,
-      "Bytes on the air in this month (UTC), both ways, to Fleet Engine and the token provider: as in `status`, across restarts. Read every quarter of an hour. Absent while the date is not known."
+      "Data volume of this month (UTC) in bytes, to and from Fleet Engine and the token provider, as in `status`, across restarts. Updated every 15 minutes. Absent while the date is unknown."
     ) { $0.trafficOfMonth.map { Double($0) } },
   ]
 

@@ -6,7 +6,7 @@ import Delivery
 package enum MetricsText {
   /// Prometheus' text format, version 0.0.4.
   package static func exposition(of reading: MetricReading) -> String {
-    // A collector that reads the files of several daemons tells their metrics apart by the labels alone.
+    // Labels distinguish the daemons for a collector that reads several files.
     let identity = [("provider", reading.snapshot.provider), ("vehicle", reading.snapshot.vehicle)]
       .compactMap { name, value in value.map { (name, $0) } }
     var text = ""
@@ -29,7 +29,7 @@ package enum MetricsText {
     Int64(exactly: value).map { "\($0)" } ?? "\(value)"
   }
 
-  /// A backslash, a line end and, in a label, a quote are written with a backslash.
+  /// Escapes backslashes, line ends and, in labels, quotation marks.
   private static func escaped(_ text: String, quotes: Bool) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {

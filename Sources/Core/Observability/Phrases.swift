@@ -32,7 +32,7 @@ extension SourceNumber {
 extension SourceOverview {
   /// Why this one is used.
   ///
-  /// - Parameter troubles: why none is that is preferred to it.
+  /// - Parameter troubles: why no source of higher priority is used.
   func whyUsed(_ index: Int, troubles: String) -> String {
     switch reason {
     case .takenBack(let time): "it has been good for \(time.spoken)\(troubles.isEmpty ? "" : "; \(troubles)")"
@@ -42,13 +42,13 @@ extension SourceOverview {
 }
 
 extension SourceOverview.Hold {
-  /// Why fixes of the used source wait.
+  /// Why fixes of the used source are held.
   var words: String {
     switch self {
     case .behind(let age): "its clock is behind: its positions are \(age.spoken) older than the last one reported"
     case .disputed(let offset):
-      "its clock is \(max(offset, .zero - offset).spoken) \(offset < .zero ? "behind" : "ahead of") that of the source "
-        + "before, and counts after \(FixFilter.agreement) fixes in a row"
+      "its clock differs from that of the previous source: it is \(max(offset, .zero - offset).spoken) "
+        + "\(offset < .zero ? "behind" : "ahead"), and is accepted after \(FixFilter.agreement) fixes in a row"
     }
   }
 }
@@ -65,10 +65,10 @@ extension TimeJudge.Reference {
 }
 
 extension TimeJudge.Error {
-  /// As in `56 s behind, by Fleet Engine`.
+  /// As in `56 s behind, according to Fleet Engine`.
   var words: String {
     let size = offset < .zero ? Duration.zero - offset : offset
-    return "\(size.spoken) \(offset < .zero ? "behind" : "ahead"), by \(reference.name)"
+    return "\(size.spoken) \(offset < .zero ? "behind" : "ahead"), according to \(reference.name)"
   }
 }
 

@@ -2,11 +2,11 @@
 package import Delivery
 package import Timekeeping
 
-/// The last events, for who asks the daemon how it is now: the journal has them all, but not everybody may read it.
+/// The last events, for `status`: not every user of the control socket may read the journal.
 package struct RecentEvents: Sendable {
-  /// As many as a small screen has room for.
+  /// Maximum number of events: those that fit on a small screen.
   package static let most = 10
-  /// Characters of one sentence: some quote what somebody else has said.
+  /// Maximum length of a sentence in characters, because some quote texts from outside.
   package static let longest = 400
 
   private struct Entry {
@@ -19,10 +19,10 @@ package struct RecentEvents: Sendable {
   /// Oldest first.
   private var entries: [Entry] = []
 
-  /// Nothing has happened yet.
+  /// Without events.
   package init() {}
 
-  /// Takes an event of the level info and above. One that says the same as the newest is counted, not kept again.
+  /// Adds an event of level info and above. An event with the sentence of the newest one is only counted.
   package mutating func note(_ event: Event, at now: BootInstant) {
     guard event.kind.priority <= .info else { return }
     let sentence = String(event.sentence.prefix(RecentEvents.longest))

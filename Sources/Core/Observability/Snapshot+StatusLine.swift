@@ -7,11 +7,11 @@ import Positioning
 import Timekeeping
 
 extension VehicleAgent.Snapshot {
-  /// One line for those who may use the control socket: what is wrong first, then fix, last update, token, backlog. Ages,
-  /// never coordinates.
+  /// One line for users of the control socket: problems first, then fix, last update, token, backlog. With ages, but never
+  /// coordinates.
   package var statusLine: String { line.text }
 
-  /// The same for `systemctl status`, which every local user can read: without what servers and helper programs wrote.
+  /// The same for `systemctl status`, which every local user can read: without texts of servers and helper programs.
   package var publicStatusLine: String { line.ownText }
 
   private var line: Sentence {
@@ -27,13 +27,13 @@ extension VehicleAgent.Snapshot {
     }
     if let lastAcceptedAt { parts.append("last update \(age(of: lastAcceptedAt)) ago") }
     if let tokenDeadline {
-      let trouble = tokenFailure.map { ", no successor\(withoutToken): \($0.sentence)" as Sentence } ?? ""
+      let trouble = tokenFailure.map { ", no new one\(withoutToken): \($0.sentence)" as Sentence } ?? ""
       parts.append("token \((tokenDeadline - now.boot).spoken)\(trouble)")
     } else if failure == nil, tokenFailure == nil {
       parts.append("no token yet")
     }
     let thinning = thinnedWithin > 0 ? ", thinned within \(Int(thinnedWithin.rounded(.up))) m" : ""
-    // What the file holds is not known: that is no 0.
+    // The contents of the file are unknown, which is not 0.
     let count = store == .unread && waiting == 0 ? "not read yet" : "\(waiting)"
     parts.append("backlog \(count)\(thinning)\(backlogTrouble)")
     if let clockError {
@@ -49,7 +49,7 @@ extension VehicleAgent.Snapshot {
     return ""
   }
 
-  /// For how long no token has come, as in ` for 5 min`; nothing in the first seconds.
+  /// How long there has been no new token, as in ` for 5 min`; empty in the first seconds.
   private var withoutToken: String {
     guard let since = tokenFailingSince, now.boot - since >= .seconds(10) else { return "" }
     return " for \(age(of: since))"

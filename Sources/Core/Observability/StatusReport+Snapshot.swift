@@ -8,9 +8,9 @@ import Positioning
 import Timekeeping
 
 extension StatusReport {
-  /// What the agent can say; release, running time and events are for the shell to add.
+  /// The report of the agent's state; the shell adds release, uptime and events.
   ///
-  /// - Parameter storeBytes: size of the store's files; nil where there are none.
+  /// - Parameter storeBytes: size of the backlog's files; nil without files.
   package init(_ snapshot: VehicleAgent.Snapshot, storeBytes: Int64? = nil) {
     let now = snapshot.now.boot
     summary = snapshot.statusLine
@@ -55,7 +55,7 @@ extension StatusReport {
 }
 
 extension StatusReport.Traffic {
-  /// - Parameter day: of now.
+  /// - Parameter day: the current day.
   package init(_ day: TrafficLedger.Day) {
     let date = day.date.text
     today = Period(day.counts, date)
@@ -94,7 +94,7 @@ extension StatusReport.NextUpdate {
 }
 
 extension Plan.Next {
-  /// When the request goes, or the token for it is asked for; nil while that is being fetched.
+  /// When the request is sent, or the token for it requested; nil while that is under way.
   fileprivate var time: BootInstant? {
     switch self {
     case .report(let at), .heartbeat(let at), .retry(let at): at
@@ -137,16 +137,16 @@ extension StatusReport.Backlog {
 }
 
 extension StatusReport.Source {
-  /// Each with what a person is told of it; nil when there is only one.
+  /// Each source with its explanation; nil if there is only one.
   fileprivate static func all(in overview: SourceOverview) -> [StatusReport.Source]? {
     guard overview.sources.count > 1 else { return nil }
     return overview.sources.enumerated().map { index, source in
       let isUsed = index == overview.used
       let explanation: String
       if isUsed {
-        // Of each that is preferred to it the reason stands beside itself.
+        // The sources of higher priority have their own explanations.
         let hold = overview.hold.map { "; \($0.words)" } ?? ""
-        explanation = overview.whyUsed(index, troubles: index == 0 ? "" : "none before it is good") + hold
+        explanation = overview.whyUsed(index, troubles: index == 0 ? "" : "no source of higher priority is good") + hold
       } else if case .good = source.condition, index > overview.used ?? index {
         explanation = "good, in reserve"
       } else {
@@ -171,7 +171,7 @@ extension SourceOverview.Condition {
 }
 
 extension Statistics {
-  /// Every count under a name of its own, as in `fixes`, `rejected.stale`, `failed.network`.
+  /// All counters by name, as in `fixes`, `rejected.stale`, `failed.network`.
   fileprivate var counters: [String: Int] {
     var counters = [
       "fixes": fixes, "held": held, "attempts": attempts, "accepted": accepted, "abandoned": abandoned,

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a person or a script may ask of a running daemon. Ages and lifetimes are in seconds; no coordinates, only the
-/// shape of the way of the last minutes.
+/// The answer to `status` on the control socket. Ages and lifetimes are in seconds. It has no coordinates, only the shape of the
+/// track of the last minutes.
 package struct StatusReport: Equatable, Sendable, Codable {
-  /// The newest accepted fix, without its place.
+  /// The newest accepted fix, without coordinates.
   package struct Fix: Equatable, Sendable, Codable {
     /// 2 or 3 dimensions.
     package var mode: Int
     /// As in `gnss`, `dgnss`, `rtk-fixed`, `simulated`.
     package var quality: String
-    /// Used for it; nil where the receiver does not say.
+    /// Satellites used; nil if the receiver does not report it.
     package var satellites: Int?
-    /// Metres.
+    /// Horizontal accuracy in metres, one sigma.
     package var horizontalAccuracy: Double?
-    /// Since it came.
+    /// Since it was received.
     package var age: Int64
-    /// The vehicle does not move.
+    /// Whether the vehicle does not move.
     package var isParked: Bool
   }
 
@@ -27,7 +27,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var message: String
     /// For how long no update has been accepted.
     package var since: Int64
-    /// Seconds until the next attempt, or until a token for it is asked for; 0 while one of the two is under way.
+    /// Seconds until the next attempt, or until a token for it is requested; 0 while one of these is under way.
     package var retryIn: Int64
   }
 
@@ -39,35 +39,35 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var condition: String
     /// Whether the fixes are from it.
     package var isUsed: Bool
-    /// Why it is used, or is not.
+    /// Why it is used or not.
     package var explanation: String
   }
 
-  /// What came over the line of one source since it was opened first.
+  /// Counters of the line of one source since it was first opened.
   package struct Line: Equatable, Sendable, Codable {
-    /// The device or address, as the settings have it.
+    /// The device or address of the settings.
     package var source: String
-    /// With the right checksum.
+    /// Sentences with a correct checksum.
     package var sentences: Int
-    /// With a wrong one.
+    /// Sentences with a wrong checksum.
     package var wrongChecksums: Int
-    /// Without a checksum: the line was cut, or is none of NMEA's.
+    /// Lines without a checksum: cut, or not NMEA 0183.
     package var cut: Int
-    /// Longer than any sentence.
+    /// Lines longer than any sentence.
     package var overlong: Int
     /// Sentences after the end of their epoch.
     package var late: Int
-    /// Lines of other languages, and private sentences that are not understood.
+    /// Lines of other protocols, and unknown proprietary sentences.
     package var foreign: Int
-    /// What is wrong with it, for people; nil while little is.
+    /// The problem of the line, as a sentence; nil if there is none.
     package var trouble: String?
-    /// Who sends from the network; nil without a sender, and where the daemon connects by itself.
+    /// The network senders; nil without a sender, or if the daemon connects itself.
     package var senders: [Sender]?
-    /// Who sends and is not allowed, the latest at the end; nil while there is none.
+    /// Senders that are not permitted, the latest last; nil if there are none.
     package var refused: [Refused]?
   }
 
-  /// Who sends NMEA 0183 from the network.
+  /// A network sender of NMEA 0183.
   package struct Sender: Equatable, Sendable, Codable {
     /// As in `192.168.0.1`.
     package var address: String
@@ -75,37 +75,37 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var isUsed: Bool
   }
 
-  /// Who sends and is not allowed: nothing of it was read.
+  /// A sender that is not permitted; its data was not read.
   package struct Refused: Equatable, Sendable, Codable {
     /// As in `192.168.0.77`.
     package var address: String
-    /// Connections or datagrams.
+    /// Number of connections or datagrams.
     package var count: Int
     /// Seconds since the last of them.
     package var age: Int64
   }
 
-  /// What the daemon waits for: the first reason in the order that all outputs share.
+  /// What the daemon waits for: the most important cause, the same in all outputs.
   package struct State: Equatable, Sendable, Codable {
-    /// One word for a script, as ``Explanation/reason``, but never what became of a fix that nothing stands in the way of.
+    /// One word for scripts, as ``Explanation/reason``, but always the cause, never the fate of a fix.
     package var cause: String
     /// As in `no network`.
     package var label: String
-    /// What follows the label in a line, as in ` for 4 min`.
+    /// The text after the label, as in ` for 4 min`.
     package var detail: String
     /// `good`, `warning` or `bad`.
     package var level: String
   }
 
-  /// When the next update goes, if nothing happens before.
+  /// When the next update is sent, if nothing changes.
   package struct NextUpdate: Equatable, Sendable, Codable {
-    /// Seconds from now; 0 is at once, and with `token` that it is being fetched.
+    /// Seconds from now; 0 for at once, or, with `token`, while it is being requested.
     package var due: Int64
-    /// `report`, `heartbeat`, `retry` after a failure, or `token` when one has to come first.
+    /// `report`, `heartbeat`, `retry` after a failure, or `token` if one is needed first.
     package var kind: String
   }
 
-  /// How the last request to Fleet Engine ended.
+  /// The result of the last request to Fleet Engine.
   package struct Outcome: Equatable, Sendable, Codable {
     /// `accepted`, or the category of the failure.
     package var result: String
@@ -113,11 +113,11 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var age: Int64
     /// From the request to its end.
     package var milliseconds: Int64
-    /// Past positions that went with it and were accepted.
+    /// Past positions in it that were accepted.
     package var past: Int
   }
 
-  /// A line of the journal.
+  /// An event of the journal.
   package struct Event: Equatable, Sendable, Codable {
     /// As in docs/journal.md.
     package var name: String
@@ -125,15 +125,15 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var level: String
     /// As in the journal, without coordinates.
     package var sentence: String
-    /// Seconds since it was told last.
+    /// Seconds since it was last logged.
     package var age: Int64
-    /// How often it was told in a row.
+    /// How often it was logged in a row.
     package var times: Int
   }
 
-  /// The shape of the way: no coordinates.
+  /// The shape of the track, without coordinates.
   package struct Track: Equatable, Sendable, Codable {
-    /// Age of its beginning.
+    /// Age of its first position in seconds.
     package var seconds: Int64
     /// Metres east and north of the newest position, oldest first; the last one is 0, 0.
     package var points: [[Int]]
@@ -141,67 +141,67 @@ package struct StatusReport: Equatable, Sendable, Codable {
 
   /// Which settings are in force.
   package struct Settings: Equatable, Sendable, Codable {
-    /// Equal for settings that say the same: 16 hexadecimal digits.
+    /// A hash in 16 hexadecimal digits; equal for equal settings.
     package var hash: String
-    /// The settings files have a mistake, and the last settings that led to an accepted update stand in for them.
+    /// Whether the settings files have a mistake, and the last settings that led to an accepted update are used instead.
     package var isKept: Bool
-    /// What is wrong with the files, every mistake on a line of its own; nil while they are in force.
+    /// The mistakes of the files, one a line; nil while they are in force.
     package var mistake: String?
     /// Nil before the first.
     package var lastReload: Reload?
   }
 
-  /// How the settings were last read again.
+  /// The last reload of the settings.
   package struct Reload: Equatable, Sendable, Codable {
-    /// They came into force.
+    /// Whether the new settings came into force.
     package var isSuccess: Bool
     /// Since then, in seconds.
     package var age: Int64
-    /// Why they did not, every mistake on a line of its own; nil when they did.
+    /// Their mistakes, one a line; nil if they came into force.
     package var mistake: String?
   }
 
   /// The positions that are pending.
   package struct Backlog: Equatable, Sendable, Codable {
-    /// Positions that wait.
+    /// Number of queued positions.
     package var count: Int
-    /// How far the oldest lies behind the newest fix, by their own times; nil when there is none of either.
+    /// Age of the oldest queued position relative to the newest fix; nil without one of them.
     package var oldestAge: Int64?
     /// `disk`, `memory` or `off`.
     package var store: String
-    /// Why it is in memory only.
+    /// Why the backlog is in memory only.
     package var storeTrouble: String?
-    /// Size of the store's files; nil where there are none.
+    /// Size of the backlog's files in bytes; nil without files.
     package var bytes: Int64?
-    /// Positions that left undelivered since the start, by their reason.
+    /// Number of undelivered positions that were removed since the start, by reason.
     package var removed: [String: Int]
-    /// Metres between a position that was thinned and the way that the others tell; nil as long as none was.
+    /// Greatest distance in metres of a thinned-out position from the track of the others; nil without thinning.
     package var thinnedWithin: Double?
   }
 
-  /// What the connections to Fleet Engine and to the token provider carried on this day and in this month (UTC).
+  /// Data volume of this day and this month (UTC), to and from Fleet Engine and the token provider.
   package struct Traffic: Equatable, Sendable, Codable {
-    /// Of a day or a month: bytes as they went over the air, headers of IP and TCP included.
+    /// Data volume of a day or a month in bytes, with IP and TCP headers.
     package struct Period: Equatable, Sendable, Codable {
       /// As in `2026-11-21` or `2026-11`.
       package var date: String
-      /// To both parties.
+      /// Sent to both servers.
       package var sent: UInt64
-      /// From both.
+      /// Received from both servers.
       package var received: UInt64
-      /// Payload that was sent once more; of `sent`.
+      /// Retransmitted payload; included in `sent`.
       package var retransmitted: UInt64
-      /// Headers; of `sent` and `received`.
+      /// IP and TCP headers; included in `sent` and `received`.
       package var headers: UInt64
-      /// To and from the token provider; of `sent` and `received`.
+      /// To and from the token provider; included in `sent` and `received`.
       package var tokenProvider: UInt64
-      /// That Fleet Engine accepted.
+      /// Number of updates that Fleet Engine accepted.
       package var updates: UInt64
-      /// To and from Fleet Engine for each of them; nil without any.
+      /// Bytes to and from Fleet Engine per update; nil without updates.
       package var perUpdate: UInt64?
     }
 
-    /// The day of now.
+    /// The current day.
     package var today: Period
     /// Its month so far.
     package var month: Period
@@ -213,73 +213,73 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var vehicle: String?
   /// The service of Fleet Engine that it belongs to: `deliveries` or `trips`; nil in the answer of an earlier release.
   package var service: String?
-  /// `ONLINE` or `OFFLINE`, as Fleet Engine last accepted it; nil when that is not known, or the state does not follow the
-  /// driver's duty.
+  /// `ONLINE` or `OFFLINE`, as Fleet Engine last accepted it; nil if that is unknown, or the daemon does not set the
+  /// state.
   package var vehicleState: String?
-  /// Of the daemon; nil when the sender of the report leaves it out.
+  /// The daemon's release; nil if it is not set.
   package var version: String?
-  /// For how long the daemon has run; nil as above.
+  /// The daemon's uptime; nil if it is not set.
   package var uptime: Int64?
   /// What the daemon waits for; nil in the answer of an earlier release.
   package var state: State?
-  /// `reporting.heartbeat` of the settings in force; nil as above.
+  /// `reporting.heartbeat` of the settings in force; nil if it is not set.
   package var heartbeat: Int64?
-  /// Nil when whoever made the report did not say.
+  /// The settings in force; nil if it is not set.
   package var settings: Settings?
-  /// Fleet Engine accepted the last update, and there is a network.
+  /// Whether Fleet Engine accepted the last update, and there is a network.
   package var isOnline: Bool
-  /// The driver is off duty.
+  /// Whether the driver is off duty.
   package var isPaused: Bool
-  /// When the pause began, RFC 3339; nil when there is none, or nobody knew the time then.
+  /// When the pause began, RFC 3339; nil without a pause, or if the time was unknown then.
   package var pausedSince: String?
-  /// What is being read; nil when there is none.
+  /// The source that is used; nil if there is none.
   package var source: String?
   /// Why there is none.
   package var sourceTrouble: String?
-  /// All of them in the order of preference, when there are several.
+  /// All sources in the order of priority; nil if there is only one.
   package var sources: [Source]?
-  /// Of each source with a line of its own; nil when the sender of the report leaves it out.
+  /// The line counters of each source that has a line; nil if it is not set.
   package var lines: [Line]?
   /// Nil before the first.
   package var fix: Fix?
-  /// For how long no fix has been accepted: since the last one, or since a source is read; nil when there is a fix.
+  /// How long no fix has been accepted: since the last one, or since a source was opened; nil while there is a fix.
   package var withoutFix: Int64?
-  /// Satellites in view of the receiver while it has no fix; nil when it does not say.
+  /// Satellites in view while there is no fix; nil if the receiver does not report it.
   package var satellitesInView: Int?
   /// Age of the last accepted update.
   package var lastUpdate: Int64?
-  /// A request is under way; nil when an earlier release does not say.
+  /// Whether a request is under way; nil in the answer of an earlier release.
   package var isUpdating: Bool?
-  /// Nil during a pause, before the first fix, and when the daemon is about to stop.
+  /// The next update; nil during a pause, before the first fix, and while the daemon stops.
   package var nextUpdate: NextUpdate?
-  /// What brought Fleet Engine's last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
+  /// The protocol of Fleet Engine's last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
   package var transport: String?
-  /// What became of the last update; nil before the first has ended.
+  /// The result of the last update; nil before the first has ended.
   package var lastOutcome: Outcome?
-  /// Updates accepted and failed in each of the last minutes, oldest first, the last one not over yet; nil when none has
+  /// Updates accepted and failed in each of the last minutes, oldest first, the last one still running; nil if none has
   /// ended in the last half hour.
   package var lastMinutes: [[Int]]?
-  /// Nil when the vehicle has not moved, and during a pause.
+  /// The recent track; nil if the vehicle has not moved, and during a pause.
   package var track: Track?
-  /// Newest first; nil when whoever made the report keeps none.
+  /// Recent events, newest first; nil if it is not set.
   package var events: [Event]?
-  /// What is left of the token's life.
+  /// Remaining lifetime of the token; nil without one.
   package var token: Int64?
-  /// Why the last request to the token provider gave none; nil when it gave one.
+  /// Why the last request to the token provider returned no token; nil if it did.
   package var tokenTrouble: String?
-  /// For how long no token has come.
+  /// How long requests have returned no token; nil if the last one did.
   package var tokenTroubleSince: Int64?
-  /// Nil when the last update was accepted, or there was none.
+  /// Why the last update failed; nil if it was accepted, or there was none.
   package var failure: Failure?
-  /// By how much this machine's clock is ahead, when it is wrong by half a minute or more.
+  /// How far this machine's clock is ahead, if it is wrong by half a minute or more; negative if it is behind.
   package var clockOffset: Int64?
-  /// For how long there has been no network; nil when there is one, or nobody can tell.
+  /// How long there has been no network; nil if there is one, or it is unknown.
   package var withoutNetwork: Int64?
-  /// What could not be sent yet.
+  /// The queued positions.
   package var backlog: Backlog
-  /// Nil as long as the date is not known, and when the sender of the report leaves it out.
+  /// The data volume; nil while the date is unknown, or if it is not set.
   package var traffic: Traffic?
-  /// What became of the last fix.
+  /// What happened to the last fix.
   package var explanation: Explanation
   /// Counts since the start, by name.
   package var counters: [String: Int]

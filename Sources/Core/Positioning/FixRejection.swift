@@ -44,14 +44,14 @@ package enum FixRejection: String, Error, Sendable, CaseIterable {
     case .fewSatellites: "fewer satellites than filter.min_satellites"
     case .noSatellites: "computed without satellites, and the receiver states no accuracy"
     case .zeroIsland: "position 0,0: the receiver has no real fix"
-    case .duplicate: "the same time and place again"
+    case .duplicate: "the same time and position again"
     case .outOfOrder: "older than the fix before"
     case .stale: "older than filter.max_age"
-    case .future: "its time is ahead of elapsed time"
+    case .future: "its time is ahead of the elapsed time"
     case .impossibleSpeed: "faster than filter.max_speed"
-    case .jump: "away from where its speed and heading have taken the vehicle"
-    case .frozen: "the receiver repeats one place while it reports a speed"
-    case .unsettled: "the first after a gap, and waits for a second that agrees"
+    case .jump: "not where the vehicle's speed and heading have taken it"
+    case .frozen: "the receiver repeats one position while it reports a speed"
+    case .unsettled: "the first after a gap, until a second fix agrees"
     }
   }
 }

@@ -202,7 +202,7 @@ package struct SerialSession {
 
   private var name: String {
     if let baud { return "\(device) at \(baud) baud" }
-    return isTerminal == true ? "\(device) at \(probe.baud) baud, found by itself" : device
+    return isTerminal == true ? "\(device) at \(probe.baud) baud, detected" : device
   }
 
   private mutating func supervise(_ input: PortSupervisor.Input, at now: BootInstant) -> [Effect] {

@@ -26,7 +26,7 @@ final class ChildProcess {
   ///   - program: a product's name, or a path.
   ///   - environment: laid over that of the tests.
   ///   - input: path of standard input.
-  ///   - user: whom to run as, when the tests are root's.
+  ///   - user: the user to run as, if the tests run as root.
   init(
     _ program: String, _ arguments: [String] = [], environment: [String: String] = [:], input: String = "/dev/null",
     user: uid_t? = nil

@@ -22,7 +22,7 @@ final class LinePipe: Readable {
     guard pipe(&ends) == 0 else { throw TestFailure("pipe: \(errno)") }
     descriptor = ends[0]
     writer = ends[1]
-    // A child of another test may inherit an end in between; no harm, for nobody waits for the end of the pipe.
+    // A child of another test may inherit an end in between; no harm, because no test waits for the end of the pipe.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
   }

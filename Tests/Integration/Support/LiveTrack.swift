@@ -16,7 +16,7 @@ final class LiveTrack {
     drive.step = 0.000_01
   }
 
-  /// Sends what has become due; one that nobody reads is not sent, and counts as never told.
+  /// Sends what has become due; without a reader it is not sent, and does not count.
   func pump() {
     let now = ContinuousClock.now
     while next <= now {

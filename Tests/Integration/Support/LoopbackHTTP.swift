@@ -27,14 +27,14 @@ enum Loopback {
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 
-  /// A port that nobody listens on.
+  /// A port without a listener.
   static func freePort() throws -> UInt16 {
     let (descriptor, port) = try listen()
     close(descriptor)
     return port
   }
 
-  /// Whether somebody listens on the port.
+  /// Whether the port has a listener.
   static func answers(_ port: UInt16) -> Bool {
     guard let descriptor = try? connect(to: port) else { return false }
     close(descriptor)

@@ -5,7 +5,7 @@ import Glibc
 
 /// A GNSS receiver on a serial line: a pseudo-terminal behind a link, as udev gives one to a USB receiver.
 final class Receiver {
-  /// What the daemon is told to open.
+  /// The device that the daemon opens.
   let device: String
   private var descriptor: Int32 = -1
 
@@ -37,7 +37,7 @@ final class Receiver {
     unlink(device)
   }
 
-  /// Sends bytes; those that nobody reads in time are lost, as on a real line.
+  /// Sends bytes; those that are not read in time are lost, as on a real line.
   func send(_ bytes: some Sequence<UInt8>) {
     let bytes = Array(bytes)
     _ = write(descriptor, bytes, bytes.count)

@@ -12,7 +12,7 @@ final class TestBench {
   /// Read while the test waits.
   var servers: [any Readable] = []
 
-  /// - Parameter emulator: its options; nil starts none, and the settings name a port where nobody is.
+  /// - Parameter emulator: its options; nil starts none, and the settings name a port without a server.
   init(emulator options: [String]? = []) throws {
     directory = try TemporaryDirectory()
     emulator = try options.map { [directory] in try Emulator(in: directory, options: $0) }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Drives the daemon over a mobile link that is as bad as the road, and judges what arrives at the emulator.
+"""Drives the daemon over a simulated bad mobile link, and checks what arrives at the emulator.
 
   badlink.py BINDIR [--short] [--json FILE] [--keep] [SCENARIO...]
 
@@ -25,7 +25,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INTERVAL = 5
-# Seconds for what waits when the last scenario ends.
+# Seconds to deliver queued positions after the last scenario.
 DRAIN = 60
 HOST = "fleetengine.test"
 PORT = 8443
@@ -267,7 +267,7 @@ def address(number):
 
 
 def address_amid(number):
-    """The address changes while a request is on its way that will never be answered."""
+    """The address changes while a request is under way that is never answered."""
 
     def scenario(bench):
         bench.order("silent on")
@@ -342,7 +342,7 @@ def main():
             bad_ones += not is_good
             results.append({"scenario": name, "seconds": round(took, 1), "limit": limit})
             print(f"{'ok ' if is_good else 'BAD'} {took:5.1f} s (limit {limit}): {name}", flush=True)
-        # What waits comes eight at a time at first, after requests that were lost.
+        # After lost requests, queued positions arrive eight at a time at first.
         end = time.monotonic() + DRAIN
         while bench.status()["backlog"]["count"] > 1 and time.monotonic() < end:
             bench.run(1)

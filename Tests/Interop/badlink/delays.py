@@ -91,7 +91,7 @@ def main():
             begin = time.time() * 1000
             link(bench, arguments.minutes * 60)
             spans.append((name, what, begin, time.time() * 1000))
-            # What waits is not to wait for the next link.
+            # Queued positions must not wait for the next link.
             bench.order(GOOD)
             bench.next_accepted(60)
             bench.run(2 * INTERVAL)

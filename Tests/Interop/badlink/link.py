@@ -136,8 +136,8 @@ class Link:
         orders = b""
         while True:
             self.deliver()
-            patience = max(0.0, (self.heap[0][0] - time.monotonic()) * 1000) if self.heap else None
-            for descriptor, _ in poll.poll(patience):
+            timeout = max(0.0, (self.heap[0][0] - time.monotonic()) * 1000) if self.heap else None
+            for descriptor, _ in poll.poll(timeout):
                 if descriptor == 0:
                     piece = os.read(0, 4096)
                     if not piece:

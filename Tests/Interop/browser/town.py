@@ -78,7 +78,7 @@ class Town:
                        check=True, stdout=subprocess.DEVNULL, timeout=10)
 
     def _start(self, name, *arguments, **environment):
-        # The vehicles are told to their own files: what failed is read there.
+        # Each vehicle logs to its own file, which shows what failed.
         with open(self._work / f"{name}.log", "ab") as log:
             self._processes[name] = subprocess.Popen(
                 arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,

@@ -81,7 +81,7 @@ ACTIONS = {
 
 
 class Link:
-    """TLS on a socket, record by record, so that the bytes of the handshake can be told from what follows."""
+    """TLS on a socket, record by record, so that the bytes of the handshake can be distinguished from later ones."""
 
     def __init__(self, plain, context):
         self.plain = plain

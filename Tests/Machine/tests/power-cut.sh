@@ -50,7 +50,7 @@ count=0
 for number in $(seq "$cuts"); do
   step "cut $number of $cuts"
   guest "systemctl start fleet-locationd"
-  # More than commit_interval's worth of this run: so the newest that is owed is one that must be on disk.
+  # Longer than commit_interval, so that the newest expected position must be on disk.
   wait_for 90 "positions of this run wait" "fleet-locationctl status --json | grep -q '\"store\":\"disk\"' &&
     [ \$(fleet-locationctl status --json | sed -n 's/.*\"backlog\":{[^}]*\"count\":\\([0-9]*\\).*/\\1/p') -gt $((count + 2 * commit_interval)) ]"
   pause=$((RANDOM % 12000))
@@ -65,11 +65,11 @@ for number in $(seq "$cuts"); do
   age=$((cut_at - newest))
   echo "    the file is whole; $count positions, the newest from $((age / 1000)).$((age % 1000 / 100)) s before the cut"
   [ "$age" -le $(((commit_interval + margin) * 1000)) ] || fail "more is lost than commit_interval and $margin s"
-  query "SELECT time FROM positions ORDER BY time" >"$disk_directory/owed.$number"
+  query "SELECT time FROM positions ORDER BY time" >"$disk_directory/expected.$number"
 done
 
 step "the network is back"
-before=$(wc -l <"$disk_directory/owed.$cuts")
+before=$(wc -l <"$disk_directory/expected.$cuts")
 emulator
 guest "systemctl start fleet-locationd"
 wait_for 120 "all $before positions have gone" "fleet-locationctl status --json | grep -q '\"isOnline\":true' &&
@@ -86,15 +86,15 @@ for line in open(f"{sys.argv[1]}/record"):
         for position in [body["lastLocation"]] + body.get("pastLocations", []):
             moment = datetime.datetime.fromisoformat(position["supplementalLocationTime"].replace("Z", "+00:00"))
             arrived.add(round(moment.timestamp() * 1000))
-owed = {int(line) for name in glob.glob(f"{sys.argv[1]}/owed.*") for line in open(name)}
-print(f"    {len(owed)} positions were on disk, {len(owed - arrived)} of them have not arrived")
-sys.exit(1 if owed - arrived or not owed else 0)
+expected = {int(line) for name in glob.glob(f"{sys.argv[1]}/expected.*") for line in open(name)}
+print(f"    {len(expected)} positions were on disk, {len(expected - arrived)} of them have not arrived")
+sys.exit(1 if expected - arrived or not expected else 0)
 END
 
 step "suspend to memory, 20 s"
 wait_for_updates 30 "an update is accepted"
 if guest "[ -e /sys/power/mem_sleep ] && grep -q mem /sys/power/state && [ -e /dev/rtc0 ]"; then
-  # Asleep the machine answers nobody: the order comes back when it has woken.
+  # The command returns when the machine has resumed.
   guest "rtcwake -m mem -s 20 >/dev/null"
   wait_for_updates 15 "the first update after it"
   expect "the journal says how long it slept" "journalctl -u fleet-locationd --no-pager | grep -q 'Awake after \(19\|2[0-9]\) s'"
@@ -105,7 +105,7 @@ fi
 step "the clock is set back by an hour, and forward again"
 guest "date -s '-1 hour' >/dev/null"
 wait_for_updates 15 "an update is accepted"
-expect "the journal tells of it" "journalctl -u fleet-locationd --no-pager | grep -q 'The clock of this machine was set back'"
+expect "the journal has it" "journalctl -u fleet-locationd --no-pager | grep -q 'The clock of this machine was set back'"
 guest "date -s '+1 hour' >/dev/null"
 wait_for_updates 15 "an update is accepted"
 expect "nothing was given up" "! fleet-locationctl status --json | grep -q '\"removed\":{\"'"

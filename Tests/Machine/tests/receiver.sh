@@ -16,7 +16,7 @@ source_with "$by_id" '"auto"' | write_settings
 step "what the doctor sees"
 expect "it may be opened, and is heard" \
   "fleet-locationctl doctor > /tmp/doctor; grep -q 'user fleet-locationd may open it (group dialout, mode 0660)' /tmp/doctor &&
-   grep -q 'found by itself: GGA' /tmp/doctor && grep -q 'pass  a fix: 3D' /tmp/doctor"
+   grep -q 'detected: GGA' /tmp/doctor && grep -q 'pass  a fix: 3D' /tmp/doctor"
 # Nothing is sent to a receiver, and gpsd would ask it for its name; so any program will do.
 guest "systemd-run --quiet --unit=holder sleep 60 && systemctl stop holder"
 guest "systemd-run --quiet --unit=holder --property=StandardInput=file:$by_id sleep infinity"
@@ -65,7 +65,7 @@ guest "systemctl reload fleet-locationd"
 "$machine" unplug
 "$machine" plug
 wait_for 10 "/dev/gps0 is there" "[ -c /dev/gps0 ] && [ \$(stat -L -c %G /dev/gps0) = dialout ]"
-expect "ModemManager is told" "udevadm info /dev/gps0 | grep -q ID_MM_DEVICE_IGNORE=1"
+expect "ModemManager ignores the port" "udevadm info /dev/gps0 | grep -q ID_MM_DEVICE_IGNORE=1"
 wait_for_updates 30 "an update is accepted"
 "$machine" down
 

@@ -137,7 +137,7 @@ package struct GPSDSession: Sendable {
   private mutating func complain() {
     if announced == nil {
       supervisor.silent = PortSupervisor.Complaint(
-        "takes the connection and says nothing", "is it gpsd? Check source.address")
+        "accepts the connection but sends nothing", "is it gpsd? Check source.address")
     }
     let others = (devices ?? []).filter { $0 != device }
     if !isGPSD {

@@ -104,7 +104,7 @@ package struct NMEANetworkSession {
       "sends bytes but no whole NMEA sentence", "is it set to NMEA 0183, with checksums?")
     guard transport != .connection else {
       supervisor.silent = PortSupervisor.Complaint(
-        "takes the connection and sends nothing", "check the sender's receiver and its settings")
+        "accepts the connection but sends nothing", "check the sender's receiver and its settings")
       supervisor.remedy = "connecting again"
       return
     }

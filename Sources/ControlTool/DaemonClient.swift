@@ -6,11 +6,11 @@ import Observability
 import Release
 import SystemCalls
 
-/// Asks the running daemon.
-enum DaemonQuestion {
+/// Requests to the running daemon over its control socket.
+enum DaemonClient {
   static let options = [CommandLineOptions.Option("socket", takesValue: true), Instance.option]
 
-  /// Where the daemon of these options answers; in one of the daemon's own unit, that daemon.
+  /// The control socket of the daemon that these options name; by default that of the unit that this process runs in.
   static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
     let instance = try Instance.name(options, besides: "socket")
     if let path = options.value("socket") { return path }
@@ -20,28 +20,28 @@ enum DaemonQuestion {
   }
 
   private static func ask(
-    _ command: String, at path: String, patience: Duration = .seconds(5)
+    _ command: String, at path: String, timeout: Duration = .seconds(5)
   ) throws(CommandError) -> [UInt8] {
     do throws(ControlSocketError) {
-      return try ControlClient.ask(Array(#"{"command":"\#(command)"}"#.utf8), at: path, patience: patience)
+      return try ControlClient.ask(Array(#"{"command":"\#(command)"}"#.utf8), at: path, patience: timeout)
     } catch {
       throw CommandError(error.code == .denied ? .permission : .unavailable, error.message)
     }
   }
 
-  /// - Parameter patience: for a daemon that does not answer; whole seconds.
-  /// - Returns: the daemon's answer as it came, and read.
+  /// - Parameter timeout: for the answer; whole seconds.
+  /// - Returns: the daemon's answer as text, and decoded.
   static func status(
-    _ options: CommandLineOptions, patience: Duration = .seconds(5)
+    _ options: CommandLineOptions, timeout: Duration = .seconds(5)
   ) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
-    try status(at: try path(options), patience: patience)
+    try status(at: try path(options), timeout: timeout)
   }
 
   /// - Parameter path: of the daemon's socket.
   static func status(
-    at path: String, patience: Duration = .seconds(5)
+    at path: String, timeout: Duration = .seconds(5)
   ) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
-    let text = try ask("status", at: path, patience: patience)
+    let text = try ask("status", at: path, timeout: timeout)
     return (text, try read(text, from: path))
   }
 
@@ -59,19 +59,19 @@ enum DaemonQuestion {
   private struct Acknowledgement: Decodable {
     /// What went wrong.
     var error: String?
-    /// What to know although it is done.
+    /// A remark although it succeeded.
     var remark: String?
   }
 
-  /// Has the daemon do something.
+  /// Sends a command to the daemon.
   ///
-  /// - Returns: why it did not; nil when it is done.
-  static func order(_ command: String, _ options: CommandLineOptions) throws(CommandError) -> String? {
+  /// - Returns: the daemon's error; nil on success.
+  static func send(_ command: String, _ options: CommandLineOptions) throws(CommandError) -> String? {
     try acknowledgement(of: command, options).error
   }
 
-  /// Has the daemon pause or resume, and passes on what it says to that.
-  static func steer(_ command: String, _ options: CommandLineOptions) throws(CommandError) {
+  /// Sends `pause` or `resume`, and prints the daemon's remark.
+  static func setPause(_ command: String, _ options: CommandLineOptions) throws(CommandError) {
     if let operand = options.operands.first {
       throw CommandError(.usage, "\(command): unexpected \"\(operand)\"")
     }
@@ -89,8 +89,8 @@ enum DaemonQuestion {
 
   // MARK: - Answers
 
-  /// What any release's status says of itself.
-  private struct Speaker: Decodable {
+  /// The part of the status that every release has.
+  private struct VersionOnly: Decodable {
     var version: String?
   }
 
@@ -98,15 +98,16 @@ enum DaemonQuestion {
     do {
       return try JSONDecoder().decode(Answer.self, from: Data(text))
     } catch {
-      throw CommandError(.unavailable, "\(path): \(complaint(about: text))")
+      throw CommandError(.unavailable, "\(path): \(decodingError(of: text))")
     }
   }
 
-  /// Why an answer cannot be read.
-  static func complaint(about text: [UInt8]) -> String {
-    let version = (try? JSONDecoder().decode(Speaker.self, from: Data(text)))?.version
+  /// Says why an answer cannot be decoded.
+  static func decodingError(of text: [UInt8]) -> String {
+    let version = (try? JSONDecoder().decode(VersionOnly.self, from: Data(text)))?.version
     guard let version, version != Release.version else { return "the daemon's answer cannot be read" }
-    return "the daemon is of release \(version) and this program of \(Release.version), which cannot read its answer; "
-      + "a restart of the service brings both to the one that is installed"
+    return
+      "the daemon runs release \(version), and this program is release \(Release.version), which cannot read its answer; "
+      + "restart the service, so that it runs the installed release"
   }
 }

@@ -6,19 +6,19 @@ import Glibc
 import ServiceManager
 import SystemCalls
 
-/// What `fleet-locationd --check` and `fleet-locationctl check` say of a settings file: one answer, whoever is asked.
-package struct SettingsVerdict: Sendable {
+/// Validates a settings file for `fleet-locationd --check` and `fleet-locationctl check`.
+package struct SettingsValidation: Sendable {
   /// 0, or one of `ExitCode`.
   package let exitCode: Int32
-  /// For standard output; empty when there is a mistake.
-  package let praise: String
+  /// For standard output; empty if there is a mistake.
+  package let output: String
   /// For standard error: every mistake, or every warning, on a line of its own.
-  package let complaints: String
+  package let errors: String
 
   /// Reads the settings, and the credentials and routes that they name.
   ///
-  /// - Parameter isService: whether this process has what the service has. Without, a credential is not looked at, and what
-  ///   this user may not read is no mistake of the settings (exit code `denied`).
+  /// - Parameter isService: whether this process runs as the service. Otherwise credentials are not checked, and a file that
+  ///   this user may not read is not a mistake of the settings (exit code `denied`).
   package init(of path: String, isService: Bool, environment: ConfigurationEnvironment = .system) {
     do throws(DaemonError) {
       let file = try SettingsLoader(path: path, environment: environment).load()
@@ -31,25 +31,26 @@ package struct SettingsVerdict: Sendable {
       {
         throw DaemonError(
           ExitCode.configuration,
-          "token.command: the service cannot execute \(program): \(refusal); its sandbox has no /root and no /home "
-            + "(ProtectHome=): put it into /usr/local/bin, with mode 0755")
+          "token.command: the service cannot execute \(program): \(refusal); its sandbox has no access to /root and /home "
+            + "(ProtectHome=): install it in /usr/local/bin, with mode 0755")
       }
       exitCode = ExitCode.done
-      praise = "\(file.files.joined(separator: ", ")): good\n"
-      complaints = file.warnings.map { "\($0)\n" }.joined()
+      output = "\(file.files.joined(separator: ", ")): valid\n"
+      errors = file.warnings.map { "\($0)\n" }.joined()
     } catch let error where !isService && (error.cause as? ServiceManagerError)?.code == .notHandedOut {
-      // Only the service gets them: whether it does is not for this file to say.
+      // Only the service gets the credential, so it cannot be checked here.
       exitCode = ExitCode.done
-      praise = "\(path): good\n"
-      complaints = "\(error.message); not looked at, for only the service has it: sudo fleet-locationctl doctor\n"
+      output = "\(path): valid\n"
+      errors =
+        "\(error.message); it was not checked, because only the service can read it: sudo fleet-locationctl doctor\n"
     } catch let error where !isService && error.isDenied && UserAccount.current.id != 0 {
       exitCode = ExitCode.denied
-      praise = ""
-      complaints = "\(error.message); or be root\n"
+      output = ""
+      errors = "\(error.message); or run this as root\n"
     } catch {
       exitCode = error.code
-      praise = ""
-      complaints = error.message + "\n"
+      output = ""
+      errors = error.message + "\n"
     }
   }
 }

@@ -6,10 +6,10 @@ import Delivery
 import Timekeeping
 import SystemCalls
 
-/// Notices what happens around the daemon: the network comes and goes, the machine sleeps, somebody sets its clock.
+/// Detects changes of the system: the network, suspend, and steps of the clock.
 ///
-/// None of it is needed: without it the daemon finds out by trying, and by the next fix.
-final class Surroundings {
+/// The daemon also works without it: it then notices such changes at the next attempt or fix.
+final class SystemMonitor {
   private let loop: EventLoop
   private var network: NetworkWatch?
   private var clockWatch: ClockWatch?
@@ -22,8 +22,8 @@ final class Surroundings {
 
   /// - Parameters:
   ///   - onNetwork: called at each change.
-  ///   - onWake: called after the machine has slept or its clock was set; `changes` tells which.
-  /// - Returns: why the network cannot be watched; nil when it is.
+  ///   - onWake: called after a suspend or a step of the clock; `changes` returns which.
+  /// - Returns: why the network cannot be monitored; nil on success.
   func watch(onNetwork: @escaping (NetworkState) -> Void, onWake: @escaping () -> Void) -> String? {
     clockWatch = try? ClockWatch(loop: loop) { onWake() }
     do {
@@ -34,11 +34,11 @@ final class Surroundings {
     }
   }
 
-  /// As it was told last; nil when it is not watched.
+  /// The last reported state; nil if the network is not monitored.
   var networkState: NetworkState? { network?.state }
 
-  /// What has become of the clocks since the last call. To be asked before all else of a turn: what follows is to know that
-  /// the machine has slept.
+  /// Changes of the clocks since the last call. To be called first in a turn, so that later inputs are handled with the
+  /// suspend known.
   func changes(at now: Moment) -> [VehicleAgent.Input] {
     clocks.read(now, awake: loop.awake).map { change in
       switch change {

@@ -3,8 +3,8 @@ import ExternalInput
 import Positioning
 package import Timekeeping
 
-/// Listens to what gpsd says after it was asked to tell, and gathers what a person wants to know.
-package struct GPSDHearing: Sendable {
+/// Reads gpsd's reports, and makes findings of them.
+package struct GPSDProbe: Sendable {
   private let address: String
   private let device: String?
   private var decoder: GPSDDecoder
@@ -12,24 +12,24 @@ package struct GPSDHearing: Sendable {
   private var devices: [String]?
   private var refusal: String?
   private var reporting: String?
-  private var told: ReceiverHearing.Told?
+  private var received: ReceiverProbe.Received?
 
   /// - Parameters:
   ///   - address: for messages.
-  ///   - device: the only receiver that counts; nil for any.
+  ///   - device: the receiver to use; nil for any.
   package init(address: String, device: String?) {
     self.address = address
     self.device = device
     decoder = GPSDDecoder(device: device, silenceTimeout: .seconds(10))
   }
 
-  /// Nil when gpsd has not said.
+  /// Nil until gpsd has reported it.
   private var satellitesInView: Int?
 
-  /// Whether there is nothing more to wait for.
-  package var isDone: Bool { told != nil || refusal != nil }
+  /// Whether all findings are known.
+  package var isDone: Bool { received != nil || refusal != nil }
 
-  /// Takes what gpsd has sent.
+  /// Decodes bytes from gpsd.
   package mutating func receive(_ bytes: Span<UInt8>, at now: Moment) {
     var events: [GPSDDecoder.Event] = []
     decoder.decode(bytes, at: now.boot) { events.append($0) }
@@ -41,45 +41,45 @@ package struct GPSDHearing: Sendable {
       case .sky(let count): satellitesInView = count
       case .report(let device, let fix):
         reporting = device
-        if let fix { told = ReceiverHearing.Told(fix: fix, at: now) }
+        if let fix { received = ReceiverProbe.Received(fix: fix, at: now) }
       }
     }
   }
 
-  /// What to make of it.
+  /// The findings.
   ///
-  /// - Parameter waited: how long it was listened to at most.
+  /// - Parameter waited: the time limit of the check.
   package func findings(waited: Duration, buildDate: Timestamp) -> [Finding] {
     guard let version else {
       return [
-        .fail("\(address) takes the connection, and does not answer as gpsd does", "Check source.address")
+        .fail("\(address) accepts connections, but does not answer as gpsd does", "Check source.address")
       ]
     }
     let name = "gpsd \(version.release), protocol \(version.major).\(version.minor)"
     guard version.major == 3 else {
-      return [.fail("\(name), which is not understood", "Install a gpsd of a release 3.x")]
+      return [.fail("\(name), which is not supported", "Install gpsd 3.x")]
     }
     var findings = [Finding.pass(name)]
     if let refusal {
-      findings.append(.fail("it refuses: \(ExternalText(refusal))", "Check source.device"))
+      findings.append(.fail("gpsd reports an error: \(ExternalText(refusal))", "Check source.device"))
       return findings
     }
     findings += receivers
-    guard findings.allSatisfy({ $0.verdict != .fail }) else { return findings }
-    if let told {
+    guard findings.allSatisfy({ $0.severity != .fail }) else { return findings }
+    if let received {
       let receiver = reporting.map { $0.isEmpty ? "" : " of \($0)" } ?? ""
-      findings.append(.pass("a fix\(receiver): \(FixText.quality(told.fix))"))
-      findings += ClockFindings.findings(told, buildDate: buildDate)
+      findings.append(.pass("a fix\(receiver): \(FixText.quality(received.fix))"))
+      findings += ClockFindings.findings(received, buildDate: buildDate)
     } else if let reporting {
       findings.append(
         .warn(
-          "\(reporting) reports and has no fix\(FixText.inView(satellitesInView))",
-          "It needs a view of the sky and some minutes: cgps shows how it goes"))
+          "\(reporting) reports, but has no fix\(FixText.inView(satellitesInView))",
+          "The antenna needs a view of the sky, and a cold start takes some minutes: cgps shows the progress"))
     } else {
       findings.append(
         .fail(
-          "no receiver has reported in \(waited.wholeSeconds) s",
-          "Check its power and its plug; gpsd does not tell when one is unplugged: cgps, systemctl restart gpsd"))
+          "no receiver has reported within \(waited.wholeSeconds) s",
+          "Check its power and its plug; gpsd does not report an unplugged receiver: cgps, systemctl restart gpsd"))
     }
     return findings
   }
@@ -88,14 +88,14 @@ package struct GPSDHearing: Sendable {
     let devices = devices ?? []
     guard !devices.isEmpty else {
       return [
-        .fail("it has no receiver", "Name one in its DEVICES (/etc/default/gpsd), or: sudo gpsdctl add /dev/ttyUSB0")
+        .fail("gpsd has no receiver", "Name one in DEVICES (/etc/default/gpsd), or: sudo gpsdctl add /dev/ttyUSB0")
       ]
     }
     let list = devices.map { path in path + (decoder.driver(of: path).map { " (\($0))" } ?? "") }
       .joined(separator: ", ")
     if let device, !devices.contains(device) {
-      return [.fail("it has \(list), and not \(device)", "Check source.device")]
+      return [.fail("gpsd has \(list), but not \(device)", "Check source.device")]
     }
-    return [.pass("it has \(list)")]
+    return [.pass("gpsd has \(list)")]
   }
 }

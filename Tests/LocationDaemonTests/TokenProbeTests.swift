@@ -9,7 +9,7 @@ import LoopTesting
 import Testing
 import Timekeeping
 
-@Suite struct TokenInquiryTests {
+@Suite struct TokenProbeTests {
   private let loop: EventLoop
   private let directory: String
 
@@ -21,7 +21,7 @@ import Timekeeping
   }
 
   private final class Slot {
-    var answer: TokenInquiry.Answer?
+    var answer: TokenProbe.Answer?
   }
 
   private func write(_ text: String, to name: String) throws -> String {
@@ -32,7 +32,7 @@ import Timekeeping
     return path
   }
 
-  private func ask(_ token: String, for scope: AuthorizationContext.Scope) throws -> TokenInquiry.Answer {
+  private func ask(_ token: String, for scope: AuthorizationContext.Scope) throws -> TokenProbe.Answer {
     let text = """
       [vehicle]
       provider_id = "p"
@@ -43,7 +43,7 @@ import Timekeeping
       \(token)
       """
     let file = try SettingsFile.load(path: try write(text, to: "settings.toml"), environment: .system)
-    let inquiry = try TokenInquiry(file.settings, loop: loop)
+    let inquiry = try TokenProbe(file.settings, loop: loop)
     let slot = Slot()
     let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
     try inquiry.ask(for: context) { slot.answer = $0 }
@@ -62,22 +62,22 @@ import Timekeeping
 
   private var now: Int64 { Int64(Date().timeIntervalSince1970) }
 
-  @Test("a program is asked for a trip's token, and both the verdict and all that is wrong with it are told")
+  @Test("a program is asked for a trip's token, and the result and all problems are reported")
   func command() throws {
     let answer = try write(#"{"token":"\#(token(at: now))"}"#, to: "answer")
     let result = try ask(
       "provider = \"command\"\ncommand = [\"/bin/cat\", \"\(answer)\"]", for: .trip("trip-9"))
-    let token = try result.verdict.get()
+    let token = try result.token.get()
     #expect(token.context.scope == .trip("trip-9"))
     #expect(
       result.inspection?.problems.map(\.kind) == [.unsigned, .keyIDMissing, .signatureMissing, .audience, .account])
   }
 
-  @Test("a token that the daemon would not take is inspected all the same")
+  @Test("a token that the daemon would not use is inspected nevertheless")
   func refused() throws {
     let file = try write(token(at: now - 7200), to: "token")
     let result = try ask("provider = \"file\"\nfile = \"\(file)\"", for: .deliveryVehicle("truck-17"))
-    guard case .failure(let failure) = result.verdict else {
+    guard case .failure(let failure) = result.token else {
       Issue.record("taken")
       return
     }
@@ -87,10 +87,10 @@ import Timekeeping
     #expect(!"\(result)".contains(".eyJ"))
   }
 
-  @Test("no token is no inspection")
+  @Test("without a token there is no inspection")
   func nothing() throws {
     let result = try ask("provider = \"file\"\nfile = \"/nonexistent/token\"", for: .deliveryVehicle("truck-17"))
     #expect(result.inspection == nil)
-    #expect(throws: TokenFailure.self) { try result.verdict.get() }
+    #expect(throws: TokenFailure.self) { try result.token.get() }
   }
 }

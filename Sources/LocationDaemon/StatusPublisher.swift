@@ -3,12 +3,12 @@ import Delivery
 import ServiceManager
 import Timekeeping
 
-/// What the daemon tells of itself without being asked: the line of `systemctl status`, and the file of metrics.
-struct SelfReport {
+/// Publishes the status line of systemd and the file of metrics.
+struct StatusPublisher {
   private var status: StatusLine
   private var metricsFile: MetricsFile
 
-  /// - Parameter path: of the file of metrics; nil writes none.
+  /// - Parameter path: of the metrics file; nil for none.
   init(metricsFile path: String?, notifier: ServiceNotifier) {
     status = StatusLine(notifier)
     metricsFile = MetricsFile(path: path)
@@ -18,29 +18,29 @@ struct SelfReport {
     if !metricsFile.isAt(path) { metricsFile = MetricsFile(path: path) }
   }
 
-  /// Shows what an input has changed, when that is worth systemd's attention.
+  /// Updates the status line after an input, if it is due.
   ///
-  /// - Parameter text: the agent's line; asked for only when it is shown.
-  mutating func follow(
+  /// - Parameter text: the line; evaluated only if it is sent.
+  mutating func inputHandled(
     _ input: VehicleAgent.Input, _ effects: [VehicleAgent.Effect], at now: Moment, text: @autoclosure () -> String
   ) {
-    // A network that comes and goes is told in the journal once in a while, and here each time.
+    // The journal rate-limits network changes; the status line shows each.
     let isOfNetwork = if case .network = input { true } else { false }
     guard isOfNetwork || status.isDue(after: effects, at: now.boot) else { return }
     status.show(text(), at: now.boot)
   }
 
-  /// Shows the line again when its ages have become old. Whoever has woken the machine, it is awake.
+  /// Updates the status line if its ages are outdated. Called when the machine is awake anyway.
   ///
-  /// - Parameter text: as above.
+  /// - Parameter text: the line; evaluated only if it is sent.
   mutating func refresh(at now: Moment, text: @autoclosure () -> String) {
     if status.isDue(after: [], at: now.boot) { status.show(text(), at: now.boot) }
   }
 
-  /// Writes the file of metrics, when it is due or for the last time. Whoever has woken the machine, it is awake.
+  /// Writes the metrics file, if it is due or for the last time. Called when the machine is awake anyway.
   ///
-  /// - Parameter text: what is in it; asked for only when it is written.
-  /// - Returns: what went wrong, when it was not told before.
+  /// - Parameter text: its contents; evaluated only if they are written.
+  /// - Returns: an error that has not been reported before.
   mutating func writeMetrics(
     at now: Moment, isOnline: Bool, isLast: Bool = false, text: @autoclosure () -> String
   ) -> Event? {

@@ -2,37 +2,37 @@
 package import Positioning
 package import Timekeeping
 
-/// Listens to a receiver for some seconds, as the service would: at the speed that is set, or at each of the usual ones
-/// until sentences have the right checksum. It gathers what a person wants to know of it.
-package struct ReceiverHearing: Sendable {
-  /// A fix, and when it came.
-  package struct Told: Equatable, Sendable {
-    /// As the service would get it, before its filter.
+/// Reads a receiver for some seconds, as the service would: at the configured speed, or at each of the usual speeds until
+/// sentences have correct checksums. It collects what the findings need.
+package struct ReceiverProbe: Sendable {
+  /// A fix, and when it was received.
+  package struct Received: Equatable, Sendable {
+    /// As decoded, before the filter.
     package var fix: Fix
-    /// When the decoder gave it.
+    /// When the decoder completed it.
     package var at: Moment
   }
 
-  /// How long a receiver that gives sentences is listened to.
+  /// How long a receiver that sends sentences is read.
   package static let span = Duration.seconds(5)
-  /// How long one may keep silent at a speed that is set.
-  package static let patience = Duration.seconds(6)
-  /// How long one may keep silent while all speeds are tried.
+  /// How long a receiver may be silent at a configured speed.
+  package static let silenceLimit = Duration.seconds(6)
+  /// How long a receiver may be silent while all speeds are tried.
   package static let search = BaudProbe().round + BaudProbe.dwell
 
-  /// Bits per second; nil for a device that is no serial line.
+  /// Bits per second; nil for a device that is not a serial port.
   package private(set) var baud: Int?
-  /// Bytes that came, at all speeds together.
+  /// Number of bytes received, at all speeds.
   package private(set) var byteCount = 0
-  /// The first two bytes of a message of u-blox's own protocol.
+  /// Number of headers of u-blox's binary protocol.
   package private(set) var binaryMessages = 0
-  /// The sentences that came, counted by kind.
+  /// The received sentences, counted by kind.
   package private(set) var census = NMEACensus()
-  /// The last one.
-  package private(set) var told: Told?
-  /// How long it was listened to since the first sentence.
+  /// The last fix.
+  package private(set) var received: Received?
+  /// Time since the first sentence.
   package private(set) var listened = Duration.zero
-  /// Whether there is nothing more to learn by listening on.
+  /// Whether the reading is finished.
   package private(set) var isDone = false
 
   private var decoder = NMEADecoder()
@@ -42,38 +42,38 @@ package struct ReceiverHearing: Sendable {
   private var firstSentence: BootInstant?
   private var lastByte: UInt8 = 0
 
-  /// The device has been opened.
+  /// Begins when the device has been opened.
   ///
   /// - Parameters:
-  ///   - baud: the speed that is set; nil to find it out.
-  ///   - isTerminal: whether it is a serial line, which has a speed.
+  ///   - baud: the configured speed; nil to detect it.
+  ///   - isTerminal: whether it is a serial port, which has a speed.
   package init(baud: Int?, isTerminal: Bool, at now: BootInstant) {
     since = now
     guard isTerminal, baud == nil else {
       self.baud = isTerminal ? baud : nil
-      until = now + ReceiverHearing.patience
+      until = now + ReceiverProbe.silenceLimit
       return
     }
     var probe = BaudProbe()
     probe.opened(at: now)
     self.baud = probe.baud
-    until = now + ReceiverHearing.search
+    until = now + ReceiverProbe.search
     self.probe = probe
   }
 
-  /// What the decoder made of the bytes.
+  /// The decoder's counters.
   package var counters: NMEADecoder.Counters { decoder.counters }
 
-  /// Nil when the receiver does not say.
+  /// Nil if the receiver does not report it.
   package var satellitesInView: Int? { decoder.satellitesInView }
 
-  /// Whether the speed was not set and had to be found.
+  /// Whether the speed is detected.
   package var isProbing: Bool { probe != nil }
 
   /// When `advance` is due next.
   package var nextDeadline: BootInstant { min(probe?.nextDeadline ?? until, until) }
 
-  /// Bytes came.
+  /// Decodes received bytes.
   package mutating func receive(_ bytes: Span<UInt8>, at now: Moment) {
     byteCount += bytes.count
     for index in 0..<bytes.count {
@@ -88,31 +88,31 @@ package struct ReceiverHearing: Sendable {
     if probe != nil { sentences = probe?.received(sentences: sentences) ?? 0 }
     if sentences > 0, firstSentence == nil {
       firstSentence = now.boot
-      until = now.boot + ReceiverHearing.span
+      until = now.boot + ReceiverProbe.span
     }
-    take(fixes, at: now)
+    note(fixes, at: now)
   }
 
-  /// Time has passed.
+  /// Handles that time has passed.
   ///
-  /// - Returns: the speed to set the line to, when the next is due.
+  /// - Returns: the speed to set the port to, if the next one is due.
   package mutating func advance(at now: Moment) -> Int? {
     var fixes: [Fix] = []
     decoder.expire(at: now.boot) { fixes.append($0) }
-    take(fixes, at: now)
+    note(fixes, at: now)
     if now.boot >= until {
       isDone = true
       decoder.finish { fixes.append($0) }
-      take(fixes, at: now)
+      note(fixes, at: now)
       return nil
     }
     guard let next = probe?.advance(at: now.boot) else { return nil }
     return change(to: next)
   }
 
-  /// The device does not do the speed.
+  /// Handles that the device does not support the speed.
   ///
-  /// - Returns: the speed to set the line to instead; nil when there is none.
+  /// - Returns: the speed to set the port to instead; nil if there is none.
   package mutating func refused() -> Int? {
     guard let next = probe?.refused() else { return nil }
     return change(to: next)
@@ -125,8 +125,8 @@ package struct ReceiverHearing: Sendable {
     return next
   }
 
-  private mutating func take(_ fixes: [Fix], at now: Moment) {
+  private mutating func note(_ fixes: [Fix], at now: Moment) {
     if let firstSentence { listened = now.boot - firstSentence }
-    if let fix = fixes.last { told = Told(fix: fix, at: now) }
+    if let fix = fixes.last { received = Received(fix: fix, at: now) }
   }
 }

@@ -5,43 +5,45 @@ import Testing
 @testable import Diagnosis
 
 /// What the end of the process that ran as the service says, and what is done without one.
-@Suite struct ServiceStandInTests {
+@Suite struct ServiceImpersonationTests {
   private static let service = ServiceStatus(unit: "fleet-locationd.service")
   private static let program = "/root/fleet-locationctl"
 
   private static func outcome(
     _ result: String, _ end: ServiceStatus.End, runs servicePrograms: [String] = ["/usr/bin/fleet-locationd"]
-  ) -> ServiceStandIn.Outcome {
+  ) -> ServiceImpersonation.Outcome {
     var status = ServiceStatus(unit: "fleet-locationctl-1-0000000000000001.service")
     (status.result, status.end) = (result, end)
-    return ServiceStandIn.outcome(status, service, program: program, servicePrograms: servicePrograms)
+    return ServiceImpersonation.outcome(status, service, program: program, servicePrograms: servicePrograms)
   }
 
-  @Test("root does not run token.command in place of the service; the rest is judged in place, and says so")
-  func withoutStandIn() {
-    guard case .unknown(let finding) = ServiceStandIn.withoutStandIn("no answer", "a.service", runsCommand: true) else {
+  @Test("root does not run token.command in place of the service; the other checks run as root, with a remark")
+  func withoutTransientUnit() {
+    guard case .unknown(let finding) = ServiceImpersonation.withoutTransientUnit("no answer", "a.service", runsCommand: true)
+    else {
       return #expect(Bool(false))
     }
-    #expect(finding.sentence == "nothing can run as a.service: no answer")
+    #expect(finding.sentence == "this cannot run as a.service: no answer")
     #expect(finding.advice?.contains("token.command is not run as root") == true)
-    guard case .inPlace(let remark) = ServiceStandIn.withoutStandIn("no answer", "a.service", runsCommand: false) else {
+    guard case .inPlace(let remark) = ServiceImpersonation.withoutTransientUnit("no answer", "a.service", runsCommand: false)
+    else {
       return #expect(Bool(false))
     }
     #expect(remark.hasSuffix("not as the service: no answer\n"))
   }
 
-  @Test("an exit status is handed on")
+  @Test("an exit status is passed on")
   func ended() {
     #expect(Self.outcome("success", .exited(78)) == .ended(78))
   }
 
-  @Test("what systemd says of the unit is said of the service")
+  @Test("systemd's result for the transient unit is reported for the service")
   func notStarted() {
     guard case .notStarted(let finding) = Self.outcome("exit-code", .exited(226)) else { return #expect(Bool(false)) }
     #expect(finding.sentence.hasPrefix("fleet-locationd.service cannot start: it would end with exit status 226"))
   }
 
-  @Test("a tool that the service may not execute is not taken for the service")
+  @Test("a tool that the service may not execute is not reported as a fault of the service")
   func outOfReach() {
     guard case .unknown(let finding) = Self.outcome("exit-code", .exited(203)) else { return #expect(Bool(false)) }
     #expect(finding.sentence.hasPrefix("\(Self.program) cannot be executed as fleet-locationd.service"))
@@ -54,8 +56,8 @@ import Testing
     "a signal or a timeout is the tool's, not the service's",
     arguments: [
       ("timeout", ServiceStatus.End.killed(signal: 15), "did not end within 300 s"),
-      ("signal", .killed(signal: 9), "did not end by itself: signal 9"),
-      ("oom-kill", .killed(signal: 9), "did not end by itself: the kernel killed it"),
+      ("signal", .killed(signal: 9), "was ended: signal 9"),
+      ("oom-kill", .killed(signal: 9), "was ended: the kernel killed it"),
     ] as [(String, ServiceStatus.End, String)])
   func killed(result: String, end: ServiceStatus.End, words: String) {
     guard case .unknown(let finding) = Self.outcome(result, end) else { return #expect(Bool(false)) }
@@ -63,13 +65,14 @@ import Testing
     #expect(finding.advice?.hasPrefix("journalctl -u fleet-locationctl-1-") == true)
   }
 
-  @Test("the journal has the subcommand, and not what was asked about")
+  @Test("the unit's description has the subcommand, but no other arguments")
   func description() {
     #expect(
-      ServiceStandIn.description(["/usr/bin/fleet-locationctl", "token", "--tracking-id", "parcel-1"], "a.service")
+      ServiceImpersonation.description(
+        ["/usr/bin/fleet-locationctl", "token", "--tracking-id", "parcel-1"], "a.service")
         == "fleet-locationctl token, as a.service")
     #expect(
-      ServiceStandIn.description(["fleet-locationd", "--check", "--config", "x"], "a.service")
+      ServiceImpersonation.description(["fleet-locationd", "--check", "--config", "x"], "a.service")
         == "fleet-locationd, as a.service")
   }
 }

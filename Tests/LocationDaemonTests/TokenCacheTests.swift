@@ -8,7 +8,7 @@ import Testing
 @testable import LocationDaemon
 
 /// The token that a run leaves to the next one, through the agent, the keys of the settings and a real file.
-@Suite final class TokenKeeperTests {
+@Suite final class TokenCacheTests {
   private let directory: String
 
   init() throws {
@@ -26,9 +26,9 @@ import Testing
     configuration.tokenKey = KeptToken.Key(settings.context, settings.tokenProvider, directory: directory)
     try #require(configuration.tokenKey != nil)
     var fixture = try AgentFixture { $0 = configuration }
-    let keeper = TokenKeeper(directory: directory)
+    let cache = TokenCache(directory: directory)
     var effects: [VehicleAgent.Effect] = []
-    if let text = try keeper.find() { effects += fixture.tell(.tokenFound(text), at: second) }
+    if let text = try cache.read() { effects += fixture.tell(.tokenFound(text), at: second) }
     effects += try fixture.drive(to: second)
     let asks = effects.contains { if case .fetchToken = $0 { true } else { false } }
     // It would do for either service: what it is kept under decides.
@@ -36,8 +36,8 @@ import Testing
     var why: String?
     for effect in effects {
       switch effect {
-      case .keepToken(let text): try keeper.keep(text)
-      case .forgetToken: keeper.forget()
+      case .keepToken(let text): try cache.store(text)
+      case .forgetToken: cache.remove()
       case .event(.tokenNotRestored(_, let reason)): why = reason
       default: break
       }
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(
-    "a vehicle whose ID exists in both services has a token in each: the one that is kept serves its own service alone")
+    "a vehicle whose ID exists in both services has a token in each: the cached one is used for its own service only")
   func services() throws {
     let deliveries = try AgentFixture.configuration()
     let trips = try AgentFixture.tripsConfiguration()

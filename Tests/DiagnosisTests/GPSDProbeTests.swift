@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import Diagnosis
 
-@Suite struct GPSDHearingTests {
+@Suite struct GPSDProbeTests {
   private static let now = Moment(
     boot: .boot + .seconds(100), wall: Timestamp(rfc3339: "2026-11-21T08:30:00.4Z") ?? Timestamp(milliseconds: 0))
   private static let version =
@@ -16,9 +16,9 @@ import Timekeeping
     #"{"class":"TPV","device":"/dev/ttyUSB0","mode":3,"time":"2026-11-21T08:30:00.000Z","lat":48.1,"lon":11.5}"# + "\n"
 
   private static func findings(_ text: String, device: String? = nil) -> (findings: [Finding], isDone: Bool) {
-    var hearing = GPSDHearing(address: "localhost:2947", device: device)
-    hearing.receive(Array(text.utf8).span, at: now)
-    return (hearing.findings(waited: .seconds(12), buildDate: Timestamp(milliseconds: 0)), hearing.isDone)
+    var probe = GPSDProbe(address: "localhost:2947", device: device)
+    probe.receive(Array(text.utf8).span, at: now)
+    return (probe.findings(waited: .seconds(12), buildDate: Timestamp(milliseconds: 0)), probe.isDone)
   }
 
   @Test("a good gpsd: version, receivers, fix and time")
@@ -27,27 +27,27 @@ import Timekeeping
     #expect(isDone)
     #expect(
       findings == [
-        .pass("gpsd 3.22, protocol 3.14"), .pass("it has /dev/ttyUSB0 (u-blox)"),
+        .pass("gpsd 3.22, protocol 3.14"), .pass("gpsd has /dev/ttyUSB0 (u-blox)"),
         .pass("a fix of /dev/ttyUSB0: 3D, gnss"), .pass("this machine's clock and GNSS time are 0.4 s apart"),
       ])
   }
 
-  @Test("each lack is named, and what it takes")
+  @Test("each problem is named with its remedy")
   func lacks() {
     let none = #"{"class":"DEVICES","devices":[]}"# + "\n"
     let noFix = #"{"class":"TPV","device":"/dev/ttyUSB0","mode":1}"# + "\n"
-    #expect(Self.findings("SSH-2.0-OpenSSH\r\n").findings.map(\.verdict) == [.fail])
-    #expect(Self.findings(Self.version + none).findings.last?.sentence == "it has no receiver")
+    #expect(Self.findings("SSH-2.0-OpenSSH\r\n").findings.map(\.severity) == [.fail])
+    #expect(Self.findings(Self.version + none).findings.last?.sentence == "gpsd has no receiver")
     #expect(
       Self.findings(Self.version + Self.devices, device: "/dev/ttyS0").findings.last?.sentence
-        == "it has /dev/ttyUSB0 (u-blox), and not /dev/ttyS0")
+        == "gpsd has /dev/ttyUSB0 (u-blox), but not /dev/ttyS0")
     #expect(
-      Self.findings(Self.version + Self.devices).findings.last?.sentence == "no receiver has reported in 12 s")
-    #expect(Self.findings(Self.version + Self.devices + noFix).findings.last?.verdict == .warn)
+      Self.findings(Self.version + Self.devices).findings.last?.sentence == "no receiver has reported within 12 s")
+    #expect(Self.findings(Self.version + Self.devices + noFix).findings.last?.severity == .warn)
     let old = #"{"class":"VERSION","release":"4.0","proto_major":4,"proto_minor":0}"# + "\n"
-    #expect(Self.findings(old).findings.last?.verdict == .fail)
+    #expect(Self.findings(old).findings.last?.severity == .fail)
     let refused = Self.findings(Self.version + #"{"class":"ERROR","message":"No such device"}"# + "\n")
     #expect(refused.isDone)
-    #expect(refused.findings.last?.sentence == "it refuses: No such device")
+    #expect(refused.findings.last?.sentence == "gpsd reports an error: No such device")
   }
 }

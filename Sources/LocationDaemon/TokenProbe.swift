@@ -7,36 +7,36 @@ package import HTTPMessages
 import Release
 package import Timekeeping
 
-/// Asks the provider of some settings for one token, as the daemon would, for whoever wants to look at it.
+/// Requests one token as the daemon would, for `doctor` and `fleet-locationctl token`.
 ///
-/// Nothing is kept, and nothing is asked twice.
-package final class TokenInquiry {
-  /// Who asks.
+/// The token is not stored, and the request is not repeated.
+package final class TokenProbe {
+  /// The credentials of the request.
   package enum Identity: Sendable {
-    /// This box, with its credentials and its certificate.
+    /// The vehicle's credentials and certificate.
     case own
-    /// Somebody with wrong credentials and no certificate.
-    case stranger
+    /// Wrong credentials and no certificate.
+    case wrongCredentials
   }
 
-  /// What came of it.
+  /// The answer.
   package nonisolated struct Answer: Sendable {
-    /// What the provider answered, whole.
+    /// The complete answer of the provider.
     package var outcome: TokenOutcome
     /// The token that the daemon would use, or why it would not.
-    package var verdict: Result<AccessToken, TokenFailure>
-    /// The token that came, whatever it is worth; nil when none did.
+    package var token: Result<AccessToken, TokenFailure>
+    /// The received token, also if it is invalid; nil if there is none.
     package var secret: Secret?
-    /// What is wrong with the token that came; nil when none did.
+    /// The problems of the received token; nil if there is none.
     package var inspection: TokenInspection?
-    /// When the token ends by what the answer tells beside it; nil when it tells nothing that can be read.
-    package var toldExpiration: Timestamp?
-    /// When the answer had arrived.
+    /// The expiration that the answer states beside the token; nil if there is none that can be read.
+    package var statedExpiration: Timestamp?
+    /// When the answer was complete.
     package var arrivedAt: Moment
-    /// From asking to the end of the answer.
+    /// From the request to the end of the answer.
     package var took: Duration
 
-    /// Makes of an outcome what the daemon would.
+    /// Evaluates an outcome as the daemon would.
     package init(
       _ outcome: TokenOutcome, from provider: TokenProvider, for context: AuthorizationContext, at now: Moment,
       took: Duration, buildDate: Timestamp
@@ -44,12 +44,12 @@ package final class TokenInquiry {
       let clock = now.wall < buildDate ? nil : now.wall
       let time: Timestamp? = if case .http(let answer) = outcome { answer.date ?? clock } else { clock }
       self.outcome = outcome
-      verdict = Result { () throws(TokenFailure) in
+      token = Result { () throws(TokenFailure) in
         try provider.token(from: outcome, for: context, at: now, buildDate: buildDate)
       }
       secret = try? provider.secret(in: outcome)
       inspection = secret.map { TokenInspection(of: $0, for: context, at: time) }
-      toldExpiration = provider.toldExpiration(in: outcome, at: now)
+      statedExpiration = provider.toldExpiration(in: outcome, at: now)
       arrivedAt = now
       self.took = took
     }
@@ -59,25 +59,25 @@ package final class TokenInquiry {
   private let provider: TokenProvider
   private let fetcher: TokenFetcher
 
-  /// - Throws: `DaemonError` when a credential or certificate file that the settings name cannot be used.
+  /// - Throws: `DaemonError` if a credential or certificate file of the settings cannot be used.
   package convenience init(_ settings: Settings, loop: EventLoop) throws(DaemonError) {
     try self.init(settings, provider: try TokenProvider(settings), loop: loop)
   }
 
-  /// - Returns: nil for a stranger where nothing would tell one from this box.
-  /// - Throws: `DaemonError` when a credential or certificate file that the settings name cannot be used.
+  /// - Returns: nil for wrong credentials, if the settings have no credentials.
+  /// - Throws: `DaemonError` if a credential or certificate file of the settings cannot be used.
   package static func make(
     _ settings: Settings, as identity: Identity, loop: EventLoop
-  ) throws(DaemonError) -> TokenInquiry? {
-    guard identity == .stranger else { return try TokenInquiry(settings, loop: loop) }
+  ) throws(DaemonError) -> TokenProbe? {
+    guard identity == .wrongCredentials else { return try TokenProbe(settings, loop: loop) }
     let provider = try TokenProvider(settings)
     guard case .http = provider else { return nil }
-    let stranger = provider.withWrongCredentials
-    guard stranger != nil || settings.token.client.clientCertificate != nil else { return nil }
+    let altered = provider.withWrongCredentials
+    guard altered != nil || settings.token.client.clientCertificate != nil else { return nil }
     var settings = settings
     settings.token.client.clientCertificate = nil
     settings.token.client.clientKey = nil
-    return try TokenInquiry(settings, provider: stranger ?? provider, loop: loop)
+    return try TokenProbe(settings, provider: altered ?? provider, loop: loop)
   }
 
   private init(_ settings: Settings, provider: TokenProvider, loop: EventLoop) throws(DaemonError) {
@@ -86,10 +86,10 @@ package final class TokenInquiry {
     fetcher = TokenFetcher(loop: loop, exchanges: try HTTPClients(settings, loop: loop).tokens)
   }
 
-  /// Asks once.
+  /// Makes the request.
   ///
   /// - Parameter completion: called once, in a later turn; never when this throws.
-  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` when the provider is not set up for such a context.
+  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` if the provider is not configured for such a context.
   package func ask(
     for context: AuthorizationContext, completion: @escaping (Answer) -> Void
   ) throws(TokenFailure) {
@@ -104,6 +104,6 @@ package final class TokenInquiry {
     }
   }
 
-  /// Ends what is under way; nobody is told.
+  /// Cancels the request, without a completion.
   package func cancel() { fetcher.cancel(1) }
 }

@@ -6,25 +6,25 @@ import FleetEngine
 import SystemCalls
 import Timekeeping
 
-/// Performs what `StoreAgent` decides with the backlog's file, and hands what it reports to the vehicle's agent.
+/// Performs the operations of `StoreAgent` on the backlog's file, and passes its reports to `VehicleAgent`.
 ///
-/// The loop waits while the disk writes.
-final class BacklogKeeper {
+/// A write to disk blocks the loop.
+final class StorePerformer {
   private let loop: EventLoop
   private let report: (VehicleAgent.Input) -> Void
   private var agent: StoreAgent
   private var store: BacklogStore?
-  /// The last that was open, to tell whether the next is the same file.
+  /// The last file that was open, to detect that it was replaced.
   private var lastFile: (directory: String, identity: FileIdentity)?
   private var timer: LoopTimer?
   private var armedFor: BootInstant?
-  /// What was reported and not handed over yet.
+  /// Reports that are not delivered yet.
   private var reports: [VehicleAgent.Input] = []
   private var isDelivering = false
 
-  /// - Parameter report: receives what the vehicle's agent should know. Not called from within `handle`; what it hands to
-  ///   `handle` is done before it returns.
-  /// - Throws: the system denies a timer.
+  /// - Parameter report: receives the inputs for `VehicleAgent`. It is never called from within `handle`; it may call `handle`,
+  ///   which completes before it returns.
+  /// - Throws: the system denied a timer.
   init(
     _ settings: StoreAgent.Configuration, vehicle: FleetEngineVehicle, loop: EventLoop,
     report: @escaping (VehicleAgent.Input) -> Void
@@ -42,23 +42,23 @@ final class BacklogKeeper {
   /// Bytes on disk; nil without a file.
   var bytes: Int64? { store?.size }
 
-  /// Reports what the file holds of the vehicle: after `configure`.
+  /// Reads the vehicle's positions from the file, and reports them. To be called after `configure`.
   func start() {
     perform(.start)
     deliver()
   }
 
-  /// Takes what the vehicle's agent decides. What comes of it is handed over in a turn of the loop of its own: the vehicle's
-  /// agent is what called.
+  /// Performs a decision of `VehicleAgent`. Resulting reports are delivered in a later turn of the loop, because the agent is
+  /// the caller.
   func handle(_ input: StoreAgent.Input) {
     perform(input)
     guard !isDelivering, !reports.isEmpty else { return }
     loop.defer { [weak self] in self?.deliver() }
   }
 
-  /// Takes new settings, before the vehicle's agent does; `start` is to follow after that.
+  /// Applies new settings. Must be called before `VehicleAgent` gets them; `start` follows after that.
   func configure(_ settings: StoreAgent.Configuration, vehicle: FleetEngineVehicle) {
-    // What is reported before them is of the old ones.
+    // Pending reports belong to the previous settings.
     deliver()
     perform(.configured(settings, vehicle))
     deliver()
@@ -102,7 +102,7 @@ final class BacklogKeeper {
 
   // MARK: - The file
 
-  /// - Returns: nil where there is no outcome to wait for.
+  /// - Returns: nil for an operation without an outcome.
   private func run(_ operation: StoreAgent.Operation) -> StoreAgent.Outcome? {
     do throws(BacklogStoreError) {
       switch operation {

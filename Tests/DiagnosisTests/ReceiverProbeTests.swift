@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import Diagnosis
 
-@Suite struct ReceiverHearingTests {
+@Suite struct ReceiverProbeTests {
   /// 2026-11-21T08:30:00Z, at so many seconds after boot.
   private static let start = Timestamp(rfc3339: "2026-11-21T08:30:00Z") ?? Timestamp(milliseconds: 0)
   private static let buildDate = Timestamp(rfc3339: "2026-11-01T00:00:00Z") ?? Timestamp(milliseconds: 0)
@@ -30,22 +30,22 @@ import Timekeeping
   }
 
   /// Listens at a set speed to what each second brings, until it is done.
-  private static func hear(
+  private static func probe(
     baud: Int? = 9600, clockOffset: Duration = .zero, _ text: (Int) -> [UInt8]
-  ) -> ReceiverHearing {
-    var hearing = ReceiverHearing(baud: baud, isTerminal: true, at: moment(0).boot)
-    for second in 0..<60 where !hearing.isDone {
+  ) -> ReceiverProbe {
+    var probe = ReceiverProbe(baud: baud, isTerminal: true, at: moment(0).boot)
+    for second in 0..<60 where !probe.isDone {
       let bytes = text(second)
-      if !bytes.isEmpty { hearing.receive(bytes.span, at: moment(second, clockOffset: clockOffset)) }
-      _ = hearing.advance(at: moment(second, clockOffset: clockOffset))
+      if !bytes.isEmpty { probe.receive(bytes.span, at: moment(second, clockOffset: clockOffset)) }
+      _ = probe.advance(at: moment(second, clockOffset: clockOffset))
     }
-    return hearing
+    return probe
   }
 
   private static func findings(
     clockOffset: Duration = .zero, _ text: (Int) -> String
   ) -> [Finding] {
-    hear(clockOffset: clockOffset) { Array(text($0).utf8) }.findings(buildDate: buildDate)
+    probe(clockOffset: clockOffset) { Array(text($0).utf8) }.findings(buildDate: buildDate)
   }
 
   @Test("a good receiver: its sentences, checksums, talkers, fix and clock")
@@ -53,85 +53,85 @@ import Timekeeping
     #expect(
       Self.findings { Self.epoch($0) } == [
         .pass("18 sentences in 5 s at 9600 baud: GGA GSV RMC of GN (several systems), GP (GPS)"),
-        .pass("their checksums are right"),
+        .pass("their checksums are correct"),
         .pass("a fix: 3D, gnss, 9 satellites, HDOP 0.9, ±5 m"),
         .pass("this machine's clock and GNSS time are 0.0 s apart"),
       ])
   }
 
-  @Test("no coordinate is told")
+  @Test("no finding has coordinates")
   func secrecy() {
     let text = Self.findings { Self.epoch($0) }.map(\.text).joined()
     #expect(!text.contains("48.1") && !text.contains("11.5") && !text.contains("4807") && !text.contains("545"))
   }
 
-  @Test("a clock that is wrong is told with its distance from GNSS time")
+  @Test("a clock error is reported relative to GNSS time")
   func clock() {
     let behind = Self.findings(clockOffset: .seconds(-86_400 * 365)) { Self.epoch($0) }.last
-    #expect(behind?.verdict == .warn)
+    #expect(behind?.severity == .warn)
     #expect(behind?.sentence == "this machine's clock is 365 days behind GNSS time")
     let ahead = Self.findings(clockOffset: .seconds(90)) { Self.epoch($0) }.last
     #expect(ahead?.sentence == "this machine's clock is 90 s ahead of GNSS time")
   }
 
-  @Test("a count of weeks that has run over is told, and the clock judged by the date that is meant")
+  @Test("a GPS week number rollover is reported, and the clock compared with the corrected date")
   func rollover() {
     // 1024 weeks before the 21st of November 2026.
     let findings = Self.findings { Self.epoch($0, date: "070407") }
-    #expect(findings.map(\.verdict) == [.pass, .pass, .pass, .warn, .pass])
+    #expect(findings.map(\.severity) == [.pass, .pass, .pass, .warn, .pass])
     #expect(findings[3].sentence.contains("2007-04-07"))
     #expect(findings[3].advice?.contains("2026-11-21") == true)
   }
 
-  @Test("a receiver without a fix, one without positions, and one with wrong checksums are told apart")
+  @Test("a receiver without a fix, one without positions, and one with wrong checksums have different findings")
   func faults() {
     let noFix = Self.findings { Self.epoch($0, isValid: false) }
-    #expect(noFix.map(\.verdict) == [.pass, .pass, .warn])
+    #expect(noFix.map(\.severity) == [.pass, .pass, .warn])
     let noPosition = Self.findings { _ in Self.sentence("GPGSV,1,1,00") }
-    #expect(noPosition.first?.verdict == .fail)
+    #expect(noPosition.first?.severity == .fail)
     #expect(noPosition.first?.advice?.contains("RMC") == true)
     let disturbed = Self.findings { Self.epoch($0) + "$GPGLL,4807.038,N,01131.000,E,083000,A*00\r\n" }
-    #expect(disturbed.map(\.verdict) == [.pass, .warn, .pass, .pass])
+    #expect(disturbed.map(\.severity) == [.pass, .warn, .pass, .pass])
     #expect(disturbed[1].sentence == "25 % of lines have wrong checksums: cable or baud rate")
   }
 
-  @Test("silence ends after six seconds, and is told apart from noise and from a binary protocol")
+  @Test("silence is reported after six seconds, and differs from noise and from a binary protocol")
   func nothing() {
     let silent = Self.findings { _ in "" }
-    #expect(silent.map(\.verdict) == [.fail])
-    #expect(silent[0].sentence == "it is open, and not one byte came in 6 s")
-    let noise = Self.hear { _ in [0x8A, 0x11, 0xFF, 0x24, 0x03] }.findings(buildDate: Self.buildDate)
-    #expect(noise.map(\.sentence) == ["35 bytes came in 6 s, and no sentence at 9600 baud"])
+    #expect(silent.map(\.severity) == [.fail])
+    #expect(silent[0].sentence == "it is open, but no byte was received in 6 s")
+    let noise = Self.probe { _ in [0x8A, 0x11, 0xFF, 0x24, 0x03] }.findings(buildDate: Self.buildDate)
+    #expect(noise.map(\.sentence) == ["35 bytes were received in 6 s, but no sentence at 9600 baud"])
     #expect(noise[0].advice?.contains("\"auto\"") == true)
-    let binary = Self.hear { _ in [0xB5, 0x62, 0x01, 0x07] }.findings(buildDate: Self.buildDate)
+    let binary = Self.probe { _ in [0xB5, 0x62, 0x01, 0x07] }.findings(buildDate: Self.buildDate)
     #expect(binary[0].sentence.contains("u-blox"))
   }
 
-  @Test("without a speed all are tried, and the one with right checksums is told")
+  @Test("without a speed all are tried, and the one with correct checksums is reported")
   func probing() {
-    var hearing = ReceiverHearing(baud: nil, isTerminal: true, at: Self.moment(0).boot)
-    var speeds = [hearing.baud]
-    for second in 0..<60 where !hearing.isDone {
-      let text = hearing.baud == 38_400 ? Array(Self.epoch(second % 10).utf8) : [0x80, 0x24, 0x91]
-      hearing.receive(text.span, at: Self.moment(second))
-      if let next = hearing.advance(at: Self.moment(second)) { speeds.append(next) }
+    var probe = ReceiverProbe(baud: nil, isTerminal: true, at: Self.moment(0).boot)
+    var speeds = [probe.baud]
+    for second in 0..<60 where !probe.isDone {
+      let text = probe.baud == 38_400 ? Array(Self.epoch(second % 10).utf8) : [0x80, 0x24, 0x91]
+      probe.receive(text.span, at: Self.moment(second))
+      if let next = probe.advance(at: Self.moment(second)) { speeds.append(next) }
     }
     #expect(speeds == [9600, 4800, 38_400])
-    #expect(hearing.findings(buildDate: Self.buildDate)[0].sentence.contains("at 38400 baud, found by itself"))
+    #expect(probe.findings(buildDate: Self.buildDate)[0].sentence.contains("at 38400 baud, detected"))
   }
 
-  @Test("when no speed gives sentences, the search ends")
+  @Test("the detection ends if no speed has sentences")
   func search() {
-    let hearing = Self.hear(baud: nil) { _ in [0x80] }
-    #expect(hearing.isDone)
-    #expect(hearing.findings(buildDate: Self.buildDate)[0].sentence.hasSuffix("and no sentence at any speed"))
+    let probe = Self.probe(baud: nil) { _ in [0x80] }
+    #expect(probe.isDone)
+    #expect(probe.findings(buildDate: Self.buildDate)[0].sentence.hasSuffix("but no sentence at any speed"))
   }
 
-  @Test("a speed that the device does not do is passed over, to the last")
+  @Test("unsupported speeds are skipped, up to the last")
   func refused() {
-    var hearing = ReceiverHearing(baud: nil, isTerminal: true, at: Self.moment(0).boot)
+    var probe = ReceiverProbe(baud: nil, isTerminal: true, at: Self.moment(0).boot)
     var tried = [9600]
-    while let next = hearing.refused() { tried.append(next) }
+    while let next = probe.refused() { tried.append(next) }
     #expect(tried == BaudProbe.rates)
   }
 }

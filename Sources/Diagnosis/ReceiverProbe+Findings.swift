@@ -2,10 +2,10 @@
 import Positioning
 package import Timekeeping
 
-extension ReceiverHearing {
-  /// What to make of what was heard.
+extension ReceiverProbe {
+  /// The findings about the receiver.
   ///
-  /// - Parameter buildDate: no clock can be right that shows less.
+  /// - Parameter buildDate: a clock that shows an earlier time is wrong.
   package func findings(buildDate: Timestamp) -> [Finding] {
     guard byteCount > 0 else { return [silence] }
     guard counters.sentences >= 2 else { return [noise] }
@@ -14,60 +14,61 @@ extension ReceiverHearing {
 
   private var silence: Finding {
     .fail(
-      "it is open, and not one byte came in \(waited)",
-      "Check its power and its cable; a modem has to be told to begin, and has several ports: docs/receivers.md")
+      "it is open, but no byte was received in \(waited)",
+      "Check its power and its cable; a modem's receiver must be switched on, and has a port of its own: docs/receivers.md"
+    )
   }
 
   private var noise: Finding {
     if binaryMessages > 1 {
       return .fail(
-        "it speaks u-blox's binary protocol and not NMEA 0183",
-        "Switch NMEA on in the receiver, or let gpsd read it: type = \"gpsd\"")
+        "it sends u-blox's binary protocol instead of NMEA 0183",
+        "Enable NMEA in the receiver, or let gpsd read it: type = \"gpsd\"")
     }
     if isProbing {
       return .fail(
-        "\(byteCount) bytes came in \(waited), and no sentence at any speed",
-        "It may not speak NMEA 0183: see what gpsd makes of it")
+        "\(byteCount) bytes were received in \(waited), but no sentence at any speed",
+        "It probably does not send NMEA 0183: try it with gpsd")
     }
     let speed = baud.map { " at \($0) baud" } ?? ""
     return .fail(
-      "\(byteCount) bytes came in \(waited), and no sentence\(speed)",
-      baud == nil ? "It may not speak NMEA 0183: see what gpsd makes of it" : "Set source.baud = \"auto\"")
+      "\(byteCount) bytes were received in \(waited), but no sentence\(speed)",
+      baud == nil ? "It probably does not send NMEA 0183: try it with gpsd" : "Set source.baud = \"auto\"")
   }
 
   private var sentences: Finding {
-    let speed = baud.map { " at \($0) baud\(isProbing ? ", found by itself" : "")" } ?? ""
+    let speed = baud.map { " at \($0) baud\(isProbing ? ", detected" : "")" } ?? ""
     let sentence =
       "\(counters.sentences) sentences in \(seconds(listened)) s\(speed): \(census.kinds.joined(separator: " "))"
-      + " of \(census.talkers.map(ReceiverHearing.system).joined(separator: ", "))"
+      + " of \(census.talkers.map(ReceiverProbe.system).joined(separator: ", "))"
     guard !census.tellsPosition else { return .pass(sentence) }
-    return .fail(sentence + "; none of them tells a position", "The receiver has to be told to send RMC or GGA")
+    return .fail(sentence + "; none of them has a position", "Enable RMC or GGA in the receiver")
   }
 
   private var checksums: [Finding] {
     let share = Double(counters.wrongChecksum) / Double(counters.wrongChecksum + counters.sentences) * 100
-    guard share > LineHealth.mostWrong * 100 else { return [.pass("their checksums are right")] }
+    guard share > LineHealth.mostWrong * 100 else { return [.pass("their checksums are correct")] }
     return [
       .warn(
         "\(Int(share.rounded())) % of lines have wrong checksums: cable or baud rate",
-        "Something disturbs the line, or another program reads it too")
+        "There is interference on the line, or another program reads it too")
     ]
   }
 
   private func position(_ buildDate: Timestamp) -> [Finding] {
     guard census.tellsPosition else { return [] }
-    guard let told else {
+    guard let received else {
       return [
         .warn(
           "no fix\(FixText.inView(satellitesInView))",
-          "It needs a view of the sky and, after a while without power, some minutes")
+          "The antenna needs a view of the sky, and a cold start takes some minutes")
       ]
     }
-    return [.pass("a fix: \(FixText.quality(told.fix))")] + ClockFindings.findings(told, buildDate: buildDate)
+    return [.pass("a fix: \(FixText.quality(received.fix))")] + ClockFindings.findings(received, buildDate: buildDate)
   }
 
   private var waited: String {
-    seconds(isProbing ? ReceiverHearing.search : ReceiverHearing.patience) + " s"
+    seconds(isProbing ? ReceiverProbe.search : ReceiverProbe.silenceLimit) + " s"
   }
 
   private func seconds(_ duration: Duration) -> String { "\(max(duration.wholeSeconds, 1))" }

@@ -7,29 +7,29 @@ package import HTTPMessages
 import Release
 import Timekeeping
 
-/// Asks the Fleet Engine of some settings, through the proxy and with the issuers that the daemon uses: for the vehicle and
-/// without a token, to see who answers; then with a token for an update of nothing, to see whether it is taken.
-package final class FleetEngineInquiry {
+/// Test requests to Fleet Engine with the daemon's settings, proxy and certificates: one without a token, to see which server
+/// answers, and an update that changes nothing with a token, to see whether the token is accepted.
+package final class FleetEngineProbe {
   private let loop: EventLoop
   private let exchanges: ExchangeTable
   private let endpoint: FleetEngineEndpoint
-  private var asked: UInt64 = 0
+  private var lastID: UInt64 = 0
 
-  /// - Throws: `DaemonError` when libcurl refuses a certificate file or proxy that the settings name.
+  /// - Throws: `DaemonError` if libcurl rejects a certificate file or proxy that the settings name.
   package init(_ settings: Settings, loop: EventLoop) throws(DaemonError) {
     self.loop = loop
     exchanges = try HTTPClients(settings, loop: loop).updates
     endpoint = settings.agent.delivery.endpoint
   }
 
-  /// Asks without a token who answers.
+  /// Makes a request without a token.
   ///
   /// - Parameter completion: called once, in a later turn.
-  package func greet(completion: @escaping (HTTPOutcome) -> Void) {
+  package func requestWithoutToken(completion: @escaping (HTTPOutcome) -> Void) {
     ask(endpoint.greeting, completion)
   }
 
-  /// Asks for an update that changes nothing.
+  /// Makes an update that changes nothing.
   ///
   /// - Parameter completion: called once, in a later turn.
   package func tryUpdate(with token: Secret, completion: @escaping (UpdateOutcome) -> Void) {
@@ -39,9 +39,9 @@ package final class FleetEngineInquiry {
   }
 
   private func ask(_ request: HTTPRequest, _ completion: @escaping (HTTPOutcome) -> Void) {
-    asked += 1
+    lastID += 1
     var request = request
     request.certificateTime = CertificateTime.at(loop.now, buildDate: Release.buildDate)
-    exchanges.start(asked, request, completion: completion)
+    exchanges.start(lastID, request, completion: completion)
   }
 }

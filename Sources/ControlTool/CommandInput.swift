@@ -2,8 +2,8 @@
 import Glibc
 import SystemCalls
 
-/// A file, FIFO or standard input, read from its start to its end.
-struct InputFile: ~Copyable {
+/// The input of a command: a file, FIFO or standard input, read with blocking calls.
+struct CommandInput: ~Copyable {
   /// For messages.
   let name: String
   private let descriptor: Descriptor
@@ -11,8 +11,8 @@ struct InputFile: ~Copyable {
   /// - Parameter path: `-` is standard input.
   init(path: String) throws(CommandError) {
     let name = path == "-" ? "standard input" : path
-    // Before any property is set: Swift 6.2 cannot throw out of a half-made value that is not copyable.
-    let descriptor = try InputFile.open(path, name)
+    // Before any property is set: Swift 6.2 cannot throw from a partly initialized noncopyable value.
+    let descriptor = try CommandInput.open(path, name)
     self.name = name
     self.descriptor = descriptor
   }
@@ -28,14 +28,16 @@ struct InputFile: ~Copyable {
     }
   }
 
-  /// Fills the buffer as far as bytes are there, waiting for the first. Zero at the end.
+  /// Reads the available bytes into the buffer, waiting for the first one.
+  ///
+  /// - Returns: the number of bytes; 0 at the end.
   func read(into buffer: inout [UInt8]) throws(CommandError) -> Int {
     while true {
       do throws(Errno) {
         switch try descriptor.read(into: &buffer) {
         case .bytes(let count): return count
         case .end: return 0
-        // Standard input may have been set not to wait by the program that had it before.
+        // Another program may have made standard input non-blocking.
         case .wouldBlock: try descriptor.waitUntilReadable()
         }
       } catch {

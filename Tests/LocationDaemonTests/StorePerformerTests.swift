@@ -14,12 +14,12 @@ import SystemCalls
 @testable import LocationDaemon
 
 /// The keeper on a real loop, with real files.
-@Suite final class BacklogKeeperTests {
+@Suite final class StorePerformerTests {
   private let loop: EventLoop
   private let directory: String
   private let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
   private let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
-  private var told: [VehicleAgent.Input] = []
+  private var reports: [VehicleAgent.Input] = []
   private var memory = Backlog()
 
   init() throws {
@@ -40,17 +40,17 @@ import SystemCalls
   }
 
   /// Answers as the vehicle's agent does.
-  private func keeper(_ settings: StoreAgent.Configuration? = nil) throws -> BacklogKeeper {
-    var reached: () -> BacklogKeeper? = { nil }
-    let keeper = try BacklogKeeper(settings ?? self.settings(), vehicle: truck, loop: loop) { [unowned self] input in
-      guard input == .storeStartsOver else { return told.append(input) }
+  private func keeper(_ settings: StoreAgent.Configuration? = nil) throws -> StorePerformer {
+    var reached: () -> StorePerformer? = { nil }
+    let keeper = try StorePerformer(settings ?? self.settings(), vehicle: truck, loop: loop) { [unowned self] input in
+      guard input == .storeStartsOver else { return reports.append(input) }
       reached()?.handle(.snapshot(memory.records))
     }
     reached = { [weak keeper] in keeper }
     return keeper
   }
 
-  private func add(_ seconds: some Sequence<Int64>, to keeper: BacklogKeeper) throws {
+  private func add(_ seconds: some Sequence<Int64>, to keeper: StorePerformer) throws {
     for second in seconds {
       let place = try #require(Coordinate(latitude: 48.1 + Double(second) / 1e6, longitude: 11.7654321))
       for change in memory.append(
@@ -61,13 +61,13 @@ import SystemCalls
     }
   }
 
-  private func remove(_ seconds: [Int64], from keeper: BacklogKeeper) {
+  private func remove(_ seconds: [Int64], from keeper: StorePerformer) {
     for change in memory.remove(seconds.map(Timestamp.init(seconds:)), .delivered) { keeper.handle(.changed(change)) }
   }
 
   /// In words, without numbers that differ each time.
   private var news: [String] {
-    told.map { input in
+    reports.map { input in
       switch input {
       case .restored(let records): "restored \(records.map { $0.id.milliseconds / 1000 })"
       case .store(.healthy): "healthy"
@@ -82,7 +82,7 @@ import SystemCalls
     }
   }
 
-  /// What the file holds, once nobody has it open.
+  /// The contents of the file, once it is closed.
   private func held(by vehicle: FleetEngineVehicle? = nil, in directory: String? = nil) throws -> [Int64] {
     let (store, setAside) = try BacklogStore.open(directory: directory ?? self.directory, maxSize: 4_000_000)
     #expect(setAside == nil)
@@ -90,9 +90,9 @@ import SystemCalls
   }
 
   @Test(
-    "changes are on disk when the interval has passed, without anybody asking, and are given back at the next start")
+    "changes are on disk after the commit interval, and are reported at the next start")
   func follows() throws {
-    var keeper: BacklogKeeper? = try keeper()
+    var keeper: StorePerformer? = try keeper()
     keeper?.start()
     #expect(news == ["restored []", "healthy"])
     let empty = try #require(keeper?.bytes)
@@ -103,14 +103,14 @@ import SystemCalls
     keeper?.close()
     keeper = nil
     #expect(try held() == [1] + Array(4...50))
-    told = []
+    reports = []
     let next = try self.keeper()
     next.start()
     #expect(news == ["restored \([1] + Array(4...50))", "healthy"])
     next.close()
   }
 
-  @Test("with an interval of zero a change is on disk before follow returns")
+  @Test("with an interval of zero a change is on disk before handle returns")
   func atOnce() throws {
     let keeper = try keeper(settings(.zero))
     keeper.start()
@@ -120,7 +120,7 @@ import SystemCalls
     keeper.close()
   }
 
-  @Test("what other vehicles left gives way, the oldest first, when the file has reached its largest size")
+  @Test("positions of other vehicles are dropped, the oldest first, when the file has reached its maximum size")
   func othersMakeRoom() throws {
     var small = settings()
     small.maxSize = 2_000_000
@@ -142,7 +142,7 @@ import SystemCalls
     let keeper = try keeper(small)
     keeper.start()
     try add(1...1500, to: keeper)
-    #expect(try loop.turns { self.told.count > 2 })
+    #expect(try loop.turns { self.reports.count > 2 })
     // A slow machine writes in between, and needs room more than once.
     #expect(news.prefix(2) == ["restored []", "healthy"] && Set(news.dropFirst(2)) == ["others dropped"])
     keeper.close()
@@ -152,7 +152,7 @@ import SystemCalls
     #expect(left.count < Int(count) && left.count > Int(count) - 4500)
   }
 
-  @Test("what cannot be written waits in memory, and is on disk once there is a directory")
+  @Test("changes that cannot be written stay in memory, and are on disk once there is a directory")
   func noDirectory() throws {
     try Data().write(to: URL(fileURLWithPath: directory))
     let keeper = try keeper()
@@ -168,7 +168,7 @@ import SystemCalls
     #expect(try held() == [1, 3])
   }
 
-  @Test("a file that turns out to be damaged in use is set aside, and the new one holds all that is in memory")
+  @Test("a file that is found damaged in use is renamed, and the new one has everything that is in memory")
   func damagedInUse() throws {
     let keeper = try keeper()
     keeper.start()
@@ -191,7 +191,7 @@ import SystemCalls
   }
 
   @Test(
-    "a file, its log or its directory that is deleted or replaced is noticed at the next commit, and written anew",
+    "a deleted or replaced file, log or directory is detected at the next commit, and rewritten",
     arguments: ["file", "log", "directory", "another file"])
   func deletedInUse(what: String) throws {
     let keeper = try keeper()
@@ -199,7 +199,7 @@ import SystemCalls
     try add(1...50, to: keeper)
     let before = keeper.bytes ?? 0
     #expect(try loop.turns { (keeper.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
-    told = []
+    reports = []
     switch what {
     case "file":
       for name in ["backlog.sqlite", "backlog.sqlite-wal"] {
@@ -219,14 +219,14 @@ import SystemCalls
       // Nothing is lost: the file itself gets what stood in the log.
       #expect(try loop.turns { self.onDisk("backlog.sqlite") > 4096 })
     } else {
-      #expect(try loop.turns { self.told.count > 1 })
+      #expect(try loop.turns { self.reports.count > 1 })
       #expect(news == ["replaced in its directory", "restored \(Array((what == "another file" ? 0 : 1)...51))"])
     }
     keeper.close()
     #expect(try held() == Array((what == "another file" ? 0 : 1)...51))
   }
 
-  @Test("a file that is deleted after the last commit is written anew at the end")
+  @Test("a file that is deleted after the last commit is rewritten at the end")
   func deletedBeforeEnd() throws {
     let keeper = try keeper(settings(.zero))
     keeper.start()
@@ -241,7 +241,7 @@ import SystemCalls
     return attributes?[.size] as? Int ?? 0
   }
 
-  @Test("a row that no position can be is dropped by its number, and deleted")
+  @Test("an invalid row is counted as dropped, and deleted")
   func damagedRow() throws {
     do {
       let (store, _) = try BacklogStore.open(directory: directory, maxSize: 4_000_000)
@@ -256,35 +256,35 @@ import SystemCalls
     keeper.start()
     #expect(news == ["1 rows damaged", "restored [1, 3]", "healthy"])
     keeper.close()
-    told = []
+    reports = []
     let next = try self.keeper()
     next.start()
     #expect(news == ["restored [1, 3]", "healthy"])
     next.close()
   }
 
-  @Test("another vehicle gets its own, and the first one's stay until it is named again")
+  @Test("another vehicle gets its own positions, and those of the first stay until it is configured again")
   func otherVehicle() throws {
     let keeper = try keeper(settings(.seconds(60)))
     keeper.start()
     try add(1...3, to: keeper)
     keeper.configure(settings(.seconds(60)), vehicle: other)
     memory.forget()
-    told = []
+    reports = []
     keeper.start()
     #expect(news == ["restored []"])
     try add([7], to: keeper)
     keeper.handle(.forgetOthers(before: Timestamp(seconds: 2)))
     keeper.configure(settings(.seconds(60)), vehicle: truck)
     memory.forget()
-    told = []
+    reports = []
     keeper.start()
     #expect(news == ["restored [2, 3]"])
     keeper.close()
     #expect(try held(by: other) == [7])
   }
 
-  @Test("another directory gets all that is in memory")
+  @Test("a new directory gets everything that is in memory")
   func otherDirectory() throws {
     let keeper = try keeper(settings(.seconds(60)))
     keeper.start()
@@ -297,7 +297,7 @@ import SystemCalls
     #expect(try held(in: elsewhere) == [1, 2, 3])
   }
 
-  @Test("without a directory it says so and does nothing")
+  @Test("without a directory it reports that, and does nothing")
   func off() throws {
     var settings = settings()
     settings.directory = nil

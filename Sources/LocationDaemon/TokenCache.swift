@@ -6,38 +6,38 @@ import Delivery
 import SystemCalls
 import TokenStore
 
-/// Keeps the token for the next run of the program: does what `VehicleAgent` decides.
-struct TokenKeeper {
-  private let store: TokenStore?
+/// Caches the token for the next run, as `VehicleAgent` decides.
+struct TokenCache {
+  private let file: TokenStore?
 
-  /// - Parameter directory: of the service; nil keeps nothing.
+  /// - Parameter directory: the runtime directory; nil caches nothing.
   init(directory: String? = RuntimeDirectory.path) {
-    store = directory.map { TokenStore(directory: $0) }
+    file = directory.map { TokenStore(directory: $0) }
   }
 
-  /// What an earlier run has kept; nil when there is nothing.
+  /// Reads the token of an earlier run; nil if there is none.
   ///
-  /// - Throws: what is wrong with the file, which is removed.
-  func find() throws(TokenStoreError) -> Secret? {
+  /// - Throws: why the file cannot be used; it is then removed.
+  func read() throws(TokenStoreError) -> Secret? {
     do {
-      return try store?.read()
+      return try file?.read()
     } catch {
-      store?.remove()
+      file?.remove()
       throw error
     }
   }
 
-  func keep(_ text: Secret) throws(TokenStoreError) {
-    try store?.write(text)
+  func store(_ text: Secret) throws(TokenStoreError) {
+    try file?.write(text)
   }
 
-  func forget() {
-    store?.remove()
+  func remove() {
+    file?.remove()
   }
 }
 
 extension KeptToken.Key {
-  /// What a token of these settings is kept under in this boot; nil when none is kept.
+  /// The key under which a token of these settings is cached in this boot; nil if it is not cached.
   init?(_ context: AuthorizationContext?, _ provider: TokenProvider, directory: String? = RuntimeDirectory.path) {
     guard directory != nil, let boot = KeptToken.Key.currentBoot,
       let subject = KeptToken.subject(of: context, from: provider),
@@ -46,11 +46,11 @@ extension KeptToken.Key {
     self.init(subject: digest, boot: boot)
   }
 
-  /// The kernel's name of this boot, as 32 hexadecimal digits. The unit hides the kernel's file from the service (ProcSubset=pid),
-  /// and tells the name itself instead.
+  /// The kernel's boot ID, as 32 hexadecimal digits. The unit hides the kernel's file from the service (ProcSubset=pid), and
+  /// passes the ID in the environment instead.
   static var currentBoot: String? {
-    let told = Environment.value(of: "FLEET_BOOT_ID")
-    return (identifier(in: firstBytes(of: "/proc/sys/kernel/random/boot_id")) ?? told.flatMap { identifier(in: $0) })
+    let passed = Environment.value(of: "FLEET_BOOT_ID")
+    return (identifier(in: firstBytes(of: "/proc/sys/kernel/random/boot_id")) ?? passed.flatMap { identifier(in: $0) })
   }
 
   private static func identifier(in text: String) -> String? {

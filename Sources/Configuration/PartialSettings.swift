@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What can still be read of settings files of which some are not TOML: all but the lines at fault.
-enum SettingsRemains {
-  /// More lines at fault than a slip of the hand makes.
-  private static let mostLines = 20
+/// Reads the valid part of settings files with syntax errors: all lines but those with an error.
+enum PartialSettings {
+  /// Maximum number of lines with an error in one file.
+  private static let maxErrors = 20
 
-  /// - Throws: a file cannot be read, or a line at fault may say where positions and credentials go.
+  /// - Throws: a file cannot be read, or a line with an error may decide where positions and credentials are sent.
   static func read(
     path: String, environment: ConfigurationEnvironment
   ) throws(KeptSettings.Refusal) -> TOMLValue {
@@ -23,36 +23,35 @@ enum SettingsRemains {
       } catch {
         throw .unreadable("\(error)")
       }
-      root = root.overlaid(by: try remains(of: bytes, file), merges: SettingsFile.isMerged)
+      root = root.merged(with: try validLines(of: bytes, file), merges: SettingsFile.isMerged)
     }
     return root
   }
 
-  /// Takes the line at fault out as long as there is one.
-  private static func remains(of bytes: [UInt8], _ file: String) throws(KeptSettings.Refusal) -> TOMLValue {
+  /// Parses a file, leaving out each line with an error.
+  private static func validLines(of bytes: [UInt8], _ file: String) throws(KeptSettings.Refusal) -> TOMLValue {
     var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
-    var fault: Diagnostic?
-    for _ in 0...mostLines {
+    var firstMistake: Diagnostic?
+    for _ in 0...maxErrors {
       let mistake: Diagnostic
       do throws(Diagnostic) {
         return try TOMLParser.parse(Array(lines.joined(separator: [UInt8(ascii: "\n")])), file: file)
       } catch {
         mistake = error
       }
-      // The first says it best.
-      fault = fault ?? mistake
+      firstMistake = firstMistake ?? mistake
       let index = mistake.position.line - 1
       guard lines.indices.contains(index), mayBeLeftOut(lines, index) else { break }
       lines[index] = []
     }
-    throw .unreadable(fault.map { "\($0)" } ?? file)
+    throw .unreadable(firstMistake.map { "\($0)" } ?? file)
   }
 
-  /// Whether a line is surely not about where positions and credentials go, nor the beginning of a section.
+  /// Whether a line can be left out: it neither begins a section nor can decide where positions and credentials are sent.
   private static func mayBeLeftOut(_ lines: [[UInt8]], _ index: Int) -> Bool {
     let line = text(lines[index])
     guard !line.isEmpty, !line.hasPrefix("["), !SettingsDestination.isNamed(in: line) else { return false }
-    // Not a line of a text over several lines, as of JSON.
+    // A heading begins with a letter; other lines with a bracket may be part of a multi-line value.
     let heading = lines[..<index].lazy.map(text).last {
       $0.hasPrefix("[") && $0.drop { $0 == "[" || $0 == " " }.first?.isLetter ?? false
     }
@@ -65,8 +64,9 @@ enum SettingsRemains {
 }
 
 extension KeptSettings.Refusal {
-  /// The settings files cannot be read well enough to tell whether they name the same vehicle and servers.
+  /// It cannot be determined whether the settings files name the same vehicle and servers.
   static func unreadable(_ why: String) -> KeptSettings.Refusal {
-    KeptSettings.Refusal(message: "are not used: which vehicle and servers the new ones name cannot be told: \(why)")
+    KeptSettings.Refusal(
+      message: "are not used, because it is unknown which vehicle and servers the new ones name: \(why)")
   }
 }
