@@ -159,7 +159,7 @@ inside setpriv --reuid=65534 --regid=65534 --clear-groups fleet-locationctl stat
 
 step "power cut: queued positions survive it, and are delivered"
 kill "$emulator"
-until_true 30 eval '[ "$(waiting)" -ge 5 ]' || fail "of a backlog: $(waiting)"
+until_true 30 eval '[ "$(waiting)" -ge 5 ]' || fail "queued: $(waiting)"
 sleep 3
 before=$(waiting)
 kill -KILL "$daemon"
@@ -167,11 +167,11 @@ wait "$daemon" 2>/dev/null || true
 start
 until_true 60 answers || fail "no answer after kill -9"
 after=$(sed -n 's/^\([0-9]*\) positions\? of an earlier run found on disk.*/\1/p' "$work/daemon.log")
-[ "${after:-0}" -ge "$((before - 3))" ] || fail "of $before positions that waited $after are left"
+[ "${after:-0}" -ge "$((before - 3))" ] || fail "of $before queued positions $after are left"
 emulate
 until_true 60 eval 'online && [ "$(waiting)" -le 1 ]' || fail "the backlog does not drain: $(cat "$work/status")"
 grep -q 'pastLocations' "$root/run/record.jsonl" || fail "no past position has arrived"
-echo "   $before waited, $after after kill -9, $(accepted) updates accepted in all"
+echo "   $before queued, $after after kill -9, $(accepted) updates accepted in all"
 
 step "reload, stop: exit codes"
 settings '[log]

@@ -75,7 +75,7 @@ import Testing
       to: URL(fileURLWithPath: "\(state)/backlog.sqlite"))
     let daemon = try start(bench, state)
     try wait(backlog: 9, bench, track)
-    #expect(daemon.logs("not a database); it is now backlog.sqlite.corrupt-1"))
+    #expect(daemon.logs("not a database); it was renamed to backlog.sqlite.corrupt-1"))
     try stop(bench)
     #expect(try count(in: state) >= 9)
     #expect(try Data(contentsOf: URL(fileURLWithPath: "\(state)/backlog.sqlite.corrupt-1")).count == 9000)

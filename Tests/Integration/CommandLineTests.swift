@@ -28,8 +28,8 @@ import Testing
       ("fleet-locationctl", ["doctor", "extra"], 64, "extra"),
       ("fleet-locationctl", ["doctor", "--user", "nobody-here"], 64, "nobody-here"),
       ("fleet-locationctl", ["status", "--instance", "a/b"], 64, "fleet-locationd@NAME"),
-      ("fleet-locationctl", ["pause", "--instance", "van", "--socket", "s"], 64, "not both"),
-      ("fleet-locationctl", ["doctor", "--instance", "van", "--config", "c"], 64, "not both"),
+      ("fleet-locationctl", ["pause", "--instance", "van", "--socket", "s"], 64, "cannot be combined"),
+      ("fleet-locationctl", ["doctor", "--instance", "van", "--config", "c"], 64, "cannot be combined"),
       ("fleet-locationctl", ["reload", "--instance", "van-9"], 69, "/run/fleet-locationd-van-9/control.sock"),
       ("fleet-locationctl", ["metrics", "--instance", "van-9"], 69, "systemctl status fleet-locationd@van-9"),
       ("fleet-locationctl", ["check", "--instance", "van-9"], 78, "/etc/fleet-locationd/van-9.toml"),
@@ -106,7 +106,7 @@ import Testing
     let beside = try ChildProcess("fleet-locationd", ["--check", "--config", path])
     #expect(try beside.finish() == 0)
     #expect(beside.output.text == "\(path): valid\n")
-    #expect(beside.errors.text.contains("credential token-provider") && beside.errors.text.contains("not looked at"))
+    #expect(beside.errors.text.contains("credential token-provider") && beside.errors.text.contains("was not checked"))
     bench.settings["vehicle.vehicle_id"] = "\"truck/17\""
     try bench.writeSettings()
     let bad = try ChildProcess("fleet-locationd", ["--check", "--config", path])

@@ -249,7 +249,7 @@ import Testing
     bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\""
     let trusted = try doctor(bench)
     #expect(try isDryRunGood(trusted))
-    #expect(trusted.output.text.contains("the TLS connection has a certificate of the issuers in"))
+    #expect(trusted.output.text.contains("the TLS connection has a certificate of an authority in"))
 
     let portal = try CannedServer(answer: "<html>log in</html>")
     bench.settings["fleet_engine.ca_file"] = nil

@@ -96,7 +96,7 @@ import Testing
     try bench.wait("the reload") { daemon.notifications.states == ["READY", "RELOADING", "READY"] }
     let line = bench.settings.text.split(separator: "\n", omittingEmptySubsequences: false).count
     #expect(daemon.logs("\(path):\(line):"))
-    #expect(daemon.logs("the old ones stay in force"))
+    #expect(daemon.logs("the previous ones stay in force"))
     var drive = Drive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }

@@ -78,7 +78,7 @@ import Testing
       says = "this is no text of this program"
       try Data([0xFF, 0x00, 0xFE]).write(to: URL(fileURLWithPath: file))
     case "vehicle":
-      says = "it is for another vehicle, or the token provider is asked in another way now"
+      says = "it is for another vehicle, or the settings of the token provider have changed"
       bench.settings["vehicle.vehicle_id"] = "\"truck-18\""
     case "expired":
       says = "it has expired"

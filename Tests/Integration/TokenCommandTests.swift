@@ -100,7 +100,7 @@ import Testing
     open.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(try #require(open.emulator?.port))\""
     let wrong = try run(["doctor", "--token"], open)
     #expect(wrong.exitCode == 1)
-    #expect(wrong.output.lines.contains("  fail  it gives a token for wrong credentials too"))
+    #expect(wrong.output.lines.contains("  fail  it also returns a token for wrong credentials"))
     #expect(!wrong.output.text.contains("4711"))
   }
 
