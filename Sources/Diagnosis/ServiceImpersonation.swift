@@ -57,7 +57,8 @@ package enum ServiceImpersonation {
       let status = try ServiceStatus(of: service.unit, from: bus)
       guard status.load != "not-found" else { return .inPlace(remark("systemd has no \(service.unit)")) }
       guard status.load == "loaded" else {
-        return withoutTransientUnit("systemd has no \(service.unit) (\(status.load))", service.unit, runsCommand: runsCommand)
+        return withoutTransientUnit(
+          "systemd has no \(service.unit) (\(status.load))", service.unit, runsCommand: runsCommand)
       }
       bus.stopAbandoned(programs)
       var transient = TransientService(

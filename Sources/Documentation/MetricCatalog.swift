@@ -52,6 +52,9 @@ package enum MetricCatalog {
       the file is in `/run/fleet-locationd`, systemd then removes it with the directory, and the collector reports
       `node_textfile_scrape_error 1` for the link until the service runs again.
 
+      Boxes that no one can scrape, because they are behind NAT, push a part of these: [fleet.md](fleet.md#metrics), which also has alerts and
+      dashboards for a whole fleet.
+
       `packaging/prometheus/fleet-locationd.rules.yml` has alerts for a silent vehicle, a failing token provider, a
       growing backlog, rejected fixes, and settings with a mistake; the package installs it as
       `/usr/share/doc/fleet-locationd/examples/fleet-locationd.rules.yml`.

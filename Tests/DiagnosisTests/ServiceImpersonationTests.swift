@@ -19,13 +19,17 @@ import Testing
 
   @Test("root does not run token.command in place of the service; the other checks run as root, with a remark")
   func withoutTransientUnit() {
-    guard case .unknown(let finding) = ServiceImpersonation.withoutTransientUnit("no answer", "a.service", runsCommand: true)
+    guard
+      case .unknown(let finding) = ServiceImpersonation.withoutTransientUnit(
+        "no answer", "a.service", runsCommand: true)
     else {
       return #expect(Bool(false))
     }
     #expect(finding.sentence == "this cannot run as a.service: no answer")
     #expect(finding.advice?.contains("token.command is not run as root") == true)
-    guard case .inPlace(let remark) = ServiceImpersonation.withoutTransientUnit("no answer", "a.service", runsCommand: false)
+    guard
+      case .inPlace(let remark) = ServiceImpersonation.withoutTransientUnit(
+        "no answer", "a.service", runsCommand: false)
     else {
       return #expect(Bool(false))
     }

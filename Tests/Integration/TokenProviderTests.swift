@@ -215,7 +215,9 @@ import Testing
       #expect(!daemon.logs("The clock of this machine is"))
     } else {
       try bench.wait("the status says so") {
-        daemon.statuses.contains { $0.contains("this machine's clock is") && $0.contains("\(words), according to Fleet Engine") }
+        daemon.statuses.contains {
+          $0.contains("this machine's clock is") && $0.contains("\(words), according to Fleet Engine")
+        }
       }
       #expect(daemon.log.contains { $0.contains("warning: The clock of this machine is") && $0.contains(words) })
       let control = try ChildProcess(
