@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Messages on their way to the pages of the live map, at a bounded number of bytes a second for each page.
+/// Messages for the pages of the live map, sent at a bounded number of bytes a second for each page.
 ///
 /// Within the rate each message is due at once. Beyond it messages are pending: those of one vehicle merge into its newest state,
 /// and the vehicle that has been pending longest is next.
@@ -11,7 +11,7 @@ package struct PageFeed: Sendable {
   private static let maximumPast = 300
   /// Pending lines of the log; older ones are dropped.
   private static let maximumLines = 50
-  /// Lines of accepted updates in a second: of a large fleet nobody can read them all.
+  /// Lines of accepted updates in a second: of a large fleet they are more than a person can read.
   private static let acceptedLines = 20
 
   /// Bytes a second.

@@ -69,7 +69,7 @@ package struct ServiceAccount {
       throw EmulatorError(
         .account,
         "\(path): others than its owner have access (mode 0\(mode)), and who has this key is the service account; "
-          + "mend it with: chmod 600 \(path)")
+          + "fix it with: chmod 600 \(path)")
     }
     var content: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)

@@ -60,7 +60,7 @@ import Testing
     #expect(result.status == 0)
   }
 
-  @Test("it ends by itself, with a status that tells whether updates came")
+  @Test("it ends by itself, with a status that says whether updates came")
   func seconds() throws {
     let program = try #require(EmulatorProcess.emulator)
     #expect(try EmulatorProcess.run(program, ["--seconds", "1"]).status == 0)

@@ -87,7 +87,7 @@ import Testing
         #expect(try page.data("faults").map { $0["faults"]?.array?.count } == [1, 0])
         #expect(try page.data("update").count == (page === first ? 1 : 0))
       }
-      #expect(pressed.duration(to: .now) < .seconds(12), "told when it happens, and not with the next sign of life")
+      #expect(pressed.duration(to: .now) < .seconds(12), "sent when it happens, and not with the next comment")
       let numbers = first.text.split(separator: "\n").filter { $0.hasPrefix("id: ") }.compactMap {
         Int($0.dropFirst(4))
       }
@@ -104,7 +104,7 @@ import Testing
       let (asleep, awake) = (try Watcher(url), try Watcher(url))
       #expect(asleep.reads("event: state\n") && awake.reads("event: state\n"))
       asleep.stop()
-      // Each one makes the list, which every page is told, longer: three megabytes in all.
+      // Each one makes the list, which every page receives, longer: three megabytes in all.
       let posts = Array(repeating: "\(url)/debug/faults", count: 50)
       for round in 1...5 {
         let posted = try EmulatorProcess.run(
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test("thirty-two pages may watch, one more is told so, and a page that goes makes room")
+  @Test("thirty-two pages may be open, one more is answered 503, and a page that closes makes room")
   func many() throws {
     _ = try EmulatorProcess.with(["--quiet"]) { url in
       // All of the first must be there at once, however slowly they come.

@@ -246,7 +246,7 @@ import Testing
     #expect(bench.send("GET", "/token/driver/t").status == 200)
   }
 
-  @Test("a fault may befall one vehicle, and updates and tokens alike")
+  @Test("a fault may apply to one vehicle, and to updates and tokens alike")
   func faultOfOne() throws {
     let bench = try FleetBench()
     let token = try bench.token()

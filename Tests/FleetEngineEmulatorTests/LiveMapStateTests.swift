@@ -4,12 +4,12 @@ import Testing
 @testable import FleetEngineEmulator
 
 @Suite struct LiveMapStateTests {
-  /// A map, and a day on which things happen to it.
+  /// A map, and the time.
   private struct Bench {
     var map = LiveMapState()
     var now = ServerTime(wall: 1_795_251_600_000, steady: 5_000_000)
 
-    mutating func tell(_ kind: FleetEvent.Kind, _ vehicle: String = "truck-17", _ text: String = "")
+    mutating func handle(_ kind: FleetEvent.Kind, _ vehicle: String = "truck-17", _ text: String = "")
       -> [LiveMapState.Message]
     {
       map.handle(FleetEvent(at: now, vehicle: vehicle, kind: kind, ledger: .init(), text: text))
@@ -35,11 +35,11 @@ import Testing
     }
   }
 
-  @Test("an update moves the vehicle, and every page is told where, how fast and how late")
+  @Test("an update moves the vehicle, and every page receives where, how fast and how late")
   func update() throws {
     var bench = Bench()
     let position = try bench.position(2)
-    let messages = bench.tell(.accepted(position, past: []), "truck-17", "truck-17  48.5,11")
+    let messages = bench.handle(.accepted(position, past: []), "truck-17", "truck-17  48.5,11")
     #expect(messages.map(\.name) == ["update", "log"])
     let update = try #require(messages.first).data
     #expect(
@@ -58,17 +58,17 @@ import Testing
   @Test("positions of the past lie on the track by their time, marked, and each once")
   func past() throws {
     var bench = Bench()
-    _ = bench.tell(.accepted(try bench.position(60), past: []))
+    _ = bench.handle(.accepted(try bench.position(60), past: []))
     let tunnel = [try bench.position(40), try bench.position(50)]
-    let told = bench.tell(.accepted(try bench.position(), past: tunnel)).first?.data
-    #expect(told?["past"]?.array?.count == 2)
+    let shown = bench.handle(.accepted(try bench.position(), past: tunnel)).first?.data
+    #expect(shown?["past"]?.array?.count == 2)
     #expect(try bench.track() == ["60", "50 past", "40 past", "0"])
     // Its answer was lost: the vehicle sends them again.
-    let again = bench.tell(.accepted(try bench.position(), past: tunnel + [try bench.position(45)])).first?.data
+    let again = bench.handle(.accepted(try bench.position(), past: tunnel + [try bench.position(45)])).first?.data
     #expect(again?["past"]?.array?.count == 1)
     #expect(try bench.track() == ["60", "50 past", "45 past", "40 past", "0"])
     // What came live stays live.
-    _ = bench.tell(.accepted(nil, past: [try bench.position(60)]))
+    _ = bench.handle(.accepted(nil, past: [try bench.position(60)]))
     #expect(try bench.track().first == "60")
     #expect(bench.state["vehicles"]?["truck-17"]?["position"]?["past"]?.bool == false)
   }
@@ -77,14 +77,14 @@ import Testing
   func bounds() throws {
     var bench = Bench()
     for _ in 0..<5010 {
-      _ = bench.tell(.accepted(try bench.position(), past: []))
+      _ = bench.handle(.accepted(try bench.position(), past: []))
       bench.now = bench.now.advanced(by: 1000)
     }
     let track = try bench.track()
     #expect(track.count == 5000 && track.first == "5000" && track.last == "1")
-    for number in 0..<19 { _ = bench.tell(.accepted(try bench.position(), past: []), "v\(number)") }
+    for number in 0..<19 { _ = bench.handle(.accepted(try bench.position(), past: []), "v\(number)") }
     #expect(try bench.track().count == 1000)
-    for number in 19..<5010 { _ = bench.tell(.accepted(try bench.position(), past: []), "v\(number)") }
+    for number in 19..<5010 { _ = bench.handle(.accepted(try bench.position(), past: []), "v\(number)") }
     let vehicles = try #require(bench.state["vehicles"]).members.map(\.name)
     #expect(
       vehicles.count == 5000 && vehicles.contains("v5009") && !vehicles.contains("truck-17"), "the newest are seen")
@@ -94,31 +94,31 @@ import Testing
   func refused() throws {
     var bench = Bench()
     let error = APIError(.unauthenticated, "The token expired.", reason: "ACCESS_TOKEN_EXPIRED")
-    _ = bench.tell(.refused(.init(error)))
-    _ = bench.tell(.refused(.init(error)))
+    _ = bench.handle(.refused(.init(error)))
+    _ = bench.handle(.refused(.init(error)))
     var reply = Reply(status: 200)
     reply.silence = .reset
     let fault = try Fault(["target": "update", "reset": true], at: bench.now)
-    let told = try #require(bench.tell(.refused(.init(fault, reply))).first)
-    #expect(told.name == "refused" && told.data["status"]?.integer == 0 && told.data["reason"]?.string == "reset")
-    #expect(told.data["stats"]?["refusals"]?.text == #"{"ACCESS_TOKEN_EXPIRED":2,"reset":1}"#)
-    #expect(told.data["stats"]?["lastRefusal"]?["message"]?.string == "The connection breaks off.")
+    let shown = try #require(bench.handle(.refused(.init(fault, reply))).first)
+    #expect(shown.name == "refused" && shown.data["status"]?.integer == 0 && shown.data["reason"]?.string == "reset")
+    #expect(shown.data["stats"]?["refusals"]?.text == #"{"ACCESS_TOKEN_EXPIRED":2,"reset":1}"#)
+    #expect(shown.data["stats"]?["lastRefusal"]?["message"]?.string == "The connection breaks off.")
   }
 
-  @Test("reasons that a fault may make up do not pile up")
+  @Test("the number of reasons, which a fault can choose, is bounded")
   func reasons() throws {
     var bench = Bench()
-    for number in 0..<200 { _ = bench.tell(.refused(.init(.invalid("no", reason: "R\(number)")))) }
+    for number in 0..<200 { _ = bench.handle(.refused(.init(.invalid("no", reason: "R\(number)")))) }
     #expect(bench.state["vehicles"]?["truck-17"]?["stats"]?["refusals"]?.members.count == 50)
   }
 
-  @Test("a token's times are told, and a token that was not given leaves them as they were")
+  @Test("a token's times are sent, and a token that was not issued leaves them as they were")
   func token() throws {
     var bench = Bench()
-    let given = try #require(bench.tell(.token(issued: 1000, expires: 3_601_000)).first)
+    let given = try #require(bench.handle(.token(issued: 1000, expires: 3_601_000)).first)
     #expect(given.name == "token" && given.data["expires"]?.integer == 3_601_000)
     let error = APIError(.unavailable, "down", reason: "UNAVAILABLE")
-    let missed = try #require(bench.tell(.tokenRefused(.init(error))).first)
+    let missed = try #require(bench.handle(.tokenRefused(.init(error))).first)
     #expect(missed.name == "token" && missed.data["expires"] == nil && missed.data["reason"]?.string == "UNAVAILABLE")
     #expect(missed.data["stats"]?["tokenExpires"]?.integer == 3_601_000)
   }
@@ -128,7 +128,7 @@ import Testing
     var bench = Bench()
     for number in 0..<100 {
       bench.now = bench.now.advanced(by: 1500)
-      _ = bench.tell(.accepted(try bench.position(Int64(number)), past: []))
+      _ = bench.handle(.accepted(try bench.position(Int64(number)), past: []))
     }
     let stats = bench.state["vehicles"]?["truck-17"]?["stats"]
     #expect(stats?["updatesPerMinute"]?.integer == 40)
@@ -138,7 +138,7 @@ import Testing
     #expect(bench.state["vehicles"]?["truck-17"]?["stats"]?["updatesPerMinute"]?.integer == 0)
   }
 
-  @Test("a vehicle of on-demand trips is told with its state, apart from that of the same ID in deliveries")
+  @Test("a vehicle of on-demand trips is sent with its state, apart from that of the same ID in deliveries")
   func trips() throws {
     let bench = try FleetBench()
     var map = LiveMapState()
@@ -167,18 +167,18 @@ import Testing
     #expect(vehicles?["trips/taxi-1"]?["position"]?["lat"]?.double == 1, "its last position stays")
   }
 
-  @Test("faults are told with the time of day at which they end")
+  @Test("faults are sent with the wall time at which they end")
   func faults() throws {
     var bench = Bench()
     let act = try Act(["act": "tunnel", "vehicle": "truck-17"])
     var plan = FaultPlan()
     plan.add(try #require(act.fault(at: bench.now)))
-    let told = bench.tell(.faults(plan.faults), "", "tunnel for 30 s")
-    #expect(told.map(\.name) == ["faults", "log"] && told.last?.data["kind"]?.string == "fault")
+    let shown = bench.handle(.faults(plan.faults), "", "tunnel for 30 s")
+    #expect(shown.map(\.name) == ["faults", "log"] && shown.last?.data["kind"]?.string == "fault")
     let fault =
       #"[{"id":1,"name":"tunnel","target":"any","vehicle":"truck-17","effect":"reset","ends":1795251630000,"#
       + #""times":null}]"#
-    #expect(told.first?.data["faults"]?.text == fault)
+    #expect(shown.first?.data["faults"]?.text == fault)
     bench.now = bench.now.advanced(by: 20_000)
     #expect(bench.state["faults"]?.text == fault, "as long as the wall clock is not set")
   }
@@ -186,8 +186,8 @@ import Testing
   @Test("the log has the last fifty lines, and what says nothing is not in it")
   func log() throws {
     var bench = Bench()
-    #expect(bench.tell(.info).isEmpty)
-    for number in 1...60 { #expect(bench.tell(.info, "", "line \(number)").map(\.name) == ["log"]) }
+    #expect(bench.handle(.info).isEmpty)
+    for number in 1...60 { #expect(bench.handle(.info, "", "line \(number)").map(\.name) == ["log"]) }
     let lines = try #require(bench.state["log"]?.array).map { $0["text"]?.string }
     #expect(lines.count == 50 && lines.first == "line 11" && lines.last == "line 60")
     #expect(bench.state["vehicles"]?.members.isEmpty == true, "a line alone makes no vehicle")
@@ -199,7 +199,7 @@ import Testing
   func nowhere(_ latitude: String, _ vehicle: String) throws {
     var bench = Bench()
     let json = try JSONParser.parse(Array(#"{"location":{"latitude":\#(latitude),"longitude":11}}"#.utf8))
-    _ = bench.tell(.accepted(ReportedPosition(json, at: 0), past: []), vehicle)
+    _ = bench.handle(.accepted(ReportedPosition(json, at: 0), past: []), vehicle)
     #expect(bench.state["vehicles"]?[vehicle]?["track"]?.array ?? [] == [])
   }
 }

@@ -114,7 +114,7 @@ import Testing
     #expect(bare.send("GET", "/map/leaflet.js").status == 404 && bare.send("GET", "/").status == 200)
   }
 
-  @Test("the route is told to the page, with its tunnels")
+  @Test("the page receives the route, with its tunnels")
   func route() throws {
     let bench = try Bench(route: [
       .init(latitude: 54.25, longitude: 6.5, isTunnel: true), .init(latitude: 54.5, longitude: -6.75, isTunnel: false),
@@ -123,7 +123,7 @@ import Testing
     #expect(config["route"]?.text == "[[54.25,6.5,true],[54.5,-6.75]]")
   }
 
-  @Test("tiles are told to the page, and their origin to the browser")
+  @Test("the page receives the tiles, and the browser their origin")
   func tiles() throws {
     let tiles = try TileSource(url: "https://a.example.org:8443/t/{z}/{x}/{y}.png?k=1", attribution: "© A & B")
     let bench = try Bench(tiles: tiles)
@@ -152,7 +152,7 @@ import Testing
     #expect(throws: EmulatorError.self) { try TileSource(url: "https://a/{z}/{x}/{y}", attribution: text) }
   }
 
-  @Test("a tunnel breaks updates and tokens of its vehicle, and its end is told when it comes")
+  @Test("a tunnel breaks updates and tokens of its vehicle, and its end is sent when it comes")
   func tunnel() throws {
     let bench = try Bench()
     let (token, other) = (try bench.token(), try bench.token("truck-18"))

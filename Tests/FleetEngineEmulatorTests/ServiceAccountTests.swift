@@ -90,7 +90,7 @@ enum KeyFixture {
         == true)
   }
 
-  @Test("a private key that cannot sign RS256 is refused with the reason, and nothing of it is told")
+  @Test("a private key that cannot sign RS256 is refused with the reason, and nothing of it is printed")
   func keys() {
     let keys = [
       ("hush", "no PKCS#8 key in PEM"), (KeyFixture.sealed, "no PKCS#8 key in PEM"),
@@ -105,7 +105,7 @@ enum KeyFixture {
     }
   }
 
-  @Test("a file that others may read is refused with the command that mends it; so is what is no file")
+  @Test("a file that others may read is refused with the command that fixes it; so is what is no file")
   func modes() throws {
     let path = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json").path()
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -120,7 +120,7 @@ enum KeyFixture {
     }
     for mode in [0o644, 0o640, 0o620, 0o604] {
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-      #expect(says()?.hasSuffix("mend it with: chmod 600 \(path)") == true)
+      #expect(says()?.hasSuffix("fix it with: chmod 600 \(path)") == true)
     }
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     #expect(says() == nil)

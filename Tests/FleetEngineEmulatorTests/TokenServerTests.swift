@@ -108,7 +108,7 @@ import Testing
     #expect(bench.lines.count == 1 && bench.lines[0].contains("truck 17  token given (\(kind))"))
   }
 
-  @Test("no line tells a token")
+  @Test("no line contains a token")
   func secrecy() throws {
     let bench = try Bench()
     let token = try #require(
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test("without the Authorization that is wanted nobody gets one")
+  @Test("without the required Authorization no client gets one")
   func authorization() throws {
     let bench = try Bench { $0.authorization = "Bearer trial" }
     for wrong in [nil, "", "Bearer", "Bearer triaL", "Bearer trial "] {

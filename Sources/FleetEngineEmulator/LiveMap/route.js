@@ -12,7 +12,7 @@ const PALETTE = {
 const WIDTH = 11;
 
 export const RouteLayer = CanvasLayer.extend({
-  /** @param points `[latitude, longitude]`, with `true` as the third where the road to the next is a tunnel. */
+  /** @param points `[latitude, longitude]`, with `true` as the third where the segment to the next is a tunnel. */
   initialize(points, options) {
     CanvasLayer.prototype.initialize.call(this, options);
     this._palette = PALETTE.light;

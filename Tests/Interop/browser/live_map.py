@@ -58,7 +58,7 @@ def press(browser, act, vehicle=None):
     browser.click(f"[data-act='{act}']")
 
 
-def told(pattern):
+def story(pattern):
     return f"seen.story().find((line) => {pattern}.test(line))"
 
 
@@ -184,7 +184,7 @@ def nonsense(browser, town):
     browser.send("Fetch.enable", patterns=[{"urlPattern": "*/map/events"}])
     browser.answers["/map/events"] = base64.b64encode(body.encode()).decode()
     watch(browser, town, width=WIDE[0], height=WIDE[1])
-    browser.until(f"document.querySelector('#story-list').textContent.includes({json.dumps(odd)})", "nonsense is told as text", 10)
+    browser.until(f"document.querySelector('#story-list').textContent.includes({json.dumps(odd)})", "nonsense is shown as text", 10)
     check(browser.run("document.querySelectorAll('img').length") == 0, "a name became markup")
     check(browser.text("#fleet-count") == "2", f"{browser.text('#fleet-count')} vehicles out of the nonsense")
     browser.answers.clear()
@@ -204,11 +204,11 @@ def duty(browser, town):
     """The taxi goes off duty, is seen to be, and comes back."""
     choose(browser, "taxi-4")
     check(browser.run("!document.querySelector('#vehicle-service').hidden"), "the panel does not say that the taxi is of trips")
-    check(browser.run("!document.querySelector('#key-trips').hidden"), "the legend does not tell the services apart")
+    check(browser.run("!document.querySelector('#key-trips').hidden"), "the legend does not distinguish the services")
     check(browser.run("document.querySelectorAll('.vehicle .plate').length") == 1, "the taxi has no plate of its own")
     town.steer("taxi-4", "pause")
     browser.until("document.querySelector('#vehicle-state').textContent === 'Off duty'", "the taxi is off duty", 10)
-    browser.until(told("/taxi-4.*Off duty: OFFLINE/"), "its end of duty is told", 3)
+    browser.until(story("/taxi-4.*Off duty: OFFLINE/"), "its end of duty is shown", 3)
     check(browser.run("seen.state('taxi-4')") == "off", "its marker is not that of a vehicle off duty")
     check(browser.run("document.querySelector('#vehicle').matches('.stale')"), "its figures look fresh")
     accepted = of(town.stats(), "taxi-4")["accepted"]
@@ -216,7 +216,7 @@ def duty(browser, town):
     check(of(town.stats(), "taxi-4")["accepted"] == accepted, "it reports off duty")
     town.steer("taxi-4", "resume")
     browser.until("document.querySelector('#vehicle-state').textContent === 'Driving'", "the taxi is on duty again", 10)
-    browser.until(told("/taxi-4.*On duty: ONLINE/"), "and that is told", 3)
+    browser.until(story("/taxi-4.*On duty: ONLINE/"), "and that is shown", 3)
 
 
 def tracks(browser):
@@ -289,15 +289,15 @@ def test(browser, town, folder):
         else:
             raise Failure(f"no update after {act}")
         browser.pause(1)
-    browser.until(told("/taxi-4.*401/"), "the refusals are told")
-    browser.until(told("/taxi-4.*New token/"), "the new tokens are told")
+    browser.until(story("/taxi-4.*401/"), "the refusals are shown")
+    browser.until(story("/taxi-4.*New token/"), "the new tokens are shown")
     done("revoked and expired tokens of taxi-4: refused once, fetched anew, accepted again")
 
     press(browser, "unavailable", "truck-2")
     press(browser, "throttled", "truck-3")
     browser.until("/s left/.test(seen.tile('unavailable')) && /s left/.test(seen.tile('throttled'))", "503 and 429 count down", 5)
-    browser.until(told("/truck-2.*503/"), "truck-2 is refused with 503")
-    browser.until(told("/truck-3.*429/"), "truck-3 is refused with 429")
+    browser.until(story("/truck-2.*503/"), "truck-2 is refused with 503")
+    browser.until(story("/truck-3.*429/"), "truck-3 is refused with 429")
     choose(browser, "truck-2")
     browser.until("document.querySelector('#vehicle-state').textContent === 'Refused'", "truck-2 is shown as refused")
     done("503 for truck-2, 429 for truck-3")
@@ -307,10 +307,10 @@ def test(browser, town, folder):
 
     press(browser, "slow", "taxi-4")
     browser.until("/s left/.test(seen.tile('slow'))", "slow counts down", 5)
-    browser.until(told("/taxi-4.*[Ss]low: delay 3000 ms/"), "a late answer is told", 10)
+    browser.until(story("/taxi-4.*[Ss]low: delay 3000 ms/"), "a late answer is shown", 10)
     done("slow answers for taxi-4")
 
-    # What nobody has to wait for while the tunnel lasts.
+    # What needs no waiting, while the tunnel lasts.
     controls = names(browser)
     reached = walk_by_keyboard(browser)
     texts = contrast(browser, "light")
@@ -321,7 +321,7 @@ def test(browser, town, folder):
     asked = of(town.stats(), "taxi-4")["token_requests"]
     press(browser, "tokens-down", "taxi-4")
     press(browser, "revoke", "taxi-4")
-    browser.until(told("/taxi-4.*Asked for a token: 503/"), "taxi-4 asks for a token in vain", 25)
+    browser.until(story("/taxi-4.*Asked for a token: 503/"), "taxi-4 asks for a token in vain", 25)
     check(of(town.stats(), "taxi-4")["token_requests"] > asked, "taxi-4 did not ask for a token")
     done("no token for taxi-4")
 
@@ -333,11 +333,11 @@ def test(browser, town, folder):
     lasted = time.monotonic() - tunnel_began
     check(27 <= lasted <= 40, f"the tunnel lasted {lasted:.0f} s")
     browser.until(f"Number(document.querySelector('#past').textContent) > {filled_before + 20}", "the tunnel's positions are handed in", 20)
-    line = browser.until(told("/truck-1.*Accepted again after .* handed in afterwards/"), "and that is told")
+    line = browser.until(story("/truck-1.*Accepted again after .* handed in afterwards/"), "and that is shown")
     browser.until(f"seen.painted('{PAST['light']}') > {marked} + 100", "and they are marked on the map", 5)
     done(line[line.index("Accepted"):] + ", marked on the map")
 
-    waited = browser.until(told("/truck-3.*(429.*×2, tried again after|Accepted again after) \\d+ s/"), "what 429 did is told", 45)
+    waited = browser.until(story("/truck-3.*(429.*×2, tried again after|Accepted again after) \\d+ s/"), "the effect of 429 is shown", 45)
     pause = int(re.search(r"after (\d+) s", waited).group(1))
     check(pause >= 10, f"Retry-After: 10 was not kept: {waited}")
     done(f"429: truck-3 left the server alone for {pause} s")
@@ -366,7 +366,7 @@ def test(browser, town, folder):
     done("nonsense from the server is text, and taxi-4 is back")
 
     foreign = [url for url in browser.requests if not url.startswith((town.url + "/", "data:", "about:"))]
-    check(not foreign, f"the page asked somebody else: {foreign}")
+    check(not foreign, f"the page sent requests elsewhere: {foreign}")
     check(not browser.complaints, "the browser complains: " + "; ".join(browser.complaints))
     done(f"{len(browser.requests)} requests, all to the emulator; no complaint of the browser, its content security policy included")
 
