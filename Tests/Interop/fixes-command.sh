@@ -41,7 +41,7 @@ expect "unknown short option" 64 'unknown option "-x"' fixes -x
 expect "help" 0 "Usage:" --help
 expect "version" 0 "Licence Apache-2.0" --version
 expect "help of the command" 0 "Usage: fleet-locationctl fixes FILE" fixes --help
-expect "no file" 64 "which file?" fixes
+expect "no file" 64 "FILE is missing" fixes
 expect "two files" 64 "only one FILE is allowed" fixes a b
 expect "missing file" 66 "no such file" fixes "$dir/missing"
 expect "directory" 66 "is a directory" fixes "$dir"

@@ -70,7 +70,7 @@ timeout --kill-after=1 120 gpsfake -1 -q -c 0.1666 -P "$port" "$work/drive.nmea"
 player=$!
 children+=("$player")
 # gpsfake does not end while another client is connected; the daemon must detect the silence after the drive.
-until_true 600 grep -q 'No source: gpsd at .* for 3 s' "$work/daemon.log" || fail "the end of the drive is not noticed"
+until_true 600 grep -q 'Source unavailable: gpsd at .* for 3 s' "$work/daemon.log" || fail "the end of the drive is not noticed"
 kill "$player"
 wait "$player" || true
 "$bin/fleet-locationctl" fixes "$work/drive.nmea" > "$work/fixes.jsonl"

@@ -72,7 +72,7 @@ expect 64 "--format: \"csv\" is not a format; allowed: nmea, jsonl" a --format c
 expect 64 "--start: \"today\" is not a time" a --start today
 expect 64 "--pace: \"nan\" is not a number" a --pace nan
 expect 64 "--seed: \"-1\" is not a whole number" a --seed -1
-expect 64 '--tunnel: "2 km" is not as in "2 km,400 m"' a --tunnel "2 km"
+expect 64 '--tunnel: "2 km" does not have the form "2 km,400 m"' a --tunnel "2 km"
 expect 66 "does not exist" "$dir/missing.gpx"
 echo '{"type":"Topology"}' >"$dir/bad.geojson"
 expect 65 "has the type \"Topology\"" "$dir/bad.geojson"

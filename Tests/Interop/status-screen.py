@@ -181,10 +181,10 @@ interval = "1s"
         window.read(0.3)
         check("40x12 has the fix", "\nFix           3D" in window.text, window.text)
         check("40x12 has no sketch", "Track," not in window.text, window.text)
-        check("40x12 is filled, and no more", "q ends" in window.text.split("\n")[0], window.text)
+        check("40x12 is filled, and no more", "q quits" in window.text.split("\n")[0], window.text)
         window.size(100, 30)
-        window.wait("larger again", lambda t: "Track, " in t and "q ends" in t.split("\n")[0])
-        check("as wide as it is now", window.text.split("\n")[0].endswith("q ends") and len(
+        window.wait("larger again", lambda t: "Track, " in t and "q quits" in t.split("\n")[0])
+        check("as wide as it is now", window.text.split("\n")[0].endswith("q quits") and len(
             window.text.split("\n")[0]) == 100, window.text)
 
         # A pause, and the end of it.
