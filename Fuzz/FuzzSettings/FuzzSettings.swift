@@ -47,13 +47,13 @@ func fuzzSettings(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     precondition(file.settings.agent.reporting.heartbeat >= file.settings.agent.reporting.interval)
     precondition(!file.settings.vehicle.vehicleID.isEmpty)
     let again = KeptSettings(path: "/f/f.toml", bytes: Array(file.keptText.utf8))
-    guard let same = try? again.standIn(for: "/f/f.toml", environment: environment) else { fatalError("not kept") }
+    guard let same = try? again.settings(replacing: "/f/f.toml", environment: environment) else { fatalError("not kept") }
     precondition(same.settings.sources == file.settings.sources && same.canonicalText == file.canonicalText)
   } catch {
     // An error without a word would leave its reader helpless; one with a line break would break the journal.
     precondition(!error.diagnostics.isEmpty)
     precondition(error.diagnostics.allSatisfy { !$0.description.contains("\n") })
-    if let file = try? kept.standIn(for: "/f/f.toml", environment: environment) {
+    if let file = try? kept.settings(replacing: "/f/f.toml", environment: environment) {
       precondition(file.settings.vehicle.vehicleID == "v" && file.settings.vehicle.providerID == "p")
     }
   }
