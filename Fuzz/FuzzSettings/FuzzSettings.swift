@@ -47,7 +47,9 @@ func fuzzSettings(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     precondition(file.settings.agent.reporting.heartbeat >= file.settings.agent.reporting.interval)
     precondition(!file.settings.vehicle.vehicleID.isEmpty)
     let again = KeptSettings(path: "/f/f.toml", bytes: Array(file.keptText.utf8))
-    guard let same = try? again.settings(replacing: "/f/f.toml", environment: environment) else { fatalError("not kept") }
+    guard let same = try? again.settings(replacing: "/f/f.toml", environment: environment) else {
+      fatalError("not kept")
+    }
     precondition(same.settings.sources == file.settings.sources && same.canonicalText == file.canonicalText)
   } catch {
     // An error without a word would leave its reader helpless; one with a line break would break the journal.
