@@ -103,7 +103,7 @@ let package = Package(
     platform("Release", ["Timekeeping", "CLinux"]),
     platform("SystemCalls", []),
     platform("CrashReports", ["SystemCalls", "CLinux"]),
-    platform("CommandLineOptions", ["CLinux"]),
+    platform("CommandLineOptions", ["SystemCalls", "CLinux"]),
     platform("EventLoop", ["Timekeeping", "SystemCalls", "CSystemd", "CLinux"], mainThread),
     platform("URLReader", ["HTTPMessages", "SystemCalls", "CCurl"]),
     platform(
@@ -284,7 +284,7 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzTokenResponse", ["Timekeeping", "HTTPMessages", "Authorization"]),
     ("FuzzJWT", ["Timekeeping", "ExternalInput", "HTTPMessages", "Authorization"]),
     ("FuzzHTTP2", ["Timekeeping", "HTTPMessages", "HTTP2"]),
-    ("FuzzKept", ["Timekeeping", "HTTPMessages", "Authorization", "Delivery"]),
+    ("FuzzStoredToken", ["Timekeeping", "HTTPMessages", "Authorization", "Delivery"]),
   ].map { name, dependencies in
     .executableTarget(
       name: name, dependencies: dependencies, path: "Fuzz/\(name)",

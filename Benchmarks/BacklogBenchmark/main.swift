@@ -59,7 +59,7 @@ var (requests, bytes) = (UInt64(0), 0)
 let delivering = milliseconds {
   while !agent.backlog.isEmpty {
     now = now + .seconds(10)
-    for case .send(_, let request) in agent.handle(.send(newest, isOwed: false, token: token), at: now) {
+    for case .send(_, let request) in agent.handle(.send(newest, isDue: false, token: token), at: now) {
       bytes += request.body.count
     }
     requests += 1

@@ -26,7 +26,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     for case .state(let state) in effects { check(state) }
     // Whatever the kernel says, the survey goes on asking, and not without end.
     if let deadline = survey.nextDeadline {
-      precondition(deadline > now && deadline - now <= NetworkSurvey.patience)
+      precondition(deadline > now && deadline - now <= NetworkSurvey.dumpTimeout)
       now = deadline
       let later = survey.handle(.deadline, at: now)
       precondition(later.count == 1)
@@ -39,6 +39,6 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 private func check(_ state: NetworkState) {
   precondition(!state.mayHaveBroken(state))
-  precondition(state.isUsable == !state.ways.isEmpty)
-  precondition(state.ways.allSatisfy { way in state.addresses.contains { $0.family == way.family } })
+  precondition(state.isUsable == !state.routes.isEmpty)
+  precondition(state.routes.allSatisfy { way in state.addresses.contains { $0.family == way.family } })
 }

@@ -55,7 +55,7 @@ package struct KeptSettings: Sendable {
     do throws(ConfigurationError) {
       var file = try SettingsFile(root: kept, files: [path], main: mainPath, environment: environment)
       // Logging of positions may have been disabled in the same edit as the mistake.
-      file.settings.agent.tellsPositions = false
+      file.settings.agent.logsPositions = false
       return file
     } catch {
       throw Refusal(

@@ -23,7 +23,7 @@ enum DaemonClient {
     _ command: String, at path: String, timeout: Duration = .seconds(5)
   ) throws(CommandError) -> [UInt8] {
     do throws(ControlSocketError) {
-      return try ControlClient.ask(Array(#"{"command":"\#(command)"}"#.utf8), at: path, patience: timeout)
+      return try ControlClient.ask(Array(#"{"command":"\#(command)"}"#.utf8), at: path, timeout: timeout)
     } catch {
       throw CommandError(error.code == .denied ? .permission : .unavailable, error.message)
     }

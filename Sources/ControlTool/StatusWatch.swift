@@ -149,9 +149,9 @@ import Timekeeping
 
   private var silenceText: StyledText? {
     guard let silence else { return nil }
-    let since = silentSince.map { (loop.now.boot - $0).spoken } ?? ""
+    let since = silentSince.map { (loop.now.boot - $0).humanReadable } ?? ""
     let known = answeredAt.map {
-      "; last answer, \((loop.now.boot - $0).spoken) ago:"
+      "; last answer, \((loop.now.boot - $0).humanReadable) ago:"
     }
     return StyledText("For \(since): \(silence.message)\(known ?? "")")
   }

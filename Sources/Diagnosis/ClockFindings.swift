@@ -32,7 +32,7 @@ package enum ClockFindings {
     }
     findings.append(
       .warn(
-        "this machine's clock is \(distance.spoken) \(ahead < .zero ? "behind" : "ahead of") GNSS time",
+        "this machine's clock is \(distance.humanReadable) \(ahead < .zero ? "behind" : "ahead of") GNSS time",
         "Positions have GNSS time; tokens and certificates are checked with the clock: timedatectl set-ntp true"))
     return findings
   }

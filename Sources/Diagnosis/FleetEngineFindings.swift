@@ -83,7 +83,7 @@ package enum FleetEngineFindings {
       return .pass("this machine's clock and Fleet Engine's Date are less than \(tolerance.wholeSeconds) s apart")
     }
     return .warn(
-      "this machine's clock is \(distance.spoken) \(ahead < .zero ? "behind" : "ahead of") Fleet Engine's Date",
+      "this machine's clock is \(distance.humanReadable) \(ahead < .zero ? "behind" : "ahead of") Fleet Engine's Date",
       "Positions and tokens still work; certificates are checked with the clock, and the journal's times are wrong: "
         + "timedatectl set-ntp true")
   }

@@ -41,7 +41,7 @@ extension ReceiverProbe {
     let sentence =
       "\(counters.sentences) sentences in \(seconds(listened)) s\(speed): \(census.kinds.joined(separator: " "))"
       + " of \(census.talkers.map(ReceiverProbe.system).joined(separator: ", "))"
-    guard !census.tellsPosition else { return .pass(sentence) }
+    guard !census.hasPosition else { return .pass(sentence) }
     return .fail(sentence + "; none of them has a position", "Enable RMC or GGA in the receiver")
   }
 
@@ -56,7 +56,7 @@ extension ReceiverProbe {
   }
 
   private func position(_ buildDate: Timestamp) -> [Finding] {
-    guard census.tellsPosition else { return [] }
+    guard census.hasPosition else { return [] }
     guard let received else {
       return [
         .warn(

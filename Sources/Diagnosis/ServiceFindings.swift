@@ -209,11 +209,11 @@ package enum ServiceFindings {
     let cause = Cause(report)
     guard let age = report.lastUpdate.map({ Duration.seconds($0) }), age <= limit else {
       let time =
-        report.lastUpdate.map { "for \(Duration.seconds($0).spoken)" }
-        ?? report.uptime.map { "since the daemon started \(Duration.seconds($0).spoken) ago" } ?? "yet"
+        report.lastUpdate.map { "for \(Duration.seconds($0).humanReadable)" }
+        ?? report.uptime.map { "since the daemon started \(Duration.seconds($0).humanReadable) ago" } ?? "yet"
       return [.fail("Fleet Engine has accepted no update \(time): \(cause.words)", cause.advice)]
     }
-    let accepted = Finding.pass("Fleet Engine accepted an update \(age.spoken) ago")
+    let accepted = Finding.pass("Fleet Engine accepted an update \(age.humanReadable) ago")
     return report.isOnline && report.state?.level != "bad"
       ? [accepted] : [accepted, .warn("but now: \(cause.words)", cause.advice)]
   }

@@ -96,9 +96,9 @@ package struct TokenConformance {
     let advice =
       "Return the token's own expiration, and check token.expiration_format (now \(provider.format.expiration.rawValue))"
     return late > .zero
-      ? .fail("`\(key)` is \(distance.spoken) after `exp`: the vehicle would use an expired token", advice)
+      ? .fail("`\(key)` is \(distance.humanReadable) after `exp`: the vehicle would use an expired token", advice)
       : .warn(
-        "`\(key)` is \(distance.spoken) before `exp`: tokens are requested more often than necessary", advice)
+        "`\(key)` is \(distance.humanReadable) before `exp`: tokens are requested more often than necessary", advice)
   }
 
   private var size: Finding {
@@ -115,7 +115,7 @@ package struct TokenConformance {
 
   private func aspects(_ inspection: TokenInspection) -> [Finding] {
     let scope = context.scope
-    let life = inspection.lifetime.map { $0.spoken } ?? ""
+    let life = inspection.lifetime.map { $0.humanReadable } ?? ""
     let aspects: [(kinds: Set<Kind>, good: String)] = [
       ([.headerUnreadable, .unsigned, .algorithm, .signatureMissing], "its header states RS256"),
       ([.keyIDMissing], "`kid` is present"),

@@ -41,6 +41,6 @@ package enum TokenFindings {
       case .wallClock: "its expiration minus this machine's clock"
       case .claims: "`exp` minus `iat`"
       }
-    return "\((token.deadline - token.receivedAt).spoken) (\(source))"
+    return "\((token.deadline - token.receivedAt).humanReadable) (\(source))"
   }
 }

@@ -71,7 +71,7 @@ package struct TokenSheet {
     if let remaining = answer.inspection?.remaining {
       lines.append(
         remaining > .zero
-          ? "`exp` is in \(remaining.spoken)" : "`exp` was \((.zero - remaining).spoken) ago")
+          ? "`exp` is in \(remaining.humanReadable)" : "`exp` was \((.zero - remaining).humanReadable) ago")
     }
     switch answer.token {
     case .success(let token): lines.append("the daemon would use it for \(TokenFindings.words(token))")

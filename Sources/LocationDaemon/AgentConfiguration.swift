@@ -13,8 +13,8 @@ extension VehicleAgent.Configuration {
   init(_ settings: Settings) throws(DaemonError) {
     self = settings.agent
     tokenProvider = try TokenProvider(settings)
-    boot = RuntimeDirectory.path == nil ? nil : KeptToken.Key.currentBoot
-    if settings.token.isCached { tokenKey = KeptToken.Key(context, tokenProvider) }
+    boot = RuntimeDirectory.path == nil ? nil : StoredToken.Key.currentBoot
+    if settings.token.isCached { tokenKey = StoredToken.Key(context, tokenProvider) }
   }
 }
 

@@ -65,9 +65,9 @@ final class EffectPerformer {
     case .fetchToken(let id, let request):
       tokens.start(id, request) { [weak self] in self?.feed(.tokenEnded(id: id, $0)) }
     case .cancelToken(let id): tokens.cancel(id)
-    case .keepToken(let text): keepToken(text)
-    case .forgetToken: tokenCache.remove()
-    case .keepLimits(let text): keepLimits(text)
+    case .storeToken(let text): storeToken(text)
+    case .removeStoredToken: tokenCache.remove()
+    case .storeRunState(let text): storeRunState(text)
     case .dropConnections:
       clients.updates.dropConnections()
       clients.tokens.dropConnections()
@@ -76,7 +76,7 @@ final class EffectPerformer {
     case .backlogSnapshot(let records): keeper?.handle(.snapshot(records))
     case .forgetOthers(let time): keeper?.handle(.forgetOthers(before: time))
     case .event(let event): write(event)
-    case .keepPause(let note):
+    case .storePause(let note):
       pauseTrouble = pauseFile.store(note)
       if let pauseTrouble { write(.pauseNotKept(pauseTrouble)) }
     case .readyForNextFix(let id): handlers?.readyForNextFix(id)
@@ -100,7 +100,7 @@ final class EffectPerformer {
     handlers?.feed(input)
   }
 
-  private func keepToken(_ text: Secret) {
+  private func storeToken(_ text: Secret) {
     do {
       try tokenCache.store(text)
     } catch {
@@ -108,7 +108,7 @@ final class EffectPerformer {
     }
   }
 
-  private func keepLimits(_ text: String) {
+  private func storeRunState(_ text: String) {
     do {
       try limits?.write(text)
     } catch {
@@ -123,7 +123,7 @@ final class EffectPerformer {
   /// Restores the limits for requests to Fleet Engine. To be called before the first request.
   func restoreLimits() {
     do {
-      if let text = try limits?.read() { feed(.limitsFound(text)) }
+      if let text = try limits?.read() { feed(.runStateFound(text)) }
     } catch {
       write(.settingsWarning(error.message))
     }
@@ -145,7 +145,7 @@ final class EffectPerformer {
   }
 
   func restoreToken(_ settings: Settings.Token) {
-    if settings.isCached, RuntimeDirectory.path != nil, KeptToken.Key.currentBoot == nil {
+    if settings.isCached, RuntimeDirectory.path != nil, StoredToken.Key.currentBoot == nil {
       write(
         .tokenNotKept(
           "the boot ID is not known; the unit must set it, as the packaged unit does: Environment=FLEET_BOOT_ID=%b"
@@ -160,7 +160,7 @@ final class EffectPerformer {
 
   /// Watches the token file, if the provider is one.
   func watchToken(_ provider: TokenProvider) {
-    tokens.watch(provider) { [weak self] in self?.feed(.tokenRenewed) }
+    tokens.watch(provider) { [weak self] in self?.feed(.tokenFileChanged) }
   }
 
   // MARK: - New settings and counters

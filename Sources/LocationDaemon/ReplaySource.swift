@@ -14,7 +14,7 @@ package final class ReplaySource: FixSource {
   private let loop: EventLoop
   private let report: (SourceReport) -> Void
   private var session: ReplaySession
-  private var input: InputFile?
+  private var input: RecordingInput?
   private var timer: LoopTimer?
 
   /// - Parameters:
@@ -33,7 +33,7 @@ package final class ReplaySource: FixSource {
       name: file == "-" ? "standard input" : "the recording \(file)", pace: pace, shiftsTimes: shiftsTimes)
     do {
       timer = try loop.makeTimer { [weak self] in self?.handle(.deadline) }
-      input = try InputFile(loop: loop, path: file)
+      input = try RecordingInput(loop: loop, path: file)
     } catch {
       throw DaemonError(ExitCode.ofFile(file), "\(key).file: \(error)", cause: error)
     }

@@ -13,7 +13,7 @@ package final class SerialSource: FixSource {
   private let report: (SourceReport) -> Void
   private var session: SerialSession
   private var port: SerialPort?
-  private var watch: DeviceWatch?
+  private var watch: PathWatch?
   private var timer: LoopTimer?
 
   /// - Parameters:
@@ -37,7 +37,7 @@ package final class SerialSource: FixSource {
       loop.defer { [report] in report(.lost("\(error)")) }
       return
     }
-    watch = DeviceWatch(loop: loop, path: device) { [weak self] in self?.handle(.appeared) }
+    watch = PathWatch(loop: loop, path: device) { [weak self] in self?.handle(.appeared) }
     loop.defer { [weak self] in self?.handle(.start) }
   }
 

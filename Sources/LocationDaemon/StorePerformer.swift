@@ -136,7 +136,7 @@ final class StorePerformer {
         switch error.code {
         case .full: .full
         case .replaced: .replaced
-        default: error.isBeyondUse ? .beyondUse : .other
+        default: error.isUnusable ? .unusable : .other
         }
       return .failed(StoreAgent.Failure(kind, error.message))
     }

@@ -36,11 +36,11 @@ struct TokenCache {
   }
 }
 
-extension KeptToken.Key {
+extension StoredToken.Key {
   /// The key under which a token of these settings is cached in this boot; nil if it is not cached.
   init?(_ context: AuthorizationContext?, _ provider: TokenProvider, directory: String? = RuntimeDirectory.path) {
-    guard directory != nil, let boot = KeptToken.Key.currentBoot,
-      let subject = KeptToken.subject(of: context, from: provider),
+    guard directory != nil, let boot = StoredToken.Key.currentBoot,
+      let subject = StoredToken.subject(of: context, from: provider),
       let digest = Digest.hexadecimal(of: subject)
     else { return nil }
     self.init(subject: digest, boot: boot)

@@ -5,7 +5,6 @@ import EventLoop
 import HelperProgram
 import HTTPClient
 import HTTPMessages
-import SerialPort
 import ServiceManager
 import Timekeeping
 import SystemCalls
@@ -16,7 +15,7 @@ final class TokenFetcher {
   private let exchanges: ExchangeTable
   private var programs: [UInt64: HelperProgram] = [:]
   private var reads: Set<UInt64> = []
-  private var watched: (path: String, watch: DeviceWatch)?
+  private var watched: (path: String, watch: PathWatch)?
   /// Files of secret headers, by the name of the header.
   private var secretFiles: [String: String] = [:]
   /// Origin (scheme, host and port) of the provider to which these secrets may be sent.
@@ -103,7 +102,7 @@ final class TokenFetcher {
     watched?.watch.close()
     watched = (
       file.path,
-      DeviceWatch(loop: loop, path: file.path, events: [.appeared, .attributes, .written], onChange: onChange)
+      PathWatch(loop: loop, path: file.path, events: [.appeared, .attributes, .written], onChange: onChange)
     )
   }
 }

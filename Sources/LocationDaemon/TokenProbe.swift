@@ -49,7 +49,7 @@ package final class TokenProbe {
       }
       secret = try? provider.secret(in: outcome)
       inspection = secret.map { TokenInspection(of: $0, for: context, at: time) }
-      statedExpiration = provider.toldExpiration(in: outcome, at: now)
+      statedExpiration = provider.statedExpiration(in: outcome, at: now)
       arrivedAt = now
       self.took = took
     }

@@ -46,7 +46,7 @@ struct TrafficRecorder {
     return ledger.record(counted, at: now, time: time, isLast: isLast).compactMap { effect in
       switch effect {
       case .ended(let day): .trafficOfDay(day)
-      case .keep(let text): store(text)
+      case .store(let text): store(text)
       }
     }
   }

@@ -30,7 +30,7 @@ import Timekeeping
     return nil
   }
 
-  @Test("a provider that has no successor to give yet is asked again with patience, and the end of the token stays")
+  @Test("a provider that returns the same token is asked again with a backoff, and the known expiry stays")
   func sameToken() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
@@ -80,7 +80,7 @@ import Timekeeping
     let first = try #require(fetch(&agent, at: 0))
     _ = agent.handle(.answered(id: first, answer(1)), at: Fixture.moment(0))
     let token = try #require(agent.token(at: .boot))
-    #expect(agent.handle(.refused(token), at: Fixture.moment(10)) == [.forget])
+    #expect(agent.handle(.refused(token), at: Fixture.moment(10)) == [.discardStored])
     let second = try #require(fetch(&agent, at: 10))
     _ = agent.handle(.answered(id: second, answer(2)), at: Fixture.moment(10))
     #expect(agent.token(at: .boot + .seconds(10)) != nil)
@@ -94,7 +94,7 @@ import Timekeeping
     let first = try #require(fetch(&agent, at: 0))
     _ = agent.handle(.answered(id: first, text(1)), at: Fixture.moment(0))
     #expect(fetch(&agent, at: 20) == nil)
-    guard case .fetch(let id, let request)? = agent.handle(.renewed, at: Fixture.moment(30)).first else {
+    guard case .fetch(let id, let request)? = agent.handle(.fileChanged, at: Fixture.moment(30)).first else {
       Issue.record("not read")
       return
     }
@@ -115,7 +115,7 @@ import Timekeeping
       #expect(agent.lastFailure?.reason == .notJSON)
       // By itself it is tried again within ten seconds.
       #expect(agent.earliest <= Fixture.moment(second + 10).boot)
-      guard case .fetch(let next, _)? = agent.handle(.renewed, at: Fixture.moment(second + 2)).first else {
+      guard case .fetch(let next, _)? = agent.handle(.fileChanged, at: Fixture.moment(second + 2)).first else {
         Issue.record("not read at \(second)")
         return
       }
@@ -131,7 +131,7 @@ import Timekeeping
     var reads = 0
     for step in 0..<60_000 {
       let moment = Fixture.moment(Double(step) / 1000)
-      for case .fetch(let id, _) in agent.handle(.renewed, at: moment) {
+      for case .fetch(let id, _) in agent.handle(.fileChanged, at: moment) {
         reads += 1
         _ = agent.handle(.answered(id: id, text(step)), at: moment)
       }
@@ -154,7 +154,7 @@ import Timekeeping
       _ = agent.handle(.refused(token), at: Fixture.moment(second + 1))
     }
     // The whole one is renamed into place.
-    #expect(agent.handle(.renewed, at: Fixture.moment(20)).isEmpty)
+    #expect(agent.handle(.fileChanged, at: Fixture.moment(20)).isEmpty)
     let id = try #require(fetch(&agent, at: 30))
     _ = agent.handle(.answered(id: id, .file(.text(Secret(whole), age: .zero))), at: Fixture.moment(30))
     #expect(agent.token(at: Fixture.moment(30).boot)?.secret == Secret(whole))
@@ -170,8 +170,8 @@ import Timekeeping
       _ = agent.handle(.refused(token), at: Fixture.moment(second + 1))
     }
     #expect(fetch(&agent, at: 65) == nil)
-    #expect(agent.handle(.renewed, at: Fixture.moment(20)).isEmpty)
-    #expect(agent.handle(.renewed, at: Fixture.moment(29)).isEmpty)
+    #expect(agent.handle(.fileChanged, at: Fixture.moment(20)).isEmpty)
+    #expect(agent.handle(.fileChanged, at: Fixture.moment(29)).isEmpty)
     #expect(fetch(&agent, at: 29) == nil)
     #expect(fetch(&agent, at: 30) != nil)
   }

@@ -70,7 +70,7 @@ import Timekeeping
     #expect(agent.handle(.answered(id: id, answer()), at: Fixture.moment(3)).isEmpty)
   }
 
-  @Test("the successor is asked for by an update in the last fifth of the life, never by a timer")
+  @Test("the next token is requested by an update in the last fifth of the lifetime, never by a timer")
   func prefetch() throws {
     var agent = try supplied()
     #expect(agent.handle(.needed, at: Fixture.moment(479)).isEmpty)
@@ -83,7 +83,7 @@ import Timekeeping
   }
 
   @Test(
-    "tokens that end in the same second are not succeeded in the same: the vehicles are spread over a tenth of the life"
+    "tokens that expire in the same second are not renewed in the same second: vehicles are spread over a tenth of the lifetime"
   )
   func spreadPrefetch() throws {
     let seconds = try (UInt64(0)..<200).map { seed -> Double in
@@ -207,7 +207,7 @@ import Timekeeping
   func refusals() throws {
     var agent = try supplied()
     let first = try #require(agent.token(at: .boot))
-    #expect(agent.handle(.refused(first), at: Fixture.moment(100)) == [.forget])
+    #expect(agent.handle(.refused(first), at: Fixture.moment(100)) == [.discardStored])
     #expect(agent.token(at: .boot + .seconds(100)) == nil)
     let id = try fetchID(agent.handle(.needed, at: Fixture.moment(100)))
     _ = agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(100))
@@ -217,7 +217,7 @@ import Timekeeping
     #expect(agent.token(at: .boot + .seconds(100)) == second)
     let effects = agent.handle(.refused(second), at: Fixture.moment(101))
     let wait = agent.earliest - Fixture.moment(101).boot
-    #expect(effects == [.keepsBeingRefused(second, retry: wait), .forget])
+    #expect(effects == [.repeatedlyRefused(second, retry: wait), .discardStored])
     #expect(wait >= .seconds(60) && wait <= .seconds(900))
     _ = agent.handle(.networkUp, at: Fixture.moment(110))
     #expect(agent.handle(.needed, at: Fixture.moment(160.9)).isEmpty)
@@ -226,7 +226,7 @@ import Timekeeping
     _ = agent.handle(.accepted, at: Fixture.moment(1101))
     let third = try #require(agent.token(at: .boot + .seconds(1101)))
     // All is forgotten: the next refusal is a first again.
-    #expect(agent.handle(.refused(third), at: Fixture.moment(1200)) == [.forget])
+    #expect(agent.handle(.refused(third), at: Fixture.moment(1200)) == [.discardStored])
     _ = try fetchID(agent.handle(.needed, at: Fixture.moment(1200)))
   }
 
@@ -268,7 +268,7 @@ import Timekeeping
     #expect(agent.token(at: .boot) == nil)
   }
 
-  @Test("without a vehicle it fails by name and asks nobody")
+  @Test("without a vehicle it fails with a named reason and without a request")
   func noContext() throws {
     var agent = agent(nil)
     let wait = try retry(&agent, .needed, at: 0)

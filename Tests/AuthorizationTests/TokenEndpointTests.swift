@@ -28,7 +28,7 @@ import Timekeeping
     #expect(request.headers.map(\.name) == ["accept", "X-Key", "Content-Type"])
   }
 
-  @Test("without a vehicle nobody is asked: missingAuthorizationContext, as the original protocol calls it")
+  @Test("without a vehicle there is no request: missingAuthorizationContext, as in the original protocol")
   func noContext() {
     let failure = Fixture.failure {
       try TokenProvider.http(TokenEndpoint(urlTemplate: "https://t.test/", format: format)).request(for: nil)
@@ -39,7 +39,7 @@ import Timekeeping
     #expect(AuthorizationContext(providerID: "p", scope: .deliveryVehicle("")) == nil)
   }
 
-  @Test("a stranger asks with something else in place of each secret, in the same scheme, and with all else alike")
+  @Test("wrong credentials replace each secret, with the same scheme and everything else unchanged")
   func wrongCredentials() throws {
     let endpoint = TokenEndpoint(
       urlTemplate: "https://t.test/",
@@ -48,7 +48,7 @@ import Timekeeping
         .init("X-Key", .secret(prefix: "", Secret("k-4711"))),
       ], format: format)
     guard case .http(let changed)? = TokenProvider.http(endpoint).withWrongCredentials else {
-      Issue.record("no stranger")
+      Issue.record("no provider with wrong credentials")
       return
     }
     #expect(
@@ -64,7 +64,7 @@ import Timekeeping
   }
 
   @Test(
-    "the end that stands beside the token is told whatever the token says, and none where there is none",
+    "the stated expiration is returned whatever the token says, and nil if there is none",
     arguments: [
       (
         #""end":1796086800"#, TokenResponseFormat.Expiration.epochSeconds,
@@ -78,6 +78,6 @@ import Timekeeping
     let format = TokenResponseFormat(tokenKey: "token", expirationKey: "end", expiration: expiration)
     let provider = TokenProvider.http(TokenEndpoint(urlTemplate: "https://t.test/", format: format))
     let response = Fixture.response(#"{"token":"not-even-a-token",\#(member)}"#, headers: [("Date", Fixture.date)])
-    #expect(provider.toldExpiration(in: .http(.response(response)), at: Fixture.moment(1)) == expected)
+    #expect(provider.statedExpiration(in: .http(.response(response)), at: Fixture.moment(1)) == expected)
   }
 }

@@ -30,7 +30,7 @@ import Timekeeping
       of: Secret("\(parts[0]).\(parts[1]).\(signature)"), for: try Fixture.context(), at: time)
   }
 
-  @Test("a token as it should be has no problem, and its life is told")
+  @Test("a valid token has no problem, and its lifetime is known")
   func sound() throws {
     let inspection = try TokenInspectionTests.inspect(TokenInspectionTests.claims())
     #expect(inspection.problems == [])
@@ -104,7 +104,7 @@ import Timekeeping
   }
 
   @Test(
-    "numbers at the ends of what can be told do not trap",
+    "numbers at the limits of their types do not trap",
     arguments: ["9223372036854775807", "-9223372036854775808", "1e300"])
   func extremes(number: String) throws {
     for changes in [["iat": number], ["exp": number], ["iat": number, "exp": number]] {

@@ -144,7 +144,7 @@ import Timekeeping
 
   // MARK: - Each its own
 
-  @Test("no answer at all is told apart from half an answer", arguments: TransportFailure.Kind.allCases)
+  @Test("no response is distinguished from an incomplete one", arguments: TransportFailure.Kind.allCases)
   func transport(kind: TransportFailure.Kind) throws {
     let failure = Fixture.failure {
       try read(.http, TokenProviderMatrixTests.forms[0], .http(.failure(TransportFailure(kind, "as told"))))
@@ -155,7 +155,7 @@ import Timekeeping
   }
 
   @Test(
-    "a redirect is a status like another, and its target is not told",
+    "a redirect is a failure like another status, and its target is not shown",
     arguments: [301, 302, 307, 308, 401, 403, 404, 429, 500, 503])
   func status(status: Int) throws {
     let response = Fixture.response(

@@ -22,7 +22,7 @@ import Timekeeping
   }
 
   @Test(
-    "every format of the expiration tells the same end",
+    "every format of the expiration results in the same expiry",
     arguments: [
       (.epochSeconds, "1796086800"), (.epochSeconds, #""1796086800""#), (.epochMilliseconds, "1796086800000"),
       (.relativeSeconds, "3600"), (.rfc3339, #""2026-12-01T02:00:00+01:00""#), (.automatic, "1796086800"),
@@ -74,7 +74,7 @@ import Timekeeping
     #expect(token.deadline - token.receivedAt == .seconds(300))
   }
 
-  @Test("with the format jwt, or no key, only the claims tell", arguments: [true, false])
+  @Test("with the format jwt, or without a key, only the claims are used", arguments: [true, false])
   func claimsOnly(isKeyless: Bool) throws {
     let text = body("17", Fixture.claims(iat: 1_796_083_200, exp: 1_796_086_800))
     let token = try read(
@@ -160,7 +160,7 @@ import Timekeeping
     }
   }
 
-  @Test("no failure tells the token")
+  @Test("no failure contains the token")
   func secrecy() {
     let text = Fixture.token(Fixture.claims(vehicle: "other"))
     let failure = Fixture.failure { try read(#"{"token":"\#(text)","end":1}"#) }

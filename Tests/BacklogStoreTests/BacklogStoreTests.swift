@@ -37,7 +37,7 @@ import SystemCalls
   @Test("the file is for its owner alone, in WAL mode, and SQLite's own shell finds it whole")
   func file() throws {
     let fixture = try StoreFixture()
-    // One that somebody left open to all.
+    // A directory that is accessible for all.
     #expect(FileManager.default.createFile(atPath: fixture.path, contents: nil, attributes: [.posixPermissions: 0o666]))
     var store: BacklogStore? = try fixture.open()
     try store?.commit(try fixture.puts(0..<500))
@@ -55,7 +55,7 @@ import SystemCalls
     )
   }
 
-  @Test("a second process is told who is in the way, and harms nothing")
+  @Test("a second process gets an error that names the first, and changes nothing")
   func busy() throws {
     let fixture = try StoreFixture()
     let store = try fixture.open()
@@ -66,7 +66,7 @@ import SystemCalls
     #expect(try fixture.seconds(store) == [1, 2, 3, 4])
   }
 
-  @Test("a directory that is missing is made, for its owner alone; one whose parent is missing is told of")
+  @Test("a missing directory is created for its owner only; one with a missing parent is an error")
   func missingDirectory() throws {
     let fixture = try StoreFixture()
     let inner = fixture.directory + "/inner"
@@ -80,7 +80,7 @@ import SystemCalls
     #expect(error?.message.contains("No such file or directory") == true)
   }
 
-  @Test("a file in the place of the directory, or a directory in the place of the file, is told of")
+  @Test("a file at the directory's path, or a directory at the file's path, is an error")
   func wrongKind() throws {
     let fixture = try StoreFixture()
     try FileManager.default.createDirectory(atPath: fixture.path, withIntermediateDirectories: false)
@@ -135,7 +135,7 @@ import SystemCalls
           return StoreAgent.Write(key: StoreAgent.Key(vehicle: fixture.truck, id: record.id), record: record)
         })
       #expect(store.size <= 2_000_000 + 100_000)
-      // As thinning does it: one in so many, all along the track.
+      // As thinning does: one of several records, all along the track.
       let goes = held.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
       try store.commit(try fixture.deletes(goes))
       held.removeAll(where: Set(goes).contains)
@@ -161,7 +161,7 @@ import SystemCalls
     #expect(try fixture.seconds(store).isEmpty)
   }
 
-  @Test("a file of the first version keeps its positions, of which nothing was spent")
+  @Test("a file of the first version keeps its positions, with an interpolation error of 0")
   func firstVersion() throws {
     let fixture = try StoreFixture()
     var first = BacklogSchema.current
@@ -178,14 +178,14 @@ import SystemCalls
     }
     let store = try fixture.open()
     #expect(try fixture.seconds(store) == [7, 8])
-    #expect(try store.content(of: fixture.truck).records.allSatisfy { $0.spent == 0 })
+    #expect(try store.content(of: fixture.truck).records.allSatisfy { $0.interpolationError == 0 })
     try store.commit([
       StoreAgent.Write(
         key: StoreAgent.Key(vehicle: fixture.truck, id: Timestamp(seconds: 8)),
-        record: Backlog.Record(try store.content(of: fixture.truck).records[1].location, spent: .infinity)
+        record: Backlog.Record(try store.content(of: fixture.truck).records[1].location, interpolationError: .infinity)
       )
     ])
-    #expect(try store.content(of: fixture.truck).records.map(\.spent) == [0, .infinity])
+    #expect(try store.content(of: fixture.truck).records.map(\.interpolationError) == [0, .infinity])
   }
 
   @Test("a step that fails leaves the file as it was")

@@ -61,7 +61,7 @@ import Timekeeping
       let store = try BacklogStore.open(directory: fixture.directory, maxSize: 16_000_000).store
       try store.commit(try fixture.puts([100_000]))
     }
-    #expect(error?.isBeyondUse == true)
+    #expect(error?.isUnusable == true)
   }
 
   @Test("random bytes in any page never stop the store from working")
@@ -158,7 +158,7 @@ import Timekeeping
     _ = try fixture.shell("UPDATE positions SET spent = \(spent) WHERE time = 5001")
     let content = try fixture.open().content(of: fixture.truck)
     #expect(content.damaged.isEmpty)
-    #expect(content.records.first { $0.id.milliseconds == 5001 }?.spent == Double(spent) ?? .infinity)
+    #expect(content.records.first { $0.id.milliseconds == 5001 }?.interpolationError == Double(spent) ?? .infinity)
   }
 
   @Test("rows of no vehicle are deleted and counted")
@@ -245,7 +245,7 @@ import Timekeeping
           count += content.records.count + content.damaged.count + content.ownerless
         }
         try opened?.commit(try fixture.puts([100_000]))
-      } catch let error as BacklogStoreError where error.isBeyondUse {
+      } catch let error as BacklogStoreError where error.isUnusable {
         opened = nil
         let (replacement, why) = try BacklogStore.replace(directory: name, maxSize: 4_000_000, why: error.message)
         (opened, aside) = (replacement, why)
@@ -260,7 +260,7 @@ import Timekeeping
         // is a new one.
         #expect(isLogHit || main.count < 100, "file \(number): \(count) of \(rows.count) rows")
       }
-      // And it goes on.
+      // And it continues.
       try opened?.commit(try fixture.puts([100_001]))
     }
     #expect(

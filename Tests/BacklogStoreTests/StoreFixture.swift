@@ -44,7 +44,7 @@ final class StoreFixture {
       location.speedAccuracy = 0.25
       location.headingAccuracy = 1.5
     }
-    return Backlog.Record(location, spent: isFull ? 17.25 : 0)
+    return Backlog.Record(location, interpolationError: isFull ? 17.25 : 0)
   }
 
   func puts(
@@ -66,7 +66,7 @@ final class StoreFixture {
 
   var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted() }
 
-  /// What the command-line shell of SQLite says: somebody else's view of the file.
+  /// The output of SQLite's command-line shell: an independent view of the file.
   func shell(_ sql: String) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")

@@ -184,7 +184,7 @@ import Testing
     let text = Self.good + "\n[log]\npositions = true\n"
     let broken = TestMachine().adding(text.replacing("\"20s\"", with: "20").replacing("true", with: "false"))
     let file = try kept(text).settings(replacing: "/etc/f/f.toml", environment: broken.environment)
-    #expect(!file.settings.agent.tellsPositions)
+    #expect(!file.settings.agent.logsPositions)
   }
 
   @Test("a missing file that the kept settings name may appear later")

@@ -29,7 +29,7 @@ import Timekeeping
     #expect(settings.agent.delivery.maxAge == .seconds(7 * 86_400))
     #expect(abs(settings.agent.filter.maxSpeed - 250 / 3.6) < 1e-9)
     #expect(settings.logLevel == .info)
-    #expect(!settings.agent.tellsPositions)
+    #expect(!settings.agent.logsPositions)
   }
 
   @Test("the sample settings are valid as they are shipped")

@@ -55,7 +55,7 @@ import Testing
       try Recording.linkGone.messages().contains { if case .linkGone = $0 { true } else { false } })
   }
 
-  @Test("the kernel does not tell of a default route that goes with its address")
+  @Test("the kernel does not notify of a default route that is removed with its address")
   func silentRoutes() throws {
     // This is why the picture is never patched from notifications.
     #expect(

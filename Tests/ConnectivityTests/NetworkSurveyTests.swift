@@ -12,7 +12,7 @@ import Timekeeping
     var requests = 0
     var states: [NetworkState] = []
 
-    mutating func tell(_ input: NetworkSurvey.Input, after time: Duration = .zero) {
+    mutating func handle(_ input: NetworkSurvey.Input, after time: Duration = .zero) {
       now = now + time
       for effect in survey.handle(input, at: now) {
         switch effect {
@@ -24,7 +24,7 @@ import Timekeeping
       }
     }
 
-    mutating func answer(_ recording: Recording) throws { tell(.received(try recording.bytes(sequence: sequence))) }
+    mutating func answer(_ recording: Recording) throws { handle(.received(try recording.bytes(sequence: sequence))) }
 
     mutating func dump(routes: Recording = .routes) throws {
       try answer(.links)
@@ -33,10 +33,10 @@ import Timekeeping
     }
   }
 
-  @Test("at the start it asks for links, addresses and routes, and tells what they come to")
+  @Test("at the start it dumps links, addresses and routes, and reports the resulting state")
   func start() throws {
     var fixture = Fixture()
-    fixture.tell(.start)
+    fixture.handle(.start)
     try fixture.dump()
     #expect(fixture.requests == 3)
     let state = try #require(fixture.states.first)
@@ -49,23 +49,23 @@ import Timekeeping
   @Test("without a default route there is no network")
   func noRoute() throws {
     var fixture = Fixture()
-    fixture.tell(.start)
+    fixture.handle(.start)
     try fixture.dump(routes: .routesWithoutAddress)
     // The route of IPv6 is still there.
-    #expect(fixture.states.first?.ways.map(\.family) == [.ipv6])
+    #expect(fixture.states.first?.routes.map(\.family) == [.ipv6])
   }
 
   @Test("news settle for a moment, then all is asked for again; what is known already asks for nothing")
   func notifications() throws {
     var fixture = Fixture()
-    fixture.tell(.start)
+    fixture.handle(.start)
     try fixture.dump()
-    fixture.tell(.received(try Recording.links.bytes().notifying))
+    fixture.handle(.received(try Recording.links.bytes().notifying))
     #expect(fixture.survey.nextDeadline == nil)
-    fixture.tell(.received(try Recording.addressGone.bytes()), after: .seconds(10))
+    fixture.handle(.received(try Recording.addressGone.bytes()), after: .seconds(10))
     #expect(fixture.requests == 3)
     #expect(fixture.survey.nextDeadline == fixture.now + NetworkSurvey.settling)
-    fixture.tell(.deadline, after: NetworkSurvey.settling)
+    fixture.handle(.deadline, after: NetworkSurvey.settling)
     try fixture.dump(routes: .routesWithoutAddress)
     #expect(fixture.requests == 6)
     #expect(fixture.states.count == 2)
@@ -74,17 +74,17 @@ import Timekeeping
   @Test("lost messages, an answer without end and a refusal lead to a new dump")
   func losses() throws {
     var fixture = Fixture()
-    fixture.tell(.start)
-    fixture.tell(.overrun)
-    fixture.tell(.deadline, after: NetworkSurvey.settling)
+    fixture.handle(.start)
+    fixture.handle(.overrun)
+    fixture.handle(.deadline, after: NetworkSurvey.settling)
     #expect(fixture.requests == 2)
     try fixture.answer(.links)
-    fixture.tell(.deadline, after: NetworkSurvey.patience)
+    fixture.handle(.deadline, after: NetworkSurvey.dumpTimeout)
     #expect(fixture.requests == 4)
     var refusal: [UInt8] = [20, 0, 0, 0, 2, 0, 0, 0]
     refusal += [UInt8(fixture.sequence), 0, 0, 0, 0, 0, 0, 0, 0xF0, 0xFF, 0xFF, 0xFF]
-    fixture.tell(.received(refusal))
-    fixture.tell(.deadline, after: NetworkSurvey.patience)
+    fixture.handle(.received(refusal))
+    fixture.handle(.deadline, after: NetworkSurvey.dumpTimeout)
     #expect(fixture.requests == 5)
     try fixture.dump()
     #expect(fixture.states.count == 1)
@@ -93,36 +93,36 @@ import Timekeeping
   @Test("what changes during a dump is asked for once more")
   func changeWhileAsking() throws {
     var fixture = Fixture()
-    fixture.tell(.start)
+    fixture.handle(.start)
     try fixture.answer(.links)
-    fixture.tell(.received(try Recording.carrierLost.bytes()))
+    fixture.handle(.received(try Recording.carrierLost.bytes()))
     try fixture.answer(.addresses)
     try fixture.answer(.routes)
     #expect(fixture.survey.nextDeadline == fixture.now + NetworkSurvey.settling)
   }
 
-  @Test("a network that changes during every dump is told all the same, and not each time")
+  @Test("a network that changes during every dump is reported nevertheless, but not each time")
   func restless() throws {
     var fixture = Fixture()
-    fixture.tell(.start)
+    fixture.handle(.start)
     for _ in 0..<4 {
       #expect(fixture.states.isEmpty)
       try fixture.answer(.links)
-      fixture.tell(.received(try Recording.carrierLost.bytes()))
+      fixture.handle(.received(try Recording.carrierLost.bytes()))
       try fixture.answer(.addresses)
       try fixture.answer(.routes)
-      fixture.tell(.deadline, after: NetworkSurvey.settling)
+      fixture.handle(.deadline, after: NetworkSurvey.settling)
     }
     #expect(fixture.states.count == 1)
   }
 
-  @Test("answers to an older request, and dumps that nobody asked for, change nothing")
+  @Test("replies to an older request, and unsolicited dumps, change nothing")
   func foreign() throws {
     var fixture = Fixture()
-    fixture.tell(.start)
+    fixture.handle(.start)
     try fixture.dump()
-    fixture.tell(.received(try Recording.links.bytes(sequence: 1)))
-    fixture.tell(.received(try Recording.routes.bytes(sequence: 900)))
+    fixture.handle(.received(try Recording.links.bytes(sequence: 1)))
+    fixture.handle(.received(try Recording.routes.bytes(sequence: 900)))
     #expect(fixture.requests == 3)
     #expect(fixture.states.count == 1)
   }

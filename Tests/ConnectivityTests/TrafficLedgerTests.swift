@@ -14,7 +14,7 @@ import Timekeeping
     var ledger: TrafficLedger
     var counted = TrafficLedger.Counts()
     var now = TrafficLedgerTests.start
-    /// What the ledger is told of the time; nil while nothing gives it.
+    /// The time passed to the ledger; nil while unknown.
     var time: Timestamp?
     var kept: String?
     var ended: [TrafficLedger.Day] = []
@@ -33,7 +33,7 @@ import Timekeeping
       counted.updates += updates
       for effect in ledger.record(counted, at: now, time: time, isLast: isLast) {
         switch effect {
-        case .keep(let text): kept = text
+        case .store(let text): kept = text
         case .ended(let day): ended.append(day)
         }
       }
@@ -61,7 +61,7 @@ import Timekeeping
     #expect(today.counts.perUpdate == 450)
   }
 
-  @Test("a day ends with the first reading after midnight, which still belongs to it, and the month goes on")
+  @Test("a day ends with the first reading after midnight, which still belongs to it, and the month continues")
   func nextDay() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 1000)
@@ -109,7 +109,7 @@ import Timekeeping
     #expect(run.kept != nil)
   }
 
-  @Test("a restart goes on with the day and the month; one on a later day reports the day before, once")
+  @Test("a restart continues the day and the month; on a later day it reports the previous day once")
   func restart() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 1000, updates: 2)

@@ -76,7 +76,7 @@ import Timekeeping
     var state = NetworkState()
     guard isUsable else { return .network(state) }
     state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, 2])]
-    state.ways = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 0)]
+    state.routes = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 0)]
     return .network(state)
   }
 
@@ -99,72 +99,72 @@ import Timekeeping
   }
 
   static let cases: [Case] = [
-    Case(name: "no source", second: 5) { _ = $0.tell(.source(0, .lost("/dev/gps0 is not there")), at: 0) },
+    Case(name: "no source", second: 5) { _ = $0.handle(.source(0, .lost("/dev/gps0 is not there")), at: 0) },
     Case(name: "no source any more, and no fix for a while", second: 50) {
       try $0.comeOnline()
-      _ = $0.tell(.source(0, .lost("/dev/gps0 is not there")), at: 10)
-      for second in 11...50 { _ = $0.tell(.deadline, at: Double(second)) }
+      _ = $0.handle(.source(0, .lost("/dev/gps0 is not there")), at: 10)
+      for second in 11...50 { _ = $0.handle(.deadline, at: Double(second)) }
     },
     Case(name: "no fix yet", second: 5) { _ in },
     Case(name: "no fix yet for a while, and some sky", second: 75) {
-      _ = $0.tell(.source(0, .sky(inView: 3)), at: 2)
-      _ = $0.tell(.deadline, at: 60)
+      _ = $0.handle(.source(0, .sky(inView: 3)), at: 2)
+      _ = $0.handle(.deadline, at: 60)
     },
-    Case(name: "no fix but refused ones", second: 5) { _ = $0.tell(try badFix(at: 4), at: 4) },
+    Case(name: "no fix but refused ones", second: 5) { _ = $0.handle(try badFix(at: 4), at: 4) },
     Case(name: "no fix any more", second: 45) {
       try $0.comeOnline()
-      _ = $0.tell(.deadline, at: 31)
+      _ = $0.handle(.deadline, at: 31)
     },
     Case(name: "no network, and one try is under way all the same", second: 182) {
-      _ = $0.tell(network(true), at: 0)
+      _ = $0.handle(network(true), at: 0)
       try $0.comeOnline()
-      _ = $0.tell(network(false), at: 1)
+      _ = $0.handle(network(false), at: 1)
       for second in 2...182 { _ = try $0.drive(to: Double(second)) }
     },
     Case(name: "no network, and a try has failed", second: 240) {
-      _ = $0.tell(network(true), at: 0)
+      _ = $0.handle(network(true), at: 0)
       try $0.comeOnline()
-      _ = $0.tell(network(false), at: 1)
+      _ = $0.handle(network(false), at: 1)
       for second in 2...182 { _ = try $0.drive(to: Double(second)) }
-      _ = $0.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 182.5)
+      _ = $0.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 182.5)
       for second in 183...240 { _ = try $0.drive(to: Double(second)) }
     },
     Case(name: "the first token is being fetched", second: 8) { _ = try $0.drive(to: 0) },
     Case(name: "the provider gives no token", second: 15) {
       _ = try $0.drive(to: 0)
-      _ = $0.tell(.tokenEnded(id: 1, .http(.response(HTTPResponse(status: 500, body: [])))), at: 1)
-      _ = $0.tell(.deadline, at: 5)
-      _ = $0.tell(.tokenEnded(id: 2, .http(.response(HTTPResponse(status: 500, body: [])))), at: 15)
+      _ = $0.handle(.tokenEnded(id: 1, .http(.response(HTTPResponse(status: 500, body: [])))), at: 1)
+      _ = $0.handle(.deadline, at: 5)
+      _ = $0.handle(.tokenEnded(id: 2, .http(.response(HTTPResponse(status: 500, body: [])))), at: 15)
     },
     Case(name: "Fleet Engine cannot be reached", second: 12) {
       try $0.comeOnline()
       _ = try $0.drive(to: 10)
-      _ = $0.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 12)
+      _ = $0.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 12)
     },
     Case(name: "the next try after a failure is under way", second: 30) {
       try $0.comeOnline()
       _ = try $0.drive(to: 10)
-      _ = $0.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 12)
+      _ = $0.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 12)
       _ = try $0.drive(to: 28)
     },
     Case(name: "Fleet Engine refuses every token: a wrong provider_id", second: 20) {
       _ = try $0.drive(to: 0)
-      _ = $0.tell(.tokenEnded(id: 1, $0.token()), at: 1)
-      _ = $0.tell(.updateEnded(id: 1, refusal), at: 2)
-      _ = $0.tell(.deadline, at: 4)
-      _ = $0.tell(.tokenEnded(id: 2, $0.token()), at: 5)
-      _ = $0.tell(.updateEnded(id: 2, refusal), at: 6)
+      _ = $0.handle(.tokenEnded(id: 1, $0.token()), at: 1)
+      _ = $0.handle(.updateEnded(id: 1, refusal), at: 2)
+      _ = $0.handle(.deadline, at: 4)
+      _ = $0.handle(.tokenEnded(id: 2, $0.token()), at: 5)
+      _ = $0.handle(.updateEnded(id: 2, refusal), at: 6)
       _ = try $0.drive(to: 20)
     },
     Case(name: "due, and Fleet Engine's floor is not over", second: 23) {
       try $0.comeOnline()
       for second in 1...21 { _ = try $0.drive(to: Double(second)) }
-      _ = $0.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 22)
+      _ = $0.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 22)
     },
     Case(name: "due, and the machine has just woken", second: 20.5) {
       try $0.comeOnline()
       _ = try $0.drive(to: 10)
-      _ = $0.tell(.resumed(after: .seconds(8)), at: 20)
+      _ = $0.handle(.resumed(after: .seconds(8)), at: 20)
     },
     Case(name: "a request is under way", second: 12) {
       try $0.comeOnline()
@@ -173,30 +173,30 @@ import Timekeeping
     Case(name: "due, and as many requests as are made in a minute were made", second: 58.5) {
       $0 = try AgentFixture { $0.reporting.interval = .seconds(5) }
       _ = try $0.drive(to: 0)
-      var effects = $0.tell(.tokenEnded(id: 1, $0.token()), at: 0)
+      var effects = $0.handle(.tokenEnded(id: 1, $0.token()), at: 0)
       // Every other request fails when it may have arrived, and is made again soon.
       let unanswered = HTTPOutcome.failure(TransportFailure(.timedOut, "no answer within 15 s"))
       for step in 1...117 {
         for case .sendUpdate(let id, _) in effects {
           let outcome = id.isMultiple(of: 2) ? AgentFixture.accepted : unanswered
-          _ = $0.tell(.updateEnded(id: id, outcome), at: Double(step) / 2 - 0.25)
+          _ = $0.handle(.updateEnded(id: id, outcome), at: Double(step) / 2 - 0.25)
         }
         let second = Double(step) / 2
-        effects = step.isMultiple(of: 2) ? try $0.drive(to: second) : $0.tell(.deadline, at: second)
+        effects = step.isMultiple(of: 2) ? try $0.drive(to: second) : $0.handle(.deadline, at: second)
       }
     },
     Case(name: "the clock of the receiver after a failover is behind", second: 14) {
       let spare = SourceSelector.Candidate(id: 1, label: "/dev/gps1", silenceTimeout: .seconds(10))
-      _ = $0.tell(.sources([AgentFixture.source, spare]), at: 0)
-      _ = $0.tell(.source(1, .reading("/dev/gps1")), at: 0)
+      _ = $0.handle(.sources([AgentFixture.source, spare]), at: 0)
+      _ = $0.handle(.source(1, .reading("/dev/gps1")), at: 0)
       try $0.comeOnline()
       for second in 1...10 {
         _ = try $0.drive(to: Double(second))
-        _ = $0.tell(try lateFix(at: second), at: Double(second))
+        _ = $0.handle(try lateFix(at: second), at: Double(second))
       }
-      _ = $0.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 10.2)
-      _ = $0.tell(.source(0, .lost("/dev/gps0 is not there")), at: 11)
-      for second in 11...14 { _ = $0.tell(try lateFix(at: second), at: Double(second)) }
+      _ = $0.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.2)
+      _ = $0.handle(.source(0, .lost("/dev/gps0 is not there")), at: 11)
+      for second in 11...14 { _ = $0.handle(try lateFix(at: second), at: Double(second)) }
     },
     Case(name: "not due: the newest is at Fleet Engine", second: 3) { try $0.comeOnline() },
     Case(name: "not due: there is a newer one", second: 6) {
@@ -205,76 +205,76 @@ import Timekeeping
     },
     Case(name: "not due, and the last fix was refused", second: 5) {
       try $0.comeOnline()
-      _ = $0.tell(try badFix(at: 4), at: 4)
+      _ = $0.handle(try badFix(at: 4), at: 4)
     },
     Case(name: "not due: parked", second: 61) {
       _ = try $0.drive(to: 0, speed: 0)
-      _ = $0.tell(.tokenEnded(id: 1, $0.token()), at: 0.1)
-      _ = $0.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+      _ = $0.handle(.tokenEnded(id: 1, $0.token()), at: 0.1)
+      _ = $0.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
       for second in 1...61 {
         let effects = try $0.drive(to: Double(second), speed: 0)
         for case .sendUpdate(let id, _) in effects {
-          _ = $0.tell(.updateEnded(id: id, AgentFixture.accepted), at: Double(second) + 0.1)
+          _ = $0.handle(.updateEnded(id: id, AgentFixture.accepted), at: Double(second) + 0.1)
         }
       }
     },
     Case(name: "paused", second: 30) {
       try $0.comeOnline()
-      _ = $0.tell(.pause(nil), at: 5)
+      _ = $0.handle(.pause(nil), at: 5)
       _ = try $0.drive(to: 10)
     },
     Case(name: "paused, OFFLINE under way", second: 6) {
       try trips(&$0)
-      _ = $0.tell(.pause(nil), at: 5)
+      _ = $0.handle(.pause(nil), at: 5)
     },
     Case(name: "paused, OFFLINE accepted", second: 6) {
       try trips(&$0)
-      _ = $0.tell(.pause(nil), at: 5)
-      _ = $0.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
+      _ = $0.handle(.pause(nil), at: 5)
+      _ = $0.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
     },
     Case(name: "paused, OFFLINE to be repeated as a position was under way", second: 14) {
       try trips(&$0)
       _ = try $0.drive(to: 11)
-      _ = $0.tell(.pause(nil), at: 12)
-      _ = $0.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 12.3)
+      _ = $0.handle(.pause(nil), at: 12)
+      _ = $0.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.3)
     },
     Case(name: "paused, OFFLINE without a network", second: 65) {
-      _ = $0.tell(network(true), at: 0)
+      _ = $0.handle(network(true), at: 0)
       try trips(&$0)
-      _ = $0.tell(network(false), at: 4)
-      _ = $0.tell(.pause(nil), at: 5)
+      _ = $0.handle(network(false), at: 4)
+      _ = $0.handle(.pause(nil), at: 5)
     },
     Case(name: "paused, OFFLINE refused", second: 6) {
       try trips(&$0)
-      _ = $0.tell(.pause(nil), at: 5)
-      _ = $0.tell(.updateEnded(id: 2, AgentFixture.error(404, "NOT_FOUND")), at: 5.2)
+      _ = $0.handle(.pause(nil), at: 5)
+      _ = $0.handle(.updateEnded(id: 2, AgentFixture.error(404, "NOT_FOUND")), at: 5.2)
     },
     Case(name: "resumed, and OFFLINE, given up as the machine slept, may still arrive", second: 9) {
       try trips(&$0)
-      _ = $0.tell(.pause(nil), at: 5)
-      _ = $0.tell(.resume, at: 6)
-      _ = $0.tell(.resumed(after: .seconds(1)), at: 7)
+      _ = $0.handle(.pause(nil), at: 5)
+      _ = $0.handle(.resume, at: 6)
+      _ = $0.handle(.resumed(after: .seconds(1)), at: 7)
       _ = try $0.drive(to: 8)
     },
     Case(name: "paused before the first token", second: 6) {
       $0 = try AgentFixture { $0 = try AgentFixture.tripsConfiguration() }
-      _ = $0.tell(.pause(nil), at: 5)
+      _ = $0.handle(.pause(nil), at: 5)
     },
     Case(name: "a recording has ended, and there is no network", second: 30) {
-      _ = $0.tell(network(true), at: 0)
+      _ = $0.handle(network(true), at: 0)
       try $0.comeOnline()
-      _ = $0.tell(network(false), at: 1)
+      _ = $0.handle(network(false), at: 1)
       _ = try $0.drive(to: 10)
-      _ = $0.tell(.source(0, .ended), at: 20)
+      _ = $0.handle(.source(0, .ended), at: 20)
     },
     Case(name: "asked to stop while a request is under way", second: 12) {
       try $0.comeOnline()
       _ = try $0.drive(to: 10)
-      _ = $0.tell(.stop(within: .seconds(8), signal: "SIGTERM"), at: 11)
+      _ = $0.handle(.stop(within: .seconds(8), signal: "SIGTERM"), at: 11)
     },
     Case(name: "stopped", second: 13) {
       try $0.comeOnline()
-      _ = $0.tell(.stop(within: .seconds(8), signal: "SIGTERM"), at: 11)
+      _ = $0.handle(.stop(within: .seconds(8), signal: "SIGTERM"), at: 11)
     },
   ]
 

@@ -22,7 +22,7 @@ import Testing
     #expect(callers.components(separatedBy: ", ").allSatisfy { $0.wholeMatch(of: /\S+\+0x[0-9a-f]+/) != nil })
   }
 
-  @Test("a stack that has run full is told from another one")
+  @Test("a stack overflow is distinguished from other faults")
   func recursion() async throws {
     let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]) {
       CrashReporterTests.install()
@@ -33,7 +33,7 @@ import Testing
     #expect(report.contains("; called from "))
   }
 
-  @Test("code that is not there is told as well, and the end is the same")
+  @Test("a jump to an invalid address is reported as well, and the process ends the same")
   func nowhere() async throws {
     let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]) {
       CrashReporterTests.install()
@@ -44,7 +44,7 @@ import Testing
     #expect(report.hasPrefix("Crashed: SIGSEGV (memory that is not there) at code that is in no file of version"))
   }
 
-  @Test("who has sent the signal is told, and the report is left for the next run, once")
+  @Test("the sender of the signal is reported, and the next run reads the report once")
   func note() async throws {
     let path = "/tmp/crash-note-\(getpid())"
     unlink(path)
@@ -65,7 +65,7 @@ import Testing
     #expect(CrashReporter.takeNote(path) == nil)
   }
 
-  @Test("a signal that somebody takes already is left alone")
+  @Test("a signal with a handler is left unchanged")
   func otherHandler() async throws {
     let result = await #expect(processExitsWith: .exitCode(42), observing: [\.standardErrorContent]) {
       signal(SIGSEGV) { _ in _exit(42) }

@@ -10,7 +10,7 @@ import Timekeeping
 
 /// What rides along, and how what the server refuses is found.
 @Suite struct BackfillTests {
-  /// A backlog, and a server that refuses as it is told.
+  /// A backlog, and a server with configurable rejections.
   struct Bench {
     var backlog = Backlog()
     var backfill: Backfill
@@ -73,14 +73,14 @@ import Timekeeping
         backfill.acceptedAlone(at: now)
         return true
       }
-      if !backfill.isControl { delivered += seconds }
+      if !backfill.isProbe { delivered += seconds }
       let given = backfill.accepted(ids)
       refused += given.map { $0.milliseconds / 1000 }
       _ = backlog.remove(ids, .delivered) + backlog.remove(given, .refused)
       return true
     }
 
-    /// Goes on until all is delivered or refused, or so many requests are made.
+    /// Continues until all is delivered or rejected, or for this number of requests.
     mutating func drain(_ most: Int = 2000) {
       for _ in 0..<most where !backlog.isEmpty { _ = request() }
     }
@@ -163,7 +163,8 @@ import Timekeeping
   }
 
   @Test(
-    "a limit on the number that nobody told is found, kept to, and costs no position", arguments: [1, 3, 20, 60, 99])
+    "an undocumented limit on the number is detected and respected, and loses no position",
+    arguments: [1, 3, 20, 60, 99])
   func unknownLimit(limit: Int) throws {
     var bench = try Bench(1440)
     bench.verdict = { $0.count > limit ? .rejected : nil }
@@ -197,14 +198,14 @@ import Timekeeping
   )
   func denied() throws {
     var bench = try Bench(300)
-    bench.verdict = { _ in .denied }
+    bench.verdict = { _ in .permissionDenied }
     for _ in 0..<100 { _ = bench.request() }
     // After 10, 140, 390 and 880 s.
     #expect(bench.refusals == 4)
-    #expect(bench.backfill.deniedUntil(with: bench.token, at: bench.now) == .boot + .seconds(1850))
-    #expect(bench.backfill.deniedUntil(with: nil, at: bench.now) != nil)
+    #expect(bench.backfill.suspendedUntil(with: bench.token, at: bench.now) == .boot + .seconds(1850))
+    #expect(bench.backfill.suspendedUntil(with: nil, at: bench.now) != nil)
     bench.token = try BackfillTests.token(2)
-    #expect(bench.backfill.deniedUntil(with: bench.token, at: bench.now) == nil)
+    #expect(bench.backfill.suspendedUntil(with: bench.token, at: bench.now) == nil)
     #expect(bench.backlog.count == 300)
     bench.verdict = { _ in nil }
     bench.drain()
@@ -214,7 +215,7 @@ import Timekeeping
   @Test("a single 403 that passes holds past positions back for two minutes")
   func deniedOnce() throws {
     var bench = try Bench(300)
-    _ = bench.request(.denied)
+    _ = bench.request(.permissionDenied)
     for _ in 0..<15 { _ = bench.request() }
     #expect(bench.delivered.count == 300)
   }

@@ -38,11 +38,11 @@ import Timekeeping
     #expect(batch(9, age: 20) == [20, 30])
     #expect(batch(9, age: 5).isEmpty)
     #expect(batch(9, before: 10).isEmpty)
-    #expect(backlog.holds(Timestamp(seconds: 30)))
-    #expect(!backlog.holds(Timestamp(seconds: 31)))
+    #expect(backlog.contains(Timestamp(seconds: 30)))
+    #expect(!backlog.contains(Timestamp(seconds: 31)))
   }
 
-  @Test("when it is full, a record between two that tell its place goes first, and the change says so")
+  @Test("when it is full, a record between two that interpolate it is removed first, and the change says so")
   func full() throws {
     var backlog = try backlog([10, 20, 30], limit: 3)
     let changes = backlog.append(try location(40), limit: 3)
@@ -65,8 +65,10 @@ import Timekeeping
       var changed = [Backlog.Record]()
       for index in records.indices.dropFirst() {
         let (before, record) = (records[index - 1], records[index])
-        guard removed.contains(before.id), !removed.contains(record.id), record.spent < .infinity else { continue }
-        records[index].spent = .infinity
+        guard removed.contains(before.id), !removed.contains(record.id), record.interpolationError < .infinity else {
+          continue
+        }
+        records[index].interpolationError = .infinity
         changed.append(records[index])
       }
       records.removeAll { removed.contains($0.id) }
@@ -98,7 +100,7 @@ import Timekeeping
         #expect(backlog.records == model.records && backlog.count == model.records.count)
         #expect(backlog.first == model.records.first && backlog.isEmpty == model.records.isEmpty)
         for time in 0...second + 1 {
-          #expect(backlog.holds(stamp(time)) == model.records.contains { $0.id == stamp(time) })
+          #expect(backlog.contains(stamp(time)) == model.records.contains { $0.id == stamp(time) })
         }
       }
     }
@@ -108,7 +110,7 @@ import Timekeeping
   func restoredInAnyOrder(limit: Int) throws {
     var random = SplitMix64(seed: 6)
     let records = try (0..<50).map { second in
-      Backlog.Record(try location(second), spent: [0, 0.5, .infinity].randomElement(using: &random) ?? 0)
+      Backlog.Record(try location(second), interpolationError: [0, 0.5, .infinity].randomElement(using: &random) ?? 0)
     }
     var (inOrder, shuffled) = (Backlog(), Backlog())
     let changes = inOrder.restore(records, limit: limit)
@@ -126,7 +128,7 @@ import Timekeeping
     #expect(backlog.count == 1)
   }
 
-  @Test("a removal tells what was there, and no more")
+  @Test("a removal reports only the IDs that were queued")
   func remove() throws {
     var backlog = try backlog([10, 20])
     #expect(backlog.remove([stamp(20), stamp(70)], .delivered) == [.removed([stamp(20)], .delivered)])

@@ -43,7 +43,7 @@ import Timekeeping
     }
 
     /// The effects in brief; seconds are since the start.
-    mutating func tell(_ input: DeliveryAgent.Input, at second: Double) -> [String] {
+    mutating func handle(_ input: DeliveryAgent.Input, at second: Double) -> [String] {
       agent.handle(input, at: .boot + .milliseconds(Int64(second * 1000))).map { effect in
         func second(_ time: Timestamp) -> Int64 { (time - Bench.start).wholeSeconds }
         return switch effect {
@@ -62,8 +62,8 @@ import Timekeeping
       }
     }
 
-    mutating func send(_ second: Int, isOwed: Bool = true, at now: Double? = nil) throws -> [String] {
-      tell(.send(try Bench.location(second), isOwed: isOwed, token: token), at: now ?? Double(second))
+    mutating func send(_ second: Int, isDue: Bool = true, at now: Double? = nil) throws -> [String] {
+      handle(.send(try Bench.location(second), isDue: isDue, token: token), at: now ?? Double(second))
     }
   }
 
@@ -72,29 +72,29 @@ import Timekeeping
     var bench = try Bench()
     #expect(try bench.send(0) == ["add 0", "send 1"])
     #expect(!bench.agent.isIdle)
-    #expect(bench.agent.waiting == 0)
-    #expect(bench.tell(.ended(id: 1, .accepted), at: 1) == ["remove [0] delivered", "accepted 0 and 0"])
-    #expect(bench.agent.isIdle && !bench.agent.isOwing && bench.agent.backlog.isEmpty)
+    #expect(bench.agent.pendingCount == 0)
+    #expect(bench.handle(.ended(id: 1, .accepted), at: 1) == ["remove [0] delivered", "accepted 0 and 0"])
+    #expect(bench.agent.isIdle && !bench.agent.hasPending && bench.agent.backlog.isEmpty)
     #expect(bench.agent.delivered == (try Bench.location(0)))
     // What is known at Fleet Engine is not kept again.
-    #expect(bench.tell(.due(try Bench.location(0)), at: 50) == [])
+    #expect(bench.handle(.due(try Bench.location(0)), at: 50) == [])
   }
 
   @Test("a full backlog is not thinned for a position that arrives, only for one that does not")
   func full() throws {
     var bench = try Bench { $0.maxLocations = 3 }
-    for second in 0..<3 { _ = bench.tell(.due(try Bench.location(second)), at: Double(second)) }
+    for second in 0..<3 { _ = bench.handle(.due(try Bench.location(second)), at: Double(second)) }
     #expect(try bench.send(10) == ["add 10", "send 1 with past"])
-    #expect(bench.agent.waiting == 3)
-    #expect(bench.tell(.ended(id: 1, .accepted), at: 11) == ["remove [0, 1, 2, 10] delivered", "accepted 10 and 3"])
-    for second in 20..<23 { _ = bench.tell(.due(try Bench.location(second)), at: Double(second)) }
+    #expect(bench.agent.pendingCount == 3)
+    #expect(bench.handle(.ended(id: 1, .accepted), at: 11) == ["remove [0, 1, 2, 10] delivered", "accepted 10 and 3"])
+    for second in 20..<23 { _ = bench.handle(.due(try Bench.location(second)), at: Double(second)) }
     #expect(try bench.send(30) == ["add 30", "send 2 with past"])
-    let effects = bench.tell(.ended(id: 2, Bench.failure(.unavailable)), at: 31)
+    let effects = bench.handle(.ended(id: 2, Bench.failure(.unavailable)), at: 31)
     #expect(effects.prefix(2) == ["failed unavailable", "remove [21, 22] thinned"])
     // Nor is it kept over the limit by a request that is given up.
-    _ = bench.tell(.due(try Bench.location(31)), at: 31)
+    _ = bench.handle(.due(try Bench.location(31)), at: 31)
     #expect(try bench.send(40) == ["add 40", "send 3 with past"])
-    #expect(bench.tell(.connectionsLost, at: 41).prefix(2) == ["cancel 3", "remove [30, 31] thinned"])
+    #expect(bench.handle(.connectionsLost, at: 41).prefix(2) == ["cancel 3", "remove [30, 31] thinned"])
     #expect(bench.agent.backlog.count == 2)
   }
 
@@ -102,15 +102,15 @@ import Timekeeping
   func none() throws {
     var bench = try Bench { $0.maxLocations = 0 }
     #expect(try bench.send(10) == ["send 1"])
-    #expect(bench.tell(.ended(id: 1, Bench.failure(.unavailable)), at: 11) == ["failed unavailable"])
+    #expect(bench.handle(.ended(id: 1, Bench.failure(.unavailable)), at: 11) == ["failed unavailable"])
   }
 
   @Test("the end of another request than the one under way says nothing")
   func stranger() throws {
     var bench = try Bench()
-    #expect(bench.tell(.ended(id: 1, .accepted), at: 0) == [])
+    #expect(bench.handle(.ended(id: 1, .accepted), at: 0) == [])
     _ = try bench.send(0)
-    #expect(bench.tell(.ended(id: 2, Bench.failure(.network)), at: 1) == [])
+    #expect(bench.handle(.ended(id: 2, Bench.failure(.network)), at: 1) == [])
     #expect(bench.agent.failure == nil && !bench.agent.isIdle)
   }
 
@@ -118,17 +118,17 @@ import Timekeeping
   func failed() throws {
     var bench = try Bench()
     _ = try bench.send(0)
-    #expect(bench.tell(.ended(id: 1, Bench.failure(.network)), at: 1) == ["failed network"])
-    #expect(bench.agent.isOwing && bench.agent.waiting == 1)
+    #expect(bench.handle(.ended(id: 1, Bench.failure(.network)), at: 1) == ["failed network"])
+    #expect(bench.agent.hasPending && bench.agent.pendingCount == 1)
     #expect(bench.agent.failingSince == .boot + .seconds(1))
     let earliest = bench.agent.earliest
     #expect(earliest.by == nil || earliest.by == .attempts)
     #expect((.boot + .seconds(2)...(.boot + .seconds(11))).contains(earliest.at))
     #expect(try bench.send(10) == ["add 10", "send 2 with past"])
-    #expect(bench.tell(.ended(id: 2, Bench.failure(.unavailable)), at: 11) == ["failed unavailable"])
+    #expect(bench.handle(.ended(id: 2, Bench.failure(.unavailable)), at: 11) == ["failed unavailable"])
     #expect(bench.agent.failingSince == .boot + .seconds(1))
     #expect(try bench.send(20, at: 60) == ["add 20", "send 3 with past"])
-    #expect(bench.tell(.ended(id: 3, .accepted), at: 61) == ["remove [0, 10, 20] delivered", "accepted 20 and 2"])
+    #expect(bench.handle(.ended(id: 3, .accepted), at: 61) == ["remove [0, 10, 20] delivered", "accepted 20 and 2"])
     #expect(bench.agent.failure == nil && bench.agent.failingSince == nil)
   }
 
@@ -136,30 +136,30 @@ import Timekeeping
   func unprocessed() throws {
     var bench = try Bench()
     _ = try bench.send(0)
-    _ = bench.tell(.ended(id: 1, .accepted), at: 0.2)
+    _ = bench.handle(.ended(id: 1, .accepted), at: 0.2)
     var failure = UpdateFailure(.network, "refused", from: .deliveries)
     failure.isUnprocessed = true
     _ = try bench.send(10)
-    #expect(bench.tell(.ended(id: 2, .failed(failure)), at: 10.1) == ["resends network"])
-    #expect(bench.agent.isOnline && bench.agent.isOwing && bench.agent.failure == nil)
+    #expect(bench.handle(.ended(id: 2, .failed(failure)), at: 10.1) == ["resends network"])
+    #expect(bench.agent.isOnline && bench.agent.hasPending && bench.agent.failure == nil)
     #expect(bench.agent.earliest.at == .boot + .seconds(11))
     #expect(try bench.send(11) == ["add 11", "send 3 with past"])
     // The second in a row is a failure like any other.
-    #expect(bench.tell(.ended(id: 3, .failed(failure)), at: 11.1) == ["failed network"])
+    #expect(bench.handle(.ended(id: 3, .failed(failure)), at: 11.1) == ["failed network"])
     #expect(!bench.agent.isOnline)
     _ = try bench.send(30)
-    #expect(bench.tell(.ended(id: 4, .accepted), at: 30.1) == ["remove [10, 11, 30] delivered", "accepted 30 and 2"])
+    #expect(bench.handle(.ended(id: 4, .accepted), at: 30.1) == ["remove [10, 11, 30] delivered", "accepted 30 and 2"])
     _ = try bench.send(40)
-    #expect(bench.tell(.ended(id: 5, .failed(failure)), at: 40.1) == ["resends network"])
+    #expect(bench.handle(.ended(id: 5, .failed(failure)), at: 40.1) == ["resends network"])
   }
 
-  @Test("what becomes due during a request is owed after it, without another fix")
+  @Test("what becomes due during a request is pending after it, without another fix")
   func dueMeanwhile() throws {
     var bench = try Bench()
     _ = try bench.send(0)
-    #expect(bench.tell(.due(try Bench.location(5)), at: 5) == ["add 5"])
-    _ = bench.tell(.ended(id: 1, .accepted), at: 6)
-    #expect(bench.agent.isOwing)
+    #expect(bench.handle(.due(try Bench.location(5)), at: 5) == ["add 5"])
+    _ = bench.handle(.ended(id: 1, .accepted), at: 6)
+    #expect(bench.agent.hasPending)
     #expect(bench.agent.earliest == (.boot + .seconds(11), .floor))
   }
 
@@ -167,24 +167,24 @@ import Timekeeping
   func abandoned(isPause: Bool) throws {
     var bench = try Bench()
     _ = try bench.send(0)
-    _ = bench.tell(.ended(id: 1, Bench.failure(.network)), at: 1)
+    _ = bench.handle(.ended(id: 1, Bench.failure(.network)), at: 1)
     _ = try bench.send(20)
-    #expect(bench.tell(isPause ? .paused : .connectionsLost, at: 21) == ["cancel 2"])
-    #expect(bench.agent.isIdle && bench.agent.waiting == 2)
+    #expect(bench.handle(isPause ? .paused : .connectionsLost, at: 21) == ["cancel 2"])
+    #expect(bench.agent.isIdle && bench.agent.pendingCount == 2)
     #expect((bench.agent.failingSince == nil) == isPause)
-    #expect(bench.tell(.connectionsLost, at: 22) == [])
+    #expect(bench.handle(.connectionsLost, at: 22) == [])
   }
 
   @Test("a network that comes up ends a wait, once in 30 s, and not one that the server asked for")
   func networkUp() throws {
     var bench = try Bench()
     _ = try bench.send(0)
-    _ = bench.tell(.ended(id: 1, Bench.failure(.unavailable)), at: 1)
-    _ = bench.tell(.networkUp, at: 1.5)
+    _ = bench.handle(.ended(id: 1, Bench.failure(.unavailable)), at: 1)
+    _ = bench.handle(.networkUp, at: 1.5)
     #expect(bench.agent.earliest.at <= .boot + .milliseconds(1500))
     _ = try bench.send(2)
-    _ = bench.tell(.ended(id: 2, Bench.failure(.throttled, retryAfter: .seconds(100))), at: 3)
-    _ = bench.tell(.networkUp, at: 40)
+    _ = bench.handle(.ended(id: 2, Bench.failure(.throttled, retryAfter: .seconds(100))), at: 3)
+    _ = bench.handle(.networkUp, at: 40)
     #expect(bench.agent.earliest.at > .boot + .seconds(103))
     #expect(bench.agent.earliest.at <= .boot + .seconds(103 + 40))
   }
@@ -192,23 +192,23 @@ import Timekeeping
   @Test("a position that is refused alone is replaced by the newest that waits, until a newer one comes")
   func refusedLive() throws {
     var bench = try Bench()
-    _ = bench.tell(.restored([Backlog.Record(try Bench.location(-10))]), at: 0)
+    _ = bench.handle(.restored([Backlog.Record(try Bench.location(-10))]), at: 0)
     #expect(try bench.send(0) == ["add 0", "send 1 with past"])
-    #expect(bench.tell(.ended(id: 1, Bench.failure(.rejected)), at: 1) == ["suspects backlog rejected"])
-    #expect(try bench.send(0, isOwed: false, at: 2) == ["send 2"])
-    #expect(bench.tell(.ended(id: 2, Bench.failure(.rejected)), at: 3) == ["failed rejected"])
+    #expect(bench.handle(.ended(id: 1, Bench.failure(.rejected)), at: 1) == ["suspects backlog rejected"])
+    #expect(try bench.send(0, isDue: false, at: 2) == ["send 2"])
+    #expect(bench.handle(.ended(id: 2, Bench.failure(.rejected)), at: 3) == ["failed rejected"])
     #expect(!bench.agent.mayBeLive(try Bench.location(0)))
-    #expect(try bench.send(0, isOwed: false, at: 300) == ["send 3"])
-    #expect(bench.tell(.ended(id: 3, .accepted), at: 301).last == "accepted -10 and 0")
+    #expect(try bench.send(0, isDue: false, at: 300) == ["send 3"])
+    #expect(bench.handle(.ended(id: 3, .accepted), at: 301).last == "accepted -10 and 0")
   }
 
   @Test("a position that was accepted before and is refused alone now is not replaced by an older one")
   func acceptedLiveRefused() throws {
     var bench = try Bench()
     _ = try bench.send(0)
-    #expect(bench.tell(.ended(id: 1, .accepted), at: 1).last == "accepted 0 and 0")
-    #expect(try bench.send(0, isOwed: false, at: 12) == ["send 2"])
-    #expect(bench.tell(.ended(id: 2, Bench.failure(.rejected)), at: 13) == ["failed rejected"])
+    #expect(bench.handle(.ended(id: 1, .accepted), at: 1).last == "accepted 0 and 0")
+    #expect(try bench.send(0, isDue: false, at: 12) == ["send 2"])
+    #expect(bench.handle(.ended(id: 2, Bench.failure(.rejected)), at: 13) == ["failed rejected"])
     #expect(bench.agent.mayBeLive(try Bench.location(0)))
   }
 
@@ -216,13 +216,13 @@ import Timekeeping
   func otherVehicle() throws {
     var bench = try Bench()
     _ = try bench.send(0)
-    _ = bench.tell(.ended(id: 1, .accepted), at: 1)
+    _ = bench.handle(.ended(id: 1, .accepted), at: 1)
     _ = try bench.send(10)
     let other = Bench.configuration(vehicle: "w")
-    #expect(bench.tell(.configured(other, isOtherVehicle: true), at: 11) == ["cancel 2"])
-    #expect(bench.agent.backlog.isEmpty && bench.agent.delivered == nil && !bench.agent.isOwing)
+    #expect(bench.handle(.configured(other, isOtherVehicle: true), at: 11) == ["cancel 2"])
+    #expect(bench.agent.backlog.isEmpty && bench.agent.delivered == nil && !bench.agent.hasPending)
     #expect(bench.agent.earliest.at == .boot + .seconds(11))
-    #expect(bench.tell(.configured(Bench.configuration(), isOtherVehicle: true), at: 12) == [])
+    #expect(bench.handle(.configured(Bench.configuration(), isOtherVehicle: true), at: 12) == [])
     // The request that was given up may have arrived.
     #expect(bench.agent.earliest == (.boot + .seconds(16), .floor))
   }
@@ -230,10 +230,10 @@ import Timekeeping
   @Test("what is too old, and what bears a time that has not come, goes for a reason with a name")
   func tidies() throws {
     var bench = try Bench { $0.maxAge = .seconds(100) }
-    _ = bench.tell(.restored(try [-200, -50, 900].map { Backlog.Record(try Bench.location($0)) }), at: 0)
+    _ = bench.handle(.restored(try [-200, -50, 900].map { Backlog.Record(try Bench.location($0)) }), at: 0)
     #expect(
-      bench.tell(.time(Bench.start), at: 1) == ["remove [-200] expired", "change [-50]", "remove [900] misdated"])
-    #expect(bench.tell(.overruled(after: Bench.start - .seconds(60)), at: 2) == ["remove [-50] misdated"])
+      bench.handle(.time(Bench.start), at: 1) == ["remove [-200] expired", "change [-50]", "remove [900] misdated"])
+    #expect(bench.handle(.overruled(after: Bench.start - .seconds(60)), at: 2) == ["remove [-50] misdated"])
   }
 
   @Test("the backlog alone is worth a request an interval after the last, or minutes after a refusal")
@@ -242,12 +242,12 @@ import Timekeeping
     let newest = try Bench.location(0)
     let token = bench.token
     #expect(bench.agent.backfillDeadline(before: newest.time) { _ in token } == nil)
-    _ = bench.tell(.restored([Backlog.Record(try Bench.location(-10))]), at: 0)
+    _ = bench.handle(.restored([Backlog.Record(try Bench.location(-10))]), at: 0)
     #expect(bench.agent.backfillDeadline(before: newest.time) { _ in token } == .boot + .seconds(10))
     _ = try bench.send(0)
-    _ = bench.tell(.ended(id: 1, Bench.failure(.denied)), at: 1)
-    _ = try bench.send(0, isOwed: false, at: 2)
-    _ = bench.tell(.ended(id: 2, .accepted), at: 3)
+    _ = bench.handle(.ended(id: 1, Bench.failure(.permissionDenied)), at: 1)
+    _ = try bench.send(0, isDue: false, at: 2)
+    _ = bench.handle(.ended(id: 2, .accepted), at: 3)
     // From the answer to the request without it two minutes.
     #expect(bench.agent.backfillDeadline(before: newest.time) { _ in token } == .boot + .seconds(123))
     let next = try BackfillTests.token(2)

@@ -21,49 +21,49 @@ import Timekeeping
     #expect(duty.resume() == nil)
     _ = duty.pause(note)
     let ended = duty.resume()
-    #expect(ended?.pause == note && ended?.isTokenRenewed == false)
+    #expect(ended?.pause == note && ended?.isTokenFileChanged == false)
     #expect(duty.pause == nil)
     #expect(duty.resume() == nil)
   }
 
   @Test("a token's file that changes is read at once on duty, and after the pause off duty")
   mutating func token() {
-    #expect(duty.tokenRenewed() == true)
+    #expect(duty.tokenFileChanged() == true)
     _ = duty.pause(note)
-    #expect(duty.tokenRenewed() == false)
+    #expect(duty.tokenFileChanged() == false)
     #expect(duty.pause == note)
-    #expect(duty.resume()?.isTokenRenewed == true)
+    #expect(duty.resume()?.isTokenFileChanged == true)
     _ = duty.pause(note)
     // OFFLINE may wait for it.
-    #expect(duty.tokenRenewed(isNeeded: true) == true)
-    #expect(duty.resume()?.isTokenRenewed == false)
+    #expect(duty.tokenFileChanged(isNeeded: true) == true)
+    #expect(duty.resume()?.isTokenFileChanged == false)
   }
 
-  @Test("OFFLINE is owed in a pause until it is accepted for the vehicle of the settings")
+  @Test("OFFLINE is pending in a pause until it is accepted for the vehicle of the settings")
   mutating func offline() {
-    #expect(!duty.owesOffline(of: "a"))
+    #expect(!duty.isOfflinePending(for: "a"))
     _ = duty.pause(note)
-    #expect(duty.owesOffline(of: "a") && !duty.isAcceptedEarly)
+    #expect(duty.isOfflinePending(for: "a") && !duty.isAcceptedEarly)
     let kept = duty.acceptedOffline(of: "a", isEarly: false)
     #expect(kept?.since == note.since && kept?.offline == "a")
-    #expect(!duty.owesOffline(of: "a") && duty.owesOffline(of: "b"))
+    #expect(!duty.isOfflinePending(for: "a") && duty.isOfflinePending(for: "b"))
     _ = duty.resume()
-    #expect(!duty.owesOffline(of: "b"))
+    #expect(!duty.isOfflinePending(for: "b"))
     #expect(duty.acceptedOffline(of: "a", isEarly: false) == nil)
     _ = duty.pause(note)
-    #expect(duty.owesOffline(of: "a"))
+    #expect(duty.isOfflinePending(for: "a"))
   }
 
   @Test("OFFLINE counts once no position can follow it")
   mutating func early() {
     _ = duty.pause(note)
     #expect(duty.acceptedOffline(of: "a", isEarly: true) == nil)
-    #expect(duty.owesOffline(of: "a") && duty.isAcceptedEarly)
+    #expect(duty.isOfflinePending(for: "a") && duty.isAcceptedEarly)
     #expect(duty.acceptedOffline(of: "a", isEarly: false)?.offline == "a")
     #expect(!duty.isAcceptedEarly)
     #expect(duty.acceptedOffline(of: "b", isEarly: true) == nil)
     duty.vehicleChanged()
-    #expect(duty.owesOffline(of: "b") && !duty.isAcceptedEarly)
+    #expect(duty.isOfflinePending(for: "b") && !duty.isAcceptedEarly)
   }
 
   @Test("a note that is read is the note that was written, and any other text is a pause of unknown beginning")

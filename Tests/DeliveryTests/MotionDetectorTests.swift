@@ -13,7 +13,7 @@ import Timekeeping
     var north = 0.0
     var second = 0
 
-    /// One fix a second for so long. Returns the seconds at which it stopped or set off.
+    /// One fix per second for this duration. Returns the seconds at which it stopped or started.
     mutating func observe(
       _ seconds: Int, by metres: Double = 0, speed: Double?, accuracy: Double? = 4, drift: (Int) -> Double = { _ in 0 }
     ) throws -> [Int] {
@@ -59,7 +59,7 @@ import Timekeeping
     yard.north += 200
     #expect(try yard.observe(1, speed: speed) == [2060])
     #expect(!yard.isParked)
-    // It is parked again where it is now, and its speed is believed as before.
+    // It is parked again at its new position, and its speed is accepted as before.
     #expect(try yard.observe(30, speed: speed).count == 1)
     #expect(yard.isParked)
   }

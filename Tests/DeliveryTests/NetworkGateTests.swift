@@ -14,14 +14,14 @@ import Timekeeping
   private func network(_ link: Int32) -> NetworkState {
     var state = NetworkState()
     state.addresses = [NetworkTable.Address(link: link, family: .ipv4, bytes: [10, 0, 0, UInt8(link)])]
-    state.ways = [
+    state.routes = [
       NetworkTable.Route(family: .ipv4, links: [link], gateway: [10, 0, 0, 1], priority: 0)
     ]
     return state
   }
 
   private mutating func take(_ state: NetworkState, at second: Int) -> NetworkGate.Change {
-    gate.take(state, isNeeded: true, at: at(second))
+    gate.update(state, isNeeded: true, at: at(second))
   }
 
   @Test("as long as nothing is known of the network, nothing is suppressed")
@@ -89,7 +89,7 @@ import Timekeeping
   mutating func notNeeded() {
     _ = take(NetworkState(), at: 0)
     #expect(gate.isAbsent)
-    #expect(gate.take(NetworkState(), isNeeded: false, at: at(1)) == .none)
+    #expect(gate.update(NetworkState(), isNeeded: false, at: at(1)) == .none)
     #expect(!gate.isAbsent)
   }
 }

@@ -75,18 +75,18 @@ import Timekeeping
 
   @Test("steps of the wall clock are reported once a minute, with the number of those in between")
   mutating func clockSteps() {
-    #expect(notices.clockStepped(.seconds(5), at: at(0)) == .clockStepped(.seconds(5), untold: 0))
+    #expect(notices.clockStepped(.seconds(5), at: at(0)) == .clockStepped(.seconds(5), suppressed: 0))
     for second in [10, 20, 59] { #expect(notices.clockStepped(.seconds(-5), at: at(second)) == nil) }
-    #expect(notices.clockStepped(.seconds(7), at: at(60)) == .clockStepped(.seconds(7), untold: 3))
-    #expect(notices.clockStepped(.seconds(7), at: at(200)) == .clockStepped(.seconds(7), untold: 0))
+    #expect(notices.clockStepped(.seconds(7), at: at(60)) == .clockStepped(.seconds(7), suppressed: 3))
+    #expect(notices.clockStepped(.seconds(7), at: at(200)) == .clockStepped(.seconds(7), suppressed: 0))
   }
 
   @Test("after a pause, and with another vehicle, the next accepted update is an edge again", arguments: [true, false])
   mutating func online(isPause: Bool) {
-    #expect(notices.updateAccepted(past: 0, pending: 0, at: at(0)) == [.online(after: nil, delivered: 0, waiting: 0)])
+    #expect(notices.updateAccepted(past: 0, pending: 0, at: at(0)) == [.online(after: nil, delivered: 0, pending: 0)])
     #expect(notices.updateAccepted(past: 0, pending: 0, at: at(10)) == [])
     if isPause { notices.paused() } else { notices.configured(isOtherVehicle: true) }
-    #expect(notices.updateAccepted(past: 0, pending: 0, at: at(20)) == [.online(after: nil, delivered: 0, waiting: 0)])
+    #expect(notices.updateAccepted(past: 0, pending: 0, at: at(20)) == [.online(after: nil, delivered: 0, pending: 0)])
   }
 
   @Test("positions of an earlier run are announced, and reported when they have come")

@@ -18,24 +18,24 @@ import Timekeeping
     notices.failed(failure(category), at: at(second))
   }
 
-  private mutating func accept(_ second: Int, delivered: Int = 0, waiting: Int = 0) -> [Event] {
-    notices.accepted(delivered: delivered, waiting: waiting, at: at(second))
+  private mutating func accept(_ second: Int, delivered: Int = 0, pending: Int = 0) -> [Event] {
+    notices.accepted(delivered: delivered, pending: pending, at: at(second))
   }
 
   @Test("an outage is reported with its end, how long it was, and what came with it")
   mutating func outage() {
-    #expect(accept(0) == [.online(after: nil, delivered: 0, waiting: 0)])
-    #expect(fail(100) == .offline(failure(), after: .zero, untold: 0))
+    #expect(accept(0) == [.online(after: nil, delivered: 0, pending: 0)])
+    #expect(fail(100) == .offline(failure(), after: .zero, suppressed: 0))
     #expect(fail(110) == nil)
-    #expect(accept(340, delivered: 24) == [.online(after: .seconds(240), delivered: 24, waiting: 0)])
+    #expect(accept(340, delivered: 24) == [.online(after: .seconds(240), delivered: 24, pending: 0)])
     #expect(accept(350, delivered: 3) == [])
   }
 
   @Test("what is announced is reported when it has come")
   mutating func announced() {
     _ = fail(0)
-    #expect(accept(200, delivered: 100, waiting: 7) == [.online(after: .seconds(200), delivered: 100, waiting: 7)])
-    #expect(accept(210, delivered: 6, waiting: 1) == [])
+    #expect(accept(200, delivered: 100, pending: 7) == [.online(after: .seconds(200), delivered: 100, pending: 7)])
+    #expect(accept(210, delivered: 6, pending: 1) == [])
     #expect(accept(220, delivered: 1) == [.backfilled(107)])
   }
 
@@ -48,8 +48,8 @@ import Timekeeping
       #expect(fail(second + 5) == nil)
       #expect(accept(second + 20, delivered: 2) == [])
     }
-    #expect(fail(700) == .offline(failure(), after: .zero, untold: 3))
-    #expect(accept(710) == [.online(after: .seconds(10), delivered: 0, waiting: 0)])
+    #expect(fail(700) == .offline(failure(), after: .zero, suppressed: 3))
+    #expect(accept(710) == [.online(after: .seconds(10), delivered: 0, pending: 0)])
   }
 
   @Test("an outage that lasts a minute is reported in any case, and its end with it")
@@ -58,25 +58,26 @@ import Timekeeping
     _ = accept(5)
     #expect(fail(100) == .interrupted(failure()))
     #expect(fail(159) == nil)
-    #expect(fail(160) == .offline(failure(), after: .seconds(60), untold: 0))
-    #expect(accept(170) == [.online(after: .seconds(70), delivered: 0, waiting: 0)])
+    #expect(fail(160) == .offline(failure(), after: .seconds(60), suppressed: 0))
+    #expect(accept(170) == [.online(after: .seconds(70), delivered: 0, pending: 0)])
   }
 
   @Test(
-    "what no road explains is reported at once, however often", arguments: [UpdateFailure.Category.denied, .missing])
+    "what the network does not explain is reported at once, however often",
+    arguments: [UpdateFailure.Category.permissionDenied, .notFound])
   mutating func fault(category: UpdateFailure.Category) {
     for second in [0, 20, 40] {
-      #expect(fail(second, category) == .offline(failure(category), after: .zero, untold: 0))
-      #expect(accept(second + 10) == [.online(after: .seconds(10), delivered: 0, waiting: 0)])
+      #expect(fail(second, category) == .offline(failure(category), after: .zero, suppressed: 0))
+      #expect(accept(second + 10) == [.online(after: .seconds(10), delivered: 0, pending: 0)])
     }
   }
 
   @Test("another kind of failure within an outage is reported too")
   mutating func otherKind() {
     _ = fail(0)
-    #expect(fail(30, .untrusted) == .offline(failure(.untrusted), after: .seconds(30), untold: 0))
+    #expect(fail(30, .notFleetEngine) == .offline(failure(.notFleetEngine), after: .seconds(30), suppressed: 0))
     #expect(fail(40) == nil)
-    #expect(fail(50, .untrusted) == nil)
+    #expect(fail(50, .notFleetEngine) == nil)
   }
 
   @Test("a weekend without network is reported after 10, 20 and 40 minutes and every hour, with the tries in between")

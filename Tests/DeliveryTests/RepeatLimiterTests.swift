@@ -20,7 +20,7 @@ import Timekeeping
     #expect(limiter.admit("network", at: .boot + .seconds(1310)) == 0)
   }
 
-  @Test("two that take turns for an hour are told twice in ten minutes, not each time")
+  @Test("two alternating events are reported twice in ten minutes, not each time")
   func turns() {
     var limiter = RepeatLimiter()
     let admitted = (0..<360).count {

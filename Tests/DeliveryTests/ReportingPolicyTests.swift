@@ -30,7 +30,7 @@ import Timekeeping
     /// The reason at this second, which is then taken.
     mutating func report(_ second: Double) -> ReportingPolicy.Reason? {
       let reason = policy.reason(at: Road.time(second))
-      if reason != nil { policy.take(at: Road.time(second)) }
+      if reason != nil { policy.markReported(at: Road.time(second)) }
       return reason
     }
 
@@ -126,7 +126,7 @@ import Timekeeping
     #expect(road.report(110) == .interval)
   }
 
-  @Test("parked: the stop is told, then heartbeats; setting off is told")
+  @Test("parked: the stop is reported, then heartbeats; the start is reported")
   func parked() throws {
     var road = Road()
     var reports = try road.drive(1...11)
@@ -152,7 +152,7 @@ import Timekeeping
     #expect(later.time == ReportingPolicyTests.start + .seconds(60))
   }
 
-  @Test("a receiver that tells no speed is judged by the way it covers")
+  @Test("without a reported speed the covered distance counts")
   func noSpeed() throws {
     var road = Road()
     for second in 0...20 { try road.observe(Double(second), speed: nil) }
@@ -187,11 +187,11 @@ import Timekeeping
     _ = try road.drive(1...6)
     let sent = try #require(road.policy.newest)
     #expect(road.policy.next?.at == Road.time(11))
-    road.policy.take(sent, at: Road.time(6))
+    road.policy.markReported(sent, at: Road.time(6))
     _ = try road.drive(7...8)
     #expect(road.policy.next?.at == Road.time(16))
     // What was taken since is not forgotten.
-    road.policy.take(sent, at: Road.time(3))
+    road.policy.markReported(sent, at: Road.time(3))
     #expect(road.policy.next?.at == Road.time(16))
   }
 

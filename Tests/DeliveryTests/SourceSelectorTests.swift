@@ -40,13 +40,13 @@ import Timekeeping
       Moment(boot: .boot + .seconds(now), wall: Bench.start + .seconds(now))
     }
 
-    mutating func tell(_ report: SourceReport, from index: Int) -> [SourceSelector.Effect] {
+    mutating func handle(_ report: SourceReport, from index: Int) -> [SourceSelector.Effect] {
       let effects = selector.handle(.report(report, from: index), at: moment)
       if effects.contains(.ended) { hasEnded = true }
       return effects
     }
 
-    /// Plays so many seconds, and says whose fixes were used in them.
+    /// Plays this number of seconds, and returns whose fixes were used.
     @discardableResult
     mutating func play(_ seconds: Int) throws -> String {
       let before = transcript.count
@@ -56,7 +56,7 @@ import Timekeeping
         var letters = ""
         for index in selector.overview.sources.map(\.id) where good.union(bad).contains(index) {
           let letter = ["a", "b", "c"][index]
-          for effect in tell(.fix(try fix(index)), from: index) {
+          for effect in handle(.fix(try fix(index)), from: index) {
             switch effect {
             case .accepted(let accepted, _):
               letters += letter
@@ -91,17 +91,17 @@ import Timekeeping
   @Test("one source alone is used whatever it says, with no deadline")
   func alone() throws {
     var bench = Bench(1)
-    _ = bench.tell(.reading("s0 at 9600 baud"), from: 0)
+    _ = bench.handle(.reading("s0 at 9600 baud"), from: 0)
     bench.bad = [0]
     #expect(try bench.play(3) == "AAA")
     bench.bad = []
     bench.good = [0]
     #expect(try bench.play(2) == "aa")
     #expect(bench.selector.nextDeadline == nil)
-    #expect(bench.tell(.ended, from: 0).last == .ended)
+    #expect(bench.handle(.ended, from: 0).last == .ended)
   }
 
-  @Test("the preferred one is used from its first fix, the other is not heard")
+  @Test("the source of higher priority is used from its first fix, the other is ignored")
   func preferred() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -112,7 +112,7 @@ import Timekeeping
   @Test("at the start the next one waits until the preferred has had its silence timeout")
   func chance() throws {
     var bench = Bench(2)
-    _ = bench.tell(.reading("s0"), from: 0)
+    _ = bench.handle(.reading("s0"), from: 0)
     bench.good = [1]
     #expect(try bench.play(12) == "---------bbb")
     #expect(bench.selector.overview.reason == .best)
@@ -122,13 +122,13 @@ import Timekeeping
   @Test("at the start a preferred one that is lost has had its chance")
   func lostAtStart() throws {
     var bench = Bench(2)
-    _ = bench.tell(.lost("s0: there is no such device"), from: 0)
+    _ = bench.handle(.lost("s0: there is no such device"), from: 0)
     bench.good = [1]
     #expect(try bench.play(3) == "bbb")
     #expect(bench.selector.overview.troubles(before: 1) == "1: s0: there is no such device")
   }
 
-  @Test("silence of the preferred is taken over after its timeout, and taken back after ten seconds of fixes")
+  @Test("failover after the silence timeout of the preferred source, and failback after ten seconds of its fixes")
   func takeOver() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -136,22 +136,22 @@ import Timekeeping
     bench.good = [1]
     #expect(try bench.play(12) == "---------bbb")
     bench.good = [0, 1]
-    // It failed soon after it was chosen: twice ten seconds, from the second fix on, for the filter believes none that
-    // stands alone after a gap.
+    // It failed soon after failback: twice ten seconds, from the second fix on, because the filter accepts no single fix
+    // after a gap.
     #expect(try bench.play(23) == repeated("b", 21) + "aa")
-    #expect(bench.selector.overview.reason == .takenBack(after: .seconds(20)))
+    #expect(bench.selector.overview.reason == .failback(after: .seconds(20)))
   }
 
-  @Test("a preferred one that worked for long takes back after ten seconds")
+  @Test("failback takes ten seconds after a source has worked for long")
   func takeBack() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
     try bench.play(100)
-    _ = bench.tell(.lost("s0: the device is gone"), from: 0)
+    _ = bench.handle(.lost("s0: the device is gone"), from: 0)
     bench.good = [1]
     // Who is reported lost is not waited for.
     #expect(try bench.play(5) == "bbbbb")
-    _ = bench.tell(.reading("s0"), from: 0)
+    _ = bench.handle(.reading("s0"), from: 0)
     bench.good = [0, 1]
     #expect(try bench.play(13) == repeated("b", 11) + "aa")
   }
@@ -178,7 +178,7 @@ import Timekeeping
     #expect(try bench.play(12) == repeated("b", 11) + "a")
   }
 
-  @Test("a fix now and then is not being good: each gap of the silence timeout starts the trial anew")
+  @Test("sporadic fixes are not enough: each gap of the silence timeout restarts the hold-down")
   func nowAndThen() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -193,7 +193,7 @@ import Timekeeping
     }
   }
 
-  @Test("when both are silent the first that comes back is used from its first believed fix on")
+  @Test("when both are silent, the first with an accepted fix is used")
   func bothDead() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -205,13 +205,13 @@ import Timekeeping
     bench.good = [1]
     #expect(try bench.play(3) == "-bb")
     bench.good = []
-    _ = bench.tell(.lost("s1 gone"), from: 1)
+    _ = bench.handle(.lost("s1 gone"), from: 1)
     #expect(bench.selector.overview.used == nil)
     bench.good = [0]
     #expect(try bench.play(3) == "Aaa")
   }
 
-  @Test("a preferred one whose fixes cannot be believed is as good as silent, and its refusals are told")
+  @Test("a preferred source without accepted fixes counts as silent, and its rejections are reported")
   func quality() throws {
     var bench = Bench(2)
     bench.bad = [0]
@@ -237,7 +237,7 @@ import Timekeeping
     let same = Fix(coordinate: place, time: .utc(Bench.start + .seconds(100)))
     var used = ""
     for _ in 0..<15 {
-      for case .rejected(_, .duplicate) in bench.tell(.fix(same), from: 0) { used += "a" }
+      for case .rejected(_, .duplicate) in bench.handle(.fix(same), from: 0) { used += "a" }
       used += try bench.play(1)
     }
     #expect(used.hasSuffix("bbbb") && used.hasPrefix("a"))
@@ -250,13 +250,13 @@ import Timekeeping
     bench.good = [0, 1, 2]
     #expect(try bench.play(2) == "aa")
     bench.good = [0, 2]
-    _ = bench.tell(.ended, from: 1)
+    _ = bench.handle(.ended, from: 1)
     #expect(try bench.play(2) == "aa")
     bench.good = [2]
-    _ = bench.tell(.ended, from: 0)
+    _ = bench.handle(.ended, from: 0)
     #expect(try bench.play(2) == "cc")
     #expect(!bench.hasEnded)
-    _ = bench.tell(.ended, from: 2)
+    _ = bench.handle(.ended, from: 2)
     #expect(bench.hasEnded && bench.conditions == [.ended, .ended, .ended])
   }
 
@@ -291,7 +291,7 @@ import Timekeeping
     bench.clocks = [0, seconds, 0]
     bench.good = [0, 1]
     #expect(try bench.play(20) == repeated("a", 20))
-    _ = bench.tell(.lost("s0: the device is gone"), from: 0)
+    _ = bench.handle(.lost("s0: the device is gone"), from: 0)
     #expect(
       bench.selector.overview.hold == (seconds < 0 ? SourceOverview.Hold.behind(by: .seconds(-seconds)) : nil))
     bench.good = [1]
@@ -299,7 +299,7 @@ import Timekeeping
     #expect(bench.selector.overview.hold == nil)
     #expect(bench.conditions.last == .good)
     // And back again, to a clock that is ahead or behind.
-    _ = bench.tell(.reading("s0"), from: 0)
+    _ = bench.handle(.reading("s0"), from: 0)
     bench.good = [0, 1]
     let back = try bench.play(34)
     #expect(!back.contains("A") && !back.contains("B") && back.hasSuffix("aaa"))
@@ -325,7 +325,7 @@ import Timekeeping
     bench.clocks = [0, seconds, 0]
     bench.good = [0, 1]
     try bench.play(20)
-    _ = bench.tell(.lost("s0: the device is gone"), from: 0)
+    _ = bench.handle(.lost("s0: the device is gone"), from: 0)
     #expect(bench.selector.overview.hold == .disputed(offset: .seconds(seconds)))
     bench.good = [1]
     #expect(try bench.play(4) == "~~~~")
@@ -335,7 +335,7 @@ import Timekeeping
       coordinate: try #require(Coordinate(latitude: 48.00001, longitude: 11)),
       time: .utc(Bench.start + .seconds(bench.now + seconds)))
     let accepted = FixFilter.Accepted(fix: fix, time: Bench.start + .seconds(bench.now + seconds))
-    #expect(bench.tell(.fix(fix), from: 1).last == .accepted(accepted, overrules: seconds < 0))
+    #expect(bench.handle(.fix(fix), from: 1).last == .accepted(accepted, overrules: seconds < 0))
     #expect(bench.selector.overview.hold == nil)
     #expect(try bench.play(3) == "bbb")
   }
@@ -351,7 +351,7 @@ import Timekeeping
     let time = Bench.start + .seconds(bench.now - 60)
     let fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(time))
     #expect(
-      bench.tell(.fix(fix), from: 0) == [.accepted(FixFilter.Accepted(fix: fix, time: time), overrules: true)])
+      bench.handle(.fix(fix), from: 0) == [.accepted(FixFilter.Accepted(fix: fix, time: time), overrules: true)])
     #expect(try bench.play(2) == "aa")
   }
 
@@ -370,6 +370,6 @@ import Timekeeping
   @Test("reports of sources that are not in the list change nothing")
   func outOfRange() {
     var bench = Bench(2)
-    #expect(bench.tell(.ended, from: 2) == [] && bench.tell(.lost("x"), from: -1) == [])
+    #expect(bench.handle(.ended, from: 2) == [] && bench.handle(.lost("x"), from: -1) == [])
   }
 }

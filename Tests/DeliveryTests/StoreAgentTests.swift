@@ -35,37 +35,37 @@ import Timekeeping
     /// One whose file is open, and has nothing to write.
     static func open(interval: Duration = .seconds(5)) -> Bench {
       var bench = Bench(interval: interval)
-      _ = bench.tell(.start)
-      _ = bench.tell(.ended(.opened(nil)))
-      _ = bench.tell(.ended(.read([])))
+      _ = bench.handle(.start)
+      _ = bench.handle(.ended(.opened(nil)))
+      _ = bench.handle(.ended(.read([])))
       return bench
     }
 
-    mutating func tell(_ input: StoreAgent.Input, at second: Double? = nil) -> [String] {
+    mutating func handle(_ input: StoreAgent.Input, at second: Double? = nil) -> [String] {
       now = second ?? now
       return agent.handle(input, at: BootInstant(nanoseconds: Int64((now * 1e9).rounded()))).map(brief)
     }
 
     mutating func add(_ second: Int64, at now: Double? = nil) throws -> [String] {
-      tell(.changed(.added(try record(second))), at: now)
+      handle(.changed(.added(try record(second))), at: now)
     }
 
     mutating func change(_ second: Int64, at now: Double? = nil) throws -> [String] {
-      tell(.changed(.changed([try record(second)])), at: now)
+      handle(.changed(.changed([try record(second)])), at: now)
     }
 
     mutating func remove(_ seconds: Int64..., at now: Double? = nil) -> [String] {
-      tell(.changed(.removed(seconds.map(Timestamp.init(seconds:)), .delivered)), at: now)
+      handle(.changed(.removed(seconds.map(Timestamp.init(seconds:)), .delivered)), at: now)
     }
 
     mutating func fail(_ kind: StoreAgent.Failure.Kind, _ message: String = "why") -> [String] {
-      tell(.ended(.failed(StoreAgent.Failure(kind, message))))
+      handle(.ended(.failed(StoreAgent.Failure(kind, message))))
     }
 
     /// Lets time pass until the next deadline. Of a commit: `+` what is put and `-` what is deleted, by its second.
     mutating func written() -> [String] {
       guard let deadline else { return ["no deadline"] }
-      return tell(.deadline, at: deadline)
+      return handle(.deadline, at: deadline)
     }
 
     /// Seconds since boot.
@@ -108,11 +108,11 @@ import Timekeeping
   func start() throws {
     var bench = Bench()
     #expect(bench.deadline == nil)
-    #expect(bench.tell(.start) == ["open /a"])
-    #expect(bench.tell(.ended(.opened(nil))) == ["read truck-1"])
+    #expect(bench.handle(.start) == ["open /a"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["read truck-1"])
     #expect(bench.deadline == nil)
-    #expect(bench.tell(.ended(.read([try Self.record(1)]))) == ["restored [1]", "healthy"])
-    #expect(bench.tell(.start) == [])
+    #expect(bench.handle(.ended(.read([try Self.record(1)]))) == ["restored [1]", "healthy"])
+    #expect(bench.handle(.start) == [])
     #expect(bench.deadline == nil)
   }
 
@@ -123,7 +123,7 @@ import Timekeeping
     #expect(bench.deadline == 5)
     #expect(bench.remove(1, at: 1) == [])
     #expect(bench.deadline == nil)
-    #expect(bench.tell(.deadline, at: 100) == [])
+    #expect(bench.handle(.deadline, at: 100) == [])
   }
 
   @Test("changes are written together, when the first of them has waited for the interval")
@@ -131,10 +131,10 @@ import Timekeeping
     var bench = Bench.open()
     _ = try bench.add(1)
     #expect(try bench.add(2, at: 4) == [])
-    #expect(bench.tell(.deadline, at: 4.999) == [])
-    #expect(bench.tell(.deadline, at: 5) == ["commit +1 +2"])
+    #expect(bench.handle(.deadline, at: 4.999) == [])
+    #expect(bench.handle(.deadline, at: 5) == ["commit +1 +2"])
     #expect(bench.deadline == nil)
-    #expect(bench.tell(.ended(.committed)) == [])
+    #expect(bench.handle(.ended(.committed)) == [])
     // What is written has to be deleted.
     #expect(bench.remove(1, 2, at: 6) == [])
     #expect(bench.written() == ["commit -1 -2"])
@@ -159,7 +159,7 @@ import Timekeeping
     _ = bench.remove(1)
     _ = try bench.add(1)
     #expect(bench.written() == ["commit +1"])
-    _ = bench.tell(.ended(.committed))
+    _ = bench.handle(.ended(.committed))
     _ = bench.remove(1)
     _ = try bench.add(1)
     _ = bench.remove(1)
@@ -178,10 +178,10 @@ import Timekeeping
     #expect(try bench.add(1) == ["commit +1"])
     #expect(bench.remove(1) == [])
     #expect(try bench.add(2) == [])
-    #expect(bench.tell(.ended(.committed)) == ["commit -1 +2"])
+    #expect(bench.handle(.ended(.committed)) == ["commit -1 +2"])
     #expect(bench.remove(2) == [])
-    #expect(bench.tell(.ended(.committed)) == ["commit -2"])
-    #expect(bench.tell(.ended(.committed)) == [])
+    #expect(bench.handle(.ended(.committed)) == ["commit -2"])
+    #expect(bench.handle(.ended(.committed)) == [])
   }
 
   @Test("what was removed while its writing failed is not written")
@@ -192,7 +192,7 @@ import Timekeeping
     _ = try bench.add(2)
     #expect(bench.fail(.other) == ["close", "memory only: why"])
     #expect(bench.written() == ["open /a"])
-    #expect(bench.tell(.ended(.opened(nil))) == ["commit +2"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +2"])
   }
 
   @Test("a time that comes again while its deletion is written, or fails to be, is what the store holds in the end")
@@ -206,10 +206,10 @@ import Timekeeping
         // The store still has what was there before.
         #expect(bench.remove(1) == [])
         _ = bench.written()
-        #expect(bench.tell(.ended(.opened(nil))) == ["commit -1"])
+        #expect(bench.handle(.ended(.opened(nil))) == ["commit -1"])
       } else {
-        #expect(bench.tell(.ended(.committed)) == ["commit +1"])
-        #expect(bench.tell(.ended(.committed)) == [])
+        #expect(bench.handle(.ended(.committed)) == ["commit +1"])
+        #expect(bench.handle(.ended(.committed)) == [])
       }
     }
   }
@@ -237,12 +237,12 @@ import Timekeeping
       #expect(wait > bound / 2 && wait < bound)
     }
     #expect(bench.written() == ["open /a"])
-    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1 +2 +3 +4 +5 +6 +7 +8 +9"])
-    #expect(bench.tell(.ended(.committed)) == ["healthy"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1 +2 +3 +4 +5 +6 +7 +8 +9"])
+    #expect(bench.handle(.ended(.committed)) == ["healthy"])
     #expect(bench.deadline == nil)
     // The waits begin anew.
     bench.now += 100
-    _ = bench.tell(.forgetOthers(before: Timestamp(seconds: 1)))
+    _ = bench.handle(.forgetOthers(before: Timestamp(seconds: 1)))
     #expect(bench.fail(.other) == ["close", "memory only: why"])
     #expect(try #require(bench.deadline) - bench.now < 5)
   }
@@ -250,23 +250,23 @@ import Timekeeping
   @Test("a file that cannot be opened is tried again, also with nothing to write")
   func openFails() throws {
     var bench = Bench()
-    _ = bench.tell(.start)
+    _ = bench.handle(.start)
     #expect(bench.fail(.full, "disk full") == ["close", "memory only: disk full"])
     #expect(bench.written() == ["open /a"])
-    #expect(bench.tell(.ended(.opened(nil))) == ["read truck-1"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["read truck-1"])
     // What it holds is still reported, once it can be read.
     #expect(bench.fail(.other, "I/O error") == ["close", "memory only: I/O error"])
     _ = bench.written()
-    _ = bench.tell(.ended(.opened(nil)))
-    #expect(bench.tell(.ended(.read([]))) == ["restored []", "healthy"])
+    _ = bench.handle(.ended(.opened(nil)))
+    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
   }
 
   @Test("start does not wait for the retry")
   func startAgain() throws {
     var bench = Bench()
-    _ = bench.tell(.start)
+    _ = bench.handle(.start)
     _ = bench.fail(.other)
-    #expect(bench.tell(.start) == ["open /a"])
+    #expect(bench.handle(.start) == ["open /a"])
   }
 
   // MARK: - Room
@@ -278,10 +278,10 @@ import Timekeeping
     _ = try bench.add(2)
     #expect(bench.written() == ["commit +1 +2"])
     #expect(bench.fail(.full) == ["make room for 2 of truck-1"])
-    #expect(bench.tell(.ended(.madeRoom(dropped: 500))) == ["commit +1 +2"])
+    #expect(bench.handle(.ended(.madeRoom(dropped: 500))) == ["commit +1 +2"])
     #expect(bench.fail(.full) == ["make room for 2 of truck-1"])
-    #expect(bench.tell(.ended(.madeRoom(dropped: 7))) == ["commit +1 +2"])
-    #expect(bench.tell(.ended(.committed)) == ["dropped 507"])
+    #expect(bench.handle(.ended(.madeRoom(dropped: 7))) == ["commit +1 +2"])
+    #expect(bench.handle(.ended(.committed)) == ["dropped 507"])
     #expect(bench.deadline == nil)
   }
 
@@ -291,11 +291,11 @@ import Timekeeping
     _ = try bench.add(1)
     _ = bench.written()
     _ = bench.fail(.full, "disk full")
-    _ = bench.tell(.ended(.madeRoom(dropped: 3)))
+    _ = bench.handle(.ended(.madeRoom(dropped: 3)))
     _ = bench.fail(.full, "disk full")
-    #expect(bench.tell(.ended(.madeRoom(dropped: 0))) == ["dropped 3", "close", "memory only: disk full"])
+    #expect(bench.handle(.ended(.madeRoom(dropped: 0))) == ["dropped 3", "close", "memory only: disk full"])
     #expect(bench.written() == ["open /a"])
-    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1"])
     // Dropping can fail as well.
     _ = bench.fail(.full, "disk full")
     #expect(bench.fail(.other, "I/O error") == ["close", "memory only: I/O error"])
@@ -303,52 +303,52 @@ import Timekeeping
 
   // MARK: - Files that begin empty
 
-  @Test("a file that was set aside when it was opened gets all that is in memory, and is not told to delete")
+  @Test("the replacement of a file that was set aside is filled from memory, without deletions")
   func setAsideAtStart() throws {
     var bench = Bench()
     _ = bench.remove(1)
     _ = try bench.add(2)
-    #expect(bench.tell(.start) == ["open /a"])
+    #expect(bench.handle(.start) == ["open /a"])
     #expect(
-      bench.tell(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
+      bench.handle(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
     #expect(bench.deadline == nil)
-    #expect(bench.tell(.snapshot([try Self.record(5), try Self.record(2)])) == ["commit +2 +5"])
-    #expect(bench.tell(.ended(.committed)) == ["read truck-1"])
-    #expect(bench.tell(.ended(.read([]))) == ["restored []", "healthy"])
+    #expect(bench.handle(.snapshot([try Self.record(5), try Self.record(2)])) == ["commit +2 +5"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
   }
 
   @Test(
     "a file that turns out to be beyond use is replaced once, without a wait", arguments: ["commit", "room", "read"])
   func replaces(during operation: String) throws {
     var bench = Bench()
-    _ = bench.tell(.start)
+    _ = bench.handle(.start)
     _ = try bench.add(1)
-    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1"])
     if operation == "room" { _ = bench.fail(.full) }
-    if operation == "read" { #expect(bench.tell(.ended(.committed)) == ["read truck-1"]) }
-    #expect(bench.fail(.beyondUse, "malformed") == ["replace /a: malformed"])
+    if operation == "read" { #expect(bench.handle(.ended(.committed)) == ["read truck-1"]) }
+    #expect(bench.fail(.unusable, "malformed") == ["replace /a: malformed"])
     #expect(
-      bench.tell(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
-    // In the meantime the backlog goes on.
+      bench.handle(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
+    // Meanwhile the backlog changes.
     #expect(try bench.add(2) == [])
-    #expect(bench.tell(.snapshot([try Self.record(1), try Self.record(2)])) == ["commit +1 +2"])
-    #expect(bench.fail(.beyondUse, "malformed") == ["close", "memory only: malformed"])
+    #expect(bench.handle(.snapshot([try Self.record(1), try Self.record(2)])) == ["commit +1 +2"])
+    #expect(bench.fail(.unusable, "malformed") == ["close", "memory only: malformed"])
     // The next attempt may replace it again.
     #expect(bench.written() == ["open /a"])
-    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1 +2"])
-    #expect(bench.fail(.beyondUse, "malformed") == ["replace /a: malformed"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1 +2"])
+    #expect(bench.fail(.unusable, "malformed") == ["replace /a: malformed"])
     #expect(bench.fail(.full, "disk full") == ["close", "memory only: disk full"])
   }
 
   @Test("a record that an empty file has got is deleted when it goes")
   func deletesAfterStartOver() throws {
     var bench = Bench()
-    _ = bench.tell(.start)
-    _ = bench.tell(.ended(.opened(Self.setAside)))
-    _ = bench.tell(.snapshot([try Self.record(1), try Self.record(2)]))
+    _ = bench.handle(.start)
+    _ = bench.handle(.ended(.opened(Self.setAside)))
+    _ = bench.handle(.snapshot([try Self.record(1), try Self.record(2)]))
     _ = bench.remove(1)
-    _ = bench.tell(.ended(.committed))
-    _ = bench.tell(.ended(.read([])))
+    _ = bench.handle(.ended(.committed))
+    _ = bench.handle(.ended(.read([])))
     #expect(bench.written() == ["commit -1"])
   }
 
@@ -357,16 +357,16 @@ import Timekeeping
   @Test("what other vehicles left is forgotten while the file is open and idle, and otherwise left for the next time")
   func forgetsOthers() throws {
     var bench = Bench()
-    #expect(bench.tell(.forgetOthers(before: Timestamp(seconds: 50))) == [])
+    #expect(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))) == [])
     bench = .open(interval: .zero)
-    #expect(bench.tell(.forgetOthers(before: Timestamp(seconds: 50))) == ["forget all but truck-1 before 50"])
+    #expect(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))) == ["forget all but truck-1 before 50"])
     #expect(try bench.add(1) == [])
-    #expect(bench.tell(.ended(.forgotten)) == ["commit +1"])
-    #expect(bench.tell(.forgetOthers(before: Timestamp(seconds: 50))) == [])
-    _ = bench.tell(.ended(.committed))
+    #expect(bench.handle(.ended(.forgotten)) == ["commit +1"])
+    #expect(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))) == [])
+    _ = bench.handle(.ended(.committed))
     // A file that turns out to be damaged is replaced when it is opened.
-    _ = bench.tell(.forgetOthers(before: Timestamp(seconds: 50)))
-    #expect(bench.fail(.beyondUse, "malformed") == ["close", "memory only: malformed"])
+    _ = bench.handle(.forgetOthers(before: Timestamp(seconds: 50)))
+    #expect(bench.fail(.unusable, "malformed") == ["close", "memory only: malformed"])
   }
 
   @Test("another vehicle's positions are reported after the pending ones of the first are written")
@@ -374,12 +374,12 @@ import Timekeeping
     var bench = Bench.open()
     _ = try bench.add(7)
     _ = try bench.add(3)
-    #expect(bench.tell(.configured(Self.configuration("/a"), Self.other)) == [])
+    #expect(bench.handle(.configured(Self.configuration("/a"), Self.other)) == [])
     _ = try bench.add(7)
     _ = try bench.add(1)
-    #expect(bench.tell(.start) == ["commit +3 +7 truck-2:+1 truck-2:+7"])
-    #expect(bench.tell(.ended(.committed)) == ["read truck-2"])
-    #expect(bench.tell(.ended(.read([try Self.record(9)]))) == ["restored [9]"])
+    #expect(bench.handle(.start) == ["commit +3 +7 truck-2:+1 truck-2:+7"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-2"])
+    #expect(bench.handle(.ended(.read([try Self.record(9)]))) == ["restored [9]"])
     #expect(bench.remove(7) == [])
     #expect(bench.written() == ["commit truck-2:-7"])
   }
@@ -388,21 +388,21 @@ import Timekeeping
   func dueAtNewSettings() throws {
     var bench = Bench.open()
     _ = try bench.add(7, at: 0)
-    #expect(bench.tell(.configured(Self.configuration("/a"), Self.other), at: 5) == ["commit +7"])
-    #expect(bench.tell(.ended(.committed)) == [])
-    #expect(bench.tell(.start) == ["read truck-2"])
-    #expect(bench.tell(.ended(.read([try Self.record(9)]))) == ["restored [9]"])
+    #expect(bench.handle(.configured(Self.configuration("/a"), Self.other), at: 5) == ["commit +7"])
+    #expect(bench.handle(.ended(.committed)) == [])
+    #expect(bench.handle(.start) == ["read truck-2"])
+    #expect(bench.handle(.ended(.read([try Self.record(9)]))) == ["restored [9]"])
   }
 
   @Test("what is read of a vehicle that has been replaced in the meantime is not reported")
   func replacedVehicle() throws {
     var bench = Bench()
-    _ = bench.tell(.start)
-    #expect(bench.tell(.ended(.opened(nil))) == ["read truck-1"])
-    _ = bench.tell(.configured(Self.configuration("/a"), Self.other))
-    #expect(bench.tell(.start) == [])
-    #expect(bench.tell(.ended(.read([try Self.record(1)]))) == ["read truck-2"])
-    #expect(bench.tell(.ended(.read([]))) == ["restored []", "healthy"])
+    _ = bench.handle(.start)
+    #expect(bench.handle(.ended(.opened(nil))) == ["read truck-1"])
+    _ = bench.handle(.configured(Self.configuration("/a"), Self.other))
+    #expect(bench.handle(.start) == [])
+    #expect(bench.handle(.ended(.read([try Self.record(1)]))) == ["read truck-2"])
+    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
   }
 
   // MARK: - Settings, and the end
@@ -411,72 +411,72 @@ import Timekeeping
   func moves() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
-    #expect(bench.tell(.configured(Self.configuration("/b"), Self.truck)) == ["commit +1"])
-    #expect(bench.tell(.ended(.committed)) == ["close", "starts over"])
-    #expect(bench.tell(.snapshot([try Self.record(1), try Self.record(0)])) == [])
-    #expect(bench.tell(.start) == ["open /b"])
-    #expect(bench.tell(.ended(.opened(nil))) == ["commit +0 +1"])
-    #expect(bench.tell(.ended(.committed)) == ["read truck-1"])
-    #expect(bench.tell(.ended(.read([]))) == ["restored []"])
+    #expect(bench.handle(.configured(Self.configuration("/b"), Self.truck)) == ["commit +1"])
+    #expect(bench.handle(.ended(.committed)) == ["close", "starts over"])
+    #expect(bench.handle(.snapshot([try Self.record(1), try Self.record(0)])) == [])
+    #expect(bench.handle(.start) == ["open /b"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +0 +1"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.handle(.ended(.read([]))) == ["restored []"])
   }
 
   @Test("what is in memory moves under the vehicle that it is of, when the vehicle changes with the directory")
   func movesWithVehicle() throws {
     var bench = Bench()
-    _ = bench.tell(.start)
+    _ = bench.handle(.start)
     _ = bench.fail(.other, "read-only")
     _ = try bench.add(1)
-    #expect(bench.tell(.configured(Self.configuration("/b"), Self.other)) == ["close", "starts over"])
-    #expect(bench.tell(.snapshot([try Self.record(1)])) == [])
+    #expect(bench.handle(.configured(Self.configuration("/b"), Self.other)) == ["close", "starts over"])
+    #expect(bench.handle(.snapshot([try Self.record(1)])) == [])
     // No wait for a retry of the old one, nor before `start`.
     #expect(bench.deadline == bench.now + 5)
     _ = try bench.add(2)
-    #expect(bench.tell(.start) == ["open /b"])
-    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1 truck-2:+2"])
-    #expect(bench.tell(.ended(.committed)) == ["read truck-2"])
+    #expect(bench.handle(.start) == ["open /b"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1 truck-2:+2"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-2"])
   }
 
   @Test("an old file that cannot be written does not hold the new one up")
   func movesAfterFailure() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
-    _ = bench.tell(.configured(Self.configuration("/b"), Self.truck))
+    _ = bench.handle(.configured(Self.configuration("/b"), Self.truck))
     #expect(bench.fail(.other) == ["close", "memory only: why", "close", "starts over"])
-    _ = bench.tell(.snapshot([try Self.record(1)]))
-    #expect(bench.tell(.start) == ["open /b"])
+    _ = bench.handle(.snapshot([try Self.record(1)]))
+    #expect(bench.handle(.start) == ["open /b"])
   }
 
   @Test("a start that comes before what is in memory is not forgotten")
   func startWhileMoving() throws {
     var bench = Bench.open()
-    #expect(bench.tell(.configured(Self.configuration("/b"), Self.truck)) == ["close", "starts over"])
-    #expect(bench.tell(.start) == [])
-    #expect(bench.tell(.snapshot([])) == ["open /b"])
+    #expect(bench.handle(.configured(Self.configuration("/b"), Self.truck)) == ["close", "starts over"])
+    #expect(bench.handle(.start) == [])
+    #expect(bench.handle(.snapshot([])) == ["open /b"])
   }
 
   @Test("without a directory nothing is done, and it says so; with one everything is written")
   func off() throws {
     var bench = Bench(nil)
-    #expect(bench.tell(.start) == ["off"])
+    #expect(bench.handle(.start) == ["off"])
     #expect(try bench.add(1) == [])
     #expect(bench.deadline == nil)
-    #expect(bench.tell(.start) == [])
-    #expect(bench.tell(.configured(Self.configuration("/a"), Self.truck)) == ["close", "starts over"])
-    _ = bench.tell(.snapshot([try Self.record(1)]))
-    #expect(bench.tell(.start) == ["open /a"])
-    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1"])
-    _ = bench.tell(.ended(.committed))
-    #expect(bench.tell(.ended(.read([]))) == ["restored []", "healthy"])
-    #expect(bench.tell(.configured(Self.configuration(nil), Self.truck)) == ["close", "starts over"])
-    _ = bench.tell(.snapshot([try Self.record(1)]))
-    #expect(bench.tell(.start) == ["off"])
-    #expect(bench.tell(.close) == ["close"])
+    #expect(bench.handle(.start) == [])
+    #expect(bench.handle(.configured(Self.configuration("/a"), Self.truck)) == ["close", "starts over"])
+    _ = bench.handle(.snapshot([try Self.record(1)]))
+    #expect(bench.handle(.start) == ["open /a"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1"])
+    _ = bench.handle(.ended(.committed))
+    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
+    #expect(bench.handle(.configured(Self.configuration(nil), Self.truck)) == ["close", "starts over"])
+    _ = bench.handle(.snapshot([try Self.record(1)]))
+    #expect(bench.handle(.start) == ["off"])
+    #expect(bench.handle(.close) == ["close"])
   }
 
   @Test("another interval holds from the next change on")
   func interval() throws {
     var bench = Bench.open()
-    _ = bench.tell(.configured(Self.configuration("/a", interval: .seconds(30)), Self.truck))
+    _ = bench.handle(.configured(Self.configuration("/a", interval: .seconds(30)), Self.truck))
     _ = try bench.add(1)
     #expect(bench.deadline == 30)
   }
@@ -484,20 +484,20 @@ import Timekeeping
   @Test("at the end what is pending is written, also when a retry is waited for, and the file is closed")
   func close() throws {
     var bench = Bench.open()
-    #expect(bench.tell(.close) == ["commit "])
-    #expect(bench.tell(.ended(.committed)) == ["close"])
+    #expect(bench.handle(.close) == ["commit "])
+    #expect(bench.handle(.ended(.committed)) == ["close"])
     #expect(try bench.add(1) == [])
-    #expect(bench.tell(.start) == [])
+    #expect(bench.handle(.start) == [])
     bench = .open()
     _ = try bench.add(1)
-    #expect(bench.tell(.close) == ["commit +1"])
-    #expect(bench.tell(.ended(.committed)) == ["close"])
+    #expect(bench.handle(.close) == ["commit +1"])
+    #expect(bench.handle(.ended(.committed)) == ["close"])
     bench = .open()
     _ = try bench.add(1)
     _ = bench.written()
     _ = bench.fail(.other)
-    #expect(bench.tell(.close) == ["open /a"])
-    #expect(bench.tell(.ended(.opened(nil))) == ["commit +1"])
+    #expect(bench.handle(.close) == ["open /a"])
+    #expect(bench.handle(.ended(.opened(nil))) == ["commit +1"])
     // Once.
     #expect(bench.fail(.other) == ["close", "close"])
     #expect(bench.deadline == nil)
@@ -509,17 +509,17 @@ import Timekeeping
     _ = try bench.add(3)
     #expect(bench.written() == ["commit +3"])
     #expect(bench.fail(.replaced, "deleted") == ["close", "open /a"])
-    #expect(bench.tell(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
-    #expect(bench.tell(.snapshot([try Self.record(2), try Self.record(3)])) == ["commit +2 +3"])
+    #expect(bench.handle(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
+    #expect(bench.handle(.snapshot([try Self.record(2), try Self.record(3)])) == ["commit +2 +3"])
     // It may be a backup, with positions of its own.
-    #expect(bench.tell(.ended(.committed)) == ["read truck-1"])
-    #expect(bench.tell(.ended(.read([try Self.record(1)]))) == ["restored [1]"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.handle(.ended(.read([try Self.record(1)]))) == ["restored [1]"])
     // Whatever deletes it at once is waited for as any other failure.
     _ = try bench.add(4)
     _ = bench.written()
     #expect(bench.fail(.replaced) == ["close", "open /a"])
-    _ = bench.tell(.ended(.openedAnother))
-    _ = bench.tell(.snapshot([try Self.record(4)]))
+    _ = bench.handle(.ended(.openedAnother))
+    _ = bench.handle(.snapshot([try Self.record(4)]))
     #expect(bench.fail(.replaced) == ["close", "memory only: why"])
   }
 
@@ -531,31 +531,31 @@ import Timekeeping
     _ = bench.fail(.replaced, "deleted")
     #expect(bench.fail(.other, "no directory") == ["close", "memory only: no directory"])
     #expect(bench.written() == ["open /a"])
-    #expect(bench.tell(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
-    #expect(bench.tell(.snapshot([try Self.record(2), try Self.record(3)])) == ["commit +2 +3"])
-    #expect(bench.tell(.ended(.committed)) == ["read truck-1"])
-    #expect(bench.tell(.ended(.read([]))) == ["restored []", "healthy"])
+    #expect(bench.handle(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
+    #expect(bench.handle(.snapshot([try Self.record(2), try Self.record(3)])) == ["commit +2 +3"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.handle(.ended(.read([]))) == ["restored []", "healthy"])
   }
 
   @Test("a file that is gone at the end is written anew before it is closed")
   func replacedAtEnd() throws {
     var bench = Bench.open()
-    #expect(bench.tell(.close) == ["commit "])
+    #expect(bench.handle(.close) == ["commit "])
     #expect(bench.fail(.replaced, "deleted") == ["close", "open /a"])
-    #expect(bench.tell(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
-    #expect(bench.tell(.snapshot([try Self.record(1)])) == ["commit +1"])
-    #expect(bench.tell(.ended(.committed)) == ["read truck-1"])
-    #expect(bench.tell(.ended(.read([try Self.record(1)]))) == ["restored [1]", "close"])
+    #expect(bench.handle(.ended(.openedAnother)) == ["replaced in /a", "starts over"])
+    #expect(bench.handle(.snapshot([try Self.record(1)])) == ["commit +1"])
+    #expect(bench.handle(.ended(.committed)) == ["read truck-1"])
+    #expect(bench.handle(.ended(.read([try Self.record(1)]))) == ["restored [1]", "close"])
   }
 
   @Test("rows that are no positions are reported by their number, and deleted with the next commit")
   func damagedRows() throws {
     var bench = Bench()
-    _ = bench.tell(.start)
-    _ = bench.tell(.ended(.opened(nil)))
+    _ = bench.handle(.start)
+    _ = bench.handle(.ended(.opened(nil)))
     let rows = [Timestamp(seconds: 7), Timestamp(seconds: 9)]
     #expect(
-      bench.tell(.ended(.read([try Self.record(1)], damaged: rows, ownerless: 3))) == [
+      bench.handle(.ended(.read([try Self.record(1)], damaged: rows, ownerless: 3))) == [
         "5 rows damaged", "restored [1]", "healthy",
       ])
     #expect(bench.written() == ["commit -7 -9"])
@@ -565,12 +565,12 @@ import Timekeeping
   func damagedAtEnd() throws {
     var bench = Bench.open()
     _ = try bench.add(3)
-    _ = bench.tell(.close)
-    #expect(bench.fail(.beyondUse, "malformed") == ["replace /a: malformed"])
+    _ = bench.handle(.close)
+    #expect(bench.fail(.unusable, "malformed") == ["replace /a: malformed"])
     #expect(
-      bench.tell(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
-    #expect(bench.tell(.snapshot([try Self.record(1), try Self.record(3)])) == ["commit +1 +3"])
-    #expect(bench.tell(.ended(.committed)) == ["close"])
+      bench.handle(.ended(.opened(Self.setAside))) == ["set aside backlog.sqlite.corrupt-1: damaged", "starts over"])
+    #expect(bench.handle(.snapshot([try Self.record(1), try Self.record(3)])) == ["commit +1 +3"])
+    #expect(bench.handle(.ended(.committed)) == ["close"])
   }
 }
 

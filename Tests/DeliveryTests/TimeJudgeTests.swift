@@ -5,7 +5,7 @@ import Timekeeping
 @testable import Delivery
 
 extension TimeJudge {
-  fileprivate mutating func verdict(at now: Moment) -> Verdict? { verdict(judgement(at: now), at: now) }
+  fileprivate mutating func clockChange(at now: Moment) -> ClockChange? { clockChange(judgement(at: now), at: now) }
 }
 
 @Suite struct TimeJudgeTests {
@@ -21,25 +21,25 @@ extension TimeJudge {
     return watch
   }
 
-  @Test("a clock within half a minute is right; nothing is said of one that nobody can judge", arguments: [-29, 0, 29])
+  @Test("a clock within half a minute is right; without a reference nothing is reported", arguments: [-29, 0, 29])
   func right(ahead: Int) {
     var watch = observed()
-    #expect(watch.verdict(at: moment(10, ahead: ahead)) == nil)
+    #expect(watch.clockChange(at: moment(10, ahead: ahead)) == nil)
     var blind = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))
-    #expect(blind.verdict(at: moment(10, ahead: 1_000_000)) == nil)
+    #expect(blind.clockChange(at: moment(10, ahead: 1_000_000)) == nil)
   }
 
   @Test(
-    "a wrong clock is told once, with its size and by whom",
+    "a wrong clock is reported once, with its error and the reference",
     arguments: [30, -95, 3600, -1_795_000_000, 378_691_200])
   func wrong(ahead: Int) {
     var watch = observed()
     let error = TimeJudge.Error(offset: .seconds(ahead), reference: .fleetEngine)
-    #expect(watch.verdict(at: moment(1, ahead: ahead)) == .wrong(error))
-    for second in 2..<20 { #expect(watch.verdict(at: moment(second, ahead: ahead)) == nil) }
+    #expect(watch.clockChange(at: moment(1, ahead: ahead)) == .wrong(error))
+    for second in 2..<20 { #expect(watch.clockChange(at: moment(second, ahead: ahead)) == nil) }
   }
 
-  @Test("what the previous run was told is still the time minutes after the restart")
+  @Test("the restored time is still valid minutes after the restart")
   func restored() {
     var watch = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))
     watch.restore(TimeBounds(TimeJudgeTests.truth, precision: .seconds(1), since: .boot, until: .boot))
@@ -47,29 +47,29 @@ extension TimeJudge {
     #expect(watch.bounds(at: moment(900, ahead: -86_400)) != nil)
   }
 
-  @Test("a step is seen at once, without another word from anybody: wrong by another size, then right")
+  @Test("a step is detected at once, without another observation: the error changes, then it is right")
   func steps() {
     var watch = observed()
-    #expect(watch.verdict(at: moment(5, ahead: -7200)) != nil)
+    #expect(watch.clockChange(at: moment(5, ahead: -7200)) != nil)
     // Drift is not news.
-    #expect(watch.verdict(at: moment(6, ahead: -7260)) == nil)
+    #expect(watch.clockChange(at: moment(6, ahead: -7260)) == nil)
     #expect(
-      watch.verdict(at: moment(7, ahead: 600))
+      watch.clockChange(at: moment(7, ahead: 600))
         == .wrong(TimeJudge.Error(offset: .seconds(600), reference: .fleetEngine)))
-    #expect(watch.verdict(at: moment(8, ahead: 0)) == .right)
-    #expect(watch.verdict(at: moment(9, ahead: 0)) == nil)
+    #expect(watch.clockChange(at: moment(8, ahead: 0)) == .right)
+    #expect(watch.clockChange(at: moment(9, ahead: 0)) == nil)
   }
 
-  @Test("hours of sleep change nothing: elapsed time goes on")
+  @Test("hours of suspend change nothing: elapsed time continues")
   func suspend() {
     var watch = observed()
-    #expect(watch.verdict(at: moment(36_000, ahead: 0)) == nil)
-    #expect(watch.verdict(at: moment(36_001, ahead: 100)) != nil)
+    #expect(watch.clockChange(at: moment(36_000, ahead: 0)) == nil)
+    #expect(watch.clockChange(at: moment(36_001, ahead: 100)) != nil)
     // After a day without a word it does not judge any more.
-    #expect(watch.verdict(at: moment(86_401, ahead: 100_000)) == nil)
+    #expect(watch.clockChange(at: moment(86_401, ahead: 100_000)) == nil)
   }
 
-  @Test("Fleet Engine's word counts more than the provider's, and that more than the receiver's")
+  @Test("Fleet Engine has more weight than the provider, and that more than the receiver")
   func trust() {
     var watch = observed(.gnss, ahead: 5000)
     #expect(watch.error(at: moment(1, ahead: 0))?.reference == .gnss)
@@ -81,16 +81,16 @@ extension TimeJudge {
     #expect(watch.error(at: moment(60, ahead: 0)) == nil)
   }
 
-  @Test("the ends of what can be told do not trap", arguments: [Int64.min, -1, 0, Int64.max])
+  @Test("the limits of the range do not trap", arguments: [Int64.min, -1, 0, Int64.max])
   func extremes(milliseconds: Int64) {
     var watch = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))
     watch.observe(.gnss, Timestamp(milliseconds: milliseconds), at: .boot)
     for wall in [Int64.min, 0, Int64.max] {
-      _ = watch.verdict(at: Moment(boot: .boot + .seconds(86_400), wall: Timestamp(milliseconds: wall)))
+      _ = watch.clockChange(at: Moment(boot: .boot + .seconds(86_400), wall: Timestamp(milliseconds: wall)))
     }
   }
 
-  @Test("a date before the build, or centuries after it, is no witness", arguments: [-1_500_000_000, 1_650_000_000])
+  @Test("a date before the build, or centuries after it, is ignored", arguments: [-1_500_000_000, 1_650_000_000])
   func implausible(ahead: Int) {
     var judge = observed()
     judge.observe(.fleetEngine, TimeJudgeTests.truth + .seconds(ahead), at: .boot + .seconds(5))
@@ -98,7 +98,7 @@ extension TimeJudge {
     #expect(judge.time(at: moment(6, ahead: 0))?.1 == .fleetEngine)
   }
 
-  @Test("one server that lies is outvoted by a steady receiver and the machine's clock, and by its own next word")
+  @Test("a server's wrong time is outvoted by a steady receiver and the machine's clock, and by its own next one")
   func outvoted() {
     var judge = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))
     for second in 0..<10 {
@@ -114,7 +114,8 @@ extension TimeJudge {
     #expect(judge.bounds(at: moment(20, ahead: -1_000_000)) != nil)
   }
 
-  @Test("a server that contradicts what it has confirmed is believed when it says so again, or another witness agrees")
+  @Test(
+    "a server that contradicts its confirmed time is accepted when it repeats the new one, or another reference agrees")
   func contradiction() {
     let late = moment(30, ahead: -86_400)
     var judge = observed()
@@ -137,7 +138,7 @@ extension TimeJudge {
     #expect(judge.time(at: moment(41, ahead: -86_400)).map { $0.0 - TimeJudgeTests.truth } == .seconds(3641))
   }
 
-  @Test("a word that only one server has said once is forgotten after a minute")
+  @Test("a time that only one server has reported once expires after a minute")
   func loneWord() {
     var judge = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))
     judge.observe(.fleetEngine, TimeJudgeTests.truth + .seconds(3600), at: .boot)

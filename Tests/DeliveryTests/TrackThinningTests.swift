@@ -7,7 +7,7 @@ import Timekeeping
 
 @testable import Delivery
 
-/// What a full backlog keeps of a track, judged by whoever draws it from what is left.
+/// The thinned track of a full backlog, checked by interpolation.
 @Suite struct TrackThinningTests {
   /// A drive with bends, stops, gaps and a receiver's noise, all from a seed.
   struct Road {
@@ -84,7 +84,7 @@ import Timekeeping
   }
 
   @Test(
-    "however often a track is thinned, a reader is never off by more than is told, and the ends are kept",
+    "however often a track is thinned, interpolation is within the reported error, and the ends are preserved",
     arguments: 1...24 as ClosedRange<UInt64>)
   func bound(seed: UInt64) throws {
     // At the equator, in the north, in the far south, and across the antimeridian.
@@ -111,7 +111,7 @@ import Timekeeping
   }
 
   @Test(
-    "the bound holds across restarts: what a store has followed knows what was spent",
+    "the bound holds across restarts: stored records have their interpolation error",
     arguments: 1...12 as ClosedRange<UInt64>)
   func restarts(seed: UInt64) throws {
     var road = try Road(seed: seed)
@@ -215,7 +215,7 @@ import Timekeeping
           continue
         case 2:
           elsewhere.append(location)
-          backlog.part()
+          backlog.breakSegment()
           continue
         case 3:
           late = location
@@ -241,7 +241,7 @@ import Timekeeping
     var backlog = Backlog()
     var reasons = [Backlog.Removal: Int]()
     for _ in 0..<300 {
-      // A kilometre and more to a side, each time another way: no straight line tells it.
+      // A kilometre and more per side, in different directions: no straight line interpolates it.
       road.heading += 90
       road.coordinate = road.coordinate.moved(by: 5000, heading: road.heading)
       for change in backlog.append(road.next(step: 100), limit: 100) {

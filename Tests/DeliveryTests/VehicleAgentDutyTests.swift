@@ -26,31 +26,31 @@ import Timekeeping
   func pause() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
-    #expect(fixture.tell(.pause(nil), at: 5).brief == [Self.paused, "drop connections", "send 2 OFFLINE"])
-    let effects = fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
+    #expect(fixture.handle(.pause(nil), at: 5).brief == [Self.paused, "drop connections", "send 2 OFFLINE"])
+    let effects = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
     #expect(effects.brief == [Self.settled])
     #expect(effects.events == [.stateOffline])
     #expect(fixture.isPausedForGood)
     #expect(fixture.snapshot().vehicleState == .offline)
-    #expect(fixture.tell(.resume, at: 20).brief == ["keep pause no more"])
+    #expect(fixture.handle(.resume, at: 20).brief == ["keep pause no more"])
     #expect(try fixture.drive(to: 21).brief.last == "send 3")
   }
 
   @Test("a position that was under way may follow: OFFLINE is sent once more after the longest time that it takes")
-  func underWay() throws {
+  func inFlight() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
     #expect(fixture.agent.delivery.sentAt != nil)
     let sentAt = try #require(fixture.agent.delivery.sentAt)
-    #expect(fixture.tell(.pause(nil), at: 12).brief.suffix(2) == ["drop connections", "send 3 OFFLINE"])
-    #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).brief.isEmpty)
+    #expect(fixture.handle(.pause(nil), at: 12).brief.suffix(2) == ["drop connections", "send 3 OFFLINE"])
+    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).brief.isEmpty)
     let due = sentAt + .seconds(15)
     #expect(fixture.agent.plan(at: .boot + .seconds(13)).next == .retry(due))
     let second = Double((due - .boot).nanoseconds) / 1e9
-    #expect(fixture.tell(.deadline, at: second).brief == ["send 4 OFFLINE"])
+    #expect(fixture.handle(.deadline, at: second).brief == ["send 4 OFFLINE"])
     #expect(
-      fixture.tell(.updateEnded(id: 4, AgentFixture.accepted), at: second + 0.2).brief
+      fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: second + 0.2).brief
         == ["keep pause 2026-12-01T00:00:12Z\noffline trips/p/truck-1"])
     #expect(fixture.isPausedForGood)
   }
@@ -60,9 +60,9 @@ import Timekeeping
     var fixture = try fixture()
     try fixture.comeOnline()
     // 1 s after the position, and the next position 5 s after the one before.
-    #expect(fixture.tell(.pause(nil), at: 1.5).brief.last == "send 2 OFFLINE")
-    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 1.6)
-    _ = fixture.tell(.resume, at: 2)
+    #expect(fixture.handle(.pause(nil), at: 1.5).brief.last == "send 2 OFFLINE")
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 1.6)
+    _ = fixture.handle(.resume, at: 2)
     _ = try fixture.drive(to: 3)
     #expect(fixture.agent.plan(at: .boot + .seconds(3)).next == .report(.boot + .milliseconds(5200)))
   }
@@ -72,8 +72,8 @@ import Timekeeping
   func restored() throws {
     func effects(_ note: String) throws -> [String] {
       var fixture = try fixture()
-      _ = fixture.tell(.pause(PauseNote(text: note)), at: 0)
-      return fixture.tell(.tokenEnded(id: 1, fixture.token()), at: 0.1).brief
+      _ = fixture.handle(.pause(PauseNote(text: note)), at: 0)
+      return fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1).brief
     }
     #expect(try effects("2026-12-01T00:00:05Z\noffline trips/p/truck-1\n") == [])
     #expect(try effects("2026-12-01T00:00:05Z\noffline trips/p/truck-2\n") == ["send 1 OFFLINE"])
@@ -91,7 +91,7 @@ import Timekeeping
       }
     }
     try fixture.comeOnline()
-    #expect(fixture.tell(.pause(nil), at: 5).brief == [Self.paused, "drop connections"])
+    #expect(fixture.handle(.pause(nil), at: 5).brief == [Self.paused, "drop connections"])
     #expect(fixture.isPausedForGood)
     #expect(fixture.snapshot().vehicleState == nil)
   }
@@ -104,11 +104,11 @@ import Timekeeping
     let trips = try AgentFixture.tripsConfiguration()
     let before = fixture.agent.configuration.delivery.endpoint
     #expect(!before.isSameVehicle(as: trips.delivery.endpoint))
-    let effects = fixture.tell(.configure(trips), at: 5)
+    let effects = fixture.handle(.configure(trips), at: 5)
     #expect(effects.brief.filter { $0.hasPrefix("send") }.isEmpty)
     #expect(fixture.agent.delivery.delivered == nil)
-    #expect(KeptLimits.name(of: before.vehicle) == "deliveries/p/truck-1")
-    #expect(KeptLimits.name(of: trips.delivery.endpoint.vehicle) == "trips/p/truck-1")
+    #expect(StoredRunState.name(of: before.vehicle) == "deliveries/p/truck-1")
+    #expect(StoredRunState.name(of: trips.delivery.endpoint.vehicle) == "trips/p/truck-1")
   }
 
   @Test(
@@ -116,12 +116,12 @@ import Timekeeping
   func resumeUnderWay() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
-    _ = fixture.tell(.pause(nil), at: 5)
-    #expect(fixture.tell(.resume, at: 6).brief == ["keep pause no more"])
+    _ = fixture.handle(.pause(nil), at: 5)
+    #expect(fixture.handle(.resume, at: 6).brief == ["keep pause no more"])
     #expect(try fixture.drive(to: 7).brief == ["keep 7.0"])
-    let effects = fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 7.5)
+    let effects = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 7.5)
     #expect(effects.brief == ["send 3"] && effects.events.isEmpty)
-    _ = fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 7.7)
+    _ = fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 7.7)
     #expect(fixture.snapshot().vehicleState == .online)
   }
 
@@ -131,13 +131,13 @@ import Timekeeping
     for isGivenUp in [true, false] {
       var fixture = try fixture()
       try fixture.comeOnline()
-      _ = fixture.tell(.pause(nil), at: 5)
-      _ = fixture.tell(.resume, at: 6)
+      _ = fixture.handle(.pause(nil), at: 5)
+      _ = fixture.handle(.resume, at: 6)
       if isGivenUp {
-        #expect(fixture.tell(.resumed(after: .seconds(1)), at: 7).brief == ["cancel update 2", "drop connections"])
+        #expect(fixture.handle(.resumed(after: .seconds(1)), at: 7).brief == ["cancel update 2", "drop connections"])
       } else {
         let broken = HTTPOutcome.failure(TransportFailure(.broken, "reset"))
-        #expect(fixture.tell(.updateEnded(id: 2, broken), at: 7).events == [.offline])
+        #expect(fixture.handle(.updateEnded(id: 2, broken), at: 7).events == [.offline])
       }
       for second in 8...19 { #expect(!(try fixture.drive(to: Double(second)).brief.contains("send 3"))) }
       #expect(fixture.agent.delivery.earliest == (.boot + .seconds(20), by: .offline))
@@ -150,9 +150,9 @@ import Timekeeping
     for outcome in [AgentFixture.error(503, "UNAVAILABLE"), AgentFixture.unreachable] {
       var fixture = try fixture()
       try fixture.comeOnline()
-      _ = fixture.tell(.pause(nil), at: 5)
-      _ = fixture.tell(.updateEnded(id: 2, outcome), at: 6)
-      _ = fixture.tell(.resume, at: 8)
+      _ = fixture.handle(.pause(nil), at: 5)
+      _ = fixture.handle(.updateEnded(id: 2, outcome), at: 6)
+      _ = fixture.handle(.resume, at: 8)
       #expect(try fixture.drive(to: 9).brief.contains("send 3"))
     }
   }
@@ -163,9 +163,9 @@ import Timekeeping
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
     let sentAt = try #require(fixture.agent.delivery.sentAt)
-    _ = fixture.tell(.updateEnded(id: 2, .failure(TransportFailure(.broken, "reset"))), at: 11.5)
-    #expect(fixture.tell(.pause(nil), at: 13).brief.last == "send 3 OFFLINE")
-    #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 13.2).brief.isEmpty)
+    _ = fixture.handle(.updateEnded(id: 2, .failure(TransportFailure(.broken, "reset"))), at: 11.5)
+    #expect(fixture.handle(.pause(nil), at: 13).brief.last == "send 3 OFFLINE")
+    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 13.2).brief.isEmpty)
     #expect(fixture.agent.plan(at: .boot + .seconds(14)).next == .retry(sentAt + .seconds(15)))
   }
 
@@ -174,15 +174,15 @@ import Timekeeping
     var fixture = try fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
-    #expect(fixture.tell(.stop(within: .seconds(4), signal: "SIGTERM"), at: 12).brief == ["stopping"])
-    #expect(fixture.tell(.deadline, at: 14).brief == ["cancel update 2", "drop connections", "send 3 OFFLINE"])
+    #expect(fixture.handle(.stop(within: .seconds(4), signal: "SIGTERM"), at: 12).brief == ["stopping"])
+    #expect(fixture.handle(.deadline, at: 14).brief == ["cancel update 2", "drop connections", "send 3 OFFLINE"])
     // With its outcome known there is nothing to close.
     fixture = try self.fixture { $0.goesOfflineOnStop = true }
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
-    _ = fixture.tell(.stop(within: .seconds(4), signal: "SIGTERM"), at: 12)
+    _ = fixture.handle(.stop(within: .seconds(4), signal: "SIGTERM"), at: 12)
     #expect(
-      fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 12.5).brief
+      fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 12.5).brief
         == ["drop [10.0] delivered", "send 3 OFFLINE"])
   }
 
@@ -191,8 +191,8 @@ import Timekeeping
     var fixture = try fixture()
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
-    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.error(400, "INVALID_ARGUMENT")), at: 11.5)
-    #expect(fixture.tell(.pause(nil), at: 13).brief.contains("send 3 OFFLINE"))
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.error(400, "INVALID_ARGUMENT")), at: 11.5)
+    #expect(fixture.handle(.pause(nil), at: 13).brief.contains("send 3 OFFLINE"))
   }
 }
 

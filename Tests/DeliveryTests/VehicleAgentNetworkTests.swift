@@ -14,7 +14,7 @@ import Timekeeping
   private static func network(_ byte: UInt8 = 2) -> NetworkState {
     var state = NetworkState()
     state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, byte])]
-    state.ways = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 0)]
+    state.routes = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 0)]
     state.names = ["wwan0"]
     return state
   }
@@ -22,9 +22,9 @@ import Timekeeping
   @Test("without a network nothing is tried, and what is due is kept")
   func lost() throws {
     var fixture = try AgentFixture()
-    _ = fixture.tell(.network(VehicleAgentNetworkTests.network()), at: 0)
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
     try fixture.comeOnline()
-    #expect(fixture.tell(.network(NetworkState()), at: 5).events == [.networkLost])
+    #expect(fixture.handle(.network(NetworkState()), at: 5).events == [.networkLost])
     var kept = 0
     for second in 6...60 {
       let brief = try fixture.drive(to: Double(second)).brief
@@ -62,14 +62,16 @@ import Timekeeping
     #expect(CertificateTime.at(Moment(boot: .boot, wall: build), buildDate: build, receiver: time) == nil)
   }
 
-  @Test("the network's return is told, drops old connections, and sends the newest at once with what waited")
+  @Test(
+    "the network's return is reported, drops old connections, and sends the newest position at once with the queued ones"
+  )
   func back() throws {
     var fixture = try AgentFixture()
-    _ = fixture.tell(.network(VehicleAgentNetworkTests.network()), at: 0)
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
     try fixture.comeOnline()
-    _ = fixture.tell(.network(NetworkState()), at: 5)
+    _ = fixture.handle(.network(NetworkState()), at: 5)
     for second in 6...60 { _ = try fixture.drive(to: Double(second)) }
-    let effects = fixture.tell(.network(VehicleAgentNetworkTests.network(3)), at: 60.5)
+    let effects = fixture.handle(.network(VehicleAgentNetworkTests.network(3)), at: 60.5)
     #expect(effects.events == [.networkBack])
     #expect(effects.brief == ["drop connections", "send 2 with past"])
     #expect(fixture.snapshot().isOnline)
@@ -78,20 +80,20 @@ import Timekeeping
   @Test("what works without a network that can be seen is tried every three minutes, and then used like any other")
   func strangeSetup() throws {
     var fixture = try AgentFixture()
-    _ = fixture.tell(.network(NetworkState()), at: 0)
+    _ = fixture.handle(.network(NetworkState()), at: 0)
     // At the start once is cheap.
     #expect(try fixture.drive(to: 1).brief.first == "fetch 1 https://t.test/truck-1")
-    #expect(fixture.tell(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 1.1).brief == [])
+    #expect(fixture.handle(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 1.1).brief == [])
     for second in 2...180 { #expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("fetch") }) }
     #expect(try fixture.drive(to: 182).brief.contains("fetch 2 https://t.test/truck-1"))
-    #expect(fixture.tell(.tokenEnded(id: 2, fixture.token()), at: 182.1).brief == ["send 1 with past"])
-    _ = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 182.2)
+    #expect(fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 182.1).brief == ["send 1 with past"])
+    _ = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 182.2)
     #expect(fixture.snapshot().isOnline)
     for second in 183...191 { _ = try fixture.drive(to: Double(second)) }
     let next = try fixture.drive(to: 192).brief
     #expect(next == ["keep 192.0", "send 2"])
     // Until it fails.
-    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 193.1)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 193.1)
     for second in 194...372 { #expect(try !fixture.drive(to: Double(second)).brief.contains { $0.hasPrefix("send") }) }
     #expect(try fixture.drive(to: 374).brief.contains("send 3 with past"))
   }
@@ -99,52 +101,52 @@ import Timekeeping
   @Test("a server that answers, with whatever, is a network that works")
   func anyAnswer() throws {
     var fixture = try AgentFixture()
-    _ = fixture.tell(.network(NetworkState()), at: 0)
+    _ = fixture.handle(.network(NetworkState()), at: 0)
     _ = try fixture.drive(to: 0)
-    _ = fixture.tell(.tokenEnded(id: 1, fixture.token()), at: 0.1)
-    _ = fixture.tell(.updateEnded(id: 1, AgentFixture.error(503, "UNAVAILABLE")), at: 0.2)
+    _ = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
+    _ = fixture.handle(.updateEnded(id: 1, AgentFixture.error(503, "UNAVAILABLE")), at: 0.2)
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 < .boot + .seconds(10) } == true)
   }
 
   @Test("another address gives up the request under way and sends its position through a fresh connection")
   func moved() throws {
     var fixture = try AgentFixture()
-    _ = fixture.tell(.network(VehicleAgentNetworkTests.network()), at: 0)
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
     try fixture.comeOnline()
     #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
-    let effects = fixture.tell(.network(VehicleAgentNetworkTests.network(7)), at: 12)
+    let effects = fixture.handle(.network(VehicleAgentNetworkTests.network(7)), at: 12)
     #expect(effects.brief == ["cancel update 2", "drop connections", "send 3"])
-    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 12.1).brief == [])
-    #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).brief == ["drop [10.2] delivered"])
+    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 12.1).brief == [])
+    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.2).brief == ["drop [10.2] delivered"])
     #expect(fixture.agent.statistics.abandoned == 1)
   }
 
   @Test("another address during a token fetch asks again through a fresh connection")
   func movedWhileFetching() throws {
     var fixture = try AgentFixture()
-    _ = fixture.tell(.network(VehicleAgentNetworkTests.network()), at: 0)
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
     _ = try fixture.drive(to: 0)
-    let effects = fixture.tell(.network(VehicleAgentNetworkTests.network(7)), at: 2)
+    let effects = fixture.handle(.network(VehicleAgentNetworkTests.network(7)), at: 2)
     #expect(effects.brief == ["cancel fetch 1", "drop connections", "fetch 2 https://t.test/truck-1"])
   }
 
   @Test("a second network with a worse route disturbs nothing")
   func second() throws {
     var fixture = try AgentFixture()
-    _ = fixture.tell(.network(VehicleAgentNetworkTests.network()), at: 0)
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
     var both = VehicleAgentNetworkTests.network()
     both.addresses.insert(NetworkTable.Address(link: 3, family: .ipv4, bytes: [192, 168, 1, 5]))
-    #expect(fixture.tell(.network(both), at: 11).isEmpty)
+    #expect(fixture.handle(.network(both), at: 11).isEmpty)
   }
 
   @Test("an endpoint on this machine needs no network")
   func loopback() throws {
     var fixture = try AgentFixture { $0.needsNetwork = false }
-    _ = fixture.tell(.network(NetworkState()), at: 0)
+    _ = fixture.handle(.network(NetworkState()), at: 0)
     try fixture.comeOnline()
-    #expect(fixture.tell(.network(NetworkState()), at: 1).isEmpty)
+    #expect(fixture.handle(.network(NetworkState()), at: 1).isEmpty)
     #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
   }
 
@@ -153,7 +155,7 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
-    let effects = fixture.tell(.resumed(after: .seconds(3600)), at: 3611)
+    let effects = fixture.handle(.resumed(after: .seconds(3600)), at: 3611)
     #expect(effects.events.first == .resumed)
     #expect(effects.brief == ["cancel update 2", "drop connections"])
     // The receiver gets a moment to say where the vehicle is now. The token has run out meanwhile.
@@ -162,14 +164,14 @@ import Timekeeping
   }
 
   @Test(
-    "a clock that is set is told with its size, and once a minute at most",
+    "a step of the clock is reported with its size, at most once a minute",
     arguments: [Duration.seconds(1_796_083_200), .milliseconds(-2500), .seconds(3600)])
   func clockStep(step: Duration) throws {
     var fixture = try AgentFixture()
     // Nothing else is waited for.
-    _ = fixture.tell(.source(0, .lost("gone")), at: 0)
-    #expect(fixture.tell(.clockStepped(step), at: 10) == [.event(.clockStepped(step, untold: 0))])
-    for second in 11..<70 { #expect(fixture.tell(.clockStepped(step), at: Double(second)).isEmpty) }
-    #expect(fixture.tell(.clockStepped(step), at: 71) == [.event(.clockStepped(step, untold: 59))])
+    _ = fixture.handle(.source(0, .lost("gone")), at: 0)
+    #expect(fixture.handle(.clockStepped(step), at: 10) == [.event(.clockStepped(step, suppressed: 0))])
+    for second in 11..<70 { #expect(fixture.handle(.clockStepped(step), at: Double(second)).isEmpty) }
+    #expect(fixture.handle(.clockStepped(step), at: 71) == [.event(.clockStepped(step, suppressed: 59))])
   }
 }

@@ -10,18 +10,18 @@ import Timekeeping
 @Suite struct VehicleAgentPauseTests {
   private static let since = "2026-12-01T00:00:05Z"
 
-  @Test("a pause is kept before all else, and gives up the request that is on its way")
+  @Test("a pause is stored first, and cancels the request in flight")
   func inFlight() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     for second in 1...11 { _ = try fixture.drive(to: Double(second)) }
-    let effects = fixture.tell(.pause(nil), at: 11.2)
+    let effects = fixture.handle(.pause(nil), at: 11.2)
     #expect(
       effects.brief == [
         "keep pause 2026-12-01T00:00:11.200Z", "cancel update 2", "drop connections",
       ])
     #expect(effects.events == [.paused])
-    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 11.3).brief.isEmpty)
+    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 11.3).brief.isEmpty)
     #expect(fixture.agent.delivery.backlog.count == 1)
   }
 
@@ -29,9 +29,9 @@ import Timekeeping
   func fixes() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    _ = fixture.tell(.pause(nil), at: 5)
+    _ = fixture.handle(.pause(nil), at: 5)
     for second in 6...100 { #expect(try fixture.drive(to: Double(second)).isEmpty) }
-    #expect(fixture.tell(.resume, at: 100.5).brief == ["keep pause no more"])
+    #expect(fixture.handle(.resume, at: 100.5).brief == ["keep pause no more"])
     let first = try fixture.drive(to: 101)
     #expect(first.brief == ["keep 101.0", "send 2"])
     #expect(first.events.isEmpty)
@@ -40,18 +40,18 @@ import Timekeeping
   @Test("a pause that an earlier run has kept is in force before the first fix, and is not written again")
   func restored() throws {
     var fixture = try AgentFixture()
-    let effects = fixture.tell(.pause(PauseNote(text: "2026-12-01T00:00:05Z\n")), at: 0)
+    let effects = fixture.handle(.pause(PauseNote(text: "2026-12-01T00:00:05Z\n")), at: 0)
     #expect(effects.brief == ["drop connections"])
     #expect(try fixture.drive(to: 1).brief.isEmpty)
     #expect(fixture.snapshot().pause == PauseNote(since: AgentFixture.start + .seconds(5)))
   }
 
-  @Test("twice paused is kept twice and told once; resumed on duty does no harm")
+  @Test("a second pause is stored again and not reported; resume on duty has no effect")
   func twice() throws {
     var fixture = try AgentFixture()
-    #expect(fixture.tell(.resume, at: 0).brief == ["keep pause no more"])
-    _ = fixture.tell(.pause(nil), at: 5)
-    let again = fixture.tell(.pause(nil), at: 6)
+    #expect(fixture.handle(.resume, at: 0).brief == ["keep pause no more"])
+    _ = fixture.handle(.pause(nil), at: 5)
+    let again = fixture.handle(.pause(nil), at: 6)
     #expect(again.brief == ["keep pause \(Self.since)"])
     #expect(again.events.isEmpty)
   }
@@ -76,8 +76,8 @@ import Timekeeping
   func tokenFile() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    _ = fixture.tell(.pause(nil), at: 5)
-    #expect(fixture.tell(.tokenRenewed, at: 6).brief.isEmpty)
-    #expect(fixture.tell(.resume, at: 7).brief.contains { $0.hasPrefix("fetch 2") })
+    _ = fixture.handle(.pause(nil), at: 5)
+    #expect(fixture.handle(.tokenFileChanged, at: 6).brief.isEmpty)
+    #expect(fixture.handle(.resume, at: 7).brief.contains { $0.hasPrefix("fetch 2") })
   }
 }

@@ -48,29 +48,29 @@ import Timekeeping
   func noFix() throws {
     var fixture = try AgentFixture()
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(60))
-    #expect(fixture.tell(.source(0, .sky(inView: 3)), at: 2).events == [])
-    #expect(fixture.tell(.deadline, at: 59.9).events == [])
-    let effects = fixture.tell(.deadline, at: 60)
+    #expect(fixture.handle(.source(0, .sky(inView: 3)), at: 2).events == [])
+    #expect(fixture.handle(.deadline, at: 59.9).events == [])
+    let effects = fixture.handle(.deadline, at: 60)
     #expect(effects == [.event(.noFix(after: .seconds(60), inView: 3, nil))])
     #expect(fixture.snapshot(at: 75).fixMissingSince == .boot)
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == nil)
     // Nor again when the receiver comes back without one.
-    _ = fixture.tell(.source(0, .lost("gone")), at: 80)
+    _ = fixture.handle(.source(0, .lost("gone")), at: 80)
     #expect(fixture.snapshot().fixMissingSince == nil && fixture.snapshot().sources.satellitesInView == nil)
-    #expect(fixture.tell(.source(0, .reading("/dev/gps0")), at: 90).events == [.sourceOpened])
-    #expect(fixture.tell(.deadline, at: 200).events == [])
+    #expect(fixture.handle(.source(0, .reading("/dev/gps0")), at: 90).events == [.sourceOpened])
+    #expect(fixture.handle(.deadline, at: 200).events == [])
     #expect(try fixture.drive(to: 201).events == [.firstFix])
     #expect(fixture.snapshot().fixMissingSince == nil)
     // From then on it is the loss of a fix.
-    #expect(fixture.tell(.deadline, at: 231).events.contains(.fixLost))
+    #expect(fixture.handle(.deadline, at: 231).events.contains(.fixLost))
     #expect(fixture.snapshot().fixMissingSince == .boot + .seconds(201))
   }
 
   @Test("a source that is not read is not said to have no fix")
   func noFixUnread() throws {
     var fixture = try AgentFixture()
-    _ = fixture.tell(.source(0, .lost("gone")), at: 10)
-    #expect(fixture.tell(.deadline, at: 100).events == [])
+    _ = fixture.handle(.source(0, .lost("gone")), at: 10)
+    #expect(fixture.handle(.deadline, at: 100).events == [])
   }
 
   @Test("a failover and a failback are reported once each")
@@ -98,7 +98,7 @@ import Timekeeping
   func alone() throws {
     var fixture = try AgentFixture()
     func events(_ report: SourceReport) -> [Event] {
-      fixture.tell(.source(0, report), at: fixture.now).compactMap {
+      fixture.handle(.source(0, report), at: fixture.now).compactMap {
         if case .event(let event) = $0 { event } else { nil }
       }
     }
@@ -112,7 +112,7 @@ import Timekeeping
   @Test("when the only source ends without a position, that is reported, and the agent finishes")
   func endsWithoutPosition() throws {
     var fixture = try AgentFixture()
-    let effects = fixture.tell(.source(0, .ended), at: 1)
+    let effects = fixture.handle(.source(0, .ended), at: 1)
     #expect(effects.brief == ["stopping", "finished 0"])
     #expect(effects.events == [.sourceLost, .stopping])
     guard case .finished(let ending) = effects.last else { return #expect(Bool(false), "no end") }
@@ -126,7 +126,7 @@ import Timekeeping
       let place = try #require(Coordinate(latitude: 48, longitude: 11 + second / 10_000))
       var fix = Fix(coordinate: place, time: .utc(AgentFixture.start + .seconds(second)))
       fix.quality = .simulated
-      return fixture.tell(.source(0, .fix(fix)), at: second).compactMap {
+      return fixture.handle(.source(0, .fix(fix)), at: second).compactMap {
         if case .event(let event) = $0, event.kind == .simulatedSource { event } else { nil }
       }
     }
@@ -134,9 +134,9 @@ import Timekeeping
     #expect(try alarms(at: 2) == [])
     var configuration = try AgentFixture.configuration()
     configuration.remoteEndpoint = "https://other.test"
-    _ = fixture.tell(.configure(configuration), at: 3)
+    _ = fixture.handle(.configure(configuration), at: 3)
     #expect(try alarms(at: 4) == [.simulatedSource(endpoint: "https://other.test")])
-    _ = fixture.tell(.configure(try AgentFixture.configuration()), at: 5)
+    _ = fixture.handle(.configure(try AgentFixture.configuration()), at: 5)
     #expect(try alarms(at: 6) == [])
   }
 }

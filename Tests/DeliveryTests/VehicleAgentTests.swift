@@ -17,8 +17,8 @@ import Timekeeping
     #expect(first.brief == ["fetch 1 https://t.test/truck-1", "keep 0.0"])
     #expect(first.events == [.firstFix])
     let token = fixture.token()
-    #expect(fixture.tell(.tokenEnded(id: 1, token), at: 0.1).brief == ["send 1"])
-    let last = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+    #expect(fixture.handle(.tokenEnded(id: 1, token), at: 0.1).brief == ["send 1"])
+    let last = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
     #expect(last.brief == ["drop [0.0] delivered"])
     #expect(last.events == [.online, .updateAccepted])
   }
@@ -30,11 +30,11 @@ import Timekeeping
     #expect(try fixture.drive(to: 10.2).brief == ["keep 10.2", "send 2"])
     #expect(try fixture.drive(to: 15).brief == [])
     #expect(try fixture.drive(to: 20.2).brief == ["keep 20.2"])
-    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 24).brief == ["drop [10.2] delivered"])
+    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 24).brief == ["drop [10.2] delivered"])
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(29))
     #expect(try fixture.drive(to: 25).brief == [])
-    #expect(fixture.tell(.deadline, at: 29).brief == ["send 3 with past"])
-    #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 29.2).brief == ["drop [20.2] delivered"])
+    #expect(fixture.handle(.deadline, at: 29).brief == ["send 3 with past"])
+    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 29.2).brief == ["drop [20.2] delivered"])
   }
 
   @Test("an outage: each due position is kept once, retries carry the newest, all is delivered in order")
@@ -48,12 +48,12 @@ import Timekeeping
       if let deadline = fixture.agent.nextDeadline(at: fixture.moment.boot),
         deadline < fixture.moment.boot + .seconds(1)
       {
-        effects += fixture.tell(.deadline, at: (deadline - .boot).inSeconds)
+        effects += fixture.handle(.deadline, at: (deadline - .boot).inSeconds)
       }
       for effect in effects {
         if case .sendUpdate(let sent, _) = effect {
           id = sent
-          kept += fixture.tell(.updateEnded(id: id, AgentFixture.unreachable), at: fixture.now).brief.count
+          kept += fixture.handle(.updateEnded(id: id, AgentFixture.unreachable), at: fixture.now).brief.count
         }
       }
       kept += effects.brief.count { $0.hasPrefix("keep") }
@@ -69,12 +69,12 @@ import Timekeeping
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
     let refused = AgentFixture.error(401, "UNAUTHENTICATED")
-    #expect(fixture.tell(.updateEnded(id: 2, refused), at: 10.3).events == [.offline])
+    #expect(fixture.handle(.updateEnded(id: 2, refused), at: 10.3).events == [.offline])
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(11_300))
-    #expect(fixture.tell(.deadline, at: 11.3).brief == ["fetch 2 https://t.test/truck-1"])
+    #expect(fixture.handle(.deadline, at: 11.3).brief == ["fetch 2 https://t.test/truck-1"])
     let token = fixture.token()
-    #expect(fixture.tell(.tokenEnded(id: 2, token), at: 11.4).brief == ["send 3"])
-    let again = fixture.tell(.updateEnded(id: 3, refused), at: 11.5)
+    #expect(fixture.handle(.tokenEnded(id: 2, token), at: 11.4).brief == ["send 3"])
+    let again = fixture.handle(.updateEnded(id: 3, refused), at: 11.5)
     #expect(again.events.contains(.tokenRefused))
     for second in 12..<70 {
       #expect(try fixture.drive(to: Double(second)).brief.allSatisfy { $0.hasPrefix("keep") })
@@ -86,19 +86,19 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
-    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
     #expect(fixture.agent.delivery.backlog.count == 1)
     let effects = try fixture.drive(to: 12)
     #expect(effects.brief == ["send 3 with past"])
-    let denied = fixture.tell(.updateEnded(id: 3, AgentFixture.error(403, "PERMISSION_DENIED")), at: 12.1)
+    let denied = fixture.handle(.updateEnded(id: 3, AgentFixture.error(403, "PERMISSION_DENIED")), at: 12.1)
     #expect(denied.events == [.backfillRefused])
-    #expect(fixture.tell(.deadline, at: 13.2).brief == ["send 4"])
-    #expect(fixture.tell(.updateEnded(id: 4, AgentFixture.accepted), at: 13.3).events.contains(.online))
+    #expect(fixture.handle(.deadline, at: 13.2).brief == ["send 4"])
+    #expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 13.3).events.contains(.online))
     // After a gap the first fix waits for another.
     #expect(try fixture.drive(to: 23).brief.isEmpty)
     #expect(try fixture.drive(to: 24).brief == ["keep 24.0", "send 5"])
     #expect(fixture.agent.statistics.tokenFetches == 1)
-    #expect(fixture.agent.delivery.waiting == 1)
+    #expect(fixture.agent.delivery.pendingCount == 1)
   }
 
   @Test("another vehicle: what is under way is cancelled, the backlog left to the store, a token fetched")
@@ -106,15 +106,15 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
-    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
     _ = try fixture.drive(to: 12)
-    let effects = fixture.tell(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 12.5)
+    let effects = fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 12.5)
     #expect(effects.brief.contains("cancel update 3"))
     #expect(!effects.brief.contains { $0.hasPrefix("drop") })
     #expect(fixture.agent.delivery.backlog.isEmpty)
     // The spacing of attempts holds for the new vehicle too.
-    #expect(fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 12.6).events.isEmpty)
-    let next = fixture.tell(.deadline, at: 13.1)
+    #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 12.6).events.isEmpty)
+    let next = fixture.handle(.deadline, at: 13.1)
     #expect((effects + next).brief.contains("fetch 2 https://t.test/truck-2"))
   }
 
@@ -122,18 +122,18 @@ import Timekeeping
   func thereAndBack() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    _ = fixture.tell(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 1.2)
+    _ = fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 1.2)
     let other = fixture.token(vehicle: "truck-2")
-    _ = fixture.tell(.deadline, at: 1.3)
-    #expect(fixture.tell(.tokenEnded(id: 2, other), at: 1.4).brief == ["send 2"])
+    _ = fixture.handle(.deadline, at: 1.3)
+    #expect(fixture.handle(.tokenEnded(id: 2, other), at: 1.4).brief == ["send 2"])
     #expect(
-      !fixture.tell(.configure(try AgentFixture.configuration()), at: 2.5).brief.contains { $0.hasPrefix("fetch") })
+      !fixture.handle(.configure(try AgentFixture.configuration()), at: 2.5).brief.contains { $0.hasPrefix("fetch") })
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(5200))
-    #expect(fixture.tell(.deadline, at: 5.2).brief.contains("fetch 3 https://t.test/truck-1"))
+    #expect(fixture.handle(.deadline, at: 5.2).brief.contains("fetch 3 https://t.test/truck-1"))
     let token = fixture.token()
-    #expect(fixture.tell(.tokenEnded(id: 3, token), at: 5.3).brief.contains("send 3"))
-    // The update of the other was cancelled on its way at 2.5 s, and may have arrived all the same.
-    _ = fixture.tell(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 5.5)
+    #expect(fixture.handle(.tokenEnded(id: 3, token), at: 5.3).brief.contains("send 3"))
+    // The update of the other vehicle was cancelled in flight at 2.5 s, and may have arrived.
+    _ = fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 5.5)
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(7500))
   }
 
@@ -144,8 +144,8 @@ import Timekeeping
     _ = try fixture.drive(to: 10.2)
     var settings = try AgentFixture.configuration()
     settings.reporting.interval = .seconds(20)
-    #expect(fixture.tell(.configure(settings), at: 10.3).brief == [])
-    #expect(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 10.4).events == [.updateAccepted])
+    #expect(fixture.handle(.configure(settings), at: 10.3).brief == [])
+    #expect(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.4).events == [.updateAccepted])
     #expect(try fixture.drive(to: 21).brief == [])
     #expect(try fixture.drive(to: 30.2).brief == ["keep 30.2", "send 3"])
   }
@@ -154,8 +154,8 @@ import Timekeeping
   func stopDelivered() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    #expect(fixture.tell(.stop(within: .seconds(3), signal: "SIGTERM"), at: 4).brief == ["stopping", "finished 0"])
-    #expect(fixture.tell(.stop(within: .seconds(3), signal: "SIGTERM"), at: 5).isEmpty)
+    #expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 4).brief == ["stopping", "finished 0"])
+    #expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 5).isEmpty)
     #expect(try fixture.drive(to: 6).isEmpty)
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == nil)
   }
@@ -165,11 +165,13 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 3)
-    #expect(fixture.tell(.stop(within: .seconds(3), signal: "SIGTERM"), at: 3.5).brief == ["stopping"])
+    #expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 3.5).brief == ["stopping"])
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(5200))
-    #expect(fixture.tell(.deadline, at: 5.2).brief == ["keep 3.0", "send 2"])
+    #expect(fixture.handle(.deadline, at: 5.2).brief == ["keep 3.0", "send 2"])
     #expect(
-      fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 5.3).brief == ["drop [3.0] delivered", "finished 0"])
+      fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.3).brief == [
+        "drop [3.0] delivered", "finished 0",
+      ])
   }
 
   @Test("when the time to stop is over, what is in flight is kept for the next start")
@@ -177,30 +179,30 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.2)
-    #expect(fixture.tell(.stop(within: .seconds(3), signal: "SIGTERM"), at: 11).brief == ["stopping"])
+    #expect(fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: 11).brief == ["stopping"])
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(14))
-    #expect(fixture.tell(.deadline, at: 14).brief == ["cancel update 2", "finished 1"])
+    #expect(fixture.handle(.deadline, at: 14).brief == ["cancel update 2", "finished 1"])
   }
 
   @Test("settings are proven by the first update that was sent with them, and once")
   func provenSettings() throws {
     var fixture = try AgentFixture()
     _ = try fixture.drive(to: 0)
-    _ = fixture.tell(.tokenEnded(id: 1, fixture.token()), at: 0.1)
+    _ = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
     let accepted = VehicleAgent.Input.updateEnded(id: 1, AgentFixture.accepted)
-    #expect(fixture.tell(accepted, at: 0.2).contains(.settingsProven))
+    #expect(fixture.handle(accepted, at: 0.2).contains(.settingsProven))
     #expect(try fixture.drive(to: 10.2).brief.contains("send 2"))
-    #expect(!fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 10.3).contains(.settingsProven))
+    #expect(!fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.3).contains(.settingsProven))
 
     // An answer to a request from before says nothing of the new settings, and neither does a failure.
     #expect(try fixture.drive(to: 20.2).brief.contains("send 3"))
-    _ = fixture.tell(.configure(try AgentFixture.configuration()), at: 20.3)
-    #expect(!fixture.tell(.updateEnded(id: 3, AgentFixture.accepted), at: 20.4).contains(.settingsProven))
+    _ = fixture.handle(.configure(try AgentFixture.configuration()), at: 20.3)
+    #expect(!fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 20.4).contains(.settingsProven))
     #expect(try fixture.drive(to: 30.2).brief.contains("send 4"))
     #expect(
-      !fixture.tell(.updateEnded(id: 4, AgentFixture.error(503, "UNAVAILABLE")), at: 30.3).contains(.settingsProven))
+      !fixture.handle(.updateEnded(id: 4, AgentFixture.error(503, "UNAVAILABLE")), at: 30.3).contains(.settingsProven))
     #expect(try fixture.drive(to: 40.2).brief.contains("send 5 with past"))
-    #expect(fixture.tell(.updateEnded(id: 5, AgentFixture.accepted), at: 40.3).contains(.settingsProven))
+    #expect(fixture.handle(.updateEnded(id: 5, AgentFixture.accepted), at: 40.3).contains(.settingsProven))
   }
 
   @Test("progress: a request that does not end by its deadline is noticed after half a minute")
@@ -231,25 +233,25 @@ import Timekeeping
     }
     var source = AgentFixture.source
     source.waits = true
-    _ = fixture.tell(.sources([source]), at: 0)
+    _ = fixture.handle(.sources([source]), at: 0)
     #expect(try !fixture.drive(to: 0).brief.contains("ready"))
     let token = fixture.token()
-    #expect(!fixture.tell(.tokenEnded(id: 1, token), at: 0.001).brief.contains("ready"))
-    #expect(fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.002).brief.last == "ready")
+    #expect(!fixture.handle(.tokenEnded(id: 1, token), at: 0.001).brief.contains("ready"))
+    #expect(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.002).brief.last == "ready")
     // Once for each fix.
-    #expect(!fixture.tell(.deadline, at: 0.003).brief.contains("ready"))
+    #expect(!fixture.handle(.deadline, at: 0.003).brief.contains("ready"))
     // No limit on the loopback: a hundred in a tenth of a second.
     for step in 1...100 {
       #expect(try fixture.drive(to: 0.01 + Double(step) / 1000, speed: 0.5).brief.last == "send \(step + 1)")
-      let effects = fixture.tell(.updateEnded(id: UInt64(step + 1), AgentFixture.accepted), at: fixture.now + 0.0005)
+      let effects = fixture.handle(.updateEnded(id: UInt64(step + 1), AgentFixture.accepted), at: fixture.now + 0.0005)
       #expect(effects.brief.last == "ready")
     }
     // A fix that is rejected, here the last one again, goes nowhere.
     #expect(try fixture.drive(to: 0.11, speed: 0.5).brief == ["ready"])
     // During a pause a recording waits.
-    _ = fixture.tell(.pause(nil), at: 1)
+    _ = fixture.handle(.pause(nil), at: 1)
     #expect(try fixture.drive(to: 2).brief == [])
-    #expect(fixture.tell(.resume, at: 3).brief.last == "ready")
+    #expect(fixture.handle(.resume, at: 3).brief.last == "ready")
   }
 
   @Test("two sources that wait are both released")
@@ -258,14 +260,14 @@ import Timekeeping
     let sources = (0...1).map {
       SourceSelector.Candidate(id: $0, label: "recording \($0)", silenceTimeout: .seconds(10), waits: true)
     }
-    _ = fixture.tell(.sources(sources), at: 0)
+    _ = fixture.handle(.sources(sources), at: 0)
     _ = try fixture.drive(to: 0)
     let coordinate = try #require(Coordinate(latitude: 48, longitude: 11))
     let fix = Fix(coordinate: coordinate, time: .utc(fixture.moment.wall))
-    #expect(fixture.tell(.source(1, .fix(fix)), at: 0.05).brief == [])
+    #expect(fixture.handle(.source(1, .fix(fix)), at: 0.05).brief == [])
     let token = fixture.token()
-    _ = fixture.tell(.tokenEnded(id: 1, token), at: 0.1)
-    let effects = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+    _ = fixture.handle(.tokenEnded(id: 1, token), at: 0.1)
+    let effects = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
     #expect(effects.filter { [.readyForNextFix(0), .readyForNextFix(1)].contains($0) }.count == 2)
   }
 
@@ -286,11 +288,11 @@ import Timekeeping
       var fix = Fix(coordinate: place, time: .utc(fixture.moment.wall + .seconds(second > 20 ? 18 : 0)))
       fix.speed = 14
       fix.horizontalAccuracy = 3
-      for case .backlog(.added(let record)) in fixture.tell(.source(0, .fix(fix)), at: Double(second)) {
+      for case .backlog(.added(let record)) in fixture.handle(.source(0, .fix(fix)), at: Double(second)) {
         records.append(record)
       }
     }
     #expect(records.count == 7)
-    #expect(records.filter { $0.spent == .infinity }.map { AgentFixture.second($0.id) } == [48])
+    #expect(records.filter { $0.interpolationError == .infinity }.map { AgentFixture.second($0.id) } == [48])
   }
 }

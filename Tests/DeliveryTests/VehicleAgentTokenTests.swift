@@ -37,7 +37,7 @@ import Timekeeping
     let first = try fixture.drive(to: 0)
     #expect(first.brief == ["fetch 1 https://t.test/truck-1", "keep 0.0"])
     #expect(connections(first) == ["https://e.test/v1/providers/p/deliveryVehicles/truck-1"])
-    _ = fixture.tell(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 15)
+    _ = fixture.handle(.tokenEnded(id: 1, .http(AgentFixture.unreachable)), at: 15)
     let second = try fixture.drive(to: 40)
     #expect(second.brief.contains("fetch 2 https://t.test/truck-1"))
     #expect(connections(second) == [])
@@ -48,13 +48,13 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     #expect(try fixture.drive(to: 10.3).brief == ["keep 10.3", "send 2"])
-    let first = fixture.tell(.updateEnded(id: 2, VehicleAgentTokenTests.expired), at: 10.4)
-    #expect(failure(first)?.category == .clock && failure(first)?.cause == .expired)
+    let first = fixture.handle(.updateEnded(id: 2, VehicleAgentTokenTests.expired), at: 10.4)
+    #expect(failure(first)?.category == .clockSkew && failure(first)?.cause == .expired)
     // A second later there is a fresh token, and the position goes with it.
-    let asked = fixture.tell(.deadline, at: 11.5)
+    let asked = fixture.handle(.deadline, at: 11.5)
     #expect(asked.brief == ["fetch 2 https://t.test/truck-1"])
-    #expect(fixture.tell(.tokenEnded(id: 2, fixture.token()), at: 11.6).brief == ["send 3"])
-    let second = fixture.tell(.updateEnded(id: 3, VehicleAgentTokenTests.expired), at: 11.7)
+    #expect(fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 11.6).brief == ["send 3"])
+    let second = fixture.handle(.updateEnded(id: 3, VehicleAgentTokenTests.expired), at: 11.7)
     // What is wrong with the token itself shows without asking anybody.
     let flaws = second.compactMap { if case .event(.tokenRefused(_, _, let flaw, _)) = $0 { flaw } else { nil } }
     #expect(flaws.count == 1 && flaws[0].contains("there is no audience"))
@@ -64,7 +64,7 @@ import Timekeeping
   }
 
   @Test(
-    "a wrong role, a wrong vehicle and a missing API are told apart",
+    "a wrong role, a wrong vehicle and a missing API are distinguished",
     arguments: [
       ("IAM_PERMISSION_DENIED", RefusalCause.role), ("SERVICE_DISABLED", .apiDisabled),
       ("ACCOUNT_STATE_INVALID", .account),
@@ -73,7 +73,7 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10.3)
-    let effects = fixture.tell(
+    let effects = fixture.handle(
       .updateEnded(
         id: 2, VehicleAgentTokenTests.refusal(403, "PERMISSION_DENIED", "no", reason: reason)), at: 10.4)
     #expect(failure(effects)?.cause == cause)
@@ -86,7 +86,7 @@ import Timekeeping
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     _ = try fixture.drive(to: 10)
-    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 10.1)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.1)
     // It wakes up two hours later; the wall clock may have slept as well.
     fixture.now = 7210
     var moment = Moment(boot: fixture.moment.boot, wall: fixture.moment.wall + .seconds(clockError))
@@ -100,7 +100,7 @@ import Timekeeping
     #expect(next.brief.contains { $0.hasPrefix("send") })
   }
 
-  @Test("an answer without a date is held against what others have told of the time, not against a clock in 2038")
+  @Test("a response without a date is compared with the time of other references, not with a clock in 2038")
   func bestTime() throws {
     var fixture = try AgentFixture { configuration in
       configuration.tokenProvider = .file(
@@ -110,7 +110,7 @@ import Timekeeping
     let payload = "eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMSJ9fQ"
     let text = #"{"token":"e30.\#(payload).s","end":\#(AgentFixture.start.milliseconds / 1000 + 600)}"#
     _ = try fixture.drive(to: 0)
-    // The receiver has told the time; the clock jumps before the file is read.
+    // The receiver has given the time; the clock steps before the file is read.
     let moment = Moment(boot: fixture.moment.boot, wall: Timestamp(seconds: 2_147_483_648))
     let effects = fixture.agent.handle(
       .tokenEnded(id: 1, .file(.text(Secret(text), age: .seconds(350_000_000)))), at: moment)
@@ -118,16 +118,16 @@ import Timekeeping
     #expect(lives == [.seconds(600)])
   }
 
-  @Test("a captive portal's clock is nobody's clock")
+  @Test("a captive portal's clock is ignored")
   func portal() throws {
     var fixture = try AgentFixture()
     _ = try fixture.drive(to: 0)
     let page = HTTPOutcome.response(
       HTTPResponse(status: 200, headers: [("Date", "Tue, 01 Dec 2020 02:00:00 GMT")], body: [UInt8]("<html>".utf8)))
-    #expect(!fixture.tell(.tokenEnded(id: 1, .http(page)), at: 0.1).events.contains(.clockWrong))
-    _ = fixture.tell(.deadline, at: 10)
-    _ = fixture.tell(.tokenEnded(id: 2, fixture.token()), at: 10.1)
-    #expect(!fixture.tell(.updateEnded(id: 1, page), at: 10.2).events.contains(.clockWrong))
+    #expect(!fixture.handle(.tokenEnded(id: 1, .http(page)), at: 0.1).events.contains(.clockWrong))
+    _ = fixture.handle(.deadline, at: 10)
+    _ = fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 10.1)
+    #expect(!fixture.handle(.updateEnded(id: 1, page), at: 10.2).events.contains(.clockWrong))
   }
 
   @Test("a receiver that is ahead does not make a good token an expired one: another clock, or none, decides")
@@ -148,6 +148,6 @@ import Timekeeping
     let token = "e30.eyJhdXRob3JpemF0aW9uIjp7ImRlbGl2ZXJ5dmVoaWNsZWlkIjoidHJ1Y2stMSJ9fQ.s1"
     let answer = #"{"token":"\#(token)","end":\#(AgentFixture.start.milliseconds / 1000 + 1800)}"#
     let outcome = TokenOutcome.command(TokenCommand.Outcome(.exited(0), output: [UInt8](answer.utf8)))
-    #expect(fixture.tell(.tokenEnded(id: 1, outcome), at: 6.5).brief.contains { $0.hasPrefix("send 1") })
+    #expect(fixture.handle(.tokenEnded(id: 1, outcome), at: 6.5).brief.contains { $0.hasPrefix("send 1") })
   }
 }

@@ -103,7 +103,7 @@ import Timekeeping
     #expect(source == nil)
   }
 
-  @Test("A descriptor tells that it is readable as long as it is, and that the other end is gone")
+  @Test("A descriptor is reported as readable as long as it is, and a hang-up is reported")
   func io() throws {
     let loop = try EventLoop()
     var pipe: Pipe? = try Pipe()
@@ -145,7 +145,7 @@ import Timekeeping
     source.close()
   }
 
-  @Test("A child's end is told with its exit code, or with the signal that ended it")
+  @Test("A child's end is reported with its exit code, or with the signal that killed it")
   func children() throws {
     EventLoop.blockSignals()
     let loop = try EventLoop()
@@ -159,7 +159,7 @@ import Timekeeping
     second.close()
   }
 
-  @Test("A watched directory tells the names that come and go, and its own end")
+  @Test("A watched directory reports names that are added and removed, and its own removal")
   func watches() throws {
     let loop = try EventLoop()
     let directory = try #require(makeDirectory())

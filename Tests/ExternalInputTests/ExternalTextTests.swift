@@ -61,7 +61,7 @@ import Testing
     #expect(seen * 20 < all, "\(seen) of \(all)")
   }
 
-  @Test("a word that is longer than any is masked, also when it reads like one")
+  @Test("a very long word is masked, even if it looks like a natural one")
   func longWords() {
     #expect(ExternalText("the correcthorsebatterystaple").description == "the <redacted>")
     #expect(ExternalText("card 4111111111111111, ID 123e4567-e89b-12d3-a456-426614174000").description.count == 30)

@@ -27,7 +27,7 @@ import Testing
     #expect(IPAddress(text) == nil)
   }
 
-  @Test("loopback, link-local and multicast are told apart in both families")
+  @Test("loopback, link-local and multicast are distinguished in both families")
   func kinds() {
     func kinds(_ text: String) -> [Bool] {
       IPAddress(text).map { [$0.isV4, $0.isLoopback, $0.isLinkLocal, $0.isMulticast] } ?? []

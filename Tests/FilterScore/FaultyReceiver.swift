@@ -22,7 +22,7 @@ struct FaultyReceiver {
     random = SplitMix64(seed: seed)
   }
 
-  /// What it tells of a true place at that second; nil without a fix.
+  /// The fix that it reports for a true position at that second; nil without a fix.
   mutating func fix(_ state: TrueDrive.State, second: Int) -> Fix? {
     FaultyReceiver.wander(&drift, sigma: trouble == .parked ? 8 : 2, persistence: 0.98, &random)
     var east = state.east + drift.east + 0.3 * random.normal()
@@ -121,7 +121,7 @@ struct FaultyReceiver {
     return fix
   }
 
-  /// As a receiver with seven decimals tells it, near 48.1° N.
+  /// As reported by a receiver with seven decimals, near 48.1° N.
   private static func fix(east: Double, north: Double, _ stamp: Timestamp) -> Fix? {
     let latitude = 48.137 + north / 111_200
     let longitude = 11.575 + east / 74_450

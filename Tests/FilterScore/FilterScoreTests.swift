@@ -20,13 +20,13 @@ import Testing
     switch trouble {
     case .none, .highway, .ferry, .train, .creeping, .parked, .rollover: Bound()
     case .future, .past: Bound()
-    // The ten that it takes to believe it.
+    // The ten that are needed to accept it.
     case .fastTrain: Bound(refused: 0.04, silence: 9)
     case .zeroSpeed: Bound(refused: 0.04, silence: 8)
     case .jump: Bound(passed: 0.02, refused: 0.005, silence: 8)
     case .burst: Bound(passed: 0.03, refused: 0.02, silence: 8)
     case .noSpeedBurst: Bound(passed: 0.03, refused: 0.02, silence: 8)
-    // One fix in ten thousand is worse than three deviations, and told as it is.
+    // One fix in ten thousand is off by more than three deviations, with its true accuracy.
     case .honestCanyon: Bound(passed: nil, refused: 0.001, silence: 4)
     case .falseCanyon: Bound(passed: nil, refused: 0.08, silence: 10)
     // A receiver that froze near the vehicle's next stop is refused all the same.

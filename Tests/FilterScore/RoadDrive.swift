@@ -4,7 +4,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// A drive on a real road, as its receiver told it. `Drives/README.md` says where each is from.
+/// A recorded drive on a real road. `Drives/README.md` has the origin of each.
 enum RoadDrive: String, CaseIterable {
   case boston, dotnet2, morten, splosch
   case geniviMunich = "genivi-munich"
@@ -26,7 +26,7 @@ enum RoadDrive: String, CaseIterable {
     return RecordingReview(fixes, limits: FixFilter.Configuration(buildDate: Timestamp(seconds: 1_230_768_000)))
   }
 
-  /// In the order of time; empty where nobody knows better.
+  /// In order of time; empty without ground truth.
   func truth() throws -> [Truth] {
     guard self == .mountainView else { return [] }
     let text = String(decoding: try RoadDrive.unpacked("\(rawValue).truth.csv.gz"), as: UTF8.self)

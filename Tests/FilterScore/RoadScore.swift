@@ -2,7 +2,8 @@
 import Positioning
 import Timekeeping
 
-/// What the filter made of a drive on a real road. Where nobody knows the truth, the neighbours and the reported speeds tell it.
+/// The filter's results for a recorded drive on a real road. Without ground truth, neighbours and reported speeds are the
+/// reference.
 struct RoadScore: Equatable {
   var fixes = 0
   var rejected = 0

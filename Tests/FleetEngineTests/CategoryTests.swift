@@ -62,16 +62,16 @@ import Timekeeping
     let failure = UpdateFailure(category, "words", from: .deliveries)
     #expect(failure.advice == category.row.advice.map { "words; \($0)" } ?? "words")
     #expect(failure.advice.text.count > 5 || category.row.isTransient || category == .throttled)
-    // A person who must act is told how.
+    // If a person must act, the remedy is reported.
     #expect(!category.row.needsConfiguration || category.row.advice != nil)
   }
 
   @Test("a token whose times are refused counts as refused, and waits as a 401 does")
   func cause() {
-    let failure = UpdateFailure(.clock, "words", from: .deliveries, cause: .expired)
+    let failure = UpdateFailure(.clockSkew, "words", from: .deliveries, cause: .expired)
     #expect(failure.refusesToken && failure.isJudged)
     #expect(failure.backoff == Category.unauthenticated.row.backoff)
-    #expect(UpdateFailure(.clock, "words", from: .deliveries).backoff == .seconds(5, cap: 60))
+    #expect(UpdateFailure(.clockSkew, "words", from: .deliveries).backoff == .seconds(5, cap: 60))
     #expect(failure.remedy == RefusalCause.expired.advice(for: .deliveries))
   }
 

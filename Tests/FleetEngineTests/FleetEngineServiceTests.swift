@@ -123,7 +123,7 @@ extension FleetEngineService {
 
   @Test("advice names the role that the service needs")
   func role() {
-    let failure = UpdateFailure(.denied, "words", from: .rovers, cause: .role)
+    let failure = UpdateFailure(.permissionDenied, "words", from: .rovers, cause: .role)
     #expect(failure.advice.text.contains("roles/test.rover"))
   }
 }

@@ -20,7 +20,7 @@ import Testing
     "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential."
 
   @Test(
-    "a refusal for the token's times is the clock's, whether the reason or the words tell",
+    "a rejection of the token's times is a clock skew, whether detected by the reason or by the text",
     arguments: [
       (vague, "ACCESS_TOKEN_EXPIRED", .expired), ("JWT validation failed: TIME_CONSTRAINT_FAILURE", nil, .lifetime),
       (
@@ -33,13 +33,13 @@ import Testing
     ] as [(String, String?, RefusalCause)])
   func times(message: String, reason: String?, cause: RefusalCause) throws {
     let failure = try #require(refusal(401, "UNAUTHENTICATED", message, reason: reason))
-    #expect(failure.category == .clock)
+    #expect(failure.category == .clockSkew)
     #expect(failure.cause == cause)
     #expect(failure.refusesToken && failure.isJudged)
   }
 
   @Test(
-    "a wrong role, a wrong vehicle and the rest are told apart, and stay what their status says",
+    "a wrong role, a wrong vehicle and the rest are distinguished, and their category follows the status",
     arguments: [
       ("Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource", "IAM_PERMISSION_DENIED", .role),
       ("Permission 'fleetengine.deliveryvehicles.updateLocation' denied", nil, .role),
@@ -53,7 +53,7 @@ import Testing
     ] as [(String, String?, RefusalCause?)])
   func rights(message: String, reason: String?, cause: RefusalCause?) throws {
     let failure = try #require(refusal(403, "PERMISSION_DENIED", message, reason: reason))
-    #expect(failure.category == .denied)
+    #expect(failure.category == .permissionDenied)
     #expect(failure.cause == cause)
     #expect(failure.refusesToken)
   }
@@ -71,7 +71,7 @@ import Testing
     #expect(failure.remedy?.contains("key") == true && failure.remedy?.contains("role") == false)
   }
 
-  @Test("what is denied names the project of the settings, whether the answer tells why or not")
+  @Test("a denied request names the project of the settings, whether the response has a reason or not")
   func project() throws {
     for message in ["Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource", "no"] {
       let failure = try #require(refusal(403, "PERMISSION_DENIED", message))
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test("words about credentials alone tell nothing of a clock")
+  @Test("a text about credentials alone is no clock skew")
   func vagueWords() throws {
     let failure = try #require(refusal(401, "UNAUTHENTICATED", RefusalCauseTests.vague))
     #expect(failure.category == .unauthenticated)
@@ -102,11 +102,11 @@ import Testing
     else {
       return
     }
-    #expect(failure.category == .clock)
+    #expect(failure.category == .clockSkew)
     #expect(!failure.refusesToken && !failure.isJudged)
   }
 
-  @Test("a token that the server quotes is not told on")
+  @Test("a token that the server quotes is not shown")
   func quoted() throws {
     let failure = try #require(
       refusal(401, "UNAUTHENTICATED", "bad token eyJhbGciOiJSUzI1NiJ9.eyJpYXQiOjF9.AbC123AbC123AbC123AbC123"))

@@ -26,16 +26,16 @@ import Testing
 
   @Test("no other success is an acknowledgement, whatever is in it", arguments: [201, 202, 203, 204, 205, 206, 299])
   func otherSuccess(http: Int) {
-    #expect(failure(http, #"{"name":"providers/p/deliveryVehicles/v"}"#)?.category == .untrusted)
-    #expect(failure(http, "{}")?.category == .untrusted)
+    #expect(failure(http, #"{"name":"providers/p/deliveryVehicles/v"}"#)?.category == .notFleetEngine)
+    #expect(failure(http, "{}")?.category == .notFleetEngine)
   }
 
   @Test("200 with an error is that error, and no acknowledgement")
   func errorWithin() {
-    #expect(failure(200, error("PERMISSION_DENIED"))?.category == .denied)
+    #expect(failure(200, error("PERMISSION_DENIED"))?.category == .permissionDenied)
     #expect(failure(200, error("UNAVAILABLE"))?.category == .unavailable)
     for body in [#"{"error":null}"#, #"{"error":{}}"#, #"{"error":"no"}"#, #"{"name":"x","\u0065rror":1}"#] {
-      #expect(failure(200, body)?.category == .untrusted, "\(body)")
+      #expect(failure(200, body)?.category == .notFleetEngine, "\(body)")
     }
     // Only at the top.
     #expect(failure(200, #"{"vehicle":{"error":1}}"#) == nil)
@@ -43,15 +43,16 @@ import Testing
 
   @Test("anything else with 200 is not Fleet Engine", arguments: ["", "<html>", "[]", "\"ok\"", "{\"cut", "\u{0}"])
   func notFleetEngine(body: String) {
-    #expect(failure(200, body)?.category == .untrusted)
+    #expect(failure(200, body)?.category == .notFleetEngine)
   }
 
   @Test(
     "the status of google.rpc decides, whatever the HTTP number",
     arguments: [
       ("CANCELLED", .unavailable), ("UNKNOWN", .unavailable), ("INVALID_ARGUMENT", .rejected),
-      ("DEADLINE_EXCEEDED", .unavailable), ("NOT_FOUND", .missing), ("ALREADY_EXISTS", .rejected),
-      ("PERMISSION_DENIED", .denied), ("UNAUTHENTICATED", .unauthenticated), ("RESOURCE_EXHAUSTED", .throttled),
+      ("DEADLINE_EXCEEDED", .unavailable), ("NOT_FOUND", .notFound), ("ALREADY_EXISTS", .rejected),
+      ("PERMISSION_DENIED", .permissionDenied), ("UNAUTHENTICATED", .unauthenticated),
+      ("RESOURCE_EXHAUSTED", .throttled),
       ("FAILED_PRECONDITION", .rejected), ("ABORTED", .unavailable), ("OUT_OF_RANGE", .rejected),
       ("UNIMPLEMENTED", .rejected), ("INTERNAL", .unavailable), ("UNAVAILABLE", .unavailable),
       ("DATA_LOSS", .unavailable),
@@ -67,14 +68,15 @@ import Testing
   }
 
   @Test(
-    "without a status the number decides, and a web page is nobody's judgement",
+    "without a status the HTTP status decides, and a web page is not from Fleet Engine",
     arguments: [
-      (302, .untrusted, .untrusted), (400, .rejected, .untrusted), (401, .unauthenticated, .untrusted),
-      (403, .denied, .untrusted), (404, .missing, .untrusted), (405, .rejected, .untrusted),
-      (407, .rejected, .untrusted), (408, .unavailable, .unavailable), (413, .rejected, .rejected),
+      (302, .notFleetEngine, .notFleetEngine), (400, .rejected, .notFleetEngine),
+      (401, .unauthenticated, .notFleetEngine),
+      (403, .permissionDenied, .notFleetEngine), (404, .notFound, .notFleetEngine), (405, .rejected, .notFleetEngine),
+      (407, .rejected, .notFleetEngine), (408, .unavailable, .unavailable), (413, .rejected, .rejected),
       (429, .throttled, .throttled), (499, .unavailable, .unavailable), (500, .unavailable, .unavailable),
       (502, .unavailable, .unavailable), (503, .unavailable, .unavailable), (504, .unavailable, .unavailable),
-      (511, .untrusted, .untrusted), (599, .unavailable, .unavailable),
+      (511, .notFleetEngine, .notFleetEngine), (599, .unavailable, .unavailable),
     ] as [(Int, UpdateFailure.Category, UpdateFailure.Category)])
   func byNumber(http: Int, json: UpdateFailure.Category, page: UpdateFailure.Category) {
     #expect(failure(http, "{}")?.category == json)
@@ -90,8 +92,8 @@ import Testing
       switch kind {
       case .unresolved, .unreachable, .refused, .timedOut, .broken, .unprocessed, .local: .network
       case .throttled: .throttled
-      case .certificateNotYetValid: .clock
-      case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .untrusted
+      case .certificateNotYetValid: .clockSkew
+      case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .notFleetEngine
       }
     let outcome = UpdateOutcome(.failure(TransportFailure(kind, "why")), from: .deliveries)
     var failure = UpdateFailure(expected, "why", from: .deliveries)
@@ -142,7 +144,7 @@ import Testing
     var response = HTTPResponse(status: 302)
     func message() -> String? {
       guard case .failed(let failure) = UpdateOutcome(.response(response), from: .deliveries) else { return nil }
-      return failure.category == .untrusted ? failure.message : nil
+      return failure.category == .notFleetEngine ? failure.message : nil
     }
     #expect(message() == "HTTP 302, a redirect")
     response.redirect = WebAddress(

@@ -66,7 +66,7 @@ import Timekeeping
     #expect(isWiped(byServer))
   }
 
-  @Test("a head longer than a frame goes on in CONTINUATION")
+  @Test("a head longer than a frame continues in CONTINUATION")
   func longHead() {
     let transcript = Transcript()
     var request = Transcript.request()
@@ -159,7 +159,7 @@ import Timekeeping
     #expect(transcript.responses.first?.body.count == 48_000)
   }
 
-  @Test("an answer longer than allowed is given up well before the window, and the connection goes on")
+  @Test("a response longer than allowed is aborted well before the window, and the connection continues")
   func tooLarge() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -315,7 +315,7 @@ import Timekeeping
   }
 
   @Test(
-    "a reset stream has a name and a kind, and the connection goes on",
+    "a reset stream has a name and a kind, and the connection continues",
     arguments: [
       (HTTP2ErrorCode.refusedStream, TransportFailure.Kind.unprocessed), (.internalError, .broken), (.cancel, .broken),
       (.noError, .broken), (.enhanceYourCalm, .throttled), (.http11Required, .malformed),

@@ -21,7 +21,7 @@ struct CertificateTests {
     #expect(try fixture.response(server.request).status == 200)
   }
 
-  @Test("A certificate of an issuer that nobody knows is untrusted")
+  @Test("A certificate of an unknown issuer is untrusted")
   func unknownIssuer() throws {
     let server = try TLSServer(name: "localhost")
     let failure = try ClientFixture().failure(server.request)

@@ -23,7 +23,7 @@ struct ClientFixture {
   func outcome(_ request: HTTPRequest) throws -> HTTPOutcome {
     var outcome: HTTPOutcome?
     client.send(request) { outcome = $0 }
-    #expect(outcome == nil, "told before send returned")
+    #expect(outcome == nil, "called before send returned")
     #expect(try loop.turns { outcome != nil })
     return try #require(outcome)
   }

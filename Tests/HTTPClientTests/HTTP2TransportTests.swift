@@ -169,7 +169,7 @@ struct HTTP2TransportTests {
     #expect(failure.kind == .timedOut)
   }
 
-  @Test("several requests at once go one after another on one connection; a cancelled one is not told")
+  @Test("concurrent requests are sent one after another on one connection; a cancelled one is not reported")
   func together() throws {
     let bench = try Bench("")
     var ends = 0
@@ -236,7 +236,7 @@ struct HTTP2TransportTests {
     let request = HTTPRequest(method: .get, url: "https://localhost:\(server.port)/")
     client?.send(request) { _ in
       client?.send(request) { _ in
-        client?.send(request) { _ in Issue.record("told after its client went away") }
+        client?.send(request) { _ in Issue.record("called after its client was released") }
         client = nil
         isDone = true
       }

@@ -58,7 +58,7 @@ import Timekeeping
     #expect(fixture.client.counters.bytesReceived >= 40 * 7)
   }
 
-  @Test("A connection that the server closed meanwhile is replaced without a word")
+  @Test("A connection that the server closed meanwhile is replaced silently")
   func closedMeanwhile() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
@@ -109,7 +109,7 @@ import Timekeeping
     #expect(server.accepted == 2)
   }
 
-  @Test("A cancelled request is not told, and neither is one that fails at once")
+  @Test("A cancelled request does not call its handler, and neither does one that fails at once")
   func cancelling() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { $0.contains("/slow") ? .silence : .bytes(answer("ok")) }
@@ -148,7 +148,7 @@ import Timekeeping
     let request = HTTPRequest(method: .get, url: server.url)
     client?.send(request) { _ in
       client?.send(request) { _ in
-        client?.send(request) { _ in Issue.record("told after its client went away") }
+        client?.send(request) { _ in Issue.record("called after its client was released") }
         client = nil
         isDone = true
       }

@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "one attempt is one request: a kept connection that dies unanswered is not replaced by itself, and is told from a new one",
+    "one attempt is one request: a reused connection that dies unanswered is not retried, and is distinguished from a new one",
     arguments: [false, true])
   func oneAttempt(isReset: Bool) throws {
     let fixture = try ClientFixture()

@@ -31,7 +31,7 @@ final class LoopbackServer {
   /// Bytes of endless replies.
   private(set) var sent = 0
 
-  /// - Parameter reply: called with each whole request; one with a body must tell its Content-Length.
+  /// - Parameter reply: called with each complete request; one with a body must have a Content-Length.
   init(_ loop: EventLoop, _ reply: @escaping (String) -> Reply) throws {
     self.loop = loop
     self.reply = reply

@@ -43,7 +43,7 @@ import Timekeeping
     #expect(written { $0.number(value, decimals: decimals) } == text)
   }
 
-  @Test("what JSON cannot tell is 0", arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e19])
+  @Test("what JSON cannot represent is 0", arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e19])
   func untellable(value: Double) {
     #expect(written { $0.number(value, decimals: 1) } == "0")
   }

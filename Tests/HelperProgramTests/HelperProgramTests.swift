@@ -40,7 +40,7 @@ import Timekeeping
     return try #require(answer.result)
   }
 
-  @Test("what it prints and how it ends is told, standard error apart")
+  @Test("its output and its end are reported, with standard error separate")
   func output() throws {
     let result = try run(
       "printf '{\"token\":\"%s\"}' \"$VEHICLE_ID\"; echo hm >&2; exit 3", environment: [("VEHICLE_ID", "v 1\n")])
@@ -57,7 +57,7 @@ import Timekeeping
   }
 
   @Test(
-    "a program that is missing, or is none, is told with the system's words",
+    "a program that is missing, or not executable, is reported with the system's text",
     arguments: [
       ("/nonexistent/get-token", "No such file"), ("/etc/passwd", "denied"), ("/tmp", "denied"),
     ])
@@ -144,7 +144,7 @@ import Timekeeping
     #expect(result.errors.count == HelperProgram.maximumErrorSize)
   }
 
-  @Test("a signal is told by its number")
+  @Test("a signal is reported by its number")
   func killed() throws {
     #expect(try run("kill -9 $$").ending == .killed(SIGKILL))
   }
@@ -174,7 +174,7 @@ import Timekeeping
     #expect(Array(lines.dropFirst(2)) == ["0", "1", "2", "none", "/dev/null"])
   }
 
-  @Test("cancelled, it is killed and reaped, and nobody is told")
+  @Test("cancelled, it is killed and reaped, and no handler is called")
   func cancel() throws {
     let answer = Answer()
     let path = NSTemporaryDirectory() + "helper-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
@@ -219,7 +219,7 @@ import Timekeeping
     return status.contains(") Z ") && !status.contains(" \(getpid()) ")
   }
 
-  /// Waits until a process is gone, or has ended and only its parent has not heard of it.
+  /// Waits until a process is gone, or is a zombie.
   private func isGone(_ path: String) throws -> Bool {
     let text = try String(contentsOfFile: path, encoding: .utf8)
     let number = try #require(Int32(text.split(separator: "\n").first ?? ""))

@@ -248,7 +248,8 @@ import SystemCalls
       let place = try #require(Coordinate(latitude: 48, longitude: 11))
       for second in Int64(1)...3 {
         let record = Backlog.Record(
-          VehicleLocation(coordinate: place, time: Timestamp(seconds: second)), spent: second == 2 ? 1e300 : 0)
+          VehicleLocation(coordinate: place, time: Timestamp(seconds: second)),
+          interpolationError: second == 2 ? 1e300 : 0)
         try store.commit([StoreAgent.Write(key: StoreAgent.Key(vehicle: truck, id: record.id), record: record)])
       }
     }

@@ -23,21 +23,21 @@ import Testing
   /// - Returns: whether it asks the provider, and why it does not use what was kept.
   private func run(_ settings: VehicleAgent.Configuration, at second: Double) throws -> (asks: Bool, why: String?) {
     var configuration = settings
-    configuration.tokenKey = KeptToken.Key(settings.context, settings.tokenProvider, directory: directory)
+    configuration.tokenKey = StoredToken.Key(settings.context, settings.tokenProvider, directory: directory)
     try #require(configuration.tokenKey != nil)
     var fixture = try AgentFixture { $0 = configuration }
     let cache = TokenCache(directory: directory)
     var effects: [VehicleAgent.Effect] = []
-    if let text = try cache.read() { effects += fixture.tell(.tokenFound(text), at: second) }
+    if let text = try cache.read() { effects += fixture.handle(.tokenFound(text), at: second) }
     effects += try fixture.drive(to: second)
     let asks = effects.contains { if case .fetchToken = $0 { true } else { false } }
     // It would do for either service: what it is kept under decides.
-    if asks { effects += fixture.tell(.tokenEnded(id: 1, fixture.token()), at: second + 0.5) }
+    if asks { effects += fixture.handle(.tokenEnded(id: 1, fixture.token()), at: second + 0.5) }
     var why: String?
     for effect in effects {
       switch effect {
-      case .keepToken(let text): try cache.store(text)
-      case .forgetToken: cache.remove()
+      case .storeToken(let text): try cache.store(text)
+      case .removeStoredToken: cache.remove()
       case .event(.tokenNotRestored(_, let reason)): why = reason
       default: break
       }

@@ -43,7 +43,7 @@ enum EventSamples {
 
   private static func fixes() throws -> [Event] {
     var returned = sources
-    returned.reason = .takenBack(after: .seconds(10))
+    returned.reason = .failback(after: .seconds(10))
     return [
       .sourceOpened("/dev/gps0"), .sourceOpened("/dev/gps1", SourceNumber(1, of: 2)),
       .sourceLost("/dev/gps0: the device is gone"),
@@ -76,10 +76,11 @@ enum EventSamples {
   }
 
   private static let role = UpdateFailure(
-    .denied, "no", from: .deliveries, httpStatus: 403, status: "PERMISSION_DENIED", cause: .role)
+    .permissionDenied, "no", from: .deliveries, httpStatus: 403, status: "PERMISSION_DENIED", cause: .role)
   private static let failures =
     UpdateFailure.Category.allCases.map { UpdateFailure($0, "what it said", from: .deliveries) } + [
-      role, UpdateFailure(.clock, "no", from: .deliveries, httpStatus: 401, status: "UNAUTHENTICATED", cause: .expired),
+      role,
+      UpdateFailure(.clockSkew, "no", from: .deliveries, httpStatus: 401, status: "UNAUTHENTICATED", cause: .expired),
       UpdateFailure(
         .unauthenticated, "no", from: .deliveries, httpStatus: 401, status: "UNAUTHENTICATED", cause: .notYetValid),
     ]
@@ -87,18 +88,19 @@ enum EventSamples {
 
   private static func updates() throws -> [Event] {
     var events: [Event] = [
-      .online(after: nil, delivered: 0, waiting: 0), .online(after: .seconds(70), delivered: 1, waiting: 0),
-      .online(after: .seconds(7000), delivered: 24, waiting: 0),
-      .online(after: .seconds(7200), delivered: 0, waiting: 1),
-      .online(after: .seconds(172_800), delivered: 100, waiting: 7), .updateAccepted(past: 0, at: nil),
+      .online(after: nil, delivered: 0, pending: 0), .online(after: .seconds(70), delivered: 1, pending: 0),
+      .online(after: .seconds(7000), delivered: 24, pending: 0),
+      .online(after: .seconds(7200), delivered: 0, pending: 1),
+      .online(after: .seconds(172_800), delivered: 100, pending: 7), .updateAccepted(past: 0, at: nil),
       .updateAccepted(past: 1, at: nil),
       .updateAccepted(past: 2, at: VehicleLocation(coordinate: try place(), time: stamp)),
-      .offline(silence, after: .seconds(60), untold: 1), .offline(silence, after: .milliseconds(999), untold: 2),
+      .offline(silence, after: .seconds(60), suppressed: 1),
+      .offline(silence, after: .milliseconds(999), suppressed: 2),
       .stillOffline(silence, after: .seconds(600), tries: 1),
     ]
     for failure in failures {
       events += [
-        .offline(failure, after: .zero, untold: 0), .interrupted(failure),
+        .offline(failure, after: .zero, suppressed: 0), .interrupted(failure),
         .stillOffline(failure, after: .seconds(600), tries: 44),
       ]
     }
@@ -148,8 +150,8 @@ enum EventSamples {
   }
 
   private static let surroundings: [Event] = [
-    .clockUnset, .clockStepped(.milliseconds(-1250), untold: 0), .clockStepped(.seconds(500), untold: 3),
-    .clockStepped(.milliseconds(119_990), untold: 1),
+    .clockUnset, .clockStepped(.milliseconds(-1250), suppressed: 0), .clockStepped(.seconds(500), suppressed: 3),
+    .clockStepped(.milliseconds(119_990), suppressed: 1),
     .clockWrong(TimeJudge.Error(offset: .seconds(-56), reference: .fleetEngine)),
     .clockWrong(TimeJudge.Error(offset: .seconds(9000), reference: .gnss)),
     .clockWrong(TimeJudge.Error(offset: .seconds(31), reference: .tokenProvider)),

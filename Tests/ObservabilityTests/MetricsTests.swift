@@ -126,7 +126,7 @@ import Timekeeping
     #expect(!lines(fixture).contains { $0.hasPrefix("fleet_locationd_last_update") })
     try fixture.comeOnline()
     for second in 1...10 { _ = try fixture.drive(to: Double(second)) }
-    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.error(503, "UNAVAILABLE")), at: 10.5)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.error(503, "UNAVAILABLE")), at: 10.5)
     let text = lines(fixture)
     for line in [
       "fleet_locationd_online 0", "fleet_locationd_paused 0", "fleet_locationd_updates_attempted_total 2",

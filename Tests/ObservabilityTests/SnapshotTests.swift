@@ -21,12 +21,12 @@ import Timekeeping
       fixture.snapshot(at: 5).statusLine
         == "Online; fix 3D, ±3 m, 9 satellites, 1 s old; last update 4 s ago; token 59 min; backlog 0")
     _ = try fixture.drive(to: 10.2)
-    _ = fixture.tell(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 10.3)
     #expect(
       fixture.snapshot(at: 11).statusLine
         == "Offline for 0 s (network): no route to host; fix 3D, ±3 m, 9 satellites, 0 s old; last update 10 s ago; "
         + "token 59 min; backlog 1")
-    _ = fixture.tell(.source(0, .lost("/dev/gps0 is not there")), at: 12)
+    _ = fixture.handle(.source(0, .lost("/dev/gps0 is not there")), at: 12)
     #expect(fixture.snapshot(at: 12).statusLine.hasPrefix("No source: /dev/gps0 is not there; fix"))
     #expect(!fixture.snapshot(at: 12).statusLine.contains("48."))
   }
@@ -35,8 +35,8 @@ import Timekeeping
   func providerDown() throws {
     var fixture = try AgentFixture()
     _ = try fixture.drive(to: 0)
-    _ = fixture.tell(.tokenEnded(id: 1, fixture.token(life: 600)), at: 0.1)
-    _ = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+    _ = fixture.handle(.tokenEnded(id: 1, fixture.token(life: 600)), at: 0.1)
+    _ = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
     var updates: UInt64 = 1
     var tokens: UInt64 = 1
     for second in 1...900 {
@@ -45,10 +45,10 @@ import Timekeeping
         case .sendUpdate(let id, _):
           updates = id
           #expect(second < 601)
-          _ = fixture.tell(.updateEnded(id: id, AgentFixture.accepted), at: Double(second) + 0.1)
+          _ = fixture.handle(.updateEnded(id: id, AgentFixture.accepted), at: Double(second) + 0.1)
         case .fetchToken(let id, _):
           tokens = id
-          _ = fixture.tell(
+          _ = fixture.handle(
             .tokenEnded(id: id, .http(.failure(TransportFailure(.refused, "refused")))), at: Double(second) + 0.1)
         default: break
         }
@@ -72,16 +72,16 @@ import Timekeeping
   func wrongClock() throws {
     var fixture = try AgentFixture()
     _ = try fixture.drive(to: 0)
-    _ = fixture.tell(.tokenEnded(id: 1, fixture.token()), at: 0.1)
+    _ = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
     func answer(_ time: String) -> HTTPOutcome {
       .response(
         HTTPResponse(
           status: 200, headers: [("Date", "Tue, 01 Dec 2026 \(time) GMT")], body: [UInt8](#"{"name":"v"}"#.utf8)))
     }
     // The receiver and the clock agree: one word is not enough.
-    #expect(!fixture.tell(.updateEnded(id: 1, answer("02:00:10")), at: 0.2).events.contains(.clockWrong))
+    #expect(!fixture.handle(.updateEnded(id: 1, answer("02:00:10")), at: 0.2).events.contains(.clockWrong))
     _ = try fixture.drive(to: 10.2)
-    let effects = fixture.tell(.updateEnded(id: 2, answer("02:00:20")), at: 10.3)
+    let effects = fixture.handle(.updateEnded(id: 2, answer("02:00:20")), at: 10.3)
     #expect(effects.events.contains(.clockWrong))
     let now = fixture.moment
     #expect(
@@ -109,7 +109,7 @@ import Timekeeping
   @Test("a pause has the time of its beginning, if it was known", arguments: ["2026-12-01T00:00:05Z", nil])
   func pause(since: String?) throws {
     var fixture = try AgentFixture()
-    _ = fixture.tell(.pause(PauseNote(text: "\(since ?? "unknown")\n")), at: 10)
+    _ = fixture.handle(.pause(PauseNote(text: "\(since ?? "unknown")\n")), at: 10)
     let start = since.map { "Paused since \($0), " } ?? "Paused, "
     #expect(fixture.snapshot().statusLine.hasPrefix("\(start)fleet-locationctl resume ends it; "))
     let report = StatusReport(fixture.snapshot())
@@ -121,7 +121,7 @@ import Timekeeping
   func noNetwork() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
-    _ = fixture.tell(.network(NetworkState()), at: 5)
+    _ = fixture.handle(.network(NetworkState()), at: 5)
     for second in 6...60 { _ = try fixture.drive(to: Double(second)) }
     #expect(fixture.snapshot(at: 60).statusLine.hasPrefix("No network for 55 s; "))
     let report = StatusReport(fixture.snapshot(at: 60))
@@ -131,13 +131,13 @@ import Timekeeping
   @Test("a backlog whose file has not been read is not shown as empty, also while the file is already written")
   func unreadStore() throws {
     var fixture = try AgentFixture()
-    _ = fixture.tell(.store(.unread), at: 0)
+    _ = fixture.handle(.store(.unread), at: 0)
     #expect(fixture.snapshot(at: 0).statusLine.hasSuffix("backlog not read yet"))
-    _ = fixture.tell(.store(.healthy), at: 1)
+    _ = fixture.handle(.store(.healthy), at: 1)
     #expect(fixture.snapshot(at: 1).statusLine.hasSuffix("backlog not read yet"))
     #expect(StatusReport(fixture.snapshot(at: 1)).backlog.store == "unread")
-    _ = fixture.tell(.deadline, at: 3)
-    _ = fixture.tell(.restored([]), at: 3)
+    _ = fixture.handle(.deadline, at: 3)
+    _ = fixture.handle(.restored([]), at: 3)
     #expect(fixture.snapshot(at: 3).statusLine.hasSuffix("backlog 0"))
     #expect(StatusReport(fixture.snapshot(at: 3)).backlog.store == "disk")
   }
@@ -146,11 +146,11 @@ import Timekeeping
   func store() throws {
     var fixture = try AgentFixture()
     let why = "/var/lib/x/backlog.sqlite: the disk is full"
-    _ = fixture.tell(.store(.memoryOnly(why)), at: 0)
+    _ = fixture.handle(.store(.memoryOnly(why)), at: 0)
     #expect(fixture.snapshot().statusLine.hasSuffix("backlog 0 (in memory only: \(why))"))
     let memory = StatusReport(fixture.snapshot(), storeBytes: 4096).backlog
     #expect(memory.store == "memory" && memory.storeTrouble == why && memory.bytes == 4096)
-    _ = fixture.tell(.store(.healthy), at: 1)
+    _ = fixture.handle(.store(.healthy), at: 1)
     let disk = StatusReport(fixture.snapshot()).backlog
     #expect(disk.store == "disk" && disk.storeTrouble == nil && disk.bytes == nil)
   }
@@ -159,6 +159,6 @@ import Timekeeping
   func clockExtremes(milliseconds: Int64) {
     let error = TimeJudge.Error(offset: .milliseconds(milliseconds), reference: .gnss)
     #expect(Event.clockWrong(error).sentence.hasSuffix(", according to the receiver"))
-    #expect(Event.clockStepped(.milliseconds(milliseconds), untold: 0).fields.count == 1)
+    #expect(Event.clockStepped(.milliseconds(milliseconds), suppressed: 0).fields.count == 1)
   }
 }

@@ -98,7 +98,7 @@ import Timekeeping
     var fixture = try AgentFixture()
     func words(_ report: SourceReport) -> [String] {
       SourceWordsTests.words(
-        fixture.tell(.source(0, report), at: 1).compactMap { if case .event(let event) = $0 { event } else { nil } })
+        fixture.handle(.source(0, report), at: 1).compactMap { if case .event(let event) = $0 { event } else { nil } })
     }
     #expect(words(.reading("/dev/gps0 at 9600 baud")) == ["sourceOpened: Reading /dev/gps0 at 9600 baud"])
     #expect(words(.lost("/dev/gps0: gone")) == ["sourceLost: Source unavailable: /dev/gps0: gone"])

@@ -27,9 +27,9 @@ import Timekeeping
       while let effect = effects.popLast() {
         switch effect {
         case .fetchToken(let id, _):
-          effects += fixture.tell(.tokenEnded(id: id, fixture.token()), at: Double(second) + 0.1)
+          effects += fixture.handle(.tokenEnded(id: id, fixture.token()), at: Double(second) + 0.1)
         case .sendUpdate(let id, _):
-          effects += fixture.tell(.updateEnded(id: id, answer(second)), at: fixture.now + 0.5)
+          effects += fixture.handle(.updateEnded(id: id, answer(second)), at: fixture.now + 0.5)
         default: break
         }
       }
@@ -79,11 +79,11 @@ import Timekeeping
   }
 
   @Test("while a request is under way there is no next one yet")
-  func underWay() throws {
+  func inFlight() throws {
     var fixture = try AgentFixture()
     let effects = try fixture.drive(to: 0)
     let fetch = effects.compactMap { if case .fetchToken(let id, _) = $0 { id } else { nil } }.first
-    _ = fixture.tell(.tokenEnded(id: try #require(fetch), fixture.token()), at: 0.1)
+    _ = fixture.handle(.tokenEnded(id: try #require(fetch), fixture.token()), at: 0.1)
     #expect(report(fixture).isUpdating == true)
     #expect(report(fixture).nextUpdate == nil)
   }
@@ -101,7 +101,7 @@ import Timekeeping
     #expect(track.seconds == 60)
     try drive(&fixture, 61...1500)
     let long = try #require(report(fixture).track)
-    #expect(long.points.count <= RecentTrack.most + 1)
+    #expect(long.points.count <= RecentTrack.capacity + 1)
     #expect(long.seconds <= 600)
   }
 
@@ -119,11 +119,11 @@ import Timekeeping
   func pause() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...60)
-    _ = fixture.tell(.pause(nil), at: 61)
+    _ = fixture.handle(.pause(nil), at: 61)
     for second in 62...120 { _ = try fixture.drive(to: Double(second)) }
     #expect(report(fixture).track == nil)
     #expect(report(fixture).nextUpdate == nil)
-    _ = fixture.tell(.resume, at: 121)
+    _ = fixture.handle(.resume, at: 121)
     try drive(&fixture, 122...140)
     let track = try #require(report(fixture).track)
     #expect(track.seconds <= 18)
@@ -133,7 +133,7 @@ import Timekeeping
   func otherVehicle() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...60)
-    _ = fixture.tell(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 61)
+    _ = fixture.handle(.configure(try AgentFixture.configuration(vehicle: "truck-2")), at: 61)
     #expect(report(fixture).track == nil)
     #expect(report(fixture).lastOutcome == nil)
     #expect(report(fixture).lastMinutes == nil)

@@ -54,10 +54,10 @@ import Timekeeping
       #expect(change <= settings.acceleration + 1e-6)
       #expect(change >= -settings.braking - 1e-6)
       // It is where its speed has brought it.
-      let moved = last.place.coordinate.distance(to: next.place.coordinate)
+      let moved = last.pose.coordinate.distance(to: next.pose.coordinate)
       let fastest = max(next.state.speed, last.state.speed)
       #expect(moved <= fastest * step + 0.01)
-      if let before = last.place.heading, let after = next.place.heading {
+      if let before = last.pose.heading, let after = next.pose.heading {
         let turn = RoutePath.signed(after - before).magnitude * .pi / 180
         // On the spot it turns when it stands.
         if turn < 3 { #expect(turn / step * min(next.state.speed, last.state.speed) <= settings.lateral * 1.01 + 0.01) }
@@ -82,7 +82,7 @@ import Timekeeping
       #expect(fixes.count == standing.count)
       #expect(Set(fixes.map(\.speed)) == [0])
       #expect(Set(fixes.map(\.heading)).count == 1)
-      // A receiver that stands goes on drifting, a little at a time.
+      // A stationary receiver drifts, a little at a time.
       #expect(Set(fixes.map(\.coordinate)).count == fixes.count)
       for (last, next) in zip(fixes, fixes.dropFirst()) {
         #expect(last.coordinate.distance(to: next.coordinate) < 6)
@@ -153,7 +153,7 @@ import Timekeeping
     for second in 0..<4000 {
       guard let truth = simulator.truth(at: Double(second)) else { break }
       let fix = try #require(simulator.fix(at: .seconds(second), startingAt: start))
-      let error = truth.place.coordinate.distance(to: fix.coordinate)
+      let error = truth.pose.coordinate.distance(to: fix.coordinate)
       let accuracy = try #require(fix.horizontalAccuracy)
       if (5100..<14_900).contains(truth.state.distance) {
         #expect(accuracy > 25 && fix.satellites == 7 && fix.hdop.map { $0 > 2 } == true)
@@ -198,7 +198,7 @@ import Timekeeping
   }
 
   @Test(
-    "at a pace the vehicle gets on so much faster and says so, a fix in each second of the drive",
+    "at a pace the vehicle and its reported speed are faster by that factor, with a fix for each second of the drive",
     arguments: [2, 2.5, 4])
   func pace(_ pace: Double) throws {
     let plain = try RouteSimulator(route: wandering(3), settings: settings(3, loop: true))
@@ -229,7 +229,7 @@ import Timekeeping
     }
   }
 
-  @Test("the filter believes every fix of a drive at a pace", arguments: [3.0, 8, 20])
+  @Test("the filter accepts every fix of a drive at a pace", arguments: [3.0, 8, 20])
   func believablePace(_ pace: Double) throws {
     var changed = settings(3, loop: true)
     changed.speed = 50 / 3.6

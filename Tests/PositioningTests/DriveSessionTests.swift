@@ -46,7 +46,7 @@ import Timekeeping
     #expect(session.handle(.deadline, at: moment(second + 1)) == [])
   }
 
-  @Test("after a sleep it goes on from where the vehicle is, with one fix and not with those of the sleep")
+  @Test("after suspend it continues at the current position, with one fix and not with those in between")
   func catchUp() throws {
     var session = try session()
     _ = session.handle(.start, at: moment(0))

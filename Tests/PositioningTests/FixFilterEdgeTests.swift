@@ -3,9 +3,9 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// Places and moments where numbers begin anew: a vehicle that passes them is believed all the way.
+/// Positions and times at which numbers wrap around: all fixes of a vehicle that passes them are accepted.
 @Suite struct FixFilterEdgeTests {
-  /// What the filter refuses of an NMEA recording that is heard as it tells its time, a sentence each second.
+  /// The rejections of an NMEA recording that is received at its own times, a sentence per second.
   private static func refused(_ sentences: [String]) -> [FixRejection?] {
     var filter = FixFilter(FixFilter.Configuration(buildDate: Timestamp(seconds: 1_400_000_000)))
     var decoder = NMEADecoder()
@@ -83,7 +83,7 @@ import Timekeeping
     #expect(Self.refused(text) == Array(repeating: nil, count: 20))
   }
 
-  @Test("a leap second is told twice by POSIX's count: one fix is the same again, and the next is believed")
+  @Test("a leap second occurs twice in POSIX time: one fix is a duplicate, and the next is accepted")
   func leapSecond() {
     let text = Self.times(20) { second in
       let time = second < 10 ? "2359\(51 + second)" : "0000\(Self.padded(second - 10))"

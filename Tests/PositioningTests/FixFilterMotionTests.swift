@@ -7,13 +7,13 @@ import Timekeeping
 @Suite struct FixFilterMotionTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
-  /// A vehicle that goes north, and a filter that judges what its receiver tells.
+  /// A vehicle that drives north, and a filter of its receiver's fixes.
   private struct Road {
     var filter = FixFilter(FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200)))
     /// Metres.
     var north = 0.0
 
-    /// The reason for refusing the fix of that second, after so many metres of way; nil when it is believed.
+    /// Why the fix of that second, after this many metres, is rejected; nil if it is accepted.
     mutating func drive(
       _ second: Double, by metres: Double, speed: Double?, aside: Double = 0, accuracy: Double? = 4
     ) throws -> FixRejection? {
@@ -36,7 +36,7 @@ import Timekeeping
     }
   }
 
-  @Test("a frozen receiver is refused once its speed would have taken it 30 m, and believed when it thaws")
+  @Test("a frozen receiver is rejected once its speed would have moved it 30 m, and accepted when it recovers")
   func frozen() throws {
     var road = Road()
     #expect(try road.drive(0..<5, by: 14, speed: 14).allSatisfy { $0 == nil })
@@ -61,7 +61,7 @@ import Timekeeping
     }
   }
 
-  @Test("bursts of two to four fixes aside are jumps, and what follows is believed", arguments: 2...4)
+  @Test("bursts of two to four fixes elsewhere are jumps, and the following fixes are accepted", arguments: 2...4)
   func bursts(length: Int) throws {
     var road = Road()
     for round in 0..<20 {
@@ -85,7 +85,7 @@ import Timekeeping
     }
   }
 
-  @Test("a receiver that always tells a speed of 0 is refused four fixes, and then heard by its places alone")
+  @Test("of a receiver that always reports a speed of 0 four fixes are rejected, and then its speed is ignored")
   func zeroSpeed() throws {
     var road = Road()
     let judged = try road.drive(0..<120, by: 60, speed: 0)
@@ -93,13 +93,13 @@ import Timekeeping
     #expect(judged.dropFirst(8).allSatisfy { $0 == nil })
   }
 
-  @Test("ferries and trains are believed", arguments: [25.0, 40, 60, 69])
+  @Test("ferries and trains are accepted", arguments: [25.0, 40, 60, 69])
   func fast(speed: Double) throws {
     var road = Road()
     #expect(try road.drive(0..<300, by: speed, speed: speed).allSatisfy { $0 == nil })
   }
 
-  @Test("faster than maxSpeed is believed when ten places and speeds bear each other out, and not before")
+  @Test("more than maxSpeed is accepted when ten positions and speeds corroborate each other, and not before")
   func faster() throws {
     var road = Road()
     #expect(try road.drive(0..<10, by: 60, speed: 60).allSatisfy { $0 == nil })
@@ -146,7 +146,7 @@ import Timekeeping
     }
   }
 
-  @Test("without speeds the way of three fixes foretells the next: bursts are jumps, and what follows is believed")
+  @Test("without speeds three fixes predict the next: bursts are jumps, and the following fixes are accepted")
   func burstsWithoutSpeed() throws {
     var road = Road()
     for round in 0..<20 {
@@ -177,7 +177,7 @@ import Timekeeping
     }
   }
 
-  @Test("without speeds a new place is believed after five fixes that agree")
+  @Test("without speeds a new position is accepted after five consistent fixes")
   func movedWithoutSpeed() throws {
     var road = Road()
     #expect(try road.drive(0..<20, by: 14, speed: nil).allSatisfy { $0 == nil })
@@ -186,7 +186,7 @@ import Timekeeping
     #expect(moved.dropFirst(4).allSatisfy { $0 == nil })
   }
 
-  @Test("a first fix after a gap that tells how poor it is does not hinder the way back onto the road")
+  @Test("a first fix after a gap that reports a poor accuracy does not delay the recovery")
   func poorAfterGap() throws {
     var road = Road()
     #expect(try road.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })

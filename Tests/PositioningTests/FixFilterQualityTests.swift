@@ -80,7 +80,7 @@ import Timekeeping
     #expect(try road.rejection(hdop: 20.1) { $0.horizontalAccuracy = nil } == .diluted)
     try road.warmUp()
     #expect(try road.rejection(aside: 25, hdop: 50) == .inaccurate)
-    // It goes on from there, and may be off by as much after another two seconds.
+    // It continues from there, with the same allowed error after another two seconds.
     #expect(try road.rejection(aside: 25, hdop: 50) == .inaccurate)
     #expect(try road.rejection(aside: 25, hdop: 50) == nil)
     #expect(try road.rejection() == nil)

@@ -18,7 +18,7 @@ import Timekeeping
     Moment(boot: .boot + .milliseconds(Int64(seconds * 1000)), wall: wall)
   }
 
-  /// A fix so many metres north of the start, stamped so many seconds after boot.
+  /// A fix this many metres north of the start, with a timestamp this many seconds after boot.
   private func fix(_ stamp: Double, north: Double = 0, _ change: (inout Fix) -> Void = { _ in }) throws -> Fix {
     let coordinate = try #require(Coordinate(latitude: 48 + north / 111_200, longitude: 11))
     var fix = Fix(coordinate: coordinate, time: .utc(FixFilterTests.start + .milliseconds(Int64(stamp * 1000))))
@@ -188,8 +188,8 @@ import Timekeeping
     #expect(rejection(filter.judge(next, at: moment(2, wall: Timestamp(seconds: 0)))) == nil)
   }
 
-  /// What becomes of the fixes of a receiver without a date, one a second, while the machine's clock is wrong by so many
-  /// seconds: the seconds by which each accepted time is wrong, nil for a rejected fix.
+  /// The results for a receiver without a date, one fix per second, while the machine's clock has this error in seconds:
+  /// the error of each accepted time in seconds, nil for a rejected fix.
   private func errors(_ filter: inout FixFilter, _ seconds: Range<Int64>, clockError: Int64) throws -> [Int64?] {
     try seconds.map { second in
       let truth = FixFilterTests.start + .seconds(second)
@@ -232,7 +232,7 @@ import Timekeeping
     #expect(Set(judged).count == 1 && judged[0] != nil)
   }
 
-  @Test("a dateless recording goes on across midnight, whatever the clock does")
+  @Test("a recording without dates continues across midnight, whatever the clock does")
   func datelessRecording() throws {
     var filter = filter { $0.keepsTimes = true }
     for minute in Int64(0)..<2880 {

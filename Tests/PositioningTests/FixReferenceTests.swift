@@ -46,53 +46,53 @@ import Timekeeping
   @Test("without a heading the faster of both speeds, 4 m/s² and 30 m explain a distance in any direction")
   func followsSpeed() throws {
     let before = try reference(0, at: 0, speed: 10)
-    for north in [43.9, -43.9] { #expect(try reference(north, at: 1, speed: 6).follows(before)) }
-    for north in [44.1, -44.1] { #expect(try !reference(north, at: 1, speed: 6).follows(before)) }
-    #expect(try reference(0, at: 1, speed: 10).follows(before))
+    for north in [43.9, -43.9] { #expect(try reference(north, at: 1, speed: 6).isConsistent(with: before)) }
+    for north in [44.1, -44.1] { #expect(try !reference(north, at: 1, speed: 6).isConsistent(with: before)) }
+    #expect(try reference(0, at: 1, speed: 10).isConsistent(with: before))
     // Large errors excuse more than the usual 30 m: 15 · √2 · 2.15 m.
     let vague = try reference(0, at: 0, speed: 10, accuracy: 15)
-    #expect(try reference(59.5, at: 1, speed: 10, accuracy: 15).follows(vague))
-    #expect(try !reference(59.7, at: 1, speed: 10, accuracy: 15).follows(vague))
+    #expect(try reference(59.5, at: 1, speed: 10, accuracy: 15).isConsistent(with: vague))
+    #expect(try !reference(59.7, at: 1, speed: 10, accuracy: 15).isConsistent(with: vague))
   }
 
   @Test("a heading foretells the place within 30 m and 5 m/s², for 5 s and from 3 m/s on")
   func followsHeading() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
-    #expect(try reference(42.4, at: 1, speed: 10).follows(before))
-    #expect(try !reference(42.6, at: 1, speed: 10).follows(before))
+    #expect(try reference(42.4, at: 1, speed: 10).isConsistent(with: before))
+    #expect(try !reference(42.6, at: 1, speed: 10).isConsistent(with: before))
     // Due south it is further from where the heading leads.
-    #expect(try reference(-22.4, at: 1, speed: 10).follows(before))
-    #expect(try !reference(-22.6, at: 1, speed: 10).follows(before))
-    #expect(try reference(-42.4, at: 5, speed: 10).follows(before))
-    #expect(try !reference(-42.6, at: 5, speed: 10).follows(before))
-    #expect(try reference(-180, at: 5.1, speed: 10).follows(before))
+    #expect(try reference(-22.4, at: 1, speed: 10).isConsistent(with: before))
+    #expect(try !reference(-22.6, at: 1, speed: 10).isConsistent(with: before))
+    #expect(try reference(-42.4, at: 5, speed: 10).isConsistent(with: before))
+    #expect(try !reference(-42.6, at: 5, speed: 10).isConsistent(with: before))
+    #expect(try reference(-180, at: 5.1, speed: 10).isConsistent(with: before))
     let slow = try reference(0, at: 0, speed: 2.9, heading: 0)
-    #expect(try reference(-36.8, at: 1, speed: 2.9).follows(slow))
+    #expect(try reference(-36.8, at: 1, speed: 2.9).isConsistent(with: slow))
     let faster = try reference(0, at: 0, speed: 3, heading: 0)
-    #expect(try reference(-29.4, at: 1, speed: 3).follows(faster))
-    #expect(try !reference(-29.6, at: 1, speed: 3).follows(faster))
+    #expect(try reference(-29.4, at: 1, speed: 3).isConsistent(with: faster))
+    #expect(try !reference(-29.6, at: 1, speed: 3).isConsistent(with: faster))
   }
 
-  @Test("a receiver without speeds is foretold by its last three places, once there are three within 5 s")
+  @Test("a fix without a speed is predicted from the last three positions, once there are three within 5 s")
   func followsPlaces() throws {
     let first = try reference(0, at: 0)
     var second = try reference(10, at: 1)
-    second.succeed(first)
+    second.inherit(from: first)
     // Two places are no motion yet.
-    #expect(try reference(90_000, at: 2).follows(second))
+    #expect(try reference(90_000, at: 2).isConsistent(with: second))
     var third = try reference(20, at: 2)
-    third.succeed(second)
-    #expect(try reference(62.4, at: 3).follows(third))
-    #expect(try !reference(62.6, at: 3).follows(third))
-    #expect(try reference(90_000, at: 7.1).follows(third))
+    third.inherit(from: second)
+    #expect(try reference(62.4, at: 3).isConsistent(with: third))
+    #expect(try !reference(62.6, at: 3).isConsistent(with: third))
+    #expect(try reference(90_000, at: 7.1).isConsistent(with: third))
     var late = try reference(20, at: 5.1)
-    late.succeed(second)
-    #expect(try reference(90_000, at: 6).follows(late))
+    late.inherit(from: second)
+    #expect(try reference(90_000, at: 6).isConsistent(with: late))
   }
 
   // MARK: - Going on
 
-  @Test("a fix goes on from another within 10 m and 5 m/s² of where both velocities lead")
+  @Test("a fix continues another within 10 m and 5 m/s² of the position predicted from both velocities")
   func continues() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     #expect(try reference(22.4, at: 1, speed: 10, heading: 0).continues(before))
@@ -102,12 +102,12 @@ import Timekeeping
     // Half of the second goes north and half east.
     #expect(try reference(5, east: 17.4, at: 1, speed: 10, heading: 90).continues(before))
     #expect(try !reference(5, east: 17.6, at: 1, speed: 10, heading: 90).continues(before))
-    // Without a direction the distance tells.
+    // Without a direction the distance counts.
     #expect(try reference(-22.4, at: 1, speed: 10).continues(before))
     #expect(try !reference(-22.6, at: 1, speed: 10).continues(before))
   }
 
-  @Test("nothing goes on from a fix of the same time, or of more than 5 s before, or without any motion to tell by")
+  @Test("no fix continues one of the same time, or of more than 5 s before, or without a motion")
   func continuesNothing() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     #expect(try !reference(0, at: 0, speed: 10, heading: 0).continues(before))
@@ -120,12 +120,12 @@ import Timekeeping
     #expect(try !reference(0, at: 1, speed: 2, heading: 0).continues(walking))
   }
 
-  @Test("a receiver without speeds goes on within 10 m and 5 m/s² of where its last three places lead")
+  @Test("a fix without a speed continues within 10 m and 5 m/s² of the position predicted from the last three")
   func continuesPlaces() throws {
     var second = try reference(10, at: 1)
-    second.succeed(try reference(0, at: 0))
+    second.inherit(from: try reference(0, at: 0))
     var third = try reference(20, at: 2)
-    third.succeed(second)
+    third.inherit(from: second)
     #expect(try reference(42.4, at: 3).continues(third))
     #expect(try !reference(42.6, at: 3).continues(third))
   }
@@ -143,7 +143,7 @@ import Timekeeping
     #expect(try !reference(0, at: 60, speed: 3).bridges(gapAfter: parked))
   }
 
-  @Test("a fix is expected within 2.15 times an accuracy of where the motion leads, and wherever nothing tells")
+  @Test("a fix is expected within 2.15 times the accuracy of the predicted position, and anywhere without a prediction")
   func expected() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     #expect(try reference(31.4, at: 1, speed: 10, heading: 0).isExpected(after: before, accuracy: 10))
@@ -199,18 +199,18 @@ import Timekeeping
 
   // MARK: - Dates
 
-  @Test("a date that is put right moves the time, the lead over elapsed time, and the motion with it")
+  @Test("a corrected date moves the time, the clock offset and the motion")
   func redate() throws {
     let day = Duration.seconds(86_400)
     var second = try reference(10, at: 1)
-    let lead = second.lead
-    #expect(lead == FixReferenceTests.start - Timestamp(milliseconds: 0))
-    second.succeed(try reference(0, at: 0))
+    let clockOffset = second.clockOffset
+    #expect(clockOffset == FixReferenceTests.start - Timestamp(milliseconds: 0))
+    second.inherit(from: try reference(0, at: 0))
     second.redate(by: day)
     #expect(second.time == FixReferenceTests.start + .seconds(1) + day)
-    #expect(second.lead == lead + day)
+    #expect(second.clockOffset == clockOffset + day)
     var third = try reference(20, at: 86_402)
-    third.succeed(second)
+    third.inherit(from: second)
     #expect(try reference(30, at: 86_403).continues(third))
   }
 }

@@ -58,7 +58,7 @@ import Timekeeping
     #expect(!detector.isFrozen)
   }
 
-  @Test("a date that is put right is no time that goes by")
+  @Test("a corrected date is no elapsed time")
   func redate() throws {
     var detector = FreezeDetector()
     detector.observe(try reference(at: 0, speed: 10))

@@ -73,7 +73,7 @@ import Timekeeping
   }
 
   @Test(
-    "Mean sea level and ellipsoid are told apart",
+    "Mean sea level and ellipsoid are distinguished",
     arguments: [
       (#","altMSL":10,"geoidSep":40"#, 10, 50), (#","altHAE":50,"alt":10"#, nil, 50),
       (#","altHAE":50,"altMSL":10"#, 10, 50),
@@ -151,7 +151,7 @@ import Timekeeping
     #expect(events([line]).isEmpty)
   }
 
-  @Test("A refusal is told in gpsd's words")
+  @Test("An error is reported with gpsd's message")
   func refusal() {
     #expect(events([#"{"class":"ERROR","message":"Unrecognized request"}"#]) == [.refused("Unrecognized request")])
   }

@@ -86,7 +86,7 @@ import Timekeeping
   }
 
   @Test(
-    "A connection that is of no use is closed, with what is known about why",
+    "A useless connection is closed, with the known reason",
     arguments: [
       ([], nil, "is it gpsd?"), (["SSH-2.0-OpenSSH_9.2"], nil, "not as gpsd does"),
       (
@@ -125,7 +125,7 @@ import Timekeeping
     #expect(loss(effects).contains("may be unplugged"), "\(loss(effects))")
   }
 
-  @Test("Another version of the protocol is named, and nothing of it is believed")
+  @Test("Another version of the protocol is reported, and its data ignored")
   func otherVersion() {
     var session = connected()
     let effects = session.receive(

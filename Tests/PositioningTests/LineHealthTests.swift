@@ -42,7 +42,7 @@ import Timekeeping
     #expect(health.counters.wrongChecksum == 400)
   }
 
-  @Test("a decoder that replaces another goes on counting")
+  @Test("a decoder that replaces another continues the counters")
   func replaced() {
     var health = LineHealth(.serial)
     health.observe(Self.counters(70, wrong: 3))

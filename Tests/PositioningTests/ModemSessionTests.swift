@@ -89,7 +89,7 @@ import Timekeeping
     }
     #expect(losses.count == 1)
     #expect(losses.first?.contains("has frozen: ModemManager has repeated the same sentences for 1") == true)
-    // It is asked less often, and read again at once when it goes on.
+    // It is polled less often, and used again at once when it continues.
     let pause = try #require(session.nextDeadline) - now
     #expect(pause == .seconds(5))
     now = now + pause

@@ -7,7 +7,7 @@ import Testing
   /// The number of explained fixes until the trust is given again.
   private func probation(_ trust: inout MotionTrust) -> Int {
     var count = 0
-    while !trust.isGiven {
+    while !trust.isTrusted {
       trust.note(isExplained: true)
       count += 1
     }
@@ -17,13 +17,13 @@ import Testing
   @Test("what a receiver reports is trusted until its places refute it, and again after twice as many fixes each time")
   func doubles() {
     var trust = MotionTrust()
-    #expect(trust.isGiven)
+    #expect(trust.isTrusted)
     trust.note(isExplained: true)
-    #expect(trust.isGiven)
+    #expect(trust.isTrusted)
     var probations = [Int]()
     for _ in 0..<9 {
       trust.note(isExplained: false)
-      #expect(!trust.isGiven)
+      #expect(!trust.isTrusted)
       probations.append(probation(&trust))
     }
     #expect(probations == [64, 128, 256, 512, 1024, 2048, 4096, 4096, 4096])
@@ -34,7 +34,7 @@ import Testing
     var trust = MotionTrust()
     trust.note(isExplained: false)
     for _ in 0..<63 { trust.note(isExplained: true) }
-    #expect(!trust.isGiven)
+    #expect(!trust.isTrusted)
     trust.note(isExplained: false)
     #expect(probation(&trust) == 64)
   }

@@ -23,7 +23,7 @@ import Testing
     #expect(census.counts["GPGSV"] == 2)
     #expect(census.talkers == ["GL", "GP"])
     #expect(census.kinds == ["GSV", "PUBX"])
-    #expect(!census.tellsPosition)
+    #expect(!census.hasPosition)
   }
 
   @Test("a `$` without an end does not grow for ever")

@@ -41,7 +41,7 @@ import Timekeeping
       ])
   }
 
-  @Test("The date comes from ZDA where there is no RMC, even when ZDA tells the next second")
+  @Test("The date comes from ZDA without RMC, even if ZDA has the next second")
   func zda() {
     let text = recording(
       Self.gga("235959"), "GPZDA,000000.00,22,11,2026,00,00", Self.gga("000000"), "GPZDA,000001.00,22,11,2026,00,00")
@@ -81,7 +81,7 @@ import Timekeeping
     #expect(times(text) == ["1980-08-22T12:00:00.000Z", "2026-11-21T13:00:00.000Z"])
   }
 
-  @Test("A void RMC tells no date: it may be the receiver's guess")
+  @Test("A void RMC has no valid date: it may be the receiver's guess")
   func voidDate() {
     let text = recording("GPRMC,120000,V,,,,,,,220880,,,N", Self.gga("120001"))
     #expect(fixes(text).map(\.time) == [.ofDay(milliseconds: 43_201_000)])
@@ -105,7 +105,7 @@ import Timekeeping
     #expect(fixes(sentence(Self.rmc("120000", date))).first?.time == .ofDay(milliseconds: 43_200_000))
   }
 
-  @Test("The mode that GSA told holds for the epochs that have none, for ten seconds")
+  @Test("GSA's mode is valid for epochs without one for ten seconds")
   func modeHolds() {
     let text = recording(
       Self.rmc("120000", "211126"), "GPGSA,A,3,05,12,30,31,,,,,,,,,2.0,1.5,1.3", Self.rmc("120010", "211126"),

@@ -18,7 +18,7 @@ import Timekeeping
     Habit(testDescription: "RMC and GGA", kinds: ["RMC", "GGA"]),
     Habit(testDescription: "u-blox", kinds: ["RMC", "VTG", "GGA", "GSA", "GSV", "GSV", "GLL"]),
     Habit(testDescription: "SiRF", kinds: ["GGA", "GSA", "RMC", "VTG"], onceASecond: ["GSV", "GSV", "GSV"]),
-    Habit(testDescription: "errors told", kinds: ["GNS", "GST", "RMC"]),
+    Habit(testDescription: "accuracies reported", kinds: ["GNS", "GST", "RMC"]),
   ]
 
   private static func body(_ kind: String, _ time: String) -> String {
@@ -36,7 +36,7 @@ import Timekeeping
     }
   }
 
-  /// The sentences of the epoch so many milliseconds after noon.
+  /// The sentences of the epoch this many milliseconds after noon.
   private static func sentences(_ habit: Habit, _ milliseconds: Int) -> [[UInt8]] {
     let (second, rest) = (milliseconds / 1000, milliseconds % 1000)
     func padded(_ number: Int, _ width: Int) -> String {
@@ -61,7 +61,7 @@ import Timekeeping
     }
   }
 
-  /// Bytes arrive in portions of a UART's FIFO, some milliseconds after the moment that they tell of.
+  /// Bytes arrive in chunks of a UART's FIFO, some milliseconds after the epoch.
   private static func worstLatency(_ habit: Habit, rate: Int, baud: Int) -> (milliseconds: Int64, missing: Int) {
     var decoder = NMEADecoder()
     var worst: Int64 = 0

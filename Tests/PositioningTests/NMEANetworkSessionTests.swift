@@ -201,7 +201,7 @@ import Timekeeping
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened)
     for number in 0..<100 { _ = bench.datagram(Self.epoch(1), from: IPAddress(v4: 0xC0A8_0000 + UInt32(number))) }
-    #expect(bench.session.health.senders.count == NMEANetworkSession.mostDatagramSenders)
+    #expect(bench.session.health.senders.count == NMEANetworkSession.maximumDatagramSenders)
     _ = bench.wait(until: .boot + .seconds(11))
     #expect(bench.session.health.senders.isEmpty)
     var server = Bench(.listener(connections: 2))
@@ -215,7 +215,7 @@ import Timekeeping
   }
 
   @Test("the first sender with a fix is used until it is gone or silent, and the sentences of two are never one epoch")
-  func writers() throws {
+  func senders() throws {
     var bench = Bench(.listener(connections: 4))
     _ = bench.handle(.opened)
     let admitted = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now) }
@@ -293,7 +293,7 @@ import Timekeeping
     #expect(bench.wait() == ["fix 1"])
   }
 
-  @Test("a sender that was silent goes on over its connection")
+  @Test("a sender that was silent continues on its connection")
   func pause() {
     var bench = Bench(.listener(connections: 1))
     _ = bench.handle(.opened)

@@ -110,7 +110,7 @@ import Timekeeping
     #expect(wrong <= 2)
   }
 
-  @Test("live, two bursts without a silence between them are told apart by the order")
+  @Test("live, two bursts without a silence between them are separated by the order")
   func merged() {
     let bursts = NMEAOrderTests.sirf(0..<20)
     let merged = stride(from: 0, to: 20, by: 2).map { bursts[$0] + bursts[$0 + 1] }

@@ -33,7 +33,7 @@ import Timekeeping
     #expect(fix.mode == .threeD)
   }
 
-  @Test("GGA without geoid separation tells no height above the ellipsoid")
+  @Test("GGA without geoid separation has no height above the ellipsoid")
   func noSeparation() throws {
     let fix = try #require(fixes(sentence("GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,,M,,")).first)
     #expect(fix.altitude == 34.5)
@@ -73,7 +73,7 @@ import Timekeeping
     #expect(fix.quality == .dgnss)
   }
 
-  @Test("VTG serves where RMC tells no speed, its km/h where it tells no knots")
+  @Test("VTG is used if RMC has no speed, its km/h if it has no knots")
   func vtg() throws {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
     let knots = try #require(fixes(recording(gga, "GPVTG,360.0,T,,M,10.0,N,18.52,K,A")).first)
@@ -83,7 +83,7 @@ import Timekeeping
     #expect(fixes(recording(gga, "GPVTG,1.0,T,,M,1.0,N,1.0,K,N")).first?.speed == nil)
   }
 
-  @Test("GSA tells the mode, of several the best")
+  @Test("GSA has the mode, of several the best")
   func gsa() {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
     #expect(fixes(recording(gga, "GPGSA,A,2,05,12,30,,,,,,,,,,17.0,17.0,0.0")).first?.mode == .twoD)
@@ -121,7 +121,7 @@ import Timekeeping
     #expect(fix.hdop == value)
   }
 
-  @Test("GST tells the accuracies")
+  @Test("GST has the accuracies")
   func gst() throws {
     let fix = try #require(
       fixes(
@@ -151,7 +151,7 @@ import Timekeeping
     #expect(fixes(text).count == 1)
   }
 
-  @Test("GGA whose quality is empty is not believed")
+  @Test("GGA without a quality is rejected")
   func emptyQuality() throws {
     let gga = "GPGGA,005947.00,3715.6616,N,12157.6709,W,,11,0.8,86.0,M,-30.1,M,,"
     #expect(fixes(sentence(gga)).isEmpty)
@@ -161,7 +161,8 @@ import Timekeeping
   }
 
   @Test(
-    "Any talker is heard but the private ones", arguments: ["GP", "GN", "GL", "GA", "GB", "BD", "GQ", "QZ", "GI", "IN"])
+    "All talkers are accepted except proprietary ones",
+    arguments: ["GP", "GN", "GL", "GA", "GB", "BD", "GQ", "QZ", "GI", "IN"])
   func talkers(talker: String) {
     #expect(fixes(sentence("\(talker)GLL,5230.0,N,01324.0,E,083000,A")).count == 1)
     #expect(fixes(sentence("PQGLL,5230.0,N,01324.0,E,083000,A")).isEmpty)
@@ -199,7 +200,7 @@ import Timekeeping
     #expect(fixes(sentence("GPGLL,\(position),083000,A")).isEmpty)
   }
 
-  @Test("A time that cannot be is not believed", arguments: ["240000", "126000", "120061", "-1", "12:00", "1e5"])
+  @Test("An impossible time is rejected", arguments: ["240000", "126000", "120061", "-1", "12:00", "1e5"])
   func noTime(time: String) {
     let (fixes, counters) = decode([Array(sentence("GPGLL,4500.0,N,00100.0,E,\(time),A").utf8)])
     #expect(fixes.isEmpty)

@@ -3,7 +3,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// The fields that came with one version of NMEA 0183 or went with another: what is told is the same.
+/// Fields that were added or removed in a version of NMEA 0183: the result is the same.
 @Suite struct NMEAVersionTests {
   private static let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
 
@@ -88,7 +88,8 @@ import Timekeeping
   }
 
   @Test(
-    "every talker of a system tells a whole fix", arguments: ["GP", "GL", "GA", "GB", "BD", "GQ", "QZ", "GI", "GN"])
+    "every talker of a constellation results in a complete fix",
+    arguments: ["GP", "GL", "GA", "GB", "BD", "GQ", "QZ", "GI", "GN"])
   func talkers(talker: String) throws {
     let text = recording(
       "\(talker)RMC,083000,A,5230.000,N,01324.000,E,010.0,045.5,211126,,,A,V",

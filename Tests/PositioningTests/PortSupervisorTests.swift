@@ -4,8 +4,9 @@ import Testing
 import Timekeeping
 
 @Suite struct PortSupervisorTests {
-  private func supervisor(patience: Duration = .zero, seed: UInt64 = 1) -> PortSupervisor {
-    PortSupervisor(device: "/dev/gps0", silenceTimeout: .seconds(10), patience: patience, seed: seed)
+  private func supervisor(firstSentenceTimeout: Duration = .zero, seed: UInt64 = 1) -> PortSupervisor {
+    PortSupervisor(
+      device: "/dev/gps0", silenceTimeout: .seconds(10), firstSentenceTimeout: firstSentenceTimeout, seed: seed)
   }
 
   private func at(_ seconds: Int) -> BootInstant { .boot + .seconds(seconds) }
@@ -28,7 +29,7 @@ import Timekeeping
 
   @Test("bytes without a sentence are no sentence, and the complaint names the speed")
   func useless() {
-    var port = supervisor(patience: .seconds(30))
+    var port = supervisor(firstSentenceTimeout: .seconds(30))
     _ = port.handle(.start, at: at(0))
     _ = port.handle(.opened, at: at(0))
     #expect(port.handle(.received(sentences: 0), at: at(5)).isEmpty)

@@ -67,7 +67,7 @@ import Timekeeping
     #expect(judge(&clock, 30, ahead: 0) == .settled(change: .zero))
   }
 
-  @Test("without a server's word there is nothing to correct by")
+  @Test("without a server's time there is no correction")
   func alone() {
     var clock = ReceiverClock()
     let stamp = ReceiverClockTests.truth + .seconds(1_000_000)

@@ -4,7 +4,7 @@ import Timekeeping
 
 @testable import Positioning
 
-/// Drives along routes that tell when their points were passed.
+/// Drives along routes with recorded times.
 @Suite struct RecordedDriveTests {
   private let start = Timestamp(seconds: 1_795_000_000)
 
@@ -88,9 +88,9 @@ import Timekeeping
     for second in 0..<200 {
       let now = try #require(simulator.truth(at: Double(second)))
       let later = try #require(simulator.truth(at: Double(second + lap)))
-      #expect(now.place.coordinate.distance(to: later.place.coordinate) < 0.1)
+      #expect(now.pose.coordinate.distance(to: later.pose.coordinate) < 0.1)
       let next = try #require(simulator.truth(at: Double(second) + 1))
-      #expect(now.place.coordinate.distance(to: next.place.coordinate) < 20)
+      #expect(now.pose.coordinate.distance(to: next.pose.coordinate) < 20)
     }
   }
 }

@@ -64,7 +64,7 @@ import Timekeeping
     #expect(review.rejectedCount == 0 && review.fixes.map(\.time) == fixes.map(\.timestamp))
   }
 
-  @Test("without any date the times are on an assumed day, and go on after midnight")
+  @Test("without any date the times are on an assumed day, and continue after midnight")
   func undated() {
     var fixes = RecordingReviewTests.drive(0..<20)
     for index in fixes.indices {
@@ -149,7 +149,7 @@ import Timekeeping
         """)
   }
 
-  @Test("the assumed accuracy is told where the receiver states none")
+  @Test("the assumed accuracy is reported if the receiver reports none")
   func accuracy() {
     var fixes = RecordingReviewTests.drive(0..<3)
     fixes[1].horizontalAccuracy = nil

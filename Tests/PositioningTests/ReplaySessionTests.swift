@@ -18,7 +18,7 @@ import Timekeeping
       return Moment(boot: .boot + elapsed, wall: Timestamp(seconds: 1_796_083_200) + elapsed)
     }
 
-    mutating func tell(_ input: ReplaySession.Input, at second: Double? = nil) -> [String] {
+    mutating func handle(_ input: ReplaySession.Input, at second: Double? = nil) -> [String] {
       now = second ?? now
       return brief(session.handle(input, at: moment))
     }
@@ -54,77 +54,77 @@ import Timekeeping
   @Test("at its own pace each fix is reported when it is due, one at a time, and the end follows the last")
   func paced() {
     var bench = Bench(pace: 1)
-    #expect(bench.tell(.start) == ["reading the recording a.nmea", "read"])
+    #expect(bench.handle(.start) == ["reading the recording a.nmea", "read"])
     #expect(bench.deadline == nil)
     // An epoch ends with the first sentence of the next.
     #expect(bench.receive([1, 2, 5]) == ["fix 1"])
     #expect(bench.deadline == 0)
-    #expect(bench.tell(.deadline) == [])
+    #expect(bench.handle(.deadline) == [])
     #expect(bench.deadline == 1)
-    #expect(bench.tell(.deadline, at: 0.9) == [])
-    #expect(bench.tell(.deadline, at: 1) == ["fix 2"])
-    #expect(bench.tell(.deadline) == ["read"])
-    #expect(bench.tell(.endOfInput, at: 1.5) == [])
+    #expect(bench.handle(.deadline, at: 0.9) == [])
+    #expect(bench.handle(.deadline, at: 1) == ["fix 2"])
+    #expect(bench.handle(.deadline) == ["read"])
+    #expect(bench.handle(.endOfInput, at: 1.5) == [])
     #expect(bench.deadline == 4)
-    #expect(bench.tell(.deadline, at: 4) == ["fix 5"])
-    #expect(bench.tell(.deadline) == ["ended"])
+    #expect(bench.handle(.deadline, at: 4) == ["fix 5"])
+    #expect(bench.handle(.deadline) == ["ended"])
     #expect(bench.deadline == nil)
-    #expect(bench.tell(.deadline, at: 9) == [])
+    #expect(bench.handle(.deadline, at: 9) == [])
   }
 
   @Test("what was due while the machine slept is caught up, one fix in a turn")
   func catchUp() {
     var bench = Bench(pace: 1)
-    _ = bench.tell(.start)
+    _ = bench.handle(.start)
     #expect(bench.receive([1, 2, 3, 4, 5]) == ["fix 1"])
-    #expect(bench.tell(.deadline, at: 100) == ["fix 2"])
+    #expect(bench.handle(.deadline, at: 100) == ["fix 2"])
     // It is no missed deadline, however late the fix is.
     #expect(bench.deadline == 100)
-    #expect(bench.tell(.deadline) == ["fix 3"])
-    #expect(bench.tell(.deadline) == ["fix 4"])
+    #expect(bench.handle(.deadline) == ["fix 3"])
+    #expect(bench.handle(.deadline) == ["fix 4"])
   }
 
   @Test("at pace 0 the next fix comes when the daemon is ready for it, and no time passes")
   func ready() {
     var bench = Bench(pace: 0)
-    #expect(bench.tell(.start) == ["reading the recording a.nmea", "read"])
+    #expect(bench.handle(.start) == ["reading the recording a.nmea", "read"])
     #expect(bench.receive([1, 2, 3]) == ["fix 1"])
     #expect(bench.deadline == nil)
-    #expect(bench.tell(.deadline, at: 50) == [])
-    #expect(bench.tell(.readyForNextFix) == ["fix 2"])
+    #expect(bench.handle(.deadline, at: 50) == [])
+    #expect(bench.handle(.readyForNextFix) == ["fix 2"])
     // Nothing more has been read: it waits for bytes, ready or not.
-    #expect(bench.tell(.readyForNextFix) == ["read"])
-    #expect(bench.tell(.readyForNextFix) == [])
+    #expect(bench.handle(.readyForNextFix) == ["read"])
+    #expect(bench.handle(.readyForNextFix) == [])
     #expect(bench.receive([4]) == ["fix 3"])
     // By now the decoder knows with which sentence an epoch ends.
-    #expect(bench.tell(.readyForNextFix) == ["fix 4"])
-    #expect(bench.tell(.readyForNextFix) == ["read"])
-    #expect(bench.tell(.endOfInput) == ["ended"])
-    #expect(bench.tell(.readyForNextFix) == [])
+    #expect(bench.handle(.readyForNextFix) == ["fix 4"])
+    #expect(bench.handle(.readyForNextFix) == ["read"])
+    #expect(bench.handle(.endOfInput) == ["ended"])
+    #expect(bench.handle(.readyForNextFix) == [])
   }
 
   @Test("bytes that hold no fix are followed by a request for more")
   func nothing() {
     var bench = Bench(pace: 0)
-    _ = bench.tell(.start)
+    _ = bench.handle(.start)
     #expect(bench.receive([]) == ["read"])
-    #expect(bench.tell(.endOfInput) == ["ended"])
+    #expect(bench.handle(.endOfInput) == ["ended"])
   }
 
   @Test("a recording that breaks off says so, plays what it has, and ends")
   func broken() {
     var bench = Bench(pace: 0)
-    _ = bench.tell(.start)
+    _ = bench.handle(.start)
     _ = bench.receive([1, 2])
-    #expect(bench.tell(.readyForNextFix) == ["read"])
-    #expect(bench.tell(.readFailed("I/O error")) == ["lost I/O error", "ended"])
+    #expect(bench.handle(.readyForNextFix) == ["read"])
+    #expect(bench.handle(.readFailed("I/O error")) == ["lost I/O error", "ended"])
   }
 
   @Test("nothing happens before the start, and a second start changes nothing")
   func order() {
     var bench = Bench(pace: 1)
-    #expect(bench.tell(.readyForNextFix) == [] && bench.tell(.endOfInput) == [] && bench.receive([1, 2]) == [])
-    #expect(bench.tell(.start).count == 2)
-    #expect(bench.tell(.start) == [])
+    #expect(bench.handle(.readyForNextFix) == [] && bench.handle(.endOfInput) == [] && bench.receive([1, 2]) == [])
+    #expect(bench.handle(.start).count == 2)
+    #expect(bench.handle(.start) == [])
   }
 }

@@ -17,7 +17,7 @@ import Timekeeping
   ) throws -> [(due: Double, time: Double)] {
     var timeline = ReplayTimeline(pace: pace, shiftsTimes: shiftsTimes, start: ReplayTimelineTests.start)
     return try seconds.map { second in
-      let placed = timeline.place(try fix(.utc(ReplayTimelineTests.recorded + .milliseconds(Int64(second * 1000)))))
+      let placed = timeline.schedule(try fix(.utc(ReplayTimelineTests.recorded + .milliseconds(Int64(second * 1000)))))
       let time = try #require(placed.fix.timestamp)
       return ((placed.due - ReplayTimelineTests.start.boot).inSeconds, (time - base).inSeconds)
     }
@@ -54,12 +54,13 @@ import Timekeeping
   func withoutDate() throws {
     var timeline = ReplayTimeline(pace: 1, shiftsTimes: true, start: ReplayTimelineTests.start)
     let midnight = Timestamp(seconds: 1_700_006_400)
-    _ = timeline.place(try fix(.utc(midnight - .seconds(1))))
+    _ = timeline.schedule(try fix(.utc(midnight - .seconds(1))))
     #expect(
-      timeline.place(try fix(.ofDay(milliseconds: 500))).due == ReplayTimelineTests.start.boot + .milliseconds(1500))
+      timeline.schedule(try fix(.ofDay(milliseconds: 500))).due == ReplayTimelineTests.start.boot + .milliseconds(1500))
     // One without any time comes with the one before.
-    #expect(timeline.place(try fix(nil)).due == ReplayTimelineTests.start.boot + .milliseconds(1500))
+    #expect(timeline.schedule(try fix(nil)).due == ReplayTimelineTests.start.boot + .milliseconds(1500))
     #expect(
-      timeline.place(try fix(.ofDay(milliseconds: 2500))).due == ReplayTimelineTests.start.boot + .milliseconds(3500))
+      timeline.schedule(try fix(.ofDay(milliseconds: 2500))).due == ReplayTimelineTests.start.boot + .milliseconds(3500)
+    )
   }
 }

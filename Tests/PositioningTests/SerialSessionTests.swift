@@ -13,7 +13,7 @@ import Timekeeping
       session = SerialSession(device: "/dev/gps0", baud: baud, silenceTimeout: .seconds(10), seed: 1)
     }
 
-    mutating func tell(_ input: SerialSession.Input) -> [String] { brief(session.handle(input, at: now)) }
+    mutating func handle(_ input: SerialSession.Input) -> [String] { brief(session.handle(input, at: now)) }
 
     /// Lets time pass until the next deadline; reads that bring nothing are no news.
     mutating func wait() -> [String] {
@@ -65,8 +65,8 @@ import Timekeeping
   func read() {
     var bench = Bench(baud: 4800)
     #expect(bench.session.nextDeadline == .boot)
-    #expect(bench.tell(.start) == ["open at 4800"])
-    #expect(bench.tell(.opened(isTerminal: true)) == [])
+    #expect(bench.handle(.start) == ["open at 4800"])
+    #expect(bench.handle(.opened(isTerminal: true)) == [])
     bench.now = bench.now + .seconds(1)
     #expect(bench.receive(1) == ["reading /dev/gps0 at 4800 baud"])
     let deadline = bench.session.nextDeadline ?? .distantFuture
@@ -251,29 +251,29 @@ import Timekeeping
   @Test("a receiver that is unplugged is reported lost, and opened at once when its device appears")
   func replug() {
     var bench = Bench(baud: 4800)
-    _ = bench.tell(.start)
-    _ = bench.tell(.opened(isTerminal: true))
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: true))
     _ = bench.receive(1)
     // The epoch that was being received ends with the port.
-    #expect(bench.tell(.ended("/dev/gps0: unplugged")) == ["fix 1", "lost /dev/gps0: unplugged"])
+    #expect(bench.handle(.ended("/dev/gps0: unplugged")) == ["fix 1", "lost /dev/gps0: unplugged"])
     // Nothing is decoded while the port is closed.
     #expect(bench.receive(2) == [])
-    #expect(bench.tell(.appeared) == ["open at 4800"])
-    #expect(bench.tell(.openFailed("/dev/gps0: no rights")) == ["lost /dev/gps0: no rights"])
+    #expect(bench.handle(.appeared) == ["open at 4800"])
+    #expect(bench.handle(.openFailed("/dev/gps0: no rights")) == ["lost /dev/gps0: no rights"])
     #expect(bench.wait() == ["open at 4800"])
-    _ = bench.tell(.opened(isTerminal: true))
+    _ = bench.handle(.opened(isTerminal: true))
     #expect(bench.receive(3) == ["reading /dev/gps0 at 4800 baud"])
   }
 
   @Test("an unknown speed is searched for: each is tried in turn, one that the device refuses is passed over")
   func probe() {
     var bench = Bench(baud: nil)
-    #expect(bench.tell(.start) == ["open at 9600"])
-    #expect(bench.tell(.opened(isTerminal: true)) == [])
+    #expect(bench.handle(.start) == ["open at 9600"])
+    #expect(bench.handle(.opened(isTerminal: true)) == [])
     #expect(bench.receive(1, garbled: true) == [])
     #expect(bench.wait() == ["set to 4800"])
     #expect(bench.wait() == ["set to 38400"])
-    #expect(bench.tell(.speedRefused) == ["set to 115200"])
+    #expect(bench.handle(.speedRefused) == ["set to 115200"])
     bench.now = bench.now + .seconds(1)
     // One sentence may be chance.
     #expect(bench.receive(1) == [])
@@ -281,15 +281,15 @@ import Timekeeping
     #expect(bench.receive(2) == ["reading /dev/gps0 at 115200 baud, detected", "fix 1"])
     #expect(bench.wait() == ["fix 2"])
     // After a replug it comes first.
-    #expect(bench.tell(.ended("unplugged")) == ["lost unplugged"])
-    #expect(bench.tell(.appeared) == ["open at 115200"])
+    #expect(bench.handle(.ended("unplugged")) == ["lost unplugged"])
+    #expect(bench.handle(.appeared) == ["open at 115200"])
   }
 
   @Test("satellites in view are reported as long as there is no fix, of all systems together, and when they change")
   func sky() {
     var bench = Bench(baud: 4800)
-    _ = bench.tell(.start)
-    _ = bench.tell(.opened(isTerminal: true))
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: true))
     #expect(bench.receive("GPRMC,120000,V,,,,,,,010124,,,N") == ["reading /dev/gps0 at 4800 baud"])
     #expect(bench.receive("GPGSV,1,1,02,05,40,120,30,07,20,200,25") == ["2 in view"])
     #expect(bench.receive("GLGSV,1,1,01,70,40,120,30") == ["3 in view"])
@@ -308,8 +308,8 @@ import Timekeeping
   @Test("a receiver that sends u-blox's binary protocol alone is not said to have a wrong speed")
   func binary() {
     var bench = Bench(baud: 9600)
-    _ = bench.tell(.start)
-    _ = bench.tell(.opened(isTerminal: true))
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: true))
     // The two bytes with which a message begins may come apart.
     for bytes in [[0xB5, 0x62, 1, 7, 92, 0, 0xB5], [0x62, 1, 7, 92, 0]] as [[UInt8]] {
       #expect(bench.receive(bytes: bytes) == [])
@@ -321,7 +321,7 @@ import Timekeeping
       ])
     // The next one may be another receiver.
     _ = bench.wait()
-    _ = bench.tell(.opened(isTerminal: true))
+    _ = bench.handle(.opened(isTerminal: true))
     #expect(bench.receive(bytes: [1, 2, 3]) == [])
     #expect(bench.wait().last?.contains("check source.baud") == true)
   }
@@ -329,18 +329,18 @@ import Timekeeping
   @Test("what is no terminal has no speed to search for")
   func pipe() {
     var bench = Bench(baud: nil)
-    _ = bench.tell(.start)
-    _ = bench.tell(.opened(isTerminal: false))
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: false))
     #expect(bench.receive(1) == ["reading /dev/gps0"])
     #expect(bench.wait() == ["fix 1"])
-    #expect(bench.tell(.speedRefused) == [])
+    #expect(bench.handle(.speedRefused) == [])
   }
 
   @Test("bytes without a sentence at any speed are said to be no NMEA")
   func noise() {
     var bench = Bench(baud: nil)
-    _ = bench.tell(.start)
-    _ = bench.tell(.opened(isTerminal: true))
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: true))
     var said = [String]()
     while said.isEmpty {
       _ = bench.receive(1, garbled: true)

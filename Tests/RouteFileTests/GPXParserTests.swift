@@ -7,7 +7,7 @@ import Timekeeping
 @testable import RouteFile
 
 @Suite struct GPXParserTests {
-  /// Parses a text in pieces of so many bytes.
+  /// Parses a text in chunks of this size.
   private func parse(_ text: String, pieces: Int = 1 << 20) throws -> Route {
     let parser = try GPXParser(file: "r.gpx")
     var rest = Array(text.utf8)[...]

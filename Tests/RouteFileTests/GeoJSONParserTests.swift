@@ -36,7 +36,7 @@ import Timekeeping
     #expect(route.points.map(\.elevation) == [12.5, nil, nil])
   }
 
-  @Test("properties tell names, stops, surroundings and times")
+  @Test("properties have names, stops, surroundings and times")
   func properties() throws {
     let route = try parse(
       """
@@ -100,7 +100,7 @@ import Timekeeping
   }
 
   @Test(
-    "content tells the format, and the name when it does not",
+    "the format is detected by content, otherwise by name",
     arguments: [
       (" \n{", "r.gpx", true), ("<gpx>", "r.json", false), ("\u{FEFF}{", "r", true), ("", "r.geojson", true),
       ("x", "r.gpx", false),

@@ -28,7 +28,7 @@ import Testing
     #expect(status.classes == ["pts"])
   }
 
-  @Test("what is missing, dangling or no device is told apart")
+  @Test("missing, dangling and non-device paths are distinguished")
   func others() throws {
     let directory = try TemporaryDirectory()
     let link = directory.path + "/gps0"

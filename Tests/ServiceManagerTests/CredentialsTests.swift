@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(
-    "A file that others can read is refused with the command that mends it", arguments: [0o640, 0o604, 0o620, 0o666])
+    "A file that others can read is rejected with the command that fixes it", arguments: [0o640, 0o604, 0o620, 0o666])
   func exposed(mode: mode_t) throws {
     let path = directory.file("token", Array("key".utf8), mode: mode)
     let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.secret(inFile: path) }

@@ -37,12 +37,12 @@ import Timekeeping
     #expect(world.longestHole(10..<15_580) <= 8)
   }
 
-  @Test("a backlog that is full twice over is delivered thinned, and within the told error of the drive")
+  @Test("a backlog with twice its capacity is delivered thinned, within the reported error")
   func thinned() throws {
     let world = try World.drive(
       Scenario(duration: 15_600, drive: .city, faults: [Fault(.silent, 300..<14_700)], settings: [.maxLocations(400)]))
     #expect(world.removals.contains { $0.reason == .thinned })
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.agent.delivery.backlog.thinnedWithin < 300)
   }
 
@@ -53,7 +53,7 @@ import Timekeeping
     #expect(!world.applied(3900..<3930).isEmpty)
     let after = world.applied(3930..<9000)
     #expect(zip(after, after.dropFirst()).allSatisfy { $1.at - $0.at < 45 })
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.longestHole(10..<8900) <= 16)
   }
 
@@ -61,7 +61,7 @@ import Timekeeping
   func mostPast(most: Int) throws {
     let world = try World.drive(
       Scenario(duration: 12_000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostPast(most), 0..<12_000)]))
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     #expect(!world.removals.contains { $0.reason == .refused })
     #expect(world.attempts(1820..<12_000) - world.applied(1820..<12_000).count <= 20)
     #expect(world.longestHole(10..<11_980) <= 13)
@@ -71,12 +71,12 @@ import Timekeeping
   func mostBytes() throws {
     let world = try World.drive(
       Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostBytes(8000), 0..<4000)]))
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     #expect(!world.removals.contains { $0.reason == .refused })
     #expect(world.longestHole(10..<3980) <= 13)
   }
 
-  @Test("five poisonous positions are found and dropped, all others arrive, live updates go on")
+  @Test("five bad positions are isolated and dropped, all others are delivered, live updates continue")
   func fivePoisons() throws {
     let steady = try World.drive(Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800)]))
     let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
@@ -86,7 +86,7 @@ import Timekeeping
     #expect(
       Set(world.removals.filter { $0.reason == .refused }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) })
         == poisons)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     let live = world.applied(1830..<4000)
     #expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
   }
@@ -105,7 +105,7 @@ import Timekeeping
     }
     let world = try World.drive(Scenario(duration: 4000, faults: faults))
     #expect(world.removals.filter { $0.reason == .refused }.count == 1)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     #expect(past.filter { !world.arrivedSeconds.contains($0) } == [poison])
   }
 
@@ -117,7 +117,7 @@ import Timekeeping
     #expect(
       world.removals.filter { $0.reason == .refused }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) }
         == [second])
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.longestHole(10..<1780) <= 26)
   }
 
@@ -136,7 +136,7 @@ import Timekeeping
     }
     // And it costs no more requests than the heartbeat asks for.
     #expect(world.server.applied.count { $0.at > 700 && $0.at < 1400 } <= 15)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.removals.contains { $0.reason == .refused })
   }
 
@@ -154,7 +154,7 @@ import Timekeeping
       scenario.seed = seed
       let world = try World.drive(scenario)
       #expect(!world.removals.contains { $0.reason == .refused })
-      #expect(world.agent.delivery.waiting == 0)
+      #expect(world.agent.delivery.pendingCount == 0)
     }
   }
 
@@ -164,7 +164,7 @@ import Timekeeping
       Scenario(duration: 1500, faults: [Fault(.unreachable, 100..<400), Fault(.deniesPast, 400..<412)]))
     let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
     #expect(drained.at < 700)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.longestHole(10..<1480) <= 13)
   }
 
@@ -173,15 +173,15 @@ import Timekeeping
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.answers(200, "UNAVAILABLE"), 100..<400)]))
     #expect(world.applied(100..<400).isEmpty)
     #expect(world.longestHole(10..<880) <= 13)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
-  @Test("past locations that are denied until the role is mended arrive within the longest wait")
+  @Test("past locations that are denied until the role is fixed are delivered within the longest suspension")
   func deniedUntilMended() throws {
     let world = try World.drive(
       Scenario(
         duration: 3000, faults: [Fault(.unreachable, 200..<500), Fault(.deniesPast, 0..<1500)], tokenLife: 600))
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.longestHole(10..<2980) <= 13)
     #expect(world.events(.backfillRefused).count <= 6)
   }
@@ -192,7 +192,7 @@ import Timekeeping
       Scenario(
         duration: 5000, faults: [Fault(.unreachable, 200..<500), Fault(.rejectsPast, 0..<3000)], tokenLife: 600))
     #expect(!world.removals.contains { $0.reason == .refused })
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.longestHole(10..<4980) <= 13)
     let live = world.applied(530..<3000)
     #expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })

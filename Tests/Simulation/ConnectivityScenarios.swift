@@ -3,7 +3,7 @@ import Delivery
 import Testing
 import Timekeeping
 
-/// A machine that can tell whether it has a network, and that sleeps.
+/// A machine that monitors its network, and suspends.
 @Suite struct ConnectivityScenarios {
   @Test(
     "a network that is known to be away for an hour costs a try in three minutes, and its return is used within 2 s")

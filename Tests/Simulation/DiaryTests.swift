@@ -5,7 +5,7 @@ import Observability
 import Testing
 import Timekeeping
 
-/// What `journalctl -u fleet-locationd -p notice` tells of a day.
+/// The output of `journalctl -u fleet-locationd -p notice` for a day.
 @Suite struct DiaryTests {
   /// Seconds since the box was switched on, two minutes before six.
   private static let day = Scenario(

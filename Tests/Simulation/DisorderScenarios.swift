@@ -6,11 +6,11 @@ import Testing
 import Timekeeping
 
 @Suite struct DisorderScenarios {
-  @Test("answers that come when the next request is on its way are read by nobody, and nothing is lost")
+  @Test("responses that arrive when the next request is in flight are ignored, and nothing is lost")
   func lateAnswers() throws {
     let world = try World.drive(Scenario(duration: 1500, faults: [Fault(.answersLate, 200..<500)]))
     #expect(world.longestHole(10..<1480) <= 16)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.events(.offline).count == 1)
   }
 
@@ -26,7 +26,7 @@ import Timekeeping
     let repeats = Dictionary(grouping: world.server.applied.flatMap(\.past), by: \.time).values.map(\.count)
     #expect(repeats.max() ?? 0 <= lost.count + 1)
     #expect(world.longestHole(10..<1480) <= 13)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("404, 503, 429 and 401 in turns: each waits in its way, and the track arrives")
@@ -41,7 +41,7 @@ import Timekeeping
     }
     let world = try World.drive(Scenario(duration: 3600, faults: faults))
     #expect(world.longestHole(10..<3580) <= 16)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("two failures that take turns for two hours write few lines")
@@ -74,6 +74,6 @@ import Timekeeping
     }
     let world = try World.drive(Scenario(duration: 3000, faults: faults, tokenLife: 120))
     #expect(world.longestHole(10..<2980) <= 16)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 }

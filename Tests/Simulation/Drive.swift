@@ -12,7 +12,7 @@ struct Drive {
     case city
     /// Stretches of random length and speed, every fourth a stop.
     case random
-    /// Seconds and metres per second, one after another; the last goes on for ever.
+    /// Pairs of seconds and metres per second; the last continues forever.
     case stretches([(seconds: Int, speed: Double)])
   }
 

@@ -86,7 +86,7 @@ import Timekeeping
   }
 
   @Test(
-    "resumed while OFFLINE is under way, and given up for another network or not: ONLINE has the last word",
+    "resumed while OFFLINE is in flight, and cancelled for another network or not: ONLINE is the final state",
     arguments: 0..<10)
   func resume(tenth: Int) throws {
     // OFFLINE takes 7 s to 14 s to arrive, and what is sent after it no time. The vehicle parks, so that no later update makes good
@@ -102,8 +102,9 @@ import Timekeeping
   }
 
   @Test(
-    "a pause while a position is under way, which may come after OFFLINE: OFFLINE has the last word", arguments: 0..<10)
-  func underWay(tenth: Int) throws {
+    "a pause while a position is in flight, which may arrive after OFFLINE: OFFLINE is the final state",
+    arguments: 0..<10)
+  func inFlight(tenth: Int) throws {
     // Requests every 5 s that take 4 s to 8 s: at the pause one is under way.
     let world = try World.drive(
       Scenario(
@@ -227,7 +228,7 @@ import Timekeeping
         duration: 1200, faults: [Fault(.unreachable, 100..<350)], acts: [(301, .pause), (600, .resume)],
         settings: Self.trips))
     #expect(world.longestHole(10..<298) <= 13)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.server.states.last?.isOnline == true)
   }
 }

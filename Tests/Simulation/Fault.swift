@@ -13,7 +13,7 @@ struct Fault: Sendable {
     case silent
     /// This part of the requests, or of their answers, is lost.
     case loss(Double)
-    /// The server hears, its answers are lost.
+    /// The server receives requests, its responses are lost.
     case answersLost
     /// A hotel's network: a web page for everything.
     case captivePortal
@@ -26,7 +26,7 @@ struct Fault: Sendable {
     case bandwidth(Int)
 
     // Fleet Engine.
-    /// It takes so many seconds to answer.
+    /// It needs this many seconds to respond.
     case slow(Int)
     /// It answers so. The status of google.rpc.Status, then headers and RetryInfo.
     case answers(Int, String, retryAfter: String? = nil, retryInfo: String? = nil)
@@ -45,11 +45,11 @@ struct Fault: Sendable {
     case poison(Set<Int>)
     /// Refuses every token that was issued before the fault's start.
     case revoked
-    /// The `Date` of its answers is wrong by so many seconds.
+    /// The `Date` of its responses has this error in seconds.
     case serverClock(Int64)
 
     // The token provider.
-    /// The `Date` of its answers is wrong by so many seconds.
+    /// The `Date` of its responses has this error in seconds.
     case providerClock(Int64)
     case providerDown
     case providerAnswers(Int)
@@ -59,13 +59,13 @@ struct Fault: Sendable {
 
     // The receiver.
     case noFix
-    /// The stamps are ahead by so many seconds.
+    /// The timestamps are ahead by this many seconds.
     case ahead(Int)
-    /// The stamps lag by so many seconds.
+    /// The timestamps lag by this many seconds.
     case behind(Int)
     /// The date is that of the first day of GPS time.
     case undated
-    /// The position is so many metres off.
+    /// The position is off by this many metres.
     case jump(Double)
     case twice
     /// Each epoch comes after its successor.
@@ -79,7 +79,7 @@ struct Fault: Sendable {
     case noise(Double)
     /// This part of the bytes are lost, a few in a row.
     case bytesLost(Double)
-    /// The receiver writes at so many bits per second.
+    /// The receiver writes at this many bits per second.
     case speed(Int)
     /// The device is gone.
     case unplugged

@@ -2,8 +2,8 @@
 import HTTPMessages
 import Timekeeping
 
-/// A Fleet Engine that believes nothing: it checks the URL, the mask, the token and every field by its own reading, and
-/// remembers each position with the time of its arrival.
+/// A strict Fleet Engine: it checks the URL, the mask, the token and every field with its own parser, and records each
+/// position with its arrival.
 struct FleetEngineServer {
   struct Position: Hashable {
     var latitude: Double
@@ -153,7 +153,7 @@ struct FleetEngineServer {
         return .refused(401, "UNAUTHENTICATED", "revoked")
       }
     }
-    // What was on its way when the token ended is let in.
+    // Requests in flight when the token expired are accepted.
     guard Double(Scenario.boot.milliseconds) / 1000 + second < exp + 40 else {
       return .refused(401, "UNAUTHENTICATED", "expired")
     }

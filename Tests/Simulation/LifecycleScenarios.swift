@@ -39,7 +39,7 @@ import Timekeeping
         faults: [Fault(.answers(403, "PERMISSION_DENIED"), 321..<339)],
         acts: [(331, .reload(vehicle: "truck-2")), (341, .reload(vehicle: "truck-1"))], noise: 0))
     #expect(world.left["truck-1"] == nil)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("a reload to another vehicle on a good network is done within a second")
@@ -92,7 +92,7 @@ import Timekeeping
     #expect(world.undelivered ?? 0 >= 9)
   }
 
-  @Test("a backlog that is full is thinned: the whole way is told, within the error that the status names")
+  @Test("a full backlog is thinned: the whole track is delivered, within the error in the status")
   func fullBacklog() throws {
     let world = try World.drive(
       Scenario(

@@ -108,7 +108,7 @@ import Timekeeping
     let faults = stride(from: 100, to: 1000, by: 9).map { Fault(.unplugged, $0..<($0 + 3)) }
     let world = try World.drive(Scenario(duration: 1200, faults: faults))
     #expect(world.longestHole(5..<1190) <= 20)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("a receiver that falls silent is opened again, and said to be silent")

@@ -59,7 +59,7 @@ import Timekeeping
     #expect(world.longestHole(5..<590) <= 13)
   }
 
-  @Test("a captive portal is told from Fleet Engine, and asked more and more rarely")
+  @Test("a captive portal is distinguished from Fleet Engine, and asked with a growing backoff")
   func captivePortal() throws {
     let world = try World.drive(Scenario(duration: 4000, faults: [Fault(.captivePortal, 300..<2100)]))
     #expect(world.events(.offline).contains { $0.contains("(untrusted)") })
@@ -93,7 +93,7 @@ import Timekeeping
     #expect(world.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("a certificate from the future is told as a clock that is behind")
+  @Test("a certificate from the future is reported as a clock that is behind")
   func certificateNotYetValid() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.certificateNotYetValid, 100..<300)]))
     #expect(world.events(.offline).contains { $0.contains("clock of this machine is behind") })

@@ -20,14 +20,14 @@ import Timekeeping
     #expect(world.events(.pauseEnded) == ["The pause has ended after 5 min"])
   }
 
-  @Test("what waited before a pause goes on after it, and nothing of the pause with it")
+  @Test("positions queued before a pause are delivered after it, and none of the pause")
   func backlog() throws {
     let world = try World.drive(
       Scenario(duration: 1200, faults: [Fault(.unreachable, 100..<350)], acts: [(300, .pause), (600, .resume)]))
     #expect(world.attempts(300..<600) == 0)
     #expect(world.longestHole(10..<298) <= 13)
     #expect(!world.arrivedSeconds.contains { (301..<599).contains($0) })
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("a power cut during a pause, wherever in its work: it is paused again", arguments: 0..<3)
@@ -45,7 +45,7 @@ import Timekeeping
     #expect(world.events(.paused).last?.hasPrefix("Still paused since ") == true)
     #expect(!world.applied(800..<803).isEmpty)
     #expect(world.longestHole(10..<298) <= 13)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test(
@@ -108,16 +108,16 @@ import Timekeeping
     #expect(world.attempts(300..<600) == 0)
   }
 
-  @Test("pauses a second apart break no rule of Fleet Engine, nor when a request is on its way", arguments: 0..<10)
+  @Test("pauses a second apart violate no rule of Fleet Engine, even with a request in flight", arguments: 0..<10)
   func flapping(tenth: Int) throws {
     var acts = [(second: Int, act: Scenario.Act)]()
     for second in stride(from: 300 + tenth, to: 360, by: 2) { acts += [(second, .pause), (second + 1, .resume)] }
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.latency(700), 0..<600)], acts: acts))
     #expect(!world.applied(365..<380).isEmpty)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
-  @Test("without a fix when the pause ends, the place of the pause is not told: the next fix is the first")
+  @Test("without a fix when the pause ends, the position of the pause is not sent: the next fix is the first")
   func noFixAfterwards() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.noFix, 500..<700)], acts: [(300, .pause), (600, .resume)]))

@@ -6,7 +6,7 @@ import Testing
 import Timekeeping
 
 @Suite struct PowerScenarios {
-  @Test("killed every few seconds, the daemon keeps five seconds between updates, and goes on", arguments: [6, 9])
+  @Test("killed every few seconds, the daemon keeps five seconds between updates, and continues", arguments: [6, 9])
   func killedAllTheTime(period: Int) throws {
     // The kill comes with an effect: of the start, of a request, or of its answer.
     let acts = stride(from: 50, to: 170, by: period).map {
@@ -55,7 +55,7 @@ import Timekeeping
     #expect(world.longestHole(645..<1480) <= 13)
     #expect(world.lostInCuts.count <= 1)
     #expect(world.events(.backlogRestored).count == 1)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("a power cut on a good network costs no position that was sent")
@@ -73,7 +73,7 @@ import Timekeeping
         duration: 700, faults: [Fault(.unreachable, 100..<297), Fault(.loss(0.3), 300..<420)],
         acts: [(298, .powerCut(afterEffects: effects, seconds: 10))]))
     #expect(world.lostInCuts.count <= 1)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("a power cut every two minutes of an hour with a bad network: the track arrives")
@@ -85,10 +85,10 @@ import Timekeeping
     #expect(world.life == acts.count)
     #expect(world.lostInCuts.count <= acts.count)
     #expect(world.longestHole(10..<3480) <= 45)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
-  @Test("power cuts while a full backlog is thinned again and again: the way is told within one error all the same")
+  @Test("power cuts while a full backlog is thinned repeatedly: the track stays within one error bound")
   func whileThinned() throws {
     let acts = [900, 1502, 2111, 2803, 3404].enumerated().map {
       ($1, Scenario.Act.powerCut(afterEffects: $0 % 3, seconds: 8))
@@ -98,7 +98,7 @@ import Timekeeping
         duration: 4500, faults: [Fault(.unreachable, 100..<4000)], acts: acts, noise: 3, settings: [.maxLocations(60)]))
     #expect(world.life == acts.count)
     #expect(world.removals.contains { $0.reason == .thinned })
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("a power cut while a poisonous position is being looked for: it is found again, all others arrive")
@@ -111,7 +111,7 @@ import Timekeeping
           duration: 2500, faults: [Fault(.unreachable, 200..<900), Fault(.poison([past[31]]), 0..<2500)],
           acts: [(cut, .powerCut(afterEffects: 1, seconds: 8))]))
       #expect(world.removals.filter { $0.reason == .refused }.count == 1)
-      #expect(world.agent.delivery.waiting == 0)
+      #expect(world.agent.delivery.pendingCount == 0)
       #expect(past.filter { !world.arrivedSeconds.contains($0) } == [past[31]])
     }
   }
@@ -123,7 +123,7 @@ import Timekeeping
         duration: 1500, faults: [Fault(.unreachable, 200..<900)],
         acts: [(600, .powerCut(afterEffects: 0, seconds: 30)), (610, .clockStep(-1_700_000_000))], wallError: nil))
     #expect(world.longestHole(10..<598) <= 13)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("a full disk: on in memory, status and journal say so, nothing is lost, and it is written when there is room")
@@ -133,7 +133,7 @@ import Timekeeping
     #expect(world.events(.backlogInMemory).count == 1)
     #expect(world.events(.backlogOnDisk).count == 1)
     #expect(world.longestHole(10..<1480) <= 13)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("a power cut while the disk is full costs what was recorded since it was, and no more")
@@ -155,7 +155,7 @@ import Timekeeping
     #expect(world.events(.backlogInMemory).count == 1)
     #expect(world.events(.backlogOnDisk).count == 1)
     #expect(world.lostInCuts.count <= 1)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("a file that is damaged in an outage is set aside, and the next one gets all that is in memory")
@@ -168,7 +168,7 @@ import Timekeeping
     #expect(world.events(.storeSetAside).count == 1)
     #expect(world.longestHole(5..<890) <= 13)
     #expect(world.lostInCuts.count <= 1)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test(
@@ -182,7 +182,7 @@ import Timekeeping
     #expect(world.events(.storeReplaced).count == 1)
     #expect(world.longestHole(5..<890) <= 13)
     #expect(world.lostInCuts.count <= 1)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("a file that is deleted in an outage just before the end is there for the next run")
@@ -205,7 +205,7 @@ import Timekeeping
     #expect(world.applied(500..<700).allSatisfy { $0.vehicle == "truck-2" })
     #expect(world.applied(702..<1500).allSatisfy { $0.vehicle == "truck-1" })
     #expect(world.applied(700..<1500).flatMap(\.past).count { (200..<300).contains(World.second(of: $0)) } >= 8)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("asleep for an hour: an update within two seconds of waking, with the network there")
@@ -224,14 +224,14 @@ import Timekeeping
     #expect(world.events(.offline).isEmpty)
   }
 
-  @Test("asleep while a request is on its way, at any time of it: nothing is lost", arguments: 0..<10)
+  @Test("suspended at any time of a request: nothing is lost", arguments: 0..<10)
   func sleepInFlight(tenth: Int) throws {
     let world = try World.drive(
       Scenario(
         duration: 900, faults: [Fault(.latency(700), 0..<900), Fault(.unreachable, 100..<250)],
         acts: [(251 + tenth, .suspend(60))]))
     #expect(world.longestHole(10..<250) <= 13)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("asleep, and the clock is another on waking: nothing depends on it")
@@ -242,7 +242,7 @@ import Timekeeping
     #expect(world.longestHole(604..<1480) <= 13)
   }
 
-  @Test("a program that is killed again and again goes on with the token it had, to its end, and asks for no other")
+  @Test("a process that is killed repeatedly continues with its token until it expires, and requests no other")
   func killed() throws {
     let acts = stride(from: 120, to: 3500, by: 120).enumerated().map {
       ($1, Scenario.Act.kill(afterEffects: $0 % 9, seconds: 8))

@@ -25,7 +25,7 @@ import Testing
   @Test(
     "seeds that found a fault stay quiet",
     arguments: [
-      // A position was due while a request was on its way, and no fix came after it: it waited for the heartbeat.
+      // A position was due while a request was in flight, without a fix after it: it waited for the heartbeat.
       103_032,
       // After a restart the kept time was forgotten within a minute, and a dateless fix got the machine's wrong date.
       744,

@@ -74,7 +74,7 @@ extension Scenario {
     }
     // Every sixth receiver reports no date, and the clock of its machine starts anywhere and is set later.
     if seed % 6 == 3 { removeDate(using: &random) }
-    // Every fourth machine can tell whether it has a network, and sleeps now and then.
+    // Every fourth machine monitors its network, and suspends now and then.
     if seed % 4 == 1 { addConnectivity(using: &random) }
     addLines()
     addRefusals()
@@ -137,7 +137,7 @@ extension Scenario {
     faults.append(Fault(kinds.randomElement(using: &random) ?? .answers(200, "INTERNAL"), from..<(from + length)))
   }
 
-  /// What lies between the receivers and the program, from a seed of its own.
+  /// The faults of the lines between the receivers and the program, from a seed of their own.
   private mutating func addLines() {
     var random = SplitMix64(seed: seed ^ 0x6C69_6E65)
     // The longer ones take their time.

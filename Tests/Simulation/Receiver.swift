@@ -5,7 +5,7 @@ import Timekeeping
 /// Says once a second where the drive is, with the faults of receivers.
 struct Receiver {
   /// What a stamp stands for.
-  struct Told {
+  struct ReportedFix {
     var second: Int
     var coordinate: Coordinate
     var speed: Double
@@ -40,17 +40,17 @@ struct Receiver {
   private var held: [Fix] = []
   private var swapped: Fix?
   /// Every position that was ever reported, by its stamp in milliseconds.
-  private(set) var told: [Int64: [Told]] = [:]
+  private(set) var reported: [Int64: [ReportedFix]] = [:]
   /// The last of them.
-  private var recent: [(stamp: Timestamp, told: Told)] = []
+  private var recent: [(stamp: Timestamp, reported: ReportedFix)] = []
   /// Those whose time was wrong, by their second, and by how many seconds.
-  private var misdated: [Int: (told: Told, error: Int)] = [:]
+  private var misdated: [Int: (reported: ReportedFix, error: Int)] = [:]
   /// By how many seconds the time of day was wrong at any time: what a stamp may have been corrected by.
   private var errors: Set<Int> = [0]
   /// By how many seconds positions are late, or ahead within the daemon's slack, whose correction is of another second.
   private var deviations: Set<Int> = [0]
   /// Those without a time.
-  private var untimed: [Told] = []
+  private var untimed: [ReportedFix] = []
   /// By how many days a clock was wrong that dated fixes without a date.
   private var wrongDays: Set<Int64> = []
 
@@ -59,42 +59,42 @@ struct Receiver {
     self.index = index
     faults = scenario.faults.filter { $0.place == .receiver && $0.source == index }
     random = SplitMix64(seed: scenario.seed &+ 77 &+ UInt64(index) &* 1009)
-    told.reserveCapacity(scenario.duration)
+    reported.reserveCapacity(scenario.duration)
   }
 
   /// What that stamp stands for: empty when there was no such position. One that a wrong clock has dated is faulty.
-  func told(at stamp: Timestamp) -> [Told] {
+  func reported(at stamp: Timestamp) -> [ReportedFix] {
     let found = corrected(at: stamp)
-    if !found.isEmpty { return found + (told[stamp.milliseconds] ?? []) }
-    if let told = told[stamp.milliseconds] { return told }
+    if !found.isEmpty { return found + (reported[stamp.milliseconds] ?? []) }
+    if let reported = reported[stamp.milliseconds] { return reported }
     return wrongDays.flatMap { days in
       let dated = stamp - .seconds(days * 86_400)
-      return corrected(at: dated) + (told[dated.milliseconds] ?? [])
-    }.map { Told(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true) }
+      return corrected(at: dated) + (reported[dated.milliseconds] ?? [])
+    }.map { ReportedFix(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true) }
   }
 
   /// Those whose wrong stamp was corrected to this one, to three seconds: by what the clock was wrong by then, or at another
   /// time. The daemon learns the other error only after five fixes.
-  private func corrected(at stamp: Timestamp) -> [Told] {
+  private func corrected(at stamp: Timestamp) -> [ReportedFix] {
     guard !misdated.isEmpty else { return [] }
     let second = Int(((stamp - Scenario.boot) - offset).wholeSeconds)
     return deviations.flatMap { deviation in
       (second - deviation - 3...second - deviation + 3).compactMap { second in
-        misdated[second].flatMap { errors.contains($0.error - deviation) ? $0.told : nil }
+        misdated[second].flatMap { errors.contains($0.error - deviation) ? $0.reported : nil }
       }
     }
   }
 
   /// Notes a position whose time is wrong by this many seconds.
-  private mutating func note(_ told: Told, error: Int) {
-    misdated[told.second] = (told, error)
+  private mutating func note(_ reported: ReportedFix, error: Int) {
+    misdated[reported.second] = (reported, error)
     guard errors.insert(error).inserted else { return }
     deviations = Set(errors.flatMap { error in errors.map { error - $0 } }.filter { (-600...3).contains($0) })
   }
 
   /// The place in that second, if it was reported with the right time.
   func place(in second: Int) -> Coordinate? {
-    told[(Scenario.boot + .seconds(second) + offset).milliseconds]?.first?.coordinate
+    reported[(Scenario.boot + .seconds(second) + offset).milliseconds]?.first?.coordinate
   }
 
   /// What its clock adds to the true time; no stamp is of both receivers.
@@ -118,26 +118,28 @@ struct Receiver {
       note(wallError: wallError)
       stamp = time.nearest(millisecondsOfDay: milliseconds)
     }
-    if let told = told[stamp.milliseconds]?.first(where: { $0.matches(fix, isWhole: isWhole) }) { return told.second }
+    if let reported = reported[stamp.milliseconds]?.first(where: { $0.matches(fix, isWhole: isWhole) }) {
+      return reported.second
+    }
     guard !isWhole || fix.timestamp == nil else { return nil }
     let entry = recent.first {
-      $0.stamp.millisecondsOfDay == stamp.millisecondsOfDay && $0.told.matches(fix, isWhole: isWhole)
+      $0.stamp.millisecondsOfDay == stamp.millisecondsOfDay && $0.reported.matches(fix, isWhole: isWhole)
     }
     guard let entry else { return nil }
-    note(fix, at: stamp, second: entry.told.second)
-    return entry.told.second
+    note(fix, at: stamp, second: entry.reported.second)
+    return entry.reported.second
   }
 
-  /// What a stamp stands for that was made right by a server whose clock is wrong by so many seconds.
-  func told(at stamp: Timestamp, wrongBy error: Int64) -> [Told] {
+  /// The true fixes for a timestamp that was corrected by a server whose clock has this error in seconds.
+  func reported(at stamp: Timestamp, wrongBy error: Int64) -> [ReportedFix] {
     let second = Int(((stamp - Scenario.boot) - offset - .seconds(error)).wholeSeconds)
     let right = deviations.filter { errors.contains(-$0) }.flatMap { deviation in
       (second - deviation - 3...second - deviation + 3).flatMap {
-        told[(Scenario.boot + .seconds($0) + offset).milliseconds] ?? []
+        reported[(Scenario.boot + .seconds($0) + offset).milliseconds] ?? []
       }
     }
     return (right + corrected(at: stamp - .seconds(error))).map {
-      Told(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true)
+      ReportedFix(second: $0.second, coordinate: $0.coordinate, speed: $0.speed, isFaulty: true)
     }
   }
 
@@ -150,8 +152,8 @@ struct Receiver {
 
   /// A position that comes from this receiver, and is not what it meant.
   mutating func note(_ fix: Fix, at stamp: Timestamp, second: Int) {
-    told[stamp.milliseconds, default: []].append(
-      Told(second: second, coordinate: fix.coordinate, speed: fix.speed ?? 0, isFaulty: true))
+    reported[stamp.milliseconds, default: []].append(
+      ReportedFix(second: second, coordinate: fix.coordinate, speed: fix.speed ?? 0, isFaulty: true))
   }
 
   /// Notes which dates a clock that is wrong by this number of seconds gives to fixes that have none.
@@ -230,7 +232,7 @@ struct Receiver {
     fix.horizontalAccuracy = 4
     fix.hdop = 0.8
     fix.satellites = 11
-    let told = Told(second: second, coordinate: coordinate, speed: fix.speed ?? 0, isFaulty: isFaulty)
+    let reported = ReportedFix(second: second, coordinate: coordinate, speed: fix.speed ?? 0, isFaulty: isFaulty)
     let isMisdated = faults.contains { fault in
       guard fault.isActive(at: Double(second)) else { return false }
       return switch fault.kind {
@@ -243,19 +245,20 @@ struct Receiver {
       let error = stamp - time
       let isDate = error > .seconds(86_400) || error < .seconds(-86_400)
       let ofDay = isDate ? time.nearest(millisecondsOfDay: stamp.millisecondsOfDay) - time : error
-      note(told, error: Int(ofDay.wholeSeconds))
+      note(reported, error: Int(ofDay.wholeSeconds))
     }
     if hasTime {
-      self.told[stamp.milliseconds, default: []].append(told)
+      self.reported[stamp.milliseconds, default: []].append(reported)
       if stamp > Scenario.boot, !stamp.isPlausible(after: Scenario.buildDate) {
         // A date that cannot be is replaced by that of the machine's clock.
         let wall = Scenario.boot + .seconds(Int64(second) + wallError)
-        self.told[wall.nearest(millisecondsOfDay: stamp.millisecondsOfDay).milliseconds, default: []].append(told)
+        self.reported[wall.nearest(millisecondsOfDay: stamp.millisecondsOfDay).milliseconds, default: []].append(
+          reported)
       }
       if recent.count >= 4 { recent.removeFirst() }
-      recent.append((stamp, told))
+      recent.append((stamp, reported))
     } else {
-      untimed.append(told)
+      untimed.append(reported)
     }
     if isHeld {
       held.append(fix)

@@ -60,11 +60,11 @@ import Timekeeping
     #expect(ages.count == parked.count && ages == ages.sorted())
   }
 
-  @Test("in stop-and-go traffic each stop and start is told when it happens")
+  @Test("in stop-and-go traffic each stop and start is reported when it happens")
   func city() throws {
     let world = try World.drive(Scenario(duration: 3600, drive: .city))
     #expect(world.longestHole(5..<3590) <= 52)
-    // Setting off is known 3 s after it happens, and told within the floor of 5 s.
+    // The start is detected 3 s after it happens, and reported within the floor of 5 s.
     let starts = stride(from: 70, to: 3500, by: 70)
     for start in starts {
       #expect(!world.applied(start..<(start + 12)).isEmpty, "set off at \(start) s")

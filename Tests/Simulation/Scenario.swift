@@ -10,7 +10,7 @@ struct Scenario {
     case networkUp
     /// The machine has no network any more, or has one.
     case network(Bool)
-    /// The machine sleeps for so many seconds.
+    /// The machine is suspended for this many seconds.
     case suspend(Int)
     case reload(vehicle: String)
     case stop(within: Int)
@@ -18,13 +18,13 @@ struct Scenario {
     /// The driver goes off duty.
     case pause
     case resume
-    /// The wall clock jumps by so many seconds.
+    /// The wall clock is stepped by this many seconds.
     case clockStep(Int64)
     /// The wall clock is set right.
     case clockSet
-    /// After so many more effects the machine has no power for so many seconds.
+    /// After this many more effects there is a power cut of this many seconds.
     case powerCut(afterEffects: Int, seconds: Int)
-    /// After so many more effects the program is killed, and started again after so many seconds: no reboot.
+    /// After this many more effects the process is killed, and restarted after this many seconds: no reboot.
     case kill(afterEffects: Int, seconds: Int)
 
     /// Seconds for which nothing else can be asked of the program.
@@ -64,7 +64,7 @@ struct Scenario {
   /// Seconds by which the wall clock is wrong at boot; nil: it starts in 1970.
   var wallError: Int64? = 0
   var tokenLife = 3600
-  /// The receiver tells positions up to so many metres off.
+  /// The receiver reports positions that are off by up to this many metres.
   var noise = 1.5
   var settings: [Setting] = []
   /// The receiver reports the time of day alone.

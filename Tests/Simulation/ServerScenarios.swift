@@ -21,7 +21,7 @@ import Timekeeping
   }
 
   @Test(
-    "a server that asks for a wait of two minutes is left alone for so long, however it says it",
+    "a server that asks for a wait of two minutes gets no request for that time, in any form of the header",
     arguments: [
       Fault.Kind.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "120"),
       .answers(429, "RESOURCE_EXHAUSTED", retryInfo: "120s"),
@@ -47,7 +47,7 @@ import Timekeeping
     #expect(!world.applied(449..<475).isEmpty)
   }
 
-  @Test("a 401 on the road costs one new token and one request")
+  @Test("a 401 during a drive costs one new token and one request")
   func unauthenticated() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.revoked, 400..<900)]))
     #expect(world.fetches.count == 2)
@@ -66,7 +66,7 @@ import Timekeeping
     #expect(!world.events(.tokenRefused).isEmpty)
   }
 
-  @Test("past locations that are denied are left out, and live updates go on")
+  @Test("past locations that are denied are omitted, and live updates continue")
   func pastDenied() throws {
     let world = try World.drive(
       Scenario(duration: 1200, faults: [Fault(.unreachable, 200..<400), Fault(.deniesPast, 0..<1200)]))
@@ -90,7 +90,7 @@ import Timekeeping
     #expect(world.applied(615..<1500).count > 80)
   }
 
-  @Test("a vehicle that does not exist is asked for rarely, and the person is told what to do")
+  @Test("updates of a vehicle that does not exist are rare, and the remedy is reported")
   func missing() throws {
     let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.answers(404, "NOT_FOUND"), 0..<3600)]))
     #expect(world.attempts(0..<3600) < 120)

@@ -27,7 +27,7 @@ import Timekeeping
     #expect(small.source.hasPrefix("Scenario(seed: 7, duration: 2"))
   }
 
-  @Test("a scenario is told as Swift that can be pasted")
+  @Test("a scenario is printed as Swift that can be pasted")
   func source() {
     let scenario = Scenario(
       seed: 3, duration: 60, drive: .city, faults: [Fault(.loss(0.5), 1..<9)],

@@ -20,10 +20,10 @@ import Timekeeping
     #expect(!world.applied(300..<(312 + milliseconds / 1000)).isEmpty)
     // By the stamps, on the way back from a clock that lags.
     #expect(world.longestHole(312..<890) <= 12 + milliseconds / 1000)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 
-  @Test("a receiver whose clock lags by half a minute is waited for until five fixes agree, and then believed")
+  @Test("a receiver whose clock lags by half a minute is held until five fixes agree, and then accepted")
   func disputed() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)], second: Scenario.Second(lag: 30_000)))
@@ -65,6 +65,6 @@ import Timekeeping
     }
     let world = try World.drive(Scenario(duration: 1500, faults: faults, second: Scenario.Second(lag: 3000)))
     #expect(world.longestHole(5..<1490) <= 30)
-    #expect(world.agent.delivery.waiting == 0)
+    #expect(world.agent.delivery.pendingCount == 0)
   }
 }

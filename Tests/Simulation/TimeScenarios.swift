@@ -3,7 +3,7 @@ import Delivery
 import Testing
 import Timekeeping
 
-/// What time it is, when somebody lies about it.
+/// The current time, with wrong references.
 @Suite struct TimeScenarios {
   /// The first right fix is at Fleet Engine within one interval.
   private func expectRecovery(of world: World, at second: Int, sourceLocation: SourceLocation = #_sourceLocation) {
@@ -105,7 +105,7 @@ import Timekeeping
     #expect(late.isEmpty)
   }
 
-  @Test("what is thinned depends on no position that a receiver ahead has dated, and that is taken back as misdated")
+  @Test("thinning does not depend on positions with timestamps of the future, which are removed as misdated")
   func thinnedAndMisdated() throws {
     for from in [573, 583] {
       let world = try World.drive(
@@ -119,7 +119,7 @@ import Timekeeping
     }
   }
 
-  @Test("what a single word about the time holds back goes as planned when the word lapses, also while a run drains")
+  @Test("what an unconfirmed time suppresses is sent when it expires, also while a run drains")
   func lapseWhileDraining() throws {
     let world = try World.drive(
       Scenario(

@@ -2,7 +2,7 @@
 import HTTPMessages
 import Timekeeping
 
-/// A backend that signs tokens: it knows the true time, and remembers what it gave to whom.
+/// A backend that signs tokens: it knows the true time, and records what it issued.
 struct TokenProvider {
   struct Issued {
     var vehicle: String
@@ -38,7 +38,7 @@ struct TokenProvider {
     return HTTPResponse(status: 200, headers: [date], body: [UInt8](body.utf8))
   }
 
-  /// The header of an answer, by a clock that is wrong by so many seconds.
+  /// The `Date` header of a response, by a clock with this error in seconds.
   static func date(at second: Double, wrongBy error: Int64 = 0) -> (name: String, value: String) {
     ("Date", httpDate(Scenario.boot + .milliseconds(Int64(second * 1000)) + .seconds(error)))
   }

@@ -40,7 +40,7 @@ import Timekeeping
     #expect(!world.events(.tokenFailed).isEmpty)
   }
 
-  @Test("a clock that jumps is told once for each jump, and when it is right again; nothing else changes")
+  @Test("a clock step is reported once, and again when the clock is right; nothing else changes")
   func clockSteps() throws {
     let world = try World.drive(
       Scenario(duration: 1500, acts: [(500, .clockStep(3600)), (900, .clockStep(-3600))], tokenLife: 300))
@@ -51,7 +51,7 @@ import Timekeeping
     #expect((6...8).contains(world.fetches.count))
   }
 
-  @Test("a clock that is in 1970, or in 2038, at boot is told with its size", arguments: [nil, 378_691_200])
+  @Test("a clock in 1970 or 2038 at boot is reported with its error", arguments: [nil, 378_691_200])
   func wrongAtBoot(error: Int64?) throws {
     let world = try World.drive(Scenario(duration: 900, wallError: error, tokenLife: 300))
     #expect(world.events(.clockWrong).count == 1)

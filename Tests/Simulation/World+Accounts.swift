@@ -70,7 +70,7 @@ extension World {
     guard !hard, !scenario.isDateless, finishedAt == nil, !isOff else { return }
     let troubled = (scenario.faults.map(\.until) + scenario.acts.map { $0.second + $0.act.lasts }).max() ?? 0
     let since = attempts.filter { $0.isAccepted && World.seconds($0.at) > Double(troubled) && $0.life == life }.count
-    let waiting = agent.delivery.waiting
+    let waiting = agent.delivery.pendingCount
     if since > 8 + copy.count / 8, waiting > 1 { violate("\(waiting) positions wait after \(since) accepted updates") }
   }
 
@@ -83,6 +83,6 @@ extension World {
   }
 
   func coordinate(of stamp: Timestamp) -> (latitude: Double, longitude: Double)? {
-    told(at: stamp).first.map { ($0.coordinate.latitude, $0.coordinate.longitude) }
+    reported(at: stamp).first.map { ($0.coordinate.latitude, $0.coordinate.longitude) }
   }
 }

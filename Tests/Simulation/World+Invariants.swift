@@ -38,15 +38,16 @@ extension World {
     let age = Duration.milliseconds(scenario.hasModem ? 2000 : 0)
     for applied in server.applied {
       for position in applied.past + [applied.live] {
-        // A receiver tells a position some 100 ms after its time.
-        let told = told(at: position.time)
-        guard !told.isEmpty, !told.contains(where: \.isFaulty) else { continue }
-        let isOfPause = told.allSatisfy { told in
+        // A receiver reports a position about 100 ms after its time.
+        let reported = reported(at: position.time)
+        guard !reported.isEmpty, !reported.contains(where: \.isFaulty) else { continue }
+        let isOfPause = reported.allSatisfy { reported in
           // What was held back came later.
-          guard !scenario.isActive(at: Double(told.second), { if case .heldBack = $0 { true } else { false } }) else {
+          guard !scenario.isActive(at: Double(reported.second), { if case .heldBack = $0 { true } else { false } })
+          else {
             return false
           }
-          let arrived = Scenario.boot + .milliseconds(told.second * 1000 + 100)
+          let arrived = Scenario.boot + .milliseconds(reported.second * 1000 + 100)
           return times.contains { $0.lowerBound < arrived && arrived + age < $0.upperBound }
         }
         if isOfPause {
@@ -56,7 +57,7 @@ extension World {
     }
   }
 
-  /// Every position is one that the receiver told, and the live one never goes back in time, but for a stamp that was
+  /// Every position is one that the receiver reported, and the live one never goes back in time, but for a stamp that was
   /// wrong and has been overruled.
   private func checkStamps() {
     var newest: [String: Timestamp] = [:]
@@ -64,17 +65,17 @@ extension World {
       for position in applied.past + [applied.live] {
         // A vehicle that is parked is held still, up to 30 m from what the receiver reports; and for some seconds where it was
         // seen last, when the receiver or another one jumps.
-        let isTold = told(at: position.time).contains { told in
+        let isReported = reported(at: position.time).contains { reported in
           let places =
-            [told.coordinate]
+            [reported.coordinate]
             + receivers.flatMap { receiver in
-              (0...20).compactMap { receiver.place(in: told.second - $0) }
+              (0...20).compactMap { receiver.place(in: reported.second - $0) }
             }
           return places.contains {
             abs($0.latitude - position.latitude) < 4e-4 && abs($0.longitude - position.longitude) < 6e-4
           }
         }
-        if !isTold { violate("the server has a position of \(position.time.rfc3339), which no receiver ever told") }
+        if !isReported { violate("the server has a position of \(position.time.rfc3339), which no receiver reported") }
       }
       // What was given up on the way may come after its successor.
       guard !ghostly.contains(applied.request) else { continue }
@@ -111,7 +112,7 @@ extension World {
   }
 
   private func isFaulty(_ stamp: Timestamp) -> Bool {
-    told(at: stamp).contains { $0.isFaulty }
+    reported(at: stamp).contains { $0.isFaulty }
   }
 
   /// Updates are at least 5 s apart, and at most 60 s while the vehicle is online with a token and a fix.
@@ -163,7 +164,7 @@ extension World {
     guard !scenario.acts.contains(where: { if case .reload = $0.act { true } else { false } }) else { return }
     var stamps = Set<Int>()
     func add(_ time: Timestamp) {
-      for told in told(at: time) { stamps.insert(told.second) }
+      for reported in reported(at: time) { stamps.insert(reported.second) }
     }
     for applied in server.applied {
       add(applied.live.time)
@@ -203,9 +204,9 @@ extension World {
     if let undelivered, undelivered < copy.count { violate("\(undelivered) undelivered, \(copy.count) in the backlog") }
   }
 
-  /// Whoever draws the track from all other positions is at the time of each thinned one within the told error of it.
+  /// Interpolation of the track between all other positions is within the reported error of each thinned one.
   private func checkThinning() {
-    // One that a wrong clock has dated tells nothing, and says nothing about the others.
+    // Positions with wrong timestamps are excluded, and say nothing about the others.
     let thinned = removals.filter {
       let place = $0.record.location.coordinate
       return $0.reason == .thinned && $0.vehicle == vehicle
@@ -220,8 +221,8 @@ extension World {
     for location in copy.values.map(\.location) + others {
       known[location.time] = (location.coordinate.latitude, location.coordinate.longitude)
     }
-    // Each life knows what the lives before have spent on what still waits.
-    let told = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
+    // Each run restores the interpolation errors of previous runs for the positions still pending.
+    let reported = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
     for key in lostInCuts where key.vehicle == vehicle { known[key.id] = known[key.id] ?? coordinate(of: key.id) }
     let track = known.filter { !isMisdated($0.key, $0.value) }.sorted { $0.key < $1.key }
     for location in thinned {
@@ -236,8 +237,8 @@ extension World {
         longitude: start.value.longitude + (end.value.longitude - start.value.longitude) * fraction)
       let error = place?.distance(to: location.coordinate) ?? .infinity
       // Coordinates are sent to a centimetre.
-      if error > told + 0.02 {
-        violate("a position was thinned that is \(error) m off, told is \(told) m")
+      if error > reported + 0.02 {
+        violate("a position was thinned that is \(error) m off, reported is \(reported) m")
       }
     }
   }
@@ -245,11 +246,11 @@ extension World {
   /// Whether a position is more than ten seconds from where the vehicle was at its stamp: of no receiver that only lags. A
   /// wrong clock's stamp may come again when it is right, so of those with the stamp the nearest counts.
   private func isMisdated(_ stamp: Timestamp, _ place: (latitude: Double, longitude: Double)) -> Bool {
-    func distance(_ told: Receiver.Told) -> Double {
-      abs(told.coordinate.latitude - place.latitude) + abs(told.coordinate.longitude - place.longitude)
+    func distance(_ reported: Receiver.ReportedFix) -> Double {
+      abs(reported.coordinate.latitude - place.latitude) + abs(reported.coordinate.longitude - place.longitude)
     }
     let second = Int((stamp - Scenario.boot).wholeSeconds)
-    return told(at: stamp).min { distance($0) < distance($1) }.map { abs($0.second - second) > 10 } ?? false
+    return reported(at: stamp).min { distance($0) < distance($1) }.map { abs($0.second - second) > 10 } ?? false
   }
 
   /// After the network returns the newest position arrives within an interval, if the vehicle has tried before.
@@ -262,7 +263,7 @@ extension World {
       let ends = [
         tried.endedAt.map(World.seconds) ?? from, fault.isQuick ? from : (lastFetch(before: from) ?? from) + 15,
       ]
-      // Where no network is to be seen, tries are three minutes apart.
+      // Without a default route, attempts are three minutes apart.
       let isHeldBack = scenario.acts.contains { if case .network(false) = $0.act { true } else { false } }
       let limit = (ends + [from]).reduce(from, max) + (isHeldBack ? 195 : 11)
       let others = scenario.faults.filter { $0.from != fault.from || $0.until != fault.until }
@@ -298,7 +299,7 @@ extension Fault {
     }
   }
 
-  /// A failure that is told at once.
+  /// A failure that is reported at once.
   var isQuick: Bool {
     switch kind {
     case .unresolved, .unreachable: true

@@ -62,7 +62,7 @@ extension World {
   }
 
   /// - Parameter input: what the port would be notified of.
-  func tellModem(_ index: Int, _ input: SerialSession.Input) {
+  func notifyModem(_ index: Int, _ input: SerialSession.Input) {
     switch input {
     case .start: handleModem(index, .start)
     case .deadline: handleModem(index, .deadline)
@@ -92,8 +92,8 @@ extension World {
         handleModem(index, position.map { .position($0) } ?? .refused(.gone))
       case .report(.fix(let fix)):
         judge(fix, from: index)
-        tell(fix, from: index)
-      case .report(let report): tell(.source(index, report))
+        handle(fix, from: index)
+      case .report(let report): handle(.source(index, report))
       }
     }
     guard !isOff else { return }

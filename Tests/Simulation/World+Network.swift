@@ -2,7 +2,7 @@
 import HTTPMessages
 import Timekeeping
 
-/// What lies between the program and its servers.
+/// The network between the program and its servers.
 extension World {
   enum Obstacle {
     case nothing

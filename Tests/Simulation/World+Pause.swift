@@ -6,7 +6,7 @@ import Timekeeping
 /// The driver goes off duty and comes back.
 extension World {
   /// The shell has it on disk when the agent's effect is done: it does not wait as the backlog's store does.
-  func keepPause(_ note: PauseNote?) {
+  func storePause(_ note: PauseNote?) {
     if note == nil { checkOffline() }
     // It is text on disk.
     pauseNote = note.map { PauseNote(text: $0.text) }
@@ -26,15 +26,15 @@ extension World {
     pauseNote?.offline == "trips/provider/\(vehicle)"
   }
 
-  /// Whether OFFLINE is still to be accepted, as far as what is on disk tells.
-  var owesOffline: Bool { setsState && pausedAt != nil && !isOfflineSettled }
+  /// Whether OFFLINE is pending, according to the stored pause.
+  var isOfflinePending: Bool { setsState && pausedAt != nil && !isOfflineSettled }
 
   /// During a pause nothing is sent but OFFLINE, as long as it has not been accepted; on duty everything but OFFLINE.
   func checkDuty(of request: HTTPRequest) {
     let isOffline = request.url.hasSuffix("?updateMask=vehicleState")
     if pausedAt != nil {
       if !isOffline { violate("an update during a pause") }
-      if !owesOffline { violate("OFFLINE once more than it takes") }
+      if !isOfflinePending { violate("OFFLINE once more than it takes") }
     } else if isOffline, agent.lifecycle.isRunning || scenario.trips?.offlineOnStop != true {
       violate("OFFLINE on duty")
     }

@@ -53,7 +53,7 @@ extension Plan.Step {
     // What Fleet Engine has, or what is held already, is not put on the backlog again.
     case .enqueue: true
     // A start-up deadline may pass without a source to use.
-    case .electSource: true
+    case .selectSource: true
     // The time may be the same without it.
     case .reviewTime: true
     case .reportFixMissing:

@@ -13,7 +13,7 @@ extension World {
       ports[index].network = World.network(scenario, index: index, seed: scenario.seed &+ life &* 31)
       ports[index].modem = World.modem(scenario, index: index, seed: scenario.seed &+ life &* 31)
       ports[index].close()
-      tellPort(index, .start)
+      handlePort(index, .start)
     }
   }
 
@@ -45,7 +45,7 @@ extension World {
       ports[index].hasEnded = true
       ports[index].close()
       ports[index].deadline = .distantFuture
-      tell(.source(index, .ended))
+      handle(.source(index, .ended))
     }
   }
 
@@ -114,10 +114,10 @@ extension World {
     ports[index].isPlugged = isThere
     guard !isOff, !ports[index].hasEnded else { return }
     if isThere {
-      tellPort(index, .appeared)
+      handlePort(index, .appeared)
     } else if ports[index].speed != nil {
       ports[index].close()
-      tellPort(index, .ended("/dev/gps\(index) was unplugged"))
+      handlePort(index, .ended("/dev/gps\(index) was unplugged"))
     }
   }
 
@@ -148,7 +148,7 @@ extension World {
       ports[index].unread += read.bytes
       if ports[index].isWatched { readPort(index) }
     } else {
-      tellPort(index, .deadline)
+      handlePort(index, .deadline)
     }
   }
 
@@ -165,9 +165,9 @@ extension World {
     perform(ports[index].session.receive(bytes.span, at: moment.boot), of: index)
   }
 
-  func tellPort(_ index: Int, _ input: SerialSession.Input) {
+  func handlePort(_ index: Int, _ input: SerialSession.Input) {
     if isTranscribing { note("> port \(index): \(input)") }
-    if ports[index].modem != nil { return tellModem(index, input) }
+    if ports[index].modem != nil { return notifyModem(index, input) }
     guard ports[index].network != nil else {
       return perform(ports[index].session.handle(input, at: moment.boot), of: index)
     }
@@ -188,18 +188,18 @@ extension World {
       switch effect {
       case .open:
         guard ports[index].isPlugged else {
-          tellPort(index, .openFailed("there is no such interface"))
+          handlePort(index, .openFailed("there is no such interface"))
           continue
         }
         ports[index].speed = scenario.baud
         ports[index].openedAt = now
-        tellPort(index, .opened(isTerminal: false))
+        handlePort(index, .opened(isTerminal: false))
       case .close: ports[index].close()
       case .rejoin: break
       case .report(.fix(let fix)):
         judge(fix, from: index)
-        tell(fix, from: index)
-      case .report(let report): tell(.source(index, report))
+        handle(fix, from: index)
+      case .report(let report): handle(.source(index, report))
       }
     }
     guard !isOff else { return }
@@ -211,12 +211,12 @@ extension World {
       switch effect {
       case .open(let baud):
         guard ports[index].isPlugged else {
-          tellPort(index, .openFailed("/dev/gps\(index) is not there"))
+          handlePort(index, .openFailed("/dev/gps\(index) is not there"))
           continue
         }
         ports[index].speed = baud
         ports[index].openedAt = now
-        tellPort(index, .opened(isTerminal: true))
+        handlePort(index, .opened(isTerminal: true))
       case .setSpeed(let baud):
         ports[index].speed = baud
         ports[index].openedAt = now
@@ -224,14 +224,14 @@ extension World {
       case .pause: ports[index].isWatched = false
       case .read:
         readPort(index)
-        tellPort(index, .drained)
+        handlePort(index, .drained)
       case .watch:
         ports[index].isWatched = true
         readPort(index)
       case .report(.fix(let fix)):
         judge(fix, from: index)
-        tell(fix, from: index)
-      case .report(let report): tell(.source(index, report))
+        handle(fix, from: index)
+      case .report(let report): handle(.source(index, report))
       }
     }
     guard !isOff else { return }
@@ -245,9 +245,9 @@ extension World {
     let isWhole =
       !ports[index].isDisturbed(at: second)
       && (ports[index].modem == nil || !ports[index].isDisturbed(at: second - 1))
-    let told = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
-    if let told {
-      ports[index].awaited.remove(told)
+    let reported = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
+    if let reported {
+      ports[index].awaited.remove(reported)
     } else if let forged = ports[index].forgeries.last, ports[index].isDisturbed(at: second), second - forged <= 2 {
       forgedFixes += 1
       let stamp = fix.timestamp ?? trueTime.nearest(millisecondsOfDay: trueTime.millisecondsOfDay)
@@ -258,12 +258,12 @@ extension World {
   }
 
   /// With a clock that is right within half a day, a fix without a date gets the right one at once.
-  func tell(_ fix: Fix, from index: Int) {
+  func handle(_ fix: Fix, from index: Int) {
     guard case .ofDay(let milliseconds) = fix.time, abs(wallError) <= 11 * 3600 else {
-      return tell(.source(index, .fix(fix)))
+      return handle(.source(index, .fix(fix)))
     }
     let before = agent.statistics
-    tell(.source(index, .fix(fix)))
+    handle(.source(index, .fix(fix)))
     let after = agent.statistics
     guard !isOff, after.fixes == before.fixes + 1, after.held == before.held else { return }
     if after.rejected[.noDate] != before.rejected[.noDate] {
@@ -282,10 +282,11 @@ extension World {
   var trueTime: Timestamp { Scenario.boot + .nanoseconds(now.nanoseconds) }
 
   /// What that stamp stands for, whichever receiver reported it.
-  func told(at stamp: Timestamp) -> [Receiver.Told] {
-    let told = receivers.count == 1 ? receivers[0].told(at: stamp) : receivers.flatMap { $0.told(at: stamp) }
-    guard told.isEmpty else { return told }
-    return lies(until: .infinity).flatMap { error in receivers.flatMap { $0.told(at: stamp, wrongBy: error) } }
+  func reported(at stamp: Timestamp) -> [Receiver.ReportedFix] {
+    let reported =
+      receivers.count == 1 ? receivers[0].reported(at: stamp) : receivers.flatMap { $0.reported(at: stamp) }
+    guard reported.isEmpty else { return reported }
+    return lies(until: .infinity).flatMap { error in receivers.flatMap { $0.reported(at: stamp, wrongBy: error) } }
   }
 
   /// By how many seconds servers' clocks have been wrong, of the faults that began before a second.

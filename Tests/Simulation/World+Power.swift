@@ -9,13 +9,13 @@ import Timekeeping
 extension World {
   /// Everything in memory is gone, and what the store had not written yet.
   ///
-  /// - Parameter undone: what the agent wanted done, and nobody did.
+  /// - Parameter undone: effects that were not performed.
   func cutPower(for seconds: Int, isOfPower: Bool, before undone: ArraySlice<VehicleAgent.Effect>) {
     note(isOfPower ? "!power cut" : "!killed")
     cut = nil
     if isOfPower {
       boots += 1
-      keptLimits = nil
+      storedRunState = nil
     }
     loseUnwritten()
     for effect in undone {
@@ -56,19 +56,19 @@ extension World {
     let boot = "\(boots)"
     // The kernel has been up for a while when the program starts.
     if configuration.tokenKey?.boot != boot { bootedAt = now - .seconds(12) }
-    configuration.tokenKey = KeptToken.Key(subject: vehicle, boot: boot)
+    configuration.tokenKey = StoredToken.Key(subject: vehicle, boot: boot)
     configuration.boot = boot
     agent = VehicleAgent(configuration, seed: scenario.seed &+ life &* 1_000_003)
     copy = [:]
     left = disk.held
     store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed &+ life &* 17)
-    if let keptLimits { tell(.limitsFound(keptLimits)) }
-    if let keptToken { tell(.tokenFound(keptToken)) }
-    if let pauseNote { tell(.pause(pauseNote)) }
-    tell(.sources(World.candidates(scenario)))
+    if let storedRunState { handle(.runStateFound(storedRunState)) }
+    if let storedToken { handle(.tokenFound(storedToken)) }
+    if let pauseNote { handle(.pause(pauseNote)) }
+    handle(.sources(World.candidates(scenario)))
     startPorts()
-    // A machine that can tell of its network does so at the start.
+    // A machine that monitors its network reports its state at the start.
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }
-    tell(.store(.unread))
+    handle(.store(.unread))
   }
 }

@@ -29,7 +29,7 @@ struct StoreShell {
   /// Reports to the vehicle's agent that are not handed over yet.
   fileprivate(set) var reports: [VehicleAgent.Input] = []
   fileprivate var isDelivering = false
-  /// The file that is open is the one after so many deletions; nil before the first.
+  /// The number of deletions before the open file was created; nil before the first.
   fileprivate var openedAfter: Int?
   /// In the world's time.
   fileprivate(set) var deadline: BootInstant?
@@ -105,7 +105,7 @@ extension World {
       let report = store.reports.removeFirst()
       if case .restored(let records) = report { restore(records) }
       if case .store(.healthy) = report { store.troubledSince = nil }
-      tell(report)
+      handle(report)
     }
     store.isDelivering = false
   }
@@ -166,7 +166,7 @@ extension World {
       return .opened(StoreAgent.SetAside(name: "backlog.db.\(disk.setAside)", why: why))
     case .commit(let writes):
       guard store.openedAfter == disk.deletions else { return fail(.replaced, "the file is gone") }
-      guard !isDamaged else { return fail(.beyondUse, "the file is damaged") }
+      guard !isDamaged else { return fail(.unusable, "the file is damaged") }
       guard !isFull else { return fail(.full, "the disk is full") }
       store.troubledSince = nil
       for write in writes { disk.held[write.key.vehicle.vehicleID, default: [:]][write.key.id] = write.record }

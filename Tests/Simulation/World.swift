@@ -7,7 +7,7 @@ import Positioning
 import Delivery
 import Timekeeping
 
-/// A day on the road in a fraction of a second: one `VehicleAgent`, and everything around it in virtual time.
+/// Simulates a day in a fraction of a second: one `VehicleAgent`, and its environment in virtual time.
 ///
 /// The world performs the agent's effects, calls it at its deadlines, and watches the invariants all the while; what it
 /// sees broken is in `violations`.
@@ -90,7 +90,7 @@ final class World {
   var forgotten: Set<Disk.Key> = []
   /// What a power cut has brought back: the removal was not on disk yet.
   var revived: [Disk.Key: Int] = [:]
-  /// The largest error that thinning told, over all lives.
+  /// The largest reported error of thinning, over all runs.
   var thinnedWithin = 0.0
   var transcript: [String] = []
   var vehicle = "truck-1"
@@ -123,11 +123,11 @@ final class World {
   var sleepLasts = Duration.zero
   /// Effects until the power is cut, or the program killed, and for how long.
   var cut: (effects: Int, seconds: Int, isOfPower: Bool)?
-  /// How many times the machine has come up. What is kept for the next run lies here over reboots too: it has to be found out.
+  /// The number of boots. Runtime files also survive a reboot here: the program has to detect that.
   var boots = 0
-  var keptToken: Secret?
+  var storedToken: Secret?
   /// In memory that lasts as long as the machine has power.
-  var keptLimits: String?
+  var storedRunState: String?
   /// Of the program that runs.
   var startedAt = BootInstant.boot
   /// When the program was started, by its life.
@@ -153,7 +153,7 @@ final class World {
     if scenario.seed % 3 == 0 { line = VirtualLine(seed: scenario.seed) }
     configuration = try World.configuration(vehicle: "truck-1")
     scenario.adjust(&configuration)
-    configuration.tokenKey = KeptToken.Key(subject: "truck-1", boot: "0")
+    configuration.tokenKey = StoredToken.Key(subject: "truck-1", boot: "0")
     configuration.boot = "0"
     agent = VehicleAgent(configuration, seed: scenario.seed)
     guard let start = Coordinate(latitude: 48.137, longitude: 11.575) else { throw SimulationError.noStart }
@@ -224,7 +224,7 @@ final class World {
   /// Runs to the end of the scenario, or to the agent's own.
   func run() {
     let end = World.time(scenario.duration)
-    tell(.store(.unread))
+    handle(.store(.unread))
     startPorts()
     while finishedAt == nil, violations.count < 20 {
       if !store.reports.isEmpty { deliverReports() }
@@ -240,7 +240,7 @@ final class World {
         }
       case .port(let index): advancePort(index)
       case .store: advanceStore()
-      case .agent: tell(.deadline)
+      case .agent: handle(.deadline)
       }
     }
     now = finishedAt ?? end
@@ -266,7 +266,7 @@ final class World {
     case .act(let act): perform(act)
     case .powerReturns: powerReturns()
     case .lateAnswer(let id, let outcome):
-      if !isOff, id >> 32 == life { tell(.updateEnded(id: id & 0xFFFF_FFFF, outcome)) }
+      if !isOff, id >> 32 == life { handle(.updateEnded(id: id & 0xFFFF_FFFF, outcome)) }
     case .requestArrives(let id): updateArrives(id)
     case .tokenRequestArrives(let id): tokenRequestArrives(id)
     case .updateEnds(let id, let outcome):
@@ -287,7 +287,7 @@ final class World {
           attempts[index].isAccepted = true
         }
       }
-      tell(.updateEnded(id: id & 0xFFFF_FFFF, outcome))
+      handle(.updateEnded(id: id & 0xFFFF_FFFF, outcome))
     case .tokenEnds(let id, let outcome):
       guard let (current, _) = fetch, current == id else { return }
       fetch = nil
@@ -296,14 +296,14 @@ final class World {
       {
         received[token] = now
       }
-      tell(.tokenEnded(id: id & 0xFFFF_FFFF, .http(outcome)))
+      handle(.tokenEnded(id: id & 0xFFFF_FFFF, .http(outcome)))
     }
   }
 
   func perform(_ act: Scenario.Act) {
     note("act \(act)")
     guard !isOff else {
-      // The clock of a machine that is off goes on, and is set at its start.
+      // The clock of a machine continues while it is off, and is set at boot.
       if case .clockStep(let seconds) = act { wallError += seconds }
       if case .clockSet = act { wallError = 0 }
       return
@@ -312,20 +312,20 @@ final class World {
     case .networkUp: changeNetwork()
     case .network(let isUsable): changeNetwork(isUsable: isUsable)
     case .suspend(let seconds): asleepUntil = min(now + .seconds(seconds), World.time(scenario.duration))
-    case .stop(let seconds): tell(.stop(within: .seconds(seconds), signal: "SIGTERM"))
+    case .stop(let seconds): handle(.stop(within: .seconds(seconds), signal: "SIGTERM"))
     case .sourceEnded: endSources()
     case .clockStep(let seconds):
       wallError += seconds
-      tell(.clockStepped(.seconds(seconds)))
+      handle(.clockStepped(.seconds(seconds)))
     case .clockSet:
       let step = -wallError
       wallError = 0
-      tell(.clockStepped(.seconds(step)))
+      handle(.clockStepped(.seconds(step)))
     case .powerCut(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: true)
     case .kill(let effects, let seconds): cut = (max(effects, 0), seconds, isOfPower: false)
     case .reload(let other): reload(other)
-    case .pause: tell(.pause(nil))
-    case .resume: tell(.resume)
+    case .pause: handle(.pause(nil))
+    case .resume: handle(.resume)
     }
   }
 
@@ -337,15 +337,15 @@ final class World {
     if isUsable {
       addresses &+= 1
       state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, addresses])]
-      state.ways = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [], priority: 0)]
+      state.routes = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [], priority: 0)]
       state.names = ["wwan0"]
     }
-    tell(.network(state))
+    handle(.network(state))
   }
 
   // MARK: - Sleep
 
-  /// Nothing is told to a machine that sleeps; what it was asked for goes on elsewhere, unheard.
+  /// The machine is suspended: events continue elsewhere, and it receives none.
   func dream(until wake: BootInstant) {
     let fellAsleep = now
     while let time = queue.nextTime, time < wake, let happening = queue.next() {
@@ -367,24 +367,24 @@ final class World {
     now = wake
     (wakesAt, sleepLasts) = (wake, wake - fellAsleep)
     pauses.append(fellAsleep...wake)
-    tell(.resumed(after: wake - fellAsleep))
+    handle(.resumed(after: wake - fellAsleep))
   }
 
   func reload(_ other: String) {
     guard var new = try? World.configuration(vehicle: other) else { return }
     scenario.adjust(&new)
-    new.tokenKey = KeptToken.Key(subject: other, boot: "\(boots)")
+    new.tokenKey = StoredToken.Key(subject: other, boot: "\(boots)")
     new.boot = "\(boots)"
     configuration = new
     thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
     configureStore(new, vehicle: other)
     guard !isOff else { return }
-    tell(.configure(new))
+    handle(.configure(new))
     // As a shell does, it asks its store after that.
     startStore()
   }
 
-  func tell(_ input: VehicleAgent.Input) {
+  func handle(_ input: VehicleAgent.Input) {
     calls += 1
     if isTranscribing { note("> \(World.brief(input))") }
     guard finishedAt == nil else { return }
@@ -414,16 +414,16 @@ final class World {
           // What did not come while it was waited for was missing, however that ended.
           tokenTroubles.append(now)
         }
-      case .keepToken(let text): keptToken = text
-      case .forgetToken: keptToken = nil
-      case .keepLimits(let text): keptLimits = text
+      case .storeToken(let text): storedToken = text
+      case .removeStoredToken: storedToken = nil
+      case .storeRunState(let text): storedRunState = text
       case .fetchToken: violate("a token provider that is not there")
       case .dropConnections:
         drops.append(now)
         // One that is in use is let finish.
         if update == nil { line?.drop() }
       case .event(let event): events.append((now, event))
-      case .keepPause(let note): keepPause(note)
+      case .storePause(let note): storePause(note)
       case .readStore: performStore(.start)
       case .forgetOthers(let time): performStore(.forgetOthers(before: time))
       case .backlog(let change):
@@ -447,8 +447,8 @@ final class World {
     deadline = promise?.until.map { bootedAt + ($0 - .boot) }
     guard hasBacklogChanged || calls % 16 == 0 else { return }
     let backlog = agent.delivery.backlog
-    // Beside the one that is on its way as the live position.
-    if agent.delivery.waiting > configuration.delivery.maxLocations { violate("the backlog is over its limit") }
+    // In addition to the live position in flight.
+    if agent.delivery.pendingCount > configuration.delivery.maxLocations { violate("the backlog is over its limit") }
     if copy.count != backlog.count { violate("the copy of the backlog has another number of records") }
     if hasBacklogChanged, copy.count < 200 || calls % 64 == 0 {
       let isSame = backlog.records.allSatisfy { copy[$0.id] == $0 }
@@ -571,7 +571,7 @@ final class World {
 
   func fetchToken(_ id: UInt64, _ request: HTTPRequest) {
     if fetch != nil { violate("two token fetches at once") }
-    if pausedAt != nil, !owesOffline { violate("a token fetch during a pause") }
+    if pausedAt != nil, !isOfflinePending { violate("a token fetch during a pause") }
     if let last = fetches.last, last >= startedAt, now - last < .seconds(1) {
       violate("two token fetches within a second")
     }
@@ -610,7 +610,7 @@ final class World {
   func checkToken(of request: HTTPRequest) {
     guard let token = FleetEngineServer.bearer(of: request), let issued = provider.issued[token],
       let at = received[token]
-    else { return violate("a token that nobody issued") }
+    else { return violate("a token that was never issued") }
     if issued.vehicle != vehicle { violate("a token for \(issued.vehicle) used for \(vehicle)") }
     // One that was over when it came is taken for a living one where the provider's clock is as wrong as its tokens are old.
     let isLie =

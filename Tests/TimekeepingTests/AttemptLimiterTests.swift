@@ -43,10 +43,10 @@ import Timekeeping
   @Test("a last attempt needs no more than a second after the one before, and room in the minute")
   func last() {
     var limiter = AttemptLimiter()
-    #expect(limiter.earliestLast == .boot)
+    #expect(limiter.earliestFinal == .boot)
     for index in 0..<11 { limiter.attempted(at: .boot + .seconds(2 * index)) }
-    #expect(limiter.earliestLast == .boot + .seconds(21))
+    #expect(limiter.earliestFinal == .boot + .seconds(21))
     limiter.attempted(at: .boot + .seconds(22))
-    #expect(limiter.earliestLast == .boot + .seconds(60))
+    #expect(limiter.earliestFinal == .boot + .seconds(60))
   }
 }

@@ -29,14 +29,14 @@ import Timekeeping
         .isEmpty)
   }
 
-  @Test("sleep is told with its length, and is no step of the clock")
+  @Test("suspend is reported with its duration, and is no step of the clock")
   func sleep() {
     let changes = ClockComparisonTests.changes(
       ClockComparisonTests.reading(100), ClockComparisonTests.reading(3700, slept: 3595))
     #expect(changes == [.slept(.seconds(3595))])
   }
 
-  @Test("a step is told with its size and direction", arguments: [-3600.0, 2.5, 1_796_083_200])
+  @Test("a step is reported with its size and direction", arguments: [-3600.0, 2.5, 1_796_083_200])
   func step(size: Double) {
     let changes = ClockComparisonTests.changes(
       ClockComparisonTests.reading(100), ClockComparisonTests.reading(101, wall: size))

@@ -4,17 +4,17 @@ import Timekeeping
 
 @Suite struct DurationTests {
   @Test(
-    "a duration is told in the unit that a person would use, rounded down",
+    "a duration is shown in its largest sensible unit, rounded down",
     arguments: [
       (-5, "0 s"), (0, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "119 min"), (7200, "2 h"), (172_799, "47 h"),
       (172_800, "2 days"), (Int64.max, "106751991167300 days"),
     ])
-  func spoken(seconds: Int64, text: String) {
-    #expect(Duration.seconds(seconds).spoken == text)
+  func humanReadable(seconds: Int64, text: String) {
+    #expect(Duration.seconds(seconds).humanReadable == text)
   }
 
   @Test("the part of a second that is left out is not rounded up")
   func fraction() {
-    #expect(Duration.milliseconds(119_999).spoken == "119 s")
+    #expect(Duration.milliseconds(119_999).humanReadable == "119 s")
   }
 }

@@ -76,15 +76,15 @@ import Timekeeping
   }
 
   @Test("news end a wait at most once in 30 s, however often a link flaps")
-  func kick() {
+  func resetUnlessRecent() {
     var gate = RetryGate(seed: 1)
     _ = gate.failed(bounds, floor: .seconds(600), at: at(0))
-    gate.kick(at: at(1))
+    gate.resetUnlessRecent(at: at(1))
     #expect(gate.earliest == .boot)
     gate.hold(for: .seconds(600), at: at(2))
-    gate.kick(at: at(30.9))
+    gate.resetUnlessRecent(at: at(30.9))
     #expect(gate.earliest == at(602))
-    gate.kick(at: at(31))
+    gate.resetUnlessRecent(at: at(31))
     #expect(gate.earliest == .boot)
   }
 
@@ -94,7 +94,7 @@ import Timekeeping
     var now = at(0)
     var attempts: [BootInstant] = []
     for second in 0..<300 {
-      gate.kick(at: at(Double(second)))
+      gate.resetUnlessRecent(at: at(Double(second)))
       gate.allow()
       now = max(now, at(Double(second)))
       guard now >= gate.earliest else { continue }
@@ -147,11 +147,11 @@ import Timekeeping
         _ = gate.failed(Backoff.Bounds.seconds(0, cap: 0), at: at(Double(second)))
       }
       // While it fails the limit holds for all of them.
-      #expect(gate.spaced >= at(84))
+      #expect(gate.earliestByLimit >= at(84))
       gate.attempted(at: at(60))
       gate.succeeded()
       for second in [65.0, 70] { gate.attempted(at: at(second)) }
-      return gate.spaced
+      return gate.earliestByLimit
     }
     #expect(earliest(true) == at(71))
     #expect(earliest(false) > at(75))

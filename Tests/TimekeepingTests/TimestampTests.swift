@@ -49,7 +49,7 @@ import Timekeeping
     }
   }
 
-  @Test("the ends of what can be told overflow nothing", arguments: [Int64.min, .min + 1, .max - 1, .max])
+  @Test("the limits of the range do not overflow", arguments: [Int64.min, .min + 1, .max - 1, .max])
   func ends(milliseconds: Int64) {
     let stamp = Timestamp(milliseconds: milliseconds)
     #expect(!stamp.rfc3339.isEmpty)

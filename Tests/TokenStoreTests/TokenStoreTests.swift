@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("what was written is read again, the newest alone, by nobody but the owner, whatever the umask")
+  @Test("the newest text is read again, only by the owner, whatever the umask")
   func round() throws {
     let umask = umask(0)
     defer { Glibc.umask(umask) }
@@ -87,7 +87,7 @@ import Testing
     #expect(trouble() == "\(path): this is no text of this program")
   }
 
-  @Test("a directory that is not there, or full, is told with the path")
+  @Test("a directory that is missing or full is reported with its path")
   func noDirectory() {
     let store = TokenStore(directory: directory + "/missing")
     #expect(throws: TokenStoreError("\(directory)/missing/token: cannot be written: No such file or directory")) {

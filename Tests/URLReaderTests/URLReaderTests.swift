@@ -25,7 +25,7 @@ import URLReader
   }
 
   @Test(
-    "a text that is no URL is told apart by what is wrong",
+    "invalid URLs are distinguished by their error",
     arguments: [
       ("host.example.com", "noScheme"), ("://h", "noScheme"), ("mailto:x", "noScheme"), ("", "noScheme"),
       ("http:/h", "noScheme"), ("http://", "badHost"), ("http:///h", "badHost"), ("http://{x}", "badHost"),

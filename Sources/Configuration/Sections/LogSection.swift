@@ -7,7 +7,7 @@ extension Settings {
     Setting(
       "level", \.logLevel, .choice(of: Priority.allCases, \.name), "Minimum priority of the events that are written."),
     Setting(
-      "positions", \.agent.tellsPositions, .boolean,
+      "positions", \.agent.logsPositions, .boolean,
       "Whether coordinates are written: at level `debug`, with each accepted update. They are personal data."),
   ]
 

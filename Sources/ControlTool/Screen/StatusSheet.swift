@@ -251,5 +251,5 @@ struct StatusSheet {
   }
 
   /// - Parameter seconds: a number of the daemon's answer.
-  static func time(_ seconds: Int64) -> String { Duration.seconds(seconds).spoken }
+  static func time(_ seconds: Int64) -> String { Duration.seconds(seconds).humanReadable }
 }

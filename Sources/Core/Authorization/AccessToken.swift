@@ -2,31 +2,31 @@
 package import HTTPMessages
 package import Timekeeping
 
-/// A token in the cache: the secret, for whom, and until when on this machine's elapsed clock.
+/// A token in memory: the secret, its authorization context, and its expiry on the elapsed clock.
 package struct AccessToken: Equatable, Sendable {
-  /// Where the lifetime was read, best first (the order in which they are tried).
+  /// What the lifetime was derived from, in order of preference.
   package enum LifetimeSource: String, Sendable {
-    /// The provider told seconds.
+    /// Seconds stated by the provider.
     case relative
-    /// The expiration less the answer's own `Date`.
+    /// Expiration minus the response's `Date`.
     case responseDate
-    /// The expiration less the time of creation in the answer.
+    /// Expiration minus the creation time in the response.
     case creation
-    /// The expiration less this machine's clock, which is past the build date.
+    /// Expiration minus this machine's clock, which is past the build date.
     case wallClock
-    /// The claims `exp` less `iat`.
+    /// The claims `exp` minus `iat`.
     case claims
   }
 
   /// The token as it is sent after `Bearer `.
   package let secret: Secret
-  /// What it was asked for: it serves nothing else.
+  /// The context that it was requested for. It is used for no other.
   package let context: AuthorizationContext
-  /// When its answer had arrived.
+  /// When the response had arrived.
   package let receivedAt: BootInstant
-  /// The end of its life: it is not used at or after this.
+  /// The token's expiry: it is not used at or after this.
   package let deadline: BootInstant
-  /// What its lifetime was read from.
+  /// What the lifetime was derived from.
   package let lifetimeSource: LifetimeSource
 
   /// - Parameter lifetime: more than zero.
@@ -44,7 +44,8 @@ package struct AccessToken: Equatable, Sendable {
   /// Whether it may still be sent.
   package func isValid(at now: BootInstant) -> Bool { now < deadline }
 
-  /// Between which times a successor is first asked for: 20 to 10 % of the life before its end, at most ten and five minutes.
+  /// The window in which to request the next token: from 20 % to 10 % of the lifetime before expiry, at most ten and five
+  /// minutes.
   package var prefetch: (first: BootInstant, last: BootInstant) {
     let margin = min((deadline - receivedAt) / 5, .seconds(600))
     return (deadline - margin, deadline - margin / 2)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whom a token is for. A provider is never asked without one, and a token serves no other.
+/// What a token is for. Every request to a provider has one, and a token is used for no other.
 package struct AuthorizationContext: Hashable, Sendable {
-  /// What the token's bearer may act for: the contexts of the driver's and of the consumer's protocol.
+  /// What the token authorizes: the scopes of the Driver and the Consumer SDK.
   package enum Scope: Hashable, Sendable {
     /// A vehicle of scheduled tasks.
     case deliveryVehicle(String)
@@ -10,7 +10,7 @@ package struct AuthorizationContext: Hashable, Sendable {
     case vehicle(String)
     case trip(String)
     case task(String)
-    /// What the receiver of a parcel follows it by.
+    /// A shipment as its recipient tracks it.
     case trackingID(String)
   }
 
@@ -26,8 +26,8 @@ package struct AuthorizationContext: Hashable, Sendable {
     self.scope = scope
   }
 
-  /// What a provider's URL, body, arguments and environment may be filled with, by placeholder: the project, what the scope
-  /// knows, its name, and its ID whatever it is.
+  /// The placeholders for a provider's URL, body, arguments and environment: the project, the ID under its own name, the
+  /// name of the scope, and the ID as `id`.
   package var variables: [(name: String, value: String)] {
     [("provider_id", providerID), (scope.placeholder, scope.id), ("scope", scope.name), ("id", scope.id)]
   }
@@ -41,7 +41,7 @@ extension AuthorizationContext.Scope {
     }
   }
 
-  /// As a script would write it.
+  /// The name in scripts.
   package var name: String {
     switch self {
     case .deliveryVehicle: "delivery-vehicle"
@@ -52,7 +52,7 @@ extension AuthorizationContext.Scope {
     }
   }
 
-  /// For a sentence.
+  /// The noun for messages.
   package var noun: String {
     switch self {
     case .deliveryVehicle, .vehicle: "vehicle"
@@ -62,7 +62,7 @@ extension AuthorizationContext.Scope {
     }
   }
 
-  /// The private claim that holds the ID, in the token's `authorization`.
+  /// The private claim with the ID, in the token's `authorization`.
   package var claim: String {
     switch self {
     case .deliveryVehicle: "deliveryvehicleid"
@@ -73,7 +73,7 @@ extension AuthorizationContext.Scope {
     }
   }
 
-  /// The value of the setting `vehicle.service` with which vehicles have this claim; nil where it is no vehicle's.
+  /// The value of the setting `vehicle.service` whose vehicles have this claim; nil if it is no vehicle's.
   package var service: String? {
     switch self {
     case .deliveryVehicle: "deliveries"
@@ -82,7 +82,7 @@ extension AuthorizationContext.Scope {
     }
   }
 
-  /// The same ID in the other service; nil where it is no vehicle's.
+  /// The same ID in the other service; nil if it is no vehicle.
   var inOtherService: AuthorizationContext.Scope? {
     switch self {
     case .deliveryVehicle(let id): .vehicle(id)
@@ -91,7 +91,7 @@ extension AuthorizationContext.Scope {
     }
   }
 
-  /// The name of the ID in a template.
+  /// The ID's name in a template.
   package var placeholder: String {
     switch self {
     case .deliveryVehicle, .vehicle: "vehicle_id"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 
-/// Text with placeholders such as `{vehicle_id}`, which an authorization context fills.
+/// Expands placeholders such as `{vehicle_id}` from an authorization context.
 enum ContextTemplate {
-  /// Every placeholder that some context fills.
+  /// All placeholders of all contexts.
   private static let names = ["provider_id", "vehicle_id", "trip_id", "task_id", "tracking_id", "scope", "id"]
 
-  /// Fills the placeholders in one pass from left to right, so that an ID which looks like a placeholder is left as it is.
-  /// Other braces stay.
+  /// Expands the placeholders in one pass from left to right, so that an ID that looks like a placeholder is not expanded
+  /// again. Other braces are left unchanged.
   ///
-  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` when the template wants what the context has not.
+  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` if the context has no value for a placeholder.
   static func fill(
     _ template: String, _ context: AuthorizationContext, _ escape: (String) -> String
   ) throws(TokenFailure) -> String {
@@ -35,7 +35,7 @@ enum ContextTemplate {
     return result + rest
   }
 
-  /// As it stands inside the quotes of a JSON string.
+  /// Escapes text for use inside the quotes of a JSON string.
   static func jsonEscaped(_ text: String) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {

@@ -3,16 +3,16 @@ import ExternalInput
 import FoundationEssentials
 import HTTPMessages
 
-/// The parts of a JWT in its compact form (RFC 7519, RFC 7515 section 7.1). The signature is not checked here: Fleet Engine
-/// does that, with a key we do not have.
+/// The parts of a JWT in its compact form (RFC 7519, RFC 7515 section 7.1). The signature is not verified: only Fleet
+/// Engine has the key.
 struct JSONWebToken {
-  /// The JOSE header; nil when it is not a JSON object in base64url.
+  /// The JOSE header; nil if it is not a JSON object in base64url.
   let header: JSONValue?
   /// A JSON object.
   let claims: JSONValue
   let hasSignature: Bool
 
-  /// The longest token that is read, in bytes. One of Google's is about 900.
+  /// The maximum length of a token, in bytes. Google's have about 900.
   static let maximumSize = 16_384
 
   /// - Throws: `TokenFailure` with reason `notJWT` when it does not have three parts, or its payload is not a JSON object.
@@ -39,7 +39,7 @@ struct JSONWebToken {
     hasSignature = !parts[2].isEmpty
   }
 
-  /// Base64url, the padding that RFC 7515 leaves out, and the dots between the parts.
+  /// Base64url, optional padding, and the dots between the parts.
   private static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -64,7 +64,7 @@ struct JSONWebToken {
       default: byte
       }
     }
-    // The library refuses missing padding; RFC 7515 leaves it out.
+    // The decoder requires the padding that RFC 7515 omits.
     while standard.count % 4 != 0 { standard.append(UInt8(ascii: "=")) }
     return Data(base64Encoded: Data(standard)).map { [UInt8]($0) }
   }

@@ -3,68 +3,69 @@ package import ExternalInput
 import HTTPMessages
 package import Timekeeping
 
-/// Keeps the token of one authorization context: asks for it, caches it to its end, asks for its successor in good time, and never twice at
-/// once.
+/// Manages the token of one authorization context: requests it, caches it until it expires, requests the next one in
+/// time, and never makes two requests at once.
 ///
-/// Everything runs on the elapsed clock. A failed provider has a backoff of its own; while the old token lives, it serves.
+/// All times are of the elapsed clock. Failures of the provider have their own backoff; meanwhile the old token is used
+/// until it expires.
 package struct TokenAgent: Sendable {
-  /// What happens to it: a need, an answer, a refusal, other settings.
+  /// What happened: a token is needed, a fetch ended, Fleet Engine rejected the token, the settings changed.
   package enum Input: Sendable {
-    /// An update wants to go out. With a valid token this only prefetches; without one it asks the provider.
+    /// An update is about to be sent. With a valid token this only prefetches; without one it starts a fetch.
     case needed
-    /// A fetch ended. Answers to another fetch than the one under way are ignored.
+    /// A fetch ended. Ignored unless it is the current one.
     case answered(id: UInt64, TokenOutcome)
     /// Fleet Engine answered 401 or 403 to this token.
     case refused(AccessToken)
     /// Fleet Engine accepted a request.
     case accepted
-    /// Settings changed. The token is dropped when whom it is for did.
+    /// The settings changed. The token is dropped if the context or the provider changed.
     case configured(AuthorizationContext?, TokenProvider)
-    /// The network came up: a wait for the provider is cut short.
+    /// The network came up: the wait for the provider may end early.
     case networkUp
-    /// Connections that were open are most likely dead: a fetch under way is given up, and made again when it is needed.
+    /// Open connections are most likely dead: the current fetch is cancelled, and repeated when a token is needed.
     case connectionsLost
-    /// A token that an earlier run of the program has kept.
+    /// A token that a previous run stored.
     case restored(AccessToken)
-    /// What the provider keeps for us, a file, has changed: it is read again, whatever the wait.
-    case renewed
+    /// The provider's file has changed: it is read again, regardless of the wait.
+    case fileChanged
   }
 
-  /// What the shell is to do, or the vehicle's agent to know.
+  /// What the shell has to do, or the vehicle's agent to know.
   package enum Effect: Equatable, Sendable {
     case fetch(id: UInt64, TokenRequest)
     case cancelFetch(id: UInt64)
     /// A new token. `after` is the time since the first failure before it; nil when there was none.
     case obtained(AccessToken, after: Duration?)
-    /// A token of an earlier run serves on.
+    /// A token of a previous run is used.
     case restored(AccessToken)
-    /// Fleet Engine has refused the token that is in use: whoever keeps it is to forget it.
-    case forget
-    /// No token came; there is no other fetch before `earliest`.
+    /// Fleet Engine rejected the current token: the stored copy must be removed.
+    case discardStored
+    /// A fetch failed; the next starts at `earliest` or later.
     case failed(TokenFailure)
-    /// What the provider's program says beside its answer.
+    /// Lines that the token command wrote to standard error.
     case remarked([ExternalText])
-    /// Fleet Engine refuses one fresh token after another: the configuration is wrong. The token is the last of them.
-    case keepsBeingRefused(AccessToken, retry: Duration)
+    /// Fleet Engine rejects one new token after another: the configuration is wrong. Carries the last of them.
+    case repeatedlyRefused(AccessToken, retry: Duration)
   }
 
-  /// Fetches have failed, and none has gone well since.
+  /// Consecutive failed fetches.
   private struct Outage {
     /// The last failure.
     var failure: TokenFailure
     var since: BootInstant
-    /// Whether the provider itself has asked for the wait.
+    /// Whether the provider asked for the wait (`Retry-After`).
     var isAskedToWait: Bool
   }
 
-  /// Fresh tokens that Fleet Engine has refused, one after another.
+  /// Consecutive new tokens that Fleet Engine rejected.
   private struct Refusals {
     var count = 0
     var backoff = Backoff()
-    /// The last of them, until the provider has been given time to make another.
+    /// The last of them, until the provider has had time to issue another.
     var token: Secret?
 
-    /// Whether it is the configuration that is wrong, rather than one token.
+    /// Whether the configuration is likely wrong, rather than one token.
     var isOfConfiguration: Bool { count >= 2 }
   }
 
@@ -80,18 +81,18 @@ package struct TokenAgent: Sendable {
   private let buildDate: Timestamp
   private var gate: RetryGate
   private var cached: AccessToken?
-  /// From when the next update asks for a successor of it.
+  /// From this time on, the next update requests the next token.
   private var prefetchFrom = BootInstant.boot
   private var random: SplitMix64
   private var fetch: Fetch?
   private var lastID: UInt64 = 0
   private var outage: Outage?
   private var refusals = Refusals()
-  /// What the provider keeps has changed since it was read.
-  private var isRenewed = false
+  /// The provider's file has changed since it was read.
+  private var isFileChanged = false
 
   /// - Parameters:
-  ///   - buildDate: a wall clock before it is not believed.
+  ///   - buildDate: a wall clock before it is ignored.
   ///   - seed: of the jitter.
   package init(context: AuthorizationContext?, provider: TokenProvider, buildDate: Timestamp, seed: UInt64) {
     self.context = context
@@ -109,25 +110,25 @@ package struct TokenAgent: Sendable {
     cached?.context == context && cached?.isValid(at: now) == true
   }
 
-  /// Why the last fetch has failed; nil when it has not.
+  /// Why the last fetch failed; nil if it succeeded.
   package var lastFailure: TokenFailure? { outage?.failure }
 
-  /// When the first of the failures before now was; nil when the last fetch has not failed.
+  /// The time of the first of the current series of failures; nil if the last fetch succeeded.
   package var failingSince: BootInstant? { outage?.since }
 
-  /// Whether a fetch is under way.
+  /// Whether a fetch is in progress.
   package var isFetching: Bool { fetch != nil }
 
   /// The earliest time of the next fetch.
   package var earliest: BootInstant { gate.earliest }
 
-  /// When the fetch under way began; nil when there is none.
+  /// When the current fetch began; nil if there is none.
   package var fetchSentAt: BootInstant? { fetch?.sentAt }
 
-  /// The latest time at which the fetch under way must have ended.
+  /// The deadline of the current fetch.
   package var fetchDeadline: BootInstant? { fetch?.deadline }
 
-  /// Takes what happened, and returns what is to be done, in this order.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
     switch input {
     case .needed:
@@ -141,10 +142,10 @@ package struct TokenAgent: Sendable {
       return []
     case .configured(let context, let provider):
       return configure(context, provider, at: now)
-    case .renewed:
-      return renew(at: now)
+    case .fileChanged:
+      return fileChanged(at: now)
     case .restored(let token):
-      // What this run has got itself is newer.
+      // A token that this run fetched is newer.
       guard cached == nil, token.context == context, token.isValid(at: now.boot) else { return [] }
       use(token)
       return [.restored(token)]
@@ -159,7 +160,7 @@ package struct TokenAgent: Sendable {
   }
 
   private mutating func need(at now: Moment) -> [Effect] {
-    if hasToken(at: now.boot), now.boot < prefetchFrom, !isRenewed { return [] }
+    if hasToken(at: now.boot), now.boot < prefetchFrom, !isFileChanged { return [] }
     guard fetch == nil, now.boot >= earliest else { return [] }
     return ask(at: now)
   }
@@ -173,7 +174,7 @@ package struct TokenAgent: Sendable {
     }
     guard let context else { return [] }
     lastID += 1
-    isRenewed = false
+    isFileChanged = false
     gate.attempted(at: now.boot)
     fetch = Fetch(id: lastID, context: context, sentAt: now.boot, deadline: now.boot + request.deadline)
     return [.fetch(id: lastID, request)]
@@ -185,16 +186,17 @@ package struct TokenAgent: Sendable {
     var effects: [Effect] = outcome.remarks.isEmpty ? [] : [.remarked(outcome.remarks)]
     do throws(TokenFailure) {
       let token = try provider.token(from: outcome, for: under.context, at: now, buildDate: buildDate)
-      effects += take(token, at: now)
+      effects += receive(token, at: now)
     } catch {
       effects += fail(error, pushback: outcome.pushback, at: now)
     }
     return effects
   }
 
-  private mutating func take(_ token: AccessToken, at now: Moment) -> [Effect] {
+  private mutating func receive(_ token: AccessToken, at now: Moment) -> [Effect] {
     if token.secret == refusals.token {
-      // The next time it is accepted all the same: a refusal can be a mistake, and a provider may have no other to give.
+      // The next time it is accepted anyway: the rejection may have been a mistake, and the provider may have no other
+      // token.
       refusals.token = nil
       let failure = TokenFailure(
         .unchanged,
@@ -205,7 +207,7 @@ package struct TokenAgent: Sendable {
     let outage = outage
     self.outage = nil
     if let cached, cached.secret == token.secret, cached.isValid(at: now.boot) {
-      // It has no successor to give yet. The token's end stays where it was first known to be.
+      // The provider has no newer token yet. The known expiry of this one stays.
       _ = gate.failed(.seconds(10, cap: 60), floor: .seconds(5), at: now.boot)
       return []
     }
@@ -214,7 +216,7 @@ package struct TokenAgent: Sendable {
     return [.obtained(token, after: outage.map { now.boot - $0.since })]
   }
 
-  /// A fleet whose tokens end in the same second does not ask for their successors in the same second.
+  /// Jitter: vehicles of a fleet whose tokens expire in the same second do not request new ones in the same second.
   private mutating func use(_ token: AccessToken) {
     cached = token
     let (first, last) = token.prefetch
@@ -234,35 +236,38 @@ package struct TokenAgent: Sendable {
     return [.failed(failure)]
   }
 
-  /// - Returns: the wait before the next fetch, which grows from refusal to refusal.
+  /// - Returns: the wait before the next fetch, which grows with each rejection.
   private mutating func waitAfterRefusal(at now: BootInstant) -> Duration {
     gate.failed(.seconds(120, cap: 900), floor: .seconds(60), growing: &refusals.backoff, at: now)
   }
 
-  /// The longest wait after a change of what the provider keeps. A file that is written in pieces may have held half a token
-  /// twice: it has three parts, and Fleet Engine refuses it. The whole one must not wait as long as a wrong configuration.
-  private static let renewalTimeout = Duration.seconds(10)
+  /// The maximum wait after the file has changed. A file that is not written atomically may contain a truncated token
+  /// twice: it has three parts, and Fleet Engine rejects it. The complete token must not wait as long as after a
+  /// configuration mistake.
+  private static let fileChangeMaximumWait = Duration.seconds(10)
 
-  /// A file is cheap to read, and its change is the best reason to; one that changes all the time is read by updates only.
-  private mutating func renew(at now: Moment) -> [Effect] {
-    isRenewed = true
+  /// A file is cheap to read, and a change is the best reason to; a file that changes all the time is only read by
+  /// updates.
+  private mutating func fileChanged(at now: Moment) -> [Effect] {
+    isFileChanged = true
     if !refusals.isOfConfiguration {
       gate.reset()
-    } else if gate.notBefore - now.boot > TokenAgent.renewalTimeout {
-      gate.hold(for: TokenAgent.renewalTimeout, at: now.boot)
+    } else if gate.notBefore - now.boot > TokenAgent.fileChangeMaximumWait {
+      gate.hold(for: TokenAgent.fileChangeMaximumWait, at: now.boot)
     }
     guard fetch == nil, now.boot >= earliest, context != nil else { return [] }
     return ask(at: now)
   }
 
-  /// The network came up: at most once in 30 s, and never against the provider's or Fleet Engine's wish.
+  /// The network came up: resets the backoff, at most once in 30 s, and never a wait that the provider or Fleet Engine
+  /// asked for.
   private mutating func reset(at now: BootInstant) {
     guard !refusals.isOfConfiguration, outage?.isAskedToWait != true else { return }
-    gate.kick(at: now)
+    gate.resetUnlessRecent(at: now)
   }
 
   private mutating func refuse(_ token: AccessToken, at now: Moment) -> [Effect] {
-    // A request that was under way with the token before says nothing about this one.
+    // A request that was in progress with the previous token says nothing about this one.
     guard cached == token else { return [] }
     cached = nil
     outage?.isAskedToWait = false
@@ -270,9 +275,9 @@ package struct TokenAgent: Sendable {
     refusals.count += 1
     guard refusals.isOfConfiguration else {
       gate.allow()
-      return [.forget]
+      return [.discardStored]
     }
-    return [.keepsBeingRefused(token, retry: waitAfterRefusal(at: now.boot)), .forget]
+    return [.repeatedlyRefused(token, retry: waitAfterRefusal(at: now.boot)), .discardStored]
   }
 
   private mutating func configure(
@@ -286,7 +291,7 @@ package struct TokenAgent: Sendable {
     gate.reset()
     refusals = Refusals()
     outage = nil
-    isRenewed = false
+    isFileChanged = false
     guard let fetch else { return [] }
     self.fetch = nil
     return [.cancelFetch(id: fetch.id)]

@@ -3,13 +3,13 @@ import ExternalInput
 package import HTTPMessages
 package import Timekeeping
 
-/// What a JWT says of itself.
+/// The claims of a JWT.
 package struct TokenClaims: Equatable, Sendable {
-  /// `iat`: when it was issued.
+  /// `iat`: the time of issue.
   package var issuedAt: Timestamp?
-  /// `exp`: when it ends.
+  /// `exp`: the expiry.
   package var expiresAt: Timestamp?
-  /// `authorization`, whose members say for whom it is; nil when there is no such object: Fleet Engine answers
+  /// `authorization`, whose members are the private claims; nil if there is no such object: Fleet Engine answers
   /// PERMISSION_DENIED then.
   package var authorization: [String: JSONValue]?
 
@@ -26,7 +26,7 @@ package struct TokenClaims: Equatable, Sendable {
     authorization = claims.value(at: "authorization")?.object
   }
 
-  /// The IDs that the claims of this kind of scope allow; `*` is any. Empty when there is no such claim.
+  /// The IDs that the claims of this kind of scope allow; `*` is any. Empty if there is no such claim.
   package func ids(for scope: AuthorizationContext.Scope) -> [String] {
     var ids: [String] = []
     if let id = authorization?[scope.claim]?.string { ids.append(id) }
@@ -34,7 +34,7 @@ package struct TokenClaims: Equatable, Sendable {
     return ids
   }
 
-  /// Whether the token is for a vehicle of the other service: the end of a sentence about it; nil when it is not.
+  /// If the token is for a vehicle of the other service: the end of a sentence about it; otherwise nil.
   func serviceMistake(for scope: AuthorizationContext.Scope) -> String? {
     guard let other = scope.inOtherService, let service = scope.service, let meant = other.service,
       ids(for: scope).isEmpty, !ids(for: other).isEmpty
@@ -77,7 +77,7 @@ package struct TokenClaims: Equatable, Sendable {
     }
   }
 
-  /// All the private claims that Fleet Engine reads.
+  /// All private claims that Fleet Engine reads.
   private static let known: Set<String> = [
     "deliveryvehicleid", "vehicleid", "tripid", "taskid", "taskids", "trackingid",
   ]

@@ -3,16 +3,16 @@ package import ExternalInput
 import HTTPMessages
 import Timekeeping
 
-/// A program that prints a token: how it is called and how its answer is read. No shell has a part in it.
+/// A program that prints a token: its arguments and the format of its output. It is run without a shell.
 package struct TokenCommand: Equatable, Sendable {
   /// The program's absolute path and its arguments, with placeholders as in `{vehicle_id}`.
   package var arguments: [String]
   /// How its standard output is read.
   package var format: TokenResponseFormat
-  /// Then it is asked to end.
+  /// The timeout of a run, after which the program is terminated.
   package var deadline: Duration
 
-  /// More on its standard output is an error. Bytes.
+  /// The maximum size of its standard output, in bytes; more is an error.
   package static let maximumOutputSize = TokenEndpoint.maximumResponseSize
 
   package init(arguments: [String], format: TokenResponseFormat, deadline: Duration = .seconds(15)) {
@@ -21,15 +21,15 @@ package struct TokenCommand: Equatable, Sendable {
     self.deadline = deadline
   }
 
-  /// One call of the program.
+  /// One run of the program.
   package struct Invocation: Equatable, Sendable {
     /// With the program's path first.
     package var arguments: [String]
-    /// Added to the environment of this process.
+    /// Variables in addition to the environment of this process.
     package var environment: [(name: String, value: String)]
-    /// Then it is asked to end; more than zero.
+    /// Time until it is terminated; more than zero.
     package var deadline: Duration
-    /// More on its standard output ends it. Bytes.
+    /// The maximum size of its standard output, in bytes; it is terminated if it writes more.
     package var maximumOutputSize: Int
 
     package static func == (left: Invocation, right: Invocation) -> Bool {
@@ -39,30 +39,30 @@ package struct TokenCommand: Equatable, Sendable {
     }
   }
 
-  /// How a call ended.
+  /// The result of a run.
   package struct Outcome: Equatable, Sendable {
-    /// Why there is no more output.
+    /// How the run ended.
     package enum Ending: Equatable, Sendable {
-      /// By itself, with this code.
+      /// It exited with this code.
       case exited(Int32)
-      /// By this signal, which we did not send.
+      /// It was killed by this signal, which this program did not send.
       case killed(Int32)
-      /// It was ended at its deadline.
+      /// It was terminated at its deadline.
       case timedOut
-      /// It was ended because it printed too much.
+      /// It was terminated because it wrote too much.
       case tooLarge
-      /// It never ran; the text says why, as in `No such file or directory`.
+      /// It could not be started; the text says why, as in `No such file or directory`.
       case notStarted(String)
     }
 
-    /// How it ended; only after exit code 0 the output is looked at.
+    /// How it ended. The output is only used after exit code 0.
     package var ending: Ending
-    /// What it printed.
+    /// Its standard output.
     package var output: [UInt8]
-    /// What it wrote on standard error: its first lines.
+    /// The first lines of its standard error.
     package private(set) var remarks: [ExternalText]
 
-    /// - Parameter errors: standard error as it came.
+    /// - Parameter errors: the bytes of standard error.
     package init(_ ending: Ending, output: [UInt8] = [], errors: [UInt8] = []) {
       self.ending = ending
       self.output = output
@@ -86,7 +86,7 @@ package struct TokenCommand: Equatable, Sendable {
       maximumOutputSize: TokenCommand.maximumOutputSize)
   }
 
-  /// What a call that went well has printed.
+  /// The output of a successful run.
   ///
   /// - Throws: `TokenFailure` that names the program.
   func answer(_ outcome: Outcome) throws(TokenFailure) -> TokenResponseFormat.Answer {

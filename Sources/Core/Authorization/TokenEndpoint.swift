@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package import HTTPMessages
 
-/// An HTTP token provider: how it is asked and how its answer is read.
+/// An HTTP token provider: the request and the format of its response.
 package struct TokenEndpoint: Equatable, Sendable {
-  /// With placeholders as in `{vehicle_id}`, which are percent-encoded where they are put.
+  /// With placeholders such as `{vehicle_id}`, whose values are percent-encoded.
   package var urlTemplate: String
-  /// Of the request.
+  /// The HTTP method.
   package var method: HTTPRequest.Method
-  /// Body of a POST, with the same placeholders, which are escaped as in a JSON string.
+  /// The body of a POST, with the same placeholders, whose values are escaped for JSON strings.
   package var bodyTemplate: String?
-  /// Of the request, secrets among them.
+  /// The request's headers, which may contain secrets.
   package var headers: [HTTPRequest.Header]
-  /// How the body of the answer is read.
+  /// The format of the response's body.
   package var format: TokenResponseFormat
-  /// From asking to the last byte of the answer; more than zero.
+  /// The timeout from the request to the last byte of the response; more than zero.
   package var deadline: Duration
 
-  /// The longest answer that is read. A JWT of Google's is about 900 bytes.
+  /// The maximum size of a response, in bytes. Google's JWTs have about 900.
   package static let maximumResponseSize = 65_536
 
   package init(
@@ -33,7 +33,7 @@ package struct TokenEndpoint: Equatable, Sendable {
 
   /// The request for one token.
   ///
-  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` when a template wants what the context has not.
+  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` if the context has no value for a placeholder.
   package func request(for context: AuthorizationContext) throws(TokenFailure) -> HTTPRequest {
     var headers = headers
     var body = [UInt8]()

@@ -5,40 +5,40 @@ import Timekeeping
 
 /// Why there is no token.
 package struct TokenFailure: Error, Equatable, Sendable {
-  /// What the failure is, for the wait that follows and the advice to a person.
+  /// The kind of failure, which decides the wait and the advice.
   package enum Reason: Equatable, Sendable {
-    /// There is no vehicle to ask a token for.
+    /// There is no vehicle to request a token for.
     case missingAuthorizationContext
-    /// The provider's answer is empty.
+    /// The response is empty.
     case missingData
-    /// The provider could not be reached, or its answer did not arrive whole.
+    /// The provider could not be reached, or its response was incomplete.
     case transport(TransportFailure.Kind)
     /// The provider answered with an HTTP status other than 2xx.
     case status(Int)
-    /// The answer is not JSON.
+    /// The response is not JSON.
     case notJSON
-    /// The answer lacks a key that the settings name, or holds another type there.
+    /// The response lacks a key that the settings name, or has a value of another type there.
     case missingField
-    /// The expiration cannot be read in the format that the settings name, nor any other way.
+    /// The expiration is not in the format that the settings name, and cannot be derived otherwise.
     case unknownLifetime
     /// The token is not a JWT.
     case notJWT
-    /// The token has no `authorization` claim, or no vehicle in it: Fleet Engine would refuse it.
+    /// The token has no `authorization` claim, or no vehicle in it: Fleet Engine would reject it.
     case missingClaim
     /// The token is for another vehicle.
     case wrongVehicle
     /// The token is for another trip, task or tracking ID.
     case wrongContext
-    /// The token has expired, or does on arrival.
+    /// The token has expired, or had when it arrived.
     case expired
-    /// The provider gives the very token that Fleet Engine has just refused.
+    /// The provider returned the same token that Fleet Engine has just rejected.
     case unchanged
-    /// The provider's program failed: its exit code, its signal, or why it could not end well.
+    /// The token command failed: its exit code, its signal, or why it could not complete.
     case program(String)
-    /// The provider's file cannot be read: why.
+    /// The token file cannot be read: the reason.
     case file(String)
 
-    /// A short name for metrics and fields, as in `wrongVehicle`.
+    /// The name in metrics and journal fields, as in `wrongVehicle`.
     package var name: String {
       switch self {
       case .missingAuthorizationContext: "missingAuthorizationContext"
@@ -60,11 +60,11 @@ package struct TokenFailure: Error, Equatable, Sendable {
     }
   }
 
-  /// Decides how long the next try waits, and what a person is advised.
+  /// Decides the wait before the next attempt, and the advice.
   package var reason: Reason
-  /// One sentence for a person: what came, what was expected, what to do. Never the token.
+  /// One sentence for the journal: what arrived, what was expected, what to do. Never contains the token.
   package var sentence: Sentence
-  /// The sentence with what the provider wrote in it.
+  /// The sentence's text, including what the provider wrote.
   package var message: String { sentence.text }
 
   package init(_ reason: Reason, _ sentence: Sentence) {
@@ -74,7 +74,7 @@ package struct TokenFailure: Error, Equatable, Sendable {
 }
 
 extension TokenFailure {
-  /// No answer, or none that could be read to its end, in the words of who asked for a token.
+  /// A failure of the transport: no response, or an incomplete one.
   ///
   /// - Parameter deadline: of the request.
   init(_ failure: TransportFailure, deadline: Duration) {

@@ -3,11 +3,11 @@ import ExternalInput
 package import HTTPMessages
 import Timekeeping
 
-/// A file in which another program keeps a token up to date: the token itself, or JSON with it.
+/// A file that another program keeps up to date with a token: the token itself, or JSON with it.
 package struct TokenFile: Equatable, Sendable {
-  /// Absolute; it may not exist yet.
+  /// Absolute; the file may not exist yet.
   package var path: String
-  /// How JSON is read.
+  /// The format, if it is JSON.
   package var format: TokenResponseFormat
 
   package init(path: String, format: TokenResponseFormat) {
@@ -15,15 +15,15 @@ package struct TokenFile: Equatable, Sendable {
     self.format = format
   }
 
-  /// What came of reading it.
+  /// The result of reading it.
   package enum Outcome: Equatable, Sendable {
-    /// Its text, and how long ago it was written.
+    /// Its text, and the time since it was written.
     case text(Secret, age: Duration)
-    /// Why it cannot be read: a word for metrics, and a sentence with its path and what to do.
+    /// Why it cannot be read: a name for metrics, and a sentence with the path and the remedy.
     case unreadable(reason: String, String)
   }
 
-  /// The token in the file, whoever it is for and whatever it is worth.
+  /// The token in the file, not validated.
   ///
   /// - Throws: `TokenFailure` that names the file.
   func secret(
@@ -36,7 +36,7 @@ package struct TokenFile: Equatable, Sendable {
       var answer = TokenResponseFormat.Answer(body: bytes, party: "the token file \(path)")
       answer.age = max(age, .zero)
       answer.isStored = true
-      // A token in its compact form begins with the letters of `{"`.
+      // A compact JWT starts with the base64 of `{"`, so never with a brace.
       guard bytes.first(where: { $0 > 32 }) != UInt8(ascii: "{") else {
         let (secret, json) = try format.secret(in: answer)
         return (secret, json, answer)

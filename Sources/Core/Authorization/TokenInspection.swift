@@ -3,13 +3,14 @@ import ExternalInput
 package import HTTPMessages
 package import Timekeeping
 
-/// A token held against all that Fleet Engine asks of one: for a person who wants to know why it is refused.
+/// A token checked against everything that Fleet Engine requires of one: for a person who wants to know why it is
+/// rejected.
 ///
-/// It holds what the token says, never the token or its signature.
+/// It contains the token's header and claims, never the token or its signature.
 package struct TokenInspection: Equatable, Sendable {
-  /// Something that is wrong with the token.
+  /// A defect of the token.
   package struct Problem: Equatable, Sendable {
-    /// The part of the token, or of its times or claims, that is wrong.
+    /// The part of the token, or the time or claim, that is wrong.
     package enum Kind: String, Sendable, CaseIterable {
       case notJWT, headerUnreadable, unsigned, algorithm, keyIDMissing, signatureMissing
       case audience, account
@@ -21,7 +22,7 @@ package struct TokenInspection: Equatable, Sendable {
     /// What is wrong and what it should be, without a full stop.
     package let sentence: String
 
-    /// Whether Fleet Engine refuses the token for it. What it does not is bad practice.
+    /// Whether Fleet Engine rejects the token for it. Otherwise it is bad practice.
     package var isFatal: Bool {
       switch kind {
       case .keyIDMissing, .anyContext: false
@@ -32,25 +33,25 @@ package struct TokenInspection: Equatable, Sendable {
 
   /// `aud` of every token for Fleet Engine.
   package static let audience = "https://fleetengine.googleapis.com/"
-  /// The longest life that Fleet Engine allows.
+  /// The longest lifetime that Fleet Engine accepts.
   package static let longestLife = Duration.seconds(3600)
-  /// How far in the future `iat` may lie.
+  /// The allowed clock skew: how far `iat` may lie in the future.
   package static let allowedSkew = Duration.seconds(600)
 
-  /// The JOSE header; nil when it cannot be read.
+  /// The JOSE header; nil if it cannot be parsed.
   package private(set) var header: JSONValue?
-  /// The claims; nil when they cannot be read.
+  /// The claims; nil if they cannot be parsed.
   package private(set) var claims: JSONValue?
-  /// `exp` less `iat`.
+  /// `exp` minus `iat`.
   package private(set) var lifetime: Duration?
-  /// `exp` less the time of the inspection; less than zero when it has expired. Nil when either is unknown.
+  /// `exp` minus the time of the inspection; negative if it has expired. Nil if either is unknown.
   package private(set) var remaining: Duration?
-  /// All of them, in the order of the token's parts.
+  /// All problems, in the order of the token's parts.
   package private(set) var problems: [Problem] = []
 
   /// - Parameters:
-  ///   - context: whom it should be for; nil does not ask.
-  ///   - time: when it should be good; nil when no clock can be trusted, and then nothing is said of it.
+  ///   - context: what it should be for; nil skips that check.
+  ///   - time: when it should be valid; nil if no clock is reliable, which skips these checks.
   package init(of token: Secret, for context: AuthorizationContext?, at time: Timestamp?) {
     let parsed: JSONWebToken
     do throws(TokenFailure) {
@@ -68,7 +69,7 @@ package struct TokenInspection: Equatable, Sendable {
     inspectAuthorization(claims, parsed.claims, for: context)
   }
 
-  /// What Fleet Engine would refuse it for, in one line; nil when there is nothing.
+  /// Why Fleet Engine would reject it, in one line; nil if it would not.
   package var refusal: String? {
     let sentences = problems.filter(\.isFatal).map(\.sentence)
     return sentences.isEmpty ? nil : sentences.joined(separator: "; ")
@@ -181,6 +182,6 @@ package struct TokenInspection: Equatable, Sendable {
 }
 
 extension String {
-  /// Of a bearable length and on one line, for a sentence.
+  /// Limited in length and on one line, for a sentence.
   fileprivate var shown: String { ExternalText(self, limit: 80).description }
 }

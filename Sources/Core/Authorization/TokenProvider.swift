@@ -3,18 +3,18 @@ package import ExternalInput
 package import HTTPMessages
 package import Timekeeping
 
-/// Who gives tokens, and how: what is decided here is the same for all of them.
+/// Where tokens come from. The rest of the program treats all kinds the same.
 package enum TokenProvider: Equatable, Sendable {
-  /// A URL that is asked.
+  /// An HTTP request.
   case http(TokenEndpoint)
-  /// A program that is run.
+  /// A program.
   case command(TokenCommand)
-  /// A file that somebody else keeps up to date.
+  /// A file that another program keeps up to date.
   case file(TokenFile)
 
-  /// What to do for one token.
+  /// The request for one token.
   ///
-  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` when there is nobody to ask a token for.
+  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` if there is no context to request a token for.
   package func request(for context: AuthorizationContext?) throws(TokenFailure) -> TokenRequest {
     guard let context else {
       throw TokenFailure(
@@ -27,12 +27,12 @@ package enum TokenProvider: Equatable, Sendable {
     }
   }
 
-  /// Reads what came of a request.
+  /// Parses the outcome of a request.
   ///
   /// - Parameters:
-  ///   - now: when it came.
-  ///   - buildDate: a wall clock before it is not believed.
-  /// - Throws: `TokenFailure` that says what came instead of a token.
+  ///   - now: when it ended.
+  ///   - buildDate: a wall clock before it is ignored.
+  /// - Throws: `TokenFailure` that says what arrived instead of a token.
   package func token(
     from outcome: TokenOutcome, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
@@ -40,26 +40,27 @@ package enum TokenProvider: Equatable, Sendable {
     return try format.token(secret, beside: json, from: answer, for: context, at: now, buildDate: buildDate)
   }
 
-  /// The token that came, whoever it is for and whatever it is worth: to be inspected, not to be used.
+  /// The token that arrived, not validated: for inspection only.
   ///
-  /// - Throws: `TokenFailure` when none came.
+  /// - Throws: `TokenFailure` if none arrived.
   package func secret(in outcome: TokenOutcome) throws(TokenFailure) -> Secret { try find(in: outcome).0 }
 
-  /// When the token ends by what the answer tells beside it, whatever the token's own `exp` says; nil when it tells nothing.
-  package func toldExpiration(in outcome: TokenOutcome, at now: Moment) -> Timestamp? {
+  /// The expiration that the response states beside the token, whatever the token's own `exp` says; nil if it states
+  /// none.
+  package func statedExpiration(in outcome: TokenOutcome, at now: Moment) -> Timestamp? {
     guard case (_, let json?, let answer)? = try? find(in: outcome) else { return nil }
-    return format.toldExpiration(json, answer, wall: now.wall)
+    return format.statedExpiration(json, answer, wall: now.wall)
   }
 
-  /// The same provider, asked by a stranger: with something else in place of each secret of its headers.
+  /// The same provider with wrong credentials: each secret in its headers is replaced.
   ///
-  /// - Returns: nil when there is no secret to replace.
+  /// - Returns: nil if there is no secret to replace.
   package var withWrongCredentials: TokenProvider? {
     guard case .http(var endpoint) = self else { return nil }
     var isChanged = false
     for index in endpoint.headers.indices {
       guard case .secret(let prefix, let secret) = endpoint.headers[index].value else { continue }
-      // The scheme stays, as in `Bearer`: it is who asks that is to be refused, not how.
+      // The scheme, such as `Bearer`, stays: the credentials must be rejected, not the form.
       let words = secret.reveal().split(separator: " ", maxSplits: 1)
       let scheme = words.count > 1 ? words.first.map { "\($0) " } ?? "" : ""
       endpoint.headers[index].value = .secret(prefix: prefix + scheme, Secret("wrong-on-purpose"))
@@ -85,7 +86,7 @@ package enum TokenProvider: Equatable, Sendable {
     return (secret, json, answer)
   }
 
-  /// How an answer is read.
+  /// The format of the response.
   package var format: TokenResponseFormat {
     switch self {
     case .http(let endpoint): endpoint.format
@@ -94,7 +95,7 @@ package enum TokenProvider: Equatable, Sendable {
     }
   }
 
-  /// The time within which a request must have ended.
+  /// The timeout of a request.
   package var deadline: Duration {
     switch self {
     case .http(let endpoint): endpoint.deadline
@@ -103,12 +104,12 @@ package enum TokenProvider: Equatable, Sendable {
     }
   }
 
-  /// The wait after a failure. What is cheap to ask again is asked again soon: a file, and a provider that the network does not
-  /// let through to. A party that answers nonsense is left alone for longer. One that refuses connections or says that it is in
-  /// trouble is asked again soon at first; the longer that lasts, the more of the fleet is without a token, and after four
+  /// The base and cap of the wait after a failure. Cheap retries come soon: a file, or a provider that the network does
+  /// not reach. After an invalid response the wait is longer. After a refused connection or a server error the first
+  /// retries come soon; the longer the trouble lasts, the larger the part of the fleet without a token, so after four
   /// minutes each vehicle waits for one to two minutes.
   ///
-  /// - Parameter time: since the first of the failures before it.
+  /// - Parameter time: since the first of the consecutive failures.
   func backoff(after failure: TokenFailure, failingFor time: Duration) -> Backoff.Bounds {
     if case .file = self { return .seconds(2, cap: 10) }
     switch failure.reason {
@@ -121,21 +122,21 @@ package enum TokenProvider: Equatable, Sendable {
   }
 }
 
-/// One request for a token, whole: what the core decides and a shell carries out.
+/// One complete request for a token: decided in the core, performed by the shell.
 package enum TokenRequest: Equatable, Sendable {
   case http(HTTPRequest)
   case command(TokenCommand.Invocation)
   /// Read the file at this path.
   case file(path: String)
 
-  /// The same request, which judges certificates at `time`; nil: by the machine's clock.
+  /// The same request with certificates verified at `time`; nil: at the machine's clock.
   package func judgingCertificates(at time: Timestamp?) -> TokenRequest {
     guard case .http(var request) = self else { return self }
     request.certificateTime = time
     return .http(request)
   }
 
-  /// The time within which it must have ended.
+  /// The timeout.
   package var deadline: Duration {
     switch self {
     case .http(let request): request.deadline
@@ -147,19 +148,19 @@ package enum TokenRequest: Equatable, Sendable {
   fileprivate static let fileDeadline = Duration.seconds(5)
 }
 
-/// How a request for a token ended.
+/// The result of a request for a token.
 package enum TokenOutcome: Equatable, Sendable {
   case http(HTTPOutcome)
   case command(TokenCommand.Outcome)
   case file(TokenFile.Outcome)
 
-  /// The wait that the provider itself asks for.
+  /// The wait that the provider asks for (`Retry-After`).
   package var pushback: Duration? {
     guard case .http(.response(let response)) = self else { return nil }
     return response.header("retry-after").flatMap { RetryAfter.delay($0, date: response.header("date")) }
   }
 
-  /// What a program has said beside its answer, fit for the journal.
+  /// What a token command wrote to standard error, safe for the journal.
   package var remarks: [ExternalText] {
     guard case .command(let outcome) = self else { return [] }
     return outcome.remarks

@@ -9,29 +9,29 @@ extension TokenResponseFormat {
     case at(Timestamp)
   }
 
-  /// How long a token lives from now on, and how that is known.
+  /// The remaining lifetime of a token, and what it was derived from.
   ///
-  /// - Parameter json: what the answer tells beside the token; nil when the token stands alone.
+  /// - Parameter json: the response beside the token; nil for a bare token.
   func lifetime(
     of json: JSONValue?, claims: TokenClaims, _ answer: Answer, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> (Duration, AccessToken.LifetimeSource) {
     let whole = claims.issuedAt.flatMap { issued in claims.expiresAt.map { $0 - issued } }
     let end = try end(of: json, claims: claims, answer)
     let created = json.flatMap(createdAt)
-    let isClockBelieved = now.wall >= buildDate
-    let told =
+    let isClockPlausible = now.wall >= buildDate
+    let stated =
       answer.isStored
-      ? stored(end, created, whole, answer.age, wall: isClockBelieved ? now.wall : nil)
-      // A date that cannot be is none: the server's clock is wrong, and its tokens may be good.
+      ? stored(end, created, whole, answer.age, wall: isClockPlausible ? now.wall : nil)
+      // An implausible date is ignored: the server's clock is wrong, but its tokens may be good.
       : fresh(
         end, created, answer.date.flatMap { $0.isPlausible(after: buildDate) ? $0 : nil },
-        wall: isClockBelieved ? now.wall : nil)
-    switch (told, whole) {
+        wall: isClockPlausible ? now.wall : nil)
+    switch (stated, whole) {
     case (let (lifetime, source)?, let whole?) where whole > .zero:
-      // No provider can lengthen what it has signed.
+      // No provider can extend a signed lifetime.
       return (min(lifetime, whole), source)
-    case (let told?, _):
-      return told
+    case (let stated?, _):
+      return stated
     case (nil, let whole?):
       return (whole, .claims)
     case (nil, nil):
@@ -42,7 +42,7 @@ extension TokenResponseFormat {
     }
   }
 
-  /// Of an answer that was made for the request.
+  /// For a response that was made for this request.
   private func fresh(
     _ end: End?, _ created: Timestamp?, _ date: Timestamp?, wall: Timestamp?
   ) -> (Duration, AccessToken.LifetimeSource)? {
@@ -56,8 +56,8 @@ extension TokenResponseFormat {
     }
   }
 
-  /// Of an answer that has lain in a file: by its age and by the clock, whichever promises more. Either is wrong after a step
-  /// of the clock; a token that is tried in vain costs one request, one that is not tried costs the position.
+  /// For a token that was stored in a file: by its age or by the clock, whichever is longer. Either is wrong after a step
+  /// of the clock; using an expired token costs one request, discarding a valid one costs the position.
   private func stored(
     _ end: End?, _ created: Timestamp?, _ whole: Duration?, _ age: Duration, wall: Timestamp?
   ) -> (Duration, AccessToken.LifetimeSource)? {
@@ -75,18 +75,19 @@ extension TokenResponseFormat {
     return byClock.0 >= byAge.0 ? byClock : byAge
   }
 
-  /// Whether the expiration was read as milliseconds, and is a time of this century only as seconds.
+  /// Whether the value was read as milliseconds, but is only plausible as seconds.
   func isInSeconds(_ json: JSONValue, _ answer: Answer, wall: Timestamp) -> Bool {
-    guard expiration == .epochMilliseconds, let stamp = toldExpiration(json, answer, wall: wall) else { return false }
+    guard expiration == .epochMilliseconds, let stamp = statedExpiration(json, answer, wall: wall) else { return false }
     let start = Timestamp(seconds: 0)
     // 1e9 to 1e10 seconds are the years 2001 to 2286.
     return stamp - start >= .seconds(1_000_000) && stamp - start < .seconds(10_000_000)
   }
 
-  /// When the token ends by what stands beside it, on the clock of who answered; nil when nothing does that can be read.
+  /// The expiration that is stated beside the token, on the provider's clock; nil if there is none, or it cannot be
+  /// parsed.
   ///
-  /// - Parameter wall: of this machine, for an answer without a date.
-  func toldExpiration(_ json: JSONValue, _ answer: Answer, wall: Timestamp) -> Timestamp? {
+  /// - Parameter wall: this machine's clock, for a response without a date.
+  func statedExpiration(_ json: JSONValue, _ answer: Answer, wall: Timestamp) -> Timestamp? {
     guard expiration != .jwt, let value = expirationKey.flatMap({ json.value(at: $0) }) else { return nil }
     return switch TokenResponseFormat.end(value, as: expiration) {
     case .at(let stamp)?: stamp

@@ -3,29 +3,28 @@ import ExternalInput
 package import HTTPMessages
 package import Timekeeping
 
-/// How a provider's answer is read: where the token stands and how its end is told.
+/// The format of a provider's response: where the token and its expiration are.
 package struct TokenResponseFormat: Equatable, Sendable {
-  /// What the value at `expirationKey` is. The raw values are those of the setting `token.expiration_format`.
+  /// The format of the value at `expirationKey`. The raw values are those of the setting `token.expiration_format`.
   package enum Expiration: String, Sendable, CaseIterable {
     case epochSeconds = "epoch-s"
     case epochMilliseconds = "epoch-ms"
-    /// Seconds from the answer on.
+    /// Seconds from the response.
     case relativeSeconds = "seconds"
     case rfc3339
-    /// The `exp` claim; the answer is not looked at.
+    /// The `exp` claim; the response is not used.
     case jwt
-    /// Whichever of the above the value looks like.
+    /// Detected from the value.
     case automatic = "auto"
   }
 
-  /// Key of the answer, or dotted path.
+  /// A key of the response, or a dotted path.
   package var tokenKey: String
-  /// Nil: only the token's claims tell.
+  /// Nil: only the token's claims are used.
   package var expirationKey: String?
-  /// How the value at `expirationKey` is read.
+  /// The format of the value at `expirationKey`.
   package var expiration: Expiration
-  /// Key, or dotted path, of the time at which the token was made, in the format of the expiration; nil when the answer
-  /// has none.
+  /// Key, or dotted path, of the token's creation time, in the format of the expiration; nil if the response has none.
   package var creationKey: String?
 
   package init(
@@ -38,17 +37,17 @@ package struct TokenResponseFormat: Equatable, Sendable {
     self.creationKey = creationKey
   }
 
-  /// An answer of whatever party, and what is known of its time.
+  /// A response of any kind of provider, and its time.
   package struct Answer: Sendable {
     /// The token itself, or JSON.
     package var body: [UInt8]
-    /// Names it in a message, as in `the token provider`.
+    /// Its origin for messages, as in `the token provider`.
     package var party: String
-    /// When it was sent, by the clock of who sent it.
+    /// When it was sent, by the sender's clock.
     package var date: Timestamp?
-    /// How long ago it was made; zero when it was made for this request.
+    /// The time since it was made; zero if it was made for this request.
     package var age = Duration.zero
-    /// Whether it has lain somewhere, so that its own times say nothing of now.
+    /// Whether it was stored before, so that its relative times do not start now.
     package var isStored = false
 
     package init(body: [UInt8], party: String, date: Timestamp? = nil) {
@@ -58,11 +57,11 @@ package struct TokenResponseFormat: Equatable, Sendable {
     }
   }
 
-  /// Reads the answer of a URL.
+  /// Parses an HTTP response.
   ///
   /// - Parameters:
-  ///   - now: when the answer arrived.
-  ///   - buildDate: a wall clock before it is not believed.
+  ///   - now: when the response arrived.
+  ///   - buildDate: a wall clock before it is ignored.
   /// - Throws: `TokenFailure` that names the status, key or claim.
   package func token(
     from response: HTTPResponse, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
@@ -70,7 +69,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
     try token(from: try Answer(response), for: context, at: now, buildDate: buildDate)
   }
 
-  /// Reads a JSON answer.
+  /// Parses JSON.
   ///
   /// - Throws: `TokenFailure` that names the key or claim.
   package func token(
@@ -80,7 +79,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
     return try token(secret, beside: json, from: answer, for: context, at: now, buildDate: buildDate)
   }
 
-  /// Finds the token in a JSON answer, whoever it is for and whatever it is worth.
+  /// Finds the token in JSON without validating it.
   ///
   /// - Throws: `TokenFailure` that names the key.
   func secret(in answer: Answer) throws(TokenFailure) -> (Secret, beside: JSONValue) {
@@ -101,7 +100,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
     return (Secret(text), json)
   }
 
-  /// Reads a token that stands alone, or beside what JSON tells of it.
+  /// Validates a token, bare or with the JSON beside it.
   ///
   /// - Throws: `TokenFailure` that names the key or claim.
   func token(
@@ -155,7 +154,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
       : "what \(answer.party) gave is not a JSON object, or not a whole one"
   }
 
-  /// Which keys there are. A confused provider may have a token for one.
+  /// The keys that the response has. Limited: a misconfigured provider may have put a token there.
   static func keys(of answer: JSONValue) -> Sentence {
     let keys = (answer.object ?? [:]).keys.sorted().prefix(8)
     return keys.isEmpty ? "" : " (there is \(ExternalText(keys.map { "`\($0.prefix(40))`" }.joined(separator: ", "))))"
@@ -163,7 +162,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
 }
 
 extension TokenResponseFormat.Answer {
-  /// - Throws: `TokenFailure` with reason `status` unless it is one of success.
+  /// - Throws: `TokenFailure` with reason `status` unless the status is 2xx.
   init(_ response: HTTPResponse) throws(TokenFailure) {
     guard (200..<300).contains(response.status) else { throw TokenResponseFormat.failure(response.status) }
     self.init(body: response.body, party: "the token provider", date: response.date)

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One message of rtnetlink(7), as far as this program cares: links, global addresses, default routes.
+/// A message of rtnetlink(7), reduced to what is used here: links, global addresses, default routes.
 package enum NetlinkMessage: Equatable, Sendable {
   /// A network interface, new or changed.
   case link(NetworkTable.Link)
   case linkGone(index: Int32)
-  /// An address that other machines can answer to.
+  /// A global address.
   case address(NetworkTable.Address)
   case addressGone(NetworkTable.Address)
   case defaultRoute(NetworkTable.Route)
   case defaultRouteGone(NetworkTable.Route)
   /// A dump is complete.
   case done
-  /// The kernel refuses a request, with this errno (0: it acknowledges one).
+  /// The kernel rejected a request with this errno (0: acknowledged it).
   case refused(errno: Int32)
-  /// The kernel has lost messages.
+  /// The kernel dropped messages.
   case overrun
-  /// Anything else: a host route, a neighbour, an address still being checked for duplicates.
+  /// Anything else: a host route, a neighbour, an address in duplicate address detection.
   case other
 
-  /// What stands before each message.
+  /// The header of a message.
   package struct Header: Equatable, Sendable {
     package var type: UInt16
     /// NLM_F_MULTI and so on.
     package var flags: UInt16
-    /// The number of the request that is answered.
+    /// The sequence number of the request.
     package var sequence: UInt32
 
-    /// Part of the answer to a dump: NLM_F_MULTI. Nobody's notification has it.
+    /// Part of a dump: NLM_F_MULTI, which notifications do not have.
     package var isOfDump: Bool { flags & 0x2 != 0 }
-    /// What was dumped changed meanwhile: NLM_F_DUMP_INTR.
+    /// The dump is inconsistent: NLM_F_DUMP_INTR.
     package var isInterrupted: Bool { flags & 0x10 != 0 }
   }
 
-  /// All messages of one datagram, in order. What is cut short or malformed ends it.
+  /// All messages of one datagram, in order, up to the first malformed one.
   package static func decode(_ datagram: [UInt8]) -> [(header: Header, message: NetlinkMessage)] {
     var messages: [(header: Header, message: NetlinkMessage)] = []
     var rest = NetlinkReader(datagram[...])
     while let length = rest.number(UInt32.self), let type = rest.number(UInt16.self),
       let flags = rest.number(UInt16.self), let sequence = rest.number(UInt32.self), rest.skip(4),
-      let count = Int(exactly: length), count >= 16, let payload = rest.take(count - 16)
+      let count = Int(exactly: length), count >= 16, let payload = rest.read(count - 16)
     {
       let header = Header(type: type, flags: flags, sequence: sequence)
       messages.append((header, NetlinkMessage(type: type, payload: payload)))
@@ -48,7 +48,7 @@ package enum NetlinkMessage: Equatable, Sendable {
     return messages
   }
 
-  /// - Parameter payload: what follows the header.
+  /// - Parameter payload: the data after the header.
   private init(type: UInt16, payload: ArraySlice<UInt8>) {
     let reader = NetlinkReader(payload)
     switch type {
@@ -71,7 +71,7 @@ package enum NetlinkMessage: Equatable, Sendable {
   /// struct ifinfomsg, and IFLA_IFNAME.
   private static func link(_ reader: NetlinkReader, isGone: Bool) -> NetlinkMessage? {
     var reader = reader
-    // A bridge tells of its ports in messages of its own family; the port itself stays.
+    // A bridge reports its ports in messages of its own family; the port itself stays.
     guard let family = reader.number(UInt8.self), family == 0, reader.skip(3), let index = reader.number(Int32.self),
       let flags = reader.number(UInt32.self), reader.skip(4)
     else { return nil }
@@ -106,11 +106,11 @@ package enum NetlinkMessage: Equatable, Sendable {
       default: break
       }
     }
-    // RT_SCOPE_UNIVERSE is 0. On a point-to-point link, IFA_ADDRESS is the other end.
+    // RT_SCOPE_UNIVERSE is 0. On a point-to-point link, IFA_ADDRESS is the peer.
     guard scope == 0, let bytes = local ?? address, bytes.count == family.addressLength else { return nil }
     let value = NetworkTable.Address(link: index, family: family, bytes: bytes)
     if isGone { return .addressGone(value) }
-    // IFA_F_TENTATIVE without IFA_F_OPTIMISTIC, or IFA_F_DADFAILED: nothing may be sent from it.
+    // IFA_F_TENTATIVE without IFA_F_OPTIMISTIC, or IFA_F_DADFAILED: not usable as a source address.
     let isTentative = flags & 0x40 != 0 && flags & 0x4 == 0
     return isTentative || flags & 0x8 != 0 ? nil : .address(value)
   }
@@ -122,8 +122,8 @@ package enum NetlinkMessage: Equatable, Sendable {
       let destinationLength = reader.number(UInt8.self), destinationLength == 0, reader.skip(5),
       let type = reader.number(UInt8.self), let flags = reader.number(UInt32.self)
     else { return nil }
-    // RTN_UNICAST: an unreachable or blackhole default leads nowhere. RTM_F_CLONED; RTNH_F_DEAD, which a route that goes
-    // may well be.
+    // RTN_UNICAST: an unreachable or blackhole default route is useless. RTM_F_CLONED; RTNH_F_DEAD, which a removed route
+    // may have.
     guard type == 1, flags & 0x200 == 0, isGone || flags & 0x1 == 0 else { return nil }
     var route = NetworkTable.Route(family: family, links: [], gateway: [], priority: 0)
     reader.attributes { type, value in

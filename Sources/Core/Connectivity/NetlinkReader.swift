@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads what the kernel packs into a netlink message: numbers in the machine's own byte order, attributes padded to four
-/// bytes. What is not there is nil.
+/// Reads the payload of a netlink message: numbers in native byte order, attributes padded to four bytes. Missing data is
+/// nil.
 struct NetlinkReader {
   private var rest: ArraySlice<UInt8>
 
@@ -17,35 +17,35 @@ struct NetlinkReader {
       number |= Number(truncatingIfNeeded: byte) << Number(truncatingIfNeeded: place * 8)
     }
     rest.removeFirst(size)
-    // Put together as a little-endian machine has it in memory.
+    // Assembled in little-endian order.
     return Number(littleEndian: number)
   }
 
-  mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
+  mutating func read(_ count: Int) -> ArraySlice<UInt8>? {
     guard count >= 0, count <= rest.count else { return nil }
     defer { rest.removeFirst(count) }
     return rest.prefix(count)
   }
 
-  mutating func skip(_ count: Int) -> Bool { take(count) != nil }
+  mutating func skip(_ count: Int) -> Bool { read(count) != nil }
 
-  /// Goes on at the next multiple of four, after something of so many bytes.
+  /// Skips to the next multiple of four, after this many bytes.
   mutating func align(_ count: Int) {
-    _ = take(min(-count & 3, rest.count))
+    _ = read(min(-count & 3, rest.count))
   }
 
-  /// Each attribute with its type, without the flag bits, until the first that is malformed.
+  /// Calls `body` with each attribute and its type, without flag bits, up to the first malformed one.
   func attributes(_ body: (UInt16, ArraySlice<UInt8>) -> Void) {
     var reader = self
     while let length = reader.number(UInt16.self), let type = reader.number(UInt16.self), length >= 4,
-      let value = reader.take(Int(length) - 4)
+      let value = reader.read(Int(length) - 4)
     {
       body(type & 0x3FFF, value)
       reader.align(Int(length))
     }
   }
 
-  /// The links of RTA_MULTIPATH: a row of struct rtnexthop, those that are dead left out.
+  /// The links of RTA_MULTIPATH: a list of struct rtnexthop, without dead ones.
   mutating func nextHops() -> [Int32] {
     var links: [Int32] = []
     while let length = number(UInt16.self), let flags = number(UInt8.self), skip(1), let link = number(Int32.self),

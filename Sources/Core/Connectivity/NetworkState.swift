@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether and how this machine can reach others.
+/// The machine's connectivity.
 package struct NetworkState: Equatable, Sendable {
-  /// The global addresses of links that are up and have a carrier.
+  /// The global addresses of links that are up and running.
   package var addresses: Set<NetworkTable.Address> = []
-  /// The default route that is used of each family which also has an address; IPv4 first.
-  package var ways: [NetworkTable.Route] = []
-  /// The links that these ways go through, as in `wwan0`.
+  /// The effective default route of each family with an address; IPv4 first.
+  package var routes: [NetworkTable.Route] = []
+  /// The links of these routes, as in `wwan0`.
   package var names: [String] = []
 
   /// No network.
   package init() {}
 
-  /// Some link is up and running, with a global address and a default route.
-  package var isUsable: Bool { !ways.isEmpty }
+  /// Whether a link is up and running, with a global address and a default route.
+  package var isUsable: Bool { !routes.isEmpty }
 
-  /// Whether a connection that was made in the state `before` may be dead now: its address is gone, or packets leave by
-  /// another way, where nobody knows it. A second network that comes in addition, with a worse route, harms nobody.
+  /// Whether a connection that was made in the state `before` may be dead: its address is gone, or its packets take
+  /// another route with another source. An additional network with a worse route does not matter.
   package func mayHaveBroken(_ before: NetworkState) -> Bool {
-    !before.addresses.isSubset(of: addresses) || !before.ways.allSatisfy { ways.contains($0) }
+    !before.addresses.isSubset(of: addresses) || !before.routes.allSatisfy { routes.contains($0) }
   }
 }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Keeps a picture of the network by asking the kernel: at the start, and again whenever a notification says something
-/// new.
+/// Determines the state of the network by dumping the kernel's tables: at the start, and after each relevant
+/// notification.
 ///
-/// The picture is always one dump of links, addresses and routes, never patched from notifications: the kernel drops the
-/// routes of a link that goes down without telling, and under load it drops notifications.
+/// The state always comes from one complete dump of links, addresses and routes, and is never updated from notifications:
+/// the kernel removes the routes of a link that goes down without a notification, and drops notifications under load.
 package struct NetworkSurvey: Sendable {
-  /// What happens: datagrams of the kernel, or none in time.
+  /// Events: datagrams of the kernel, or a timeout.
   package enum Input: Sendable {
     case start
-    /// One datagram of the kernel's.
+    /// A datagram of the kernel.
     case received([UInt8])
-    /// Datagrams were lost: ENOBUFS, or one that was longer than the buffer.
+    /// Datagrams were lost: ENOBUFS, or one was larger than the buffer.
     case overrun
-    /// `nextDeadline` has come.
+    /// `nextDeadline` has passed.
     case deadline
   }
 
-  /// A question to the kernel, or what the network has come to.
+  /// A request to the kernel, or a new state.
   package enum Effect: Equatable, Sendable {
-    /// Ask for all of these.
+    /// Dump this table.
     case request(Subject, sequence: UInt32)
-    /// The network as it is now: the first time, and when it differs.
+    /// The state of the network: initially, and after each change.
     case state(NetworkState)
   }
 
@@ -41,12 +41,12 @@ package struct NetworkSurvey: Sendable {
     }
   }
 
-  /// Changes come in bursts: an address goes, another comes, then the routes.
+  /// Debounce: changes come in bursts of addresses and routes.
   package static let settling = Duration.milliseconds(100)
-  /// A dump that has not ended in this time has lost its end.
-  package static let patience = Duration.seconds(5)
+  /// The timeout of a dump.
+  package static let dumpTimeout = Duration.seconds(5)
 
-  /// So many dumps in a row may be in vain because something changed meanwhile.
+  /// Maximum number of consecutive inconsistent dumps.
   private static let tornInARow = 4
 
   private enum Phase {
@@ -57,13 +57,13 @@ package struct NetworkSurvey: Sendable {
 
   private var phase = Phase.idle
   private var sequence: UInt32 = 0
-  /// As of the last dump that was whole.
+  /// From the last consistent dump.
   private var table = NetworkTable()
   private var draft = NetworkTable()
-  /// Something changed while a dump was under way.
+  /// There was a change during the current dump.
   private var isStale = false
   private var state: NetworkState?
-  /// Dumps during which something changed, in a row.
+  /// Consecutive inconsistent dumps.
   private var torn = 0
 
   package init() {}
@@ -75,12 +75,12 @@ package struct NetworkSurvey: Sendable {
     }
   }
 
-  /// Takes what happened, and returns what is to be done, in this order.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .start: return begin(at: now)
     case .overrun:
-      // A dump that is under way may have lost a part; its answers are not waited for.
+      // A part of the current dump may be lost: it is abandoned.
       settle(at: now)
       return []
     case .deadline:
@@ -88,13 +88,13 @@ package struct NetworkSurvey: Sendable {
       return begin(at: now)
     case .received(let datagram):
       var effects: [Effect] = []
-      for (header, message) in NetlinkMessage.decode(datagram) { take(header, message, at: now, &effects) }
+      for (header, message) in NetlinkMessage.decode(datagram) { process(header, message, at: now, &effects) }
       return effects
     }
   }
 
   private mutating func settle(at now: BootInstant) {
-    // From the first change on: a link that flaps without end must not put it off for ever.
+    // From the first change on, so that a flapping link cannot postpone it forever.
     if case .settling = phase { return }
     phase = .settling(until: now + NetworkSurvey.settling)
   }
@@ -107,17 +107,17 @@ package struct NetworkSurvey: Sendable {
 
   private mutating func ask(_ subject: Subject, at now: BootInstant) -> [Effect] {
     sequence &+= 1
-    phase = .asking(subject, until: now + NetworkSurvey.patience)
+    phase = .asking(subject, until: now + NetworkSurvey.dumpTimeout)
     return [.request(subject, sequence: sequence)]
   }
 
-  private mutating func take(
+  private mutating func process(
     _ header: NetlinkMessage.Header, _ message: NetlinkMessage, at now: BootInstant, _ effects: inout [Effect]
   ) {
     if message == .overrun { return settle(at: now) }
     if case .refused = message {
-      // Only a dump of ours can be refused: EBUSY, EINTR. It is tried again, slowly.
-      if case .asking = phase, header.sequence == sequence { phase = .settling(until: now + NetworkSurvey.patience) }
+      // Only requests of this program can be rejected: EBUSY, EINTR. They are repeated slowly.
+      if case .asking = phase, header.sequence == sequence { phase = .settling(until: now + NetworkSurvey.dumpTimeout) }
       return
     }
     guard header.isOfDump else {
@@ -138,7 +138,7 @@ package struct NetworkSurvey: Sendable {
     switch phase {
     case .idle: if table.isNews(message) { settle(at: now) }
     case .settling: break
-    // What the dump has told so far may be older or newer than this.
+    // The dump so far may be older or newer than this.
     case .asking: if table.isNews(message) || draft.isNews(message) { isStale = true }
     }
   }
@@ -149,7 +149,7 @@ package struct NetworkSurvey: Sendable {
     phase = .idle
     if isStale {
       settle(at: now)
-      // Part of it is older than the rest. But where something changes all the time, that has to do.
+      // The dump is inconsistent. With permanent changes it must do.
       torn += 1
       if torn < NetworkSurvey.tornInARow { return }
     }

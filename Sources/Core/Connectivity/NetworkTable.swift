@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The machine's links, global addresses and default routes, as the kernel told them.
+/// The machine's links, global addresses and default routes, as reported by the kernel.
 package struct NetworkTable: Equatable, Sendable {
   /// AF_INET and AF_INET6.
   package enum Family: UInt8, Sendable {
@@ -12,15 +12,15 @@ package struct NetworkTable: Equatable, Sendable {
 
   /// A network interface.
   package struct Link: Hashable, Sendable {
-    /// The kernel's number of it, one or more (if_nametoindex(3)).
+    /// The interface index, one or more (if_nametoindex(3)).
     package var index: Int32
     /// As in `wwan0`.
     package var name: String
-    /// Somebody has switched it on.
+    /// IFF_UP: administratively up.
     package var isUp: Bool
-    /// There is a carrier.
+    /// IFF_RUNNING: there is a carrier.
     package var isRunning: Bool
-    /// It leads only to this machine (IFF_LOOPBACK).
+    /// IFF_LOOPBACK.
     package var isLoopback: Bool
 
     package init(index: Int32, name: String, isUp: Bool, isRunning: Bool, isLoopback: Bool) {
@@ -31,13 +31,13 @@ package struct NetworkTable: Equatable, Sendable {
       self.isLoopback = isLoopback
     }
 
-    /// Whether other machines may be reached through it.
+    /// Whether other machines may be reachable through it.
     var leadsOut: Bool { isUp && isRunning && !isLoopback }
   }
 
-  /// An address of this machine that leads beyond its link.
+  /// A global address of this machine.
   package struct Address: Hashable, Sendable {
-    /// Index of the interface that has it.
+    /// Index of the interface.
     package var link: Int32
     /// IPv4 or IPv6.
     package var family: Family
@@ -55,11 +55,11 @@ package struct NetworkTable: Equatable, Sendable {
   package struct Route: Hashable, Sendable {
     /// IPv4 or IPv6.
     package var family: Family
-    /// One; several when it has several next hops.
+    /// One, or several next hops.
     package var links: [Int32]
-    /// Empty when the link has but one other end.
+    /// Empty for a point-to-point link.
     package var gateway: [UInt8]
-    /// The lowest is used.
+    /// The route with the lowest metric is used.
     package var priority: UInt32
 
     package init(family: Family, links: [Int32], gateway: [UInt8], priority: UInt32) {
@@ -76,7 +76,7 @@ package struct NetworkTable: Equatable, Sendable {
 
   package init() {}
 
-  /// Takes in one message of a dump.
+  /// Adds one message of a dump.
   package mutating func add(_ message: NetlinkMessage) {
     switch message {
     case .link(let link): links[link.index] = link
@@ -86,7 +86,7 @@ package struct NetworkTable: Equatable, Sendable {
     }
   }
 
-  /// Whether a notification says something that is not known yet.
+  /// Whether a notification contains a change.
   package func isNews(_ message: NetlinkMessage) -> Bool {
     switch message {
     case .link(let link): links[link.index] != link
@@ -99,7 +99,7 @@ package struct NetworkTable: Equatable, Sendable {
     }
   }
 
-  /// What it comes to.
+  /// The resulting state.
   package var state: NetworkState {
     var state = NetworkState()
     let global = addresses.filter { links[$0.link]?.leadsOut == true }
@@ -109,10 +109,11 @@ package struct NetworkTable: Equatable, Sendable {
       let usable = routes.filter { route in
         route.family == family && route.links.contains { links[$0]?.leadsOut == true }
       }
-      // Of two with the same priority the kernel takes the older, which nobody can see: the order only has to stay.
+      // Of two routes with the same metric the kernel uses the older, which is not visible: the order only has to be
+      // stable.
       let best = usable.min { ($0.priority, $0.links.first ?? 0) < ($1.priority, $1.links.first ?? 0) }
       guard let best else { continue }
-      state.ways.append(best)
+      state.routes.append(best)
       for link in best.links.compactMap({ links[$0] }) where link.leadsOut && !state.names.contains(link.name) {
         state.names.append(link.name)
       }

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bytes that TCP has carried, as the kernel counts them (TCP_INFO), with the headers that they travelled in. Name look-ups are
-/// not TCP and not in it.
+/// TCP traffic in bytes from the kernel's counters (TCP_INFO), with headers. Name look-ups are not included.
 package struct TCPTraffic: Equatable, Sendable {
-  /// Payload that was sent, TLS and retransmissions included.
+  /// Sent payload, including TLS and retransmissions.
   package var sent: UInt64 = 0
-  /// Payload that was received, each byte once.
+  /// Received payload, without duplicates.
   package var received: UInt64 = 0
-  /// What of `sent` was sent again.
+  /// The part of `sent` that was retransmitted.
   package var retransmitted: UInt64 = 0
-  /// Headers of IP and TCP of all segments that were sent, acknowledgements included: the kernel's number of segments times the
-  /// size of a header after the handshake.
+  /// IP and TCP headers of all sent segments, including acknowledgements: the kernel's number of segments times the size
+  /// of a header after the handshake.
   package var sentHeaders: UInt64 = 0
-  /// Headers of all segments that were received, likewise.
+  /// Headers of all received segments, likewise.
   package var receivedHeaders: UInt64 = 0
 
-  /// Nothing.
+  /// All zero.
   package init() {}
 
   /// From the counters of one connection.
@@ -24,7 +23,7 @@ package struct TCPTraffic: Equatable, Sendable {
   ///   - sent: payload, retransmissions included.
   ///   - received: payload.
   ///   - retransmitted: of `sent`.
-  ///   - segmentsSent: with and without payload; `segmentsReceived` likewise.
+  ///   - segmentsSent: with and without payload; likewise `segmentsReceived`.
   ///   - headerSize: bytes of a segment's headers (`headerSize(isIPv6:hasTimestamps:)`).
   package init(
     sent: UInt64, received: UInt64, retransmitted: UInt64, segmentsSent: UInt64, segmentsReceived: UInt64,
@@ -37,17 +36,17 @@ package struct TCPTraffic: Equatable, Sendable {
     receivedHeaders = segmentsReceived &* headerSize
   }
 
-  /// Bytes of the headers of a segment after the handshake: IP without options or extensions (RFC 791, RFC 8200), TCP
-  /// (RFC 9293) with the timestamps (RFC 7323, 10 bytes and 2 of padding) where the two ends agreed on them.
+  /// Size of a segment's headers after the handshake: IP without options or extensions (RFC 791, RFC 8200), TCP (RFC
+  /// 9293) with timestamps (RFC 7323, 10 bytes and 2 of padding) if negotiated.
   package static func headerSize(isIPv6: Bool, hasTimestamps: Bool) -> UInt64 {
     (isIPv6 ? 40 : 20) + 20 + (hasTimestamps ? 12 : 0)
   }
 
-  /// What went out, with headers.
+  /// Sent bytes with headers.
   package var allSent: UInt64 { sent &+ sentHeaders }
-  /// What came in, with headers.
+  /// Received bytes with headers.
   package var allReceived: UInt64 { received &+ receivedHeaders }
-  /// Both ways, with headers.
+  /// Both directions, with headers.
   package var all: UInt64 { allSent &+ allReceived }
 
   package static func + (left: TCPTraffic, right: TCPTraffic) -> TCPTraffic {
@@ -59,8 +58,8 @@ package struct TCPTraffic: Equatable, Sendable {
   /// Adds, as + does.
   package static func += (left: inout TCPTraffic, right: TCPTraffic) { left = left + right }
 
-  /// What was added since an earlier reading of the same counters. Where one of them is smaller now they have begun anew, and
-  /// all of this is new.
+  /// The difference from an earlier reading of the same counters. If a counter is smaller now they were reset, and all of
+  /// it is new.
   package func since(_ earlier: TCPTraffic) -> TCPTraffic {
     guard TCPTraffic.fields.allSatisfy({ self[keyPath: $0] >= earlier[keyPath: $0] }) else { return self }
     var difference = self
@@ -68,7 +67,7 @@ package struct TCPTraffic: Equatable, Sendable {
     return difference
   }
 
-  /// In the order in which `TrafficLedger` writes them.
+  /// In the order of `TrafficLedger`'s file format.
   static var fields: [WritableKeyPath<TCPTraffic, UInt64>] {
     [\.sent, \.received, \.retransmitted, \.sentHeaders, \.receivedHeaders]
   }

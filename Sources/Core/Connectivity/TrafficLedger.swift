@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Keeps the account of what the daemon's connections carry: since its start, today and this month (UTC), also across restarts.
+/// Accounts for the traffic of the daemon's connections: since its start, today and this month (UTC), also across
+/// restarts.
 ///
-/// Readings are counters since the start. What they add counts for the day once the date is known; until then it waits, so
-/// that a machine without a clock counts for no day of 1970. What is read first after midnight belongs to the day before.
+/// Readings are counters since the start. Their increments are added to the current day once the date is known; until
+/// then they are pending, so that a machine with an unset clock adds nothing to a day in 1970. The first reading after
+/// midnight belongs to the day before.
 package struct TrafficLedger: Equatable, Sendable {
-  /// What was carried in a time.
+  /// The traffic of a period.
   package struct Counts: Equatable, Sendable {
     /// Over connections to Fleet Engine.
     package var fleetEngine = TCPTraffic()
@@ -15,20 +17,20 @@ package struct TrafficLedger: Equatable, Sendable {
     /// Updates that Fleet Engine accepted.
     package var updates: UInt64 = 0
 
-    /// Nothing.
+    /// All zero.
     package init() {}
 
-    /// - Parameter updates: that Fleet Engine accepted.
+    /// - Parameter updates: updates that Fleet Engine accepted.
     package init(fleetEngine: TCPTraffic, tokenProvider: TCPTraffic, updates: UInt64) {
       self.fleetEngine = fleetEngine
       self.tokenProvider = tokenProvider
       self.updates = updates
     }
 
-    /// Of both parties.
+    /// To both servers.
     package var traffic: TCPTraffic { fleetEngine + tokenProvider }
 
-    /// Bytes both ways to and from Fleet Engine for each accepted update, headers, handshakes and all; nil without any.
+    /// Bytes to and from Fleet Engine per accepted update, including headers and handshakes; nil without updates.
     package var perUpdate: UInt64? { updates > 0 ? fleetEngine.all / updates : nil }
 
     fileprivate static func += (left: inout Counts, right: Counts) {
@@ -58,13 +60,13 @@ package struct TrafficLedger: Equatable, Sendable {
     }
   }
 
-  /// A day, and its month as far as it has come.
+  /// A day, and its month so far.
   package struct Day: Equatable, Sendable {
     /// In UTC.
     package var date: CivilDate
     /// Of the day.
     package var counts = Counts()
-    /// Of the month up to and with this day.
+    /// Of the month up to and including this day.
     package var month = Counts()
 
     package init(date: CivilDate, counts: Counts = Counts(), month: Counts = Counts()) {
@@ -74,52 +76,52 @@ package struct TrafficLedger: Equatable, Sendable {
     }
   }
 
-  /// What comes of a reading.
+  /// The effects of a reading.
   package enum Effect: Equatable, Sendable {
-    /// A day on which something was carried is over.
+    /// A day with traffic has ended.
     case ended(Day)
-    /// Keep this for the next run: less than 600 bytes.
-    case keep(String)
+    /// Store this for the next run: less than 600 bytes.
+    case store(String)
   }
 
-  /// How far apart the readings are that no client asks for; a power cut costs what was counted since the last.
+  /// The interval of readings without a request; a power cut loses what was counted since the last.
   package static let interval = Duration.seconds(900)
-  /// Bytes that `init` reads at most.
+  /// The maximum size of text that `init` parses.
   package static let longestText = 1024
   private static let firstReading = Duration.seconds(60)
   private static let title = "fleet-locationd traffic 1"
 
-  /// Since the start, as of the last reading.
+  /// Since the start, up to the last reading.
   package private(set) var sinceStart = Counts()
-  /// The day that is counted for; nil as long as no date is known, and nothing is kept of an earlier run.
+  /// The current day; nil while no date is known, and nothing was stored by a previous run.
   private var day: Day?
-  /// Read, and not counted for a day: this run has not known the date yet.
+  /// Not added to a day yet, because the date is unknown.
   private var undated = Counts()
   private var isDated = false
-  private var lastKept = ""
-  private var keepAt: BootInstant
-  /// When the next reading is due that no client asks for.
+  private var lastStored = ""
+  private var storeAt: BootInstant
+  /// When the next reading is due.
   package private(set) var nextReading: BootInstant
 
   /// - Parameters:
-  ///   - kept: what the previous run has kept; what this program does not write counts as nothing.
+  ///   - stored: what the previous run stored; invalid text is ignored.
   ///   - now: the start.
-  package init(_ kept: String? = nil, at now: BootInstant) {
+  package init(_ stored: String? = nil, at now: BootInstant) {
     nextReading = now + TrafficLedger.firstReading
-    keepAt = nextReading
-    day = kept.flatMap(TrafficLedger.day(in:))
-    lastKept = day.map(TrafficLedger.text(of:)) ?? ""
+    storeAt = nextReading
+    day = stored.flatMap(TrafficLedger.day(in:))
+    lastStored = day.map(TrafficLedger.text(of:)) ?? ""
   }
 
-  /// Today so far, as of the last reading; nil as long as the date is not known.
+  /// Today so far, up to the last reading; nil while the date is unknown.
   package var today: Day? { isDated ? day : nil }
 
-  /// Takes a reading.
+  /// Processes a reading.
   ///
   /// - Parameters:
-  ///   - counted: since the start.
-  ///   - time: the civil time; nil when it is not known.
-  ///   - isLast: of this run.
+  ///   - counted: counters since the start.
+  ///   - time: the current time; nil if unknown.
+  ///   - isLast: whether it is the last of this run.
   package mutating func record(
     _ counted: Counts, at now: BootInstant, time: Timestamp?, isLast: Bool = false
   ) -> [Effect] {
@@ -132,17 +134,17 @@ package struct TrafficLedger: Equatable, Sendable {
     isDated = true
     date()
     nextReading = min(nextReading, now + .milliseconds(86_400_000 - time.millisecondsOfDay))
-    // The end of a day is kept at once, so that no other run reports it again.
-    guard now >= keepAt || isLast || !effects.isEmpty, let day, case let text = TrafficLedger.text(of: day),
-      text != lastKept
+    // The end of a day is stored at once, so that the next run does not report it again.
+    guard now >= storeAt || isLast || !effects.isEmpty, let day, case let text = TrafficLedger.text(of: day),
+      text != lastStored
     else { return effects }
-    keepAt = now + TrafficLedger.interval
-    lastKept = text
-    effects.append(.keep(text))
+    storeAt = now + TrafficLedger.interval
+    lastStored = text
+    effects.append(.store(text))
     return effects
   }
 
-  /// Counts what waits for the day.
+  /// Adds what is pending to the day.
   private mutating func date() {
     day?.counts += undated
     day?.month += undated
@@ -155,9 +157,9 @@ package struct TrafficLedger: Equatable, Sendable {
       return []
     }
     let days = date.daysSince1970 - before.date.daysSince1970
-    // A clock that is set back over midnight makes no second end of a day.
+    // A clock that is set back across midnight does not end a day twice.
     if days == 0 || days == -1 { return [] }
-    // Time does not go back: the date before was wrong, and what counts for it is of now.
+    // An earlier date: the previous one was wrong, and its counts belong to the new one.
     if days < 0 {
       day?.date = date
       return []

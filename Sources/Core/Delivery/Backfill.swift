@@ -3,79 +3,80 @@ import Authorization
 import FleetEngine
 import Timekeeping
 
-/// Decides which positions of the backlog ride along with a live one, and finds those that the server refuses.
+/// Selects the positions of the backlog that go with a live one, and isolates those that the server rejects.
 ///
-/// A refusal of a request that carried some proves nothing yet: the same without them follows at once, so that the live
-/// position is late by no more than that. If it is accepted, the ones that were carried are halved until one is refused alone;
-/// between two halves the live position goes alone. So one in n costs at most log2 n + 2 refusals until it is found.
+/// A rejected request with past positions proves nothing yet: the same request without them follows at once, so the live
+/// position is not delayed further. If that is accepted, the past positions are bisected until one is rejected alone;
+/// between two halves the live position goes alone. One bad position in n costs at most log2 n + 2 rejections.
 ///
-/// One that was refused alone is suspended, and the others go on without it. That counts against it once a past position that
-/// the server is known to take, the one delivered last, was accepted as well; if that is refused too, the server takes none
-/// for the time being. After some good answers the suspended one is tried again. It is given up when that has happened
-/// `refusals` times, and no refusal in all that time had another cause.
+/// A position that was rejected alone is quarantined, and the others go on without it. The rejection counts once a probe
+/// was accepted: the position delivered last, sent again as a past position. If the probe is rejected too, the server
+/// accepts no past positions for now, and backfill is suspended. After some accepted updates the quarantined position is
+/// tried again. It is dropped after `refusals` counted rejections with no other cause for any rejection in between.
 struct Backfill: Sendable {
-  /// What past positions may add to one request, in bytes. A hundred of a usual receiver are 26 kB; at the edge of
-  /// a cell, where 40 kbit/s go up, 32 kB take 7 s of the request's 15, and leave time for a handshake.
-  static let largestBody = 32_768
-  /// A network that fails gets no fewer than so many: less than the handshake costs is not worth saving.
-  static let fewest = 8
-  /// So often a position is refused before it is given up. At the worst rate of random refusals, one in ten,
-  /// fewer than one in 10,000 of the good positions that were refused alone are given up.
+  /// The maximum size of the past positions in one request, in bytes. A hundred positions of a usual receiver are 26 kB;
+  /// at the edge of a cell, with 40 kbit/s of uplink, 32 kB take 7 s of the 15 s timeout, and leave time for a handshake.
+  static let maximumPastBytes = 32_768
+  /// The batch size is not reduced below this on a failing network: smaller requests save less than the handshake costs.
+  static let smallestBatch = 8
+  /// Counted rejections before a position is dropped. At the worst rate of random rejections, one in ten, fewer than one
+  /// in 10,000 of the good positions that were rejected alone are dropped.
   static let refusals = 3
-  /// Good answers before a suspended position is tried again; twice as many each time.
-  static let goodAnswers = 8
-  private static let mostGoodAnswers = 128
-  /// How long a server that refuses all past positions is sent none; twice as long each time.
-  static let shortestDenial = Duration.seconds(120)
-  private static let longestDenial = Duration.seconds(1920)
+  /// Accepted updates before a quarantined position is tried again; doubles each time, up to `maximumAcceptancesBeforeRetry`.
+  static let acceptancesBeforeRetry = 8
+  private static let maximumAcceptancesBeforeRetry = 128
+  /// How long backfill is suspended after the server rejected a probe or answered PERMISSION_DENIED; doubles each time,
+  /// up to the longest.
+  static let shortestSuspension = Duration.seconds(120)
+  private static let longestSuspension = Duration.seconds(1920)
 
-  /// A refusal that may be the backlog's fault: the same without it decides.
-  private enum Suspicion {
-    case denied(AccessToken)
+  /// A rejected request with past positions: the request without them shows whether they are the cause.
+  private enum UnresolvedRejection {
+    case notPermitted(AccessToken)
     case rejected([Backlog.ID])
   }
 
-  /// A position that was refused alone.
-  private struct Suspended {
+  /// A position that was rejected alone.
+  private struct Quarantined {
     let id: Backlog.ID
-    /// How often that counted.
+    /// Counted rejections.
     var refusals = 0
-    /// It was refused, and whether that counts is open.
+    /// The last rejection may still count: the probe decides.
     var isOpen = true
-    /// Good answers since.
+    /// Accepted updates since.
     var answers = 0
-    /// Good answers to come before it is tried again.
-    var wait = Backfill.goodAnswers
+    /// Accepted updates before it is tried again.
+    var wait = Backfill.acceptancesBeforeRetry
 
     var isReady: Bool { !isOpen && answers >= wait }
   }
 
-  /// The server takes no past positions.
-  private struct Denial {
-    /// Another token may be allowed to send them.
+  /// Backfill is suspended.
+  private struct Suspension {
+    /// Another token may be permitted to send past positions.
     var token: AccessToken
     var until: BootInstant
   }
 
-  /// The most in one request that the settings allow.
+  /// The maximum per request, from the settings.
   private let limit: Int
   private let endpoint: FleetEngineEndpoint
-  /// Positions for the next request.
+  /// The current batch size.
   private var size: Int
-  /// The most that the server takes, if that is less than `limit`.
+  /// The maximum that the server accepts, if that is less than `limit`.
   private var ceiling: Int?
-  private var suspicion: Suspicion?
-  /// Refused together, and one of them may be the cause; oldest first.
+  private var unresolved: UnresolvedRejection?
+  /// Positions that were rejected together, at least one of which is bad; oldest first.
   private var suspects: [Backlog.ID] = []
-  /// The most of the suspects that were accepted together.
+  /// The largest number of suspects that was accepted together.
   private var largestPassed = 0
-  /// How many times all suspects were accepted in parts: then it was their number.
-  private var harmless = 0
-  private var suspended: [Suspended] = []
-  /// A position that the server has, sent once more to see whether it takes past ones.
-  private var control: Backlog.ID?
-  private var denial: Denial?
-  private var denialTime = shortestDenial
+  /// How often all suspects were accepted in parts: then their number was the cause.
+  private var passesInParts = 0
+  private var quarantined: [Quarantined] = []
+  /// The probe: a delivered position that is sent again to see whether the server accepts past positions.
+  private var probe: Backlog.ID?
+  private var suspension: Suspension?
+  private var suspensionTime = shortestSuspension
 
   init(limit: Int, endpoint: FleetEngineEndpoint) {
     self.limit = limit
@@ -83,29 +84,30 @@ struct Backfill: Sendable {
     size = limit
   }
 
-  /// Until when the server gets no past positions with this token; nil when it gets some.
-  func deniedUntil(with token: AccessToken?, at now: BootInstant) -> BootInstant? {
-    guard let denial, now < denial.until, token == nil || token == denial.token else { return nil }
-    return denial.until
+  /// Until when backfill is suspended for this token; nil if it is not.
+  func suspendedUntil(with token: AccessToken?, at now: BootInstant) -> BootInstant? {
+    guard let suspension, now < suspension.until, token == nil || token == suspension.token else { return nil }
+    return suspension.until
   }
 
-  /// Whether any of these would go, if the server took past positions.
+  /// Whether any of these would be sent now.
   func hasWork(among sendable: ArraySlice<Backlog.Record>) -> Bool {
-    guard !suspended.isEmpty, sendable.count <= suspended.count else { return !sendable.isEmpty }
-    return sendable.contains { record in suspended.first { $0.id == record.id }.map { $0.isOpen || $0.isReady } ?? true
+    guard !quarantined.isEmpty, sendable.count <= quarantined.count else { return !sendable.isEmpty }
+    return sendable.contains { record in
+      quarantined.first { $0.id == record.id }.map { $0.isOpen || $0.isReady } ?? true
     }
   }
 
-  /// What goes with the next request, oldest first.
+  /// Selects the past positions of the next request, oldest first.
   ///
   /// - Parameters:
-  ///   - sendable: the records that may go, oldest first.
-  ///   - delivered: one that the server has, from before the live position; nil where there is none.
+  ///   - sendable: the records that may be sent, oldest first.
+  ///   - delivered: a delivered position from before the live one, for the probe; nil if there is none.
   mutating func select(
     from sendable: ArraySlice<Backlog.Record>, delivered: VehicleLocation?, with token: AccessToken, at now: BootInstant
   ) -> [Backlog.Record] {
-    control = nil
-    guard suspicion == nil, deniedUntil(with: token, at: now) == nil, !sendable.isEmpty else { return [] }
+    probe = nil
+    guard unresolved == nil, suspendedUntil(with: token, at: now) == nil, !sendable.isEmpty else { return [] }
     if !suspects.isEmpty {
       let among = Set(suspects)
       let left = sendable.filter { among.contains($0.id) }
@@ -113,20 +115,20 @@ struct Backfill: Sendable {
       if !left.isEmpty { return Array(left.prefix(max(left.count / 2, 1))) }
     }
     var others = sendable
-    if !suspended.isEmpty {
+    if !quarantined.isEmpty {
       let held = Set(sendable.map(\.id))
-      suspended.removeAll { !held.contains($0.id) }
-      let ids = Set(suspended.map(\.id))
+      quarantined.removeAll { !held.contains($0.id) }
+      let ids = Set(quarantined.map(\.id))
       others = ArraySlice(sendable.filter { !ids.contains($0.id) })
-      if suspended.contains(where: \.isOpen) {
+      if quarantined.contains(where: \.isOpen) {
         if let delivered {
-          control = delivered.time
+          probe = delivered.time
           return [Backlog.Record(delivered)]
         }
-        // Nothing that could be sent settles whether the refusal counts: it does not.
-        if others.isEmpty { for index in suspended.indices { suspended[index].isOpen = false } }
+        // Nothing that could be sent would decide whether the rejection counts: it does not.
+        if others.isEmpty { for index in quarantined.indices { quarantined[index].isOpen = false } }
       }
-      if let next = suspended.first(where: \.isReady) { return sendable.filter { $0.id == next.id } }
+      if let next = quarantined.first(where: \.isReady) { return sendable.filter { $0.id == next.id } }
     }
     guard let first = others.first else { return [] }
     var bytes = 0
@@ -134,29 +136,29 @@ struct Backfill: Sendable {
     return Array(
       others.prefix(most).prefix { record in
         bytes += endpoint.size(ofPast: record.location)
-        return bytes <= Backfill.largestBody || record.id == first.id
+        return bytes <= Backfill.maximumPastBytes || record.id == first.id
       })
   }
 
-  /// Whether what `select` gave last is a position that the server has already.
-  var isControl: Bool { control != nil }
+  /// Whether `select` returned the probe.
+  var isProbe: Bool { probe != nil }
 
-  /// A request was accepted that carried these.
+  /// A request with these past positions was accepted.
   ///
-  /// - Returns: records that the server refuses, if that is known now.
+  /// - Returns: records that the server is now known to reject.
   mutating func accepted(_ carried: [Backlog.ID]) -> [Backlog.ID] {
-    suspicion = nil
-    denial = nil
-    denialTime = Backfill.shortestDenial
+    unresolved = nil
+    suspension = nil
+    suspensionTime = Backfill.shortestSuspension
     let passed = Set(carried)
-    if let index = suspended.firstIndex(where: { passed.contains($0.id) }) {
-      // It was refused for another reason, and so may the others have been.
-      suspended.remove(at: index)
-      pardon()
+    if let index = quarantined.firstIndex(where: { passed.contains($0.id) }) {
+      // Its rejection had another cause, as may those of the others.
+      quarantined.remove(at: index)
+      resetCounts()
     }
-    let refused = confirm()
-    countGoodAnswer()
-    guard control == nil else { return refused }
+    let refused = countRejections()
+    countAcceptance()
+    guard probe == nil else { return refused }
     guard !suspects.isEmpty else {
       size = min(limit, max(size, 1) * 2)
       return refused
@@ -164,21 +166,21 @@ struct Backfill: Sendable {
     largestPassed = max(largestPassed, carried.count)
     suspects.removeAll { passed.contains($0) }
     guard suspects.isEmpty else { return refused }
-    // Once may be chance, or another cause; twice is a limit that the server does not state.
-    pardon()
-    harmless += 1
-    if harmless > 1 { ceiling = min(ceiling ?? limit, largestPassed) }
+    // Once may be chance, or another cause; twice is a limit that the server does not document.
+    resetCounts()
+    passesInParts += 1
+    if passesInParts > 1 { ceiling = min(ceiling ?? limit, largestPassed) }
     size = largestPassed
     return refused
   }
 
-  /// A request was accepted that carried none.
+  /// A request without past positions was accepted.
   mutating func acceptedAlone(at now: BootInstant) {
-    countGoodAnswer()
-    guard let suspicion else { return }
-    self.suspicion = nil
-    switch suspicion {
-    case .denied(let token): deny(token, at: now)
+    countAcceptance()
+    guard let unresolved else { return }
+    self.unresolved = nil
+    switch unresolved {
+    case .notPermitted(let token): suspend(token, at: now)
     case .rejected(let carried):
       guard carried.count == 1, let only = carried.first else {
         if suspects.isEmpty { largestPassed = 0 }
@@ -187,72 +189,72 @@ struct Backfill: Sendable {
       }
       suspects = []
       size = 1
-      if let index = suspended.firstIndex(where: { $0.id == only }) {
-        suspended[index].wait = min(suspended[index].wait * 2, Backfill.mostGoodAnswers)
-        (suspended[index].answers, suspended[index].isOpen) = (0, true)
+      if let index = quarantined.firstIndex(where: { $0.id == only }) {
+        quarantined[index].wait = min(quarantined[index].wait * 2, Backfill.maximumAcceptancesBeforeRetry)
+        (quarantined[index].answers, quarantined[index].isOpen) = (0, true)
       } else {
-        suspended.append(Suspended(id: only))
+        quarantined.append(Quarantined(id: only))
       }
     }
   }
 
   /// A request was not accepted.
   ///
-  /// - Parameter suspected: what the failure says of the positions that it carried.
-  /// - Returns: whether it is to be sent again without what it carried, before anything else is blamed.
+  /// - Parameter suspected: what the failure says about the past positions.
+  /// - Returns: whether to send it again without them before treating it as a failure.
   mutating func failed(
     _ carried: [Backlog.ID], _ suspected: UpdateFailure.Category.PastPositions, with token: AccessToken
   ) -> Bool {
     switch suspected {
     case .notPermitted, .rejected:
-      guard suspicion == nil, !carried.isEmpty else {
-        // The live position alone is refused as well: the backlog is not the cause, or not the only one.
-        suspicion = nil
-        if suspected == .rejected { pardon() }
+      guard unresolved == nil, !carried.isEmpty else {
+        // The live position alone is rejected as well: the backlog is not the only cause.
+        unresolved = nil
+        if suspected == .rejected { resetCounts() }
         return false
       }
-      // One that the server has taken before is not what it refuses.
-      suspicion = suspected == .notPermitted || isControl ? .denied(token) : .rejected(carried)
+      // The server accepted the probe's position before, so the position itself is not the cause.
+      unresolved = suspected == .notPermitted || isProbe ? .notPermitted(token) : .rejected(carried)
       return true
     case .tooMany:
-      // It may be too much for this network: the live position must get through.
-      if !carried.isEmpty { size = max(size / 2, min(Backfill.fewest, size)) }
+      // The request may be too large for this network: the live position has priority.
+      if !carried.isEmpty { size = max(size / 2, min(Backfill.smallestBatch, size)) }
       return false
     case .notSuspect: return false
     }
   }
 
-  // MARK: - Suspended positions
+  // MARK: - Quarantine
 
-  /// The server takes past positions: it was these that it refused.
+  /// The server accepts past positions: the pending rejections count.
   ///
-  /// - Returns: those that have been refused often enough.
-  private mutating func confirm() -> [Backlog.ID] {
-    for index in suspended.indices where suspended[index].isOpen {
-      suspended[index].refusals += 1
-      suspended[index].isOpen = false
+  /// - Returns: the positions that have been rejected often enough.
+  private mutating func countRejections() -> [Backlog.ID] {
+    for index in quarantined.indices where quarantined[index].isOpen {
+      quarantined[index].refusals += 1
+      quarantined[index].isOpen = false
     }
-    let refused = suspended.filter { $0.refusals >= Backfill.refusals }.map(\.id)
-    suspended.removeAll { $0.refusals >= Backfill.refusals }
+    let refused = quarantined.filter { $0.refusals >= Backfill.refusals }.map(\.id)
+    quarantined.removeAll { $0.refusals >= Backfill.refusals }
     return refused
   }
 
-  private mutating func countGoodAnswer() {
-    for index in suspended.indices where !suspended[index].isOpen { suspended[index].answers += 1 }
+  private mutating func countAcceptance() {
+    for index in quarantined.indices where !quarantined[index].isOpen { quarantined[index].answers += 1 }
   }
 
-  /// Something was refused that is no position's fault: what was before proves nothing.
-  private mutating func pardon() {
-    for index in suspended.indices {
-      (suspended[index].refusals, suspended[index].isOpen) = (0, false)
-      suspended[index].wait = Backfill.goodAnswers
+  /// A rejection had another cause: the counts so far prove nothing.
+  private mutating func resetCounts() {
+    for index in quarantined.indices {
+      (quarantined[index].refusals, quarantined[index].isOpen) = (0, false)
+      quarantined[index].wait = Backfill.acceptancesBeforeRetry
     }
   }
 
-  private mutating func deny(_ token: AccessToken, at now: BootInstant) {
-    denial = Denial(token: token, until: now + denialTime)
-    denialTime = min(denialTime + denialTime, Backfill.longestDenial)
+  private mutating func suspend(_ token: AccessToken, at now: BootInstant) {
+    suspension = Suspension(token: token, until: now + suspensionTime)
+    suspensionTime = min(suspensionTime + suspensionTime, Backfill.longestSuspension)
     suspects = []
-    for index in suspended.indices { suspended[index].isOpen = false }
+    for index in quarantined.indices { quarantined[index].isOpen = false }
   }
 }

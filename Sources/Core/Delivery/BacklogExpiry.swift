@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// When positions are too old, by the positions' own time.
+/// When positions are too old, by the positions' timestamps.
 struct BacklogExpiry: Sendable {
-  /// How often the store looks for positions of other vehicles that are too old.
+  /// How often positions of other vehicles in the store are checked.
   static let period = Duration.seconds(3600)
 
   private var steadyTime = SteadyTime()
   private var forgotAt: BootInstant?
 
-  /// A position of this time was accepted.
+  /// A position with this timestamp was accepted.
   mutating func observe(_ stamp: Timestamp, at now: BootInstant) {
     steadyTime.observe(stamp, at: now)
   }
 
-  /// - Returns: the time by which ages are judged, and whether positions of other vehicles are due to be judged as well; nil
-  ///   as long as no time can be trusted: then nothing is too old.
+  /// - Returns: the reference time for ages, and whether positions of other vehicles are due for a check as well; nil if
+  ///   no time is reliable: then nothing expires.
   mutating func check(at now: BootInstant) -> (time: Timestamp, othersAreDue: Bool)? {
     guard let time = steadyTime.time else { return nil }
     if let forgotAt, now - forgotAt < BacklogExpiry.period { return (time, false) }

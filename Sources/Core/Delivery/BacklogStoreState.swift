@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the store on disk says of itself.
+/// The state of the persistent store.
 package enum BacklogStoreState: Equatable, Sendable {
-  /// There is none: no directory is set.
+  /// No directory is set.
   case off
-  /// There is one, which is not read yet: `VehicleAgent.Effect.readStore` asks for it.
+  /// There is a store that was not read yet: `VehicleAgent.Effect.readStore` requests it.
   case unread
-  /// The file follows every change.
+  /// All changes are persisted.
   case healthy
-  /// It does not for now; the text says why and what to do. What it lacks is written when it can be.
+  /// Changes are only in memory for now; the text has the cause and the remedy. They are written when possible.
   case memoryOnly(String)
 }

@@ -5,24 +5,24 @@ package import FleetEngine
 package import HTTPMessages
 package import Timekeeping
 
-/// Gets positions to Fleet Engine: one request at a time, the newest position always in it, the backlog riding along, and
-/// after a failure the wait that its category calls for.
+/// Delivers positions to Fleet Engine: one request at a time, always with the newest position, past positions of the
+/// backlog with it, and after a failure a backoff that depends on its category.
 package struct DeliveryAgent: Sendable {
-  /// Where updates go, and how much may wait for them.
+  /// Where updates go, and the limits of the backlog.
   package struct Configuration: Equatable, Sendable {
-    /// The vehicle's URL and the form of its updates.
+    /// The vehicle's URL and the format of its updates.
     package var endpoint: FleetEngineEndpoint
-    /// Least time between accepted updates.
+    /// The minimum time between accepted updates.
     package var floor: Duration
-    /// Time between requests that only work off the backlog.
+    /// The time between requests that only deliver the backlog.
     package var interval: Duration
-    /// Positions of the backlog in one request.
+    /// The maximum number of past positions in one request.
     package var batch: Int
-    /// Positions that may wait; when there is one more, the backlog is thinned. One or more.
+    /// The maximum number of queued positions; one more, and the backlog is thinned. One or more.
     package var maxLocations: Int
-    /// Bytes that the backlog's positions may take, at ``Backlog/recordSize`` each.
+    /// The maximum size of the backlog in bytes, at ``Backlog/recordSize`` per position.
     package var maxBytes: Int
-    /// Positions older than this are removed from the backlog; more than zero.
+    /// Older positions are removed from the backlog; more than zero.
     package var maxAge: Duration
 
     package init(
@@ -38,70 +38,70 @@ package struct DeliveryAgent: Sendable {
       self.maxAge = maxAge
     }
 
-    /// Positions that may wait, by number and by bytes.
+    /// The capacity of the backlog: the lower of the limits by number and by bytes.
     var capacity: Int { min(maxLocations, maxBytes / Backlog.recordSize) }
 
-    /// Only a test on the loopback asks for less than Fleet Engine's floor, and it wants no limit either.
+    /// Whether requests are rate-limited. Only tests against a local server set a lower floor than Fleet Engine's.
     var isLimited: Bool { floor >= .seconds(5) }
   }
 
-  /// What happens to it: positions, answers, news that end a wait, and what a store held.
+  /// What happened: a position to send, a response, a change of the network, stored positions.
   package enum Input: Sendable {
-    /// Send the newest position; nothing is under way, and the time has come. `isOwed`: it was due, and must not be lost.
-    case send(VehicleLocation, isOwed: Bool, token: AccessToken)
-    /// This position is due and cannot be sent now.
+    /// Send the newest position; the agent is idle, and the time has come. `isDue`: it is due, and must be delivered.
+    case send(VehicleLocation, isDue: Bool, token: AccessToken)
+    /// This position is due, but cannot be sent now.
     case due(VehicleLocation)
-    /// Set the vehicle's state to OFFLINE; nothing is under way, and the time has come.
+    /// Set the vehicle's state to OFFLINE; the agent is idle, and the time has come.
     case goOffline(token: AccessToken)
-    /// A request has ended. Of another than the one under way nothing comes.
+    /// A request has ended. Ignored unless it is the current one.
     case ended(id: UInt64, UpdateOutcome)
-    /// What a store has held for this vehicle.
+    /// The stored positions of this vehicle.
     case restored([Backlog.Record])
-    /// What the previous run has sent, oldest first; since when the floor of this vehicle counts; the time of the newest
-    /// position that Fleet Engine has.
-    case resumed([BootInstant], spacedFrom: BootInstant?, delivered: Timestamp?)
-    /// What the previous run has sent last may arrive until then.
+    /// State of the previous run: its requests, oldest first; the start of this vehicle's floor; the timestamp of the
+    /// newest position that Fleet Engine has.
+    case resumed([BootInstant], floorStart: BootInstant?, delivered: Timestamp?)
+    /// The last request of the previous run may still arrive until then.
     case mayArrive(RequestKind, until: BootInstant)
-    /// The filter has overruled stamps after this one.
+    /// Timestamps after this one were wrong.
     case overruled(after: Timestamp)
-    /// The positions to come are dated by another clock than those before.
+    /// The next positions have timestamps of another clock.
     case clockJumped
-    /// Stamps after this one are most likely wrong: nothing is removed, and nothing is sent for them.
-    case doubted(after: Timestamp)
-    /// The time by positions that can be trusted with it: what is too old to matter goes, and what bears a later time.
+    /// Timestamps after this one are most likely wrong: nothing is removed yet, but no request is made for them.
+    case suspected(after: Timestamp)
+    /// The current time by reliable positions: positions that are too old, and those with later timestamps, are removed.
     case time(Timestamp)
-    /// Connections that were open are most likely dead: a request under way is given up.
+    /// Open connections are most likely dead: the current request is cancelled.
     case connectionsLost
-    /// The network came up, or the machine woke: what waits for a network waits no longer.
+    /// The network came up, or the machine resumed: resets the backoff.
     case networkUp
-    /// A pause begins: a request under way is given up, and what comes after is no part of the outage before.
+    /// A pause begins: the current request is cancelled, and a later outage is a new one.
     case paused
-    /// Settings changed. When they name another vehicle, what is known of this one is forgotten, though not by the store.
+    /// The settings changed. If they name another vehicle, the state of this one is dropped, but not by the store.
     indirect case configured(Configuration, isOtherVehicle: Bool)
   }
 
-  /// What the shell is to do, or the vehicle's agent to know. Each carries all that doing it needs.
+  /// What the shell has to do, or the vehicle's agent to know. Each case has all data that it needs.
   package enum Effect: Equatable, Sendable {
     case send(id: UInt64, HTTPRequest)
     case cancel(id: UInt64)
     case backlog(Backlog.Change)
-    /// `live` was sent at `sentAt`; `past` is the number of positions of the backlog that went with it.
+    /// `live` was sent at `sentAt` with `past` positions of the backlog.
     case accepted(live: VehicleLocation, sentAt: BootInstant, past: Int)
-    /// The request was not accepted, with this token.
+    /// The request with this token was not accepted.
     indirect case failed(UpdateFailure, AccessToken, sentAt: BootInstant)
-    /// The vehicle's state is OFFLINE at Fleet Engine, by a request of this time.
+    /// Fleet Engine accepted OFFLINE.
     case wentOffline(sentAt: BootInstant)
-    /// OFFLINE was not accepted, with this token.
+    /// OFFLINE with this token was not accepted.
     indirect case offlineFailed(UpdateFailure, AccessToken, sentAt: BootInstant)
-    /// The server has not processed the request: it is made once more at once, which is no outage.
+    /// The server did not process the request, which is repeated at once. This is no outage.
     indirect case resends(UpdateFailure, sentAt: BootInstant)
-    /// The request will be sent once more without the backlog, before anything else is blamed.
+    /// The request will be repeated without past positions before it counts as failed.
     indirect case suspectsBacklog(UpdateFailure, sentAt: BootInstant)
   }
 
   /// What a request sets.
   package enum RequestKind: Int64, Sendable {
-    /// A position, and ONLINE where the vehicle's state follows the duty.
+    /// A position, and ONLINE if the vehicle's state follows the driver's duty.
     case position = 1
     /// OFFLINE.
     case offline = 2
@@ -124,47 +124,47 @@ package struct DeliveryAgent: Sendable {
     var id: UInt64
     var update: PositionUpdate
     var records: [Backlog.ID]
-    /// Whether what rides along is a position that Fleet Engine has already.
-    var isControl: Bool
+    /// Whether the past position is the probe, which Fleet Engine has already.
+    var isProbe: Bool
     var token: AccessToken
     var sentAt: BootInstant
-    /// Whether another position goes in the place of the newest, which was refused.
+    /// Whether another position replaces the newest, which was rejected.
     var isSubstitute: Bool
     var deadline: BootInstant
   }
 
-  /// What is known of one vehicle, and forgotten with it.
+  /// State of the current vehicle.
   private struct KnownVehicle {
-    /// Why the last attempt was not accepted.
+    /// Why the last attempt failed.
     var failure: UpdateFailure?
-    /// By the first failure after an accepted update.
+    /// Since the first failure after an accepted update.
     var failingSince: BootInstant?
     /// The last attempt was accepted, and there was no pause since.
     var isOnline = false
-    /// What the last accepted update has set; nil when it has set none, or there was none.
+    /// The state that the last accepted update set; nil if it set none, or there was none.
     var state: VehicleState?
     var lastAcceptedAt: BootInstant?
     /// The newest position that Fleet Engine has.
     var delivered: VehicleLocation?
-    /// The time of the newest position that Fleet Engine has of the run before.
+    /// The timestamp of the newest position that the previous run delivered.
     var deliveredBefore: Timestamp?
-    /// The time of the newest position that a store has held.
+    /// The timestamp of the newest stored position.
     var newestRestored: Timestamp?
-    /// The place that Fleet Engine has, and since when.
-    var place: (location: VehicleLocation, since: BootInstant)?
-    var isOwing = false
-    /// The last attempt was not processed, and is made again.
+    /// The live position that Fleet Engine has, and since when the vehicle has been there.
+    var lastKnownLocation: (location: VehicleLocation, since: BootInstant)?
+    var hasPending = false
+    /// The last attempt was not processed, and is repeated.
     var isResending = false
-    /// The newest position that was due in this run, as long as its time stands.
-    var newestOwed: Timestamp?
-    /// The time of a live position that the server refused with nothing else in the request.
+    /// The newest position that was due in this run, unless its timestamp was wrong.
+    var newestDue: Timestamp?
+    /// The timestamp of a live position that the server rejected with nothing else in the request.
     var refusedLive: Timestamp?
-    /// Until when a request may arrive that was given up, or has ended without an answer.
+    /// Until when a request that was cancelled or timed out may still arrive.
     var mayArriveUntil: [RequestKind: BootInstant] = [:]
   }
 
   private(set) var configuration: Configuration
-  /// What waits in memory; the store's copy follows it by effects.
+  /// The queue in memory; the store persists it through effects.
   package private(set) var backlog = Backlog()
   private var state = State.idle
   private var vehicle = KnownVehicle()
@@ -172,10 +172,10 @@ package struct DeliveryAgent: Sendable {
   private var lastID: UInt64 = 0
   private var gate: RetryGate
   private var lastAttemptAt = BootInstant.boot
-  /// From when the floor counts: the last update of this vehicle that was accepted, or may have been.
-  private var spacedFrom: BootInstant?
-  /// The same of vehicles that the settings have named in the last seconds, and may name again.
-  private var departed: [(endpoint: FleetEngineEndpoint, at: BootInstant)] = []
+  /// When the floor began: the last update of this vehicle that was accepted, or may have been.
+  private var floorStart: BootInstant?
+  /// The same for vehicles that the settings named in the last seconds, and may name again.
+  private var previousVehicles: [(endpoint: FleetEngineEndpoint, at: BootInstant)] = []
 
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
@@ -183,12 +183,12 @@ package struct DeliveryAgent: Sendable {
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
   }
 
-  // MARK: - What is known
+  // MARK: - State
 
-  /// Whether no request is under way.
+  /// Whether there is no request in flight.
   package var isIdle: Bool { if case .idle = state { true } else { false } }
 
-  /// When the request under way was sent; nil when there is none.
+  /// When the current request was sent; nil if there is none.
   package var sentAt: BootInstant? {
     switch state {
     case .idle: nil
@@ -197,7 +197,7 @@ package struct DeliveryAgent: Sendable {
     }
   }
 
-  /// The latest time at which the request under way must have ended.
+  /// The deadline of the current request.
   package var attemptDeadline: BootInstant? {
     switch state {
     case .idle: nil
@@ -206,8 +206,8 @@ package struct DeliveryAgent: Sendable {
     }
   }
 
-  /// What the request under way sets; nil when there is none.
-  var underWay: RequestKind? {
+  /// What the current request sets; nil if there is none.
+  var inFlight: RequestKind? {
     switch state {
     case .idle: nil
     case .sending: .position
@@ -215,109 +215,108 @@ package struct DeliveryAgent: Sendable {
     }
   }
 
-  /// Until when a position that has ended without an answer may arrive. It would set the vehicle to ONLINE.
+  /// Until when a position whose request had no response may still arrive. It would set the vehicle to ONLINE.
   var positionMayArriveUntil: BootInstant { vehicle.mayArriveUntil[.position] ?? .boot }
 
-  /// The same of OFFLINE: until then no position is sent, as one that comes before it would not be the last word.
+  /// The same for OFFLINE: until then no position is sent, because OFFLINE could overtake it.
   var offlineMayArriveUntil: BootInstant { vehicle.mayArriveUntil[.offline] ?? .boot }
 
-  /// The vehicle's state at Fleet Engine, as far as this run has set it; nil when it has not.
+  /// The vehicle's state that this run has set at Fleet Engine; nil if none.
   package var vehicleState: VehicleState? { vehicle.state }
 
-  /// Why the last attempt was not accepted; nil when it was.
+  /// Why the last attempt failed; nil if it was accepted.
   package var failure: UpdateFailure? { vehicle.failure }
 
-  /// Whether the last attempt was not accepted.
+  /// Whether the last attempt failed.
   package var isFailing: Bool { if case .some = vehicle.failure { true } else { false } }
 
-  /// Since when no attempt was accepted, by the first failure after an accepted update.
+  /// The time of the first failure after an accepted update.
   package var failingSince: BootInstant? { vehicle.failingSince }
 
-  /// Whether the last attempt was accepted. Not after a pause, until the next one is.
+  /// Whether the last attempt was accepted. False after a pause, until an attempt is.
   package var isOnline: Bool { vehicle.isOnline }
 
-  /// When Fleet Engine last accepted an update; nil before the first.
+  /// The time of the last accepted update; nil before the first.
   package var lastAcceptedAt: BootInstant? { vehicle.lastAcceptedAt }
 
   /// The newest position that Fleet Engine has.
   package var delivered: VehicleLocation? { vehicle.delivered }
 
-  /// Whether positions are pending: an attempt failed, or a position went to the backlog.
-  package var isOwing: Bool { vehicle.isOwing }
+  /// Whether positions are pending: an attempt failed, or a position was enqueued.
+  package var hasPending: Bool { vehicle.hasPending }
 
-  /// Whether a position may go as the live one: it has not been refused alone.
+  /// Whether a position can be sent as the live one: it was not rejected alone.
   package func mayBeLive(_ location: VehicleLocation) -> Bool { vehicle.refusedLive != location.time }
 
-  /// Positions of the backlog that are not on their way as the live one.
-  package var waiting: Int {
-    guard let attempt, backlog.holds(attempt.update.live.time) else { return backlog.count }
+  /// The number of queued positions, without the live position in flight.
+  package var pendingCount: Int {
+    guard let attempt, backlog.contains(attempt.update.live.time) else { return backlog.count }
     return backlog.count - 1
   }
 
   private var attempt: Attempt? { if case .sending(let attempt) = state { attempt } else { nil } }
 
-  /// The time of the newest position that Fleet Engine has, by this run and the one before; nil when none is known.
+  /// The timestamp of the newest position that this run or the previous one delivered; nil if unknown.
   var newestDelivered: Timestamp? {
     [vehicle.delivered?.time, vehicle.deliveredBefore].compactMap(\.self).max()
   }
 
-  /// The attempts that limit the next one, oldest first, and since when the floor counts.
-  var limits: (attempts: [BootInstant], spacedFrom: BootInstant?) { (gate.attempts, spacedFrom) }
+  /// The attempts that limit the next one, oldest first, and the start of the floor.
+  var limits: (attempts: [BootInstant], floorStart: BootInstant?) { (gate.attempts, floorStart) }
 
-  /// The earliest time of the next attempt, and which limit makes it so late; nil: the wait after a failure.
+  /// The earliest time of the next attempt, and the limit that determines it; nil: the backoff.
   package var earliest: (at: BootInstant, by: Cause.Limit?) {
-    let spaced = spaced(configuration.isLimited ? gate.spaced : .boot)
-    return gate.notBefore > spaced.at ? (gate.notBefore, nil) : spaced
+    let allowed = earliestAllowed(configuration.isLimited ? gate.earliestByLimit : .boot)
+    return gate.notBefore > allowed.at ? (gate.notBefore, nil) : allowed
   }
 
-  /// The earliest time of one last attempt before the end, which waits for no backoff, and which limit makes it so late.
-  package var earliestLast: (at: BootInstant, by: Cause.Limit) {
-    spaced(configuration.isLimited ? gate.spacedLast : .boot)
+  /// The earliest time of a final attempt at shutdown, which skips the backoff, and the limit that determines it.
+  package var earliestFinal: (at: BootInstant, by: Cause.Limit) {
+    earliestAllowed(configuration.isLimited ? gate.earliestFinalByLimit : .boot)
   }
 
-  /// The earliest time of the next attempt to set OFFLINE, and which limit makes it so late; nil: the wait after a failure. The
-  /// time between accepted positions does not count for it.
+  /// The earliest time of the next attempt to set OFFLINE, and the limit that determines it; nil: the backoff. The floor
+  /// applies to positions only.
   var earliestOffline: (at: BootInstant, by: Cause.Limit?) {
-    let limit = earliestLastOffline
-    let spaced = configuration.isLimited ? gate.spaced : .boot
-    return gate.notBefore > spaced ? (gate.notBefore, nil) : (spaced, limit.by)
+    let limit = earliestFinalOffline
+    let allowed = configuration.isLimited ? gate.earliestByLimit : .boot
+    return gate.notBefore > allowed ? (gate.notBefore, nil) : (allowed, limit.by)
   }
 
-  /// The same of one last attempt before the end, which waits for no backoff.
-  var earliestLastOffline: (at: BootInstant, by: Cause.Limit) {
-    (configuration.isLimited ? gate.spacedLast : .boot, .attempts)
+  /// The same for a final attempt at shutdown, which skips the backoff.
+  var earliestFinalOffline: (at: BootInstant, by: Cause.Limit) {
+    (configuration.isLimited ? gate.earliestFinalByLimit : .boot, .attempts)
   }
 
-  private func spaced(_ limit: BootInstant) -> (at: BootInstant, by: Cause.Limit) {
-    let floor = spacedFrom.map { $0 + configuration.floor } ?? .boot
+  private func earliestAllowed(_ limit: BootInstant) -> (at: BootInstant, by: Cause.Limit) {
+    let floor = floorStart.map { $0 + configuration.floor } ?? .boot
     if offlineMayArriveUntil > max(floor, limit) { return (offlineMayArriveUntil, .offline) }
     return floor > limit ? (floor, .floor) : (limit, .attempts)
   }
 
-  /// Up to when a stored position may go as the live one.
+  /// The latest timestamp with which a stored position can be sent as the live one.
   struct StoredLimit: Equatable, Sendable {
-    /// The latest time that it can be.
+    /// The latest possible current time.
     var latest: Timestamp
-    /// Whether Fleet Engine says so, by whose clock positions are judged.
+    /// Whether Fleet Engine, which checks timestamps, is the reference.
     var isFleetEngine: Bool
-    /// When this was said once, and counts no more unless it is said again; nil: no such time is to come.
-    var lapsesAt: BootInstant?
+    /// When an unconfirmed time expires; nil: it does not.
+    var expiresAt: BootInstant?
 
-    /// - Parameter end: of a single word, which counts no more from then on.
+    /// - Parameter end: when an unconfirmed time expires.
     init(_ latest: Timestamp, by reference: TimeJudge.Reference?, until end: BootInstant?, at now: BootInstant) {
       self.latest = latest
-      lapsesAt = end.flatMap { now < $0 ? $0 : nil }
-      isFleetEngine = reference == .fleetEngine && (end == nil || lapsesAt != nil)
+      expiresAt = end.flatMap { now < $0 ? $0 : nil }
+      isFleetEngine = reference == .fleetEngine && (end == nil || expiresAt != nil)
     }
   }
 
-  /// What goes as the live position while there is no fix: the newest of what waits, once it has gone of what has arrived.
-  /// Nil when nothing waits, or nothing may go.
+  /// The live position while there is no fix: the newest queued position that is not newer than `limit`, or, if that was
+  /// delivered, the newest delivered one. Nil if nothing is queued, or nothing can be sent.
   ///
-  /// - Parameter limit: what bears a later time does not go. Where all does that earlier runs have left, and Fleet Engine has
-  ///   not given the time, it is most likely the time that is wrong: the oldest goes, and the answer says what time it is.
-  ///   If it does not, the newest goes.
-  ///   Nil: no time is known.
+  /// - Parameter limit: later timestamps are not sent. If all restored positions have later timestamps and Fleet Engine
+  ///   is not the reference, the time is most likely wrong: then the oldest is sent, and the response has Fleet Engine's
+  ///   time. If it has none, the newest is sent. Nil: the time is unknown.
   func stored(until limit: StoredLimit?) -> VehicleLocation? {
     let records = backlog.records
     var newest = records.last { record in
@@ -331,43 +330,43 @@ package struct DeliveryAgent: Sendable {
     return delivered.flatMap { $0.time > newest.time ? $0 : nil } ?? newest
   }
 
-  /// When the backlog alone is worth a request; nil when there is nothing in it to be sent.
+  /// When to make a request for the backlog alone; nil if none of it can be sent.
   ///
   /// - Parameters:
-  ///   - time: of the live position.
-  ///   - token: the token that there is at a time.
+  ///   - time: timestamp of the live position.
+  ///   - token: the valid token at a time.
   package func backfillDeadline(before time: Timestamp, with token: (BootInstant) -> AccessToken?) -> BootInstant? {
     guard !backlog.isEmpty, backfill.hasWork(among: backlog.sendable(before: time, age: configuration.maxAge)) else {
       return nil
     }
     let due = lastAttemptAt + configuration.interval
-    return max(due, backfill.deniedUntil(with: token(due), at: due) ?? due)
+    return max(due, backfill.suspendedUntil(with: token(due), at: due) ?? due)
   }
 
   // MARK: - Inputs
 
-  /// Takes what happened, and returns what is to be done, in this order.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
-    case .send(let newest, let isOwed, let token):
-      // The one that is sent is beside the limit for as long as it is on its way: most often all is well soon, and a full
-      // backlog need not be thinned for it.
+    case .send(let newest, let isDue, let token):
+      // The position in flight is not counted against the capacity: it is usually delivered soon, and the backlog need
+      // not be thinned for it.
       let limit = configuration.capacity > 0 ? configuration.capacity + 1 : 0
-      return (isOwed ? enqueue(newest, limit: limit) : []) + send(newest, token: token, at: now)
+      return (isDue ? enqueue(newest, limit: limit) : []) + send(newest, token: token, at: now)
     case .due(let location): return enqueue(location, limit: configuration.capacity)
     case .goOffline(let token): return goOffline(token: token, at: now)
     case .ended(let id, let outcome): return end(id, outcome, at: now)
     case .restored(let records):
-      // The file also holds what this run has put there before it was read.
+      // The file may also contain what this run stored before it was read.
       let newest = records.lazy.filter { [backlog] in !backlog.contains($0.id) }.map(\.id).max()
       let changes = backlog.restore(records, limit: configuration.capacity)
       vehicle.newestRestored = [vehicle.newestRestored, newest].compactMap(\.self).max()
-      // Its removal was not stored in time.
+      // It was delivered, but its removal was not stored in time.
       return DeliveryAgent.effects(changes + (delivered.map { backlog.remove([$0.time], .delivered) } ?? []))
     case .resumed(let attempts, let start, let delivered):
       gate.restore(attempts)
       vehicle.deliveredBefore = delivered
-      spacedFrom = start ?? spacedFrom
+      floorStart = start ?? floorStart
       return []
     case .mayArrive(let kind, let end):
       mayArrive(kind, until: end)
@@ -376,10 +375,10 @@ package struct DeliveryAgent: Sendable {
       forget(after: newest)
       return DeliveryAgent.effects(backlog.overrule(after: newest))
     case .clockJumped:
-      backlog.part()
+      backlog.breakSegment()
       return []
-    case .doubted(let newest):
-      if let owed = vehicle.newestOwed, owed > newest { vehicle.newestOwed = nil }
+    case .suspected(let newest):
+      if let due = vehicle.newestDue, due > newest { vehicle.newestDue = nil }
       return []
     case .time(let time):
       forget(after: time)
@@ -391,7 +390,7 @@ package struct DeliveryAgent: Sendable {
     case .paused:
       vehicle.failingSince = nil
       vehicle.isOnline = false
-      // What was wrong with a position is not wrong with OFFLINE.
+      // The reason why a position was rejected does not apply to OFFLINE.
       if configuration.endpoint.followsDuty, vehicle.failure?.category.row.pastPositions == .rejected { gate.allow() }
       return abandon()
     case .configured(let configuration, let isOtherVehicle):
@@ -399,29 +398,29 @@ package struct DeliveryAgent: Sendable {
     }
   }
 
-  /// A later time was wrong.
+  /// Timestamps after `newest` were wrong.
   private mutating func forget(after newest: Timestamp) {
-    if let owed = vehicle.newestOwed, owed > newest { vehicle.newestOwed = nil }
+    if let due = vehicle.newestDue, due > newest { vehicle.newestDue = nil }
     if let before = vehicle.deliveredBefore, before > newest { vehicle.deliveredBefore = nil }
     if let restored = vehicle.newestRestored, restored > newest { vehicle.newestRestored = newest }
   }
 
-  // Static: a call on `self` whose argument changes it copies all of it first.
+  // Static, because an argument that mutates `self` would copy all of it first.
   private static func effects(_ changes: [Backlog.Change]) -> [Effect] { changes.map { .backlog($0) } }
 
-  /// Keeps a position until it has arrived, unless it has, or is kept already.
+  /// Queues a position unless it was delivered or is queued already.
   private mutating func enqueue(_ location: VehicleLocation, limit: Int) -> [Effect] {
-    vehicle.isOwing = true
-    vehicle.newestOwed = max(vehicle.newestOwed ?? location.time, location.time)
+    vehicle.hasPending = true
+    vehicle.newestDue = max(vehicle.newestDue ?? location.time, location.time)
     guard location.time != vehicle.delivered?.time else { return [] }
     return DeliveryAgent.effects(backlog.append(location, limit: limit))
   }
 
   // MARK: - One attempt
 
-  /// The position to send as `lastLocation`: the newest, or, if the server refused that one, the newest accepted or queued
-  /// position, so that one bad position cannot block the queue. The refused one goes as a past position of the next fix,
-  /// and is found there.
+  /// The position to send as `lastLocation`: the newest, or, if the server rejected that one, the newest accepted or
+  /// queued position, so that one bad position cannot block the queue. The rejected one goes as a past position with the
+  /// next fix, where `Backfill` isolates it.
   private func live(for newest: VehicleLocation) -> VehicleLocation {
     guard !mayBeLive(newest) else { return newest }
     let waiting = backlog.sendable(before: newest.time, age: configuration.maxAge).last?.location
@@ -436,8 +435,8 @@ package struct DeliveryAgent: Sendable {
       from: backlog.sendable(before: live.time, age: configuration.maxAge),
       delivered: delivered.flatMap { $0.time < live.time ? $0 : nil }, with: token, at: now)
     var sinceUpdate: Int?
-    if let place = vehicle.place, place.location.coordinate == live.coordinate {
-      let seconds = (now - place.since).wholeSeconds
+    if let known = vehicle.lastKnownLocation, known.location.coordinate == live.coordinate {
+      let seconds = (now - known.since).wholeSeconds
       sinceUpdate = seconds > 0 ? Int(min(seconds, Int64(Int32.max))) : nil
     }
     let update = PositionUpdate(live: live, timeSinceUpdate: sinceUpdate, past: records.map(\.location))
@@ -445,13 +444,13 @@ package struct DeliveryAgent: Sendable {
     lastAttemptAt = now
     gate.attempted(at: now)
     let attempt = Attempt(
-      id: lastID, update: update, records: records.map(\.id), isControl: backfill.isControl, token: token, sentAt: now,
+      id: lastID, update: update, records: records.map(\.id), isProbe: backfill.isProbe, token: token, sentAt: now,
       isSubstitute: live.time != newest.time, deadline: now + configuration.endpoint.deadline)
     state = .sending(attempt)
     return [.send(id: lastID, configuration.endpoint.request(update, token: token.secret))]
   }
 
-  /// Gives up the request under way; a position that must not be lost is in the backlog.
+  /// Cancels the current request; a position that is due is in the backlog.
   private mutating func abandon() -> [Effect] {
     if case .goingOffline(let attempt) = state {
       state = .idle
@@ -481,7 +480,7 @@ package struct DeliveryAgent: Sendable {
 
   private mutating func accept(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
     let live = attempt.update.live
-    spacedFrom = now
+    floorStart = now
     vehicle.isOnline = true
     vehicle.state = configuration.endpoint.followsDuty ? .online : nil
     vehicle.isResending = false
@@ -489,8 +488,8 @@ package struct DeliveryAgent: Sendable {
     vehicle.failure = nil
     vehicle.failingSince = nil
     vehicle.delivered = live
-    backlog.part()
-    if vehicle.place?.location.coordinate != live.coordinate { vehicle.place = (live, now) }
+    backlog.breakSegment()
+    if vehicle.lastKnownLocation?.location.coordinate != live.coordinate { vehicle.lastKnownLocation = (live, now) }
     gate.succeeded()
     var changes = [Backlog.Change]()
     if attempt.records.isEmpty {
@@ -499,26 +498,26 @@ package struct DeliveryAgent: Sendable {
       changes += backlog.remove(backfill.accepted(attempt.records), .refused)
     }
     changes += backlog.remove(attempt.records + (mayBeIgnored(live) ? [] : [live.time]), .delivered)
-    // What became due while this was on its way follows as soon as it may, and does not wait for the next fix.
-    vehicle.isOwing = vehicle.newestOwed.map { $0 > live.time && $0 != vehicle.refusedLive } ?? false
+    // A position that became due meanwhile is sent as soon as possible, without waiting for the next fix.
+    vehicle.hasPending = vehicle.newestDue.map { $0 > live.time && $0 != vehicle.refusedLive } ?? false
     return DeliveryAgent.effects(changes) + [
-      .accepted(live: live, sentAt: attempt.sentAt, past: attempt.isControl ? 0 : attempt.records.count)
+      .accepted(live: live, sentAt: attempt.sentAt, past: attempt.isProbe ? 0 : attempt.records.count)
     ]
   }
 
-  /// Whether Fleet Engine may have ignored a live position, as it has a newer one of the run before: it goes once more, as a
-  /// past position of the next fix.
+  /// Whether Fleet Engine may have ignored a live position because it has a newer one of the previous run: then it is
+  /// sent again, as a past position with the next fix.
   private func mayBeIgnored(_ live: VehicleLocation) -> Bool {
     guard let before = vehicle.deliveredBefore, let restored = vehicle.newestRestored else { return false }
     return live.time < before && live.time <= restored
   }
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpdateFailure, at now: BootInstant) -> Effect {
-    vehicle.isOwing = true
+    vehicle.hasPending = true
     if failure.mayArrive { mayArrive(.position, until: attempt.deadline) }
     guard note(failure, at: now) else { return .resends(failure, sentAt: attempt.sentAt) }
     if failure.category.row.pastPositions == .rejected, attempt.records.isEmpty {
-      // Where another is refused as well, it is not this position's fault; nor where it has been accepted before.
+      // If a substitute is rejected as well, or the position was accepted before, the newest position is not the cause.
       let isBlameless = attempt.isSubstitute || attempt.update.live.time == vehicle.delivered?.time
       vehicle.refusedLive = isBlameless ? nil : attempt.update.live.time
     }
@@ -530,10 +529,10 @@ package struct DeliveryAgent: Sendable {
     return .failed(failure, attempt.token, sentAt: attempt.sentAt)
   }
 
-  /// - Returns: false when the request is made once more at once, as the server has not processed it.
+  /// - Returns: false if the request is repeated at once because the server did not process it.
   private mutating func note(_ failure: UpdateFailure, at now: BootInstant) -> Bool {
     if failure.isUnprocessed, !vehicle.isResending {
-      // The limit of attempts is the only wait.
+      // Only the rate limit applies.
       vehicle.isResending = true
       return false
     }
@@ -549,7 +548,7 @@ package struct DeliveryAgent: Sendable {
     _ = gate.failed(failure.backoff, floor: AttemptLimiter.spacing, after: failure.retryAfter ?? .zero, at: now)
   }
 
-  // MARK: - The end of a duty
+  // MARK: - OFFLINE
 
   private mutating func goOffline(token: AccessToken, at now: BootInstant) -> [Effect] {
     guard let request = configuration.endpoint.offlineRequest(token: token.secret) else { return [] }
@@ -581,16 +580,16 @@ package struct DeliveryAgent: Sendable {
 
   // MARK: - Network and settings
 
-  /// At most once in 30 s, and never against the wish of a server that was reached.
+  /// At most once in 30 s, and never if a server asked for the wait.
   private mutating func resetBackoff(at now: BootInstant) {
     guard failure.map({ !$0.isJudged && $0.retryAfter == nil }) ?? true else { return }
-    gate.kick(at: now)
+    gate.resetUnlessRecent(at: now)
   }
 
   private mutating func configure(
     _ configuration: Configuration, isOtherVehicle: Bool, at now: BootInstant
   ) -> [Effect] {
-    if isOtherVehicle { depart(to: configuration, at: now) }
+    if isOtherVehicle { switchVehicle(to: configuration, at: now) }
     self.configuration = configuration
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
     gate.reset()
@@ -601,11 +600,11 @@ package struct DeliveryAgent: Sendable {
     return effects
   }
 
-  /// The floor belongs to a vehicle: one that comes back within it is not updated sooner for that.
-  private mutating func depart(to next: Configuration, at now: BootInstant) {
-    departed.removeAll { now - $0.at > max(configuration.floor, next.floor) }
-    // What is on its way may arrive all the same.
-    if let last = isIdle ? spacedFrom : now { departed.append((configuration.endpoint, last)) }
-    spacedFrom = departed.last { $0.endpoint.isSameVehicle(as: next.endpoint) }?.at
+  /// The floor belongs to a vehicle: switching back to it does not allow an earlier update.
+  private mutating func switchVehicle(to next: Configuration, at now: BootInstant) {
+    previousVehicles.removeAll { now - $0.at > max(configuration.floor, next.floor) }
+    // The request in flight may still arrive.
+    if let last = isIdle ? floorStart : now { previousVehicles.append((configuration.endpoint, last)) }
+    floorStart = previousVehicles.last { $0.endpoint.isSameVehicle(as: next.endpoint) }?.at
   }
 }

@@ -1,66 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Whether the driver is on duty, what must wait until the end of a pause, and whether Fleet Engine has accepted OFFLINE for it.
+/// Whether the driver is on duty, what is deferred until the end of a pause, and whether Fleet Engine has accepted
+/// OFFLINE.
 struct Duty: Equatable, Sendable {
   private enum State: Equatable {
     case on
-    case off(PauseNote, isTokenRenewed: Bool)
+    case off(PauseNote, isTokenFileChanged: Bool)
   }
 
   private var state = State.on
-  /// OFFLINE was accepted in this pause, and a position may arrive after it, which sets the vehicle to ONLINE again.
+  /// OFFLINE was accepted, but a position may still arrive after it, which would set the vehicle to ONLINE again.
   private(set) var isAcceptedEarly = false
 
   /// Nil while on duty.
   var pause: PauseNote? { if case .off(let note, _) = state { note } else { nil } }
 
-  /// - Returns: false when there is a pause already, which goes on as it was.
+  /// - Returns: false if there is a pause already, which continues unchanged.
   mutating func pause(_ note: PauseNote) -> Bool {
     guard state == .on else { return false }
-    state = .off(note, isTokenRenewed: false)
+    state = .off(note, isTokenFileChanged: false)
     isAcceptedEarly = false
     return true
   }
 
-  /// The token's file has changed.
+  /// The token file has changed.
   ///
-  /// - Parameter isNeeded: whether OFFLINE is still to be accepted, for which a token is used during a pause.
-  /// - Returns: whether it is due now; otherwise it is read at the end of the pause.
-  mutating func tokenRenewed(isNeeded: Bool = false) -> Bool {
+  /// - Parameter isNeeded: whether OFFLINE is still pending, which needs a token during a pause.
+  /// - Returns: whether to read the file now; otherwise it is read at the end of the pause.
+  mutating func tokenFileChanged(isNeeded: Bool = false) -> Bool {
     guard case .off(let note, _) = state, !isNeeded else { return true }
-    state = .off(note, isTokenRenewed: true)
+    state = .off(note, isTokenFileChanged: true)
     return false
   }
 
-  /// - Returns: the pause that ends, and whether the token's file has changed during it; nil when there was none.
-  mutating func resume() -> (pause: PauseNote, isTokenRenewed: Bool)? {
-    guard case .off(let note, let isTokenRenewed) = state else { return nil }
+  /// - Returns: the pause that ends, and whether the token file changed during it; nil if there was none.
+  mutating func resume() -> (pause: PauseNote, isTokenFileChanged: Bool)? {
+    guard case .off(let note, let isTokenFileChanged) = state else { return nil }
     state = .on
-    return (note, isTokenRenewed)
+    return (note, isTokenFileChanged)
   }
 
   // MARK: - OFFLINE
 
-  /// Whether OFFLINE is still to be accepted for this vehicle in this pause. False on duty.
+  /// Whether OFFLINE is pending for this vehicle in this pause. False on duty.
   ///
   /// - Parameter vehicle: as in ``PauseNote/offline``.
-  func owesOffline(of vehicle: String) -> Bool { pause.map { $0.offline != vehicle } ?? false }
+  func isOfflinePending(for vehicle: String) -> Bool { pause.map { $0.offline != vehicle } ?? false }
 
   /// Fleet Engine has accepted OFFLINE for this vehicle.
   ///
-  /// - Parameter isEarly: whether a position may arrive after it.
-  /// - Returns: what is kept of the pause from now on; nil on duty, and when OFFLINE has to be sent once more.
+  /// - Parameter isEarly: whether a position may still arrive after it.
+  /// - Returns: what to store about the pause from now on; nil on duty, and if OFFLINE has to be sent again.
   mutating func acceptedOffline(of vehicle: String, isEarly: Bool) -> PauseNote? {
-    guard case .off(var note, let isTokenRenewed) = state else { return nil }
+    guard case .off(var note, let isTokenFileChanged) = state else { return nil }
     isAcceptedEarly = isEarly
     guard !isEarly else { return nil }
     note.offline = vehicle
-    state = .off(note, isTokenRenewed: isTokenRenewed)
+    state = .off(note, isTokenFileChanged: isTokenFileChanged)
     return note
   }
 
-  /// The settings name another vehicle, of which no position is under way.
+  /// The settings name another vehicle, which has no position in flight.
   mutating func vehicleChanged() {
     isAcceptedEarly = false
   }

@@ -6,52 +6,51 @@ package import FleetEngine
 package import Positioning
 import Timekeeping
 
-/// One thing that happened and that a person may want to read: what, and with which particulars. `Observability` has the
-/// words, the priority and the MESSAGE_ID.
+/// Something that happened and is worth a journal entry: its kind and its details. `Observability` has the text, the
+/// priority and the MESSAGE_ID.
 ///
-/// `suppressed` is how many like it were not reported since the last one was. The large payloads that come seldom are
-/// indirect: every event, and every effect of the agent, is as large as the largest case.
+/// `suppressed` is the number of similar events that were not reported since the last report. Large payloads of rare
+/// events are indirect: every event, and every effect of the agent, is as large as the largest case.
 package enum Event: Equatable, Sendable {
   // MARK: The service
 
   /// - Parameter vehicle: the vehicle's ID.
   case started(vehicle: String, version: String)
-  /// As the crash has written it: the signal, the place and the version; then, after "; ", the callers.
+  /// The text of the crash report: the signal, the place and the version; then, after "; ", the callers.
   case crashed(String)
   /// With the reason.
   case stopping(Lifecycle.StopReason)
-  /// - Parameter recording: what became of the fixes when a recording or route has ended; nil when the stop was asked for.
+  /// - Parameter recording: statistics if a recording or route has ended; nil if a stop was requested.
   indirect case stopped(undelivered: Int, recording: Statistics? = nil)
   case reloaded
-  /// With the first mistake, its file and its line.
+  /// With the first mistake, its file and line.
   case reloadRefused(String)
-  /// The settings files have these mistakes, each on a line of its own; the last settings that led to an accepted update are
-  /// in force.
+  /// The settings files have these mistakes, one per line; the last settings that led to an accepted update are in use.
   case settingsKept(String)
-  /// A file or credential that the settings name is not there: which, and what to do.
+  /// A file or credential that the settings name is missing: which, and what to do.
   case settingsAwaited(String)
-  /// With a sentence of its own.
+  /// The warning's sentence.
   case settingsWarning(String)
 
   // MARK: Sources and fixes
 
-  /// With the name of the source, and its number where there are several.
+  /// The name of the source, and its number if there are several.
   case sourceOpened(String, SourceNumber? = nil)
-  /// With the reason, and the source's number where there are several.
+  /// The reason, and the source's number if there are several.
   case sourceLost(String, SourceNumber? = nil)
-  /// The source of this index is used from now on.
+  /// The source with this index was selected.
   indirect case sourceChosen(Int, in: SourceOverview)
-  /// None of several sources gives an accepted fix.
+  /// None of several sources has an accepted fix.
   indirect case noSourceGood(SourceOverview)
-  /// Simulated positions go to a server on another machine.
+  /// Simulated positions are sent to a server on another machine.
   case simulatedSource(endpoint: String)
   indirect case firstFix(Fix)
-  /// The first fix does not come.
+  /// There is no first fix.
   ///
-  /// - after: since a source is read.
-  /// - inView: satellites in view; nil when the receiver does not say.
+  /// - after: since a source has been read.
+  /// - inView: satellites in view; nil if the receiver does not report them.
   case noFix(after: Duration, inView: Int?, FixRejection?)
-  /// With the last rejection, when that is why there is none.
+  /// With the last rejection, if fixes were rejected.
   case fixLost(FixRejection?)
   case fixRegained(after: Duration)
   case fixRejected(FixRejection, suppressed: Int)
@@ -59,103 +58,103 @@ package enum Event: Equatable, Sendable {
   // MARK: Updates
 
   /// - Parameters:
-  ///   - after: how long it was offline; nil the first time.
-  ///   - delivered: past positions that came with the update.
-  ///   - waiting: past positions that come later.
-  case online(after: Duration?, delivered: Int, waiting: Int)
+  ///   - after: the duration of the outage; nil for the first update.
+  ///   - delivered: the number of past positions in the update.
+  ///   - pending: the number of past positions still pending.
+  case online(after: Duration?, delivered: Int, pending: Int)
   /// - Parameters:
-  ///   - after: how long it has been so, when it was not reported at once.
-  ///   - untold: short interruptions that were not reported.
-  indirect case offline(UpdateFailure, after: Duration, untold: Int)
-  /// - Parameter tries: since it was last reported.
+  ///   - after: the duration of the outage so far, if it was not reported at once.
+  ///   - suppressed: the number of short interruptions that were not reported.
+  indirect case offline(UpdateFailure, after: Duration, suppressed: Int)
+  /// - Parameter tries: attempts since the last report.
   indirect case stillOffline(UpdateFailure, after: Duration, tries: Int)
   indirect case interrupted(UpdateFailure)
   /// - Parameters:
-  ///   - past: past positions that went with it.
-  ///   - at: nil where coordinates are not to be reported.
+  ///   - past: the number of past positions in the update.
+  ///   - at: nil if coordinates must not be logged.
   case updateAccepted(past: Int, at: VehicleLocation?)
 
   // MARK: Tokens
 
   /// - Parameters:
-  ///   - life: what is left of the token's life.
-  ///   - isFirst: of this run.
-  ///   - after: how long the provider had given none.
+  ///   - life: the remaining lifetime.
+  ///   - isFirst: whether it is the first of this run.
+  ///   - after: how long the provider failed before.
   case tokenObtained(life: Duration, AccessToken.LifetimeSource, isFirst: Bool, after: Duration?)
-  /// - Parameter left: how long the previous token still serves; nil: there is none.
+  /// - Parameter left: the remaining lifetime of the previous token; nil: there is none.
   indirect case tokenFailed(TokenFailure, left: Duration?, suppressed: Int)
-  /// With the last failure, and with what is wrong with the token itself as far as it shows.
+  /// The last failure, and the defects of the token itself that can be found.
   indirect case tokenRefused(UpdateFailure?, of: FleetEngineService, String?, retry: Duration)
-  /// A line of the token command, without secrets.
+  /// A line of the token command's standard error, without secrets.
   case tokenRemark(ExternalText)
   case tokenRestored(life: Duration, AccessToken.LifetimeSource)
-  /// With the cause for a person, which holds nothing of the cached token, and in one word.
+  /// The cause as text, which contains nothing of the cached token, and as a name.
   case tokenNotRestored(String, reason: String)
   /// With the cause.
   case tokenNotKept(String)
 
   // MARK: Backlog
 
-  /// This many past positions have all arrived.
+  /// The last of this many past positions was delivered.
   case backfilled(Int)
   indirect case backfillRefused(UpdateFailure, suppressed: Int)
-  /// - Parameter within: error of the thinned track against all of it, in metres.
+  /// - Parameter within: the interpolation error of the thinned track, in metres.
   case positionsDropped(Int, Backlog.Removal, within: Double = 0, suppressed: Int)
-  /// Positions of vehicles that the settings do not name had to make room.
+  /// Positions of vehicles that the settings do not name were dropped to make room.
   case othersDropped(Int)
-  /// This many positions were on disk.
+  /// The number of positions that were read from disk.
   case backlogRestored(Int)
   /// With the cause.
   case backlogInMemory(String, suppressed: Int)
-  /// - Parameter count: positions that are pending.
+  /// - Parameter count: pending positions.
   case backlogOnDisk(count: Int)
-  /// - Parameter name: of the file that could not be used, from now on.
+  /// - Parameter name: the new name of the unusable file.
   case storeSetAside(name: String, why: String)
-  /// With the directory of the file, which is gone, or another now.
+  /// The directory of the file, which was removed or replaced.
   case storeReplaced(directory: String)
 
   // MARK: Clock, network and pause
 
-  /// What the daemon's connections carried on a day that is over.
+  /// The daily traffic of the daemon's connections.
   indirect case trafficOfDay(TrafficLedger.Day)
 
   case clockUnset
-  /// - Parameter untold: steps since the last that was reported.
-  case clockStepped(Duration, untold: Int)
+  /// - Parameter suppressed: steps since the last report.
+  case clockStepped(Duration, suppressed: Int)
   case clockWrong(TimeJudge.Error)
   case clockRight
-  /// The receiver's stamps are corrected from now on by another offset, more than zero when its clock is ahead; zero: not
-  /// any more.
+  /// The receiver's timestamps are corrected by this new offset; positive: its clock is ahead; zero: not corrected any
+  /// more.
   case receiverClock(Duration, suppressed: Int)
   case networkLost(suppressed: Int)
-  /// With the names of the interfaces.
+  /// The names of the interfaces.
   case networkBack([String], after: Duration)
-  /// With what was asked of the system, and what it said.
+  /// The system call that failed, and its error.
   case networkUnwatched(String)
   case resumed(after: Duration)
-  /// - Parameter isOld: whether the pause was in force before the daemon started.
+  /// - Parameter isOld: whether the pause began before the daemon started.
   case paused(PauseNote, isOld: Bool)
-  /// - Parameter after: nil when nobody knew the time.
+  /// - Parameter after: nil if the duration is unknown.
   case pauseEnded(after: Duration?)
-  /// With a sentence of its own.
+  /// The reason.
   case pauseNotKept(String)
   /// Fleet Engine has accepted OFFLINE.
   ///
-  /// - Parameter after: since the pause began; nil when that is not known, or there is none.
+  /// - Parameter after: since the pause began; nil if unknown, or if there is none.
   case stateOffline(after: Duration?)
-  /// Fleet Engine has not accepted OFFLINE, which is sent again.
+  /// Fleet Engine did not accept OFFLINE, which will be sent again.
   indirect case stateOfflineFailed(UpdateFailure, suppressed: Int)
-  /// Fleet Engine has not accepted OFFLINE for this vehicle in time.
+  /// Fleet Engine did not accept OFFLINE for this vehicle in time.
   ///
   /// - Parameter isRepeated: whether the next start sends it again.
   case stateOfflineMissing(vehicle: String, isRepeated: Bool)
 }
 
-/// Which of several sources, in the order of preference.
+/// The number of a source, in order of priority.
 package struct SourceNumber: Equatable, Sendable {
   /// From 1.
   package var number: Int
-  /// How many there are.
+  /// The number of sources.
   package var count: Int
 
   /// - Parameter index: from 0.
@@ -166,7 +165,7 @@ package struct SourceNumber: Equatable, Sendable {
 }
 
 extension Event {
-  /// What `FLEET_EVENT` of the journal names it by: the same in every release.
+  /// The value of `FLEET_EVENT` in the journal, stable across releases.
   package enum Kind: String, Sendable, CaseIterable {
     case started, crashed, stopping, stopped, reloaded, reloadRefused, settingsKept, settingsAwaited,
       settingsWarning
@@ -183,7 +182,7 @@ extension Event {
     case stateOffline, stateOfflineFailed, stateOfflineMissing
   }
 
-  /// Its name, without the particulars.
+  /// The kind, without details.
   package var kind: Kind {
     switch self {
     case .started: .started

@@ -2,15 +2,15 @@
 import Positioning
 import Timekeeping
 
-/// Whether there is a fix: the newest accepted one, and for how long no other has come. Held fixes and those of a pause
-/// count as well, which is why this is not the newest position to report (`ReportingPolicy.newest`).
+/// Whether there is a fix: the newest accepted one, and the time without any other. Held fixes and those during a pause
+/// count, unlike for the newest position to report (`ReportingPolicy.newest`).
 struct FixMonitor: Equatable, Sendable {
-  /// A first fix that has not come this long after a source is read is reported.
+  /// A missing first fix is reported after this time of reading.
   static let firstFixTimeout = Duration.seconds(60)
   /// Without an accepted fix for this long, the fix counts as lost.
   static let timeout = Duration.seconds(30)
-  /// How long a machine that woke waits for its receiver, so that the first update does not carry the place where it fell
-  /// asleep, with the floor between updates keeping the next one back.
+  /// How long to wait for the receiver after resume, so that the first update does not repeat the position before suspend
+  /// and delay the next one by the floor.
   static let wakeGrace = Duration.milliseconds(1500)
 
   private enum State: Equatable {
@@ -20,16 +20,16 @@ struct FixMonitor: Equatable, Sendable {
   }
 
   private var state = State.none
-  /// Since when a source is read; nil while none is.
+  /// Since when a source is read; nil if none is.
   private var readSince: BootInstant?
-  /// That the first fix does not come has been reported.
+  /// The missing first fix was reported.
   private var isOverdue = false
-  /// Why the last fix was rejected; nil when it was accepted, or none has come.
+  /// Why the last fix was rejected; nil if it was accepted, or there was none.
   private(set) var rejection: FixRejection?
-  /// When the machine woke, until a fix has come since.
+  /// The time of resume, until the next fix.
   private var wokeAt: BootInstant?
 
-  /// The newest accepted fix, and when it came; nil before the first.
+  /// The newest accepted fix, and its arrival; nil before the first.
   var newest: (fix: Fix, at: BootInstant)? {
     switch state {
     case .none: nil
@@ -40,7 +40,7 @@ struct FixMonitor: Equatable, Sendable {
   /// No fix has been accepted for `timeout`.
   var isLost: Bool { if case .lost = state { true } else { false } }
 
-  /// When it is reported that no fix comes, the first one or another; nil when it has been.
+  /// When to report a missing fix; nil if it was reported.
   var missingAt: BootInstant? {
     switch state {
     case .none: isOverdue ? nil : readSince.map { $0 + FixMonitor.firstFixTimeout }
@@ -49,7 +49,7 @@ struct FixMonitor: Equatable, Sendable {
     }
   }
 
-  /// Since when no fix has been accepted, or, before the first, since when a source is read; nil when there is a fix.
+  /// Since when no fix has been accepted, or, before the first, since when a source is read; nil if there is a fix.
   var missingSince: BootInstant? {
     switch state {
     case .none: readSince
@@ -58,10 +58,10 @@ struct FixMonitor: Equatable, Sendable {
     }
   }
 
-  /// Until when a machine that woke waits for its receiver; long past when it need not.
+  /// The end of the wait for the receiver after resume; in the past if there is none.
   var awakeAt: BootInstant { wokeAt.map { $0 + FixMonitor.wakeGrace } ?? .boot }
 
-  /// - Returns: an edge, if it is one.
+  /// - Returns: an event if the state changed.
   mutating func accepted(_ fix: Fix, at now: BootInstant) -> Event? {
     defer { state = .present(fix, at: now) }
     rejection = nil
@@ -82,10 +82,10 @@ struct FixMonitor: Equatable, Sendable {
     readSince = isRead ? readSince ?? now : nil
   }
 
-  /// `missingAt` has come.
+  /// `missingAt` has passed.
   ///
-  /// - Parameter inView: satellites in view; nil when the receiver does not say.
-  /// - Returns: nil when nothing is missing that has not been reported.
+  /// - Parameter inView: satellites in view; nil if the receiver does not report them.
+  /// - Returns: nil if there is nothing to report.
   mutating func miss(inView: Int?, at now: BootInstant) -> Event? {
     switch state {
     case .none:

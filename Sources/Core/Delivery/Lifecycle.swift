@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// The course of a run: it runs, then delivers what is pending, then has finished. Nothing leads back.
+/// The stages of a run: it runs, then delivers what is pending, then it has finished. There is no way back.
 package struct Lifecycle: Equatable, Sendable {
-  /// Why a run comes to its end.
+  /// Why a run ends.
   package enum StopReason: Equatable, Sendable {
-    /// The process was asked to, by this signal, as in `SIGTERM`.
+    /// By a signal, as in `SIGTERM`.
     case signal(String)
-    /// Every source has ended, as a recording does.
+    /// Every source has ended, as recordings do.
     case sourcesEnded
   }
 
-  /// What a run has come to.
+  /// The result of a run.
   package struct Ending: Equatable, Sendable {
-    /// From which the exit status follows.
+    /// Determines the exit status.
     package enum Result: Equatable, Sendable {
-      /// It was asked to stop, and has done what could be done in the time.
+      /// A stop was requested, and everything possible was done in the given time.
       case stopped
-      /// The recording has ended, and Fleet Engine has all of it that was accepted.
+      /// The recording has ended, and all accepted positions were delivered.
       case delivered
-      /// The recording has ended, and some of it did not reach Fleet Engine.
+      /// The recording has ended, and some positions were not delivered.
       case undelivered
       /// The recording has ended, and most of its positions were rejected, or it had none.
       case rejected
@@ -27,12 +27,12 @@ package struct Lifecycle: Equatable, Sendable {
 
     /// How it ended.
     package var result: Result
-    /// Positions that did not reach Fleet Engine.
+    /// The number of positions that were not delivered.
     package var undelivered: Int
-    /// Counts of the run; nil when it was asked to stop.
+    /// Statistics of the run; nil if a stop was requested.
     package var recording: Statistics?
 
-    /// - Parameter recording: nil when the run was asked to stop.
+    /// - Parameter recording: nil if a stop was requested.
     package init(undelivered: Int, recording: Statistics?) {
       self.undelivered = undelivered
       self.recording = recording
@@ -50,43 +50,43 @@ package struct Lifecycle: Equatable, Sendable {
 
   enum State: Equatable {
     case running
-    /// Every source has ended; until when to try.
+    /// Every source has ended; delivery ends at `until`.
     case draining(until: BootInstant)
-    /// Asked to stop; until when to try, and whether the last attempt has been made.
+    /// A stop was requested; delivery ends at `until`; whether the final attempt was made.
     case stopping(until: BootInstant, attempted: Bool)
-    /// The last position has been sent, and OFFLINE is due; until when to try, and whether that attempt has been made.
-    /// `isAsked`: whether the process was asked to stop.
+    /// The last position was sent, and OFFLINE is pending; until when, and whether its final attempt was made. `isAsked`:
+    /// a stop was requested.
     case leaving(until: BootInstant, attempted: Bool, isAsked: Bool)
     case finished
   }
 
   private(set) var state = State.running
-  /// What is kept free for OFFLINE of the time until the end.
+  /// The part of the remaining time that is reserved for OFFLINE.
   private var reserve = Duration.zero
 
-  /// Neither stopping nor delivering what a recording has left.
+  /// Neither stopping nor draining.
   package var isRunning: Bool { state == .running }
   /// There is nothing more to do.
   package var isFinished: Bool { state == .finished }
-  /// The last position of a run that ends has been sent, or never will be.
+  /// The final attempt for a position was made, or none will be.
   var isLastAttemptMade: Bool {
     switch state {
     case .stopping(_, attempted: true), .leaving: true
     default: false
     }
   }
-  /// Only OFFLINE is left to be sent.
+  /// Only OFFLINE is pending.
   var isLeaving: Bool { if case .leaving = state { true } else { false } }
 
-  /// Of the time that a run has for its end, so much is kept free for OFFLINE: half of it, and 5 s at most.
+  /// The part of the time for the end of a run that is reserved for OFFLINE: half of it, at most 5 s.
   static func reserve(of time: Duration) -> Duration { min(time / 2, .seconds(5)) }
 
   /// Every source has ended.
   ///
   /// - Parameters:
-  ///   - deadline: until when what is pending is delivered.
-  ///   - reserve: what is kept free of it for OFFLINE.
-  /// - Returns: whether the end of the run begins with it.
+  ///   - deadline: when delivery of what is pending ends.
+  ///   - reserve: the part of it that is reserved for OFFLINE.
+  /// - Returns: whether this begins the end of the run.
   mutating func drain(until deadline: BootInstant, reserving reserve: Duration = .zero) -> Bool {
     guard isRunning else { return false }
     self.reserve = reserve
@@ -94,12 +94,12 @@ package struct Lifecycle: Equatable, Sendable {
     return true
   }
 
-  /// The process was asked to stop; the first request counts.
+  /// A stop was requested; only the first request counts.
   ///
   /// - Parameters:
-  ///   - deadline: until when one last attempt may take.
-  ///   - reserve: what is kept free of it for OFFLINE.
-  /// - Returns: whether the end of the run begins with it.
+  ///   - deadline: when the final attempt ends.
+  ///   - reserve: the part of it that is reserved for OFFLINE.
+  /// - Returns: whether this begins the end of the run.
   mutating func stop(until deadline: BootInstant, reserving reserve: Duration = .zero) -> Bool {
     let begins = isRunning
     switch state {
@@ -113,7 +113,7 @@ package struct Lifecycle: Equatable, Sendable {
     return begins
   }
 
-  /// An attempt is made: when the run was asked to stop, it is the last of its kind.
+  /// An attempt is made: if a stop was requested, it is the final one of its kind.
   mutating func attempt() {
     switch state {
     case .stopping(let until, _): state = .stopping(until: until, attempted: true)
@@ -122,7 +122,7 @@ package struct Lifecycle: Equatable, Sendable {
     }
   }
 
-  /// No position is sent any more; OFFLINE is, once.
+  /// No more positions are sent; OFFLINE is, once.
   mutating func leave() {
     switch state {
     case .draining(let until): state = .leaving(until: until + reserve, attempted: false, isAsked: false)
@@ -131,7 +131,7 @@ package struct Lifecycle: Equatable, Sendable {
     }
   }
 
-  /// Nothing more is done.
+  /// The run has ended.
   mutating func finish(undelivered: Int, _ statistics: Statistics) -> Ending {
     let isAsked =
       switch state {

@@ -2,52 +2,54 @@
 package import Positioning
 import Timekeeping
 
-/// Tells a parked vehicle from one that drives, and holds a parked one still.
+/// Distinguishes a parked vehicle from a moving one, and holds the position of a parked one.
 ///
-/// Parked after ten seconds under 0.7 m/s, moving again after three seconds at 1.5 m/s or more: the gap between the two is
-/// what a receiver's noise cannot cross. A receiver that reports no speed is judged by the distance covered in ten seconds.
-/// Whatever the speed, a vehicle that has been far from where it was parked for three seconds is parked there no longer; nor
-/// is one that is far away at the first fix after a gap, in which it was moved unseen.
+/// Parked after ten seconds below 0.7 m/s, moving again after three seconds at 1.5 m/s or more: a hysteresis that a
+/// receiver's noise does not cross. Without a reported speed, the distance covered in ten seconds counts. Whatever the
+/// speed, a vehicle that has been far from its parked position for three seconds is moving; so is one that is far away at
+/// the first fix after a gap, such as on a ferry.
 package struct MotionDetector: Sendable {
-  /// Whether the vehicle drives.
+  /// Whether the vehicle is moving.
   package enum State: Equatable, Sendable {
     case moving
-    /// Standing at this place, facing this way.
+    /// Parked at this position, with this heading.
     case parked(Coordinate, heading: Double?)
   }
 
-  /// Slower than this it may be parked. Metres per second.
+  /// Below this speed the vehicle may be parked, in metres per second.
   package static let parkedBelow = 0.7
-  /// It is, when it has been that slow for this long.
+  /// It is parked after this time below that speed.
   package static let parkedAfter = Duration.seconds(10)
-  /// From this speed on it may be moving. Metres per second.
+  /// From this speed on the vehicle may be moving, in metres per second.
   package static let movingFrom = 1.5
-  /// It is, when it has been that fast for this long.
+  /// It is moving after this time at that speed.
   package static let movingAfter = Duration.seconds(3)
-  /// Metres from the parked place that no drift explains, if three times the accuracy does not either.
+  /// The distance from the parked position, in metres, beyond which neither drift nor three times the accuracy is the
+  /// cause.
   package static let leastEscape = 30.0
-  /// The shortest gap, in a stream whose fixes usually come at least twice as often.
+  /// The minimum length of a gap, if fixes usually come at least twice as often.
   private static let gap = Duration.seconds(5)
 
-  /// As of the last fix; moving before the first.
+  /// The state after the last fix; moving before the first.
   package private(set) var state = State.moving
-  /// Since when the speed has spoken for the other state.
+  /// Since when the speed indicates the other state.
   private var changingSince: Timestamp?
-  /// Since when the vehicle has been too far from its place to be parked there.
+  /// Since when the vehicle has been too far from its parked position.
   private var awaySince: Timestamp?
-  /// The time of the last fix, and from the one before to it.
+  /// The timestamp of the last fix, and the time since the one before.
   private var last: (time: Timestamp, period: Duration?)?
-  /// Positions of the last seconds, for receivers that report no speed.
+  /// Positions of the last seconds, for receivers that do not report a speed.
   private var trail: [(time: Timestamp, coordinate: Coordinate)] = []
   private var lastHeading: Double?
-  /// Whether the receiver reported a standstill while it went away: then its places give the speed, until it reports one.
+  /// Whether the receiver reported a standstill while the vehicle moved away: then the speed is computed from positions
+  /// until it reports one.
   private var isSpeedRefuted = false
 
   package init() {}
 
-  /// Notes the next accepted fix.
+  /// Processes the next accepted fix.
   ///
-  /// - Returns: true when the vehicle has just stopped, or just set off.
+  /// - Returns: true if the vehicle has just stopped or started to move.
   package mutating func observe(_ fix: FixFilter.Accepted) -> Bool {
     let isAfterGap = isAfterGap(fix.time)
     if let speed = fix.fix.speed, speed >= MotionDetector.movingFrom { isSpeedRefuted = false }
@@ -78,7 +80,7 @@ package struct MotionDetector: Sendable {
     place.distance(to: fix.coordinate) > max(MotionDetector.leastEscape, accuracies * (fix.horizontalAccuracy ?? 0))
   }
 
-  /// Whether there was a gap before a fix of this time, which is the last one from here on.
+  /// Whether there was a gap before a fix with this timestamp, which becomes the last one.
   private mutating func isAfterGap(_ time: Timestamp) -> Bool {
     let period = last.map { time - $0.time }
     defer { last = (time, period) }
@@ -101,7 +103,7 @@ package struct MotionDetector: Sendable {
   }
 
   private mutating func coveredSpeed(_ fix: FixFilter.Accepted) -> Double? {
-    // A stamp that was wrong has been overruled.
+    // The last timestamp was wrong, and was corrected.
     if let last = trail.last, fix.time < last.time { trail.removeAll() }
     trail.append((fix.time, fix.fix.coordinate))
     // At 10 Hz a window of ten seconds holds a hundred.

@@ -2,13 +2,13 @@
 import Connectivity
 import Timekeeping
 
-/// Suppresses attempts while no default route exists, with a probe every 3 min in case the kernel's view is incomplete: a
-/// route to one host, a proxy on the same link. Once a probe was answered, nothing is suppressed until an attempt fails.
+/// Suppresses attempts while no default route exists, with a probe every 3 min in case the kernel's view is incomplete (a
+/// host route, a proxy on the same link). After a successful probe nothing is suppressed until an attempt fails.
 struct NetworkGate: Sendable {
-  /// Between two attempts without a network.
+  /// The time between two probes.
   static let probe = Duration.seconds(180)
 
-  /// What a new state means.
+  /// The effect of a new network state.
   enum Change: Equatable {
     case none
     case lost
@@ -18,10 +18,10 @@ struct NetworkGate: Sendable {
   }
 
   private var state: NetworkState?
-  /// Since when there has been no network; nil when there is one, or none is needed, or it is not known.
+  /// Since when there has been no network; nil if there is one, or none is needed, or it is unknown.
   private(set) var absentSince: BootInstant?
   private var suppressedUntil = BootInstant.boot
-  /// A server has answered although no network is visible.
+  /// A server has answered although there is no default route.
   private var isProvenWrong = false
 
   init() {}
@@ -31,8 +31,8 @@ struct NetworkGate: Sendable {
   /// The earliest time of the next attempt.
   var earliest: BootInstant { isAbsent ? suppressedUntil : .boot }
 
-  /// - Parameter isNeeded: false when all that is asked of a network is the loopback.
-  mutating func take(_ new: NetworkState, isNeeded: Bool, at now: BootInstant) -> Change {
+  /// - Parameter isNeeded: false if only the loopback is needed.
+  mutating func update(_ new: NetworkState, isNeeded: Bool, at now: BootInstant) -> Change {
     guard isNeeded else {
       self = NetworkGate()
       return .none
@@ -47,11 +47,11 @@ struct NetworkGate: Sendable {
       if let since { return .back(after: now - since) }
       return hasMoved ? .moved : .none
     }
-    // What worked without a visible network says nothing about what works without the one that was there.
+    // Success without a visible network says nothing after a network that was visible is lost.
     if old?.isUsable == true { isProvenWrong = false }
     guard !isAbsent, !isProvenWrong else { return hasMoved ? .moved : .none }
     absentSince = now
-    // At the start nothing has been tried yet: once is cheap.
+    // At the start nothing has been tried yet: one attempt is allowed.
     suppressedUntil = old == nil ? now : now + NetworkGate.probe
     return .lost
   }

@@ -4,10 +4,10 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-/// Which of the things that repeat become events: the first of a row, then one in a while with the number suppressed.
-/// Nothing else is decided by it.
+/// Decides which repeated events are reported: the first of a series, then one per period with the number suppressed. It
+/// has no other effect.
 struct Notices: Sendable {
-  /// Two time daemons that disagree would fill the journal: a step is reported at most this often.
+  /// Limits the rate of clock steps: two time daemons that disagree would flood the journal.
   static let clockStepPeriod = Duration.seconds(60)
 
   private var outages = OutageNotices()
@@ -22,7 +22,7 @@ struct Notices: Sendable {
   private var receiverClocks = RepeatLimiter()
   private var receiverClockOffset = Duration.zero
   private var isReceiverClockReported = false
-  /// The last step of the wall clock that was reported, and the number since.
+  /// The last reported step of the wall clock, and the number of steps since.
   private var clockStep: (reportedAt: BootInstant, suppressed: Int)?
 
   // MARK: - Fixes
@@ -39,10 +39,10 @@ struct Notices: Sendable {
   // MARK: - Updates
 
   /// - Parameters:
-  ///   - past: positions of the backlog that came with this update.
-  ///   - pending: those that are still to come.
+  ///   - past: past positions in this update.
+  ///   - pending: past positions still pending.
   mutating func updateAccepted(past: Int, pending: Int, at now: BootInstant) -> [Event] {
-    outages.accepted(delivered: past, waiting: pending, at: now)
+    outages.accepted(delivered: past, pending: pending, at: now)
   }
 
   mutating func updateFailed(_ failure: UpdateFailure, at now: BootInstant) -> Event? {
@@ -55,7 +55,7 @@ struct Notices: Sendable {
 
   // MARK: - Tokens
 
-  /// - Parameter left: what is left of the token in use; nil without one.
+  /// - Parameter left: the remaining lifetime of the current token; nil without one.
   mutating func tokenFailed(_ failure: TokenFailure, left: Duration?, at now: BootInstant) -> Event? {
     tokenFailures.admit(failure.reason.name, at: now).map { .tokenFailed(failure, left: left, suppressed: $0) }
   }
@@ -71,7 +71,7 @@ struct Notices: Sendable {
     return .backlogRestored(count)
   }
 
-  /// - Parameter within: error of the thinned track, in metres.
+  /// - Parameter within: the interpolation error of the thinned track, in metres.
   mutating func removed(_ count: Int, _ reason: Backlog.Removal, within: Double, at now: BootInstant) -> Event? {
     guard reason != .delivered else { return nil }
     return removals.admit(reason.rawValue, at: now).map {
@@ -79,7 +79,7 @@ struct Notices: Sendable {
     }
   }
 
-  /// - Parameter count: positions of the backlog.
+  /// - Parameter count: positions in the backlog.
   mutating func storeChanged(
     from old: BacklogStoreState, to new: BacklogStoreState, count: Int, at now: BootInstant
   ) -> Event? {
@@ -95,7 +95,7 @@ struct Notices: Sendable {
 
   // MARK: - Network and clock
 
-  /// - Parameter names: of the links that are used.
+  /// - Parameter names: the links in use.
   mutating func network(_ change: NetworkGate.Change, names: [String], at now: BootInstant) -> Event? {
     switch change {
     case .none, .moved: return nil
@@ -104,7 +104,7 @@ struct Notices: Sendable {
       isNetworkLossReported = suppressed != nil
       return suppressed.map { .networkLost(suppressed: $0) }
     case .back(let time):
-      // The return of an interface that flaps is reported as seldom as its loss.
+      // The return of a flapping interface is reported as rarely as its loss.
       return isNetworkLossReported ? .networkBack(names, after: time) : nil
     }
   }
@@ -115,14 +115,14 @@ struct Notices: Sendable {
       return nil
     }
     defer { clockStep = (now, 0) }
-    return .clockStepped(step, untold: clockStep?.suppressed ?? 0)
+    return .clockStepped(step, suppressed: clockStep?.suppressed ?? 0)
   }
 
-  /// - Parameter offset: what the receiver's stamps are corrected by.
+  /// - Parameter offset: the correction of the receiver's timestamps.
   mutating func receiverClock(_ offset: Duration, at now: BootInstant) -> Event? {
     guard offset != receiverClockOffset else { return nil }
     receiverClockOffset = offset
-    // The end of a correction that was not reported is not reported either.
+    // The end of a correction is only reported if the correction was.
     if offset == .zero {
       defer { isReceiverClockReported = false }
       return isReceiverClockReported ? .receiverClock(.zero, suppressed: 0) : nil
@@ -134,7 +134,7 @@ struct Notices: Sendable {
 
   // MARK: - Pause and settings
 
-  /// What comes after the pause is no part of the outage before.
+  /// After the pause a failure is a new outage.
   mutating func paused() {
     outages.forgetOutage()
     offlineFailures.end()
@@ -144,16 +144,16 @@ struct Notices: Sendable {
     offlineFailures.admit(failure.category.rawValue, at: now).map { .stateOfflineFailed(failure, suppressed: $0) }
   }
 
-  /// - Parameter after: since the pause began; nil when that is not known, or there is none.
+  /// - Parameter after: since the pause began; nil if unknown, or if there is none.
   mutating func wentOffline(after: Duration?) -> Event {
     offlineFailures.end()
     return .stateOffline(after: after)
   }
 
-  /// What is wrong with new settings is reported at once.
+  /// Problems of new settings are reported at once.
   mutating func configured(isOtherVehicle: Bool) {
     if isOtherVehicle { outages = OutageNotices() }
-    outages.beginAfresh()
+    outages.settingsChanged()
     tokenFailures.end()
   }
 }

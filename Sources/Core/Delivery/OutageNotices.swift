@@ -2,21 +2,21 @@
 import FleetEngine
 import Timekeeping
 
-/// What the journal gets of the connection to Fleet Engine: each outage with its end, and a series of short ones as one line.
+/// Log policy for the connection to Fleet Engine: each outage and its end; series of short ones are aggregated.
 struct OutageNotices: Sendable {
   /// An outage is reported at once, unless another was reported within this time.
   static let quiet = Duration.seconds(600)
-  /// One that lasts this long is reported in any case.
+  /// An outage that lasts this long is always reported.
   static let worthReporting = Duration.seconds(60)
-  /// When one that lasts is reported again, since its beginning; then every hour.
+  /// When a lasting outage is reported again, since its beginning; then hourly.
   private static let reminders: [Duration] = [.seconds(600), .seconds(1200), .seconds(2400), .seconds(3600)]
-  /// From this number on, past positions are worth a line of their own.
+  /// From this number on, delivered past positions get a line of their own.
   private static let manyPositions = 10
 
   private struct Outage {
     var since: BootInstant
     var isReported = false
-    /// Failures since the last that was reported, of the kinds that were.
+    /// Failures since the last report, and the categories that were reported.
     var tries = 0
     var kinds: Set<UpdateFailure.Category> = []
     var reminded = 0
@@ -30,10 +30,10 @@ struct OutageNotices: Sendable {
   private var suppressed = 0
   /// Past positions since the backlog was last empty.
   private var past = 0
-  /// It was reported that positions are still to come.
+  /// It was reported that past positions are pending.
   private var isAnnounced = false
 
-  /// - Returns: what to report of a failed attempt.
+  /// - Returns: the event to report for a failed attempt, if any.
   mutating func failed(_ failure: UpdateFailure, at now: BootInstant) -> Event? {
     isOnline = false
     var outage = self.outage ?? Outage(since: now)
@@ -51,11 +51,11 @@ struct OutageNotices: Sendable {
       outage.kinds = [failure.category]
       reportedAt = now
       defer { suppressed = 0 }
-      return .offline(failure, after: lasted, untold: suppressed)
+      return .offline(failure, after: lasted, suppressed: suppressed)
     }
     if outage.kinds.insert(failure.category).inserted {
       outage.tries = 0
-      return .offline(failure, after: lasted, untold: 0)
+      return .offline(failure, after: lasted, suppressed: 0)
     }
     guard lasted >= OutageNotices.reminder(outage.reminded) else { return nil }
     defer { outage.tries = 0 }
@@ -64,10 +64,10 @@ struct OutageNotices: Sendable {
   }
 
   /// - Parameters:
-  ///   - delivered: past positions that came with this update.
-  ///   - waiting: past positions that are still to come.
-  /// - Returns: what to report of an accepted update.
-  mutating func accepted(delivered: Int, waiting: Int, at now: BootInstant) -> [Event] {
+  ///   - delivered: past positions in this update.
+  ///   - pending: past positions still pending.
+  /// - Returns: the events to report for an accepted update.
+  mutating func accepted(delivered: Int, pending: Int, at now: BootInstant) -> [Event] {
     past += delivered
     var events: [Event] = []
     defer { isOnline = true }
@@ -75,33 +75,33 @@ struct OutageNotices: Sendable {
       if let outage, !outage.isReported {
         suppressed += 1
       } else {
-        events.append(.online(after: outage.map { now - $0.since }, delivered: past, waiting: waiting))
-        // Positions whose arrival was just reported are not reported again.
-        if waiting == 0 { past = 0 }
-        isAnnounced = waiting > 0
+        events.append(.online(after: outage.map { now - $0.since }, delivered: past, pending: pending))
+        // Positions whose delivery was just reported are not reported again.
+        if pending == 0 { past = 0 }
+        isAnnounced = pending > 0
         if outage != nil { reportedAt = now }
       }
       outage = nil
     }
-    guard waiting == 0 else { return events }
+    guard pending == 0 else { return events }
     if past > 0, isAnnounced || past >= OutageNotices.manyPositions { events.append(.backfilled(past)) }
     past = 0
     isAnnounced = false
     return events
   }
 
-  /// Positions of an earlier run were reported.
+  /// Restored positions were reported.
   mutating func announceBacklog() {
     isAnnounced = true
   }
 
-  /// The settings are new: what is wrong with them is reported at once.
-  mutating func beginAfresh() {
+  /// The settings changed: problems are reported at once.
+  mutating func settingsChanged() {
     outage?.kinds = []
     reportedAt = nil
   }
 
-  /// A pause begins: what comes after it is no part of the outage before.
+  /// A pause begins: a later failure is a new outage.
   mutating func forgetOutage() {
     isOnline = false
     outage = nil

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 import FleetEngine
 
-/// Changes of the backlog that the store does not have yet, collected to be written together.
+/// Changes of the backlog that are not stored yet, collected for one commit.
 ///
-/// What is added and removed in between is never written: while all is well, nothing is.
+/// A position that is added and removed in between is never written: without outages, nothing is.
 struct PendingWrites: Sendable {
-  /// What the store should hold under a key.
+  /// The pending state of a key.
   private struct Entry {
-    /// Nil: nothing.
+    /// Nil: delete.
     var record: Backlog.Record?
-    /// Whether the store may hold something under this key.
+    /// Whether the store may have a row for this key.
     var isKnown: Bool
   }
 
-  /// By vehicle, and then by its positions: a thinned backlog is ten thousand changes of one vehicle.
+  /// By vehicle and position: thinning a backlog makes ten thousand changes of one vehicle.
   private typealias Entries = [FleetEngineVehicle: [Backlog.ID: Entry]]
 
-  /// What `batch` does not have yet.
+  /// Changes that are not in `batch`.
   private var entries: Entries = [:]
-  /// What is being written.
-  private var underway: Entries = [:]
+  /// The batch that is being written.
+  private var inProgress: Entries = [:]
 
-  /// Whether the store has everything but what is being written.
+  /// Whether nothing is pending except the current batch.
   var isEmpty: Bool { entries.values.allSatisfy(\.isEmpty) }
 
-  mutating func follow(_ change: Backlog.Change, of vehicle: FleetEngineVehicle) {
-    PendingWrites.follow(change, in: &entries[vehicle, default: [:]])
+  mutating func add(_ change: Backlog.Change, of vehicle: FleetEngineVehicle) {
+    PendingWrites.add(change, in: &entries[vehicle, default: [:]])
   }
 
-  private static func follow(_ change: Backlog.Change, in entries: inout [Backlog.ID: Entry]) {
+  private static func add(_ change: Backlog.Change, in entries: inout [Backlog.ID: Entry]) {
     switch change {
     case .added(let record): put(record, in: &entries)
     case .changed(let records):
-      // What is not waiting to be written for the first time is in the store.
+      // A record without a pending insert is in the store.
       for record in records { put(record, isKnown: true, in: &entries) }
     case .removed(let ids, _):
       for id in ids {
@@ -49,45 +49,45 @@ struct PendingWrites: Sendable {
     entries[record.id] = Entry(record: record, isKnown: entries[record.id]?.isKnown ?? isKnown)
   }
 
-  /// The store begins empty, while these records of the vehicle are in memory. Not while something is being written.
+  /// The store is empty, while these records of the vehicle are in memory. Must not be called while a batch is written.
   mutating func startOver(_ records: [Backlog.Record], of vehicle: FleetEngineVehicle) {
     entries[vehicle] = nil
     entries = entries.mapValues { entries in
       entries.filter { $0.value.record != nil }.mapValues { Entry(record: $0.record, isKnown: false) }
     }
-    for record in records { follow(.added(record), of: vehicle) }
+    for record in records { add(.added(record), of: vehicle) }
   }
 
-  /// Begins to write everything: `written` or `notWritten` follows.
+  /// Starts to write everything; `written` or `notWritten` follows.
   ///
-  /// - Returns: in the order of vehicles and times.
+  /// - Returns: ordered by vehicle and time.
   mutating func batch() -> [StoreAgent.Write] {
-    underway = entries
+    inProgress = entries
     entries = [:]
-    let vehicles = underway.keys.sorted { one, other in
+    let vehicles = inProgress.keys.sorted { one, other in
       (one.service.name, one.providerID, one.vehicleID) < (other.service.name, other.providerID, other.vehicleID)
     }
     return vehicles.flatMap { vehicle in
-      (underway[vehicle] ?? [:]).sorted { $0.key < $1.key }.map { id, entry in
+      (inProgress[vehicle] ?? [:]).sorted { $0.key < $1.key }.map { id, entry in
         StoreAgent.Write(key: StoreAgent.Key(vehicle: vehicle, id: id), record: entry.record)
       }
     }
   }
 
-  /// All of the batch is in the store.
+  /// The batch was committed.
   mutating func written() {
-    underway = [:]
+    inProgress = [:]
   }
 
-  /// Nothing of the batch is in the store. What has changed since comes in its place.
+  /// The batch was not committed. Later changes of the same keys take precedence.
   mutating func notWritten() {
-    for (vehicle, old) in underway {
+    for (vehicle, old) in inProgress {
       entries[vehicle, default: [:]].merge(old) { new, old in Entry(record: new.record, isKnown: old.isKnown) }
       for (id, old) in old where !old.isKnown && entries[vehicle]?[id]?.record == nil { entries[vehicle]?[id] = nil }
     }
-    underway = [:]
+    inProgress = [:]
   }
 
-  /// The number of changes that the next batch has.
+  /// The number of changes in the next batch.
   var count: Int { entries.values.reduce(0) { $0 + $1.count } }
 }

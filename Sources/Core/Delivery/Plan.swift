@@ -4,41 +4,41 @@ package import FleetEngine
 package import Positioning
 package import Timekeeping
 
-/// What the vehicle's agent does now, or what it waits for: the one answer to "what happens next?".
+/// What the vehicle's agent does now, or what it waits for.
 ///
-/// It is computed from the agent's state and the time, and changes nothing. Between now and the end of a wait the plan stays
-/// the same, unless an input comes; at the end of the wait there is something to do.
+/// A pure function of the agent's state and the time. During a wait the plan stays the same unless there is an input; at
+/// the end of the wait there is a step to do.
 package enum Plan: Equatable, Sendable {
   case act(Step)
-  /// - `until`: when the next step is due; nil: only an input can move things on.
-  /// - `next`: the next request to Fleet Engine, as far as it is known.
+  /// - `until`: the end of the wait; nil: only an input can end it.
+  /// - `next`: the next request to Fleet Engine, if known.
   case wait(until: BootInstant?, for: Cause, next: Next?)
 
-  /// What the agent does of its own accord.
+  /// A step that the agent takes without an input.
   package enum Step: Equatable, Sendable {
-    /// A source was silent for too long, or has had its chance at the start: see which is used now.
-    case electSource
-    /// A single word about the time has lapsed: what it held back may go.
+    /// A source was silent for too long, or its start deadline has passed: select the source to use.
+    case selectSource
+    /// An unconfirmed time has expired: send what was suppressed because of it.
     case reviewTime
-    /// No fix was accepted for a while: say so.
+    /// No fix was accepted for some time: report it.
     case reportFixMissing
-    /// The first request has ended, or is not coming soon: read what the store holds.
+    /// The first request has ended, or none is made soon: read the store.
     case readStore
-    /// A position is due and cannot be sent now: put it on the backlog.
+    /// A position is due and cannot be sent now: add it to the backlog.
     case enqueue
-    /// A request is due and there is no token: ask the provider.
+    /// A request is due and there is no token: request one from the provider.
     case askForToken
-    /// Send the newest position. `isOwed`: it was due, and must not be lost.
-    case send(isOwed: Bool)
+    /// Send the newest position. `isDue`: it is due, and must be delivered.
+    case send(isDue: Bool)
     /// The driver is off duty: set the vehicle's state to OFFLINE.
     case goOffline
-    /// A run that ends has sent its last position: only OFFLINE is left to be sent.
+    /// The last position of a run was sent: only OFFLINE is pending.
     case leave
-    /// Everything is delivered, or the time is up: end.
+    /// Everything is delivered, or the time is up: end the run.
     case finish
   }
 
-  /// The next request to Fleet Engine, if no input comes before.
+  /// The next request to Fleet Engine, if there is no input before.
   package enum Next: Equatable, Sendable {
     /// A position, at this time.
     case report(BootInstant)
@@ -46,58 +46,58 @@ package enum Plan: Equatable, Sendable {
     case heartbeat(BootInstant)
     /// Another attempt after a failure, at this time.
     case retry(BootInstant)
-    /// A position as soon as there is a token, which is asked for at this time; nil: it is being fetched.
+    /// A position as soon as there is a token, which is requested at this time; nil: it is being fetched.
     case token(BootInstant?)
   }
 
-  /// The end of the wait; nil when there is something to do now, or nothing that a time would bring.
+  /// The end of the wait; nil if there is a step to do now, or only an input can end it.
   package var until: BootInstant? {
     if case .wait(let until, _, _) = self { until } else { nil }
   }
 
-  /// What is waited for; nil when there is something to do now.
+  /// What the agent waits for; nil if there is a step to do now.
   package var cause: Cause? {
     if case .wait(_, let cause, _) = self { cause } else { nil }
   }
 
-  /// The next request to Fleet Engine; nil when none is planned, one is under way, or there is something to do first.
+  /// The next request to Fleet Engine; nil if none is planned, one is in flight, or there is a step to do first.
   package var next: Next? {
     if case .wait(_, _, let next) = self { next } else { nil }
   }
 }
 
-/// The first reason why the newest position is not sent at this moment, in the order in which a person wants to hear them.
+/// The first reason why the newest position is not sent now. The order of the cases is their precedence for reports.
 package enum Cause: Equatable, Sendable {
-  /// The daemon ends at `until`, or before; nil when it has ended. Then what it still waits for.
+  /// The daemon stops at `until` or before; nil if it has. Then what it still waits for.
   indirect case stopping(until: BootInstant?, Cause?)
-  /// The driver is off duty. `offline`: why Fleet Engine has not accepted OFFLINE yet; nil when it has, or need not.
+  /// The driver is off duty. `offline`: why Fleet Engine has not accepted OFFLINE yet; nil if it has, or need not.
   indirect case paused(PauseNote, offline: Cause?)
-  /// No source is read; the text says why and what to do.
+  /// No source is read; the text has the cause and the remedy.
   case noSource(String)
-  /// No fix has been accepted yet, or none since this time. Why the last one was rejected, if it was.
+  /// No fix has been accepted yet, or none since this time. The last rejection, if any.
   case noFix(since: BootInstant?, FixRejection?)
-  /// The used source gives accepted fixes, which must wait because of its clock.
+  /// The used source has accepted fixes, which are held because of its clock.
   indirect case held(SourceOverview.Hold)
   /// The machine has had no network since then.
   case noNetwork(since: BootInstant)
-  /// There is no token when it is needed. Why the provider gave none, and since when; nil while the first is being fetched.
+  /// There is no valid token. Why the provider failed, and since when; nil while the first is being fetched.
   case noToken(TokenFailure?, since: BootInstant?)
-  /// The last update was not accepted; since when none was.
+  /// The last update failed; since when updates fail.
   indirect case failed(UpdateFailure, since: BootInstant?)
-  /// An update is due, and would come too soon.
+  /// An update is due, but rate-limited.
   case rateLimited(until: BootInstant, by: Limit)
-  /// A request has been under way since then.
+  /// A request is in flight, sent at this time.
   case inFlight(since: BootInstant)
-  /// All is well: no update is due before then.
+  /// No update is due before this time.
   case notDue(until: BootInstant)
 
-  /// What keeps two requests apart.
+  /// A limit of the request rate.
   package enum Limit: String, Equatable, Sendable {
-    /// Fleet Engine's least time between updates of a vehicle.
+    /// Fleet Engine's minimum time between updates of a vehicle.
     case floor
-    /// The daemon's own limit of requests in a minute.
+    /// The daemon's own rate limit.
     case attempts
-    /// The machine has just woken, and waits for its receiver.
+    /// The machine has just resumed, and waits for its receiver.
     case waking
     /// A request for OFFLINE may still arrive, and ONLINE must come after it.
     case offline

@@ -2,10 +2,10 @@
 package import FleetEngine
 package import Timekeeping
 
-/// What became of the updates of the last half hour, minute by minute, and of the last one.
+/// The outcomes of the updates of the last half hour, per minute, and of the last update.
 package struct RecentOutcomes: Equatable, Sendable {
-  /// Minutes that are kept, the one that is not over yet among them.
-  static let most = 30
+  /// The number of minutes, including the current one.
+  static let capacity = 30
 
   private struct Minute: Equatable {
     /// Since boot.
@@ -16,9 +16,9 @@ package struct RecentOutcomes: Equatable, Sendable {
 
   /// How an update ended.
   package struct Outcome: Equatable, Sendable {
-    /// Nil: it was accepted.
+    /// Nil: accepted.
     package var failure: UpdateFailure.Category?
-    /// Past positions that went with it and were accepted.
+    /// Accepted past positions.
     package var past: Int
     /// When it ended.
     package var at: BootInstant
@@ -26,12 +26,12 @@ package struct RecentOutcomes: Equatable, Sendable {
     package var took: Duration
   }
 
-  /// Those in which an update ended, oldest first.
+  /// The minutes in which an update ended, oldest first.
   private var minutes: [Minute] = []
-  /// Of the last update that has ended.
+  /// The outcome of the last update.
   package private(set) var last: Outcome?
 
-  /// An update has been accepted.
+  /// An update was accepted.
   ///
   /// - Parameter past: the number of past positions in it.
   mutating func accepted(past: Int, sentAt: BootInstant, at now: BootInstant) {
@@ -47,16 +47,16 @@ package struct RecentOutcomes: Equatable, Sendable {
   private mutating func minute(at now: BootInstant) -> Int {
     let index = now.nanoseconds / 60_000_000_000
     if let last = minutes.last, last.index == index { return minutes.count - 1 }
-    if minutes.count == RecentOutcomes.most { minutes.removeFirst() }
+    if minutes.count == RecentOutcomes.capacity { minutes.removeFirst() }
     minutes.append(Minute(index: index))
     return minutes.count - 1
   }
 
-  /// Accepted and failed ones of each minute, oldest first, from the first one of the last half hour on; empty ones too.
-  /// Nil when none has ended since.
+  /// Accepted and failed updates per minute, oldest first, beginning with the first minute of the last half hour that has
+  /// any. Nil if there are none.
   package func minutes(at now: BootInstant) -> [[Int]]? {
     let current = now.nanoseconds / 60_000_000_000
-    let recent = minutes.filter { $0.index > current - Int64(RecentOutcomes.most) && $0.index <= current }
+    let recent = minutes.filter { $0.index > current - Int64(RecentOutcomes.capacity) && $0.index <= current }
     guard let first = recent.first else { return nil }
     var rows = [[Int]](repeating: [0, 0], count: Int(current - first.index) + 1)
     for minute in recent { rows[Int(minute.index - first.index)] = [minute.accepted, minute.failed] }

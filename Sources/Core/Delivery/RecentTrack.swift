@@ -2,14 +2,14 @@
 package import Positioning
 package import Timekeeping
 
-/// The way of the last minutes, thinly: enough to draw its shape.
+/// The track of the last minutes, downsampled: enough to draw its shape.
 package struct RecentTrack: Equatable, Sendable {
-  /// Points that are kept.
-  package static let most = 120
-  /// Between two of them.
+  /// The maximum number of points.
+  package static let capacity = 120
+  /// The minimum time between two points.
   static let spacing = Duration.seconds(5)
-  /// What is older is not told.
-  static let reach = Duration.seconds(600)
+  /// Older points are not shown.
+  static let maximumAge = Duration.seconds(600)
 
   private struct Point: Equatable {
     var coordinate: Coordinate
@@ -19,30 +19,31 @@ package struct RecentTrack: Equatable, Sendable {
   /// Oldest first.
   private var points: [Point] = []
 
-  /// Takes the next believed position. One that is too soon, or where the last one is, adds nothing to the shape.
+  /// Adds an accepted position, unless it is too soon after the last point or at the same coordinate.
   mutating func observe(_ coordinate: Coordinate, at now: BootInstant) {
     if let last = points.last, now - last.at < RecentTrack.spacing || last.coordinate == coordinate { return }
-    if points.count == RecentTrack.most { points.removeFirst() }
+    if points.count == RecentTrack.capacity { points.removeFirst() }
     points.append(Point(coordinate: coordinate, at: now))
   }
 
-  /// Nobody is to know where the vehicle was.
+  /// Clears the track: where the vehicle was must not be shown.
   mutating func forget() {
     points.removeAll(keepingCapacity: true)
   }
 
-  /// The shape alone, seen from the newest position: no coordinates. Nil when there is no way yet.
+  /// The shape relative to the newest position, without coordinates. Nil if there is no track yet.
   ///
-  /// - Parameter newest: where the shape ends.
-  /// - Returns: the age of its beginning, and metres east and north of the newest position, oldest first; the last is 0, 0.
+  /// - Parameter newest: the end of the track.
+  /// - Returns: the age of the oldest point, and metres east and north of the newest position, oldest first; the last is
+  ///   0, 0.
   package func shape(endingAt newest: Coordinate, at now: BootInstant) -> (age: Duration, points: [[Int]])? {
-    let recent = points.drop { now - $0.at > RecentTrack.reach }
+    let recent = points.drop { now - $0.at > RecentTrack.maximumAge }
     guard let first = recent.first else { return nil }
     var shape = recent.map { point in
       let heading = newest.heading(to: point.coordinate) ?? 0
       let direction = Trigonometry.rotation(degrees: heading)
       let distance = newest.distance(to: point.coordinate)
-      // Whole metres, at most half the Earth's girth.
+      // Whole metres, at capacity half of the Earth's circumference.
       return [Int((distance * direction.sine).rounded()), Int((distance * direction.cosine).rounded())]
     }
     if shape.last != [0, 0] { shape.append([0, 0]) }

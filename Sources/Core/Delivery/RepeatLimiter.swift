@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Admits the first of a series of like events, then one per `period`, and counts the rest. Events of several kinds that take
-/// turns are as many series.
+/// Admits the first of a series of similar events, then one per `period`, and counts the rest. Each subject has its own
+/// series.
 struct RepeatLimiter: Sendable {
   static let period = Duration.seconds(600)
-  /// More than there are reasons; a subject with changing words in it cannot take all memory.
+  /// More than there are reasons; bounds the memory for subjects with variable text.
   private static let mostRows = 32
 
   private struct Row {
@@ -15,8 +15,8 @@ struct RepeatLimiter: Sendable {
 
   private var rows: [String: Row] = [:]
 
-  /// - Parameter subject: what makes events alike.
-  /// - Returns: nil when this one is suppressed; else the number that were since the last that was admitted.
+  /// - Parameter subject: identifies the series.
+  /// - Returns: nil if this event is suppressed; otherwise the number suppressed since the last one admitted.
   mutating func admit(_ subject: String, at now: BootInstant) -> Int? {
     guard let row = rows[subject] else {
       if rows.count == RepeatLimiter.mostRows, let oldest = rows.min(by: { $0.value.lastAt < $1.value.lastAt }) {
@@ -33,7 +33,7 @@ struct RepeatLimiter: Sendable {
     return row.suppressed
   }
 
-  /// All series are over: the next event of each is the first.
+  /// Ends all series: the next event of each is the first.
   mutating func end() {
     rows = [:]
   }

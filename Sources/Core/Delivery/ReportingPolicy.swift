@@ -3,21 +3,21 @@ package import FleetEngine
 package import Positioning
 package import Timekeeping
 
-/// Decides which positions are worth reporting, and when: Fleet Engine wants one at least once a minute and at most once
-/// in five seconds.
+/// Decides which positions are reported, and when: Fleet Engine expects one at least once a minute and at most once in
+/// five seconds.
 ///
-/// It knows nothing of the network. A position that is due is either sent or put on the backlog, and counts as taken
-/// either way.
+/// It is independent of the network. A position that is due is either sent or enqueued, and counts as reported either
+/// way.
 package struct ReportingPolicy: Sendable {
-  /// When a position is worth a report.
+  /// When a position is due.
   package struct Configuration: Equatable, Sendable {
-    /// Between updates while moving: 5 to 60 s; below that only for tests.
+    /// Time between updates while moving: 5 to 60 s; less only in tests.
     package var interval: Duration
-    /// Between updates while parked, or without a new fix.
+    /// Time between updates while parked, or without a new fix.
     package var heartbeat: Duration
-    /// Metres from the last taken position that make a report due; 0 is off.
+    /// Distance from the last reported position in metres that makes an update due; 0 disables.
     package var distance: Double
-    /// Degrees of change of heading that make a report due; 0 is off.
+    /// Change of heading in degrees that makes an update due; 0 disables.
     package var heading: Double
 
     package init(
@@ -29,7 +29,7 @@ package struct ReportingPolicy: Sendable {
       self.heading = heading
     }
 
-    /// The least time between accepted updates: Fleet Engine's 5 s, unless a test asks for less.
+    /// The minimum time between accepted updates: Fleet Engine's 5 s, unless a test sets less.
     package var floor: Duration { min(interval, .seconds(5)) }
   }
 
@@ -40,55 +40,55 @@ package struct ReportingPolicy: Sendable {
 
   /// The newest position, as it would be reported.
   package private(set) var newest: VehicleLocation?
-  /// Its time; after `forget` of the last one before: a clock, and no place.
+  /// Its timestamp; after `forget` that of the last position before: a time source only.
   package private(set) var newestTime: Timestamp?
   /// When the sentences of `newest` arrived.
   package private(set) var newestAt = BootInstant.boot
   private var configuration: Configuration
   private var motion = MotionDetector()
-  /// From the fix before the newest to it.
+  /// The time from the previous fix to the newest.
   private var period: Duration?
   private var edge: Reason?
-  private var taken: (location: VehicleLocation, at: BootInstant)?
+  private var lastReported: (location: VehicleLocation, at: BootInstant)?
 
-  /// A heading means something from this speed on. Metres per second.
+  /// The heading is meaningful from this speed on, in metres per second.
   private static let headingSpeed = 2.0
-  /// A fix that comes this little before its time is sent with it, instead of one that is a second late.
-  private static let earliness = Duration.milliseconds(500)
-  /// So long after its time a report waits for the next fix, when the receiver's rhythm says that it comes by then.
-  private static let patience = Duration.milliseconds(500)
-  /// A rhythm is that of a receiver which gives a fix at least so often.
+  /// A fix that arrives this much early is sent right away, instead of one that would be a second late.
+  private static let earlyTolerance = Duration.milliseconds(500)
+  /// Maximum delay of a due report to align it with the next fix.
+  private static let alignmentWait = Duration.milliseconds(500)
+  /// Reports are only aligned with receivers that report at least this often.
   private static let longestPeriod = Duration.seconds(2)
-  /// By so much a fix may be late in its rhythm.
-  private static let unevenness = Duration.milliseconds(100)
-  /// Waiting must not make the gap between two updates longer than Fleet Engine wants.
+  /// Allowed jitter of the fix period.
+  private static let allowedJitter = Duration.milliseconds(100)
+  /// Alignment must not delay updates beyond this: Fleet Engine expects one per minute.
   private static let longestGap = Duration.seconds(59)
 
   package init(_ configuration: Configuration) {
     self.configuration = configuration
   }
 
-  /// Other settings from now on; what was reported counts on.
+  /// Changes the settings; what was reported still counts.
   package mutating func configure(_ configuration: Configuration) {
     self.configuration = configuration
   }
 
-  /// Forgets what was taken: the next position is the first again.
+  /// Drops what was reported: the next position is due as the first one.
   package mutating func restart() {
-    taken = nil
+    lastReported = nil
   }
 
-  /// Forgets every position: the next one is the first of all.
+  /// Drops every position; only the time of the newest remains.
   package mutating func forget() {
     let time = newestTime
     self = ReportingPolicy(configuration)
     newestTime = time
   }
 
-  /// Whether the vehicle stands, so that its position is held still.
+  /// Whether the vehicle is parked, so that its position is held.
   package var isParked: Bool { motion.state != .moving }
 
-  /// Takes the next believed fix.
+  /// Processes the next accepted fix.
   package mutating func observe(_ accepted: FixFilter.Accepted, at now: BootInstant) {
     let turned = motion.observe(accepted)
     var location = VehicleLocation(accepted.fix, time: accepted.time)
@@ -112,25 +112,27 @@ package struct ReportingPolicy: Sendable {
     next.flatMap { now >= $0.at ? $0.reason : nil }
   }
 
-  /// When the newest position is due and why, if no other fix comes before; nil before the first fix. The time may be past.
+  /// When the newest position is due and why, if there is no other fix before; nil before the first fix. May be in the
+  /// past.
   package var next: (at: BootInstant, reason: Reason)? {
     guard newest != nil else { return nil }
-    guard let takenAt = taken?.at else { return (newestAt, .first) }
-    // No fix since: what is known is repeated, so that the vehicle does not fall silent.
-    if newest?.time == taken?.location.time { return (takenAt + configuration.heartbeat, .heartbeat) }
-    // A test that asks for every fix gets the parked ones too.
+    guard let reportedAt = lastReported?.at else { return (newestAt, .first) }
+    // No fix since the last report: the heartbeat repeats it.
+    if newest?.time == lastReported?.location.time { return (reportedAt + configuration.heartbeat, .heartbeat) }
+    // A test with interval 0 reports every fix, also while parked.
     if configuration.interval == .zero { return (newestAt, .interval) }
-    let floor = takenAt + configuration.floor
+    let floor = reportedAt + configuration.floor
     if let edge { return (floor, edge) }
-    if isParked { return (takenAt + configuration.heartbeat, .heartbeat) }
-    let regular = due(after: takenAt)
+    if isParked { return (reportedAt + configuration.heartbeat, .heartbeat) }
+    let regular = due(after: reportedAt)
     guard floor < regular, let change else { return (regular, .interval) }
     return (floor, change)
   }
 
-  /// What makes a report due before the interval is over: the way, or the turn, since the last one.
+  /// What makes a report due before the interval is over: the distance or the turn since the last one.
   private var change: Reason? {
-    guard configuration.distance > 0 || configuration.heading > 0, let before = taken?.location, let newest else {
+    guard configuration.distance > 0 || configuration.heading > 0, let before = lastReported?.location, let newest
+    else {
       return nil
     }
     if configuration.distance > 0, before.coordinate.distance(to: newest.coordinate) >= configuration.distance {
@@ -145,46 +147,46 @@ package struct ReportingPolicy: Sendable {
     return nil
   }
 
-  /// The newest position was sent, or put on the backlog.
-  package mutating func take(at now: BootInstant) {
+  /// The newest position was sent or enqueued.
+  package mutating func markReported(at now: BootInstant) {
     guard let newest else { return }
-    taken = (newest, now)
+    lastReported = (newest, now)
     edge = nil
   }
 
-  /// A position that was sent before it was due has arrived: the next is due an interval after it.
-  package mutating func take(_ location: VehicleLocation, at sentAt: BootInstant) {
-    if let taken, taken.at >= sentAt { return }
-    taken = (location, sentAt)
-    // What has changed since it was sent is still to be told.
+  /// A position that was sent before it was due was accepted: the next is due an interval after it.
+  package mutating func markReported(_ location: VehicleLocation, at sentAt: BootInstant) {
+    if let lastReported, lastReported.at >= sentAt { return }
+    lastReported = (location, sentAt)
+    // Changes since it was sent are still to be reported.
     if newest?.time == location.time { edge = nil }
   }
 
-  private var early: Duration { min(ReportingPolicy.earliness, configuration.interval / 10) }
+  private var early: Duration { min(ReportingPolicy.earlyTolerance, configuration.interval / 10) }
 
-  /// When the interval's report goes if no fix comes before: without waiting for one, the position would be as old in every
-  /// report as the first one was late.
-  private func due(after takenAt: BootInstant) -> BootInstant {
-    let due = takenAt + configuration.interval
-    // One that has come so little before it is the one to send.
+  /// When the interval's report is sent if there is no fix before. It waits for the next fix, because otherwise the
+  /// position would be stale by the same amount in every report.
+  private func due(after reportedAt: BootInstant) -> BootInstant {
+    let due = reportedAt + configuration.interval
+    // The fix arrived just before the report is due: send it.
     if newestAt >= due - early { return newestAt }
     guard let period, period <= ReportingPolicy.longestPeriod,
-      configuration.interval + ReportingPolicy.patience <= ReportingPolicy.longestGap
+      configuration.interval + ReportingPolicy.alignmentWait <= ReportingPolicy.longestGap
     else { return due }
     let next = newestAt + period
-    return next > due && next - due <= ReportingPolicy.patience ? next + ReportingPolicy.unevenness : due
+    return next > due && next - due <= ReportingPolicy.alignmentWait ? next + ReportingPolicy.allowedJitter : due
   }
 
-  /// When the next report is to be expected, with the fixes that will come until then: a time to tell a person.
+  /// When to expect the next report, assuming that fixes keep coming, for display.
   ///
-  /// - Parameter hasFixes: whether they do come; what is known is repeated at the heartbeat if not.
+  /// - Parameter hasFixes: whether they do; otherwise the position is repeated at the heartbeat.
   package func expected(hasFixes: Bool) -> BootInstant? {
-    guard let taken else { return next?.at }
-    let regular = taken.at + (hasFixes && !isParked ? configuration.interval : configuration.heartbeat)
+    guard let lastReported else { return next?.at }
+    let regular = lastReported.at + (hasFixes && !isParked ? configuration.interval : configuration.heartbeat)
     return next.map { min($0.at, regular) }
   }
 
-  /// Degrees between two headings, 0 to 180, across north as well.
+  /// Degrees between two headings, 0 to 180, also across north.
   static func turn(from before: Double, to after: Double) -> Double {
     let difference = abs(before - after).truncatingRemainder(dividingBy: 360)
     return min(difference, 360 - difference)

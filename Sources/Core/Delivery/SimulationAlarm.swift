@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Positioning
 
-/// Says once, and loudly, that positions are simulated where dispatchers would see a vehicle that is not there: a route that
-/// is driven here, or a receiver that is itself a simulator (NMEA quality 8).
+/// Raises an alarm once if simulated positions are sent where dispatchers would see a vehicle that does not exist: from a
+/// simulated route, or from a receiver that is a simulator (NMEA quality 8).
 struct SimulationAlarm {
   private let endpoint: String?
   private var isOver = false
 
-  /// The alarm is for a Fleet Engine on another machine; one on this machine is a trial.
+  /// Only for a Fleet Engine on another machine; a local one is for tests.
   init(_ configuration: VehicleAgent.Configuration) {
     endpoint = configuration.remoteEndpoint
   }

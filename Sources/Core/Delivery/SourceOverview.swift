@@ -2,31 +2,31 @@
 package import Positioning
 import Timekeeping
 
-/// What is known of each source of fixes, and which of them is used.
+/// The state of each source of fixes, and which one is used.
 package struct SourceOverview: Equatable, Sendable {
-  /// How a source stands.
+  /// The condition of a source.
   package enum Condition: Equatable, Sendable {
-    /// It has not said anything of itself yet.
+    /// It has not reported anything yet.
     case waiting
-    /// It is read, and gives no believable fix; with the reason of the last refusal, if it gave any.
+    /// It is read, but has no accepted fix; with the last rejection, if any.
     case searching(FixRejection?)
-    /// It gives believable fixes.
+    /// Its fixes are accepted.
     case good
-    /// Not to be had; the text says why and what to do.
+    /// Not available; the text has the cause and the remedy.
     case lost(String)
-    /// It has no more to give, ever.
+    /// It has ended for good, as a recording does.
     case ended
   }
 
   /// One source, as status and metrics report it.
   package struct Source: Equatable, Sendable {
-    /// Distinguishes it from the others, for as long as its settings stay the same.
+    /// Its ID, stable as long as its settings are the same.
     package var id: Int
-    /// As it names itself once it is read.
+    /// The name that it reports once it is read.
     package var name: String
-    /// How it stands now.
+    /// Its current condition.
     package var condition: Condition
-    /// Satellites in view, as it reported last without a fix; nil when it has not.
+    /// Satellites in view, as last reported without a fix; nil if not reported.
     package var satellitesInView: Int?
 
     package init(id: Int, name: String, condition: Condition) {
@@ -36,29 +36,29 @@ package struct SourceOverview: Equatable, Sendable {
     }
   }
 
-  /// Why the used source is used.
+  /// Why the used source was selected.
   package enum Reason: Equatable, Sendable {
-    /// None is preferred to it that could be used; at the start, or because those before it failed.
+    /// It has the highest priority of those available: at the start, or because others failed.
     case best
-    /// It was good again for this long, and is preferred to the one that was used.
-    case takenBack(after: Duration)
+    /// Failback: it was good again for this long, and has a higher priority than the previous one.
+    case failback(after: Duration)
   }
 
-  /// Why accepted fixes of the used source are not handed on yet.
+  /// Why accepted fixes of the used source are held.
   package enum Hold: Equatable, Sendable {
-    /// Their time is this much before that of the last reported position, which was of another source.
+    /// Their timestamps are this much before the last reported position, which was of another source.
     case behind(by: Duration)
-    /// Its clock differs from that of the source before by more than `filter.max_age`; more than zero when it is ahead.
+    /// Its clock differs from that of the previous source by more than `filter.max_age`; positive: it is ahead.
     case disputed(offset: Duration)
   }
 
-  /// In the order of priority.
+  /// In order of priority.
   package var sources: [Source]
-  /// Index of the one whose fixes count; nil while none gives believable ones.
+  /// Index of the used source; nil if none has accepted fixes.
   package var used: Int?
-  /// Why it is used.
+  /// Why it was selected.
   package var reason: Reason
-  /// Of the last fix of the used source; nil when it was handed on, or none has come.
+  /// Of the last fix of the used source; nil if it was not held, or there was none.
   package var hold: Hold?
 
   package init(sources: [Source], used: Int? = nil, reason: Reason = .best, hold: Hold? = nil) {
@@ -68,23 +68,23 @@ package struct SourceOverview: Equatable, Sendable {
     self.hold = hold
   }
 
-  /// The one whose fixes count.
+  /// The used source.
   package var usedSource: Source? {
     guard let used, sources.indices.contains(used) else { return nil }
     return sources[used]
   }
 
-  /// The name of the source that is used, or else of the first that is read; nil when there is none. One that is alone
-  /// keeps its name to the end.
+  /// The name of the used source, or else of the first that is read; nil if there is none. A single source keeps its name
+  /// after it was lost.
   package var name: String? {
     if let source = usedSource ?? sources.first(where: \.isRead) { return source.name }
     return sources.count == 1 && sources[0].condition == .ended ? sources[0].name : nil
   }
 
-  /// Satellites in view of the receiver that ``name`` names; nil when it does not say.
+  /// Satellites in view of the receiver that ``name`` names; nil if not reported.
   package var satellitesInView: Int? { (usedSource ?? sources.first(where: \.isRead))?.satellitesInView }
 
-  /// Why there is no source; nil when there is one.
+  /// Why there is no source; nil if there is one.
   package var lossReason: String? {
     guard name == nil else { return nil }
     if sources.count > 1 { return troubles(before: sources.count) }
@@ -92,14 +92,14 @@ package struct SourceOverview: Equatable, Sendable {
     return sources.first.map { "no data from \($0.name) yet" } ?? "none is set"
   }
 
-  /// Why none is used that is preferred to the one of this index, as in `1: the device is gone`; empty for the first.
+  /// Why no source of higher priority than this index is used, as in `1: the device is gone`; empty for the first.
   package func troubles(before index: Int) -> String {
     sources.prefix(index).enumerated().map { "\($0 + 1): \($1.trouble)" }.joined(separator: "; ")
   }
 }
 
 extension SourceOverview.Source {
-  /// Whether it is open and says something.
+  /// Whether it is open and has reported something.
   package var isRead: Bool {
     switch condition {
     case .searching, .good: true
@@ -107,7 +107,7 @@ extension SourceOverview.Source {
     }
   }
 
-  /// Its condition in words.
+  /// Its condition as text.
   package var trouble: String {
     switch condition {
     case .waiting: "no data from \(name) yet"

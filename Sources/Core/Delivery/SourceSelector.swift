@@ -2,28 +2,29 @@
 package import Positioning
 package import Timekeeping
 
-/// Judges the fixes of every source, decides which source is used, and which of its fixes are newer than what was reported.
+/// Filters the fixes of every source, selects the source to use, and makes sure that its fixes are newer than what was
+/// reported.
 ///
-/// Each source has a filter of its own, which judges each of its fixes once: a receiver that is frozen, or whose date is
-/// wrong, is no better than one that is silent. One source alone is used whatever it says. Of several, the highest priority
-/// among those with accepted fixes is used: at the start each has its silence timeout to come up with one, unless it is lost
-/// before. The used source is left when it is lost, ends, or gives no accepted fix for its silence timeout. A source of
-/// higher priority regains control after a hold-down, which doubles each time it fails soon after.
+/// Each source has its own filter, so a frozen receiver or one with a wrong date is as bad as a silent one. A single
+/// source is always used. Of several, the one with the highest priority among those with accepted fixes is used: at the
+/// start each has its silence timeout to report one, unless it is lost before. The used source is replaced if it is lost,
+/// ends, or has no accepted fix for its silence timeout. A source of higher priority regains control after a hold-down,
+/// which doubles on each early failure.
 ///
-/// The clocks of two receivers may differ, and Fleet Engine must never see a vehicle go back in time. So an accepted fix is
-/// handed on when its time is after the last position that was reported; until a source whose clock lags has caught up, its
-/// fixes are held. A source whose clock differs by more than `FixFilter.Configuration.maxAge` is not waited for: five fixes
-/// in a row show that it means what it says, and its time counts from then on.
+/// The clocks of two receivers may differ, and Fleet Engine must never see a vehicle go back in time. So an accepted fix
+/// is passed on if its timestamp is after the last reported position; until a source whose clock is behind has caught up,
+/// its fixes are held. A difference of more than `FixFilter.Configuration.maxAge` is not waited for: after five
+/// consecutive fixes the new clock is accepted.
 package struct SourceSelector: Sendable {
-  /// A source that is set, before anything is known of it.
+  /// A configured source.
   package struct Candidate: Equatable, Sendable {
-    /// Distinguishes it from the others, for as long as its settings stay the same.
+    /// Its ID, stable as long as its settings are the same.
     package var id: Int
     /// Its name until it is read.
     package var label: String
-    /// Without an accepted fix for this duration it counts as failed.
+    /// Without an accepted fix for this long it counts as failed.
     package var silenceTimeout: Duration
-    /// Whether it gives each fix after the first only on `VehicleAgent.Effect.readyForNextFix`.
+    /// Whether it waits for `VehicleAgent.Effect.readyForNextFix` after each fix.
     package var waits: Bool
 
     package init(id: Int, label: String, silenceTimeout: Duration, waits: Bool = false) {
@@ -34,18 +35,18 @@ package struct SourceSelector: Sendable {
     }
   }
 
-  /// What happens to the sources.
+  /// What happened to the sources.
   package enum Input: Sendable {
-    /// The source of this ID reports. One that is not in the list changes nothing.
+    /// A report of the source with this ID. Ignored if it is not in the list.
     case report(SourceReport, from: Int)
     /// A position of this time was sent or enqueued.
     case reported(Timestamp)
-    /// Other sources, in the order of priority. What is known of those that stay is kept.
+    /// New sources in order of priority. Sources that stay keep their state.
     case replaced([Candidate])
     case configured(FixFilter.Configuration)
-    /// What time it is by those who know better than receivers; nil when there is none.
+    /// The time bounds of servers; nil if unknown.
     case time(TimeBounds?)
-    /// `nextDeadline` has come.
+    /// `nextDeadline` has passed.
     case deadline
   }
 
@@ -53,11 +54,12 @@ package struct SourceSelector: Sendable {
   package enum Effect: Equatable, Sendable {
     /// The next position of the vehicle.
     ///
-    /// - overrules: stamps after this one were wrong: of the same source, whose filter has overruled them, or of another one.
+    /// - overrules: timestamps after this one were wrong: of the same source, whose filter has corrected them, or of
+    ///   another one.
     case accepted(FixFilter.Accepted, overrules: Bool)
-    /// Its own filter accepts the fix, and it must wait.
+    /// Its filter accepted the fix, but it is held.
     case held(FixFilter.Accepted, SourceOverview.Hold)
-    /// The filter of the used source, or of the first that may yet be used, rejects the fix.
+    /// The filter of the used source, or of the first candidate, rejected the fix.
     case rejected(Fix, FixRejection)
     /// `overview` has changed from this one.
     case changed(from: SourceOverview)
@@ -65,55 +67,55 @@ package struct SourceSelector: Sendable {
     case ended
   }
 
-  /// How long a source of higher priority must be good before it regains control, at first and at most.
+  /// The hold-down: how long a source of higher priority must be good before failback, initially and at most.
   package static let firstHoldDown = Duration.seconds(10)
   /// The wait before a preferred source takes over again never grows past this.
   package static let longestHoldDown = Duration.seconds(300)
-  /// A source that is used for less than this before it fails has failed soon.
+  /// A source that fails within this time after it was selected has failed early.
   package static let probation = Duration.seconds(60)
-  /// For how long the fixes of a clock that differs by more than `maxAge` must follow each other before it counts.
+  /// How long the fixes of a clock that differs by more than `maxAge` must be consecutive before it is accepted.
   private static let agreementTime = Duration.seconds(3)
 
-  private var entries: [SourceStanding] = []
+  private var entries: [SourceState] = []
   private var filter: FixFilter.Configuration
   private var timeBounds: TimeBounds?
   private var used: Int?
   private var reason = SourceOverview.Reason.best
-  /// The source whose fix was handed on last, and its clock; the source is nil when it is not in the list any more.
-  private var speaker: Int?
+  /// The source of the last fix that was passed on, and its clock; the source is nil if it was removed.
+  private var lastSource: Int?
   private var clock: Duration?
-  /// Time of the newest position that was sent or enqueued; nil after its stamp was overruled.
+  /// Timestamp of the newest position that was sent or enqueued; nil after it was corrected.
   private var reported: Timestamp?
   private var hold: SourceOverview.Hold?
-  /// Fixes in a row of a clock that differs by more than `maxAge`.
+  /// Consecutive fixes of a clock that differs by more than `maxAge`.
   private var dispute: (since: BootInstant, count: Int)?
-  /// Sources that have given a fix and give no other until they are released.
+  /// Sources that wait for `readyForNextFix`.
   private var waiting: [Int] = []
-  /// As it was after the last input.
+  /// The overview after the last input.
   package private(set) var overview = SourceOverview(sources: [])
 
-  /// - Parameter filter: which fixes are accepted. There are no sources yet.
+  /// - Parameter filter: the filter's settings. There are no sources yet.
   package init(filter: FixFilter.Configuration) {
     self.filter = filter
   }
 
-  /// When to hand over `deadline`; nil while nothing is waited for.
+  /// When to handle `deadline`; nil if there is none.
   package var nextDeadline: BootInstant? {
-    // There is nothing that could replace a single source.
+    // A single source cannot be replaced.
     guard entries.count > 1 else { return nil }
     return entries.compactMap { entry in
       switch entry.condition {
       case .good: entry.silentAt
-      // The start-up deadline matters only while no source is used.
-      case .waiting, .searching: used == nil && !entry.isStartOver ? entry.startsUntil : nil
+      // The start deadline only matters while no source is used.
+      case .waiting, .searching: used == nil && !entry.isStartPhaseOver ? entry.startDeadline : nil
       case .lost, .ended: nil
       }
     }.min()
   }
 
-  /// Takes what happened, and returns what follows, in this order.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
-    var verdict: (Result<FixFilter.Accepted, FixRejection>, Fix, index: Int)?
+    var result: (Result<FixFilter.Accepted, FixRejection>, Fix, index: Int)?
     var hasEnded = false
     switch input {
     case .report(let report, let id):
@@ -121,7 +123,7 @@ package struct SourceSelector: Sendable {
       switch report {
       case .fix(let fix):
         if entries[index].candidate.waits { waiting.append(id) }
-        verdict = (entries[index].judge(fix, at: now), fix, index)
+        result = (entries[index].judge(fix, at: now), fix, index)
       case .reading(let name): entries[index].read(as: name)
       case .sky(let count): entries[index].satellitesInView = count
       case .lost(let why):
@@ -132,7 +134,7 @@ package struct SourceSelector: Sendable {
         hasEnded = entries.allSatisfy { $0.condition == .ended }
       }
     case .reported(let time):
-      // It says nothing of a source.
+      // It does not concern a source.
       reported = max(reported ?? time, time)
       return []
     case .replaced(let candidates): replace(by: candidates, at: now.boot)
@@ -147,12 +149,12 @@ package struct SourceSelector: Sendable {
     if entries.count > 1 {
       for index in entries.indices { entries[index].expire(at: now.boot) }
     }
-    elect(at: now.boot)
+    selectSource(at: now.boot)
     var effects = [Effect]()
-    if let (result, fix, index) = verdict {
+    if let (result, fix, index) = result {
       switch result {
       case .success(let accepted): if index == used { effects.append(order(accepted, from: index, at: now.boot)) }
-      // What is rejected is reported as well, so that a person learns why there is no position.
+      // Rejections are reported as well, so that a person learns why there is no position.
       case .failure(let rejection):
         if index == used ?? firstAlive ?? index { effects.append(.rejected(fix, rejection)) }
       }
@@ -166,10 +168,10 @@ package struct SourceSelector: Sendable {
 
   private mutating func replace(by candidates: [Candidate], at now: BootInstant) {
     let old = entries
-    let (usedID, speakerID) = (used.map { old[$0].candidate.id }, speaker.map { old[$0].candidate.id })
+    let (usedID, lastSourceID) = (used.map { old[$0].candidate.id }, lastSource.map { old[$0].candidate.id })
     entries = candidates.map { candidate in
       guard var entry = old.first(where: { $0.candidate.id == candidate.id }) else {
-        var entry = SourceStanding(candidate, filter: filter, at: now)
+        var entry = SourceState(candidate, filter: filter, at: now)
         entry.filter.trust(timeBounds)
         return entry
       }
@@ -177,16 +179,16 @@ package struct SourceSelector: Sendable {
       return entry
     }
     used = candidates.firstIndex { $0.id == usedID }
-    speaker = candidates.firstIndex { $0.id == speakerID }
+    lastSource = candidates.firstIndex { $0.id == lastSourceID }
     if used == nil { hold = nil }
   }
 
-  // MARK: - The order of positions
+  // MARK: - Order of timestamps
 
-  /// What becomes of a fix of the used source that its own filter accepts.
+  /// The effect of an accepted fix of the used source.
   private mutating func order(_ accepted: FixFilter.Accepted, from index: Int, at now: BootInstant) -> Effect {
     var overrules = false
-    if speaker == index {
+    if lastSource == index {
       overrules = entries[index].isOverruling
     } else if let found = holdReason(of: accepted.time, by: entries[index]) {
       guard hasAgreed(found, at: now) else {
@@ -196,30 +198,30 @@ package struct SourceSelector: Sendable {
       overrules = reported.map { accepted.time <= $0 } ?? false
     }
     if overrules { reported = nil }
-    speaker = index
+    lastSource = index
     clock = entries[index].clock
     hold = nil
     dispute = nil
     return .accepted(accepted, overrules: overrules)
   }
 
-  /// Why a fix of this time must wait, which is of another source than the last one; nil when it need not.
-  private func holdReason(of time: Timestamp, by entry: SourceStanding) -> SourceOverview.Hold? {
+  /// Why a fix with this timestamp is held: it is of another source than the last one; nil if it is not.
+  private func holdReason(of time: Timestamp, by entry: SourceState) -> SourceOverview.Hold? {
     guard let reported, let clock else { return nil }
-    // The times of recordings have nothing to do with elapsed time.
+    // Timestamps of recordings are unrelated to elapsed time.
     let offset = filter.keepsTimes ? min(time - reported, .zero) : entry.clock - clock
     if offset > filter.maxAge || .zero - offset > filter.maxAge { return .disputed(offset: offset) }
     return time <= reported ? .behind(by: reported - time) : nil
   }
 
-  /// Why a fix that came now would have to wait. Its last one may be as old as its period: what counts is its clock.
-  private func expectedHold(of entry: SourceStanding, at now: BootInstant) -> SourceOverview.Hold? {
+  /// Why a fix that came now would be held. The last one may be as old as its period: its clock counts.
+  private func expectedHold(of entry: SourceState, at now: BootInstant) -> SourceOverview.Hold? {
     let time = filter.keepsTimes ? entry.newest : entry.time(at: now)
     let hold = time.flatMap { holdReason(of: $0, by: entry) }
     return hold == .behind(by: .zero) ? nil : hold
   }
 
-  /// Whether fixes of another clock have followed each other for long enough to overrule what was reported.
+  /// Whether enough consecutive fixes have confirmed another clock.
   private mutating func hasAgreed(_ reason: SourceOverview.Hold, at now: BootInstant) -> Bool {
     guard case .disputed = reason else {
       dispute = nil
@@ -234,13 +236,13 @@ package struct SourceSelector: Sendable {
   /// Whether a source waits for `VehicleAgent.Effect.readyForNextFix`.
   package var hasWaiting: Bool { !waiting.isEmpty }
 
-  /// - Returns: the IDs of the sources that wait; they may give their next fix.
+  /// - Returns: the IDs of the sources that wait; they may report their next fix.
   package mutating func release() -> [Int] {
     defer { waiting = [] }
     return waiting
   }
 
-  // MARK: - Which source is used
+  // MARK: - Selection
 
   private var firstAlive: Int? {
     entries.firstIndex { entry in
@@ -251,11 +253,11 @@ package struct SourceSelector: Sendable {
     }
   }
 
-  private mutating func elect(at now: BootInstant) {
+  private mutating func selectSource(at now: BootInstant) {
     if let used {
       if entries[used].condition == .good {
         let better = entries.prefix(used).firstIndex { $0.condition == .good && $0.goodFor >= $0.holdDown }
-        if let better { use(better, .takenBack(after: entries[better].goodFor), at: now) }
+        if let better { use(better, .failback(after: entries[better].goodFor), at: now) }
         return
       }
       entries[used].fail(at: now)
@@ -265,7 +267,7 @@ package struct SourceSelector: Sendable {
     for index in entries.indices {
       switch entries[index].condition {
       case .good: return use(index, .best, at: now)
-      case .waiting, .searching: if !entries[index].isStartOver { return }
+      case .waiting, .searching: if !entries[index].isStartPhaseOver { return }
       case .lost, .ended: break
       }
     }
@@ -276,6 +278,6 @@ package struct SourceSelector: Sendable {
     self.reason = reason
     entries[index].usedSince = now
     dispute = nil
-    hold = speaker == index ? nil : expectedHold(of: entries[index], at: now)
+    hold = lastSource == index ? nil : expectedHold(of: entries[index], at: now)
   }
 }

@@ -2,37 +2,37 @@
 package import FleetEngine
 package import Positioning
 
-/// What has happened since the start, counted by its reason.
+/// Counters since the start, by reason.
 package struct Statistics: Equatable, Sendable {
-  /// Fixes that the source gave.
+  /// Fixes that the source reported.
   package var fixes = 0
   /// Fixes that the filter rejected, by reason.
   package var rejected: [FixRejection: Int] = [:]
-  /// Accepted fixes that came too early: of a source whose clock is behind that of the source before.
+  /// Accepted fixes that were held: of a source whose clock is behind that of the previous one.
   package var held = 0
   /// Fixes that the filter accepted.
   package var acceptedFixes: Int { fixes - rejected.values.reduce(0, +) }
-  /// Fixes that were rejected and did not only repeat another.
+  /// Rejected fixes except duplicates.
   package var contradictingFixes: Int { rejected.reduce(0) { $0 + ($1.key == .duplicate ? 0 : $1.value) } }
   /// Requests to Fleet Engine.
   package var attempts = 0
   /// Requests that Fleet Engine accepted.
   package var accepted = 0
-  /// Requests given up because the network changed under them.
+  /// Requests cancelled because the network changed.
   package var abandoned = 0
   /// Requests that failed, by category.
   package var failed: [UpdateFailure.Category: Int] = [:]
-  /// Positions that arrived as `pastLocations`.
+  /// Past positions that were delivered.
   package var backfilled = 0
-  /// Positions that left the backlog.
+  /// Positions that were removed from the backlog.
   package var removed: [Backlog.Removal: Int] = [:]
   /// Requests to the token provider.
   package var tokenFetches = 0
-  /// Tokens that the provider gave.
+  /// Tokens that the provider returned.
   package var tokens = 0
-  /// Requests to the token provider that gave no token, by `TokenFailure.Reason.name`.
+  /// Failed requests to the token provider, by `TokenFailure.Reason.name`.
   package var tokenFailures: [String: Int] = [:]
 
-  /// Nothing has happened yet.
+  /// All zero.
   package init() {}
 }

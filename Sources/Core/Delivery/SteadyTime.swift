@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// The time by the positions themselves, once it has kept step with elapsed time for a while.
+/// The current time by the positions' timestamps, once they have been consistent with elapsed time for a while.
 ///
-/// Ages of positions are judged by it: it needs no clock of the machine, and means the same after a restart. A receiver's
-/// first stamps after a cold start can be years off, and must not throw a backlog away; hence the while.
+/// The age of positions is relative to it: it does not depend on the machine's clock, and is comparable after a restart.
+/// A receiver's first timestamps after a cold start can be years off, and must not expire the backlog; hence the settling
+/// time.
 package struct SteadyTime: Sendable {
-  /// How long stamps must keep step before they count.
-  package static let patience = Duration.seconds(300)
-  /// More than this between two stamps, beside the time that has passed, is a step.
+  /// How long timestamps must be consistent before they count.
+  package static let settlingTime = Duration.seconds(300)
+  /// A larger difference from elapsed time between two timestamps is a step.
   private static let tolerance = Duration.seconds(60)
 
   private var newest: (stamp: Timestamp, at: BootInstant)?
@@ -16,7 +17,7 @@ package struct SteadyTime: Sendable {
 
   package init() {}
 
-  /// Takes the stamp of a believed fix.
+  /// Processes the timestamp of an accepted fix.
   package mutating func observe(_ stamp: Timestamp, at now: BootInstant) {
     if let newest {
       let step = (stamp - newest.stamp) - (now - newest.at)
@@ -27,9 +28,9 @@ package struct SteadyTime: Sendable {
     newest = (stamp, now)
   }
 
-  /// The newest stamp; nil while it cannot be trusted with more than itself.
+  /// The newest timestamp; nil while it is not reliable.
   package var time: Timestamp? {
-    guard let newest, newest.at - steadySince >= SteadyTime.patience else { return nil }
+    guard let newest, newest.at - steadySince >= SteadyTime.settlingTime else { return nil }
     return newest.stamp
   }
 }

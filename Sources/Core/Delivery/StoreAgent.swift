@@ -2,112 +2,113 @@
 package import FleetEngine
 package import Timekeeping
 
-/// Keeps a copy of the backlog in a store that outlives the process: decides when it is opened, what is written and when, and
-/// what follows a failure.
+/// Maintains a persistent copy of the backlog: decides when to open the store, what to write and when, and how to recover
+/// from failures.
 ///
-/// Changes are collected for the commit interval and written together, so that flash memory is not worn. After a failure the
-/// rest stays pending, and the waits grow. A file that cannot be used is set aside, and the one in its place gets all that is
-/// in memory. Where `max_size` denies the room, positions of other vehicles are dropped, the oldest first.
+/// Changes are collected for the commit interval and written together (group commit), to limit wear of flash memory.
+/// After a failure the rest stays pending, with a backoff. An unusable file is set aside, and its replacement is filled
+/// from memory. If `max_size` is reached, positions of other vehicles are dropped, oldest first.
 ///
-/// The shell performs one operation at a time, with `ended` as its outcome; other inputs may come in between, but `configured`
-/// only when none is under way. What is reported goes to the vehicle's agent, in order, before anything else does.
+/// The shell performs one operation at a time, whose outcome is `ended`; other inputs may come in between, except
+/// `configured`. Reports go to the vehicle's agent, in order, before anything else.
 package struct StoreAgent: Sendable {
-  /// Where the file is, and how much and how often is written.
+  /// Where the file is, its maximum size and the commit interval.
   package struct Configuration: Equatable, Sendable {
     /// The file's directory. Nil: the backlog is in memory only.
     package var directory: String?
-    /// Bytes of the file and its log.
+    /// The maximum size of the file and its log, in bytes.
     package var maxSize: Int64 = 16_000_000
-    /// Maximum time that a change waits to be written, which is what a power cut costs. Zero or more.
+    /// Maximum time that a change stays in memory before it is committed: what a power cut can lose. Zero or more.
     package var commitInterval = Duration.seconds(5)
 
     package init() {}
 
-    /// Bytes of `maxSize` for positions, whether there is a file or not; the rest is for its log.
+    /// The part of `maxSize` for positions, with or without a file; the rest is for its log.
     package var maxBytes: Int { Int(clamping: max(maxSize - 1_048_576, 0)) }
   }
 
-  /// What happens to the store: changes of the backlog, outcomes of operations, other settings.
+  /// What happened: changes of the backlog, outcomes of operations, new settings.
   package enum Input: Equatable, Sendable {
-    /// The vehicle's agent is ready for `restored`: it asked with `readStore`, or has the settings of `configured`. Does not wait for a retry.
+    /// The vehicle's agent is ready for `restored`: it requested `readStore`, or has the settings of `configured`. Skips
+    /// the backoff.
     case start
     /// The backlog has changed: `VehicleAgent.Effect.backlog`.
     case changed(Backlog.Change)
-    /// All that is in memory: `VehicleAgent.Effect.backlogSnapshot`, the answer to `storeStartsOver`.
+    /// All records in memory: `VehicleAgent.Effect.backlogSnapshot`, in response to `storeStartsOver`.
     case snapshot([Backlog.Record])
-    /// Positions of other vehicles from before this time are of no use any more. Left undone while no file is open, or another
-    /// operation is under way.
+    /// Delete positions of other vehicles from before this time. Skipped if no file is open, or another operation is in
+    /// progress.
     case forgetOthers(before: Timestamp)
-    /// `nextDeadline` has come.
+    /// `nextDeadline` has passed.
     case deadline
-    /// The operation under way has ended.
+    /// The current operation has ended.
     case ended(Outcome)
     /// New settings, which the vehicle's agent does not have yet.
     case configured(Configuration, FleetEngineVehicle)
-    /// Write what is pending, and close the file. Nothing happens after that.
+    /// Write what is pending, and close the file. No effects follow.
     case close
   }
 
-  /// What the shell is to do with the file, or the vehicle's agent to know.
+  /// What the shell has to do with the file, or the vehicle's agent to know.
   package enum Effect: Equatable, Sendable {
-    /// Do this with the file.
+    /// Perform this operation on the file.
     case perform(Operation)
-    /// The vehicle's agent should know.
+    /// An input for the vehicle's agent.
     case report(VehicleAgent.Input)
   }
 
-  /// What is done with the file.
+  /// An operation on the file.
   package enum Operation: Equatable, Sendable {
-    /// Open the file, or make it; one that is beyond use is set aside, and an empty one made. Ends in `opened`.
+    /// Open or create the file; an unusable one is set aside, and an empty one created. Ends in `opened`.
     case open(directory: String, maxSize: Int64)
-    /// Close the file, set it aside for this reason, and make an empty one. Ends in `opened`.
+    /// Close the file, set it aside for this reason, and create an empty one. Ends in `opened`.
     case replace(directory: String, maxSize: Int64, why: String)
-    /// See that the file is still in its place, and write these, all or none. Ends in `committed` when they are on disk.
+    /// Verify that the file is still in place, and write these, all or none. Ends in `committed` when they are on disk.
     case commit([Write])
-    /// Drop positions of all vehicles but this one, the oldest first, for this number of writes. Ends in `madeRoom`.
+    /// Drop the oldest positions of other vehicles to make room for this number of writes. Ends in `madeRoom`.
     case makeRoom(writes: Int, sparing: FleetEngineVehicle)
-    /// Read what the file holds of a vehicle, oldest first. Ends in `read`.
+    /// Read the positions of a vehicle, oldest first. Ends in `read`.
     case read(FleetEngineVehicle)
-    /// Drop positions of all vehicles but this one from before a time. Ends in `forgotten`.
+    /// Delete positions of other vehicles from before a time. Ends in `forgotten`.
     case forgetOthers(sparing: FleetEngineVehicle, before: Timestamp)
     /// Close the file, if it is open. Has no outcome.
     case close
   }
 
-  /// How an operation has ended. All but `close` can end in `failed`.
+  /// The outcome of an operation. All but `close` can end in `failed`.
   package enum Outcome: Equatable, Sendable {
-    /// What was set aside for it, if anything; then the file is empty.
+    /// The file that was set aside, if any; then the new file is empty.
     case opened(SetAside?)
     /// The file is not the one that this run had open in this directory before: that was deleted or replaced.
     case openedAnother
     case committed
-    /// The number of positions that were dropped. 0: there are none, or something else denies the room.
+    /// The number of dropped positions. 0: there are none, or the lack of room has another cause.
     case madeRoom(dropped: Int)
     /// - Parameters:
-    ///   - damaged: rows that are no positions, by their keys.
-    ///   - ownerless: the number of rows of no vehicle, which are deleted already.
+    ///   - damaged: keys of rows that are not valid positions.
+    ///   - ownerless: the number of rows without a vehicle, which were deleted.
     case read([Backlog.Record], damaged: [Backlog.ID] = [], ownerless: Int = 0)
     case forgotten
-    /// Nothing has changed in the file.
+    /// The file is unchanged.
     case failed(Failure)
   }
 
   /// Why an operation on the file failed.
   package struct Failure: Equatable, Sendable {
-    /// Decides what is done next.
+    /// Decides how to recover.
     package enum Kind: Sendable {
-      /// There is no room: on the disk, or up to `maxSize`.
+      /// There is no room: on the disk, or within `maxSize`.
       case full
-      /// The file can never be used as it is.
-      case beyondUse
-      /// The file that is open is not the one in its place any more, or its log is not.
+      /// The file is unusable.
+      case unusable
+      /// The open file, or its log, was deleted or replaced.
       case replaced
-      /// It may go well another time.
+      /// Possibly temporary.
       case other
     }
 
     package var kind: Kind
-    /// Says why, and what to do.
+    /// The cause and the remedy.
     package var message: String
 
     package init(_ kind: Kind, _ message: String) {
@@ -116,11 +117,11 @@ package struct StoreAgent: Sendable {
     }
   }
 
-  /// A file that could not be used.
+  /// An unusable file that was renamed.
   package struct SetAside: Equatable, Sendable {
-    /// Its new name, without its directory.
+    /// Its new file name, without the directory.
     package var name: String
-    /// What was wrong with it.
+    /// Why it was unusable.
     package var why: String
 
     package init(name: String, why: String) {
@@ -129,11 +130,11 @@ package struct StoreAgent: Sendable {
     }
   }
 
-  /// A position of a vehicle.
+  /// Identifies a position of a vehicle.
   package struct Key: Hashable, Sendable {
-    /// Whose position it is.
+    /// The vehicle.
     package var vehicle: FleetEngineVehicle
-    /// Which of its positions.
+    /// The position.
     package var id: Backlog.ID
 
     package init(vehicle: FleetEngineVehicle, id: Backlog.ID) {
@@ -142,11 +143,11 @@ package struct StoreAgent: Sendable {
     }
   }
 
-  /// What the store holds under a key from now on.
+  /// A change of one key in the store.
   package struct Write: Equatable, Sendable {
-    /// Whose position, and which.
+    /// The key.
     package var key: Key
-    /// Nil: nothing.
+    /// Nil: delete.
     package var record: Backlog.Record?
 
     package init(key: Key, record: Backlog.Record?) {
@@ -155,70 +156,70 @@ package struct StoreAgent: Sendable {
     }
   }
 
-  /// One go at writing what is pending.
+  /// One attempt to write what is pending.
   private struct Attempt: Equatable {
-    /// A file that was beyond use or gone has another in its place, which is done once.
+    /// The file was replaced in this attempt, which is done only once.
     var hasReplaced = false
-    /// Positions of other vehicles that were dropped for it and not reported yet.
+    /// Dropped positions of other vehicles that were not reported yet.
     var dropped = 0
   }
 
   private enum State: Equatable {
     /// No file is open: before the start, after a failure, or without a directory.
     case closed
-    /// The file is open, and nothing is under way.
+    /// The file is open, and no operation is in progress.
     case open
     case opening(Attempt)
-    /// The file is empty, and waits for what is in memory.
+    /// The file is empty, and waits for the snapshot of the memory.
     case refilling(Attempt)
     case committing(Attempt)
     case makingRoom(Attempt, after: Failure)
     case reading(FleetEngineVehicle, Attempt)
     case forgetting
-    /// The directory changes, and its file waits for what is in memory.
+    /// The directory changes, and its file waits for the snapshot.
     case moving
     case ended
   }
 
-  /// The waits after a failure.
+  /// The backoff after a failure.
   private static let retry = Backoff.Bounds.atLeastHalf(.seconds(5), cap: .seconds(300))
 
   private var configuration: Configuration
   private var vehicle: FleetEngineVehicle
-  /// Those with another directory, as long as the file in the old one gets what it lacks.
+  /// New settings with another directory, while pending changes are written to the old file.
   private var next: (configuration: Configuration, vehicle: FleetEngineVehicle)?
   private var state = State.closed
   private var pending = PendingWrites()
-  /// When the first of the pending changes has waited for the interval.
+  /// When the first pending change has waited for the commit interval.
   private var dueAt: BootInstant?
   private var gate: RetryGate
-  /// The last attempt has failed.
+  /// The last attempt failed.
   private var isFailing = false
-  /// An attempt is to be made, whatever the deadline.
-  private var isCalled = false
+  /// An attempt is requested, whatever the deadline.
+  private var isAttemptRequested = false
   private var isClosing = false
-  /// Before the file is closed it is seen that it is still there.
+  /// Verify that the file is still in place before it is closed.
   private var isVerified = false
-  /// What the file holds of the vehicle has not been reported.
-  private var owesRestoring = true
-  /// The vehicle's agent is ready for what the file holds. Until `start` it still has the settings before.
+  /// The stored positions of the vehicle have not been reported yet.
+  private var isRestorePending = true
+  /// The vehicle's agent is ready for the stored positions. Until `start` it has the old settings.
   private var isReady = false
   private var reported: BacklogStoreState?
 
-  /// - Parameter seed: of the jitter of the waits after a failure.
+  /// - Parameter seed: of the jitter of the backoff.
   package init(_ configuration: Configuration, vehicle: FleetEngineVehicle, seed: UInt64) {
     self.configuration = configuration
     self.vehicle = vehicle
     gate = RetryGate(seed: seed)
   }
 
-  /// When to hand over `deadline`; nil while there is nothing to do, or an outcome is waited for.
+  /// When to handle `deadline`; nil if there is nothing to do, or an operation is in progress.
   package var nextDeadline: BootInstant? {
     guard state == .open || state == .closed, configuration.directory != nil else { return nil }
     return isFailing ? gate.notBefore : dueAt
   }
 
-  /// Takes what happened, and returns what is to be done, in this order.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     let effects = receive(input, at: now)
     return effects + proceed(at: now)
@@ -227,9 +228,9 @@ package struct StoreAgent: Sendable {
   private mutating func receive(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .start:
-      isCalled = true
+      isAttemptRequested = true
       isReady = true
-    case .changed(let change): follow(change, at: now)
+    case .changed(let change): enqueue(change, at: now)
     case .snapshot(let records): return startOver(records, at: now)
     case .forgetOthers(let time):
       guard state == .open else { break }
@@ -245,17 +246,17 @@ package struct StoreAgent: Sendable {
     return []
   }
 
-  private mutating func follow(_ change: Backlog.Change, at now: BootInstant) {
+  private mutating func enqueue(_ change: Backlog.Change, at now: BootInstant) {
     guard configuration.directory != nil else { return }
-    pending.follow(change, of: vehicle)
+    pending.add(change, of: vehicle)
     dueAt = pending.isEmpty ? nil : dueAt ?? now + configuration.commitInterval
   }
 
-  /// Begins what is next, if nothing is under way.
+  /// Begins the next operation, unless one is in progress.
   private mutating func proceed(at now: BootInstant) -> [Effect] {
     guard state == .open || state == .closed else { return [] }
     if next != nil {
-      // The old file gets what it lacks, if it can.
+      // Write what is pending to the old file, if possible.
       if state == .open, !pending.isEmpty { return commit(Attempt(), at: now) }
       state = .moving
       return [.perform(.close), .report(.storeStartsOver)]
@@ -269,14 +270,14 @@ package struct StoreAgent: Sendable {
       state = .ended
       return [.perform(.close)]
     }
-    return isCalled || nextDeadline.map { now >= $0 } ?? false ? attempt(at: now) : []
+    return isAttemptRequested || nextDeadline.map { now >= $0 } ?? false ? attempt(at: now) : []
   }
 
   // MARK: - Attempts
 
-  /// Opens the file if it is not, and writes what there is to write.
+  /// Opens the file if needed, and writes what is pending.
   private mutating func attempt(at now: BootInstant) -> [Effect] {
-    isCalled = false
+    isAttemptRequested = false
     guard let directory = configuration.directory else { return report(.off) }
     guard state == .closed else { return commit(Attempt(), at: now) }
     state = .opening(Attempt())
@@ -298,7 +299,7 @@ package struct StoreAgent: Sendable {
       state = .refilling(attempt)
       return [.report(.storeSetAside(name: setAside.name, why: setAside.why)), .report(.storeStartsOver)]
     case (.opening(let attempt), .openedAnother):
-      owesRestoring = true
+      isRestorePending = true
       state = .refilling(attempt)
       return [.report(.storeReplaced(directory: configuration.directory ?? "")), .report(.storeStartsOver)]
     case (.committing(let attempt), .committed): return committed(attempt)
@@ -315,11 +316,11 @@ package struct StoreAgent: Sendable {
       return recover(attempt, from: failure, at: now)
     case (.reading(let subject, _), .read(let records, let damaged, let ownerless)):
       state = .open
-      // Of a vehicle that has been replaced in the meantime, nothing is to be known.
+      // The settings name another vehicle since: ignore the result.
       guard subject == vehicle else { return [] }
-      owesRestoring = false
+      isRestorePending = false
       let lost = damaged.count + ownerless
-      if !damaged.isEmpty { follow(.removed(damaged, .damaged), at: now) }
+      if !damaged.isEmpty { enqueue(.removed(damaged, .damaged), at: now) }
       return (lost > 0 ? [.report(.storeRowsDamaged(lost))] : []) + [.report(.restored(records))] + report(.healthy)
     case (.forgetting, .forgotten):
       state = .open
@@ -334,7 +335,7 @@ package struct StoreAgent: Sendable {
     endWait()
     isVerified = isClosing
     let dropped = reportDropped(attempt)
-    guard owesRestoring, isReady else {
+    guard isRestorePending, isReady else {
       state = .open
       return dropped + report(.healthy)
     }
@@ -342,15 +343,14 @@ package struct StoreAgent: Sendable {
     return dropped + [.perform(.read(vehicle))]
   }
 
-  /// Replaces a file that is beyond use, and opens what is in the place of one that is gone; any other failure is one of the
-  /// attempt.
+  /// Replaces an unusable file, or reopens a file that was replaced; any other failure ends the attempt.
   private mutating func recover(_ attempt: Attempt, from failure: Failure, at now: BootInstant) -> [Effect] {
     let dropped = reportDropped(attempt)
     guard !attempt.hasReplaced, let directory = configuration.directory else {
       return dropped + fail(failure, at: now)
     }
     switch failure.kind {
-    case .beyondUse:
+    case .unusable:
       state = .opening(Attempt(hasReplaced: true))
       return dropped + [.perform(.replace(directory: directory, maxSize: configuration.maxSize, why: failure.message))]
     case .replaced:
@@ -360,7 +360,7 @@ package struct StoreAgent: Sendable {
     }
   }
 
-  /// Tries again after a wait, with a new connection: after an input or output error one may be of no use.
+  /// Retries after a backoff, with a new connection: after an I/O error the old one may be unusable.
   private mutating func fail(_ failure: Failure, at now: BootInstant) -> [Effect] {
     isFailing = true
     _ = gate.failed(StoreAgent.retry, at: now)
@@ -373,9 +373,9 @@ package struct StoreAgent: Sendable {
     gate.reset()
   }
 
-  // MARK: - Files that begin empty
+  // MARK: - Empty files
 
-  /// The file gets all that is in memory.
+  /// Fills the file from memory.
   private mutating func startOver(_ records: [Backlog.Record], at now: BootInstant) -> [Effect] {
     switch state {
     case .refilling(let attempt):
@@ -385,7 +385,7 @@ package struct StoreAgent: Sendable {
       pending.startOver(records, of: vehicle)
       dueAt = pending.isEmpty ? nil : now + configuration.commitInterval
       endWait()
-      owesRestoring = true
+      isRestorePending = true
       if let next { (configuration, vehicle) = next }
       next = nil
       state = .closed
@@ -397,7 +397,7 @@ package struct StoreAgent: Sendable {
   private mutating func configure(_ new: Configuration, _ newVehicle: FleetEngineVehicle) {
     isReady = false
     guard new.directory == configuration.directory else { return next = (new, newVehicle) }
-    if newVehicle != vehicle { owesRestoring = true }
+    if newVehicle != vehicle { isRestorePending = true }
     (configuration, vehicle) = (new, newVehicle)
   }
 

@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// When the store is read: after the first request, so that the live position does not wait for a large backlog, or soon after
-/// the start where none is made.
+/// When to read the store: after the first request, so that the live position does not wait for a large backlog, or soon
+/// after the start if there is none.
 struct StoreReading: Equatable, Sendable {
-  /// How long the first request has to itself.
+  /// How long to wait for the first request.
   static let holdOff = Duration.seconds(3)
 
   private enum State: Equatable {
     /// There is no store, or it has been read.
     case done
-    /// The store was found; it is read at `due`.
+    /// There is a store; it is read at `due`.
     case held(since: BootInstant, due: BootInstant)
-    /// The store is read, and has not answered.
+    /// The store is being read.
     case asked(since: BootInstant)
   }
 
   private var state = State.done
 
-  /// When to ask for it; nil when there is nothing to ask for.
+  /// When to read the store; nil if there is nothing to read.
   var dueAt: BootInstant? { if case .held(_, let due) = state { due } else { nil } }
-  /// More positions of earlier runs may come.
+  /// Positions of previous runs may still be restored.
   var isPending: Bool { state != .done }
 
-  /// There is a store, which has not been read.
+  /// There is a store that has not been read.
   mutating func found(at now: BootInstant) {
     state = .held(since: now, due: now + StoreReading.holdOff)
   }
 
-  /// A request has ended, however it did.
+  /// A request has ended, successfully or not.
   mutating func requestEnded() {
     if case .held(let since, _) = state { state = .held(since: since, due: .boot) }
   }
 
-  /// The store is asked.
+  /// Reading has begun.
   mutating func ask() {
     if case .held(let since, _) = state { state = .asked(since: since) }
   }
 
-  /// The store cannot answer for now.
+  /// The store cannot be read for now.
   mutating func failed() {
     if case .asked = state { state = .done }
   }
 
-  /// The store has answered.
+  /// Reading has ended.
   ///
-  /// - Returns: since when the answer was pending; nil if it was not.
+  /// - Returns: since when it was pending; nil if it was not.
   mutating func ended() -> BootInstant? {
     defer { state = .done }
     switch state {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Judges what time it is, from all witnesses with their worth, and says when this machine's clock is wrong.
+/// Determines the current time from all references by weighted vote, and detects when the machine's clock is wrong.
 ///
-/// Each witness is carried on by elapsed time, so that a step of the clock is seen at once, and a sleep changes nothing. No
-/// witness outvotes two others of the same worth. A time that contradicts what the same witness has confirmed (said twice, or
-/// another has agreed with) is accepted when the witness repeats it or another one agrees; until then the earlier time counts less.
+/// Each observation is extrapolated with elapsed time, so that a step of the clock is detected at once, and suspend
+/// changes nothing. No reference outvotes two others of the same weight. A time that contradicts a confirmed time of the
+/// same reference (repeated, or corroborated by another) is accepted if that reference repeats it or another one agrees;
+/// until then the earlier time has less weight.
 package struct TimeJudge: Sendable {
-  /// Who gives the time, the least trusted first: a receiver can be deceived from outside, a server is known by its
-  /// certificate, and Fleet Engine's own clock is the one that tokens and positions are judged by.
+  /// The references, least trusted first: GNSS can be spoofed, a server is authenticated by its certificate, and Fleet
+  /// Engine's clock is the one that validates tokens and timestamps.
   package enum Reference: Int, Comparable, Sendable, CaseIterable {
     case gnss
     case tokenProvider
@@ -20,73 +21,73 @@ package struct TimeJudge: Sendable {
     var isServer: Bool { self != .gnss }
   }
 
-  /// By how much the wall clock is wrong, and by which reference.
+  /// The error of the wall clock, and the reference it was compared with.
   package struct Error: Equatable, Sendable {
-    /// More than zero when the machine's clock is ahead.
+    /// Positive if the machine's clock is ahead.
     package var offset: Duration
     /// The reference that it was compared with.
     package var reference: Reference
 
-    /// - Parameter offset: more than zero when the machine's clock is ahead.
+    /// - Parameter offset: positive if the machine's clock is ahead.
     package init(offset: Duration, reference: Reference) {
       self.offset = offset
       self.reference = reference
     }
   }
 
-  /// What is new about the wall clock.
-  package enum Verdict: Equatable, Sendable {
-    /// It is wrong, or wrong by another amount.
+  /// A change in the correctness of the wall clock.
+  package enum ClockChange: Equatable, Sendable {
+    /// It is wrong, or its error has changed.
     case wrong(Error)
-    /// It was wrong, and is no more.
+    /// It was wrong, and is right now.
     case right
   }
 
-  /// What time it is, and by which reference.
+  /// The current time and its reference.
   package struct Judgement: Equatable, Sendable {
-    /// Nil: by this machine's clock alone.
+    /// Nil: only the machine's clock.
     package var reference: Reference?
-    /// The time's bounds by that reference.
+    /// The bounds of the time by that reference.
     package var bounds: TimeBounds
-    /// Whether it has been the same for a while: of a receiver, as long as `steadyTime`.
+    /// Whether it has been consistent: for a receiver, for `steadyTime`.
     package var isSteady: Bool
-    /// Whether it is more than a single word: the witness has said it twice, or another one has said the same.
+    /// Whether it is confirmed: repeated by the reference, or corroborated by another.
     var isConfirmed: Bool
-    /// When a single word that no other witness agrees with counts no more; nil: it is none.
-    var lapsesAt: BootInstant?
+    /// When an unconfirmed time without corroboration expires; nil: it does not.
+    var expiresAt: BootInstant?
     fileprivate var includesClock: Bool
 
-    /// The same; nil when it is no server's.
+    /// The bounds if a server is the reference; otherwise nil.
     var serverBounds: TimeBounds? { reference?.isServer == true ? bounds : nil }
   }
 
-  /// A `Date` is given in whole seconds and takes its time to arrive; less than this is no news.
+  /// `Date` has whole seconds and a latency; smaller differences are ignored.
   package static let tolerance = Duration.seconds(30)
-  /// A word that is older than this does not count.
-  private static let longestMemory = Duration.seconds(86_400)
-  /// A single word that contradicts every other witness counts no longer than this.
-  private static let loneMemory = Duration.seconds(60)
-  /// Witnesses agree when their bounds miss each other by no more than this.
+  /// Older observations are ignored.
+  private static let observationLifetime = Duration.seconds(86_400)
+  /// An observation that contradicts all other references expires after this time.
+  private static let unconfirmedLifetime = Duration.seconds(60)
+  /// References agree if the gap between their bounds is at most this.
   static let slack = Duration.milliseconds(slackMilliseconds)
   private static let slackMilliseconds: Int64 = 3000
-  /// A receiver's time that has kept step for this long counts twice.
+  /// A receiver's time has double weight after it was consistent for this long.
   private static let steadyTime = Duration.seconds(5)
-  /// How late a receiver reports a position at most.
+  /// The maximum latency of a receiver's report.
   private static let longestReport = Duration.seconds(2)
 
-  /// What one witness has said.
-  private struct Word {
+  /// The observations of one reference.
+  private struct Observation {
     var bounds: TimeBounds
-    /// When the first of the words came that agree with each other, and when the last; how many.
+    /// The arrival of the first of the consistent observations, and of the last; their number.
     var since: BootInstant
     var at: BootInstant
     var count = 1
-    /// Whether it took the place of other words of the same witness, which it contradicts.
+    /// Whether it replaced contradicting observations of the same reference.
     var isReversal = false
-    /// Whether another witness has agreed with it.
-    var isBorneOut = false
+    /// Whether another reference has agreed with it.
+    var isCorroborated = false
 
-    var isConfirmed: Bool { count > 1 || isBorneOut }
+    var isConfirmed: Bool { count > 1 || isCorroborated }
 
     func agrees(with bounds: TimeBounds) -> Bool {
       self.bounds.agrees(with: bounds, withinMilliseconds: TimeJudge.slackMilliseconds)
@@ -100,25 +101,25 @@ package struct TimeJudge: Sendable {
   }
 
   private let buildDate: Timestamp
-  /// By `Reference.rawValue`.
-  private var words = [Word?](repeating: nil, count: Reference.allCases.count)
-  /// Single words that contradict a confirmed one of the same witness. By `Reference.rawValue`.
-  private var contradictions = [Word?](repeating: nil, count: Reference.allCases.count)
-  /// What was last said to be wrong.
+  /// Indexed by `Reference.rawValue`.
+  private var observations = [Observation?](repeating: nil, count: Reference.allCases.count)
+  /// Unconfirmed observations that contradict a confirmed one of the same reference. Indexed by `Reference.rawValue`.
+  private var contradictions = [Observation?](repeating: nil, count: Reference.allCases.count)
+  /// The last reported error.
   private var reported: Error?
-  /// The judgement of the last moment, of which an input asks several times.
+  /// The cached judgement of the last moment, which is needed several times per input.
   private var latest: (at: Moment, judgement: Judgement?)?
 
-  /// - Parameter buildDate: a time before it is no time, nor is one 1024 weeks after it.
+  /// - Parameter buildDate: earlier times, and those 1024 weeks later, are ignored.
   package init(buildDate: Timestamp) {
     self.buildDate = buildDate
   }
 
-  /// A witness gave the time. A time that cannot be counts for nothing.
+  /// Processes a time of a reference. Implausible times are ignored.
   ///
   /// - Parameters:
-  ///   - sentAt: when a server was asked; nil of a receiver.
-  ///   - now: when the word arrived.
+  ///   - sentAt: when the request was sent; nil for a receiver.
+  ///   - now: when the time arrived.
   package mutating func observe(
     _ reference: Reference, _ time: Timestamp, sentAt: BootInstant? = nil, at now: BootInstant
   ) {
@@ -127,45 +128,51 @@ package struct TimeJudge: Sendable {
     let bounds = TimeBounds(
       time, precision: reference.isServer ? .seconds(1) : TimeJudge.longestReport, since: sentAt ?? now, until: now)
     let supporters = Reference.allCases.filter { other in
-      other != reference && word(of: other, at: now)?.agrees(with: bounds) == true
+      other != reference && observation(of: other, at: now)?.agrees(with: bounds) == true
     }
     let index = reference.rawValue
-    if words[index]?.agrees(with: bounds) == true {
-      words[index]?.confirm(bounds, at: now)
+    if observations[index]?.agrees(with: bounds) == true {
+      observations[index]?.confirm(bounds, at: now)
       contradictions[index] = nil
     } else if var contradiction = contradictions[index], contradiction.agrees(with: bounds) {
       contradiction.confirm(bounds, at: now)
-      (words[index], contradictions[index]) = (contradiction, nil)
+      (observations[index], contradictions[index]) = (contradiction, nil)
     } else {
-      let word = Word(bounds: bounds, since: now, at: now, isReversal: words[index] != nil)
-      let isDoubtful = supporters.isEmpty && self.word(of: reference, at: now)?.isConfirmed == true
-      if isDoubtful { contradictions[index] = word } else { (words[index], contradictions[index]) = (word, nil) }
+      let observation = Observation(bounds: bounds, since: now, at: now, isReversal: observations[index] != nil)
+      let isDoubtful = supporters.isEmpty && self.observation(of: reference, at: now)?.isConfirmed == true
+      if isDoubtful {
+        contradictions[index] = observation
+      } else {
+        (observations[index], contradictions[index]) = (observation, nil)
+      }
     }
     guard contradictions[index] == nil else { return }
     for other in supporters {
-      words[other.rawValue]?.isBorneOut = true
-      words[index]?.isBorneOut = true
+      observations[other.rawValue]?.isCorroborated = true
+      observations[index]?.isCorroborated = true
     }
   }
 
-  /// Takes what a server has said in the previous run of the program, in the same boot.
+  /// Restores a server's time of the previous run in the same boot.
   package mutating func restore(_ bounds: TimeBounds) {
-    guard words[Reference.fleetEngine.rawValue] == nil, bounds.time(at: bounds.at).isPlausible(after: buildDate) else {
+    guard observations[Reference.fleetEngine.rawValue] == nil, bounds.time(at: bounds.at).isPlausible(after: buildDate)
+    else {
       return
     }
     latest = nil
-    // Only a time that was confirmed is kept.
-    words[Reference.fleetEngine.rawValue] = Word(bounds: bounds, since: bounds.at, at: bounds.at, isBorneOut: true)
+    // Only confirmed times are stored.
+    observations[Reference.fleetEngine.rawValue] = Observation(
+      bounds: bounds, since: bounds.at, at: bounds.at, isCorroborated: true)
   }
 
   // MARK: - The vote
 
-  /// What time it is by the witnesses that outweigh the others; nil when there is none.
+  /// The time by the references with the greatest total weight; nil if there is none.
   package func judgement(at now: Moment) -> Judgement? {
     if let latest, latest.at == now { latest.judgement } else { vote(at: now) }
   }
 
-  /// The same, remembered for this moment, as long as no witness gives another time.
+  /// The same, cached for this moment until there is another observation.
   @discardableResult
   package mutating func judge(at now: Moment) -> Judgement? {
     let judgement = judgement(at: now)
@@ -174,56 +181,57 @@ package struct TimeJudge: Sendable {
   }
 
   private func vote(at now: Moment) -> Judgement? {
-    var best: (judgement: Judgement, worth: Int, count: Int)?
+    var best: (judgement: Judgement, weight: Int, count: Int)?
     let clock =
       now.wall.isPlausible(after: buildDate)
       ? TimeBounds(now.wall, precision: .zero, since: now.boot, until: now.boot) : nil
     for reference in Reference.allCases.reversed() {
-      guard let word = word(of: reference, at: now.boot) else { continue }
-      var (worth, count) = (worth(of: word, by: reference), 1)
+      guard let observation = observation(of: reference, at: now.boot) else { continue }
+      var (weight, count) = (weight(of: observation, by: reference), 1)
       for other in Reference.allCases where other != reference {
-        guard let supporter = self.word(of: other, at: now.boot), word.agrees(with: supporter.bounds) else { continue }
-        worth += self.worth(of: supporter, by: other)
+        guard let supporter = self.observation(of: other, at: now.boot), observation.agrees(with: supporter.bounds)
+        else { continue }
+        weight += self.weight(of: supporter, by: other)
         count += 1
       }
-      let includesClock = clock.map { word.agrees(with: $0) } ?? false
-      if includesClock { (worth, count) = (worth + 1, count + 1) }
-      // A lie that only the liar has told once must not last.
-      let isLone = count == 1 && word.count == 1 && !word.isBorneOut
-      let lapsesAt = isLone ? word.at + TimeJudge.loneMemory : nil
-      if let lapsesAt, now.boot >= lapsesAt { worth = 0 }
-      guard best.map({ (worth, count) > ($0.worth, $0.count) }) ?? true else { continue }
+      let includesClock = clock.map { observation.agrees(with: $0) } ?? false
+      if includesClock { (weight, count) = (weight + 1, count + 1) }
+      // A wrong time that was reported once must expire.
+      let isLone = count == 1 && observation.count == 1 && !observation.isCorroborated
+      let expiresAt = isLone ? observation.at + TimeJudge.unconfirmedLifetime : nil
+      if let expiresAt, now.boot >= expiresAt { weight = 0 }
+      guard best.map({ (weight, count) > ($0.weight, $0.count) }) ?? true else { continue }
       let judgement = Judgement(
-        reference: reference, bounds: word.bounds,
-        isSteady: reference.isServer || word.at - word.since >= TimeJudge.steadyTime,
-        isConfirmed: word.isConfirmed, lapsesAt: lapsesAt, includesClock: includesClock)
-      best = (judgement, worth, count)
+        reference: reference, bounds: observation.bounds,
+        isSteady: reference.isServer || observation.at - observation.since >= TimeJudge.steadyTime,
+        isConfirmed: observation.isConfirmed, expiresAt: expiresAt, includesClock: includesClock)
+      best = (judgement, weight, count)
     }
-    if let best, best.worth > 0 { return best.judgement }
+    if let best, best.weight > 0 { return best.judgement }
     guard let clock else { return best?.judgement }
     return Judgement(reference: nil, bounds: clock, isSteady: false, isConfirmed: false, includesClock: true)
   }
 
-  private func word(of reference: Reference, at now: BootInstant) -> Word? {
-    guard let word = words[reference.rawValue], now - word.at <= TimeJudge.longestMemory else { return nil }
-    return word
+  private func observation(of reference: Reference, at now: BootInstant) -> Observation? {
+    guard let observation = observations[reference.rawValue], now - observation.at <= TimeJudge.observationLifetime
+    else { return nil }
+    return observation
   }
 
-  private func worth(of word: Word, by reference: Reference) -> Int {
-    // Who contradicts itself is not sure.
-    if contradictions[reference.rawValue] != nil || (word.isReversal && word.count == 1) { return 1 }
+  private func weight(of observation: Observation, by reference: Reference) -> Int {
+    // A reference that contradicts itself is unreliable.
+    if contradictions[reference.rawValue] != nil || (observation.isReversal && observation.count == 1) { return 1 }
     return switch reference {
-    case .fleetEngine: word.count > 1 ? 4 : 2
+    case .fleetEngine: observation.count > 1 ? 4 : 2
     case .tokenProvider: 2
-    case .gnss: word.at - word.since >= TimeJudge.steadyTime ? 2 : 1
+    case .gnss: observation.at - observation.since >= TimeJudge.steadyTime ? 2 : 1
     }
   }
 
-  /// The time's bounds by the word of a server that is not outvoted: what a receiver's clock is held against. Nil when none
-  /// has spoken.
+  /// The bounds by a server that is not outvoted, with which a receiver's clock is compared. Nil if there is none.
   package func bounds(at now: Moment) -> TimeBounds? { judgement(at: now)?.serverBounds }
 
-  /// What time it is by the best of those who gave it, other than this machine's clock; nil when there is none.
+  /// The time by the best reference other than the machine's clock; nil if there is none.
   package func time(at now: Moment) -> (Timestamp, Reference)? {
     guard let judgement = judgement(at: now), let reference = judgement.reference else { return nil }
     return (judgement.bounds.time(at: now.boot), reference)
@@ -231,7 +239,7 @@ package struct TimeJudge: Sendable {
 
   // MARK: - The machine's clock
 
-  /// By how much the clock is wrong; nil when it is not, or no witness can tell.
+  /// The error of the machine's clock; nil if there is none, or it is unknown.
   package func error(at now: Moment) -> Error? { TimeJudge.error(judgement(at: now), at: now) }
 
   private static func error(_ judgement: Judgement?, at now: Moment) -> Error? {
@@ -241,10 +249,10 @@ package struct TimeJudge: Sendable {
     return isWrong ? Error(offset: offset, reference: reference) : nil
   }
 
-  /// What is new: the clock turned out to be wrong, or by another size, or is right again.
+  /// Reports a change: the clock is wrong, its error has changed, or it is right again.
   ///
-  /// - Parameter judgement: that of this moment.
-  package mutating func verdict(_ judgement: Judgement?, at now: Moment) -> Verdict? {
+  /// - Parameter judgement: the current one.
+  package mutating func clockChange(_ judgement: Judgement?, at now: Moment) -> ClockChange? {
     guard let error = TimeJudge.error(judgement, at: now) else {
       guard reported != nil, judgement?.reference != nil else { return nil }
       reported = nil

@@ -3,64 +3,62 @@ import FleetEngine
 import Positioning
 import Timekeeping
 
-/// Makes a track shorter where that costs least, and knows what it has cost.
+/// Downsamples a track with a bounded error (SQUISH-E, Muckell and others, GeoInformatica 2014).
 ///
-/// The cost is the synchronised distance: whoever goes from one remaining position to the next in a straight line of
-/// latitude and longitude, at an even pace, is at the time of each removed position within the told number of metres of it.
-/// The position whose removal adds least goes first, and what was spent on a way before is added to what is spent on it
-/// now, so the bound holds however often a track is thinned (SQUISH-E, Muckell and others, GeoInformatica 2014).
+/// The error is the synchronised Euclidean distance: linear interpolation of latitude and longitude in time between the
+/// remaining positions is within `error` metres of each removed position at its time. The position whose removal adds the
+/// least error is removed first, and errors of earlier thinning are added to it, so the bound holds however often a track
+/// is thinned.
 ///
-/// Always kept: both ends, both ends of every stop, and both ends of every way that cannot be interpolated.
+/// Always preserved: the ends of the track, of every stop, and of every segment that cannot be interpolated.
 struct TrackThinning {
-  /// Metres. A position that far off says nothing about where a vehicle was: then rather none.
+  /// Metres. A larger error would say nothing about where a vehicle was: then the position is dropped instead.
   static let largestError = 1000.0
-  /// Between two positions that are further apart the vehicle was somewhere: off, or without a fix. Heartbeats are at most a
-  /// minute apart, so this is no way to be interpolated.
+  /// A longer gap is not interpolated: the vehicle was off, or had no fix. Heartbeats are at most a minute apart.
   static let longestStep = Duration.seconds(120)
-  /// More than a degree of latitude anywhere, and more than one of longitude at the equator. Metres.
+  /// Metres per degree: an upper bound for latitude, and for longitude at the equator.
   private static let degree = 111_700.0
 
-  /// What is left of the way to each position from the one before it: metres spent there, `infinity` if the two are not the
-  /// ends of one way.
-  private(set) var spent: [Double]
-  /// The largest error of all removals, metres.
+  /// The accumulated error of the segment that ends at each position, in metres; `infinity` at a segment break.
+  private(set) var interpolationError: [Double]
+  /// The largest error of all removals, in metres.
   private(set) var error = 0.0
   private(set) var isRemoved: [Bool]
-  /// Positions that are left.
+  /// The number of remaining positions.
   private(set) var count: Int
 
   private let track: [VehicleLocation]
-  /// The number of the stop that a position belongs to; 0 while the vehicle moves.
+  /// The number of the stop that a position belongs to; 0 while moving.
   private let stops: [Int32]
   private var before: [Int32]
   private var after: [Int32]
-  /// Counts the changes around a position: what the queue knows of it from before them is void.
-  private var edition: [UInt32]
+  /// Incremented on each change around a position: queue entries of older versions are void.
+  private var version: [UInt32]
   private var queue = Queue()
-  /// Of the cosine of latitude, where the track is nearest to the equator: so no error is told too small.
+  /// The cosine of latitude where the track is nearest to the equator, so that no error is underestimated.
   private let narrowness: Double
 
   /// - Parameters:
-  ///   - track: in the order of time; at most `Int32.max` positions.
-  ///   - spent: as ``spent``, from the thinning before; as many as there are positions.
-  init(_ track: [VehicleLocation], spent: [Double]) {
+  ///   - track: in order of time; at most `Int32.max` positions.
+  ///   - interpolationError: as ``interpolationError``, from earlier thinning; one per position.
+  init(_ track: [VehicleLocation], interpolationError: [Double]) {
     self.track = track
-    self.spent = spent
+    self.interpolationError = interpolationError
     count = track.count
     isRemoved = Array(repeating: false, count: track.count)
-    edition = Array(repeating: 0, count: track.count)
+    version = Array(repeating: 0, count: track.count)
     before = track.indices.map { Int32(clamping: $0 - 1) }
     after = track.indices.map { Int32(clamping: $0 + 1) }
     let lowest = track.reduce(90) { min($0, $1.coordinate.latitude.magnitude) }
     narrowness = max(Trigonometry.rotation(degrees: lowest).cosine, 0)
     stops = TrackThinning.stops(of: track)
     for index in track.indices.dropFirst()
-    where self.spent[index] == 0 && track[index].time - track[index - 1].time > TrackThinning.longestStep {
-      self.spent[index] = .infinity
+    where self.interpolationError[index] == 0 && track[index].time - track[index - 1].time > TrackThinning.longestStep {
+      self.interpolationError[index] = .infinity
     }
   }
 
-  /// A stop is a row of positions without speed, or at one and the same place, none far from the one before.
+  /// A stop is a series of positions without speed, or at the same place, none far from the previous one.
   private static func stops(of track: [VehicleLocation]) -> [Int32] {
     var stops = [Int32](repeating: 0, count: track.count)
     var number: Int32 = 0
@@ -79,12 +77,12 @@ struct TrackThinning {
     return stops
   }
 
-  /// Removes positions until so many are left, or no other can go.
+  /// Removes positions until `goal` are left, or no other can be removed.
   mutating func thin(to goal: Int) {
     queue.reserve(count)
     for index in track.indices { offer(index) }
     while count > goal, let next = queue.next() {
-      guard next.edition == edition[next.index], next.cost <= TrackThinning.largestError else { continue }
+      guard next.version == version[next.index], next.cost <= TrackThinning.largestError else { continue }
       remove(next.index, cost: next.cost)
     }
   }
@@ -94,12 +92,12 @@ struct TrackThinning {
     isRemoved[index] = true
     count -= 1
     error = max(error, cost)
-    // Even where nothing was lost it is a way now, however long it takes.
-    spent[last] = max(cost, .leastNormalMagnitude)
+    // Even without an error it is a thinned segment now, however long it takes.
+    interpolationError[last] = max(cost, .leastNormalMagnitude)
     after[first] = Int32(clamping: last)
     before[last] = Int32(clamping: first)
     for neighbour in [first, last] {
-      edition[neighbour] &+= 1
+      version[neighbour] &+= 1
       offer(neighbour)
     }
   }
@@ -109,12 +107,12 @@ struct TrackThinning {
     guard first >= 0, last < track.count else { return }
     let stop = stops[index]
     guard stop == 0 || stop == stops[first] && stop == stops[last] else { return }
-    let cost = max(spent[index], spent[last]) + distance(of: index, between: first, and: last)
+    let cost = max(interpolationError[index], interpolationError[last]) + distance(of: index, between: first, and: last)
     guard cost <= TrackThinning.largestError else { return }
-    queue.add(Queue.Entry(cost: cost, index: index, edition: edition[index]))
+    queue.add(Queue.Entry(cost: cost, index: index, version: version[index]))
   }
 
-  /// Metres between a position and where an even pace from one to another is at its time; never too few.
+  /// The distance in metres of a position from the interpolation between two others at its time; never underestimated.
   private func distance(of index: Int, between first: Int, and last: Int) -> Double {
     let (start, end) = (track[first], track[last])
     let whole = Double((end.time - start.time).wholeMilliseconds)
@@ -129,18 +127,18 @@ struct TrackThinning {
     return (north * north + east * east).squareRoot()
   }
 
-  /// Degrees of longitude the short way round.
+  /// Difference of longitude in degrees, across the antimeridian if that is shorter.
   private static func turn(from start: Double, to end: Double) -> Double {
     let degrees = end - start
     return degrees > 180 ? degrees - 360 : degrees < -180 ? degrees + 360 : degrees
   }
 
-  /// What may go, the cheapest first: a binary heap.
+  /// Candidates for removal by cost: a binary heap.
   private struct Queue {
     struct Entry {
       var cost: Double
       var index: Int
-      var edition: UInt32
+      var version: UInt32
     }
 
     private var heap: [Entry] = []
@@ -176,6 +174,6 @@ struct TrackThinning {
 }
 
 extension Duration {
-  /// Cut toward zero; stopped where milliseconds in Int64 end.
+  /// Truncated toward zero; clamped.
   fileprivate var wholeMilliseconds: Int64 { nanoseconds / 1_000_000 }
 }

@@ -6,18 +6,19 @@ import Positioning
 import Timekeeping
 
 extension VehicleAgent {
-  /// Does what can be done now: each step changes what the next decision is made of, until there is something to wait for.
+  /// Performs all steps that are due now: each changes the basis of the next decision, until there is something to wait
+  /// for.
   mutating func proceed(at now: Moment, _ effects: inout [Effect]) {
     while case .act(let step) = decide(at: now.boot) {
       switch step {
       case .reportFixMissing:
         report(fixes.miss(inView: selector.overview.satellitesInView, at: now.boot), &effects)
-      case .electSource: select(.deadline, at: now, &effects)
+      case .selectSource: select(.deadline, at: now, &effects)
       case .readStore: readStore(&effects)
       case .reviewTime: watchClock(at: now, &effects)
       case .enqueue: enqueue(at: now, &effects)
       case .askForToken: apply(tokens.handle(.needed, at: now), at: now, &effects)
-      case .send(let isOwed): send(isOwed: isOwed, at: now, &effects)
+      case .send(let isDue): send(isDue: isDue, at: now, &effects)
       case .goOffline: goOffline(at: now, &effects)
       case .leave: leave(at: now, &effects)
       case .finish: finish(at: now, &effects)
@@ -26,24 +27,24 @@ extension VehicleAgent {
   }
 
   /// Sends the newest position.
-  private mutating func send(isOwed: Bool, at now: Moment, _ effects: inout [Effect]) {
+  private mutating func send(isDue: Bool, at now: Moment, _ effects: inout [Effect]) {
     lifecycle.attempt()
-    // A token near its end is succeeded while it serves.
+    // Prefetches the next token while the current one is valid.
     apply(tokens.handle(.needed, at: now), at: now, &effects)
     guard let newest = policy.newest ?? delivery.stored(until: storedLimit), let token = tokens.token(at: now.boot)
     else { return }
     statistics.attempts += 1
     storedSent = policy.newest == nil ? newest.time : nil
-    // An attempt that nothing called for counts when it arrives: a row of failed ones must not put off what is due.
-    if isOwed { policy.take(at: now.boot) }
+    // An attempt that was not due counts when it is accepted: a series of failures must not delay what is due.
+    if isDue { policy.markReported(at: now.boot) }
     select(.reported(newest.time), at: now, &effects)
-    apply(delivery.handle(.send(newest, isOwed: isOwed, token: token), at: now.boot), at: now, &effects)
+    apply(delivery.handle(.send(newest, isDue: isDue, token: token), at: now.boot), at: now, &effects)
   }
 
-  /// A position that is due goes to the backlog, and counts as reported.
+  /// Adds a due position to the backlog; it counts as reported.
   private mutating func enqueue(at now: Moment, _ effects: inout [Effect]) {
     guard let newest = policy.newest else { return }
-    policy.take(at: now.boot)
+    policy.markReported(at: now.boot)
     select(.reported(newest.time), at: now, &effects)
     apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
   }
@@ -57,10 +58,10 @@ extension VehicleAgent {
     apply(delivery.handle(.goOffline(token: token), at: now.boot), at: now, &effects)
   }
 
-  // MARK: - The end
+  // MARK: - Shutdown
 
-  /// Sends no position any more; one that is under way is pending in the backlog. Its connection is closed, so that OFFLINE neither waits
-  /// behind it nor comes before it.
+  /// Stops sending positions; the one in flight is in the backlog. Its connection is closed, so that OFFLINE is neither
+  /// queued behind it nor overtakes it.
   private mutating func leave(at now: Moment, _ effects: inout [Effect]) {
     if !delivery.isIdle {
       statistics.abandoned += 1
@@ -70,15 +71,15 @@ extension VehicleAgent {
     lifecycle.leave()
   }
 
-  /// Ends everything; what could not be delivered is in the backlog then, for the next start.
+  /// Ends the run; undelivered positions are in the backlog for the next start.
   private mutating func finish(at now: Moment, _ effects: inout [Effect]) {
     apply(delivery.handle(.connectionsLost, at: now.boot), at: now, &effects)
     var missing = 0
     if !isPaused, let newest = policy.newest, newest.time != delivery.delivered?.time {
       apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
-      if !delivery.backlog.holds(newest.time) { missing = 1 }
+      if !delivery.backlog.contains(newest.time) { missing = 1 }
     }
-    if owesOffline || leavesDuty && delivery.vehicleState != .offline {
+    if isOfflinePending || leavesDuty && delivery.vehicleState != .offline {
       let vehicle = configuration.delivery.endpoint.vehicle.vehicleID
       effects.append(.event(.stateOfflineMissing(vehicle: vehicle, isRepeated: isPaused)))
     }
@@ -93,7 +94,7 @@ extension VehicleAgent {
     let result = UpdateOutcome(outcome, from: service)
     let sentAt = delivery.sentAt
     let changes = delivery.handle(.ended(id: id, result), at: now.boot)
-    // Not of a request that was given up.
+    // Not for a cancelled request.
     guard !changes.isEmpty else { return }
     storeReading.requestEnded()
     certificates.note(outcome)
@@ -108,10 +109,10 @@ extension VehicleAgent {
       switch effect {
       case .send(let id, var request):
         request.certificateTime = certificateTime(at: now)
-        keepLimits(&effects)
+        storeRunState(&effects)
         effects.append(.sendUpdate(id: id, request))
       case .cancel(let id): effects.append(.cancelUpdate(id: id))
-      case .backlog(let change): follow(change, at: now.boot, &effects)
+      case .backlog(let change): backlogChanged(change, at: now.boot, &effects)
       case .accepted(let live, let sentAt, let past):
         accepted(live, sentAt: sentAt, past: past, at: now, &effects)
       case .wentOffline(let sentAt):
@@ -119,7 +120,7 @@ extension VehicleAgent {
         acceptedOffline(sentAt: sentAt, at: now, &effects)
       case .offlineFailed(let failure, let token, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)
-        // After a pause that has ended nothing is repeated, and this is the beginning of an outage like any other.
+        // After a pause this is no recovery from an outage, but a new beginning.
         let notice =
           isPaused || lifecycle.isLeaving
           ? notices.offlineFailed(failure, at: now.boot) : notices.updateFailed(failure, at: now.boot)
@@ -138,20 +139,20 @@ extension VehicleAgent {
   private mutating func accepted(
     _ live: VehicleLocation, sentAt: BootInstant, past: Int, at now: Moment, _ effects: inout [Effect]
   ) {
-    // One that went in the place of a refused one changes nothing: what is known is repeated at the heartbeat.
+    // A substitute for a rejected position changes nothing: the heartbeat repeats it.
     if let newest = policy.newest, !delivery.mayBeLive(newest) {
-      policy.take(at: sentAt)
+      policy.markReported(at: sentAt)
     } else if live.time != storedSent {
-      policy.take(live, at: sentAt)
+      policy.markReported(live, at: sentAt)
     }
     countAccepted(past: past, sentAt: sentAt, at: now, &effects)
     effects += notices.updateAccepted(past: past, pending: delivery.backlog.count, at: now.boot).map { .event($0) }
-    effects.append(.event(.updateAccepted(past: past, at: configuration.tellsPositions ? live : nil)))
+    effects.append(.event(.updateAccepted(past: past, at: configuration.logsPositions ? live : nil)))
   }
 
-  /// What follows from an update of any kind that Fleet Engine has accepted.
+  /// Handles an accepted update of any kind.
   private mutating func countAccepted(past: Int, sentAt: BootInstant, at now: Moment, _ effects: inout [Effect]) {
-    keepLimits(&effects)
+    storeRunState(&effects)
     statistics.accepted += 1
     statistics.backfilled += past
     outcomes.accepted(past: past, sentAt: sentAt, at: now.boot)
@@ -181,17 +182,18 @@ extension VehicleAgent {
   }
 
   mutating func tokenEnded(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment, _ effects: inout [Effect]) {
-    // An expiration is held against the best time there is.
+    // Expirations are compared with the best known time.
     let known = clocks.time(at: now)
     let sentAt = tokens.fetchSentAt
     var withoutReceiver = tokens
     var changes = tokens.handle(.answered(id: id, outcome), at: Moment(boot: now.boot, wall: known?.0 ?? now.wall))
-    // By a receiver alone no token is thrown away: without one Fleet Engine would never be asked what time it is.
+    // No token is rejected as expired by a receiver's time alone: Fleet Engine, the better reference, would never be
+    // reached.
     if known?.1 == .gnss, changes.contains(where: { $0.isExpired }) {
       let others = withoutReceiver.handle(.answered(id: id, outcome), at: now)
       if !others.contains(where: { $0.isFailure }) { (tokens, changes) = (withoutReceiver, others) }
     }
-    // Who has a token to give is the provider; what else answers may be a portal with a clock of its own.
+    // Only a provider has tokens; any other response may be a captive portal with a wrong clock.
     if case .http(let answer) = outcome {
       certificates.note(answer)
       if let time = answer.date, changes.contains(where: { if case .obtained = $0 { true } else { false } }) {
@@ -208,7 +210,7 @@ extension VehicleAgent {
         statistics.tokenFetches += 1
         let time = certificateTime(at: now)
         effects.append(.fetchToken(id: id, request.judgingCertificates(at: time)))
-        // The first update of a run waits for both handshakes: they are made at the same time.
+        // The first update of a run needs two handshakes, which are made in parallel.
         if statistics.tokenFetches == 1, statistics.attempts == 0 {
           effects.append(.connect(to: configuration.delivery.endpoint.url, certificateTime: time))
         }
@@ -221,10 +223,10 @@ extension VehicleAgent {
           .event(
             .tokenObtained(
               life: token.deadline - now.boot, token.lifetimeSource, isFirst: statistics.tokens == 1, after: outage)))
-        keep(token, &effects)
+        storeToken(token, &effects)
       case .restored(let token):
         effects.append(.event(.tokenRestored(life: token.deadline - now.boot, token.lifetimeSource)))
-      case .forget: if configuration.tokenKey != nil { effects.append(.forgetToken) }
+      case .discardStored: if configuration.tokenKey != nil { effects.append(.removeStoredToken) }
       case .failed(let failure):
         if case .transport = failure.reason { network.failed(at: now.boot) }
         statistics.tokenFailures[failure.reason.name, default: 0] += 1
@@ -232,7 +234,7 @@ extension VehicleAgent {
         report(notices.tokenFailed(failure, left: left, at: now.boot), &effects)
       case .remarked(let lines):
         for line in lines { effects.append(.event(.tokenRemark(line))) }
-      case .keepsBeingRefused(let token, let retry):
+      case .repeatedlyRefused(let token, let retry):
         let wall = now.wall >= configuration.filter.buildDate ? now.wall : nil
         let inspection = TokenInspection(
           of: token.secret, for: token.context, at: clocks.time(at: now)?.0 ?? wall)
@@ -245,6 +247,6 @@ extension VehicleAgent {
 extension TokenAgent.Effect {
   fileprivate var isFailure: Bool { if case .failed = self { true } else { false } }
 
-  /// Whether a token was not taken because it had expired.
+  /// Whether a token was rejected because it had expired.
   fileprivate var isExpired: Bool { if case .failed(let failure) = self { failure.reason == .expired } else { false } }
 }

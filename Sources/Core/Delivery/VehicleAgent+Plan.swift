@@ -6,10 +6,10 @@ import Positioning
 package import Timekeeping
 
 extension VehicleAgent {
-  /// What happens next. Acting, waiting and reporting all follow it.
+  /// The next step or wait. Acting, waiting and reporting all use it.
   ///
-  /// A question about the future is asked of the time at which it matters (is there a token when the update goes?), so that
-  /// the answer does not change while nothing but time passes.
+  /// Conditions are evaluated for the time at which they matter (is there a valid token when the update is due?), so that
+  /// the plan does not change just because time passes.
   package func plan(at now: BootInstant) -> Plan {
     switch decide(at: now) {
     case .act(let step): return .act(step)
@@ -24,13 +24,13 @@ extension VehicleAgent {
     }
   }
 
-  /// When to call again, if nothing happens before. Nil: only an input can move things on.
+  /// When to call again if there is no input. Nil: only an input can change the plan.
   package func nextDeadline(at now: BootInstant) -> BootInstant? {
     if case .wait(let until, _) = decide(at: now) { until } else { nil }
   }
 
-  /// Whether what is due has been done, and what is under way has a deadline still to come, give or take half a minute: what
-  /// the watchdog asks.
+  /// Whether all due steps were done, and the current request has a deadline in the future, within the grace period: for
+  /// the watchdog.
   package func isProgressing(at now: BootInstant) -> Bool {
     if case .act = decide(at: now), case .act = decide(at: now - BootInstant.grace) { return false }
     return [delivery.attemptDeadline, tokens.fetchDeadline].allSatisfy { $0?.isMissed(at: now) != true }
@@ -38,32 +38,32 @@ extension VehicleAgent {
 
   // MARK: - The decision
 
-  /// A plan before its cause: asked several times for each fix, while causes are for those who read them.
+  /// A plan without its cause, which is computed on demand: decisions are made several times for each fix.
   enum Decision {
     case act(Plan.Step)
     case wait(until: BootInstant?, Obstacle)
 
-    /// The same, in which there is something to do at `time`.
+    /// The same, but ends at `time` at the latest.
     func interrupted(at time: BootInstant?) -> Decision {
       guard case .wait(let until, let obstacle) = self, let time else { return self }
       return .wait(until: until.map { min($0, time) } ?? time, obstacle)
     }
   }
 
-  /// What keeps the agent from a request: what a cause is made of.
+  /// What prevents a request; a `Cause` is derived from it.
   enum Obstacle {
     /// The run has ended.
     case finished
     case paused(PauseNote)
-    /// The driver is off duty, and OFFLINE is not accepted yet: the next attempt; nil: a request is under way.
+    /// The driver is off duty, and OFFLINE is pending: the next attempt; nil: a request is in flight.
     case offline(PauseNote, Attempt?)
-    /// The next attempt is not ready; nil: none is possible, as there is no position or a request is under way.
+    /// The next attempt is not ready; nil: there is none, because there is no position or a request is in flight.
     case attempt(Attempt?)
-    /// Of a run that stops: a request that is under way.
+    /// While stopping: a request is in flight.
     case lastRequest(since: BootInstant)
-    /// Of a run that stops: the token for its last attempt.
+    /// While stopping: the final attempt needs a token.
     case lastToken
-    /// Of a run that stops: its last attempt would come too soon.
+    /// While stopping: the final attempt is rate-limited.
     case lastLimit(until: BootInstant, by: Cause.Limit)
   }
 
@@ -73,7 +73,7 @@ extension VehicleAgent {
     return decision
   }
 
-  /// Whether the end of the run is the end of a duty.
+  /// Whether the end of the run sets OFFLINE.
   var leavesDuty: Bool {
     configuration.goesOfflineOnStop && configuration.delivery.endpoint.followsDuty && !isPaused
   }
@@ -83,21 +83,21 @@ extension VehicleAgent {
     case .finished: return .wait(until: nil, .finished)
     case .leaving(let end, let attempted, _):
       guard now < end else { return .act(.finish) }
-      return decideLast(.goOffline, delivery.earliestLastOffline, by: end, attempted: attempted, at: now)
+      return decideLast(.goOffline, delivery.earliestFinalOffline, by: end, attempted: attempted, at: now)
     case .stopping(let end, let attempted):
       return now < end ? decideToStop(by: end, attempted: attempted, at: now) : .act(.finish)
     case .draining(let end):
       guard now < end else { return .act(.finish) }
-      // Nothing more can be delivered during a pause.
+      // Nothing can be delivered during a pause.
       if let pause = duty.pause {
-        return owesOffline ? decideOffline(pause, at: now).interrupted(at: end) : .act(.finish)
+        return isOfflinePending ? decideOffline(pause, at: now).interrupted(at: end) : .act(.finish)
       }
       if let readAt = storeReading.dueAt, isDelivered || now >= readAt { return .act(.readStore) }
       if isDelivered, !storeReading.isPending { return .act(.finish) }
       return decideToReport(at: now).interrupted(at: end).interrupted(at: storeReading.dueAt)
     case .running:
       let (electionAt, missingAt) = (selector.nextDeadline, fixes.missingAt)
-      if let electionAt, now >= electionAt { return .act(.electSource) }
+      if let electionAt, now >= electionAt { return .act(.selectSource) }
       if let missingAt, now >= missingAt { return .act(.reportFixMissing) }
       if let readAt = storeReading.dueAt, now >= readAt { return .act(.readStore) }
       let decision = duty.pause.map { decideOffDuty($0, at: now) } ?? decideToReport(at: now)
@@ -105,9 +105,9 @@ extension VehicleAgent {
     }
   }
 
-  /// Whether Fleet Engine has all that a source that has ended gave.
+  /// Whether all positions of a source that has ended were delivered.
   private var isDelivered: Bool {
-    delivery.isIdle && !delivery.isOwing && delivery.backlog.isEmpty
+    delivery.isIdle && !delivery.hasPending && delivery.backlog.isEmpty
       && (policy.newest.map { $0.time == delivery.delivered?.time } ?? true)
   }
 
@@ -118,21 +118,21 @@ extension VehicleAgent {
     let isDraining = isDraining
     let attempt = nextAttempt(of: policy.newest?.time, due: due.at, isDraining: isDraining, at: now)
     if attempt.isReady(at: now) {
-      return .act(attempt.token == .valid ? .send(isOwed: isDue || isDraining) : .askForToken)
+      return .act(attempt.token == .valid ? .send(isDue: isDue || isDraining) : .askForToken)
     }
-    // While all is well a report that is due waits for its turn; else it goes to the backlog when it is due.
+    // While updates succeed, a due report waits for the rate limit; otherwise it is enqueued when due.
     let enqueuesWhenDue =
       delivery.isFailing || network.isAbsent || attempt.isWithoutToken || attempt.limit == .offline
     if isDue, enqueuesWhenDue { return .act(.enqueue) }
     return Decision.wait(until: attempt.at, .attempt(attempt)).interrupted(at: enqueuesWhenDue ? due.at : nil)
   }
 
-  /// There is no fix, and perhaps none will come: what is stored does not wait for one. A fix that comes soon goes first.
+  /// Without a fix the stored positions are sent alone. They wait a little, so that a fix that comes soon goes first.
   private func decideToDeliverStored(at now: BootInstant) -> Decision {
     guard delivery.isIdle else { return .wait(until: nil, .attempt(nil)) }
     guard let stored = delivery.stored(until: storedLimit) else {
-      // What a single word about the time holds back goes when the word lapses.
-      guard delivery.stored(until: nil) != nil, let lapse = storedLimit?.lapsesAt else {
+      // What an unconfirmed time suppresses is sent when that time expires.
+      guard delivery.stored(until: nil) != nil, let lapse = storedLimit?.expiresAt else {
         return .wait(until: nil, .attempt(nil))
       }
       return now >= lapse ? .act(.reviewTime) : .wait(until: lapse, .attempt(nil))
@@ -141,27 +141,27 @@ extension VehicleAgent {
     let grace = lifecycle.isRunning ? configuration.delivery.interval : .zero
     let due = isNew ? withoutFixSince + grace : .distantFuture
     let attempt = nextAttempt(of: isNew ? nil : stored.time, due: due, isDraining: false, at: now)
-    if attempt.isReady(at: now) { return .act(attempt.token == .valid ? .send(isOwed: isNew) : .askForToken) }
+    if attempt.isReady(at: now) { return .act(attempt.token == .valid ? .send(isDue: isNew) : .askForToken) }
     guard let at = attempt.at, at < .distantFuture else { return .wait(until: nil, .attempt(nil)) }
     return .wait(until: at, .attempt(attempt))
   }
 
-  /// One last attempt, for which neither a backoff nor a missing network is waited for.
+  /// A final attempt, which skips the backoff and the check for a network.
   private func decideToStop(by end: BootInstant, attempted: Bool, at now: BootInstant) -> Decision {
     if isPaused {
-      // What is sent once more can as well be sent at the next start.
-      guard owesOffline, now >= offlineDue else { return .act(.finish) }
-      return decideLast(.goOffline, delivery.earliestLastOffline, by: end, attempted: attempted, at: now)
+      // An update that would only repeat a position can be left to the next start.
+      guard isOfflinePending, now >= offlineDue else { return .act(.finish) }
+      return decideLast(.goOffline, delivery.earliestFinalOffline, by: end, attempted: attempted, at: now)
     }
-    let hasPosition = policy.newest.map { $0.time != delivery.delivered?.time || delivery.isOwing } ?? false
+    let hasPosition = policy.newest.map { $0.time != delivery.delivered?.time || delivery.hasPending } ?? false
     return decideLast(
-      .send(isOwed: true), delivery.earliestLast, by: end, attempted: attempted || !hasPosition, at: now)
+      .send(isDue: true), delivery.earliestFinal, by: end, attempted: attempted || !hasPosition, at: now)
   }
 
   /// - Parameters:
-  ///   - step: the last request of its kind.
-  ///   - earliest: when it may go, and what makes it so late.
-  ///   - attempted: whether it has been made, or there is none to make.
+  ///   - step: the final request of its kind.
+  ///   - earliest: the earliest time, and the limit that determines it.
+  ///   - attempted: whether it was made, or there is none to make.
   private func decideLast(
     _ step: Plan.Step, _ earliest: (at: BootInstant, by: Cause.Limit), by end: BootInstant, attempted: Bool,
     at now: BootInstant
@@ -170,7 +170,7 @@ extension VehicleAgent {
     let (at, limit) = earliest
     guard !attempted, at < end else { return .act(.finish) }
     guard tokens.hasToken(at: max(now, at)) else {
-      // One that is being fetched may come in time.
+      // A token that is being fetched may arrive in time.
       return tokens.isFetching ? .wait(until: end, .lastToken) : .act(.finish)
     }
     return now >= at ? .act(step) : .wait(until: min(at, end), .lastLimit(until: at, by: limit))
@@ -179,7 +179,7 @@ extension VehicleAgent {
   // MARK: - Off duty
 
   private func decideOffDuty(_ pause: PauseNote, at now: BootInstant) -> Decision {
-    owesOffline ? decideOffline(pause, at: now) : .wait(until: nil, .paused(pause))
+    isOfflinePending ? decideOffline(pause, at: now) : .wait(until: nil, .paused(pause))
   }
 
   private func decideOffline(_ pause: PauseNote, at now: BootInstant) -> Decision {
@@ -192,35 +192,35 @@ extension VehicleAgent {
 
   // MARK: - The next attempt
 
-  /// The next request, as long as none is under way.
+  /// The next request, if none is in flight.
   struct Attempt {
-    /// The token that it would go with.
+    /// The token at the time of the request.
     enum Token { case valid, missing, fetching }
 
-    /// When the request goes, or the token for it is asked for; nil: when the token has come.
+    /// When to send the request, or to request its token; nil: when the token arrives.
     var at: BootInstant?
     /// When it is due; `at` may be later.
     var due: BootInstant
-    /// What is later than `due`, other than the token.
+    /// What delays it beyond `due`, other than the token.
     var limit: Cause.Limit?
     var token: Token
-    /// The request, when it is due, waits for a token.
+    /// At its time, the request has to wait for a token.
     var isWithoutToken: Bool
 
     func isReady(at now: BootInstant) -> Bool { at.map { now >= $0 } ?? false }
   }
 
   /// - Parameters:
-  ///   - time: of the position that would go as the live one for past positions alone; nil: it does not go for them.
+  ///   - time: timestamp of the live position of a request for past positions alone; nil: none is made.
   ///   - due: when it is due.
-  ///   - isDraining: whether it is the last one, and not at Fleet Engine yet.
+  ///   - isDraining: whether it is the last position of a source that has ended, and not delivered yet.
   private func nextAttempt(
     of time: Timestamp?, due: BootInstant, isDraining: Bool, at now: BootInstant
   ) -> Attempt {
     let earliest = earliestAttempt
     var wantedAt = due
-    // What is stored is not hurried: the fix that comes first goes before it.
-    if delivery.isOwing && policy.newest != nil || isDraining {
+    // Stored positions are not urgent: a fix that comes first is sent before them.
+    if delivery.hasPending && policy.newest != nil || isDraining {
       wantedAt = .boot
     } else if let time,
       let backfill = delivery.backfillDeadline(before: time, with: { tokens.token(at: max(now, $0, earliest.at)) })
@@ -232,7 +232,7 @@ extension VehicleAgent {
 
   /// - Parameters:
   ///   - due: when the request is due.
-  ///   - earliest: when it may go, and what makes it so late.
+  ///   - earliest: the earliest time, and the limit that determines it.
   private func attempt(
     due wantedAt: BootInstant, earliest: (at: BootInstant, by: Cause.Limit?), at now: BootInstant
   ) -> Attempt {
@@ -254,19 +254,19 @@ extension VehicleAgent {
     guard case .attempt(let attempt?) = obstacle else { return nil }
     if attempt.isWithoutToken { return .token(attempt.at) }
     let at = attempt.at ?? .boot
-    if delivery.isOwing { return delivery.failure == nil ? .report(at) : .retry(at) }
+    if delivery.hasPending { return delivery.failure == nil ? .report(at) : .retry(at) }
     if attempt.limit != nil { return .report(at) }
     let expected = max(policy.expected(hasFixes: !fixes.isLost) ?? at, earliestAttempt.at)
     return policy.isParked || fixes.isLost ? .heartbeat(expected) : .report(expected)
   }
 
-  /// Whether a source that has ended has given a position that is not at Fleet Engine yet.
+  /// Whether a source that has ended reported a position that is not delivered yet.
   private var isDraining: Bool {
     guard case .draining = lifecycle.state, let newest = policy.newest else { return false }
     return newest.time != delivery.delivered?.time && delivery.mayBeLive(newest)
   }
 
-  /// The earliest time of the next attempt, and what makes it so late.
+  /// The earliest time of the next attempt, and the limit that determines it.
   private var earliestAttempt: (at: BootInstant, by: Cause.Limit?) {
     let awake = fixes.awakeAt
     let (at, limit) = delivery.earliest
@@ -286,9 +286,9 @@ extension VehicleAgent {
     }
   }
 
-  /// What stands in the way first. The order of the tests is the precedence of causes.
+  /// The first obstacle. The order of the tests is the precedence of causes.
   ///
-  /// - Parameter attempt: nil when a request is under way, or there is no position to send.
+  /// - Parameter attempt: nil if a request is in flight, or there is no position to send.
   private func cause(attempt: Attempt?) -> Cause {
     if lifecycle.isRunning {
       if let why = selector.overview.lossReason { return .noSource(why) }
@@ -311,10 +311,10 @@ extension VehicleAgent {
     return attempt.limit.map { .rateLimited(until: at, by: $0) } ?? .notDue(until: at)
   }
 
-  /// What stands in the way of any request; nil when nothing does but the time.
+  /// The obstacle for any request; nil if there is none but the time.
   private func requestCause(_ attempt: Attempt?) -> Cause? {
     if let since = network.absentSince { return .noNetwork(since: since) }
-    // Where Fleet Engine refuses the tokens that the provider gives, that is what is wrong.
+    // If Fleet Engine rejects the provider's tokens, that is the cause.
     if let attempt, attempt.isWithoutToken, tokens.lastFailure != nil || delivery.failure == nil {
       return .noToken(tokens.lastFailure, since: tokens.failingSince)
     }

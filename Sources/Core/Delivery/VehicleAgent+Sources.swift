@@ -3,12 +3,12 @@ import Positioning
 import Timekeeping
 
 extension VehicleAgent {
-  /// Hands an input to the selector and follows what it decides.
+  /// Passes an input to the selector and performs its effects.
   mutating func select(_ input: SourceSelector.Input, at now: Moment, _ effects: inout [Effect]) {
-    // The last attempt carries what was newest when it was made.
+    // The final attempt carries the position that was newest when it was made.
     if lifecycle.isLastAttemptMade { return }
     clocks.judge(at: now)
-    // A date that a receiver lacks comes from the best clock there is.
+    // A receiver without a date gets it from the best known clock.
     let best = Moment(boot: now.boot, wall: bestTime(at: now) ?? now.wall)
     for effect in selector.handle(input, at: best) {
       switch effect {
@@ -43,7 +43,7 @@ extension VehicleAgent {
     if let alarm = simulationAlarm.event(for: fix) { effects.append(.event(alarm)) }
   }
 
-  /// What the journal says of a change. One source alone is named, several are numbered.
+  /// The events of a change. A single source is named, several are numbered.
   private func changes(since before: SourceOverview) -> [Event] {
     let overview = selector.overview
     guard overview.sources.count > 1 else {

@@ -6,34 +6,34 @@ package import HTTPMessages
 package import Positioning
 package import Timekeeping
 
-/// The whole of the daemon's mind: fixes in, requests out, everything between decided here.
+/// Top-level state machine of the daemon: inputs in, effects out.
 ///
-/// It owns no clock, socket, log or file. The shell hands it what happened and when, performs the effects it returns, and
-/// calls again at `nextDeadline`.
+/// Performs no I/O and has no clock. The shell passes inputs with their time, performs the effects, and calls again at
+/// `nextDeadline`.
 package struct VehicleAgent: Sendable {
-  /// Everything of the settings that the core needs.
+  /// The settings that the core needs.
   package struct Configuration: Equatable, Sendable {
-    /// What tokens are asked for; nil when the settings name no vehicle.
+    /// The context of tokens; nil if the settings name no vehicle.
     package var context: AuthorizationContext?
     /// Where tokens come from.
     package var tokenProvider: TokenProvider
-    /// What a token is kept under for the next run of the program. Nil: none is kept.
-    package var tokenKey: KeptToken.Key?
-    /// The kernel's name of this boot, one word; nil: nothing is kept of what was sent.
+    /// What a stored token is bound to. Nil: tokens are not stored.
+    package var tokenKey: StoredToken.Key?
+    /// The kernel's boot ID, one word; nil: no run state is stored.
     package var boot: String?
     /// When a fix is accepted.
     package var filter: FixFilter.Configuration
-    /// When a position is worth a report.
+    /// When a position is due.
     package var reporting: ReportingPolicy.Configuration
-    /// Where updates go, and how much may wait.
+    /// Where updates go, and the limits of the backlog.
     package var delivery: DeliveryAgent.Configuration
-    /// Whether events may hold coordinates, which are personal data.
-    package var tellsPositions = false
-    /// Whether Fleet Engine is on another machine, and so beyond a network.
+    /// Whether events may contain coordinates, which are personal data.
+    package var logsPositions = false
+    /// Whether Fleet Engine is on another machine, beyond a network.
     package var needsNetwork = true
-    /// Address of a Fleet Engine on another machine, for the alarm that simulated positions are sent there.
+    /// Address of a Fleet Engine on another machine, for the alarm about simulated positions.
     package var remoteEndpoint: String?
-    /// How long a source that has ended may take to be delivered.
+    /// The time limit for delivery after a source has ended.
     package var drainLimit: Duration
     /// Whether the end of a run sets the state of a vehicle of on-demand trips to OFFLINE.
     package var goesOfflineOnStop = false
@@ -54,90 +54,89 @@ package struct VehicleAgent: Sendable {
 
   /// Everything that can happen to the daemon.
   package enum Input: Equatable, Sendable {
-    /// The source of this ID reports.
+    /// A report of the source with this ID.
     case source(Int, SourceReport)
-    /// The sources that are read from now on, in the order of priority: at the start, and with new settings.
+    /// The sources in order of priority: at the start, and with new settings.
     case sources([SourceSelector.Candidate])
-    /// `nextDeadline` has come.
+    /// `nextDeadline` has passed.
     case deadline
     case updateEnded(id: UInt64, HTTPOutcome)
     case tokenEnded(id: UInt64, TokenOutcome)
-    /// The file that holds the token has changed.
-    case tokenRenewed
-    /// What an earlier run has kept: at the start, if there is something.
+    /// The token file has changed.
+    case tokenFileChanged
+    /// The stored token of a previous run: at the start, if there is one.
     case tokenFound(Secret)
-    /// What an earlier run has left of `keepLimits`: at the start, before the first fix.
-    case limitsFound(String)
-    /// The network as it is now: at the start, and when it has changed. Never told where it cannot be watched.
+    /// The stored run state of a previous run: at the start, before the first fix.
+    case runStateFound(String)
+    /// The network's state: at the start, and when it has changed. Never sent if it cannot be monitored.
     case network(NetworkState)
-    /// The machine was suspended for this long, and has woken.
+    /// The machine was suspended for this long, and has resumed.
     case resumed(after: Duration)
-    /// Somebody has set the wall clock, forward or back.
+    /// The wall clock was stepped; negative is backward.
     case clockStepped(Duration)
-    /// New settings. When they name another vehicle, its backlog begins empty: `restored` follows.
+    /// New settings. If they name another vehicle, its backlog begins empty: `restored` follows.
     indirect case configure(Configuration)
-    /// What the store held for this vehicle: once after `readStore`, after new settings with another vehicle, and when a store
-    /// that could not be used can be. What is held already does no harm.
+    /// The stored positions of this vehicle: once after `readStore`, after new settings with another vehicle, and when a
+    /// failed store has recovered. Positions that are queued already are ignored.
     case restored([Backlog.Record])
-    /// What the store says of itself. `unread`: at the start, before the first fix.
+    /// The store's state. `unread`: at the start, before the first fix.
     case store(BacklogStoreState)
-    /// The store's file could not be used; it was set aside under this name, and an empty one made.
+    /// The store's file was unusable; it was renamed to this name, and an empty one created.
     case storeSetAside(name: String, why: String)
-    /// The store's file in this directory was deleted or replaced while it was used; what is in memory is written anew.
+    /// The store's file in this directory was deleted or replaced while in use; it is filled from memory again.
     case storeReplaced(directory: String)
-    /// So many rows of the store's file cannot be positions, and were dropped.
+    /// This many rows of the store's file were not valid positions, and were dropped.
     case storeRowsDamaged(Int)
-    /// The store's file is an empty one, or another: `backlogSnapshot` answers, also after the end, and nothing else does.
+    /// The store's file is empty or another one: `backlogSnapshot` is the only effect, also after the end.
     case storeStartsOver
-    /// So many positions of other vehicles had to make room in the store's file for this vehicle's.
+    /// This many positions of other vehicles were dropped to make room in the store's file.
     case othersDropped(Int)
-    /// The process was asked to stop, by this signal: finish within this time.
+    /// A stop was requested by this signal: finish within this time.
     case stop(within: Duration, signal: String)
-    /// The driver is off duty. What an earlier run has kept of the pause comes before the first fix; nil begins one now.
+    /// The driver is off duty. The stored pause of a previous run comes before the first fix; nil begins one now.
     case pause(PauseNote?)
     /// The driver is on duty again.
     case resume
   }
 
-  /// What the shell is to do. Each carries all that doing it needs.
+  /// What the shell has to do. Each case has all data that it needs.
   package enum Effect: Equatable, Sendable {
-    /// `sendUpdate` to this URL follows as soon as there is a token: connect meanwhile. What comes of it is for the request to
-    /// find.
+    /// `sendUpdate` to this URL follows when there is a token: connect in advance. Errors are left to the request.
     case connect(to: String, certificateTime: Timestamp?)
     case sendUpdate(id: UInt64, HTTPRequest)
     case cancelUpdate(id: UInt64)
     case fetchToken(id: UInt64, TokenRequest)
     case cancelToken(id: UInt64)
-    /// To be given as `tokenFound` to the next run, where nobody else can read it.
-    case keepToken(Secret)
-    /// What was kept is of no use any more.
-    case forgetToken
-    /// To be given as `limitsFound` to the next run in the same boot, at once.
-    case keepLimits(String)
-    /// Open connections are most likely dead: the next requests go through fresh ones.
+    /// Store this for `tokenFound` of the next run, readable by this user only.
+    case storeToken(Secret)
+    /// Remove the stored token.
+    case removeStoredToken
+    /// Store this at once for `runStateFound` of the next run in the same boot.
+    case storeRunState(String)
+    /// Open connections are most likely dead: use new ones.
     case dropConnections
-    /// The store may be read now: once, after `store(.unread)`. `restored` follows, or a state that says why not.
+    /// Read the store: once, after `store(.unread)`. `restored` follows, or a state with the reason why not.
     case readStore
-    /// For a store that outlives the process. It belongs to the vehicle of the configuration in force.
+    /// For the store of the current configuration's vehicle.
     case backlog(Backlog.Change)
-    /// All that the backlog holds, for a store that starts over.
+    /// All queued positions, for a store that starts over.
     case backlogSnapshot([Backlog.Record])
-    /// Positions of other vehicles from before this time have had their day; the store may let them go.
+    /// Delete positions of other vehicles from before this time from the store.
     case forgetOthers(before: Timestamp)
     case event(Event)
-    /// The source of this ID, which waits for this, may give its next fix: the last one has run its course.
+    /// The source with this ID, which waits for this, may report its next fix: the last one was handled.
     case readyForNextFix(Int)
-    /// For the first time an update was accepted that was sent with the settings in force.
+    /// The first update with the current settings was accepted.
     case settingsProven
-    /// From now on the agent only delivers what is pending; `finished` follows.
+    /// From now on only what is pending is delivered; `finished` follows.
     case stopping
-    /// Keep this for the next start, at once; nil: there is no pause any more.
-    case keepPause(PauseNote?)
-    /// All is done.
+    /// Store this for the next start, at once; nil: the pause is over.
+    case storePause(PauseNote?)
+    /// The run has ended.
     case finished(Lifecycle.Ending)
   }
 
-  /// How long a finished recording may take to be delivered, if nothing else is said.
+  /// The default of `drainLimit`.
   package static let drainLimit = Duration.seconds(60)
 
   var configuration: Configuration
@@ -145,11 +144,11 @@ package struct VehicleAgent: Sendable {
   var simulationAlarm: SimulationAlarm
   var policy: ReportingPolicy
   var tokens: TokenAgent
-  /// Sending, the backlog, and the waits after failures.
+  /// Sending, the backlog, and the backoff.
   package internal(set) var delivery: DeliveryAgent
   /// Counts since the start.
   package internal(set) var statistics = Statistics()
-  /// Whether it runs, sends the rest, stops or has ended.
+  /// The stage of the run.
   package internal(set) var lifecycle = Lifecycle()
   var fixes = FixMonitor()
   var notices = Notices()
@@ -161,18 +160,20 @@ package struct VehicleAgent: Sendable {
   var network = NetworkGate()
   var clocks: TimeJudge
   var certificates = CertificateClock()
-  /// What the filters know of the time, beside their receivers.
+  /// The time bounds for the receivers' filters.
   var timeBounds: TimeBounds?
-  /// Whether the time is known well enough to remove by it what waits: one wrong word of a server must not cost a position.
+  /// Whether the time is confirmed, so that queued positions can be removed by it: a single wrong response must not cost
+  /// a position.
   var isTimeConfirmed = false
-  /// Up to when a stored position may go as the live one; nil: nothing is known of the time.
+  /// The latest timestamp with which a stored position can be sent as the live one; nil: the time is unknown.
   var storedLimit: DeliveryAgent.StoredLimit?
   var duty = Duty()
-  /// Since when there is no position of this run to send: what is stored goes without one after an interval.
+  /// Since when there has been no position of this run to send: stored positions are sent alone after an interval.
   var withoutFixSince = BootInstant.boot
-  /// Time of the live position of the last request, if it was a stored one: it says nothing about when the next is due.
+  /// Timestamp of the live position of the last request, if it was a stored one, which does not affect when the next is
+  /// due.
   var storedSent: Timestamp?
-  /// Since when the settings are in force, until an update was accepted with them.
+  /// Since when the settings are in use, until the first update was accepted with them.
   var unprovenSince: BootInstant? = .boot
 
   /// - Parameter seed: of every jitter.
@@ -188,7 +189,7 @@ package struct VehicleAgent: Sendable {
     delivery = DeliveryAgent(configuration.delivery, seed: seed &+ 1)
   }
 
-  /// Takes what happened, and returns what is to be done, in this order.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
     if case .storeStartsOver = input { return [.backlogSnapshot(delivery.backlog.records)] }
     guard !lifecycle.isFinished else { return [] }
@@ -202,18 +203,18 @@ package struct VehicleAgent: Sendable {
       return effects
     case .updateEnded(let id, let outcome): updateEnded(id, outcome, at: now, &effects)
     case .tokenEnded(let id, let outcome): tokenEnded(id, outcome, at: now, &effects)
-    case .tokenRenewed: renewToken(at: now, &effects)
-    case .tokenFound(let text): restore(text, at: now, &effects)
-    case .limitsFound(let text): resumeLimits(text, at: now, &effects)
-    case .network(let state): take(state, at: now, &effects)
+    case .tokenFileChanged: tokenFileChanged(at: now, &effects)
+    case .tokenFound(let text): restoreToken(text, at: now, &effects)
+    case .runStateFound(let text): restoreRunState(text, at: now, &effects)
+    case .network(let state): networkChanged(state, at: now, &effects)
     case .resumed(let time):
       effects.append(.event(.resumed(after: time)))
       fixes.woke(at: now.boot)
-      startAfresh(at: now, &effects)
+      resetConnections(at: now, &effects)
     case .clockStepped(let step): report(notices.clockStepped(step, at: now.boot), &effects)
     case .configure(let configuration): configure(configuration, at: now, &effects)
-    case .restored(let records): restore(records, at: now, &effects)
-    case .store(let state): take(state, at: now.boot, &effects)
+    case .restored(let records): restoreBacklog(records, at: now, &effects)
+    case .store(let state): storeChanged(state, at: now.boot, &effects)
     case .storeSetAside(let name, let why): effects.append(.event(.storeSetAside(name: name, why: why)))
     case .storeReplaced(let directory): effects.append(.event(.storeReplaced(directory: directory)))
     case .storeRowsDamaged(let count):
@@ -228,30 +229,30 @@ package struct VehicleAgent: Sendable {
     case .pause(let note): pause(note, at: now, &effects)
     case .resume: resume(at: now, &effects)
     }
-    tidy(at: now, &effects)
+    expirePositions(at: now, &effects)
     watchClock(at: now, &effects)
     proceed(at: now, &effects)
     releaseSources(at: now.boot, &effects)
     return effects
   }
 
-  /// The time of the newest believed fix: the better clock while the machine's own is not set.
+  /// The timestamp of the newest accepted fix: the better clock while the machine's is unset.
   package var newestTime: Timestamp? { policy.newestTime }
 
-  /// Releases the sources that wait, once the newest position is delivered or not due. During a pause a recording waits;
-  /// after it the next fix is what there is to wait for.
+  /// Releases the sources that wait once the newest position is delivered or not due. During a pause a recording waits;
+  /// after it the next fix is needed.
   private mutating func releaseSources(at now: BootInstant, _ effects: inout [Effect]) {
     guard selector.hasWaiting, !isPaused, delivery.isIdle,
-      policy.newest == nil || !delivery.isOwing && policy.reason(at: now) == nil
+      policy.newest == nil || !delivery.hasPending && policy.reason(at: now) == nil
     else { return }
     effects += selector.release().map { .readyForNextFix($0) }
   }
 
   // MARK: - Fixes
 
-  /// Takes the next position of the vehicle.
+  /// Processes the next position of the vehicle.
   ///
-  /// - Parameter overrules: whether stamps after this one were wrong.
+  /// - Parameter overrules: whether timestamps after this one were wrong.
   mutating func ingest(
     _ accepted: FixFilter.Accepted, overrules: Bool, at now: Moment, _ effects: inout [Effect]
   ) {
@@ -266,9 +267,9 @@ package struct VehicleAgent: Sendable {
     policy.observe(accepted, at: now.boot)
     if let newest = policy.newest, !isPaused { track.observe(newest.coordinate, at: now.boot) }
     expiry.observe(accepted.time, at: now.boot)
-    // Times of a recording or a simulator are no clock, and a date that the machine's clock has given says nothing about it.
+    // Times of a recording or a simulator are no reference, and neither is a date that came from the machine's clock.
     guard !configuration.filter.keepsTimes, accepted.fix.quality != .simulated else { return }
-    // What the receiver itself says: a time that was corrected bears out what it was corrected by.
+    // The receiver's own timestamp: a corrected one would corroborate its own correction.
     if let stamp = accepted.fix.timestamp { clocks.observe(.gnss, stamp, at: now.boot) }
     report(notices.receiverClock(accepted.clockOffset, at: now.boot), &effects)
   }
@@ -298,7 +299,7 @@ package struct VehicleAgent: Sendable {
         ? nil
         : DeliveryAgent.StoredLimit(
           judgement.bounds.latest(at: now.boot) + TimeJudge.slack, by: judgement.reference,
-          until: judgement.lapsesAt, at: now.boot)
+          until: judgement.expiresAt, at: now.boot)
     }
     if bounds != timeBounds || isConfirmed != isTimeConfirmed {
       let isNew = bounds != timeBounds
@@ -307,15 +308,15 @@ package struct VehicleAgent: Sendable {
       if let bounds { dropWrongTimes(bounds, at: now, &effects) }
     }
     if certificates.hasOtherTime(judgement, at: now) { endWaits(at: now, &effects) }
-    switch clocks.verdict(judgement, at: now) {
+    switch clocks.clockChange(judgement, at: now) {
     case .wrong(let error): effects.append(.event(.clockWrong(error)))
     case .right: effects.append(.event(.clockRight))
     case nil: break
     }
   }
 
-  /// Fleet Engine would ignore every right position after one from the future. What has a wrong time does not go: the next fix
-  /// is the first of all.
+  /// Fleet Engine ignores all positions older than one from the future. A position with a wrong timestamp is not sent:
+  /// the next fix is treated as the first.
   private mutating func dropWrongTimes(_ bounds: TimeBounds, at now: Moment, _ effects: inout [Effect]) {
     guard !configuration.filter.keepsTimes else { return }
     if let newest = policy.newest, ReceiverClock.error(of: newest.time, bounds, at: policy.newestAt) != nil {
@@ -325,25 +326,24 @@ package struct VehicleAgent: Sendable {
     removeWrongTimes(at: now, &effects)
   }
 
-  /// Removes what waits and bears a time that has not come. By a single word of a server nothing is removed: until a second
-  /// one agrees, it only is not sent.
+  /// Removes queued positions with timestamps in the future. With an unconfirmed time nothing is removed, only not sent.
   mutating func removeWrongTimes(at now: Moment, _ effects: inout [Effect]) {
     guard let timeBounds, !configuration.filter.keepsTimes else { return }
     let latest = timeBounds.latest(at: now.boot) + TimeJudge.slack
-    let input = isTimeConfirmed ? DeliveryAgent.Input.overruled(after: latest) : .doubted(after: latest)
+    let input = isTimeConfirmed ? DeliveryAgent.Input.overruled(after: latest) : .suspected(after: latest)
     apply(delivery.handle(input, at: now.boot), at: now, &effects)
   }
 
   // MARK: - Settings
 
-  /// What is kept free for OFFLINE of the time that a run has for its end.
+  /// The part of the time for shutdown that is reserved for OFFLINE.
   func reserve(of time: Duration) -> Duration { leavesDuty ? Lifecycle.reserve(of: time) : .zero }
 
   private mutating func configure(_ new: Configuration, at now: Moment, _ effects: inout [Effect]) {
     let isOtherVehicle = new.context != configuration.context
     let before = configuration
     unprovenSince = now.boot
-    if isOtherVehicle, owesOffline {
+    if isOtherVehicle, isOfflinePending {
       effects.append(
         .event(.stateOfflineMissing(vehicle: before.delivery.endpoint.vehicle.vehicleID, isRepeated: false)))
     }
@@ -359,7 +359,7 @@ package struct VehicleAgent: Sendable {
       outcomes = RecentOutcomes()
     }
     apply(tokens.handle(.configured(new.context, new.tokenProvider), at: now), at: now, &effects)
-    keepToken(from: before, at: now.boot, &effects)
+    updateStoredToken(from: before, at: now.boot, &effects)
     apply(
       delivery.handle(.configured(new.delivery, isOtherVehicle: isOtherVehicle), at: now.boot), at: now, &effects)
     notices.configured(isOtherVehicle: isOtherVehicle)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The addresses that begin with the same bits, as in `192.168.0.0/24`.
+/// A range of addresses with a common prefix, as in `192.168.0.0/24`.
 package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   /// Its first address.
   package let first: IPAddress
-  /// Of the 128 bits of an IPv6 address; an IPv4 range has 96 and more.
+  /// The prefix length of 128 bits; at least 96 for an IPv4 range.
   private let bits: Int
 
-  /// - Parameter bits: of the address as it is written, 0...32 or 0...128.
-  /// - Returns: nil when there are not so many, or the address has others after them.
+  /// - Parameter bits: the prefix length as written, 0...32 or 0...128.
+  /// - Returns: nil if it is out of range, or the address has bits after the prefix.
   package init?(_ address: IPAddress, bits: Int) {
     let most = address.isV4 ? 32 : 128
     guard (0...most).contains(bits) else { return nil }
@@ -17,8 +17,8 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     guard first == address else { return nil }
   }
 
-  /// As in `192.168.0.0/24`, `fe80::/10`, or a single address. Nil for any other text, and where the address has bits after the
-  /// prefix.
+  /// As in `192.168.0.0/24`, `fe80::/10`, or a single address. Nil for any other text, and if the address has bits after
+  /// the prefix.
   package init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard let address = parts.first.flatMap({ IPAddress(String($0)) }), parts.count <= 2 else { return nil }
@@ -32,15 +32,15 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     self.init(address, bits: bits)
   }
 
-  /// What reaches a socket at a loopback address.
+  /// The sources that can reach a socket at a loopback address.
   package static let loopback = ["127.0.0.0/8", "::1"].compactMap(AddressRange.init)
-  /// What reaches a socket at a link-local address.
+  /// The sources that can reach a socket at a link-local address.
   package static let linkLocal = ["169.254.0.0/16", "fe80::/10"].compactMap(AddressRange.init)
 
-  /// Whether it has every address of a family.
+  /// Whether it contains every address of a family.
   package var isEverything: Bool { bits == 0 || first.isV4 && bits == IPAddress.mappedBits }
 
-  /// Whether the address begins with its bits, and is of its family.
+  /// Whether the address has the prefix and the same family.
   package func contains(_ address: IPAddress) -> Bool {
     address.isV4 == first.isV4 && AddressRange.masked(address, bits) == first
   }
@@ -48,7 +48,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   package var description: String { "\(first)/\(first.isV4 ? bits - IPAddress.mappedBits : bits)" }
 
   private static func masked(_ address: IPAddress, _ bits: Int) -> IPAddress {
-    // A shift by the width and more gives 0.
+    // A shift by the full width or more results in 0.
     IPAddress(
       high: address.high & ~(UInt64.max >> UInt64(min(bits, 64))),
       low: bits <= 64 ? 0 : address.low & ~(UInt64.max >> UInt64(bits - 64)))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An IPv4 or IPv6 address. An IPv4 address is its IPv4-mapped IPv6 one, as a socket of both families reports it.
+/// An IPv4 or IPv6 address. IPv4 addresses are stored as IPv4-mapped IPv6 addresses, as a dual-stack socket reports them.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   /// The first eight bytes, in network order.
   package let high: UInt64
   /// The last eight bytes, in network order.
   package let low: UInt64
 
-  /// Bits before those of an IPv4 address.
+  /// The bits before an IPv4 address.
   static let mappedBits = 96
 
   package init(high: UInt64, low: UInt64) {
@@ -20,7 +20,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     self.init(high: 0, low: 0xFFFF_0000_0000 | UInt64(number))
   }
 
-  /// Nil when the text is no address in digits. The zone of an IPv6 address (`%eth0`) is passed over.
+  /// Nil if the text is not a numeric address. The zone of an IPv6 address (`%eth0`) is ignored.
   package init?(_ text: String) {
     guard text.utf8.count <= 64 else { return nil }
     if text.utf8.contains(UInt8(ascii: ":")) {
@@ -31,13 +31,13 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether it has four bytes.
+  /// Whether it is an IPv4 address.
   package var isV4: Bool { high == 0 && low >> 32 == 0xFFFF }
-  /// Of this machine alone.
+  /// A loopback address.
   package var isLoopback: Bool { isV4 ? low >> 24 & 0xFF == 127 : high == 0 && low == 1 }
-  /// Of one link alone, where no router passes it on (RFC 3927, RFC 4291).
+  /// A link-local address (RFC 3927, RFC 4291).
   package var isLinkLocal: Bool { isV4 ? low >> 16 & 0xFFFF == 0xA9FE : high >> 54 == 0x3FA }
-  /// Of a group of receivers.
+  /// A multicast address.
   package var isMulticast: Bool { isV4 ? low >> 28 & 0xF == 0xE : high >> 56 == 0xFF }
 
   package var description: String {
@@ -48,7 +48,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     let groups: [UInt64] = [high, low].flatMap { half in
       [half >> 48, half >> 32, half >> 16, half].map { (part: UInt64) -> UInt64 in part & 0xFFFF }
     }
-    // The longest run of zeros, and of two equal ones the first, is left out (RFC 5952).
+    // The longest run of zeros, the first of equal ones, is compressed (RFC 5952).
     var (start, length) = (0, 0)
     for index in groups.indices where groups[index] == 0 {
       let run = groups[index...].prefix { $0 == 0 }.count
@@ -98,7 +98,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     self.init(high: groups[..<4].reduce(0) { $0 << 16 | $1 }, low: groups[4...].reduce(0) { $0 << 16 | $1 })
   }
 
-  /// Four numbers; one with a leading zero could be octal, and is none.
+  /// Four decimal numbers; one with a leading zero could be octal, and is invalid.
   private static func dotted(_ text: Substring) -> UInt32? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 4 else { return nil }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The largest JSON document that is decoded. FoundationEssentials' decoder takes time for each value that grows with the
-/// number of levels it is in, and runs on the thread of the event loop: a document is measured before it is decoded.
+/// Limits for JSON documents. FoundationEssentials' decoder needs time per value that grows with its nesting level, and
+/// runs on the event loop's thread: a document is checked before it is decoded.
 package struct JSONBounds: Equatable, Sendable {
-  /// Arrays and objects within each other, the outermost included.
+  /// Maximum nesting of arrays and objects, including the outermost.
   package static let maximumDepth = 32
 
-  /// For messages: answers, reports, tokens and requests have some tens of values, a report on 150 satellites 1,300 in three
-  /// levels. A document at this bound takes 30 ms to decode on a small server.
+  /// For messages: responses, reports, tokens and requests have some tens of values, a report on 150 satellites 1,300 in
+  /// three levels. A document at this limit needs 30 ms to decode on a small server.
   package static let message = JSONBounds(maximumCost: 8192)
 
-  /// The number of values of all kinds, each counted as often as there are arrays and objects around it.
+  /// The maximum sum over all values of their nesting level.
   package let maximumCost: Int
 
   /// - Parameter maximumCost: 1 or more.
@@ -18,10 +18,10 @@ package struct JSONBounds: Equatable, Sendable {
     self.maximumCost = maximumCost
   }
 
-  /// Whether a document may be decoded. It reads each byte once and neither checks the syntax nor decodes anything.
+  /// Whether a document may be decoded. Reads each byte once, without checking the syntax.
   ///
-  /// - Parameter document: UTF-8, as RFC 8259 demands. A NUL byte, which every document in UTF-16 or UTF-32 contains and no
-  ///   document in UTF-8 may, is refused: in those encodings this count would be wrong.
+  /// - Parameter document: UTF-8, as RFC 8259 requires. Documents with a NUL byte are rejected: those in UTF-16 or UTF-32
+  ///   contain one, and would be counted wrongly.
   package func admits(_ document: some Sequence<UInt8>) -> Bool {
     var depth = 0
     var cost = 1

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds what could be a secret in a text: a token, a key, a password, whole or in pieces.
+/// Masks everything in a text that could be a secret: a token, a key, a password, whole or in pieces.
 ///
-/// It knows no format. Words are letters and digits between other characters. A word is *random* when it does not read like
-/// one: letters follow each other as they do in no common word, digits stand among letters, or capitals within a word. That
-/// holds for base64, base32 and hexadecimal whatever has been done to their case. Masked are
+/// It knows no formats. Words are sequences of letters and digits. A word is *random* if it does not look like a natural
+/// word: unusual letter pairs, digits among letters, or capitals within it. That matches base64, base32 and hexadecimal
+/// in any case. Masked are
 ///
 /// - random words of 8 characters and more, and any word of 25 and more without a capital in it, or 16 digits and more;
-/// - three random words and more, of 12 characters together, with at most one other between two of them: a secret cut in
-///   pieces;
-/// - what follows `Bearer` and `Basic`, and what is assigned to a name such as `password`.
+/// three or more random words, of 12 characters together, with at most one other word between two of them: a secret in
+/// pieces;
+/// the word after `Bearer` and `Basic`, and values assigned to a name such as `password`.
 ///
-/// What is masked by mistake is a name that reads like a key. A passphrase of common words without its name is not found.
+/// Names that look like a key are masked by mistake. A passphrase of natural words without its name is not found.
 enum SecretMask {
   private static let replacement = "<redacted>".unicodeScalars
 
   private enum Kind {
-    /// Reads like a word, a name or a number.
+    /// Looks like a word, a name or a number.
     case plain
-    /// Too short to tell, such as `to` and `v1`.
+    /// Too short to decide, such as `to` and `v1`.
     case short
     case random
   }
@@ -69,12 +69,12 @@ enum SecretMask {
     return !zip(word, word.dropFirst()).contains { isLower($0) && isUpper($1) }
   }
 
-  /// Neighbours that no common word has.
+  /// The number of unusual character pairs.
   private static func oddities(_ word: ArraySlice<Unicode.Scalar>) -> Int {
     var count = 0
-    // Letters since the last capital that follows a small letter, and whether there is one.
+    // Letters since the last capital after a lower-case letter, and whether there is one.
     var (hump, hasHumps) = (0, false)
-    // Digits in a row, and whether the letter before follows one.
+    // Digits in a row, and whether the previous letter follows one.
     var (digits, followsDigit) = (0, false)
     func endHump() {
       if hasHumps, hump < 3 { count += 1 }
@@ -113,8 +113,8 @@ enum SecretMask {
     return followers.indices.contains(row) && followers[row] & (1 << column) != 0
   }
 
-  /// The letters that follow a to z in common words: 99.3 % of all neighbours in the words of Debian's documentation, and a
-  /// few more that technical terms have.
+  /// The letters that follow a to z in natural words: 99.3 % of all pairs in the words of Debian's documentation, and
+  /// some more in technical terms.
   private static let followers: [UInt32] = [
     "bcdefghijklmnopqrstuvwxy", "abcdegijlmoprstuy", "acdehiklmoprstuy", "abdegijlorstuvwy",
     "abcdefghijklmnopqrstuvwxyz",
@@ -126,12 +126,13 @@ enum SecretMask {
 
   // MARK: - Pieces
 
-  /// Characters between two pieces of one secret, as in `"abc",\n "def"`.
+  /// Maximum number of characters between two pieces of one secret, as in `"abc",
+  ///  "def"`.
   private static let widestGap = 4
 
   private static func maskPieces(_ words: inout [Word], in text: [Unicode.Scalar]) {
     maskRuns(&words)
-    // What stands beside a secret and has digits is most likely the rest of it.
+    // A neighbour of a secret with digits is most likely the rest of it.
     func extend(_ index: Int, beside other: Int) {
       let gap = words[max(index, other)].range.lowerBound - words[min(index, other)].range.upperBound
       let word = text[words[index].range]
@@ -145,7 +146,7 @@ enum SecretMask {
 
   private static func maskRuns(_ words: inout [Word]) {
     var run: [Int] = []
-    // Words after the last random one, which belong to the run if another random one follows.
+    // Words after the last random one, which are part of the run if another random one follows.
     var between: [Int] = []
     func close() {
       let random = run.filter { words[$0].kind == .random }
@@ -175,13 +176,13 @@ enum SecretMask {
   // MARK: - Names
 
   private static let schemes: Set<String> = ["bearer", "basic"]
-  /// Names of secrets, and words that are parts of such names.
+  /// Names of secrets, and words in such names.
   private static let names: Set<String> = [
     "password", "passwd", "passphrase", "pass", "pwd", "pw", "secret", "token", "key", "apikey", "credential",
     "credentials", "authorization", "auth", "signature", "sig", "session", "sessionid", "cookie", "pin", "otp", "jwt",
   ]
 
-  /// Masks what follows a scheme, and what is assigned to a name: `password=…`, `"token": "…"`, `secret: …`.
+  /// Masks the word after a scheme, and values assigned to a name: `password=…`, `"token": "…"`, `secret: …`.
   private static func maskAssigned(_ words: inout [Word], in text: [Unicode.Scalar]) {
     var index = 0
     while index + 1 < words.count {
@@ -208,7 +209,7 @@ enum SecretMask {
     }
   }
 
-  /// Masks all words of one value: to the end of the quotation, or to the next space.
+  /// Masks all words of one value: up to the closing quotation mark, or to the next space.
   private static func maskValue(
     _ words: inout [Word], from first: Int, in text: [Unicode.Scalar], isQuoted: Bool
   ) {
@@ -224,7 +225,7 @@ enum SecretMask {
 
   // MARK: - Text
 
-  /// Masked words that only punctuation separates become one mark.
+  /// Masked words with only punctuation between them are replaced together.
   private static func replaced(_ text: [Unicode.Scalar], _ words: [Word]) -> [Unicode.Scalar] {
     var result: [Unicode.Scalar] = []
     var position = 0

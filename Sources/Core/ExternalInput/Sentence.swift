@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A sentence for a person that remembers which of its parts another party wrote. It is written as a string literal; an
-/// ``ExternalText`` or another sentence within it keeps its origin.
+/// A sentence that tracks which of its parts another party wrote. It is written as a string literal; an interpolated
+/// ``ExternalText`` or sentence keeps its origin.
 package struct Sentence: Equatable, Sendable {
-  /// The whole sentence: for the journal and for those who may use the control socket.
+  /// The complete sentence: for the journal, and for users of the control socket.
   package private(set) var text: String
-  /// The sentence with `…` in place of each part that another party wrote: for STATUS=, which every local user can read.
+  /// The sentence with `…` instead of each external part: for STATUS=, which every local user can read.
   package private(set) var ownText: String
 
   /// - Parameter own: what this program wrote.
@@ -14,14 +14,14 @@ package struct Sentence: Equatable, Sendable {
     ownText = own
   }
 
-  /// Both, one after the other.
+  /// Concatenates both.
   package static func + (left: Sentence, right: Sentence) -> Sentence {
     var sentence = left
     sentence.append(right)
     return sentence
   }
 
-  /// The same with a sentence behind it.
+  /// Appends a sentence.
   package static func += (left: inout Sentence, right: Sentence) {
     left.append(right)
   }
@@ -31,7 +31,7 @@ package struct Sentence: Equatable, Sendable {
     ownText += other.ownText
   }
 
-  /// Whether there is nothing to read.
+  /// Whether it is empty.
   package var isEmpty: Bool { text.isEmpty }
 }
 
@@ -44,18 +44,18 @@ extension Sentence: ExpressibleByStringInterpolation {
     self = stringInterpolation.sentence
   }
 
-  /// Puts the parts of a literal together.
+  /// Collects the parts of a literal.
   package struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var sentence = Sentence(own: "")
 
     package init(literalCapacity: Int, interpolationCount: Int) {}
 
-    /// What this program says.
+    /// Text of this program.
     package mutating func appendLiteral(_ literal: String) {
       sentence += Sentence(own: literal)
     }
 
-    /// What another party wrote.
+    /// External text.
     package mutating func appendInterpolation(_ external: ExternalText) {
       sentence.text += external.description
       sentence.ownText += "…"
@@ -66,7 +66,7 @@ extension Sentence: ExpressibleByStringInterpolation {
       sentence += other
     }
 
-    /// What this program wrote.
+    /// A value of this program.
     package mutating func appendInterpolation(_ own: some CustomStringConvertible) {
       sentence += Sentence(own: own.description)
     }

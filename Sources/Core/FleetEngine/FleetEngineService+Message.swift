@@ -4,12 +4,12 @@ import Positioning
 import Timekeeping
 
 extension FleetEngineService.Message {
-  /// `maps.fleetengine.delivery.v1.DeliveryVehicle` (fields 2 and 12) or `maps.fleetengine.v1.Vehicle` (2, 5 and 30), whose
-  /// fields have the same names, without what this program never sends.
+  /// `maps.fleetengine.delivery.v1.DeliveryVehicle` (fields 2 and 12) or `maps.fleetengine.v1.Vehicle` (2, 5 and 30),
+  /// whose fields have the same names; only the fields that this program sends.
   ///
   /// - Parameters:
-  ///   - update: nil: it has no position.
-  ///   - state: of a vehicle of on-demand trips; nil: it is left as it is.
+  ///   - update: nil: without a position.
+  ///   - state: of a vehicle of on-demand trips; nil: unchanged.
   init(_ update: PositionUpdate?, in field: PositionField, state: VehicleState? = nil) {
     var fields: [String] = []
     var writer = JSONWriter(capacity: 320 + 300 * (update?.past.count ?? 0))
@@ -37,13 +37,13 @@ extension FleetEngineService.Message {
   }
 }
 
-/// `maps.fleetengine.delivery.v1.DeliveryVehicleLocation` in its JSON form, and `maps.fleetengine.v1.VehicleLocation`, which has
-/// the same fields, without what this program never sends. Wrapper types are bare numbers; what is nil is left out.
+/// `maps.fleetengine.delivery.v1.DeliveryVehicleLocation` in its JSON form, and `maps.fleetengine.v1.VehicleLocation`,
+/// which has the same fields; only the fields that this program sends. Wrapper types are bare numbers; nil is omitted.
 extension JSONWriter {
   /// - Parameters:
-  ///   - field: which fields carry the position: `location` and its siblings (1, 4, 11, 22), or the supplemental ones (18 to
-  ///     21), which Google asks for of senders that are not its SDK.
-  ///   - timeSinceUpdate: proto field 14: whole seconds since this place was first sent; nil the first time.
+  ///   - field: the fields for the position: `location` and its siblings (1, 4, 11, 22), or the supplemental ones (18 to
+  ///     21), which Google requires of senders other than its SDK.
+  ///   - timeSinceUpdate: proto field 14: whole seconds since this position was first sent; nil the first time.
   fileprivate mutating func write(_ location: VehicleLocation, in field: PositionField, timeSinceUpdate: Int? = nil) {
     openObject()
     // Proto field 5: metres above the ellipsoid.
@@ -92,8 +92,8 @@ extension JSONWriter {
     number(value, decimals: decimals)
   }
 
-  /// `google.type.LatLng`: six decimals of a degree are 0.1 m. A zero is written: to leave it out would be as right, and
-  /// surprise every reader.
+  /// `google.type.LatLng`: six decimals of a degree are 0.1 m. Zeros are written, although protobuf's JSON allows to omit
+  /// them.
   private mutating func place(_ name: String, _ coordinate: Coordinate) {
     key(name)
     openObject()

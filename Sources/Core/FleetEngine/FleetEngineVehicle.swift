@@ -2,9 +2,9 @@
 package import Authorization
 import HTTPMessages
 
-/// A vehicle as Fleet Engine knows it. The same IDs in two services are two vehicles.
+/// A vehicle of Fleet Engine. The same IDs in two services are two vehicles.
 package struct FleetEngineVehicle: Hashable, Sendable {
-  /// The service that the vehicle belongs to.
+  /// The service of the vehicle.
   package var service: FleetEngineService
   /// Google Cloud project ID.
   package var providerID: String
@@ -17,12 +17,12 @@ package struct FleetEngineVehicle: Hashable, Sendable {
     self.vehicleID = vehicleID
   }
 
-  /// What a token must be for to update this vehicle. Nil when either ID is empty.
+  /// The token context for updates of this vehicle. Nil if either ID is empty.
   package var tokenContext: AuthorizationContext? {
     AuthorizationContext(providerID: providerID, scope: service.scope(vehicleID))
   }
 
-  /// Its path at Fleet Engine, percent-encoded.
+  /// Its resource name in a URL's path, percent-encoded.
   var path: String {
     "/v1/providers/\(providerID.percentEncoded)/\(service.collection)/\(vehicleID.percentEncoded)"
   }

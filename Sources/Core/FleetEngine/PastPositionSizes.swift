@@ -2,25 +2,25 @@
 import Positioning
 import Timekeeping
 
-/// Bytes that past positions add to a body at most, by the optional values that they have: measured once with the longest
-/// numbers that occur, because encoding a backlog only to count it would double the work of a request.
+/// Upper bounds of the bytes that past positions add to a body, by their optional values: measured once with the longest
+/// possible numbers, because encoding a backlog only to measure it would double the work of a request.
 struct PastPositionSizes: Equatable, Sendable {
   private typealias Value = WritableKeyPath<VehicleLocation, Double?> & Sendable
 
-  /// Each optional value, with the longest number that it can be.
+  /// The optional values, with the longest number of each.
   private static let longest: [(value: any Value, number: Double)] = [
     (\.altitude, -9999.9), (\.speed, 999.99), (\.heading, 359), (\.horizontalAccuracy, 9999.9),
     (\.verticalAccuracy, 9999.9), (\.speedAccuracy, 99.99), (\.headingAccuracy, 999.9),
   ]
 
-  /// Of a position with none of them.
+  /// The size of a position without optional values.
   private var bare = 0
-  /// What each of `longest` adds.
+  /// The size of each value in `longest`.
   private var added: [Int] = []
 
-  /// - Parameter measure: bytes of the body that carries an update.
+  /// - Parameter measure: returns the size of an update's body in bytes.
   init(_ measure: (PositionUpdate) -> Int) {
-    // Both numbers are in their ranges.
+    // Both numbers are valid.
     guard let coordinate = Coordinate(latitude: -89.123_456_7, longitude: -179.123_456_7) else { return }
     let location = VehicleLocation(coordinate: coordinate, time: Timestamp(milliseconds: 1_795_249_800_250))
     func size(_ past: VehicleLocation) -> Int {
@@ -35,7 +35,7 @@ struct PastPositionSizes: Equatable, Sendable {
     }
   }
 
-  /// Bytes that a past position adds at most.
+  /// Upper bound of the bytes that a past position adds.
   func size(of location: VehicleLocation) -> Int {
     zip(PastPositionSizes.longest, added).reduce(bare) { sum, entry in
       sum + (location[keyPath: entry.0.value] == nil ? 0 : entry.1)

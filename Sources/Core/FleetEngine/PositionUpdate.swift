@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one update says of a vehicle, whichever service it goes to.
+/// The content of one update, independent of the service.
 package struct PositionUpdate: Equatable, Sendable {
-  /// The position that becomes `lastLocation`.
+  /// The position for `lastLocation`.
   package var live: VehicleLocation
-  /// Whole seconds since the place of `live` was first sent; nil the first time.
+  /// Whole seconds since the position of `live` was first sent; nil the first time.
   package var timeSinceUpdate: Int?
-  /// What becomes `pastLocations`: oldest first, none newer than `live`.
+  /// The positions for `pastLocations`: oldest first, none newer than `live`.
   package var past: [VehicleLocation]
 
   package init(live: VehicleLocation, timeSinceUpdate: Int? = nil, past: [VehicleLocation] = []) {

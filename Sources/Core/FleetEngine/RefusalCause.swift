@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why Fleet Engine does not accept a token, as far as its answer tells: 401 and 403 alone do not tell a wrong clock from a
-/// wrong role or a wrong vehicle.
+/// Why Fleet Engine rejected a token, as far as its response says: the status 401 or 403 alone does not distinguish a
+/// wrong clock from a wrong role or a wrong vehicle.
 package enum RefusalCause: String, Sendable, CaseIterable {
   /// By Google's clock the token has expired.
   case expired
@@ -13,16 +13,16 @@ package enum RefusalCause: String, Sendable, CaseIterable {
   case noAuthorization
   /// The token is for another vehicle.
   case otherVehicle
-  /// Google does not accept the signature: another key, an unknown `kid`, or an unknown service account.
+  /// Google rejects the signature: another key, an unknown `kid`, or an unknown service account.
   case signature
-  /// The service account has not the role.
+  /// The service account does not have the role.
   case role
   /// The service account, or its key, is deleted or disabled.
   case account
   /// The API is not enabled in the project.
   case apiDisabled
 
-  /// Whether a clock is at fault: of the machine that signs, for it is the one that wrote `iat` and `exp`.
+  /// Whether a clock is wrong: that of the signing machine, which wrote `iat` and `exp`.
   package var isTime: Bool {
     switch self {
     case .expired, .notYetValid, .lifetime: true
@@ -30,7 +30,7 @@ package enum RefusalCause: String, Sendable, CaseIterable {
     }
   }
 
-  /// What to do, as the end of a sentence.
+  /// The remedy, as the end of a sentence.
   package func advice(for service: FleetEngineService) -> String {
     switch self {
     case .expired:
@@ -52,11 +52,11 @@ package enum RefusalCause: String, Sendable, CaseIterable {
     }
   }
 
-  /// By google.rpc.ErrorInfo where there is one, else by the words of the answer; nil when neither tells.
+  /// From google.rpc.ErrorInfo if there is one, otherwise from the text of the response; nil if neither is conclusive.
   ///
-  /// The reasons in upper case are those of Google's `error_reason.proto` and of its service proxy (whose words for
-  /// signatures are Envoy's, in jwt_verify_lib's `status.cc`); a front end that only says "invalid authentication
-  /// credentials" tells nothing.
+  /// The reasons in upper case are those of Google's `error_reason.proto` and of its service proxy (whose texts about
+  /// signatures are Envoy's, in jwt_verify_lib's `status.cc`); a front end that only answers "invalid authentication
+  /// credentials" is not conclusive.
   init?(reason: String?, message: String?) {
     switch reason {
     case "ACCESS_TOKEN_EXPIRED": self = .expired

@@ -4,31 +4,31 @@ package import Timekeeping
 
 /// Why an update was not accepted.
 package struct UpdateFailure: Error, Equatable, Sendable {
-  /// Decides what happens next, by its ``Category/Row``.
+  /// Determines what happens next, by its ``Category/Row``.
   package var category: Category
-  /// HTTP status, when an answer came.
+  /// The HTTP status, if there was a response.
   package var httpStatus: Int?
   /// `error.status` of google.rpc.Status, as in `PERMISSION_DENIED`.
   package var status: String?
-  /// One sentence for a person, without secrets.
+  /// One sentence for the journal, without secrets.
   package var sentence: Sentence
-  /// The sentence with what the server wrote in it.
+  /// The sentence's text, including what the server wrote.
   package var message: String { sentence.text }
-  /// The least wait that the server asks for.
+  /// The minimum wait that the server asks for.
   package var retryAfter: Duration?
-  /// What is wrong with the token, when that is why, and the answer tells.
+  /// Why the token was rejected, if it was and the response says why.
   package var cause: RefusalCause?
-  /// The server has not processed the request, or its connection was dead already: the same on another connection will most
-  /// likely be accepted.
+  /// The server did not process the request, or its connection was dead already: the same request on another connection
+  /// will most likely be accepted.
   package var isUnprocessed = false
 
-  /// Whether the request itself never left this machine: there was no connection to send it through.
+  /// Whether the request was never sent: there was no connection.
   package var isUnsent = false
 
-  /// Whether the request may still reach the server, or be processed there: it has left this machine, and nothing has answered.
+  /// Whether the request may still reach the server, or be processed there: it was sent, and there was no response.
   package var mayArrive: Bool { httpStatus == nil && !isUnsent && !isUnprocessed }
 
-  /// The service that was asked.
+  /// The service of the request.
   package var service: FleetEngineService
 
   package init(
@@ -45,21 +45,21 @@ package struct UpdateFailure: Error, Equatable, Sendable {
     self.service = service
   }
 
-  /// Whether it is the token that is not accepted, so that another may be.
+  /// Whether the token was rejected, so that another one may be accepted.
   package var refusesToken: Bool { category.row.refusesToken || cause?.isTime == true }
 
-  /// Whether the server that was asked has judged the request, so that sending the same again soon is of no use.
+  /// Whether the server evaluated the request; retrying it unchanged soon will not help.
   package var isJudged: Bool { category.row.isJudged || cause != nil }
 
-  /// The wait before the next attempt.
+  /// The backoff before the next attempt.
   package var backoff: Backoff.Bounds { refusesToken ? UpdateFailure.tokenBackoff : category.row.backoff }
 
-  /// Where the token is at fault the token agent slows things down: without a token there is no attempt.
+  /// If the token was rejected, `TokenAgent` limits the rate: there is no attempt without a token.
   static let tokenBackoff = Backoff.Bounds.seconds(1, cap: 1)
 
-  /// What to do, as the end of a sentence: by the cause where it is known. Nil where nothing is to be done.
+  /// The remedy, as the end of a sentence: by the cause if known. Nil if there is none.
   package var remedy: String? { cause?.advice(for: service) ?? category.row.advice }
 
-  /// The message, and what to do where there is something to do.
+  /// The message, with the remedy if there is one.
   package var advice: Sentence { remedy.map { "\(sentence); \($0)" } ?? sentence }
 }

@@ -3,12 +3,12 @@ import ExternalInput
 package import HTTPMessages
 import Timekeeping
 
-/// What an answer to an update means.
+/// The interpretation of a response to an update.
 package enum UpdateOutcome: Equatable, Sendable {
   case accepted
   indirect case failed(UpdateFailure)
 
-  /// - Parameter service: the one that was asked.
+  /// - Parameter service: the service of the request.
   package init(_ outcome: HTTPOutcome, from service: FleetEngineService) {
     switch outcome {
     case .failure(let failure): self = .failed(UpdateOutcome.failure(failure, service))
@@ -16,7 +16,7 @@ package enum UpdateOutcome: Equatable, Sendable {
     }
   }
 
-  /// Whether it was Fleet Engine that answered, as far as can be told.
+  /// Whether the response is from Fleet Engine, as far as can be determined.
   package var isFromFleetEngine: Bool {
     switch self {
     case .accepted: true
@@ -24,15 +24,15 @@ package enum UpdateOutcome: Equatable, Sendable {
     }
   }
 
-  // MARK: - No answer
+  // MARK: - Without a response
 
   private static func failure(_ failure: TransportFailure, _ service: FleetEngineService) -> UpdateFailure {
     let category: UpdateFailure.Category =
       switch failure.kind {
       case .unresolved, .unreachable, .refused, .timedOut, .broken, .unprocessed, .local: .network
       case .throttled: .throttled
-      case .certificateNotYetValid: .clock
-      case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .untrusted
+      case .certificateNotYetValid: .clockSkew
+      case .certificateUntrusted, .certificateExpired, .handshakeFailed, .tooLarge, .malformed: .notFleetEngine
       }
     var result = UpdateFailure(category, Sentence(own: failure.message), from: service)
     result.isUnprocessed = failure.kind == .unprocessed
@@ -44,17 +44,17 @@ package enum UpdateOutcome: Equatable, Sendable {
     return result
   }
 
-  // MARK: - An answer
+  // MARK: - Responses
 
   private static func read(_ response: HTTPResponse, _ service: FleetEngineService) -> UpdateOutcome {
-    // Nothing in it is used: that it is an object, and so not a portal's page, and no error, is enough.
+    // Its content is not needed: it is a JSON object, so not a portal's page, and has no error.
     if response.status == 200, JSONScan.object(response.body, hasMember: "error") == false { return .accepted }
     let answer = try? JSONValue(parsing: response.body)
     if (200..<300).contains(response.status), answer?.object?["error"] == nil {
       let body = answer?.object == nil ? describe(response.body) : "an update is acknowledged with 200"
       return .failed(
         UpdateFailure(
-          .untrusted, "something answered \(response.status) that is not Fleet Engine: \(body)", from: service,
+          .notFleetEngine, "something answered \(response.status) that is not Fleet Engine: \(body)", from: service,
           httpStatus: response.status))
     }
     let error = answer?.value(at: "error")
@@ -65,10 +65,10 @@ package enum UpdateOutcome: Equatable, Sendable {
     var cause: RefusalCause?
     if category.row.refusesToken {
       cause = RefusalCause(reason: reason(in: error), message: error?.value(at: "message")?.string)
-      if cause?.isTime == true { category = .clock }
+      if cause?.isTime == true { category = .clockSkew }
     }
     let words = error?.value(at: "message")?.string.map { withoutFullStop(ExternalText($0)) }
-    // A code of google.rpc is ours to say, anything else is not.
+    // A known code of google.rpc is safe to show; anything else is external text.
     let code: Sentence? = status.map { known.contains($0) ? Sentence(own: $0) : "\(ExternalText($0, limit: 64))" }
     let message: Sentence =
       switch (code, words) {
@@ -85,31 +85,31 @@ package enum UpdateOutcome: Equatable, Sendable {
         retryAfter: [asked, header].compactMap { $0 }.max(), cause: cause))
   }
 
-  /// By `error.status`: 400, 409 and 500 are each shared by several codes. By the number only where there is no status, as
-  /// in the answers of front ends and proxies.
+  /// By `error.status`, because 400, 409 and 500 are each shared by several codes. By the HTTP status only if there is
+  /// none, as in responses of front ends and proxies.
   private static func category(status: String?, http: Int, isJSON: Bool) -> UpdateFailure.Category {
     switch status {
     case "UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "ABORTED", "INTERNAL", "UNKNOWN", "DATA_LOSS":
       return .unavailable
     case "RESOURCE_EXHAUSTED": return .throttled
     case "UNAUTHENTICATED": return .unauthenticated
-    case "PERMISSION_DENIED": return .denied
-    case "NOT_FOUND": return .missing
+    case "PERMISSION_DENIED": return .permissionDenied
+    case "NOT_FOUND": return .notFound
     case "INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE", "UNIMPLEMENTED", "ALREADY_EXISTS":
       return .rejected
     default: break
     }
     switch http {
     case 429: return .throttled
-    // RFC 6585: only a captive portal answers so.
-    case 511: return .untrusted
+    // RFC 6585: only captive portals send this.
+    case 511: return .notFleetEngine
     case 408, 499, 500...: return .unavailable
     case 413: return .rejected
     case 401 where isJSON: return .unauthenticated
-    case 403 where isJSON: return .denied
-    case 404 where isJSON: return .missing
+    case 403 where isJSON: return .permissionDenied
+    case 404 where isJSON: return .notFound
     case 400..<500 where isJSON: return .rejected
-    default: return .untrusted
+    default: return .notFleetEngine
     }
   }
 
@@ -122,7 +122,7 @@ package enum UpdateOutcome: Equatable, Sendable {
     return nil
   }
 
-  /// `google.rpc.RetryInfo.retryDelay`, a Duration as in `3.5s`, stopped at the cap of `Retry-After`.
+  /// `google.rpc.RetryInfo.retryDelay`, a Duration as in `3.5s`, limited to the cap of `Retry-After`.
   private static func retryDelay(in error: JSONValue?) -> Duration? {
     for detail in error?.value(at: "details")?.array ?? [] {
       guard detail.value(at: "@type")?.string == "type.googleapis.com/google.rpc.RetryInfo",
@@ -147,7 +147,7 @@ package enum UpdateOutcome: Equatable, Sendable {
     "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
   ]
 
-  /// The sentence goes on after the server's words.
+  /// The sentence continues after the server's text.
   private static func withoutFullStop(_ words: ExternalText) -> ExternalText {
     words.description.hasSuffix(".") ? ExternalText(words.description.dropLast()) : words
   }

@@ -2,17 +2,17 @@
 package import Positioning
 package import Timekeeping
 
-/// A position as it is reported: what the filter let through, with its time settled.
+/// A position as it is reported: accepted by the filter, with its final timestamp.
 package struct VehicleLocation: Hashable, Sendable {
   /// Degrees, WGS84.
   package var coordinate: Coordinate
-  /// When the vehicle was there.
+  /// The time of the position.
   package var time: Timestamp
   /// Metres above the WGS84 ellipsoid.
   package var altitude: Double?
   /// Metres per second.
   package var speed: Double?
-  /// Degrees true, 0 up to but not 360.
+  /// Degrees true, 0 up to but not including 360.
   package var heading: Double?
   /// Metres, one sigma.
   package var horizontalAccuracy: Double?
@@ -28,7 +28,7 @@ package struct VehicleLocation: Hashable, Sendable {
     self.time = time
   }
 
-  /// What no measurement lies outside of; neither does infinity or what is not a number lie inside.
+  /// Ranges of valid measurements; they exclude infinity and not-a-number.
   private enum Limits {
     static let altitude = -100_000.0...100_000
     static let speed = 0.0...10_000
@@ -37,9 +37,9 @@ package struct VehicleLocation: Hashable, Sendable {
     static let degrees = 0.0...360
   }
 
-  /// Values that no measurement can have are left out.
+  /// Omits values that are out of range.
   ///
-  /// - Parameter time: the fix's own time, or what the filter made of it.
+  /// - Parameter time: the fix's own timestamp, or the corrected one.
   package init(_ fix: Fix, time: Timestamp) {
     self.init(coordinate: fix.coordinate, time: time)
     func value(_ value: Double?, _ limits: some RangeExpression<Double>) -> Double? {
@@ -54,7 +54,7 @@ package struct VehicleLocation: Hashable, Sendable {
     headingAccuracy = value(fix.headingAccuracy, Limits.degrees)
   }
 
-  /// Whether every value is one that `init(_:time:)` can have made. Of one that was read from a file it need not be so.
+  /// Whether every value is within the ranges of `init(_:time:)`. A value read from a file may not be.
   package var isPlausible: Bool {
     func holds(_ value: Double?, _ limits: some RangeExpression<Double>) -> Bool {
       value.map { limits.contains($0) } ?? true

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads header blocks (RFC 7541). What is wrong with one makes every later block unreadable, so it ends the connection.
+/// Decodes header blocks (RFC 7541). An error makes every later block undecodable, so it ends the connection.
 struct HPACKDecoder: Sendable {
-  /// A field as it is handed on.
+  /// A decoded field.
   struct Field: Equatable, HPACKEntry {
     var name: String
     var value: String
     /// Whether name and value are what a field of HTTP/2 may have (RFC 9113, section 8.2).
     var isValid: Bool
-    /// Bytes of the name as they came: text that is no UTF-8 is repaired, but counts as it was sent (RFC 7541, section 4.1).
+    /// Size of the name as received: invalid UTF-8 is repaired, but the original size counts (RFC 7541, section 4.1).
     var nameLength: Int
-    /// Bytes of the value as they came.
+    /// Size of the value as received.
     var valueLength: Int
 
     var length: Int { nameLength + valueLength }
 
-    /// A server's answers hold no secret.
+    /// Responses contain no secret.
     func wipe() {}
   }
 
-  /// The block cannot be read: COMPRESSION_ERROR.
+  /// The block cannot be decoded: COMPRESSION_ERROR.
   enum Failure: Error {
     case malformed
   }
 
-  /// The largest number that is read: none that can mean anything is near it.
+  /// The largest accepted number, far above any valid one.
   private static let largestNumber = 1 << 24
 
   private var table = HPACKDynamicTable<Field>()
@@ -34,7 +34,8 @@ struct HPACKDecoder: Sendable {
       name: $0.name, value: $0.value, isValid: true, nameLength: $0.name.utf8.count, valueLength: $0.value.utf8.count)
   }
 
-  /// Reads a whole block. Fields past `limit` bytes of header list (RFC 9113, section 6.5.2) are read and passed over.
+  /// Decodes a complete block. Fields beyond `limit` bytes of header list (RFC 9113, section 6.5.2) are decoded and
+  /// discarded.
   mutating func decode(_ block: [UInt8], limit: Int) throws(Failure) -> [Field] {
     var reader = Reader(rest: block[...])
     var fields: [Field] = []

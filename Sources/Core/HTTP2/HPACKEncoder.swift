@@ -5,8 +5,8 @@ struct HPACKField: Equatable, HPACKEntry {
   /// In lower case.
   var name: [UInt8]
   var value: [UInt8]
-  /// Whether requests after this one will most likely have it with the same value, so that it is worth an entry of the
-  /// table for which others must go.
+  /// Whether later requests will most likely have it with the same value, so that it deserves a table entry even if
+  /// others are evicted.
   var repeats = true
 
   init(_ name: String, _ value: String, repeats: Bool = true) {
@@ -15,7 +15,7 @@ struct HPACKField: Equatable, HPACKEntry {
     self.repeats = repeats
   }
 
-  /// What it counts for in a table and in a header list.
+  /// Its size in a table and in a header list.
   var size: Int { name.count + value.count + HPACKDynamicTable<HPACKField>.overhead }
 
   mutating func wipe() {
@@ -23,22 +23,22 @@ struct HPACKField: Equatable, HPACKEntry {
   }
 }
 
-/// Writes header blocks (RFC 7541) so that what is the same in each request costs one byte: every field is indexed, the
-/// bearer token and `:path` too, which most libraries send in full each time. docs/threat-model.md says why that is safe
-/// here. It holds the token in the clear until `wipe`.
+/// Encodes header blocks (RFC 7541) so that a field that is the same in each request costs one byte: every field is
+/// indexed, including the bearer token and `:path`, which most libraries send in full each time. docs/threat-model.md
+/// explains why that is safe here. It contains the token in the clear until `wipe`.
 struct HPACKEncoder: Sendable {
   private(set) var table = HPACKDynamicTable<HPACKField>()
-  /// The smallest size that the peer has asked for since the last block, which must be signalled before the last one.
+  /// The smallest size that the peer has requested since the last block, which must be signalled before the latest one.
   private var leastCapacity: Int?
-  /// The fields that repeat do not all fit into the table, so that nothing else gets an entry.
+  /// The repeated fields do not all fit into the table, so nothing else gets an entry.
   private var isTight = false
-  /// Entries added since the beginning: a block is good for another time only while this stays.
+  /// The number of added entries: an encoded block can be reused while this is unchanged.
   private(set) var additions = 0
 
-  /// Whether the next block must begin with a change of the table's size.
+  /// Whether the next block must begin with a table size update.
   var hasPendingUpdate: Bool { leastCapacity != nil }
 
-  /// The peer's decoder keeps at most this many bytes; SETTINGS_HEADER_TABLE_SIZE. More than 4,096 are not used.
+  /// The peer's table size, SETTINGS_HEADER_TABLE_SIZE, in bytes. More than 4,096 are not used.
   mutating func setPeerCapacity(_ bytes: Int) {
     let capacity = min(max(bytes, 0), HPACKDynamicTable<HPACKField>.initialCapacity)
     guard capacity != table.capacity || leastCapacity != nil else { return }
@@ -57,8 +57,8 @@ struct HPACKEncoder: Sendable {
     for (field, isKept) in zip(fields, kept) { encode(field, isKept: isKept, into: &output) }
   }
 
-  /// Which fields get an entry: in a table that is too small for all, the largest that fit together, so that they do not
-  /// drive each other out from request to request.
+  /// The fields that get an entry: if the table is too small for all, the largest that fit together, so that they do not
+  /// evict each other with each request.
   private mutating func kept(_ fields: [HPACKField]) -> [Bool] {
     var kept = fields.map(\.repeats)
     if kept.contains(true) { isTight = false }
@@ -77,7 +77,7 @@ struct HPACKEncoder: Sendable {
 
   private static let staticFields = HPACKStaticTable.entries.map { HPACKField($0.name, $0.value) }
 
-  /// Numbers in the static table: of the entry that is this field, and of the first with its name; nil where there is none.
+  /// The indices in the static table of the same field, and of the first with its name; nil if there is none.
   private static func staticNumbers(of field: HPACKField) -> (field: Int?, name: Int?) {
     var name: Int?
     for index in staticFields.indices
@@ -98,7 +98,7 @@ struct HPACKEncoder: Sendable {
       if entry.value == field.value { return HPACKEncoder.write(number, prefix: 7, 0x80, into: &output) }
       name = name ?? number
     }
-    // What does not repeat gets an entry only where nothing has to go for it.
+    // A field that does not repeat only gets an entry if nothing has to be evicted for it.
     let isAdded = isKept || (!isTight && field.size <= table.capacity - table.size)
     if isAdded {
       HPACKEncoder.write(name ?? 0, prefix: 6, 0x40, into: &output)
@@ -113,7 +113,7 @@ struct HPACKEncoder: Sendable {
     }
   }
 
-  /// An integer (RFC 7541, section 5.1) whose first byte has `pattern` above its prefix.
+  /// An integer (RFC 7541, section 5.1); `pattern` is in the bits above its prefix.
   private static func write(_ value: Int, prefix: Int, _ pattern: UInt8, into output: inout [UInt8]) {
     let limit = 1 << prefix - 1
     if value < limit { return output.append(pattern | UInt8(truncatingIfNeeded: value)) }
@@ -126,7 +126,7 @@ struct HPACKEncoder: Sendable {
     output.append(UInt8(truncatingIfNeeded: rest))
   }
 
-  /// A string (RFC 7541, section 5.2), in the Huffman code where that is shorter.
+  /// A string (RFC 7541, section 5.2), Huffman-encoded if that is shorter.
   private static func write(_ text: [UInt8], into output: inout [UInt8]) {
     let size = HuffmanCode.size(of: text)
     if size < text.count {
@@ -138,6 +138,6 @@ struct HPACKEncoder: Sendable {
     }
   }
 
-  /// Overwrites what the table holds, the token before all: no block can be written after that.
+  /// Overwrites the table, which contains the token: no block can be encoded after that.
   mutating func wipe() { table.wipe() }
 }

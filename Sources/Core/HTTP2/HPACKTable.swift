@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The entries that both ends of a connection know from the start (RFC 7541, appendix A), numbered from 1.
+/// The static table (RFC 7541, appendix A), numbered from 1.
 enum HPACKStaticTable {
   static let entries: [(name: String, value: String)] = [
     (":authority", ""), (":method", "GET"), (":method", "POST"), (":path", "/"), (":path", "/index.html"),
@@ -19,21 +19,21 @@ enum HPACKStaticTable {
   ]
 }
 
-/// What a table has entries of.
+/// An entry of a table.
 protocol HPACKEntry: Sendable {
   /// Overwrites what must not stay in memory.
   mutating func wipe()
 }
 
-/// The entries that one direction of a connection has agreed on (RFC 7541, section 2.3.2): newest first, bounded in bytes. An
-/// entry is wiped when it goes.
+/// The dynamic table of one direction of a connection (RFC 7541, section 2.3.2): newest first, bounded in bytes. Evicted
+/// entries are wiped.
 struct HPACKDynamicTable<Entry: HPACKEntry>: Sendable {
-  /// What the two length fields and references of an entry count for (RFC 7541, section 4.1).
+  /// The overhead of an entry (RFC 7541, section 4.1).
   static var overhead: Int { 32 }
-  /// The size that holds until something else is agreed on.
+  /// The default size.
   static var initialCapacity: Int { 4096 }
 
-  /// Oldest first, each with the bytes that it counts for.
+  /// Oldest first, with the size of each.
   private var entries: [(entry: Entry, size: Int)] = []
   private(set) var size = 0
   private(set) var capacity = initialCapacity
@@ -46,9 +46,9 @@ struct HPACKDynamicTable<Entry: HPACKEntry>: Sendable {
     return entries[entries.count - 1 - index].entry
   }
 
-  /// Adds an entry, for which the oldest go; one that is larger than the table leaves it empty.
+  /// Adds an entry and evicts the oldest; one that is larger than the table leaves it empty.
   ///
-  /// - Parameter length: bytes of its name and value.
+  /// - Parameter length: size of its name and value in bytes.
   mutating func add(_ entry: Entry, length: Int) {
     let needed = length + Self.overhead
     shrink(to: capacity - needed)
@@ -72,7 +72,7 @@ struct HPACKDynamicTable<Entry: HPACKEntry>: Sendable {
     entries.removeFirst(gone)
   }
 
-  /// Wipes every entry where it is; the table is of no use after that.
+  /// Wipes every entry in place; the table cannot be used after that.
   mutating func wipe() {
     for index in entries.indices { entries[index].entry.wipe() }
   }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// What the server's frames mean. An error that is thrown ends the connection; what is wrong with the one stream ends that
-/// only.
+/// Processes the server's frames. A thrown error ends the connection; an error of one stream only ends that stream.
 extension HTTP2Connection {
   mutating func take(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     if partialBlock != nil, frame.type != HTTP2FrameType.continuation.rawValue { throw .violation(.continuation) }
@@ -24,11 +23,10 @@ extension HTTP2Connection {
     }
   }
 
-  /// Whether a frame is for the request under way; false for one that is done with, for which frames may still be on
-  /// their way.
+  /// Whether a frame is for the current request; false for one that has ended, for which frames may still arrive.
   private func isCurrent(_ frame: HTTP2Frame) throws(HTTP2Failure) -> Bool {
     guard frame.stream != 0 else { throw .violation(.frameStream) }
-    // The server has opened none, for it must not push, and we open odd ones in turn.
+    // The server has opened none, because push is disabled, and client streams have ascending odd numbers.
     guard frame.stream & 1 == 1, frame.stream < nextStream else { throw .violation(.idleStream) }
     return stream?.id == frame.stream
   }
@@ -40,19 +38,19 @@ extension HTTP2Connection {
     return frame.payload.dropFirst().dropLast(Int(count))
   }
 
-  /// Something is wrong with the answer to the request under way.
+  /// The response to the current request is invalid.
   private mutating func failStream(_ failure: HTTP2Failure) {
     effects.append(.failed(failure))
     endStream(failure == .tooLarge ? .cancel : .protocolError)
   }
 
-  // MARK: - The answer
+  // MARK: - Responses
 
   private mutating func takeData(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     let isCurrent = try isCurrent(frame)
     let data = try unpadded(frame)
     let isLast = frame.has(HTTP2Flag.endStream)
-    // Padding counts too, and so does what no request waits for any more (RFC 9113, section 6.9.1).
+    // Padding counts too, and so does data of requests that have ended (RFC 9113, section 6.9.1).
     receiveWindow -= frame.payload.count
     guard receiveWindow >= 0 else { throw .violation(.flowControl) }
     if HTTP2Window.initial - receiveWindow >= HTTP2Window.threshold {
@@ -108,7 +106,7 @@ extension HTTP2Connection {
   }
 
   private mutating func takeBlock(_ block: PartialBlock, at now: BootInstant) throws(HTTP2Failure) {
-    // Decoded whomever it is for: the tables of both ends change with it (RFC 9113, section 4.3).
+    // Always decoded, because it changes the tables of both ends (RFC 9113, section 4.3).
     let fields: [HPACKDecoder.Field]
     do {
       fields = try decoder.decode(block.bytes, limit: HTTP2Connection.maximumHeaderList)
@@ -122,7 +120,7 @@ extension HTTP2Connection {
     } catch {
       return failStream(error)
     }
-    // An interim answer is no progress.
+    // An interim response is no progress.
     if stream?.status == nil { try countIdleFrame(at: now) }
     if block.isLast { answer(at: now) }
   }
@@ -165,7 +163,7 @@ extension HTTP2Connection {
     switch setting {
     case .headerTableSize: encoder.setPeerCapacity(value)
     case .enablePush:
-      // A server cannot be pushed to (RFC 9113, section 6.5.2).
+      // Clients cannot be pushed to by clients (RFC 9113, section 6.5.2).
       guard value == 0 else { throw .violation(.setting) }
     case .maxConcurrentStreams: peer.maxConcurrentStreams = value
     case .initialWindowSize:
@@ -202,7 +200,7 @@ extension HTTP2Connection {
     if let current = stream, current.id == 0 || current.id > last {
       stream = nil
       switch code {
-      // What these ask for is more than another connection.
+      // A new connection does not solve these.
       case .enhanceYourCalm, .inadequateSecurity, .http11Required: effects.append(.failed(.goAway(code)))
       default: effects.append(.failed(.unprocessed))
       }
@@ -213,7 +211,7 @@ extension HTTP2Connection {
   private mutating func takeWindowUpdate(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     guard frame.payload.count == 4 else { throw .violation(.frameLength) }
     let increment = Int(UInt32(bytes: frame.payload) & 0x7FFF_FFFF)
-    // One that lets a body go on is progress.
+    // An update that allows more of the body is progress.
     if stream?.unsent.isEmpty ?? true { try countIdleFrame(at: now) }
     if frame.stream == 0 {
       guard increment > 0 else { throw .violation(.emptyWindowUpdate) }

@@ -2,57 +2,57 @@
 package import HTTPMessages
 package import Timekeeping
 
-/// The client's end of an HTTP/2 connection (RFC 9113) with one request at a time: bytes and time in, bytes and outcomes out.
-/// It performs no I/O; once it has asked to be closed it does nothing more.
+/// The client side of an HTTP/2 connection (RFC 9113) with one request at a time: bytes and time in, bytes and outcomes
+/// out. It performs no I/O; after `close` it does nothing more.
 ///
-/// A request's header block is one byte a field from the second request on, the token included (`HPACKEncoder`). It is not
-/// copied: there is one table with the token, which `wipe` overwrites, and a question to it costs nothing.
+/// From the second request on, a header block has one byte per field, including the token (`HPACKEncoder`). The type is
+/// not copyable: there is only one table with the token, which `wipe` overwrites, and accessing it costs nothing.
 package struct HTTP2Connection: ~Copyable, Sendable {
-  /// What happens to it.
+  /// Events of the connection.
   package enum Input: Sendable {
     /// The connection is established, and has negotiated `h2`.
     case connected
     /// Send this request; only while `canSend`. The address is that of its URL.
     case send(HTTPRequest, to: WebAddress, deadline: BootInstant)
-    /// Bytes from the server, cut in any way.
+    /// Data from the server, in chunks of any size.
     case received([UInt8])
-    /// The connection has ended or failed, and why, for a person.
+    /// The connection was closed or failed, and why.
     case ended(String)
-    /// The request under way is not wanted any more.
+    /// Cancel the current request.
     case cancel
     /// `nextDeadline` has passed.
     case deadline
   }
 
-  /// What its owner is to do, in this order.
+  /// What its owner has to do, in this order.
   package enum Effect: Equatable, Sendable {
     case write([UInt8])
-    /// The request under way was answered.
+    /// The current request was answered.
     case answered(HTTPResponse)
-    /// The request under way has failed.
+    /// The current request has failed.
     case failed(HTTP2Failure)
-    /// No more bytes are sent or received after what was written. `isGraceful`: the server has announced it, and another
-    /// connection will most likely do.
+    /// Close the connection after what was written. `isGraceful`: the server has announced it, and a new connection will
+    /// most likely work.
     case close(isGraceful: Bool)
   }
 
-  /// How long the server's SETTINGS may take.
+  /// The timeout for the server's SETTINGS.
   static let settingsTimeout = Duration.seconds(10)
-  /// Bytes of a header block, and of the list that it decodes to, fields past which are passed over.
+  /// Maximum size of a header block in bytes, and of the list that it decodes to, beyond which fields are discarded.
   static let maximumHeaderBlock = 65_536
   static let maximumHeaderList = 16_384
-  /// Frames that cost work and mean no progress, since the last answer; one more is allowed each second.
+  /// Maximum number of frames without progress since the last response; one more is allowed each second.
   static let floodLimit = 200
 
   enum State: Equatable {
     case new
     case open
-    /// The server takes no streams after this one.
+    /// The server accepts no streams after this one.
     case draining(last: UInt32, HTTP2ErrorCode?)
     case closed
   }
 
-  /// What the server allows (RFC 9113, section 6.5.2).
+  /// The server's settings (RFC 9113, section 6.5.2).
   struct PeerSettings {
     var hasArrived = false
     var maxConcurrentStreams = Int.max
@@ -61,22 +61,22 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     var maxHeaderList = Int.max
   }
 
-  /// A header block whose end has not come.
+  /// An incomplete header block.
   struct PartialBlock {
     var stream: UInt32
     var isLast: Bool
     var bytes: [UInt8]
   }
 
-  /// A header block that is sent again as it is.
+  /// A header block that is reused.
   private struct EncodedHead {
     var head: HTTP2RequestHead
     var block: [UInt8]
-    /// Of the encoder, after it was made.
+    /// Of the encoder, after it was encoded.
     var additions: Int
   }
 
-  /// The longest payload of a frame that is allowed to the server, which is the default (RFC 9113, section 4.2).
+  /// The maximum payload of a received frame, which is the default (RFC 9113, section 4.2).
   static let maximumFrame = 16_384
 
   private let userAgent: String
@@ -84,7 +84,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   var state = State.new
   var peer = PeerSettings()
   var stream: HTTP2Stream?
-  /// Of the next stream: odd and rising, past 2^31-1 there is none.
+  /// The ID of the next stream: odd and ascending, up to 2^31-1.
   var nextStream: UInt32 = 1
   var sendWindow = HTTP2Window.initial
   var receiveWindow = HTTP2Window.initial
@@ -92,11 +92,11 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   var encoder = HPACKEncoder()
   var decoder = HPACKDecoder()
   private var encodedHead: EncodedHead?
-  /// A request before this one was answered.
+  /// A previous request was answered.
   private var hasServed = false
-  /// Nothing has come since the request was sent.
+  /// No data was received since the request was sent.
   private var isUnanswered = false
-  /// Bytes that are no whole frame yet.
+  /// An incomplete frame.
   private var unread: [UInt8] = []
   var output: [UInt8] = []
   var effects: [Effect] = []
@@ -107,27 +107,27 @@ package struct HTTP2Connection: ~Copyable, Sendable {
 
   /// - Parameters:
   ///   - userAgent: of every request.
-  ///   - idleLife: a connection that carried nothing for this long is not used again.
+  ///   - idleLife: idle time after which the connection is not used again.
   package init(userAgent: String, idleLife: Duration) {
     self.userAgent = userAgent
     self.idleLife = idleLife
   }
 
-  // MARK: - What is known
+  // MARK: - State
 
-  /// Whether a request may be sent now on this connection.
+  /// Whether a request can be sent now.
   package func canSend(at now: BootInstant) -> Bool {
     (state == .open || state == .new) && stream == nil && nextStream <= 0x7FFF_FFFF
       && (state == .new || now - lastUse < idleLife)
   }
 
-  /// Whether a request is under way.
+  /// Whether a request is in flight.
   package var isBusy: Bool { stream != nil }
 
-  /// Whether the server has spoken HTTP/2.
+  /// Whether the server's SETTINGS were received.
   package var hasPeerSettings: Bool { peer.hasArrived }
 
-  /// When to say `deadline`; nil: nothing is waited for.
+  /// When to handle `deadline`; nil if there is none.
   package var nextDeadline: BootInstant? {
     guard state != .closed else { return nil }
     guard let settingsDeadline else { return stream?.deadline }
@@ -136,7 +136,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
 
   // MARK: - Inputs
 
-  /// Takes what happened, and returns what is to be done.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     guard state != .closed else { return [] }
     do throws(HTTP2Failure) {
@@ -163,7 +163,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     floodRefilledAt = now
     settingsDeadline = now + HTTP2Connection.settingsTimeout
     output += Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
-    // No HEADER_TABLE_SIZE: Google's front end has answered the default value wrongly.
+    // No HEADER_TABLE_SIZE: Google's front end has handled the default value wrongly.
     let settings: [(HTTP2Setting, UInt32)] = [
       (.enablePush, 0), (.maxHeaderListSize, UInt32(HTTP2Connection.maximumHeaderList)),
     ]
@@ -192,7 +192,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     close(isGraceful: false)
   }
 
-  /// The connection is of no use any more.
+  /// The connection has failed.
   private mutating func fail(_ failure: HTTP2Failure) {
     if case .violation(let violation) = failure {
       HTTP2Frame.write(.goAway, UInt32(0).bytes + violation.code.rawValue.bytes, into: &output)
@@ -213,8 +213,8 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     effects.append(.close(isGraceful: isGraceful))
   }
 
-  /// Overwrites the token in the table of headers: for its owner, before it lets go of a connection that may not have asked to
-  /// be closed. Nothing can be sent after that.
+  /// Overwrites the token in the header table: for its owner, before it drops a connection that may not have asked to be
+  /// closed. Nothing can be sent after that.
   package mutating func wipe() {
     state = .closed
     encodedHead = nil
@@ -234,7 +234,8 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     openStream()
   }
 
-  /// Sends the head of the request under way as soon as the server allows a stream, and what its windows allow of the body.
+  /// Sends the head of the current request as soon as the server allows a stream, and as much of the body as its windows
+  /// allow.
   mutating func openStream() {
     guard let head = stream?.head, let size = stream?.unsent.count, stream?.id == 0, peer.maxConcurrentStreams > 0,
       state == .open
@@ -284,7 +285,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     return block
   }
 
-  /// Sends of the body what the windows allow.
+  /// Sends as much of the body as the windows allow.
   mutating func sendBody() {
     guard let id = stream?.id, id != 0 else { return }
     while let piece = stream?.nextPiece(limit: min(peer.maxFrameSize, sendWindow)) {
@@ -294,28 +295,28 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     }
   }
 
-  /// Ends the request under way without an outcome; the server is informed where it cannot know.
+  /// Ends the current request without an outcome; resets the stream if necessary.
   mutating func endStream(_ code: HTTP2ErrorCode) {
     guard let ending = stream.take() else { return }
     if ending.id != 0 { HTTP2Frame.write(.resetStream, stream: ending.id, code.rawValue.bytes, into: &output) }
     closeIfDrained()
   }
 
-  /// The request under way has its answer.
+  /// The response is complete.
   mutating func answer(at now: BootInstant) {
     guard let answered = stream.take() else { return }
     hasServed = true
     lastUse = now
     floodBudget = HTTP2Connection.floodLimit
     effects.append(.answered(answered.response))
-    // The server did not want the rest of the request: the stream stays open until it learns that none comes.
+    // The server did not wait for the rest of the request: the stream must be reset.
     if !answered.isSent {
       HTTP2Frame.write(.resetStream, stream: answered.id, HTTP2ErrorCode.cancel.rawValue.bytes, into: &output)
     }
     closeIfDrained()
   }
 
-  /// A server that wants no more requests gets the end of the connection once it has answered.
+  /// Closes the connection after a response if the server accepts no more requests.
   mutating func closeIfDrained() {
     guard stream == nil, state != .closed else { return }
     if case .draining = state { close(isGraceful: true) } else if nextStream > 0x7FFF_FFFF { close(isGraceful: true) }
@@ -347,9 +348,9 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     if state != .closed { unread = Array(rest) }
   }
 
-  /// Counts a frame that brings nothing on.
+  /// Counts a frame without progress.
   ///
-  /// - Throws: `flood` when there are too many.
+  /// - Throws: `flood` if there are too many.
   mutating func countIdleFrame(at now: BootInstant) throws(HTTP2Failure) {
     let seconds = (now - floodRefilledAt).wholeSeconds
     if seconds > 0 {
@@ -360,7 +361,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     floodBudget -= 1
   }
 
-  /// The server's settings have come.
+  /// The server's SETTINGS were received.
   mutating func settingsArrived() {
     peer.hasArrived = true
     settingsDeadline = nil

@@ -18,7 +18,7 @@ package enum HTTP2ErrorCode: UInt32, Sendable, CaseIterable {
   case inadequateSecurity = 12
   case http11Required = 13
 
-  /// As RFC 9113 writes it, for a person to search for.
+  /// The name in RFC 9113.
   var name: String {
     switch self {
     case .noError: "NO_ERROR"
@@ -39,44 +39,44 @@ package enum HTTP2ErrorCode: UInt32, Sendable, CaseIterable {
   }
 }
 
-/// What the server did against RFC 9113.
+/// How the server violated RFC 9113.
 package enum HTTP2Violation: String, Sendable, CaseIterable {
-  /// The first frame is not SETTINGS (3.4): it does not speak HTTP/2.
+  /// The first frame is not SETTINGS (3.4): the server does not support HTTP/2.
   case noPreface
-  /// No SETTINGS came in the time that connecting may take (3.4).
+  /// There was no SETTINGS frame in time (3.4).
   case settingsMissing
   /// A frame longer than allowed (4.2).
   case frameTooLong
   /// A frame of a fixed length has another one (6).
   case frameLength
-  /// A frame on a stream that is not for it: of a connection on a stream, or the other way round (6).
+  /// A frame with an invalid stream: a connection frame on a stream, or the other way round (6).
   case frameStream
   /// More padding than payload (6.1).
   case padding
   /// A header block that cannot be decoded (4.3).
   case compression
-  /// A header block that is interrupted, or continued without having begun (6.10).
+  /// A header block that is interrupted, or continued without a beginning (6.10).
   case continuation
-  /// A header block without end (10.5.1).
+  /// A header block that does not end (10.5.1).
   case headerBlockTooLong
   /// A frame on a stream that was not opened (5.1).
   case idleStream
-  /// A setting out of its range (6.5.2).
+  /// A setting out of range (6.5.2).
   case setting
-  /// More data than the window allows, or a window beyond its largest size (6.9.1).
+  /// More data than the window allows, or a window beyond the maximum (6.9.1).
   case flowControl
-  /// A window update of nothing (6.9).
+  /// A window update of zero (6.9).
   case emptyWindowUpdate
-  /// A push, which was forbidden (8.4).
+  /// A push although it is disabled (8.4).
   case push
-  /// A GOAWAY that allows more than the one before (6.8).
+  /// A GOAWAY that allows more than the previous one (6.8).
   case goAwayRises
-  /// PING, SETTINGS, empty frames and the like without end (10.5).
+  /// Too many PING, SETTINGS, empty frames and the like (10.5).
   case flood
-  /// An answer that is none: no status or two, a field that must not be, a length that is not right (8.1.1).
+  /// An invalid response: no status or two, a forbidden field, a wrong length (8.1.1).
   case message
 
-  /// What the server is answered with.
+  /// The error code to send to the server.
   var code: HTTP2ErrorCode {
     switch self {
     case .frameTooLong, .frameLength: .frameSizeError
@@ -88,7 +88,7 @@ package enum HTTP2Violation: String, Sendable, CaseIterable {
     }
   }
 
-  /// For a person, as the end of "the server breaks HTTP/2: …".
+  /// The end of "the server breaks HTTP/2: …".
   var words: String {
     switch self {
     case .noPreface: "its first frame is not SETTINGS"
@@ -112,28 +112,28 @@ package enum HTTP2Violation: String, Sendable, CaseIterable {
   }
 }
 
-/// Why a request over HTTP/2 got no answer.
+/// Why a request over HTTP/2 has no response.
 package enum HTTP2Failure: Error, Equatable, Sendable {
-  /// The server says that it has not processed the request: it refused the stream, or its GOAWAY leaves it out.
+  /// The server did not process the request: it refused the stream, or its GOAWAY excludes it.
   case unprocessed
-  /// The server ended the stream with this code; nil for a code that RFC 9113 does not know.
+  /// The server reset the stream with this code; nil for an unknown code.
   case reset(HTTP2ErrorCode?)
-  /// The server ended the connection with this code before the answer was whole.
+  /// The server closed the connection with this code before the response was complete.
   case goAway(HTTP2ErrorCode?)
-  /// A connection that had served before ended before anything of the answer came: it was dead, or dying, when the request
-  /// was sent. The text is of the library that carried it.
+  /// A reused connection was closed before any data of the response: it was dead when the request was sent. The text is
+  /// the library's.
   case lost(String)
-  /// The connection ended before the answer was whole. The text is of the library that carried it.
+  /// The connection was closed before the response was complete. The text is the library's.
   case ended(String)
   /// The request's deadline passed.
   case timedOut
-  /// The answer's body is longer than the request allows.
+  /// The response's body is larger than the request allows.
   case tooLarge
   case violation(HTTP2Violation)
-  /// The request cannot be sent; the text says why.
+  /// The request is invalid; the text says why.
   case unsendable(String)
 
-  /// What it means to the program.
+  /// The kind of transport failure.
   package var kind: TransportFailure.Kind {
     switch self {
     case .unprocessed, .lost: .unprocessed
@@ -156,7 +156,7 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
     }
   }
 
-  /// One line for a person, without host and secrets.
+  /// One line for the journal, without host and secrets.
   package var message: String {
     switch self {
     case .unprocessed: "the server has not processed the request (HTTP/2 REFUSED_STREAM or GOAWAY)"
@@ -170,6 +170,6 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
     }
   }
 
-  /// Whether the server wants this request over HTTP/1.1.
+  /// Whether the server requires HTTP/1.1 for this request.
   package var needsHTTP1: Bool { self == .reset(.http11Required) || self == .goAway(.http11Required) }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The type of a frame (RFC 9113, section 6). Others may come, and are ignored.
+/// The type of a frame (RFC 9113, section 6). Others are ignored.
 enum HTTP2FrameType: UInt8 {
   case data = 0
   case headers = 1
@@ -14,7 +14,7 @@ enum HTTP2FrameType: UInt8 {
   case continuation = 9
 }
 
-/// The bits of a frame's flags; what a bit means depends on the type.
+/// The bits of a frame's flags; their meaning depends on the type.
 enum HTTP2Flag {
   static let endStream: UInt8 = 0x1
   static let acknowledgement: UInt8 = 0x1
@@ -23,7 +23,7 @@ enum HTTP2Flag {
   static let priority: UInt8 = 0x20
 }
 
-/// A setting (RFC 9113, section 6.5.2). Others may come, and are ignored.
+/// A setting (RFC 9113, section 6.5.2). Others are ignored.
 enum HTTP2Setting: UInt16 {
   case headerTableSize = 1
   case enablePush = 2
@@ -33,9 +33,9 @@ enum HTTP2Setting: UInt16 {
   case maxHeaderListSize = 6
 }
 
-/// A whole frame as it came in.
+/// A complete received frame.
 struct HTTP2Frame {
-  /// Bytes of a frame before its payload.
+  /// Size of a frame's header.
   static let headerSize = 9
 
   var type: UInt8
@@ -62,7 +62,7 @@ struct HTTP2Frame {
 }
 
 extension UInt32 {
-  /// In network order.
+  /// In network byte order.
   var bytes: [UInt8] {
     [
       UInt8(truncatingIfNeeded: self >> 24), UInt8(truncatingIfNeeded: self >> 16),
@@ -71,7 +71,7 @@ extension UInt32 {
     ]
   }
 
-  /// In network order, from at most four bytes.
+  /// From network byte order, at most four bytes.
   init(bytes: some Sequence<UInt8>) {
     self = bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
   }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import HTTPMessages
 
-/// What a request begins with: all but its body. Requests of one connection mostly have the same, and then its header block
-/// is the same bytes.
+/// A request without its body. Requests of one connection mostly have the same head, and then the same header block.
 struct HTTP2RequestHead: Equatable {
   var method: HTTPRequest.Method
   var address: WebAddress
   var headers: [HTTPRequest.Header]
 
-  /// As fields of HTTP/2, pseudo-header fields first, without the length of the body.
+  /// The fields for HTTP/2, pseudo-header fields first, without the length of the body.
   ///
-  /// - Throws: `unsendable` when a name or a value holds what no header may: a line break would smuggle in another one
-  ///   where a proxy speaks HTTP/1.1.
+  /// - Throws: `unsendable` if a name or a value has an invalid character: a line break could inject another header if a
+  ///   proxy uses HTTP/1.1.
   func fields(userAgent: String) throws(HTTP2Failure) -> [HPACKField] {
     var fields = [
       HPACKField(":method", method.rawValue), HPACKField(":scheme", address.scheme),
@@ -31,14 +30,14 @@ struct HTTP2RequestHead: Equatable {
       guard field.value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
         throw .unsendable("the value of header \(header.name) holds a line break or a control character")
       }
-      // What belongs to a connection of HTTP/1.1 is an error in HTTP/2 (RFC 9113, section 8.2.2), and the host has a field.
+      // Connection-specific fields are an error in HTTP/2 (RFC 9113, section 8.2.2), and the host has its own field.
       if HTTP2RequestHead.ofConnection.contains(name) || name == "host" { continue }
       fields.append(field)
     }
     return fields
   }
 
-  /// Fields that no message of HTTP/2 may have (RFC 9113, section 8.2.2).
+  /// Connection-specific fields, which HTTP/2 forbids (RFC 9113, section 8.2.2).
   static let ofConnection: Set<String> = [
     "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade",
   ]
@@ -55,7 +54,7 @@ struct HTTP2RequestHead: Equatable {
 }
 
 extension WebAddress {
-  /// `:authority` of a request: host, and the port where it is not the scheme's.
+  /// `:authority` of a request: host, and the port unless it is the scheme's default.
   fileprivate var authority: String {
     let name = host.contains(":") ? "[\(host)]" : host
     return port.map { $0 == (scheme == "https" ? 443 : 80) ? name : "\(name):\($0)" } ?? name

@@ -2,23 +2,23 @@
 import HTTPMessages
 import Timekeeping
 
-/// The one request under way and its answer.
+/// The current request and its response.
 struct HTTP2Stream {
-  /// Far beyond what Fleet Engine sends; fields after these are passed over.
+  /// Far more than Fleet Engine sends; further fields are discarded.
   static let maximumHeaders = 64
 
   /// 0 until the server allows a stream.
   var id: UInt32 = 0
   let head: HTTP2RequestHead
-  /// Bytes of the body that no window has allowed yet.
+  /// The part of the body that was not sent yet.
   var unsent: ArraySlice<UInt8>
   let deadline: BootInstant
   let maximumSize: Int
-  /// Bytes that may be sent; negative after the server made its windows smaller.
+  /// The number of bytes that may be sent; negative after the server has reduced its windows.
   var sendWindow = 0
-  /// Bytes that the server may send.
+  /// The number of bytes that the server may send.
   var receiveWindow = HTTP2Window.initial
-  /// Of the answer proper, not of an interim one.
+  /// Of the final response, not of an interim one.
   private(set) var status: Int?
   private var headers: [(name: String, value: String)] = []
   private var length: Int?
@@ -46,9 +46,9 @@ struct HTTP2Stream {
 
   var response: HTTPResponse { HTTPResponse(status: status ?? 0, headers: headers, body: body) }
 
-  /// Takes a header block: an interim answer, the answer's, or trailers.
+  /// Processes a header block: of an interim response, of the response, or trailers.
   ///
-  /// - Throws: `message` when it is none of these.
+  /// - Throws: `message` if it is none of these.
   mutating func take(_ fields: [HPACKDecoder.Field], isLast: Bool) throws(HTTP2Failure) {
     var pseudoFields = 0
     for field in fields {
@@ -56,7 +56,7 @@ struct HTTP2Stream {
       if field.name.utf8.first == UInt8(ascii: ":") { pseudoFields += 1 }
     }
     if status != nil {
-      // Trailers: the end, and without pseudo-header fields. Nothing that is read is in them.
+      // Trailers: at the end, and without pseudo-header fields. They are ignored.
       guard isLast, pseudoFields == 0 else { throw .violation(.message) }
       return
     }
@@ -73,20 +73,20 @@ struct HTTP2Stream {
       guard let value = Int(field.value), value >= 0, length ?? value == value else { throw .violation(.message) }
       length = value
     }
-    // An answer that says that it is too long is not waited for.
+    // A response that announces too large a body is rejected at once.
     if let length, length > maximumSize, code != 304 { throw .tooLarge }
   }
 
-  /// Takes a piece of the body.
+  /// Processes a part of the body.
   mutating func take(_ piece: ArraySlice<UInt8>) throws(HTTP2Failure) {
     guard status != nil else { throw .violation(.message) }
     guard piece.count <= maximumSize - body.count else { throw .tooLarge }
     body += piece
   }
 
-  /// The answer is whole.
+  /// The response is complete.
   ///
-  /// - Throws: `message` when its length is not what was announced, or there is no answer.
+  /// - Throws: `message` if its length is not the announced one, or there is no response.
   func finish() throws(HTTP2Failure) {
     guard let status else { throw .violation(.message) }
     if let length, length != body.count, status != 304 { throw .violation(.message) }

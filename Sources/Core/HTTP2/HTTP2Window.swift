@@ -2,10 +2,10 @@
 
 /// Flow control (RFC 9113, section 6.9).
 enum HTTP2Window {
-  /// The size that a window begins with unless a setting says otherwise; ours stay at it.
+  /// The default size of a window, also of the client's.
   static let initial = 65_535
-  /// The largest size of a window.
+  /// The maximum size of a window.
   static let largest = 0x7FFF_FFFF
-  /// Ours are widened again when so much has been used: well before an answer has to wait.
+  /// The client's windows are updated when this much was used: well before the server has to wait.
   static let threshold = 32_768
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The Huffman code of HPACK (RFC 7541, appendix B). It is canonical: the lengths alone are the code, for codes of one
-/// length follow each other in the order of their symbols.
+/// The Huffman code of HPACK (RFC 7541, appendix B). It is canonical: the lengths determine the code, because codes of
+/// one length are consecutive in the order of their symbols.
 enum HuffmanCode {
-  /// Bits of each symbol's code; the last is EOS, which no string may hold.
+  /// The code length of each symbol in bits; the last is EOS, which strings must not contain.
   private static let lengths: [UInt8] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28,
     28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15,
@@ -18,7 +18,7 @@ enum HuffmanCode {
   private static let longest = 30
   private static let endOfString: UInt16 = 256
 
-  /// The codes of one length: the first, and where its symbol is in `symbols`.
+  /// The codes of one length: the first, and the index of its symbol in `symbols`.
   private struct Row {
     var first: UInt32 = 0
     var count: UInt32 = 0
@@ -51,14 +51,14 @@ enum HuffmanCode {
     return codes
   }()
 
-  /// Bytes that a text takes in this code.
+  /// The size of an encoded text in bytes.
   static func size(of text: [UInt8]) -> Int {
     var bits = 0
     for byte in text { bits += Int(lengths[Int(byte)]) }
     return (bits + 7) / 8
   }
 
-  /// Appends a text in this code, filled up with ones.
+  /// Appends an encoded text, padded with ones.
   static func encode(_ text: [UInt8], into output: inout [UInt8]) {
     var bits: UInt64 = 0
     var count = 0
@@ -76,7 +76,7 @@ enum HuffmanCode {
     }
   }
 
-  /// Reads a text; nil when it holds EOS, or is not filled up with at most seven ones (RFC 7541, section 5.2).
+  /// Decodes a text; nil if it contains EOS, or is not padded with at most seven ones (RFC 7541, section 5.2).
   static func decode(_ input: ArraySlice<UInt8>) -> [UInt8]? {
     var output: [UInt8] = []
     output.reserveCapacity(input.count * 8 / 5)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// The time at which certificates are judged while the machine's clock cannot be right.
+/// The time at which certificates are verified while the machine's clock is unset.
 package enum CertificateTime {
-  /// A clock before the build date is not set: then it is the build date, or the receiver's time where that is later. Who
-  /// can forge satellite signals can make an expired certificate of a host pass, though not one of another authority.
+  /// A clock before the build date is unset: then the time is the build date, or the receiver's time if that is later.
+  /// Spoofed satellite signals can make an expired certificate of a host valid, but not one of another authority.
   ///
-  /// - Parameters:
-  ///   - receiver: the time by the newest position; nil where there is none.
+  /// - Parameters: the time by the newest position; nil if there is none.
+  ///   - receiver: nil: use the machine's clock.
   /// - Returns: nil when the machine's clock is to judge.
   package static func at(_ now: Moment, buildDate: Timestamp, receiver: Timestamp? = nil) -> Timestamp? {
     guard now.wall < buildDate else { return nil }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One request under way.
+/// A request in flight.
 package final class HTTPExchange {
   private var cancellation: (() -> Void)?
 
-  /// - Parameter cancellation: ends the request and sees to it that nobody is told.
+  /// - Parameter cancellation: cancels the request, without calling its completion handler.
   package init(cancellation: @escaping () -> Void) {
     self.cancellation = cancellation
   }
 
-  /// Ends the request; its completion is not called any more. Harmless when it has ended.
+  /// Cancels the request; its completion handler is not called any more. No effect if it has ended.
   package func cancel() {
     let cancellation = cancellation
     self.cancellation = nil

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// How a request ended.
+/// The result of a request.
 package enum HTTPOutcome: Equatable, Sendable {
-  /// An answer came, whatever its status.
+  /// A response, with any status.
   case response(HTTPResponse)
-  /// No answer came, or none that could be read to its end.
+  /// There was no response, or it was incomplete.
   case failure(TransportFailure)
 }
 
 extension HTTPOutcome {
-  /// What time it was when the answer was sent, by its own `Date`; nil when there is none that can be read.
+  /// The server's time of the response, from its `Date`; nil if there is none, or it is invalid.
   package var date: Timestamp? {
     if case .response(let response) = self { response.date } else { nil }
   }
 }
 
-/// A whole answer.
+/// A complete response.
 package struct HTTPResponse: Equatable, Sendable {
   /// 100 to 599.
   package var status: Int
   /// In the order of arrival; names as sent.
   package var headers: [(name: String, value: String)]
-  /// As it arrived; at most the request's `maximumResponseSize`.
+  /// The content; at most the request's `maximumResponseSize` bytes.
   package var body: [UInt8]
-  /// Where a redirect leads to, when its `Location` is a whole URL.
+  /// The target of a redirect, if its `Location` is an absolute URL.
   package var redirect: WebAddress?
 
   package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
@@ -33,8 +33,8 @@ package struct HTTPResponse: Equatable, Sendable {
     self.body = body
   }
 
-  /// What time it was when the answer was sent: its `Date`, and its `Age` where it has lain in a cache since. Nil when there
-  /// is no date, or one of them cannot be read.
+  /// The server's time of the response: `Date` plus `Age` if it comes from a cache. Nil if there is no date, or one of
+  /// them is invalid.
   package var date: Timestamp? {
     guard let date = header("date").flatMap({ Timestamp(httpDate: $0) }) else { return nil }
     guard let age = header("age") else { return date }
@@ -42,12 +42,12 @@ package struct HTTPResponse: Equatable, Sendable {
     return date + .seconds(seconds)
   }
 
-  /// The first header of that name, in any case.
+  /// The value of the first header of that name, ignoring case.
   package func header(_ name: String) -> String? {
     headers.first { HTTPResponse.isSame($0.name, name) }?.value
   }
 
-  /// Whether two names differ at most in the case of ASCII letters (RFC 9110, section 5.1).
+  /// Whether two names are equal, ignoring the case of ASCII letters (RFC 9110, section 5.1).
   private static func isSame(_ one: String, _ other: String) -> Bool {
     guard one.utf8.count == other.utf8.count else { return false }
     for (left, right) in zip(one.utf8, other.utf8) where left != right {
@@ -63,42 +63,42 @@ package struct HTTPResponse: Equatable, Sendable {
   }
 }
 
-/// Why no answer came.
+/// Why there was no response.
 package struct TransportFailure: Error, Equatable, Sendable {
-  /// Where on the way the exchange failed.
+  /// The stage at which the request failed.
   package enum Kind: String, Sendable, CaseIterable {
     /// No address for the name: name servers dead, or no such host.
     case unresolved
     /// No route, or the network went away.
     case unreachable
-    /// The machine refuses connections: it can be reached, and the server on it does not run.
+    /// Connection refused: the machine can be reached, but the server is not running.
     case refused
     /// The request's deadline passed.
     case timedOut
-    /// The connection broke off before the answer was whole.
+    /// The connection was closed before the response was complete.
     case broken
-    /// The server says that it has not processed the request, or a connection that was kept has ended without a byte of the
-    /// answer: the same request on another connection will most likely be answered.
+    /// The server did not process the request, or a reused connection was closed without any data: the same request on
+    /// another connection will most likely succeed.
     case unprocessed
-    /// The server asks for fewer requests before it answers any (HTTP/2 ENHANCE_YOUR_CALM).
+    /// The server limits the rate before any response (HTTP/2 ENHANCE_YOUR_CALM).
     case throttled
     /// The certificate's issuer is unknown, or it is for another host, or revoked.
     case certificateUntrusted
-    /// The certificate's time has not come: the clock of this machine may be behind.
+    /// The certificate is not valid yet: the clock of this machine may be behind.
     case certificateNotYetValid
-    /// The certificate's time has passed: at the server, or the clock of this machine is ahead.
+    /// The certificate has expired, or the clock of this machine is ahead.
     case certificateExpired
-    /// TLS failed in another way; something that is not a TLS server answered.
+    /// TLS failed in another way; the server may not be a TLS server.
     case handshakeFailed
-    /// The answer is longer than the request allows.
+    /// The response is larger than the request allows.
     case tooLarge
-    /// What came is not HTTP, or uses what was not asked for.
+    /// The response is not valid HTTP, or uses a feature that was not requested.
     case malformed
-    /// This program, or this machine, could not even try: a bad URL, a CA file that cannot be read, no memory.
+    /// The request could not be attempted: an invalid URL, an unreadable CA file, no memory.
     case local
   }
 
-  /// Whether a captive portal or a proxy that opens TLS looks like this: it answers in the name of every host.
+  /// Whether a captive portal or an intercepting proxy causes this failure: it answers in the name of every host.
   package var mayBePortal: Bool {
     switch kind {
     case .certificateUntrusted, .handshakeFailed, .malformed: true
@@ -107,7 +107,7 @@ package struct TransportFailure: Error, Equatable, Sendable {
   }
 
   package var kind: Kind
-  /// What a person should know, in one line, without secrets: the library's words, with host and port.
+  /// One line for the journal, without secrets: the library's message, with host and port.
   package var message: String
 
   package init(_ kind: Kind, _ message: String) {

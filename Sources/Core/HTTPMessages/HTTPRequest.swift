@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// One HTTP request, whole: what the core decides and a transport carries.
+/// A complete HTTP request: decided in the core, sent by a transport.
 package struct HTTPRequest: Equatable, Sendable {
-  /// The verbs that this program uses.
+  /// The methods that this program uses.
   package enum Method: String, Sendable {
     case get = "GET"
     case post = "POST"
@@ -11,10 +11,10 @@ package struct HTTPRequest: Equatable, Sendable {
     case patch = "PATCH"
   }
 
-  /// What a header may hold.
+  /// The value of a header.
   package enum HeaderValue: Equatable, Sendable {
     case plain(String)
-    /// Sent as `prefix` and then the secret, as in `Bearer ` and a token.
+    /// Sent as `prefix` followed by the secret, as in `Bearer ` and a token.
     case secret(prefix: String, Secret)
   }
 
@@ -30,19 +30,19 @@ package struct HTTPRequest: Equatable, Sendable {
     }
   }
 
-  /// What is asked of the resource.
+  /// The HTTP method.
   package var method: Method
   /// Absolute, percent-encoded, `https` (or `http` to a loopback address).
   package var url: String
-  /// In the order in which they are sent, without those that follow from the rest, as Content-Length.
+  /// In the order in which they are sent, without derived ones such as Content-Length.
   package var headers: [Header]
-  /// Empty when there is none.
+  /// Empty if there is none.
   package var body: [UInt8]
-  /// The time from sending to the last byte of the answer, connecting included.
+  /// The timeout from sending to the last byte of the response, including connecting.
   package var deadline: Duration
-  /// A longer answer is refused as `TransportFailure.Kind.tooLarge`. Bytes.
+  /// The maximum size of the response in bytes; a larger one fails with `TransportFailure.Kind.tooLarge`.
   package var maximumResponseSize: Int
-  /// The time at which the certificates of a new connection are judged, in place of the machine's clock; nil: by the clock.
+  /// The time at which to verify the certificates of a new connection, instead of the machine's clock; nil: by the clock.
   package var certificateTime: Timestamp?
 
   package init(

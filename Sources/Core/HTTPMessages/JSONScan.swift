@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 
-/// Reads JSON (RFC 8259) without making values of it: for answers in which nothing matters but what they are.
+/// Validates JSON (RFC 8259) without creating values: for responses whose content is not needed.
 package struct JSONScan {
-  /// How deep arrays and objects may be nested.
+  /// Maximum nesting of arrays and objects.
   package static let deepest = JSONBounds.maximumDepth
 
   private let bytes: [UInt8]
   private var next = 0
 
-  /// Whether a document is an object, and what is in it.
+  /// Whether a document is an object, and has a member.
   ///
   /// - Parameters:
-  ///   - bytes: anything. It must be one whole JSON document in UTF-8, no deeper than ``deepest``, without a byte order mark.
+  ///   - bytes: any input. It is only accepted as one complete JSON document in UTF-8, not nested deeper than
+  ///     ``deepest``, without a byte order mark.
   ///   - key: ASCII.
-  /// - Returns: whether the object has a member of this name, whatever its value; nil when it is no object.
+  /// - Returns: whether the object has a member of this name; nil if it is not a valid object.
   package static func object(_ bytes: [UInt8], hasMember key: String) -> Bool? {
     var scan = JSONScan(bytes: bytes)
     return scan.document(lookingFor: Array(key.utf8))
@@ -24,7 +25,7 @@ package struct JSONScan {
     self.bytes = bytes
   }
 
-  /// What may come next in a document.
+  /// What is expected next.
   private enum Expectation {
     case value
     /// A value, or the end of the array that has just begun.
@@ -37,7 +38,7 @@ package struct JSONScan {
   }
 
   private mutating func document(lookingFor wanted: [UInt8]) -> Bool? {
-    // Of each open level one bit, the innermost lowest: whether it is an object.
+    // One bit per nesting level, the innermost lowest: whether it is an object.
     var (levels, depth, isFound) = (UInt64(0), 0, false)
     var expected = Expectation.value
     skipSpace()
@@ -106,7 +107,7 @@ package struct JSONScan {
     return true
   }
 
-  /// - Returns: whether there is one digit at least.
+  /// - Returns: whether there is at least one digit.
   private mutating func digits() -> Bool {
     let start = next
     while let byte, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { next += 1 }
@@ -134,11 +135,11 @@ package struct JSONScan {
 
   // MARK: - Strings
 
-  /// - Parameter wanted: ASCII; nil is no string.
-  /// - Returns: whether it is the wanted one; nil when it is not a whole string.
+  /// - Parameter wanted: ASCII; nil matches no string.
+  /// - Returns: whether the string is the wanted one; nil if it is not a valid string.
   private mutating func string(is wanted: [UInt8]?) -> Bool? {
     next += 1
-    // Characters that are the wanted one's so far; nil once one is not.
+    // The number of characters that match so far; nil after a mismatch.
     var matched = wanted == nil ? nil : 0 as Int?
     while let byte {
       var unit = UInt32(byte)
@@ -160,7 +161,7 @@ package struct JSONScan {
     return nil
   }
 
-  /// - Returns: the character that an escape means, past ASCII any that is not ASCII; nil when it is none.
+  /// - Returns: the escaped character, or for characters beyond ASCII any of them; nil if the escape is invalid.
   private mutating func escape() -> UInt32? {
     next += 1
     guard let byte else { return nil }
@@ -200,7 +201,8 @@ package struct JSONScan {
     return value
   }
 
-  /// One character past ASCII, in UTF-8 (RFC 3629, section 4): the second byte has a range of its own after some first ones.
+  /// One character beyond ASCII, in UTF-8 (RFC 3629, section 4): the second byte has a special range after some first
+  /// ones.
   private mutating func skipCharacter(_ first: UInt8) -> Bool {
     let (length, second): (Int, ClosedRange<UInt8>) =
       switch first {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension JSONValue {
-  /// As JSON on one line with its keys in order, for a person: what a terminal would obey is escaped.
+  /// JSON on one line with sorted keys, for display: control characters are escaped.
   package var text: String {
     switch self {
     case .null: "null"

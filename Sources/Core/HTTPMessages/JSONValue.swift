@@ -2,7 +2,7 @@
 import ExternalInput
 import FoundationEssentials
 
-/// Any JSON value: for answers whose shape is told by the settings or may be anything.
+/// Any JSON value: for responses whose structure depends on the settings, or is unknown.
 package enum JSONValue: Equatable, Sendable {
   case null
   case bool(Bool)
@@ -13,20 +13,20 @@ package enum JSONValue: Equatable, Sendable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// The document is larger than ``JSONBounds/message`` allows.
+  /// The document exceeds ``JSONBounds/message``.
   package struct TooComplex: Error {}
 
-  /// Reads one JSON document, which came from outside.
+  /// Parses one JSON document from an untrusted source.
   ///
-  /// - Throws: `DecodingError` when it is not JSON, `TooComplex` when it is nested deeper than 32 levels or has more values
+  /// - Throws: `DecodingError` if it is not JSON, `TooComplex` if it is nested deeper than 32 levels or has more values
   ///   than any message.
   package init(parsing bytes: [UInt8]) throws {
     guard JSONBounds.message.admits(bytes) else { throw TooComplex() }
     self = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
   }
 
-  /// The value at a path of object keys joined by dots, as in `data.token`. A key that itself holds dots is found too,
-  /// when it stands whole. Nil when there is none, or it is null.
+  /// The value at a path of object keys separated by dots, as in `data.token`. A key that itself contains dots is found
+  /// if it is the whole path. Nil if there is none, or it is null.
   package func value(at path: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     if let value = members[path] { return value == .null ? nil : value }
@@ -34,25 +34,25 @@ package enum JSONValue: Equatable, Sendable {
     return members[String(path[..<dot])]?.value(at: String(path[path.index(after: dot)...]))
   }
 
-  /// The text of a string; nil for everything else.
+  /// The content of a string; nil for any other value.
   package var string: String? {
     if case .string(let text) = self { return text }
     return nil
   }
 
-  /// The members of an object; nil for everything else.
+  /// The members of an object; nil for any other value.
   package var object: [String: JSONValue]? {
     if case .object(let members) = self { return members }
     return nil
   }
 
-  /// The elements of an array; nil for everything else.
+  /// The elements of an array; nil for any other value.
   package var array: [JSONValue]? {
     if case .array(let elements) = self { return elements }
     return nil
   }
 
-  /// A whole number; one in a string counts too, for JSON writes 64-bit numbers so.
+  /// An integer, also from a string, because protobuf's JSON writes 64-bit integers as strings.
   package var integer: Int64? {
     switch self {
     case .integer(let value): value
@@ -66,10 +66,10 @@ package enum JSONValue: Equatable, Sendable {
 extension JSONValue: Decodable {
   /// Any JSON value.
   ///
-  /// - Throws: `DecodingError` for what is none, and for what nests too deep for the decoder.
+  /// - Throws: `DecodingError` for an invalid value, and for excessive nesting.
   package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    // Each try that fails costs an error made and thrown away: the kinds of most answers come first.
+    // Each failed attempt creates an error: the most frequent kinds come first.
     if let value = try? container.decode(String.self) {
       self = .string(value)
     } else if let value = try? container.decode([String: JSONValue].self) {

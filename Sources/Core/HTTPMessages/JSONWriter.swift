@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Writes one JSON document without white space, value by value. Commas are its own affair; that each object and array is
-/// closed, and that each value in an object has a key before it, is the caller's.
+/// Writes one JSON document without white space, value by value. It inserts commas; the caller must close each object and
+/// array, and write a key before each value in an object.
 package struct JSONWriter: Sendable {
-  /// What was written.
+  /// The document so far.
   package private(set) var bytes: [UInt8] = []
 
-  /// - Parameter capacity: bytes that the document will have, about.
+  /// - Parameter capacity: the estimated size in bytes.
   package init(capacity: Int = 0) {
     bytes.reserveCapacity(capacity)
   }
@@ -58,7 +58,7 @@ package struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// A time, as a string in Google's canonical form.
+  /// A time, as a string in protobuf's JSON form.
   package mutating func time(_ stamp: Timestamp) {
     separate()
     bytes.append(UInt8(ascii: "\""))
@@ -66,15 +66,16 @@ package struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// A whole number.
+  /// An integer.
   package mutating func number(_ value: Int) {
     separate()
     if value < 0 { bytes.append(UInt8(ascii: "-")) }
     append(UInt64(value.magnitude), digits: 1)
   }
 
-  /// A number with at most this many decimals, rounded to the nearest, half away from zero. No exponent, no zeros at the
-  /// end, no negative zero. What JSON cannot tell, or 64 bits cannot hold, is 0: nothing that a receiver reports is.
+  /// A number with at most this many decimals, rounded to the nearest, half away from zero. No exponent, no trailing
+  /// zeros, no negative zero. Not-a-number, infinity and numbers that exceed 64 bits are written as 0; a receiver never
+  /// reports these.
   ///
   /// - Parameter decimals: 0 to 9.
   package mutating func number(_ value: Double, decimals: Int) {
@@ -99,7 +100,7 @@ package struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: bracket))
   }
 
-  /// A comma, if a value stands before.
+  /// A comma, if there is a preceding value.
   private mutating func separate() {
     switch bytes.last {
     case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): break
@@ -107,7 +108,7 @@ package struct JSONWriter: Sendable {
     }
   }
 
-  /// - Parameter digits: the least number of digits, 1 or more.
+  /// - Parameter digits: the minimum number of digits, 1 or more.
   private mutating func append(_ value: UInt64, digits: Int) {
     var (width, above) = (1, value / 10)
     while above > 0 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension String {
-  /// This text as one segment of a URL's path, or one value of its query: everything but the unreserved characters of
-  /// RFC 3986 (letters, digits, `-._~`) as `%XX` of its UTF-8.
+  /// Percent-encoded for one segment of a URL's path, or one value of its query: everything but the unreserved characters
+  /// of RFC 3986 (letters, digits, `-._~`) is encoded.
   package var percentEncoded: String {
     let hex = Array("0123456789ABCDEF".utf8)
     var encoded = [UInt8]()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text that must not be seen: a token, a key, a password. It prints as `<redacted>` however it is printed, has no
-/// mirror and no encoder, and gives its text only to code that asks by name.
+/// Text that must not be printed: a token, a key, a password. It prints as `<redacted>`, has no mirror and no encoder,
+/// and is only returned by ``reveal()``.
 package struct Secret: Equatable, Sendable {
   private let text: String
 
@@ -9,10 +9,10 @@ package struct Secret: Equatable, Sendable {
     self.text = text
   }
 
-  /// The text itself. Only a request that goes to the party it was made for may hold it.
+  /// The text itself. Only to be used in a request to the party that it is for.
   package func reveal() -> String { text }
 
-  /// Whether there is nothing to hide.
+  /// Whether it is empty.
   package var isEmpty: Bool { text.isEmpty }
 }
 

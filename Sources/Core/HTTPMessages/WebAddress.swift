@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A URL as the reader of URLs (`URLReader`, in Platform) has read it: the parts that this program decides by.
+/// The parts of a URL that this program needs, as parsed by `URLReader` in Platform.
 package struct WebAddress: Equatable, Sendable, CustomStringConvertible {
   /// In lower case.
   package var scheme: String
-  /// In lower case; an IPv6 address without its brackets. An IPv4 address has four numbers, however it was written.
+  /// In lower case; an IPv6 address without brackets. An IPv4 address is in dotted-decimal form.
   package var host: String
-  /// Nil where the URL names none.
+  /// Nil if the URL has none.
   package var port: Int?
-  /// Path and query; `/` where the URL has neither.
+  /// Path and query; `/` if the URL has neither.
   package var path: String
-  /// Whether there is a user name or a password in it.
+  /// Whether it contains a user name or a password.
   package var hasCredentials: Bool
 
   package init(scheme: String, host: String, port: Int? = nil, path: String = "/", hasCredentials: Bool = false) {
@@ -24,20 +24,20 @@ package struct WebAddress: Equatable, Sendable, CustomStringConvertible {
   /// Scheme, host and port, as in `https://[::1]:8443`.
   package var origin: String { "\(scheme)://\(name)\(port.map { ":\($0)" } ?? "")" }
 
-  /// Whether the two are the same party by name, as when their origins are the same.
+  /// Whether both have the same origin.
   package func hasOrigin(of other: WebAddress) -> Bool {
     host == other.host && port == other.port && scheme == other.scheme
   }
 
-  /// The port to connect to: the one that is named, or the scheme's.
+  /// The port to connect to: the explicit one, or the scheme's default.
   package var connectPort: Int { port ?? (scheme == "https" ? 443 : 80) }
 
-  /// `host:port`: what a message may show, unlike path and query.
+  /// `host:port`, which may be logged, unlike path and query.
   package var description: String { "\(name):\(connectPort)" }
 
   private var name: String { host.contains(":") ? "[\(host)]" : host }
 
-  /// 127.0.0.0/8, ::1 or localhost: what never leaves the machine.
+  /// 127.0.0.0/8, ::1 or localhost.
   package var isLoopback: Bool {
     if host == "localhost" || host == "::1" { return true }
     let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }

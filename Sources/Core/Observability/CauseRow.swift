@@ -138,7 +138,7 @@ extension VehicleAgent.Snapshot {
     }
   }
 
-  func age(of instant: BootInstant) -> String { (now.boot - instant).spoken }
+  func age(of instant: BootInstant) -> String { (now.boot - instant).humanReadable }
 
   private func duration(_ since: BootInstant?, atLeast least: Duration = .zero) -> String {
     guard let since, now.boot - since >= least else { return "" }
@@ -146,7 +146,7 @@ extension VehicleAgent.Snapshot {
   }
 
   /// In a unit that a person would use, rounded up to a whole second.
-  private func wait(until time: BootInstant) -> String { Duration.seconds(seconds(until: time)).spoken }
+  private func wait(until time: BootInstant) -> String { Duration.seconds(seconds(until: time)).humanReadable }
 
   /// Whole seconds, rounded up; 0 when the time has come.
   func seconds(until time: BootInstant) -> Int64 { max((time - now.boot + .milliseconds(999)).wholeSeconds, 0) }

@@ -56,7 +56,7 @@ extension Event {
     case .firstFix(let fix): ("First fix: \(fix.summary)", [])
     case .noFix(let time, let inView, let rejection):
       (
-        "No fix for \(time.spoken) since the source was opened\(inView.inView)"
+        "No fix for \(time.humanReadable) since the source was opened\(inView.inView)"
           + (rejection.map { "; the last fix was rejected: \($0.explanation)" }
             ?? "; the antenna needs a view of the sky"),
         rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? []
@@ -66,15 +66,15 @@ extension Event {
         "No fix for 30 s\(rejection.map { "; the last fix was rejected: \($0.explanation)" } ?? "")",
         rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? []
       )
-    case .fixRegained(let time): ("Fix is back after \(time.spoken)", [seconds(time)])
+    case .fixRegained(let time): ("Fix is back after \(time.humanReadable)", [seconds(time)])
     case .fixRejected(let rejection, let suppressed):
       ("Fix rejected: \(rejection.explanation)\(repeats(suppressed))", [("FLEET_REASON", rejection.rawValue)])
 
     case .online(let time, let delivered, let waiting): online(after: time, delivered: delivered, waiting: waiting)
-    case .offline(let failure, let time, let untold): offline(failure, after: time, untold: untold)
+    case .offline(let failure, let time, let suppressed): offline(failure, after: time, suppressed: suppressed)
     case .stillOffline(let failure, let time, let tries):
       (
-        "Still offline after \(time.spoken) (\(failure.category.rawValue)): \(failure.advice.text); "
+        "Still offline after \(time.humanReadable) (\(failure.category.rawValue)): \(failure.advice.text); "
           + "\(tries) \(tries == 1 ? "attempt" : "attempts") since this was last reported",
         fields(failure) + [seconds(time)]
       )
@@ -84,8 +84,8 @@ extension Event {
 
     case .tokenObtained(let life, let source, let isFirst, let time):
       (
-        "Token \(isFirst ? "obtained" : "renewed"), valid for \(life.spoken)"
-          + (time.map { ", after \($0.spoken) of attempts" } ?? ""),
+        "Token \(isFirst ? "obtained" : "renewed"), valid for \(life.humanReadable)"
+          + (time.map { ", after \($0.humanReadable) of attempts" } ?? ""),
         fields(life, source)
       )
     case .tokenFailed(let failure, let left, let suppressed): tokenFailed(failure, left: left, suppressed: suppressed)
@@ -93,7 +93,7 @@ extension Event {
       tokenRefused(failure, of: service, flaw, retry: retry)
     case .tokenRemark(let line): ("The token command says: \(line)", [])
     case .tokenRestored(let life, let source):
-      ("The token of the previous run is still used, valid for \(life.spoken)", fields(life, source))
+      ("The token of the previous run is still used, valid for \(life.humanReadable)", fields(life, source))
     case .tokenNotRestored(let why, let reason):
       ("The cached token is discarded: \(why)", [("FLEET_REASON", reason)])
     case .tokenNotKept(let why): ("The token cannot be cached for the next start: \(why)", [])
@@ -128,7 +128,7 @@ extension Event {
       )
 
     case .clockUnset: ("The clock of this machine is not set: it shows a time before this program was built", [])
-    case .clockStepped(let step, let untold): clockStepped(step, untold: untold)
+    case .clockStepped(let step, let suppressed): clockStepped(step, suppressed: suppressed)
     case .clockWrong(let error):
       (
         "The clock of this machine is \(error.words)",
@@ -139,9 +139,9 @@ extension Event {
     case .networkLost(let suppressed):
       ("No network: no interface has an address and a default route\(repeats(suppressed))", [])
     case .networkBack(let names, let time):
-      ("Network on \(names.joined(separator: ", ")), after \(time.spoken) without a network", [seconds(time)])
+      ("Network on \(names.joined(separator: ", ")), after \(time.humanReadable) without a network", [seconds(time)])
     case .networkUnwatched(let why): ("Network changes are not monitored: \(why)", [])
-    case .resumed(let time): ("Awake after \(time.toTheSecond.spoken) of suspend", [seconds(time.toTheSecond)])
+    case .resumed(let time): ("Awake after \(time.toTheSecond.humanReadable) of suspend", [seconds(time.toTheSecond)])
     case .trafficOfDay(let day): trafficOfDay(day)
     case .paused(let note, let isOld):
       (
@@ -149,11 +149,11 @@ extension Event {
           + ": no position leaves this machine until fleet-locationctl resume", []
       )
     case .pauseEnded(let time):
-      ("The pause has ended\(time.map { " after \($0.spoken)" } ?? "")", time.map { [seconds($0)] } ?? [])
+      ("The pause has ended\(time.map { " after \($0.humanReadable)" } ?? "")", time.map { [seconds($0)] } ?? [])
     case .pauseNotKept(let why): (why, [])
     case .stateOffline(let time):
       (
-        "Fleet Engine has accepted OFFLINE\(time.map { ", \($0.spoken) after the pause began" } ?? "")",
+        "Fleet Engine has accepted OFFLINE\(time.map { ", \($0.humanReadable) after the pause began" } ?? "")",
         time.map { [seconds($0)] } ?? []
       )
     case .stateOfflineFailed(let failure, let suppressed):
@@ -177,7 +177,7 @@ extension Event {
   }
 
   private func online(after time: Duration?, delivered: Int, waiting: Int) -> Words {
-    var sentence = "Online: Fleet Engine accepts updates\(time.map { ", after \($0.spoken) offline" } ?? "")"
+    var sentence = "Online: Fleet Engine accepts updates\(time.map { ", after \($0.humanReadable) offline" } ?? "")"
     if waiting > 0 {
       sentence += "; \(delivered > 0 ? "\(waiting) of " : "")\(positions(delivered + waiting, "past")) still pending"
     } else if delivered > 0 {
@@ -189,10 +189,11 @@ extension Event {
     )
   }
 
-  private func offline(_ failure: UpdateFailure, after time: Duration, untold: Int) -> Words {
-    let since = time < .seconds(1) ? "" : " for \(time.spoken)"
+  private func offline(_ failure: UpdateFailure, after time: Duration, suppressed: Int) -> Words {
+    let since = time < .seconds(1) ? "" : " for \(time.humanReadable)"
     let before =
-      untold == 0 ? "" : " (and \(untold) short \(untold == 1 ? "interruption" : "interruptions") before that)"
+      suppressed == 0
+      ? "" : " (and \(suppressed) short \(suppressed == 1 ? "interruption" : "interruptions") before that)"
     return ("Offline\(since) (\(failure.category.rawValue)): \(failure.advice.text)\(before)", fields(failure))
   }
 
@@ -208,7 +209,7 @@ extension Event {
 
   private func tokenFailed(_ failure: TokenFailure, left: Duration?, suppressed: Int) -> Words {
     let outlook =
-      left.map { "the current one is valid for \($0.spoken)" }
+      left.map { "the current one is valid for \($0.humanReadable)" }
       ?? "updates wait for one; fleet-locationctl doctor says what to do"
     return (
       "No token: \(failure.message)\(repeats(suppressed)); \(outlook)", [("FLEET_REASON", failure.reason.name)]
@@ -226,7 +227,7 @@ extension Event {
         : "check vehicle.provider_id, vehicle.vehicle_id and the service account's role (\(service.role))")
     return (
       "Fleet Engine rejects fresh tokens\(failure.map { " (\($0.message))" } ?? ""): \(advice); "
-        + "next attempt in \(retry.spoken)",
+        + "next attempt in \(retry.humanReadable)",
       failure.map(fields) ?? []
     )
   }
@@ -288,7 +289,7 @@ extension Event {
   private func receiverClock(_ offset: Duration, suppressed: Int) -> Words {
     let field = [("FLEET_CLOCK_OFFSET", "\(offset.wholeSeconds)")]
     guard offset != .zero else { return ("The receiver's clock is right again", field) }
-    let size = max(offset, .zero - offset).spoken
+    let size = max(offset, .zero - offset).humanReadable
     let cause = offset == .seconds(18) ? ", it has no leap seconds yet" : ""
     return (
       "The receiver's clock is \(size) \(offset < .zero ? "behind" : "ahead")\(cause): positions are sent with the corrected "
@@ -296,12 +297,13 @@ extension Event {
     )
   }
 
-  private func clockStepped(_ step: Duration, untold: Int) -> Words {
+  private func clockStepped(_ step: Duration, suppressed: Int) -> Words {
     let size = step < .zero ? .zero - step : step
-    let exact = size < .seconds(120) ? "\(size.tenths) s" : size.toTheSecond.spoken
+    let exact = size < .seconds(120) ? "\(size.tenths) s" : size.toTheSecond.humanReadable
     return (
       "The clock of this machine was set \(step < .zero ? "back" : "forward") by \(exact)"
-        + (untold == 0 ? "" : " (and \(untold) more \(untold == 1 ? "time" : "times") since this was last reported)"),
+        + (suppressed == 0
+          ? "" : " (and \(suppressed) more \(suppressed == 1 ? "time" : "times") since this was last reported)"),
       [("FLEET_SECONDS", "\(step < .zero ? "-" : "")\(size.tenths)")]
     )
   }

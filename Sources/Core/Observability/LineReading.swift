@@ -24,7 +24,7 @@ extension StatusReport.Line {
   package var refusal: String? {
     guard let latest = refused?.last, latest.age < Self.refusalWindow else { return nil }
     let times = latest.count == 1 ? "once" : "\(latest.count) times, the last time"
-    return "\(latest.address) is not allowed and has sent \(times) \(Duration.seconds(latest.age).spoken) ago"
+    return "\(latest.address) is not allowed and has sent \(times) \(Duration.seconds(latest.age).humanReadable) ago"
   }
 
   /// - Parameter reading: the current counters.

@@ -85,7 +85,7 @@ package struct MetricReading: Equatable, Sendable {
   var tokenLife: Duration? { snapshot.tokenDeadline.map { $0 - snapshot.now.boot } }
 
   /// How far the machine's clock is ahead; nil if unknown, 0 if it is right.
-  var clockOffset: Duration? { snapshot.isTimeTold ? snapshot.clockError?.offset ?? .zero : nil }
+  var clockOffset: Duration? { snapshot.isTimeKnown ? snapshot.clockError?.offset ?? .zero : nil }
 
   private func time(of instant: BootInstant) -> Timestamp? { snapshot.time.map { $0 - (snapshot.now.boot - instant) } }
 }

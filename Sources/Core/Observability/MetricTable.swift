@@ -130,7 +130,7 @@ package enum MetricTable {
   ]
 
   private static let backlog: [Metric] = [
-    .single("backlog_positions", .gauge, "Positions that are queued.") { Double($0.snapshot.waiting) },
+    .single("backlog_positions", .gauge, "Positions that are queued.") { Double($0.snapshot.pendingCount) },
     .single("backlog_store_bytes", .gauge, "Size of the backlog's files. Absent without any.") {
       $0.storeBytes.map(Double.init)
     },

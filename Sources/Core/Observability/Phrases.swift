@@ -35,7 +35,7 @@ extension SourceOverview {
   /// - Parameter troubles: why no source of higher priority is used.
   func whyUsed(_ index: Int, troubles: String) -> String {
     switch reason {
-    case .takenBack(let time): "it has been good for \(time.spoken)\(troubles.isEmpty ? "" : "; \(troubles)")"
+    case .failback(let time): "it has been good for \(time.humanReadable)\(troubles.isEmpty ? "" : "; \(troubles)")"
     case .best: troubles.isEmpty ? "the first in the list" : troubles
     }
   }
@@ -45,9 +45,10 @@ extension SourceOverview.Hold {
   /// Why fixes of the used source are held.
   var words: String {
     switch self {
-    case .behind(let age): "its clock is behind: its positions are \(age.spoken) older than the last one reported"
+    case .behind(let age):
+      "its clock is behind: its positions are \(age.humanReadable) older than the last one reported"
     case .disputed(let offset):
-      "its clock differs from that of the previous source: it is \(max(offset, .zero - offset).spoken) "
+      "its clock differs from that of the previous source: it is \(max(offset, .zero - offset).humanReadable) "
         + "\(offset < .zero ? "behind" : "ahead"), and is accepted after \(FixFilter.agreement) fixes in a row"
     }
   }
@@ -68,7 +69,7 @@ extension TimeJudge.Error {
   /// As in `56 s behind, according to Fleet Engine`.
   var words: String {
     let size = offset < .zero ? Duration.zero - offset : offset
-    return "\(size.spoken) \(offset < .zero ? "behind" : "ahead"), according to \(reference.name)"
+    return "\(size.humanReadable) \(offset < .zero ? "behind" : "ahead"), according to \(reference.name)"
   }
 }
 

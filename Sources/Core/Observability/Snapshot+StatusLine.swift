@@ -28,13 +28,13 @@ extension VehicleAgent.Snapshot {
     if let lastAcceptedAt { parts.append("last update \(age(of: lastAcceptedAt)) ago") }
     if let tokenDeadline {
       let trouble = tokenFailure.map { ", no new one\(withoutToken): \($0.sentence)" as Sentence } ?? ""
-      parts.append("token \((tokenDeadline - now.boot).spoken)\(trouble)")
+      parts.append("token \((tokenDeadline - now.boot).humanReadable)\(trouble)")
     } else if failure == nil, tokenFailure == nil {
       parts.append("no token yet")
     }
     let thinning = thinnedWithin > 0 ? ", thinned within \(Int(thinnedWithin.rounded(.up))) m" : ""
     // The contents of the file are unknown, which is not 0.
-    let count = store == .unread && waiting == 0 ? "not read yet" : "\(waiting)"
+    let count = store == .unread && pendingCount == 0 ? "not read yet" : "\(pendingCount)"
     parts.append("backlog \(count)\(thinning)\(backlogTrouble)")
     if let clockError {
       parts.append("this machine's clock is \(clockError.words)")

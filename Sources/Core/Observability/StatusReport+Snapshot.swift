@@ -121,7 +121,7 @@ extension StatusReport.Outcome {
 
 extension StatusReport.Backlog {
   fileprivate init(_ snapshot: VehicleAgent.Snapshot, bytes: Int64?) {
-    count = snapshot.waiting
+    count = snapshot.pendingCount
     oldestAge = snapshot.oldestAge?.wholeSeconds
     switch snapshot.store {
     case .off: store = "off"

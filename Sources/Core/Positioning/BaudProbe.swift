@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Finds the speed of a serial receiver by trying: the one at which sentences have the right checksum.
+/// Detects the baud rate of a serial receiver: the one at which sentences have valid checksums.
 ///
-/// It may be asked to find it again, when the port has been opened anew: it begins with the speed that was right last.
+/// When the port is reopened, it starts with the rate that was detected last.
 package struct BaudProbe: Equatable, Sendable {
-  /// Bits per second, the usual ones first: the NMEA 0183 default of most modules, that of old ones and of the standard,
-  /// NMEA 0183-HS, and what modules with many satellites are set to.
+  /// Bits per second, most common first: the NMEA 0183 default of most modules, that of old ones and of the standard,
+  /// NMEA 0183-HS, and the rates of modules with many satellites.
   package static let rates = [9600, 4800, 38_400, 115_200, 57_600, 19_200, 230_400, 460_800, 921_600]
-  /// Sentences with the right checksum that make a speed the right one. One may be chance: the checksum has eight bits.
+  /// Valid sentences that confirm a rate. One may be chance: the checksum has eight bits.
   package static let proof = 2
-  /// How long each speed is tried. A receiver at 1 Hz sends two bursts of sentences in it, wherever it begins.
+  /// How long each rate is tried: two bursts of a receiver at 1 Hz.
   package static let dwell = Duration.milliseconds(2500)
   private var order = BaudProbe.rates
   private var index = 0
   private var sentences = 0
   private var since: BootInstant?
-  /// Whether the speed is known to be right, on this opening of the port.
+  /// Whether the rate is confirmed since the port was opened.
   package private(set) var isFound = false
 
   private let dwell: Duration
 
-  /// - Parameter dwell: how long each speed is tried.
+  /// - Parameter dwell: how long each rate is tried.
   package init(dwell: Duration = BaudProbe.dwell) {
     self.dwell = dwell
   }
 
-  /// How long it takes to try all speeds.
+  /// The duration of trying all rates.
   package var round: Duration { dwell * BaudProbe.rates.count }
 
-  /// The speed to read at.
+  /// The current rate.
   package var baud: Int { order.indices.contains(index) ? order[index] : BaudProbe.rates[0] }
 
-  /// When the next speed is due; nil when the right one is found, or the port is not open.
+  /// When to try the next rate; nil if the rate is confirmed, or the port is closed.
   package var nextDeadline: BootInstant? { isFound ? nil : since.map { $0 + dwell } }
 
   /// The port was opened at `baud`.
@@ -42,7 +42,7 @@ package struct BaudProbe: Equatable, Sendable {
     isFound = false
   }
 
-  /// The port is closed; the next opening begins with the speed that was found, if one was.
+  /// The port was closed; the next attempt starts with the confirmed rate, if any.
   package mutating func closed() {
     since = nil
     if isFound {
@@ -53,9 +53,9 @@ package struct BaudProbe: Equatable, Sendable {
     isFound = false
   }
 
-  /// Sentences with the right checksum came.
+  /// Valid sentences were received.
   ///
-  /// - Returns: how many there were in all, when that makes the speed the right one, or it was so already; else 0.
+  /// - Returns: the number of sentences since the port was opened, once the rate is confirmed; otherwise 0.
   package mutating func received(sentences count: Int) -> Int {
     if isFound { return count }
     sentences += max(count, 0)
@@ -64,13 +64,13 @@ package struct BaudProbe: Equatable, Sendable {
     return sentences
   }
 
-  /// Time has passed.
+  /// Advances to the next rate if it is due.
   ///
-  /// - Returns: the speed to set the line to, when the next is due.
+  /// - Returns: the rate to set, if it changes.
   package mutating func advance(at now: BootInstant) -> Int? {
     guard let nextDeadline, now >= nextDeadline else { return nil }
     since = now
-    // A first sentence is a promise: its speed has earned the same time again.
+    // After a first sentence the rate is tried for the same time again.
     guard sentences == 0 else {
       sentences = 0
       return nil
@@ -79,9 +79,9 @@ package struct BaudProbe: Equatable, Sendable {
     return baud
   }
 
-  /// The device does not do the speed; it is not tried again.
+  /// The device does not support the rate; it is not tried again.
   ///
-  /// - Returns: the speed to set the line to instead; nil when there is none.
+  /// - Returns: the rate to set instead; nil if there is none.
   package mutating func refused() -> Int? {
     guard order.count > 1, order.indices.contains(index) else { return nil }
     order.remove(at: index)

@@ -7,7 +7,7 @@ package struct Coordinate: Hashable, Sendable {
   /// Degrees, east positive, -180 to 180.
   package let longitude: Double
 
-  /// Nil when either is out of its range or not a number.
+  /// Nil if either is out of range or not a number.
   package init?(latitude: Double, longitude: Double) {
     guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
     self.latitude = latitude

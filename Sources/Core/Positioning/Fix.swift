@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// One position of the vehicle as a receiver, a route or a recording told it. What is unknown is nil.
+/// A position as reported by a receiver, a route or a recording. Unknown values are nil.
 package struct Fix: Hashable, Sendable {
-  /// Whether the height was solved for too (NMEA GSA field 2, gpsd's `mode`).
+  /// Whether the altitude was computed too (NMEA GSA field 2, gpsd's `mode`).
   package enum Mode: Int, Sendable {
     case twoD = 2
     case threeD = 3
   }
 
-  /// How the position came about (NMEA 0183 GGA field 6 and the mode indicators of RMC, GNS, GLL).
+  /// The kind of solution (NMEA 0183 GGA field 6 and the mode indicators of RMC, GNS, GLL).
   package enum Quality: String, Sendable, CaseIterable {
     case gnss
     case dgnss
@@ -20,14 +20,14 @@ package struct Fix: Hashable, Sendable {
     case simulated
   }
 
-  /// When the position was true, by the receiver's clock.
+  /// The time of the position by the receiver's clock.
   package enum Time: Hashable, Sendable {
     case utc(Timestamp)
-    /// Milliseconds since midnight UTC: the receiver told no date.
+    /// Milliseconds since midnight UTC, without a date.
     case ofDay(milliseconds: Int64)
   }
 
-  /// Nil when the receiver reports none.
+  /// Nil if the receiver does not report one.
   package var time: Time?
   /// Degrees, WGS84.
   package var coordinate: Coordinate
@@ -37,19 +37,19 @@ package struct Fix: Hashable, Sendable {
   package var altitudeHAE: Double?
   /// Metres per second over ground, zero or more.
   package var speed: Double?
-  /// Degrees true over ground, 0 up to but not 360.
+  /// Course over ground in degrees true, 0 up to but not including 360. Fleet Engine calls it heading.
   package var heading: Double?
-  /// Three dimensions unless the receiver reports otherwise.
+  /// Three-dimensional unless the receiver reports otherwise.
   package var mode: Mode
-  /// A plain GNSS position unless the receiver reports otherwise.
+  /// A plain GNSS solution unless the receiver reports otherwise.
   package var quality: Quality
-  /// Satellites used, all constellations together.
+  /// Satellites used, of all constellations.
   package var satellites: Int?
-  /// Horizontal dilution of precision, without unit; smaller is better.
+  /// Horizontal dilution of precision, dimensionless; smaller is better.
   package var hdop: Double?
-  /// Metres, one sigma, as are the others in their own units.
+  /// Metres, one sigma.
   package var horizontalAccuracy: Double?
-  /// Whether `horizontalAccuracy` is only what HDOP suggests.
+  /// Whether `horizontalAccuracy` was only derived from HDOP.
   package var isAccuracyDerived = false
   /// Metres, one sigma.
   package var verticalAccuracy: Double?
@@ -65,10 +65,11 @@ package struct Fix: Hashable, Sendable {
     self.quality = quality
   }
 
-  /// The horizontal accuracy that the receiver states itself, in metres: it outranks HDOP. Nil when it states none.
+  /// The horizontal accuracy that the receiver itself reports, in metres: it takes precedence over HDOP. Nil if it does
+  /// not report one.
   package var statedAccuracy: Double? { isAccuracyDerived ? nil : horizontalAccuracy }
 
-  /// The time in UTC when the date is known.
+  /// The time in UTC, if the date is known.
   package var timestamp: Timestamp? {
     if case .utc(let stamp) = time { return stamp }
     return nil

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Decides which fixes are accepted, and settles their time.
+/// Decides which fixes are accepted, and determines their time.
 ///
-/// It compares a fix with the last accepted one and with elapsed time; the wall clock only gives a date to a receiver that
-/// has none. It cannot latch on a wrong reference: fixes that are rejected for their time or place but agree with each other
-/// and with elapsed time, `agreement` of them in a row, become the new reference.
+/// Compares a fix with the last accepted one and with elapsed time; the wall clock only provides the date for a receiver
+/// without one. A wrong reference cannot persist: `agreement` consecutive fixes that were rejected for their time or
+/// position, but are consistent with each other and with elapsed time, become the new reference.
 package struct FixFilter: Sendable {
-  /// What is asked of a fix.
+  /// The limits for accepted fixes.
   package struct Configuration: Equatable, Sendable {
-    /// Metres. An unknown accuracy passes.
+    /// Maximum horizontal accuracy in metres. Unknown passes.
     package var maxAccuracy: Double
     /// Metres per second.
     package var maxSpeed: Double
-    /// For receivers that state no accuracy, and fixes that do not continue those before.
+    /// Maximum HDOP, for receivers that report no accuracy, and fixes that do not continue the previous ones.
     package var maxHDOP: Double
-    /// Fewer are refused; 0 asks for none. An unknown number passes.
+    /// Minimum number of satellites used; 0 disables. Unknown passes.
     package var minSatellites: Int
-    /// A fix is refused whose time has fallen behind elapsed time by more than this since the reference.
+    /// Maximum lag of a fix's timestamp behind elapsed time since the reference.
     package var maxAge: Duration
-    /// A date before it is a receiver's week rollover, and is moved forward by whole 1024 weeks.
+    /// An earlier date is a week rollover of the receiver, and is moved forward by multiples of 1024 weeks.
     package var buildDate: Timestamp
-    /// A recording's own times are kept: neither moved nor compared with elapsed time.
+    /// For recordings: timestamps are neither corrected nor compared with elapsed time.
     package var keepsTimes: Bool
 
     package init(
@@ -38,13 +38,13 @@ package struct FixFilter: Sendable {
     }
   }
 
-  /// An accepted fix and when it was true.
+  /// An accepted fix and its time.
   package struct Accepted: Equatable, Sendable {
-    /// As it was judged: with a widened accuracy where its HDOP is poor and it was accepted for continuing those before.
+    /// The fix, with a widened accuracy if its HDOP is poor and it was accepted because it continues the previous ones.
     package var fix: Fix
-    /// When it was true, with its date and without week rollover.
+    /// Its timestamp, with date and without week rollover.
     package var time: Timestamp
-    /// By how much the receiver's clock is ahead, which `time` is corrected by; less than zero when it is behind.
+    /// The offset of the receiver's clock by which `time` was corrected; positive: the clock is ahead.
     package var clockOffset: Duration
 
     package init(fix: Fix, time: Timestamp, clockOffset: Duration = .zero) {
@@ -54,45 +54,47 @@ package struct FixFilter: Sendable {
     }
   }
 
-  /// Fixes in a row that must agree with each other to overrule the reference.
+  /// Number of consecutive consistent fixes that replace the reference.
   package static let agreement = 5
-  /// And over how long: old fixes that come in one burst agree with each other as well.
+  /// Their minimum duration: old fixes that arrive in one burst are consistent with each other as well.
   private static let agreementTime = Duration.seconds(3)
-  /// The same for a vehicle faster than `maxSpeed`, on a train say: places and speeds have to bear each other out.
+  /// The same for a vehicle faster than `maxSpeed`, such as on a train: positions and speeds have to corroborate each
+  /// other.
   private static let fastAgreement = 10
   private static let fastAgreementTime = Duration.seconds(9)
 
-  /// How far a stamp may run ahead of elapsed time: receivers and loops hold sentences back for a while, and then do not.
+  /// How far a timestamp may be ahead of elapsed time: receivers and event loops delay some sentences and not others.
   private static let tolerance = Duration.seconds(3)
 
-  /// How far the time of a dateless fix may be from the machine's clock before its date is taken from that clock anew. More
-  /// than half a day, so that a clock wrong by half a day does not change the date at every fix.
+  /// The maximum difference between the time of a fix without a date and the machine's clock before the date is taken
+  /// from that clock again. More than half a day, so that a clock that is wrong by half a day does not change the date at
+  /// every fix.
   private static let dateSlack = Duration.seconds(13 * 3600)
-  /// The same for a date that had to be repaired. Further apart, one of the two has run amok, and that is the later one.
+  /// The same for a repaired date. If the difference is larger, one of the two is wrong, and that is the later one.
   private static let repairSlack = Duration.seconds(365 * 86_400)
 
-  /// A receiver that has just found satellites again is wrong at first: after a gap this long a fix needs a second that
-  /// agrees. A fix rejected for its quality is no gap.
+  /// A receiver that has just reacquired satellites is inaccurate at first: after a gap of this length a fix needs a
+  /// second one that is consistent. A fix rejected for its quality is no gap.
   private static let gap = Duration.seconds(5)
-  /// A receiver that gives fixes more rarely than this has no gaps that mean anything.
+  /// If a receiver's fixes are further apart than this, gaps are not significant.
   private static let closePeriod = Duration.seconds(2)
-  /// For how long after a gap fixes that do not agree are rejected at most.
+  /// The maximum time for which inconsistent fixes are rejected after a gap.
   private static let settlingTime = Duration.seconds(8)
 
-  /// Metres per second by which the accuracy widens while all fixes have a poor HDOP and only continue the last good one. On
-  /// recorded drives receivers without any satellite were off by 2 to 6 m after each second of dead reckoning.
+  /// How fast the accuracy widens, in metres per second, while all fixes have a poor HDOP and only continue the last good
+  /// one. In recorded drives, receivers without any satellite drifted by 2 to 6 m per second of dead reckoning.
   private static let widening = 3.0
-  /// A receiver that has reported this many satellites once means it when it reports none.
+  /// Once a receiver has reported this many satellites, a report of none is taken seriously.
   private static let satellitesOfAFix = 3
 
-  /// Fixes that were rejected for their time or place, and agree with each other.
+  /// Consecutive rejected fixes that are consistent with each other: a candidate for the new reference.
   private struct Challenge {
     var first: FixReference
     var last: FixReference
     var count = 1
-    /// Whether the reported speeds and headings explain the way between them.
+    /// Whether the reported speeds and headings explain the movement between them.
     var isExplained = true
-    /// Whether each is within a few metres of where the one before leads.
+    /// Whether each is within a few metres of the position predicted from the previous one.
     var isContinuous = true
 
     init(_ candidate: FixReference) {
@@ -101,7 +103,7 @@ package struct FixFilter: Sendable {
 
     mutating func add(_ candidate: FixReference) {
       if candidate.time != last.time { count += 1 }
-      if !candidate.follows(last) { isExplained = false }
+      if !candidate.isConsistent(with: last) { isExplained = false }
       if !candidate.continues(last, within: FixReference.overrulingSlack) { isContinuous = false }
       last = candidate
     }
@@ -111,14 +113,14 @@ package struct FixFilter: Sendable {
   /// The last accepted fix.
   private var reference: FixReference?
   private var challenge: Challenge?
-  /// The first and the last fix after a gap, while none is accepted.
+  /// The first and the last fix after a gap, until one is accepted.
   private var settling: (first: FixReference, last: FixReference)?
-  /// The last fix that was measured, accepted or not, and when it came.
+  /// The last evaluated fix, accepted or not, and its arrival.
   private var previous: FixReference?
   private var lastArrival = BootInstant.boot
   private var countsSatellites = false
   private var freeze = FreezeDetector()
-  private var trust = MotionTrust()
+  private var motionTrust = MotionTrust()
   private var clock = ReceiverClock()
   private var timeBounds: TimeBounds?
 
@@ -126,17 +128,17 @@ package struct FixFilter: Sendable {
     self.configuration = configuration
   }
 
-  /// Replaces the limits and keeps the rest of the state.
+  /// Replaces the limits without resetting the state.
   package mutating func configure(_ configuration: Configuration) {
     self.configuration = configuration
   }
 
-  /// What time it is by those who know better than the receiver, from now on; nil when there is none.
+  /// Sets the time bounds of better references than the receiver; nil if there are none.
   package mutating func trust(_ bounds: TimeBounds?) {
     timeBounds = bounds
   }
 
-  /// Judges one fix, which arrived at `now`.
+  /// Filters a fix that arrived at `now`.
   package mutating func judge(_ fix: Fix, at now: Moment) -> Result<Accepted, FixRejection> {
     if let rejection = quality(of: fix) { return .failure(rejection) }
     let silence = now.boot - lastArrival
@@ -156,7 +158,7 @@ package struct FixFilter: Sendable {
       }
       fix.horizontalAccuracy = min(accuracy, fix.horizontalAccuracy ?? accuracy)
       candidate = FixReference(fix, time: time, at: now.boot)
-      // It has no say against the reference.
+      // It must not replace the reference.
       if contradiction(of: candidate) != nil { return .failure(rejection) }
     }
     if let rejection = contradiction(of: candidate) {
@@ -164,11 +166,11 @@ package struct FixFilter: Sendable {
       if let reference { candidate.drift(from: reference) }
     } else if let reference {
       guard hasSettled(candidate, since: reference, after: silence) else { return .failure(.unsettled) }
-      trust.note(isExplained: candidate.follows(reference))
-      candidate.succeed(reference)
+      motionTrust.note(isExplained: candidate.isConsistent(with: reference))
+      candidate.inherit(from: reference)
       candidate.period = candidate.time - (settling?.last.time ?? reference.time)
-      // Clocks drift apart; a part in a thousand is more than any does.
-      candidate.lead = max(candidate.lead, reference.lead - (candidate.at - reference.at) / 1000)
+      // Clocks drift, but less than one part in a thousand.
+      candidate.clockOffset = max(candidate.clockOffset, reference.clockOffset - (candidate.at - reference.at) / 1000)
     }
     reference = candidate
     challenge = nil
@@ -176,7 +178,7 @@ package struct FixFilter: Sendable {
     return .success(Accepted(fix: fix, time: time, clockOffset: clock.offset))
   }
 
-  // MARK: - The fix by itself
+  // MARK: - Quality
 
   private mutating func quality(of fix: Fix) -> FixRejection? {
     if let satellites = fix.satellites, satellites >= FixFilter.satellitesOfAFix { countsSatellites = true }
@@ -190,7 +192,7 @@ package struct FixFilter: Sendable {
     return nil
   }
 
-  /// What HDOP says against a fix whose receiver states no accuracy.
+  /// The rejection by HDOP of a fix without a reported accuracy.
   private func dilution(of fix: Fix) -> FixRejection? {
     guard fix.statedAccuracy == nil else { return nil }
     if let accuracy = fix.horizontalAccuracy, accuracy > configuration.maxAccuracy { return .inaccurate }
@@ -198,10 +200,10 @@ package struct FixFilter: Sendable {
     return nil
   }
 
-  /// The accuracy, in metres, of a fix with a poor HDOP that continues those before: HDOP describes a single solution, and
-  /// receivers filter. Nil when it does not continue them, or nothing better has come for too long.
+  /// The accuracy, in metres, of a fix with a poor HDOP that continues the previous ones: HDOP describes a single
+  /// solution, but receivers filter. Nil if it does not continue them, or there was no better fix for too long.
   private func widenedAccuracy(of candidate: FixReference) -> Double? {
-    guard let reference, let previous, trust.isGiven, candidate.continues(previous) else { return nil }
+    guard let reference, let previous, motionTrust.isTrusted, candidate.continues(previous) else { return nil }
     let seconds = max((candidate.time - reference.time).inSeconds, 0)
     let accuracy = reference.accuracy + FixFilter.widening * seconds
     guard accuracy <= configuration.maxAccuracy, candidate.isExpected(after: reference, accuracy: accuracy) else {
@@ -210,7 +212,7 @@ package struct FixFilter: Sendable {
     return accuracy
   }
 
-  // MARK: - Its time
+  // MARK: - Time
 
   private mutating func settledTime(of fix: Fix, at now: Moment) -> Result<Timestamp, FixRejection> {
     let stamp: Timestamp
@@ -229,7 +231,8 @@ package struct FixFilter: Sendable {
       stamp, bounds: timeBounds, agreement: (FixFilter.agreement, FixFilter.agreementTime), at: now.boot)
     {
     case .settled(let change):
-      // What was compared with the stamps before is moved with them: a corrected clock is no contradiction.
+      // The previous timestamps were wrong by the same offset: correct them too, so that a corrected clock is no
+      // contradiction.
       if change != .zero { redate(by: .zero - change) }
       if let timeBounds, let reference,
         let error = ReceiverClock.error(of: reference.time, timeBounds, at: reference.at)
@@ -241,9 +244,9 @@ package struct FixFilter: Sendable {
     }
   }
 
-  /// A stamp that can be the time, with another date if it cannot: the time of day is right long before the date is.
+  /// A plausible timestamp, with a repaired date if necessary: the time of day is right long before the date is.
   ///
-  /// - Returns: nil for a date that cannot be, without any other to go by.
+  /// - Returns: nil for an implausible date without a reference to repair it.
   private func plausible(_ stamp: Timestamp, at now: Moment) -> Timestamp? {
     guard !stamp.isPlausible(after: configuration.buildDate) else { return stamp }
     let repaired = stamp.afterRollover(notBefore: configuration.buildDate)
@@ -258,15 +261,15 @@ package struct FixFilter: Sendable {
     return max(repaired - time, time - repaired) > FixFilter.repairSlack ? min(repaired, dated) : repaired
   }
 
-  /// The time in UTC of a fix whose receiver reports only the time of day. Nil without any date to go by.
+  /// The time in UTC of a fix with only a time of day. Nil without any reference for the date.
   ///
-  /// The date is that of the machine's clock wherever the clock can be right. A clock set after the first fixes therefore
-  /// also corrects what they were compared with: the reference moves by the same whole days, and nothing is rejected.
+  /// The date comes from the machine's clock if that is plausible. When that clock is set after the first fixes, the
+  /// reference moves by the same number of whole days, and nothing is rejected.
   private mutating func date(_ timeOfDay: Int64, at now: Moment) -> Timestamp? {
     let isClockSet = now.wall >= configuration.buildDate
     guard let reference else { return isClockSet ? now.wall.nearest(millisecondsOfDay: timeOfDay) : nil }
     let continued = (reference.time + (now.boot - reference.at)).nearest(millisecondsOfDay: timeOfDay)
-    // A recording runs at its own pace.
+    // A recording has its own pace.
     guard isClockSet, !configuration.keepsTimes else { return continued }
     let offset = continued - now.wall
     guard max(offset, .zero - offset) > FixFilter.dateSlack else { return continued }
@@ -275,7 +278,7 @@ package struct FixFilter: Sendable {
     return time
   }
 
-  /// Moves what is known of earlier fixes by whole days, or by what a receiver's clock was wrong.
+  /// Moves the timestamps of previous fixes by whole days, or by the error of a receiver's clock.
   private mutating func redate(by change: Duration) {
     reference?.redate(by: change)
     challenge?.first.redate(by: change)
@@ -286,9 +289,9 @@ package struct FixFilter: Sendable {
     freeze.redate(by: change)
   }
 
-  // MARK: - The fix against what is known
+  // MARK: - Consistency
 
-  /// Metres per second: `maxSpeed`, unless a faster vehicle has been accepted.
+  /// Metres per second: `maxSpeed`, unless a faster vehicle was accepted.
   private var speedLimit: Double {
     guard let speed = reference?.speed, speed > configuration.maxSpeed else { return configuration.maxSpeed }
     return speed * 1.2
@@ -299,24 +302,24 @@ package struct FixFilter: Sendable {
       if candidate.time == reference.time, candidate.coordinate == reference.coordinate { return .duplicate }
       if candidate.time <= reference.time { return .outOfOrder }
       if !configuration.keepsTimes {
-        if candidate.lead - reference.lead > FixFilter.tolerance { return .future }
-        if reference.lead - candidate.lead > configuration.maxAge { return .stale }
+        if candidate.clockOffset - reference.clockOffset > FixFilter.tolerance { return .future }
+        if reference.clockOffset - candidate.clockOffset > configuration.maxAge { return .stale }
       }
     }
     if let speed = candidate.speed, speed > speedLimit { return .impossibleSpeed }
     if let reference, !candidate.isReachable(from: reference, at: speedLimit) { return .impossibleSpeed }
     if freeze.isFrozen { return .frozen }
-    if let reference, trust.isGiven, !candidate.follows(reference) { return .jump }
+    if let reference, motionTrust.isTrusted, !candidate.isConsistent(with: reference) { return .jump }
     return nil
   }
 
-  /// Whether this rejected fix, with those rejected before it, outweighs the reference.
+  /// Whether this rejected fix, with those rejected before, replaces the reference.
   private mutating func overrules(_ candidate: FixReference, after rejection: FixRejection) -> Bool {
-    // Neither says anything that the reference did not.
+    // These contain nothing new.
     if rejection == .duplicate || rejection == .frozen { return false }
-    // What is only a little late will be past the reference soon: no need to go back in time for it.
+    // A fix that is only slightly late will pass the reference soon: no need to go back in time.
     if rejection == .outOfOrder, !configuration.keepsTimes, let reference,
-      reference.lead - candidate.lead <= configuration.maxAge
+      reference.clockOffset - candidate.clockOffset <= configuration.maxAge
     {
       return false
     }
@@ -327,7 +330,7 @@ package struct FixFilter: Sendable {
     challenge.add(candidate)
     self.challenge = challenge
     let isFast = (candidate.speed ?? 0) > speedLimit
-    if rejection == .jump || rejection == .impossibleSpeed, !isFast, challenge.isContinuous, trust.isGiven,
+    if rejection == .jump || rejection == .impossibleSpeed, !isFast, challenge.isContinuous, motionTrust.isTrusted,
       let reference, candidate.outweighs(reference)
     {
       return true
@@ -336,21 +339,21 @@ package struct FixFilter: Sendable {
     guard challenge.count >= (isFast ? FixFilter.fastAgreement : FixFilter.agreement),
       configuration.keepsTimes || candidate.at - challenge.first.at >= duration, challenge.isExplained || !isFast
     else { return false }
-    trust.note(isExplained: challenge.isExplained)
+    motionTrust.note(isExplained: challenge.isExplained)
     return true
   }
 
   private func agrees(_ candidate: FixReference, with challenge: Challenge) -> Bool {
-    // One that is faster than the limit has to be so by its places, too.
+    // A speed above the limit must be corroborated by the positions.
     let limit = max(speedLimit, candidate.speed ?? 0)
     guard candidate.time >= challenge.last.time, candidate.isReachable(from: challenge.last, at: limit) else {
       return false
     }
-    let difference = candidate.lead - challenge.first.lead
+    let difference = candidate.clockOffset - challenge.first.clockOffset
     return configuration.keepsTimes || (difference <= FixFilter.tolerance && difference >= .zero - FixFilter.tolerance)
   }
 
-  /// Whether a fix that contradicts nothing may be accepted at once, or needs another after a gap.
+  /// Whether a consistent fix can be accepted at once, or needs another one after a gap.
   private mutating func hasSettled(
     _ candidate: FixReference, since reference: FixReference, after silence: Duration
   ) -> Bool {
@@ -358,12 +361,12 @@ package struct FixFilter: Sendable {
       guard !configuration.keepsTimes, silence >= FixFilter.gap, let period = reference.period,
         period <= FixFilter.closePeriod
       else { return true }
-      if trust.isGiven, candidate.bridges(gapAfter: reference) { return true }
+      if motionTrust.isTrusted, candidate.bridges(gapAfter: reference) { return true }
       self.settling = (candidate, candidate)
       return false
     }
     if candidate.time > settling.last.time, candidate.isReachable(from: settling.last, at: speedLimit),
-      !trust.isGiven || candidate.follows(settling.last, leastSlack: FixReference.settlingSlack)
+      !motionTrust.isTrusted || candidate.isConsistent(with: settling.last, leastSlack: FixReference.settlingSlack)
     {
       return true
     }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Writes fixes as JSON Lines: one object a line, members without a value left out, always in the same order.
+/// Writes fixes as JSON Lines: one object per line, members in fixed order, without nulls.
 ///
-/// `time` (RFC 3339, milliseconds, UTC) or, for a receiver that told no date, `timeOfDay` (hh:mm:ss.sss, UTC); `latitude`,
-/// `longitude` (degrees, up to 9 decimals); `altitude`, `altitudeHAE` (metres); `speed` (m/s); `heading` (degrees);
-/// `mode`; `quality`; `satellites`; `hdop`; `horizontalAccuracy`, `verticalAccuracy` (metres), `speedAccuracy` (m/s),
-/// `headingAccuracy` (degrees), one sigma; of a judged fix `assumedAccuracy` (metres) and `verdict`; `source`.
+/// `time` (RFC 3339, milliseconds, UTC) or, without a date, `timeOfDay` (hh:mm:ss.sss, UTC); `latitude`, `longitude`
+/// (degrees, up to 9 decimals); `altitude`, `altitudeHAE` (metres); `speed` (m/s); `heading` (degrees); `mode`;
+/// `quality`; `satellites`; `hdop`; `horizontalAccuracy`, `verticalAccuracy` (metres), `speedAccuracy` (m/s),
+/// `headingAccuracy` (degrees), one sigma; of a filtered fix `assumedAccuracy` (metres) and `verdict`; `source`.
 package struct FixLineWriter {
-  /// The lines written so far, in UTF-8, each with its line end. Take them with `removeAll(keepingCapacity:)`.
+  /// The lines written so far, in UTF-8, each with its line end. Consume them with `removeAll(keepingCapacity:)`.
   package var bytes: [UInt8] = []
   private let end: [UInt8]
 
-  /// - Parameter source: what gave the fixes, as in the settings: `serial`, `gpsd`, `simulated`, `replay`. Plain ASCII
-  ///   letters; anything else is left out.
+  /// - Parameter source: the kind of source, as in the settings: `serial`, `gpsd`, `simulated`, `replay`. Only lower-case
+  ///   ASCII letters are written.
   package init(source: String) {
     let word = source.utf8.filter { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
     end = Array(",\"source\":\"".utf8) + word + Array("\"}\n".utf8)
@@ -25,7 +25,7 @@ package struct FixLineWriter {
     bytes.append(contentsOf: end)
   }
 
-  /// Adds a line with what the filter made of the fix. Its `time` is always there.
+  /// Adds a line with the filter's result. It always has a `time`.
   package mutating func append(_ judged: RecordingReview.Judged) {
     var fix = judged.fix
     fix.time = .utc(judged.time)
@@ -79,7 +79,7 @@ package struct FixLineWriter {
   }
 
   private mutating func member(_ name: String, _ value: Double?, decimals: Int) {
-    // What is not finite or too large for the digits is no measurement and has no place in JSON.
+    // Values that are not finite, or too large for the format, are no measurements.
     guard let value, abs(value) < 1e9 else { return }
     text(name)
     number(value, decimals: decimals)
@@ -116,7 +116,7 @@ package struct FixLineWriter {
   }
 
   private mutating func timeOfDay(_ milliseconds: Int64) {
-    // A leap second is told as such: 23:59:60.
+    // A leap second is written as 23:59:60.
     let second = min(max(milliseconds / 1000, 0), 86_400)
     let isLeap = second == 86_400
     twoDigits(isLeap ? 23 : second / 3600)

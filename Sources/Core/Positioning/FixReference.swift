@@ -1,52 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// What the fix filter keeps of a fix, to judge others by.
+/// The state of a fix that the filter compares others with.
 struct FixReference: Sendable {
-  /// Metres that two fixes may differ by, whatever accuracies they claim: receivers promise too much between walls.
+  /// Minimum allowed difference of two fixes in metres, whatever their accuracies: receivers are too optimistic in street
+  /// canyons.
   static let usualSlack = 30.0
-  /// The same for the first ones after a gap, which often claim to be good while they are drawn in from far away.
+  /// The same for the first fixes after a gap, which often report a good accuracy while they converge from far away.
   static let settlingSlack = 20.0
-  /// Metres that a fix may be away from where the reported motion leads, and still go on from there.
+  /// Maximum distance in metres from the predicted position of a fix that continues the previous ones.
   static let continuationSlack = 10.0
-  /// The same for fixes that are to overrule others.
+  /// The same for fixes that replace the reference.
   static let overrulingSlack = 5.0
-  /// Metres of drift that are no error of single places any more.
+  /// More drift, in metres, is no error of single positions.
   private static let largestDrift = 50.0
-  /// Standard deviations within which 99 of 100 differences lie: √(ln 100), as a deviation is of both axes together.
+  /// Standard deviations that contain 99 % of differences: √(ln 100), for a two-dimensional deviation.
   private static let deviations = 2.15
-  /// Metres that a receiver which reports no accuracy is taken to be right within.
+  /// The assumed accuracy, in metres, of a receiver that does not report one.
   private static let usualAccuracy = 15.0
-  /// Metres per second squared, by which a vehicle may become faster without reporting it. More than any does for long.
+  /// Metres per second squared: how much a vehicle may accelerate without reporting it. More than any sustains.
   private static let acceleration = 4.0
-  /// Metres per second squared, by which a vehicle may leave the way that it was heading: hard braking, a tight corner.
+  /// Metres per second squared: how much a vehicle may deviate from its heading, as in hard braking or a tight corner.
   private static let swerve = 5.0
-  /// For how many seconds a heading foretells the way at all.
-  private static let foresight = 5.0
-  /// A heading means something from this speed on. Metres per second.
+  /// The maximum time, in seconds, for which a heading predicts the position.
+  private static let predictionHorizon = 5.0
+  /// The heading is meaningful from this speed on, in metres per second.
   private static let headingSpeed = 3.0
-  /// Seconds in which the drift is forgotten.
+  /// The time constant of the drift, in seconds.
   private static let driftMemory = 10.0
 
   let coordinate: Coordinate
   /// Metres, one sigma.
   let accuracy: Double
-  /// Metres per second; nil when the receiver reports none.
+  /// Metres per second; nil if not reported.
   let speed: Double?
   private let heading: Double?
   private let mode: Fix.Mode
   private(set) var time: Timestamp
   let at: BootInstant
-  /// What elapsed time must be added to, to give the stamps: by the fixes that came with the least delay.
-  var lead: Duration
-  /// How long after the fix before it came, by the stamps; nil for a first one.
+  /// The clock offset: timestamps minus elapsed time, by the fixes with the least latency.
+  var clockOffset: Duration
+  /// The time since the previous fix by timestamps; nil for the first.
   var period: Duration?
-  /// Where the vehicle was at the fix before; nil for a first one.
+  /// The position of the previous fix; nil for the first.
   private var origin: (coordinate: Coordinate, time: Timestamp)?
-  /// How the places of three fixes in a row say that it moves, where the receiver does not: metres per second and degrees.
+  /// The motion computed from three consecutive positions, if the receiver does not report one: metres per second and
+  /// degrees.
   private var motion: (speed: Double, heading: Double)?
-  /// Metres by which the places of the last seconds have moved away from where the reported speeds and headings led. The
-  /// errors of single places cancel out in it.
+  /// The accumulated difference, in metres, between the positions of the last seconds and those predicted from the
+  /// reported speeds and headings. Errors of single positions cancel out.
   private var drift = Displacement()
 
   init(_ fix: Fix, time: Timestamp, at: BootInstant) {
@@ -57,118 +59,119 @@ struct FixReference: Sendable {
     mode = fix.mode
     self.time = time
     self.at = at
-    lead = time - Timestamp(milliseconds: 0) - (at - .boot)
+    clockOffset = time - Timestamp(milliseconds: 0) - (at - .boot)
   }
 
-  /// Moves all its times by whole days: the date was the machine clock's, and that clock has been set.
+  /// Moves all timestamps by whole days: the date came from the machine's clock, which has been set.
   mutating func redate(by days: Duration) {
     time = time + days
-    lead += days
+    clockOffset += days
     if let origin { self.origin?.time = origin.time + days }
   }
 
-  /// This one is accepted after another that it contradicts in nothing.
-  mutating func succeed(_ before: FixReference) {
+  /// Continues the state of the previous reference, which this fix does not contradict.
+  mutating func inherit(from before: FixReference) {
     drift(from: before)
     origin = (before.coordinate, before.time)
     guard speed == nil, let earlier = before.origin else { return }
     let seconds = (time - earlier.time).inSeconds
-    guard seconds > 0, seconds <= FixReference.foresight else { return }
+    guard seconds > 0, seconds <= FixReference.predictionHorizon else { return }
     motion = (
       earlier.coordinate.distance(to: coordinate) / seconds, earlier.coordinate.heading(to: coordinate) ?? 0
     )
   }
 
-  /// This one is accepted after another, whether it contradicts that one or not: what its speed does not explain is drift.
+  /// Accumulates the difference from the predicted position, for any accepted fix.
   mutating func drift(from before: FixReference) {
     let seconds = (time - before.time).inSeconds
-    guard seconds > 0, seconds <= FixReference.foresight, let expected = expected(from: before) else { return }
+    guard seconds > 0, seconds <= FixReference.predictionHorizon, let expected = expected(from: before) else { return }
     drift = before.drift * (1 - seconds / FixReference.driftMemory) + (displacement(from: before) - expected)
   }
 
-  /// Whether a vehicle no faster than `limit` metres per second can have come here.
+  /// Whether a vehicle can have come here within the speed limit, in metres per second.
   func isReachable(from before: FixReference, at limit: Double) -> Bool {
     let distance = before.coordinate.distance(to: coordinate)
     return distance - slack(to: before) <= limit * max((time - before.time).inSeconds, 0)
   }
 
-  /// Whether the speeds that the receiver reported, which come from the Doppler shift and are right when the place is not,
-  /// explain the way from there to here. True when it reported none.
+  /// Whether the reported speeds explain the movement from there to here. They are from the Doppler shift, and are right
+  /// even if the position is wrong. True if there are none.
   ///
-  /// - Parameter leastSlack: metres that two fixes may differ by, whatever accuracies they claim.
-  func follows(_ before: FixReference, leastSlack: Double = usualSlack) -> Bool {
-    guard let speed, let earlier = before.speed else { return isForetold(by: before, leastSlack) }
+  /// - Parameter leastSlack: minimum allowed difference in metres, whatever the accuracies.
+  func isConsistent(with before: FixReference, leastSlack: Double = usualSlack) -> Bool {
+    guard let speed, let earlier = before.speed else { return isPredicted(by: before, leastSlack) }
     let seconds = max((time - before.time).inSeconds, 0)
     let slack = max(slack(to: before), leastSlack)
     let reach = (max(speed, earlier) + FixReference.acceleration * seconds) * seconds
     guard before.coordinate.distance(to: coordinate) - slack <= reach else { return false }
-    guard let heading = before.heading, earlier >= FixReference.headingSpeed, seconds <= FixReference.foresight else {
+    guard let heading = before.heading, earlier >= FixReference.headingSpeed, seconds <= FixReference.predictionHorizon
+    else {
       return true
     }
-    let foretold = before.coordinate.moved(by: (speed + earlier) / 2 * seconds, heading: heading)
-    return foretold.distance(to: coordinate) - slack <= FixReference.swerve * seconds * seconds / 2
+    let predicted = before.coordinate.moved(by: (speed + earlier) / 2 * seconds, heading: heading)
+    return predicted.distance(to: coordinate) - slack <= FixReference.swerve * seconds * seconds / 2
   }
 
-  /// Whether this one is, within a few metres, where the motion reported before and now leads. False when there is nothing
-  /// to tell by, and when the same place is repeated at a speed.
+  /// Whether this fix is within a few metres of the position predicted from the motion before and now. False if there is
+  /// no motion, and if the same position is repeated at a speed.
   ///
   /// - Parameter slack: metres.
   func continues(_ before: FixReference, within slack: Double = continuationSlack) -> Bool {
     let seconds = (time - before.time).inSeconds
-    guard seconds > 0, seconds <= FixReference.foresight else { return false }
+    guard seconds > 0, seconds <= FixReference.predictionHorizon else { return false }
     if coordinate == before.coordinate, let speed, speed >= FreezeDetector.leastSpeed { return false }
     guard speed != nil, before.speed != nil else {
-      return before.motion != nil && isForetold(by: before, slack, claimed: false)
+      return before.motion != nil && isPredicted(by: before, slack, claimed: false)
     }
     return deviation(from: before).map { $0 <= slack + FixReference.swerve * seconds * seconds / 2 } ?? false
   }
 
-  /// Whether this first one after a gap is where the motion before and after the gap leads. One that is still drawn in from
-  /// afar is there by chance alone.
+  /// Whether this first fix after a gap is at the position predicted from the motion before and after the gap. A fix that
+  /// is still converging from far away is there only by chance.
   func bridges(gapAfter before: FixReference) -> Bool {
     guard let expected = expected(from: before) else { return false }
     return (displacement(from: before) - expected).length <= FixReference.settlingSlack
   }
 
-  /// Whether this one is no further from where the motion before and now leads than an accuracy in metres excuses. True when
-  /// there is nothing to tell by.
+  /// Whether the difference to the predicted position is explained by an accuracy in metres. True if there is no
+  /// prediction.
   func isExpected(after before: FixReference, accuracy: Double) -> Bool {
     deviation(from: before).map { $0 <= FixReference.deviations * accuracy } ?? true
   }
 
-  /// Whether this one, where it contradicts `before`, is the likelier to be right: because the places before have drifted
-  /// away from what the receiver's own speeds say, or had no height of their own.
+  /// Whether this fix is more credible than `before`, which it contradicts: because the earlier positions drifted away
+  /// from the reported speeds, or had no altitude.
   func outweighs(_ before: FixReference) -> Bool {
     if before.drift.length > max(before.slack(to: before), FixReference.largestDrift) { return true }
     return before.mode == .twoD && mode == .threeD && accuracy <= before.accuracy
   }
 
-  /// Whether the motion of the fixes before explains the way here, for a receiver that reports no speed.
-  private func isForetold(by before: FixReference, _ leastSlack: Double, claimed: Bool = true) -> Bool {
+  /// Whether the motion of the previous fixes predicts this position, for a receiver that does not report a speed.
+  private func isPredicted(by before: FixReference, _ leastSlack: Double, claimed: Bool = true) -> Bool {
     guard let motion = before.motion else { return true }
     let seconds = max((time - before.time).inSeconds, 0)
-    guard seconds <= FixReference.foresight else { return true }
-    let foretold = before.coordinate.moved(by: motion.speed * seconds, heading: motion.heading)
-    return foretold.distance(to: coordinate) - (claimed ? max(slack(to: before), leastSlack) : leastSlack)
+    guard seconds <= FixReference.predictionHorizon else { return true }
+    let predicted = before.coordinate.moved(by: motion.speed * seconds, heading: motion.heading)
+    return predicted.distance(to: coordinate) - (claimed ? max(slack(to: before), leastSlack) : leastSlack)
       <= FixReference.swerve * seconds * seconds / 2
   }
 
-  /// Metres between this place and where the motion before and after leads; nil when that is not known.
+  /// Metres between this position and the one predicted from the motion before and after; nil if unknown.
   private func deviation(from before: FixReference) -> Double? {
     if let expected = expected(from: before) { return (displacement(from: before) - expected).length }
     guard let speed, let earlier = before.speed else { return nil }
-    // Without a direction the distance still tells.
+    // Without a direction, compare the distances.
     let seconds = max((time - before.time).inSeconds, 0)
     return (before.coordinate.distance(to: coordinate) - (speed + earlier) / 2 * seconds).magnitude
   }
 
-  /// Half of the time at each of the two velocities; nil when one is not known.
+  /// The mean of both velocities; nil if either is unknown.
   private func expected(from before: FixReference) -> Displacement? {
     guard let now = velocity, let then = before.velocity else { return nil }
     return (now + then) * (max((time - before.time).inSeconds, 0) / 2)
   }
 
-  /// Metres per second. A heading means nothing at rest.
+  /// Metres per second. The heading is meaningless at rest.
   private var velocity: Displacement? {
     guard let speed else { return nil }
     if let heading { return Displacement(speed, heading: heading) }
@@ -180,14 +183,14 @@ struct FixReference: Sendable {
       before.coordinate.distance(to: coordinate), heading: before.coordinate.heading(to: coordinate) ?? 0)
   }
 
-  /// Metres that both may be wrong by together, with few exceptions, if their errors have nothing in common. Those of one
-  /// receiver have much in common.
+  /// The expected difference of both positions in metres if their errors are independent. Errors of one receiver are
+  /// strongly correlated.
   private func slack(to other: FixReference) -> Double {
     FixReference.deviations * (accuracy * accuracy + other.accuracy * other.accuracy).squareRoot()
   }
 }
 
-/// A step over ground in metres, or per second.
+/// A displacement over ground in metres, or per second.
 private struct Displacement {
   var east = 0.0
   var north = 0.0

@@ -4,37 +4,39 @@
 package enum FixRejection: String, Error, Sendable, CaseIterable {
   /// The fix has no time at all.
   case noTime
-  /// The receiver reports no date, and no clock of this machine can be trusted to supply it.
+  /// The receiver reports no date, and no reliable clock can provide it.
   case noDate
-  /// Its horizontal accuracy is worse than `filter.max_accuracy`, and by HDOP alone it does not continue those before.
+  /// Its horizontal accuracy is worse than `filter.max_accuracy`; an accuracy derived from HDOP is accepted if the fix
+  /// continues the previous ones.
   case inaccurate
-  /// Its HDOP is worse than `filter.max_hdop`, the receiver states no accuracy, and it does not continue those before.
+  /// Its HDOP is worse than `filter.max_hdop`, the receiver reports no accuracy, and it does not continue the previous
+  /// fixes.
   case diluted
   /// Fewer satellites than `filter.min_satellites`.
   case fewSatellites
-  /// No satellite was used: dead reckoning, or a receiver that repeats what it knew. Accepted all the same where the receiver
-  /// states an accuracy.
+  /// No satellite was used: dead reckoning, or a receiver that repeats an old position. Accepted if the receiver reports
+  /// an accuracy.
   case noSatellites
-  /// Within 100 m of 0° N 0° E, where receivers without a fix report themselves to be.
+  /// Within 100 m of 0° N 0° E, which receivers without a fix report.
   case zeroIsland
-  /// The same time and place as the fix before.
+  /// The same time and position as the previous fix.
   case duplicate
-  /// Its time is not after that of the fix before.
+  /// Its timestamp is not after that of the previous fix.
   case outOfOrder
   /// Its time lags behind elapsed time by more than `filter.max_age`.
   case stale
   /// Its time is ahead of elapsed time.
   case future
-  /// To be there, or by its own account, the vehicle would have to be faster than `filter.max_speed`.
+  /// The vehicle would have to be faster than `filter.max_speed`, by its positions or by the reported speed.
   case impossibleSpeed
-  /// Away from where the reported speed and heading have taken the vehicle.
+  /// Away from the position predicted from the reported speed and heading.
   case jump
-  /// The same place to the last digit, with a speed that would have taken the vehicle elsewhere.
+  /// The same position to the last digit, with a speed that would have moved the vehicle.
   case frozen
-  /// The first after a gap, when a receiver is wrong most often: the next one that agrees with it is accepted.
+  /// The first after a gap, when receivers are least accurate: the next one that is consistent with it is accepted.
   case unsettled
 
-  /// What it means, for a person.
+  /// The meaning, for display.
   package var explanation: String {
     switch self {
     case .noTime: "the receiver reports a position without a time"

@@ -1,59 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Distances, headings and steps on the WGS84 ellipsoid, through points in space rather than angles: so nothing special
-/// happens at the antimeridian or at a pole, and two points a millimetre apart are still two points.
+/// Distances, headings and displacements on the WGS84 ellipsoid, computed with points in space rather than angles: there
+/// are no special cases at the antimeridian or the poles, and no loss of precision for points a millimetre apart.
 extension Coordinate {
-  /// Metres over ground.
+  /// Distance over ground in metres.
   ///
-  /// Within 1 mm up to 10 km, 20 parts in a million up to 1,000 km, and 0.5 % anywhere (measured against Vincenty's
-  /// formulae); never negative, and the same both ways.
+  /// Error: 1 mm up to 10 km, 20 parts in a million up to 1,000 km, and 0.5 % for any distance (measured against
+  /// Vincenty's formulae). Never negative, and symmetric.
   package func distance(to other: Coordinate) -> Double {
     let (start, end) = (EarthPoint(self), EarthPoint(other))
     let chord = (end - start).length
     guard chord > 0 else { return 0 }
-    // The arc over the chord, on a sphere as large as the Earth is here.
+    // The arc for the chord, on a sphere with the Earth's radius here.
     let diameter = max(start.length + end.length, chord)
     let sine = chord / diameter
     return diameter * Trigonometry.arcTangent(sine, ((1 - sine) * (1 + sine)).squareRoot())
   }
 
-  /// The direction in which `other` lies at this point: degrees true, 0 up to but not 360. Nil when both are the same
-  /// point or exactly opposite ones, from where every direction leads there.
+  /// The initial heading toward `other` in degrees true, 0 up to but not including 360. Nil if both are the same point or
+  /// exactly antipodal.
   package func heading(to other: Coordinate) -> Double? {
     let frame = LocalFrame(self)
     let step = EarthPoint(other) - frame.origin
     let (east, north) = (step.dot(frame.east), step.dot(frame.north))
-    // A micrometre is below what degrees in a Double can tell.
+    // A micrometre is below the precision of degrees in a Double.
     guard max(east.magnitude, north.magnitude) > 1e-6 else { return nil }
     let degrees = Trigonometry.arcTangent(east, north) * (180 / .pi)
     let heading = degrees < 0 ? degrees + 360 : degrees
     return heading < 360 ? heading : 0
   }
 
-  /// The point so many metres away in a direction.
+  /// The point at a distance in a direction.
   ///
   /// The inverse of ``distance(to:)`` and ``heading(to:)`` within 1 mm up to 10 km and 0.5 % anywhere.
   ///
   /// - Parameters:
-  ///   - metres: any finite number; a negative one goes backward. What is not finite goes nowhere.
+  ///   - metres: any finite number; negative is backward. Not finite: no movement.
   ///   - heading: degrees true, any finite number.
   package func moved(by metres: Double, heading: Double) -> Coordinate {
     guard metres.isFinite, heading.isFinite, metres != 0 else { return self }
     let frame = LocalFrame(self)
     let direction = Trigonometry.rotation(degrees: heading)
     let forward = frame.east * direction.sine + frame.north * direction.cosine
-    // A circle with the ellipsoid's own curvature in this direction (Euler's formula).
+    // A circle with the ellipsoid's curvature in this direction (Euler's formula).
     let curvature =
       direction.cosine * direction.cosine / frame.meridianRadius
       + direction.sine * direction.sine / frame.primeVerticalRadius
     let turn = Trigonometry.rotation(radians: metres * curvature)
-    // One minus cosine, without the loss of digits when the step is small.
+    // One minus cosine, without cancellation for small steps.
     let half = Trigonometry.sine(metres * curvature / 2)
     let point = frame.origin + (forward * turn.sine + frame.up * (-2 * half * half)) * (1 / curvature)
     return point.coordinate ?? self
   }
 
-  /// The point a part of the way to another, on the straight way between them.
+  /// The point at a fraction of the straight line to another.
   ///
   /// - Parameter fraction: 0 is here, 1 is `other`; clamped to that.
   package func interpolated(to other: Coordinate, fraction: Double) -> Coordinate {
@@ -64,7 +64,7 @@ extension Coordinate {
   }
 }
 
-/// East, north and up at a point, and how the ellipsoid bends there.
+/// The directions east, north and up at a point, and the curvature of the ellipsoid there.
 private struct LocalFrame {
   let origin: EarthPoint
   let east: EarthPoint
@@ -89,10 +89,10 @@ private struct LocalFrame {
   }
 }
 
-/// A point, or the step between two, in metres from the centre of the Earth: `x` toward longitude 0, `z` toward the
+/// A point, or a displacement between two, in metres from the centre of the Earth: `x` toward longitude 0, `z` toward the
 /// north pole.
 private struct EarthPoint {
-  /// WGS84: the defining half axis, and what follows from the flattening of 1/298.257223563.
+  /// WGS84: the semi-major axis, and values derived from it and the flattening of 1/298.257223563.
   static let equatorialRadius = 6_378_137.0
   static let polarRadius = 6_356_752.314_245_179
   static let eccentricitySquared = 6.694_379_990_141_316e-3
@@ -118,7 +118,7 @@ private struct EarthPoint {
     z = radius * (1 - EarthPoint.eccentricitySquared) * sine
   }
 
-  /// The place on the ellipsoid above or below this point (Bowring's formula); nil at the centre of the Earth.
+  /// The point on the ellipsoid above or below this point (Bowring's formula); nil at the centre of the Earth.
   var coordinate: Coordinate? {
     let fromAxis = (x * x + y * y).squareRoot()
     guard fromAxis > 0 || z.magnitude > 0 else { return nil }

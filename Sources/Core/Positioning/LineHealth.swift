@@ -2,15 +2,15 @@
 package import ExternalInput
 package import Timekeeping
 
-/// What came over the line of one source since it was made, whole and damaged, whichever decoder counted it.
+/// Counters of the sentences of one source, valid and damaged, over the lifetimes of its decoders.
 package struct LineHealth: Equatable, Sendable {
-  /// What the lines travel over: it decides what a person checks when they are damaged.
+  /// The medium of the lines, which determines what to check if they are damaged.
   package enum Medium: Equatable, Sendable {
     case serial
     case network
   }
 
-  /// Who sends from the network.
+  /// A sender in the network.
   package struct Sender: Equatable, Sendable {
     /// Without the port.
     package var address: IPAddress
@@ -24,42 +24,42 @@ package struct LineHealth: Equatable, Sendable {
     }
   }
 
-  /// Who sends and may not: nothing of it was read.
+  /// A sender that is not allowed: its data was not read.
   package struct Refused: Equatable, Sendable {
     /// Without the port.
     package var address: IPAddress
     /// Connections or datagrams.
     package var count: UInt64
-    /// When the last of them came.
+    /// The arrival of the last one.
     package var last: BootInstant
   }
 
-  /// Lines of which the share of wrong checksums is taken at least, and at most twice as many.
+  /// The share of wrong checksums is computed over at least this number of lines, and at most twice as many.
   package static let window: UInt64 = 500
-  /// A greater share than this of lines with wrong checksums, 0 to 1, is reported.
+  /// A larger share of wrong checksums, 0 to 1, is reported.
   package static let mostWrong = 0.02
   private static let mostRefused = 4
-  /// Of fewer lines no share is taken.
+  /// No share is computed for fewer lines.
   private static let fewest: UInt64 = 50
 
   /// What the lines travel over.
   package let medium: Medium
-  /// Who sends from the network now; empty for a serial line, and where this program has connected itself.
+  /// The current senders in the network; empty for a serial line, and for an outgoing connection.
   package internal(set) var senders: [Sender] = []
-  /// The last four senders that were refused, the latest one at the end.
+  /// The last four senders that were rejected, the latest at the end.
   package private(set) var refused: [Refused] = []
-  /// Connections and datagrams of all senders that were refused.
+  /// The number of rejected connections and datagrams of all senders.
   package private(set) var refusals: UInt64 = 0
-  /// Since the source was made.
+  /// Since the source was created.
   package private(set) var counters = NMEADecoder.Counters()
-  /// Of the decoders before the present one.
+  /// Of previous decoders.
   private var before = NMEADecoder.Counters()
-  /// Where the window before the present one began.
-  private var older = Mark()
-  /// Where the present window began.
-  private var newer = Mark()
+  /// The start of the previous window.
+  private var older = Checkpoint()
+  /// The start of the current window.
+  private var newer = Checkpoint()
 
-  private struct Mark: Equatable {
+  private struct Checkpoint: Equatable {
     var lines: UInt64 = 0
     var wrong: UInt64 = 0
   }
@@ -68,14 +68,14 @@ package struct LineHealth: Equatable, Sendable {
     self.medium = medium
   }
 
-  /// Notes what the decoder has counted since it was made.
+  /// Updates the counters of the current decoder.
   package mutating func observe(_ decoder: NMEADecoder.Counters) {
     counters = before + decoder
-    let now = Mark(lines: counters.lines, wrong: counters.wrongChecksum)
+    let now = Checkpoint(lines: counters.lines, wrong: counters.wrongChecksum)
     if now.lines &- newer.lines >= LineHealth.window { (older, newer) = (newer, now) }
   }
 
-  /// Notes a connection or datagram of a sender that is not allowed.
+  /// Counts a connection or datagram of a sender that is not allowed.
   package mutating func refuse(_ address: IPAddress, at now: BootInstant) {
     refusals &+= 1
     var latest = Refused(address: address, count: 0, last: now)
@@ -91,15 +91,15 @@ package struct LineHealth: Equatable, Sendable {
   /// The next counters are those of a new decoder.
   package mutating func decoderReplaced() { before = counters }
 
-  /// Share of the last 500 to 1,000 lines whose checksum is wrong, 0 to 1; nil before 50 lines.
+  /// The share of the last 500 to 1,000 lines with a wrong checksum, 0 to 1; nil for fewer than 50 lines.
   package var wrongShare: Double? {
     let lines = counters.lines &- older.lines
     guard lines >= LineHealth.fewest else { return nil }
     return Double(counters.wrongChecksum &- older.wrong) / Double(lines)
   }
 
-  /// The damage and where to look for its cause, as in `4 % of lines have wrong checksums: cable or baud rate`; nil while
-  /// there is little.
+  /// The damage and its possible cause, as in `4 % of lines have wrong checksums: cable or baud rate`; nil if there is
+  /// little.
   package var trouble: String? {
     guard let wrongShare, wrongShare > LineHealth.mostWrong else { return nil }
     let cause = medium == .serial ? "cable or baud rate" : "the sender's receiver or its cable"

@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Keeps a receiver's port open: opens it, again when it vanishes, and again when it is open and says nothing. A port is a
-/// serial line, or a connection to gpsd.
+/// Keeps a receiver's port open: opens it, and reopens it after it has vanished or while it is silent. A port is a serial
+/// line, or a connection to gpsd.
 ///
-/// A USB receiver may be unplugged and come back under the same name, or keep its name and fall silent for good; both end
-/// here in closing and opening. gpsd does not tell its clients either when a receiver has gone.
+/// A USB receiver may be unplugged and return under the same name, or keep its name and fall silent; both are handled by
+/// closing and reopening. gpsd does not notify its clients of a removed receiver either.
 package struct PortSupervisor: Sendable {
-  /// What happens to the port.
+  /// Events of the port.
   package enum Input: Equatable, Sendable {
     case start
     case opened
-    /// It could not be opened; the text says why and what to do.
+    /// Opening failed; the text has the cause and the remedy.
     case openFailed(String)
-    /// Bytes came; how many whole sentences (of gpsd: reports of the receiver) were in them.
+    /// Bytes were received, with this number of complete sentences (for gpsd: of reports of the receiver).
     case received(sentences: Int)
-    /// It closed by itself: unplugged, or broken.
+    /// It was closed: unplugged, or failed.
     case ended(String)
-    /// The device file may have come.
+    /// The device file may have appeared.
     case appeared
     case deadline
   }
 
-  /// What is to be done with the port, or reported of it.
+  /// What to do with the port, or to report.
   package enum Effect: Equatable, Sendable {
     case open
     case close
-    /// The port is open and gives sentences.
+    /// The port is open and sends sentences.
     case reading
-    /// It is not to be had, or is of no use; the text says why and what to do.
+    /// It is unavailable or unusable; the text has the cause and the remedy.
     case lost(String)
   }
 
-  /// What is said of a port that is open and of no use: what it does, and what a person should look at.
-  package struct Complaint: Equatable, Sendable {
-    /// Of the port, as in `sends nothing`.
+  /// The problem of an open port, and the remedy.
+  package struct Problem: Equatable, Sendable {
+    /// The end of a sentence about the port, as in `sends nothing`.
     package var what: String
-    /// A sentence without its full stop.
+    /// The remedy, without a full stop.
     package var advice: String
 
     package init(_ what: String, _ advice: String) {
@@ -51,48 +51,48 @@ package struct PortSupervisor: Sendable {
     case open(since: BootInstant, lastSentence: BootInstant?, hasBytes: Bool)
   }
 
-  /// The waits between tries while nothing announces the device. They differ from vehicle to vehicle: a depot whose power
-  /// comes back does not open everything at one moment.
+  /// The backoff while nothing announces the device, with jitter: vehicles in a depot after a power cut do not open
+  /// everything at the same moment.
   private static let retry = Backoff.Bounds.atLeastHalf(.seconds(1), cap: .seconds(10))
 
-  /// Said when nothing comes.
-  package var silent = Complaint("is open but silent", "check the receiver and its power")
-  /// Said when something comes that is no sentence.
-  package var useless = Complaint("sends bytes but no whole NMEA sentence", "check source.baud")
+  /// The problem if nothing is received.
+  package var silent = Problem("is open but silent", "check the receiver and its power")
+  /// The problem if no complete sentence is received.
+  package var useless = Problem("sends bytes but no whole NMEA sentence", "check source.baud")
 
-  /// Said of what is done about either, as in `opening it again`.
+  /// What is done about either, as in `opening it again`.
   package var remedy = "opening it again"
 
   private let device: String
   private let silenceTimeout: Duration
-  private let patience: Duration
+  private let firstSentenceTimeout: Duration
   private var state = State.closed
   private var gate: RetryGate
 
   /// - Parameters:
   ///   - device: its name, for messages.
-  ///   - silenceTimeout: how long an open port may give no whole sentence.
-  ///   - patience: how long it may take to the first sentence, if that is longer.
-  ///   - seed: of the waits' jitter.
-  package init(device: String, silenceTimeout: Duration, patience: Duration = .zero, seed: UInt64) {
+  ///   - silenceTimeout: maximum time of an open port without a complete sentence.
+  ///   - firstSentenceTimeout: timeout for the first sentence, if that is longer.
+  ///   - seed: of the jitter.
+  package init(device: String, silenceTimeout: Duration, firstSentenceTimeout: Duration = .zero, seed: UInt64) {
     gate = RetryGate(seed: seed)
     self.device = device
     self.silenceTimeout = silenceTimeout
-    self.patience = max(patience, silenceTimeout)
+    self.firstSentenceTimeout = max(firstSentenceTimeout, silenceTimeout)
   }
 
   package var nextDeadline: BootInstant? {
     switch state {
     case .closed: gate.notBefore
     case .opening: nil
-    case .open(let since, let lastSentence, _): lastSentence.map { $0 + silenceTimeout } ?? since + patience
+    case .open(let since, let lastSentence, _): lastSentence.map { $0 + silenceTimeout } ?? since + firstSentenceTimeout
     }
   }
 
-  /// Whether it waits for the next try, or for the device.
+  /// Whether it waits for the next attempt, or for the device.
   package var isClosed: Bool { state == .closed }
 
-  /// Takes what happened, and returns what is to be done, in this order.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch (input, state) {
     case (.start, .closed), (.appeared, .closed):
@@ -121,7 +121,10 @@ package struct PortSupervisor: Sendable {
     case (.deadline, .open(_, let last, let hasBytes)):
       guard let nextDeadline, now >= nextDeadline else { return [] }
       close(at: now)
-      return [.close, .lost(complaint(hasBytes ? useless : silent, after: last == nil ? patience : silenceTimeout))]
+      return [
+        .close,
+        .lost(problemText(hasBytes ? useless : silent, after: last == nil ? firstSentenceTimeout : silenceTimeout)),
+      ]
     default:
       return []
     }
@@ -132,7 +135,7 @@ package struct PortSupervisor: Sendable {
     _ = gate.failed(PortSupervisor.retry, at: now)
   }
 
-  private func complaint(_ complaint: Complaint, after time: Duration) -> String {
-    "\(device) \(complaint.what) for \(time.wholeSeconds) s: \(complaint.advice); \(remedy)"
+  private func problemText(_ problem: Problem, after time: Duration) -> String {
+    "\(device) \(problem.what) for \(time.wholeSeconds) s: \(problem.advice); \(remedy)"
   }
 }

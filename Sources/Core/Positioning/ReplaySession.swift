@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Plays a recording of NMEA: each fix when it is due, or, at pace 0, when the daemon is ready for it.
+/// Replays a recording of NMEA 0183: each fix when it is due, or, at pace 0, when the daemon is ready for it.
 package struct ReplaySession {
-  /// What happens to the recording.
+  /// Events of the recording.
   package enum Input: Equatable, Sendable {
     case start
-    /// The recording has no more bytes.
+    /// The recording has ended.
     case endOfInput
-    /// It cannot be read any further; the text says why. What has been read is played.
+    /// Reading failed; the text has the cause. What was read is replayed.
     case readFailed(String)
-    /// The daemon has done all that it will do with the last fix.
+    /// The daemon has finished processing the last fix.
     case readyForNextFix
     case deadline
   }
 
-  /// What the shell is to do, or to report.
+  /// What the shell has to do or report.
   package enum Effect: Equatable, Sendable {
-    /// Read the next portion: `receive` or an input follows, as soon as there is one.
+    /// Read the next chunk: `receive` or an input follows.
     case read
     case report(SourceReport)
   }
 
   private enum State: Equatable {
     case idle
-    /// Bytes are on their way.
+    /// A read is in progress.
     case reading
-    /// A fix was reported, and the daemon is not ready for the next one.
+    /// A fix was reported, and the daemon is not ready for the next.
     case awaitingReadiness
     /// The next fix is due then.
     case waiting(until: BootInstant)
@@ -39,7 +39,7 @@ package struct ReplaySession {
   private var state = State.idle
   private var timeline: ReplayTimeline?
   private var decoder = NMEADecoder()
-  /// Decoded and not yet reported, in order; those before `position` are.
+  /// Decoded fixes in order; those from `position` on were not reported yet.
   private var decoded: [Fix] = []
   private var position = 0
   private var next: (fix: Fix, due: BootInstant)?
@@ -48,20 +48,20 @@ package struct ReplaySession {
 
   /// - Parameters:
   ///   - name: for messages.
-  ///   - pace: 1 is the recording's own speed, 2 twice as fast; 0 waits for the daemon after each fix.
-  ///   - shiftsTimes: whether the first fix is to be true now, and the others after it, or all keep their times.
+  ///   - pace: 1 is the recorded pace, 2 twice as fast; 0 waits for the daemon after each fix.
+  ///   - shiftsTimes: whether timestamps are shifted so that the first fix is now, or keep their values.
   package init(name: String, pace: Double, shiftsTimes: Bool) {
     self.name = name
     self.pace = pace
     self.shiftsTimes = shiftsTimes
   }
 
-  /// When to hand over `deadline`; nil while something else is waited for.
+  /// When to handle `deadline`; nil while waiting for something else.
   package var nextDeadline: BootInstant? {
     if case .waiting(let due) = state { due } else { nil }
   }
 
-  /// Takes what happened, and returns what is to be done, in this order.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
     switch (input, state) {
     case (.start, .idle):
@@ -80,25 +80,24 @@ package struct ReplaySession {
     }
   }
 
-  /// Takes the next bytes of the recording, in any portions.
+  /// Processes the next bytes of the recording, in chunks of any size.
   package mutating func receive(_ bytes: [UInt8], at now: Moment) -> [Effect] {
     guard state == .reading else { return [] }
     if isUnread { decoder.study(bytes.span) }
     isUnread = false
-    // When a recording is read says nothing of when its sentences came.
+    // The time of reading is unrelated to the recorded arrival.
     decoder.decode(bytes, at: .boot) { decoded.append($0) }
     return advance(at: now.boot)
   }
 
-  /// Reports the next fix if it is due, and otherwise says what it waits for. One fix at a time: other inputs have their turn
-  /// between two of them.
+  /// Reports the next fix if it is due; otherwise waits. One fix at a time, so that other inputs are handled in between.
   private mutating func advance(at now: BootInstant) -> [Effect] {
     if next == nil {
       guard let fix = nextDecoded() else {
         state = isAtEnd ? .ended : .reading
         return [isAtEnd ? .report(.ended) : .read]
       }
-      next = timeline?.place(fix)
+      next = timeline?.schedule(fix)
     }
     guard let (fix, due) = next else { return [] }
     guard pace == 0 || due <= now else {
@@ -106,7 +105,7 @@ package struct ReplaySession {
       return []
     }
     next = nil
-    // What is late is caught up from turn to turn, which is no missed deadline.
+    // Late fixes are caught up one by one; this is no missed deadline.
     state = pace == 0 ? .awaitingReadiness : .waiting(until: now)
     return [.report(.fix(fix))]
   }

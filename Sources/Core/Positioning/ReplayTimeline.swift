@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Places the fixes of a recording on today's clock.
+/// Maps the times of a recording to the present.
 package struct ReplayTimeline: Sendable {
   private let pace: Double
   private let shiftsTimes: Bool
@@ -9,21 +9,21 @@ package struct ReplayTimeline: Sendable {
   private var previous: Timestamp?
   private var elapsed = Duration.zero
 
-  /// The longest wait for the next fix: a recording that was interrupted for a night goes on after a minute.
+  /// Maximum gap: a recording that was interrupted for a night continues after a minute.
   package static let longestGap = Duration.seconds(60)
 
   /// - Parameters:
-  ///   - pace: 1 is the recording's own speed, 2 twice as fast; 0 gives every fix at once, and keeps nothing waiting.
-  ///   - shiftsTimes: whether the recording's first fix is to be true now, and the others after it, or all keep their times.
-  ///   - start: when the replay began.
+  ///   - pace: 1 is the recorded pace, 2 twice as fast; 0 makes every fix due at once.
+  ///   - shiftsTimes: whether timestamps are shifted so that the first fix is at `start`, or keep their values.
+  ///   - start: the start of the replay.
   package init(pace: Double, shiftsTimes: Bool, start: Moment) {
     self.pace = pace
     self.shiftsTimes = shiftsTimes
     self.start = start
   }
 
-  /// When the next fix of the recording is due, and what it looks like then.
-  package mutating func place(_ fix: Fix) -> (fix: Fix, due: BootInstant) {
+  /// When the next fix of the recording is due, and the fix with its shifted time.
+  package mutating func schedule(_ fix: Fix) -> (fix: Fix, due: BootInstant) {
     let stamp: Timestamp? =
       switch fix.time {
       case .utc(let stamp): stamp

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// A line to drive along: two points or more.
+/// A polyline to drive along: two points or more.
 package struct Route: Equatable, Sendable {
-  /// What stands around a stretch of the way.
+  /// The surroundings of a stretch of the route.
   package enum Surroundings: Equatable, Sendable {
     case open
-    /// No satellite is seen.
+    /// No satellites in view.
     case tunnel
-    /// High walls: few satellites, and echoes.
+    /// An urban canyon: few satellites, and multipath errors.
     case canyon
   }
 
-  /// A corner of the line.
+  /// A vertex of the polyline.
   package struct Point: Equatable, Sendable {
     /// Degrees, WGS84.
     package var coordinate: Coordinate
     /// Metres above mean sea level.
     package var elevation: Double?
-    /// When a recorded drive was there; nil when the file has no time for it.
+    /// The recorded time; nil if there is none.
     package var time: Timestamp?
-    /// Of the way from this point to the next.
+    /// The surroundings from this point to the next.
     package var surroundings: Surroundings
 
     package init(
@@ -33,12 +33,12 @@ package struct Route: Equatable, Sendable {
     }
   }
 
-  /// A place beside the line that has a name, or where the vehicle is to stop.
+  /// A named place beside the route, or a stop.
   package struct Waypoint: Equatable, Sendable {
     package var name: String
     /// Degrees, WGS84.
     package var coordinate: Coordinate
-    /// How long the vehicle stands at the place of the line that is nearest; nil does not stop.
+    /// How long the vehicle stops at the nearest point of the route; nil: it does not stop.
     package var dwell: Duration?
 
     package init(name: String, coordinate: Coordinate, dwell: Duration? = nil) {
@@ -48,12 +48,12 @@ package struct Route: Equatable, Sendable {
     }
   }
 
-  /// Two or more, in the order of driving.
+  /// Two or more, in driving order.
   package let points: [Point]
-  /// In the order of the file.
+  /// In file order.
   package let waypoints: [Waypoint]
 
-  /// Nil when there are fewer than two points.
+  /// Nil for fewer than two points.
   package init?(points: [Point], waypoints: [Waypoint] = []) {
     guard points.count >= 2 else { return nil }
     self.points = points

@@ -1,58 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Reads a receiver on a serial port: opens it as `PortSupervisor` decides, at the speed that `BaudProbe` proposes if none is
-/// set, and decodes what comes.
+/// Reads a receiver on a serial port: `PortSupervisor` decides when to open it, `BaudProbe` at which rate if none is
+/// configured, and the data is decoded.
 ///
-/// A UART hands over 16 bytes at a time, and a receiver's second has a thousand. So the first bytes of a burst end the watching
-/// of the port, and it is read every 100 ms, on a fast line more often, until a read ends with a whole sentence or brings nothing: then the burst is over, as
-/// far as is known, and the port is watched again.
+/// A UART delivers 16 bytes at a time, and a receiver sends a thousand per second. To limit wake-ups, the first bytes of
+/// a burst pause the watching of the port, which is then read every 100 ms, on a fast line more often, until a read ends
+/// with a complete sentence or returns nothing: then the burst is assumed to be over, and the port is watched again.
 package struct SerialSession {
-  /// What happens to the port.
+  /// Events of the port.
   package enum Input: Equatable, Sendable {
     case start
-    /// The port is open. One that is no terminal (a pipe, a file) has no speed.
+    /// The port is open. A pipe or file is no terminal and has no baud rate.
     case opened(isTerminal: Bool)
-    /// It could not be opened; the text says why and what to do.
+    /// Opening failed; the text has the cause and the remedy.
     case openFailed(String)
-    /// It closed by itself: unplugged, or broken.
+    /// It was closed: unplugged, or failed.
     case ended(String)
-    /// The device does not do the speed that was asked for last.
+    /// The device does not support the requested rate.
     case speedRefused
-    /// The device file may have come.
+    /// The device file may have appeared.
     case appeared
-    /// `read` is done: what had come was handed to `receive`.
+    /// `read` is done: the data was passed to `receive`.
     case drained
     case deadline
   }
 
-  /// What the shell is to do, or to report.
+  /// What the shell has to do or report.
   package enum Effect: Equatable, Sendable {
-    /// Open the port, at this number of bits per second.
+    /// Open the port at this baud rate.
     case open(baud: Int)
     case setSpeed(baud: Int)
     case close
-    /// Do not look at the port until `read` or `watch`. One that has just been opened is watched.
+    /// Do not watch the port until `read` or `watch`. A port that was just opened is watched.
     case pause
-    /// Hand over whatever has come, at once; `drained` follows.
+    /// Pass on all available data at once; `drained` follows.
     case read
-    /// Hand over what comes when it comes.
+    /// Watch the port and pass on data when it arrives.
     case watch
     case report(SourceReport)
   }
 
   private enum Reading {
-    /// Bytes are handed over as they come.
+    /// Data is passed on when it arrives.
     case watching
     /// The next read is due then.
     case paused(until: BootInstant)
-    /// A read was asked for, and has brought something or nothing so far.
+    /// A read is in progress; whether it has returned data.
     case draining(hasBytes: Bool)
   }
 
-  /// The longest time between reads in a burst.
+  /// The maximum time between reads in a burst.
   private static let longestPeriod = Duration.milliseconds(100)
-  /// A read that brings this many bytes is followed by the next at once: the kernel keeps 4,095 for a reader.
+  /// A read of this many bytes is repeated at once: the kernel buffers 4,095.
   private static let largeRead = 2048
 
   private let device: String
@@ -61,22 +61,22 @@ package struct SerialSession {
   private var supervisor: PortSupervisor
   private var probe: BaudProbe
   private var decoder = NMEADecoder()
-  /// What has come over the line.
+  /// Counters of the line.
   package private(set) var health = LineHealth(.serial)
   private var sky = SkyNotice()
-  /// Messages of u-blox's own protocol since the port was opened, by their first two bytes.
+  /// UBX messages since the port was opened, by their first two bytes.
   private var binaryMessages = 0
   private var lastByte: UInt8 = 0
-  /// What is said of a receiver that sends something, and no sentence.
-  private let useless: PortSupervisor.Complaint
-  /// Nil while the port is not open.
+  /// The problem of a receiver that sends data, but no sentences.
+  private let useless: PortSupervisor.Problem
+  /// Nil while the port is closed.
   private var isTerminal: Bool?
 
   /// - Parameters:
   ///   - device: its path, for messages.
-  ///   - baud: bits per second; nil to find it out.
-  ///   - silenceTimeout: how long an open port may give no whole sentence.
-  ///   - probe: how the speed is found out.
+  ///   - baud: baud rate; nil to detect it.
+  ///   - silenceTimeout: maximum time of an open port without a complete sentence.
+  ///   - probe: detects the rate.
   ///   - seed: of the jitter of retries.
   package init(
     device: String, baud: Int?, silenceTimeout: Duration, probe: BaudProbe = BaudProbe(), seed: UInt64
@@ -84,17 +84,18 @@ package struct SerialSession {
     self.device = device
     self.baud = baud
     self.probe = probe
-    // The search may take one round, and the first of it may have been cut by the receiver's own start.
+    // The search may need two rounds, if the receiver's start cut off the first one.
     supervisor = PortSupervisor(
-      device: device, silenceTimeout: silenceTimeout, patience: baud == nil ? probe.round * 2 : .zero, seed: seed)
+      device: device, silenceTimeout: silenceTimeout, firstSentenceTimeout: baud == nil ? probe.round * 2 : .zero,
+      seed: seed)
     if baud == nil {
-      supervisor.useless = PortSupervisor.Complaint(
+      supervisor.useless = PortSupervisor.Problem(
         "sends bytes but no whole NMEA sentence at any speed", "does the receiver speak NMEA 0183?")
     }
     useless = supervisor.useless
   }
 
-  /// When to hand over `deadline`; nil while only the port can move things on.
+  /// When to handle `deadline`; nil while waiting for the port only.
   package var nextDeadline: BootInstant? {
     let next: BootInstant? =
       switch reading {
@@ -105,7 +106,7 @@ package struct SerialSession {
     return [supervisor.nextDeadline, isProbing ? probe.nextDeadline : nil, next].compactMap(\.self).min()
   }
 
-  /// Takes what happened, and returns what is to be done, in this order.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .start: return supervise(.start, at: now)
@@ -117,7 +118,7 @@ package struct SerialSession {
       return supervise(.opened, at: now)
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
     case .ended(let why):
-      // The last epoch was received whole, as far as can be known.
+      // The last epoch is assumed to be complete.
       var fixes = [Effect]()
       decoder.finish { fixes.append(.report(.fix($0))) }
       close()
@@ -128,7 +129,7 @@ package struct SerialSession {
         reading = .paused(until: now + period)
         return []
       }
-      // The burst is over, or may be: then silence will tell.
+      // The burst may be over: silence will end the epoch.
       reading = .watching
       return (hasBytes ? [] : expire(at: now)) + [.watch]
     case .speedRefused: return isProbing ? probe.refused().map { [.setSpeed(baud: $0)] } ?? [] : []
@@ -137,13 +138,13 @@ package struct SerialSession {
         reading = .draining(hasBytes: false)
         return [.read]
       }
-      // Between two reads a silence cannot be noticed.
+      // Silence cannot be detected between two reads.
       let fixes = if case .watching = reading { expire(at: now) } else { [Effect]() }
       return fixes + tryNextSpeed(at: now) + supervise(.deadline, at: now)
     }
   }
 
-  /// Takes what the receiver sent, in any portions.
+  /// Processes data of the receiver, in chunks of any size.
   package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [Effect] {
     guard isTerminal != nil else { return [] }
     let next = pace(bytes.count, at: now)
@@ -151,7 +152,7 @@ package struct SerialSession {
     let before = decoder.counters.sentences
     var fixes = [Effect]()
     decoder.decode(bytes, at: now) { fixes.append(.report(.fix($0))) }
-    // What comes at a speed that is only tried says nothing about the line.
+    // Data at a rate that is only tried says nothing about the line.
     if !isProbing || decoder.counters.sentences > 0 { health.observe(decoder.counters) }
     var sentences = Int(clamping: decoder.counters.sentences - before)
     if isProbing { sentences = probe.received(sentences: sentences) }
@@ -160,7 +161,7 @@ package struct SerialSession {
     return next + supervise(.received(sentences: sentences), at: now) + fixes + notice
   }
 
-  /// When the port is read after this.
+  /// Decides when to read next.
   private mutating func pace(_ count: Int, at now: BootInstant) -> [Effect] {
     switch reading {
     case .watching:
@@ -169,8 +170,8 @@ package struct SerialSession {
       return [.pause]
     case .paused: return []
     case .draining:
-      // They came between the read before and this one: the line was not silent in the meantime.
-      decoder.goOn(at: now)
+      // The data arrived between the last read and this one: the line was active in the meantime.
+      decoder.noteActivity(at: now)
       guard count >= SerialSession.largeRead else {
         reading = .draining(hasBytes: true)
         return []
@@ -180,18 +181,18 @@ package struct SerialSession {
     }
   }
 
-  /// Noise of a wrong speed has these two bytes once, by chance.
+  /// Noise at a wrong rate may contain these two bytes once, by chance.
   private mutating func noteBinary(_ bytes: Span<UInt8>) {
     for index in 0..<bytes.count {
       if lastByte == 0xB5, bytes[index] == 0x62 { binaryMessages += 1 }
       lastByte = bytes[index]
     }
     guard binaryMessages > 1 else { return }
-    supervisor.useless = PortSupervisor.Complaint(
+    supervisor.useless = PortSupervisor.Problem(
       "sends u-blox's binary protocol and no NMEA sentence", "switch NMEA on in the receiver, or let gpsd read it")
   }
 
-  /// Time between reads in a burst: no more than half of what the kernel keeps comes in it, ten bits a byte.
+  /// Time between reads in a burst: at most half of the kernel's buffer fills up in it, with ten bits per byte.
   private var period: Duration {
     guard isTerminal == true else { return SerialSession.longestPeriod }
     let bits = Int64(SerialSession.largeRead) * 10
@@ -227,7 +228,7 @@ package struct SerialSession {
     sky = SkyNotice()
   }
 
-  /// Silence after the last sentence of an epoch ends it.
+  /// Silence after the last sentence ends the epoch.
   private mutating func expire(at now: BootInstant) -> [Effect] {
     var fixes = [Effect]()
     decoder.expire(at: now) { fixes.append(.report(.fix($0))) }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Decides when the number of satellites in view is worth a report: when it has changed, and only without a fix, whose own
-/// count says more.
+/// Decides when to report the number of satellites in view: when it has changed, and only without a fix, which has its
+/// own count.
 struct SkyNotice: Equatable, Sendable {
   /// Without a fix for this long there is none.
   private static let fixLife = Duration.seconds(10)
@@ -15,7 +15,7 @@ struct SkyNotice: Equatable, Sendable {
     reported = nil
   }
 
-  /// - Returns: the report that is due; nil when there is nothing new.
+  /// - Returns: the report; nil if there is nothing new.
   mutating func satellites(inView count: Int?, at now: BootInstant) -> SourceReport? {
     guard let count, count != reported, fixAt.map({ now - $0 >= SkyNotice.fixLife }) ?? true else { return nil }
     reported = count

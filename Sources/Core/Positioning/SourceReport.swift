@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a source of fixes reports of itself.
+/// The reports of a source of fixes.
 package enum SourceReport: Equatable, Sendable {
   case fix(Fix)
-  /// It is being read; the text names it.
+  /// It is being read; the text is its name.
   case reading(String)
-  /// It cannot be read for now; the text says why and what to do. The source keeps trying.
+  /// It cannot be read for now; the text has the cause and the remedy. The source keeps trying.
   case lost(String)
-  /// The receiver has this many satellites in view, and no fix.
+  /// The number of satellites in view of a receiver without a fix.
   case sky(inView: Int)
-  /// There will be no more fixes, ever.
+  /// It has ended for good.
   case ended
 }

@@ -2,12 +2,13 @@
 package import Timekeeping
 
 extension SplitMix64 {
-  /// A number from 0 up to but not 1, all 53 bits of it.
+  /// A number from 0 up to but not including 1, with 53 random bits.
   package mutating func unit() -> Double {
     Double(next() >> 11) * 0x1p-53
   }
 
-  /// A number around 0 that is normally distributed with a deviation of 1, as near as twelve dice come to it: never past 6.
+  /// Normally distributed with a standard deviation of 1, approximated by the sum of twelve uniform numbers: never past
+  /// 6.
   package mutating func normal() -> Double {
     var sum = -6.0
     for _ in 0..<12 { sum += unit() }

@@ -2,8 +2,8 @@
 package import Timekeeping
 
 extension Timestamp {
-  /// A GPS week counter of ten bits starts anew every 1024 weeks; a receiver that has not noticed tells a date so much
-  /// too early. A date before `floor` cannot be, and moves forward by whole steps until it can.
+  /// Repairs a GPS week rollover: a counter of ten bits restarts every 1024 weeks, and a receiver that ignores it reports
+  /// an earlier date. A date before `floor` is moved forward by multiples of 1024 weeks.
   package func afterRollover(notBefore floor: Timestamp) -> Timestamp {
     let step: Int64 = 1024 * 7 * 86_400_000
     guard milliseconds < floor.milliseconds else { return self }
@@ -14,7 +14,7 @@ extension Timestamp {
     return tooFar ? self : Timestamp(milliseconds: moved)
   }
 
-  /// The moment with this time of day that is nearest to this one: at most twelve hours away.
+  /// The time with this time of day that is nearest to this one: at most twelve hours away.
   package func nearest(millisecondsOfDay: Int64) -> Timestamp {
     let day: Int64 = 86_400_000
     var offset = (millisecondsOfDay - self.millisecondsOfDay) % day

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sine, cosine and arc tangent: the core stands on no C library, so it has its own.
+/// Sine, cosine and arc tangent: the core does not link a C library.
 ///
-/// Polynomials on a small interval, after the argument is brought there. The error stays under 1e-15 of the unit
-/// circle for angles up to a million radians or a billion degrees, far past any angle on Earth.
+/// Polynomials on a small interval, after range reduction. The error is below 1e-15 of the unit circle for angles up to a
+/// million radians or a billion degrees.
 package enum Trigonometry {
   /// The sine and cosine of one angle.
   package struct Rotation: Equatable, Sendable {
@@ -13,15 +13,15 @@ package enum Trigonometry {
     package let cosine: Double
   }
 
-  /// - Parameter radians: any finite angle; the sine of what is not finite is not a number.
+  /// - Parameter radians: any finite angle; the result is not a number otherwise.
   package static func sine(_ radians: Double) -> Double { rotation(radians: radians).sine }
 
-  /// - Parameter radians: any finite angle; the cosine of what is not finite is not a number.
+  /// - Parameter radians: any finite angle; the result is not a number otherwise.
   package static func cosine(_ radians: Double) -> Double { rotation(radians: radians).cosine }
 
   /// The sine and cosine of an angle in radians.
   package static func rotation(radians: Double) -> Rotation {
-    // Pi over two in three parts (Cody and Waite): the first two have trailing zero bits, so that their multiples are exact.
+    // Pi over two in three parts (Cody and Waite): the first two have trailing zero bits, so their multiples are exact.
     let turns = (radians * (2 / .pi)).rounded()
     var rest = radians - turns * 1.570_796_325_802_803_039_6
     rest -= turns * 9.920_935_739_593_517_151_7e-10
@@ -29,18 +29,18 @@ package enum Trigonometry {
     return rotation(rest, quarterTurns: turns)
   }
 
-  /// The sine and cosine of an angle in degrees; exact at whole quarter turns.
+  /// The sine and cosine of an angle in degrees; exact at multiples of 90.
   package static func rotation(degrees: Double) -> Rotation {
     let turns = (degrees / 90).rounded()
     return rotation((degrees - turns * 90) * (.pi / 180), quarterTurns: turns)
   }
 
-  /// The angle of the point (`x`, `y`) seen from the origin, in radians from -pi to pi; 0 at the origin itself.
+  /// The angle of the point (`x`, `y`) from the origin, in radians from -pi to pi; 0 at the origin itself.
   package static func arcTangent(_ y: Double, _ x: Double) -> Double {
     let (height, width) = (y.magnitude, x.magnitude)
     guard height > 0 || width > 0 else { return (y + x).isNaN ? .nan : 0 }
     let isSteep = height > width
-    // Two infinities are the diagonal, as everywhere else.
+    // Two infinities are on the diagonal, as in C.
     let ratio = height == width ? 1 : (isSteep ? width / height : height / width)
     var angle = arcTangent(unit: ratio)
     if isSteep { angle = .pi / 2 - angle }
@@ -49,10 +49,10 @@ package enum Trigonometry {
   }
 
   /// - Parameters:
-  ///   - rest: radians, at most a quarter of pi either way.
-  ///   - quarterTurns: a whole number of quarter turns to add.
+  ///   - rest: radians, at most a quarter of pi in magnitude.
+  ///   - quarterTurns: the number of quarter turns to add.
   private static func rotation(_ rest: Double, quarterTurns: Double) -> Rotation {
-    // Taylor to the fifteenth and sixteenth power: what is cut off is under 5e-17 on this interval.
+    // Taylor series to the fifteenth and sixteenth power: the truncation error is below 5e-17 on this interval.
     let square = rest * rest
     var sine = -1 / 1_307_674_368_000.0
     sine = sine * square + 1 / 6_227_020_800.0
@@ -79,7 +79,7 @@ package enum Trigonometry {
 
   /// - Parameter ratio: 0 to 1.
   private static func arcTangent(unit ratio: Double) -> Double {
-    // The nearest of five angles whose tangents are whole quarters is taken off; what is left is an eighth at most.
+    // The nearest of five angles whose tangents are multiples of a quarter is subtracted; the rest is at most an eighth.
     let quarters = (ratio * 4).rounded()
     let base = quarters / 4
     let rest = (ratio - base) / (1 + ratio * base)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds the requests to one server in every state: at least a second between two, at most twelve in any minute.
+/// Rate limit of requests to one server: at least one second apart, at most twelve in any minute, whatever the reason.
 ///
-/// Five may come in quick succession; those after them are spread over the minute, so that a row of quick failures is never
+/// Allows a burst of five; later attempts are spread over the minute, so that a series of quick failures is never
 /// followed by a long silence: the wait is at most nine seconds. A steady request every five seconds is never delayed.
 package struct AttemptLimiter: Equatable, Sendable {
-  /// Attempts in any sixty seconds.
+  /// The maximum number of attempts in any sixty seconds.
   package static let perMinute = 12
-  /// The least time between two attempts.
+  /// The minimum time between two attempts.
   package static let spacing = Duration.seconds(1)
-  /// Attempts that need only the spacing between them.
+  /// The number of attempts that need only `spacing` between them.
   private static let burst = 5
 
   /// The last attempts, oldest first, at most `perMinute`.
@@ -19,8 +19,8 @@ package struct AttemptLimiter: Equatable, Sendable {
 
   package init() {}
 
-  /// The earliest time of a last attempt, for which the next need not be spared.
-  package var earliestLast: BootInstant {
+  /// The earliest time of a final attempt, such as at shutdown, which need not leave room for another.
+  package var earliestFinal: BootInstant {
     guard let last = attempts.last else { return .boot }
     guard attempts.count == AttemptLimiter.perMinute, let first = attempts.first else {
       return last + AttemptLimiter.spacing
@@ -28,7 +28,7 @@ package struct AttemptLimiter: Equatable, Sendable {
     return max(last + AttemptLimiter.spacing, first + .seconds(60))
   }
 
-  /// Counts an attempt that is made now.
+  /// Records an attempt at `now`.
   package mutating func attempted(at now: BootInstant) {
     if attempts.count == AttemptLimiter.perMinute { attempts.removeFirst() }
     attempts.append(now)
@@ -37,7 +37,7 @@ package struct AttemptLimiter: Equatable, Sendable {
     }
   }
 
-  /// The least time since the last attempt, the one before it, and so on.
+  /// The minimum time since the last attempt, since the one before it, and so on.
   private static let distances = (1...perMinute).map { count -> Duration in
     guard count > burst else { return spacing * count }
     return .milliseconds(60_000 - (perMinute - count) * (60_000 - burst * 1000) / (perMinute - burst))

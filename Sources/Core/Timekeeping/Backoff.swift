@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Waits between attempts that double up to a cap, each drawn evenly from zero to its bound (full jitter), so that a
-/// fleet which lost the same server does not come back as one.
+/// Exponential backoff up to a cap with full jitter (each wait is drawn evenly from zero to its bound), so that a fleet
+/// that lost the same server does not return all at once.
 package struct Backoff: Equatable, Sendable {
   /// Bounds of the waits.
   package struct Bounds: Equatable, Sendable {
@@ -9,8 +9,8 @@ package struct Backoff: Equatable, Sendable {
     package var base: Duration
     /// Bound of every wait.
     package var cap: Duration
-    /// Whether a wait is drawn from half its bound on, and not from zero: for what is of no use at once after a failure, and
-    /// harms nobody else.
+    /// Draw waits from half of the bound instead of from zero: for retries that cannot succeed immediately and load no
+    /// shared server.
     package var isAtLeastHalf = false
 
     package init(base: Duration, cap: Duration) {
@@ -43,7 +43,7 @@ package struct Backoff: Equatable, Sendable {
   package mutating func next(
     _ bounds: Bounds, floor: Duration = .zero, using random: inout some RandomNumberGenerator
   ) -> Duration {
-    // 2^20 times any base of ours is past any cap.
+    // 2^20 times any base in use exceeds any cap.
     let bound = min(bounds.base * (1 << min(attempts, 20)), bounds.cap)
     attempts += 1
     let longest = max(bound.nanoseconds, 0)
@@ -51,7 +51,7 @@ package struct Backoff: Equatable, Sendable {
     return max(.nanoseconds(Int64.random(in: shortest...longest, using: &random)), floor)
   }
 
-  /// The next wait is the first again.
+  /// The next wait starts from the base again.
   package mutating func reset() {
     attempts = 0
   }

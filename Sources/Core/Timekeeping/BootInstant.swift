@@ -17,14 +17,14 @@ package struct BootInstant: Hashable, Comparable, Sendable {
   /// The moment of boot.
   package static let boot = BootInstant(nanoseconds: 0)
 
-  /// The last instant that can be told, some 292 years after boot.
+  /// The last instant that can be represented, about 292 years after boot.
   package static let distantFuture = BootInstant(nanoseconds: .max)
 
   package static func < (left: BootInstant, right: BootInstant) -> Bool {
     left.nanoseconds < right.nanoseconds
   }
 
-  /// This instant moved by `duration`; it stops at the ends of what can be told.
+  /// This instant moved by `duration`; saturates at the limits of Int64.
   package static func + (instant: BootInstant, duration: Duration) -> BootInstant {
     let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(duration.nanoseconds)
     guard overflow else { return BootInstant(nanoseconds: sum) }
@@ -43,7 +43,7 @@ package struct BootInstant: Hashable, Comparable, Sendable {
 }
 
 extension BootInstant {
-  /// How late a deadline may be met before what should have met it counts as stuck.
+  /// The grace period after which a missed deadline means that its owner is stuck.
   package static let grace = Duration.seconds(30)
 
   /// Whether this deadline passed at least `grace` ago.
@@ -51,22 +51,22 @@ extension BootInstant {
 }
 
 extension Duration {
-  /// - Parameter nanoseconds: any number of them. `Duration.nanoseconds(_:)` is generic, and several times as slow.
+  /// - Parameter nanoseconds: any number. Faster than `Duration.nanoseconds(_:)`, which is generic.
   package init(nanoseconds: Int64) {
     self.init(attoseconds: Int128(nanoseconds) * 1_000_000_000)
   }
 
-  /// Whole nanoseconds, stopped at the ends of Int64 (292 years).
+  /// Whole nanoseconds, clamped to Int64 (292 years).
   package var nanoseconds: Int64 { quotient(ofPower: 9, fives: 1_953_125) }
 
-  /// Seconds as a number, to about a nanosecond.
+  /// Seconds, to about a nanosecond.
   package var inSeconds: Double {
     let whole = attoseconds / Duration.attosecondsPerSecond
     let rest = attoseconds - whole * Duration.attosecondsPerSecond
     return Double(Int64(clamping: whole)) + Double(Int64(truncatingIfNeeded: rest)) * 1e-18
   }
 
-  /// Whole seconds, cut toward zero, stopped at the ends of Int64.
+  /// Whole seconds, truncated toward zero, clamped to Int64.
   package var wholeSeconds: Int64 { Int64(clamping: attoseconds / Duration.attosecondsPerSecond) }
 
   /// Attoseconds divided by a power of ten, rounded toward zero, limited to the range of Int64.

@@ -2,7 +2,7 @@
 
 /// A day of the proleptic Gregorian calendar.
 package struct CivilDate: Hashable, Sendable {
-  /// Of the Gregorian calendar; month and day follow.
+  /// 0 to 9999.
   package let year: Int
   /// 1 to 12.
   package let month: Int
@@ -33,7 +33,7 @@ package struct CivilDate: Hashable, Sendable {
     year = Int(yearOfEra + era * 400 + (month <= 2 ? 1 : 0))
   }
 
-  /// Days since 1970-01-01; less than zero before it.
+  /// Days since 1970-01-01; negative before it.
   package var daysSince1970: Int64 {
     let year = Int64(month <= 2 ? self.year - 1 : self.year)
     let era = (year >= 0 ? year : year - 399) / 400
@@ -54,14 +54,14 @@ package struct CivilDate: Hashable, Sendable {
 }
 
 extension Timestamp {
-  /// A day and the milliseconds since its midnight. 86,400,000 and more reach into the next day, as a leap second does.
+  /// A day and the milliseconds since its midnight. 86,400,000 and more belong to the next day, as a leap second does.
   package init(_ date: CivilDate, millisecondsOfDay: Int64) {
     self.init(milliseconds: date.daysSince1970 * 86_400_000 + millisecondsOfDay)
   }
 
   /// The day in UTC.
   package var date: CivilDate {
-    // Division cuts toward zero, and the day begins below.
+    // Division truncates toward zero, but a day before 1970 starts at the lower bound.
     CivilDate(daysSince1970: milliseconds / 86_400_000 - (milliseconds % 86_400_000 < 0 ? 1 : 0))
   }
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Tells from the machine's clocks, read together, that it slept or that somebody set the wall clock.
+/// Detects suspend and steps of the wall clock by comparing the machine's clocks, which are read together.
 ///
 /// CLOCK_BOOTTIME counts through suspend and CLOCK_MONOTONIC does not; the wall clock keeps pace with CLOCK_BOOTTIME
-/// unless it is set. The steady correction by a time daemon, 500 ppm at most, goes unnoticed as long as readings are less
+/// unless it is stepped. The slewing of a time daemon, at most 500 ppm, stays below the threshold if readings are less
 /// than a quarter of an hour apart.
 package struct ClockComparison: Sendable {
   /// What happened between two readings.
   package enum Change: Equatable, Sendable {
     /// The machine was suspended for this long.
     case slept(Duration)
-    /// The wall clock was set by so much, forward or back.
+    /// The wall clock was stepped by this much; negative is backward.
     case stepped(Duration)
   }
 
-  /// A smaller difference may come from reading one clock after the other.
+  /// Smaller differences can come from reading the clocks one after the other.
   package static let threshold = Duration.milliseconds(500)
 
   private var slept: Duration
@@ -28,7 +28,7 @@ package struct ClockComparison: Sendable {
     offset = (moment.wall - Timestamp(seconds: 0)) - (moment.boot - .boot)
   }
 
-  /// What has happened since the last reading; sleep first.
+  /// What has happened since the last reading; suspend comes first.
   package mutating func read(_ moment: Moment, awake: Duration) -> [Change] {
     let before = self
     self = ClockComparison(moment, awake: awake)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Duration {
-  /// For a sentence, in the unit that a person would use, rounded down: `7 s`, `4 min`, `3 h`, `2 days`. Less than nothing
-  /// is `0 s`.
-  package var spoken: String {
+  /// For display, in the largest sensible unit, rounded down: `7 s`, `4 min`, `3 h`, `2 days`. Negative durations are `0
+  /// s`.
+  package var humanReadable: String {
     let seconds = max(wholeSeconds, 0)
     return switch seconds {
     case ..<120: "\(seconds) s"

@@ -2,7 +2,8 @@
 
 /// How serious an event is, as in syslog(3): the lower the number, the more serious.
 ///
-/// The core's events, the journal and the setting `log.level` share it, and this is the module that all of them know.
+/// Shared by the core's events, the journal and the setting `log.level`; it is here because every module imports this
+/// one.
 package enum Priority: Int, Comparable, Sendable, CaseIterable {
   case error = 3
   case warning = 4
@@ -12,7 +13,7 @@ package enum Priority: Int, Comparable, Sendable, CaseIterable {
 
   package static func < (left: Priority, right: Priority) -> Bool { left.rawValue < right.rawValue }
 
-  /// As the settings and the documentation write it: `warning`.
+  /// The name in the settings and the documentation, as in `warning`.
   package var name: String {
     switch self {
     case .error: "error"

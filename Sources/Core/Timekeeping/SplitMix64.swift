@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A small generator of random numbers with a seed (Steele, Lea and Flood, 2014): for jitter, noise and tests that can be
-/// repeated. Not for keys.
+/// A small seeded random number generator (Steele, Lea and Flood, 2014) for jitter, noise and repeatable tests. Not for
+/// keys.
 package struct SplitMix64: RandomNumberGenerator, Equatable, Sendable {
   private var state: UInt64
 

@@ -4,7 +4,7 @@ extension Timestamp {
   /// RFC 3339 in UTC with milliseconds, as in `2026-11-21T08:30:00.250Z`.
   package var rfc3339: String { rfc3339(fractionDigits: 3) }
 
-  /// Google's canonical JSON form of a time: no fraction when there is none, else three digits.
+  /// The JSON form of a protobuf `Timestamp`: no fraction for whole seconds, otherwise three digits.
   package var canonicalJSON: String { rfc3339(fractionDigits: canonicalDigits) }
 
   /// Writes ``canonicalJSON``, without quotation marks.
@@ -50,9 +50,9 @@ extension Timestamp {
     text.append(UInt8(ascii: "Z"))
   }
 
-  /// Reads RFC 3339 with any offset and any number of fraction digits (cut to milliseconds).
+  /// Parses RFC 3339 with any offset and any number of fraction digits (truncated to milliseconds).
   ///
-  /// Nil for anything else: no local times, no dates alone. A leap second reads as the second after it.
+  /// Nil for anything else, such as local times or dates without a time. A leap second becomes the next second.
   package init?(rfc3339 text: String) {
     var reader = Reader(text)
     guard let year = reader.number(width: 4), reader.skip("-"), let month = reader.number(width: 2),
@@ -85,8 +85,8 @@ extension Timestamp {
     self.init(date, millisecondsOfDay: ofDay)
   }
 
-  /// Reads the date of an HTTP header in its preferred form (RFC 9110, section 5.6.7), as in
-  /// `Sat, 21 Nov 2026 08:30:00 GMT`. Nil for the obsolete forms, which no server of today sends.
+  /// Parses the preferred date format of HTTP (RFC 9110, section 5.6.7), as in `Sat, 21 Nov 2026 08:30:00 GMT`. Nil for
+  /// the obsolete formats, which current servers do not send.
   package init?(httpDate text: String) {
     var reader = Reader(text)
     guard reader.word() != nil, reader.skip(","), reader.skip(" "), let day = reader.number(width: 2),
@@ -142,7 +142,7 @@ extension Timestamp {
       return hasDigits ? milliseconds : nil
     }
 
-    /// Three characters, whatever they are, as one number.
+    /// The next three characters, packed into a number.
     mutating func word() -> UInt32? {
       guard bytes.count - next >= 3 else { return nil }
       defer { next += 3 }
@@ -158,7 +158,7 @@ extension Timestamp {
       return stride(from: 0, to: names.count, by: 3).map { word(names[$0], names[$0 + 1], names[$0 + 2]) }
     }()
 
-    /// 1 to 12, by its English name.
+    /// 1 to 12, from the English abbreviation.
     mutating func month() -> Int? { word().flatMap { Reader.months.firstIndex(of: $0) }.map { $0 + 1 } }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A moment of civil time, UTC, to the millisecond. Whether it is true depends on the clock that told it;
-/// it is never used for a deadline.
+/// Civil time, UTC, in milliseconds. It is only as good as the clock that it comes from, and is never used for a
+/// deadline.
 package struct Timestamp: Hashable, Comparable, Sendable {
   /// Milliseconds since 1970-01-01T00:00:00Z; negative before it. Leap seconds are not counted (POSIX).
   package let milliseconds: Int64
@@ -10,7 +10,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     self.milliseconds = milliseconds
   }
 
-  /// - Parameter seconds: seconds since 1970; clamped to what milliseconds can tell.
+  /// - Parameter seconds: clamped to the range of milliseconds.
   package init(seconds: Int64) {
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
     milliseconds = overflow ? (seconds < 0 ? .min : .max) : product
@@ -20,7 +20,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     left.milliseconds < right.milliseconds
   }
 
-  /// This moment moved by `duration`, cut to the millisecond; it stops at the ends of what can be told.
+  /// This time moved by `duration`, truncated to the millisecond; saturates.
   package static func + (stamp: Timestamp, duration: Duration) -> Timestamp {
     stamp.moved(milliseconds: duration.milliseconds)
   }
@@ -41,7 +41,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     return Duration(attoseconds: Int128(milliseconds) * Duration.attosecondsPerMillisecond)
   }
 
-  /// Whether it lies in the years 1 to 9999, which RFC 3339 can write.
+  /// Whether it is in the years 1 to 9999, which RFC 3339 can represent.
   package var isInCalendar: Bool { (-62_135_596_800_000..<253_402_300_800_000).contains(milliseconds) }
 
   /// Milliseconds since midnight UTC, 0 to 86,399,999.
@@ -54,23 +54,24 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 extension Duration {
   fileprivate static var attosecondsPerMillisecond: Int128 { 1_000_000_000_000_000 }
 
-  /// Whole milliseconds, cut toward zero, stopped at the ends of Int64.
+  /// Whole milliseconds, truncated toward zero, clamped to Int64.
   var milliseconds: Int64 { quotient(ofPower: 15, fives: 30_517_578_125) }
 }
 
 extension Timestamp {
-  /// A GPS week counter of ten bits starts anew after this: within it of the build date a date is the only one of its kind.
+  /// GPS week numbers of ten bits roll over after this. Only one candidate of a date is within this time after the build
+  /// date.
   package static let longestPlausible = Duration.seconds(1024 * 7 * 86_400)
 
-  /// Whether it can be the time at all: not before the program was built, and not centuries after.
+  /// Whether it is a plausible current time: after the build date, within one GPS rollover.
   package func isPlausible(after buildDate: Timestamp) -> Bool {
     buildDate <= self && self - buildDate < Timestamp.longestPlausible
   }
 }
 
-/// What a clock reading is: both clocks, read together.
+/// A clock reading: both clocks, read together.
 package struct Moment: Hashable, Sendable {
-  /// Elapsed time, which can be trusted.
+  /// Elapsed time, which is reliable.
   package var boot: BootInstant
   /// The wall clock, which may be unset or stepped.
   package var wall: Timestamp

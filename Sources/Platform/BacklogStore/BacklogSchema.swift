@@ -2,16 +2,16 @@
 import FleetEngine
 import SystemCalls
 
-/// The tables, and how an older file comes to have them.
+/// The tables, and the migration of older files.
 ///
-/// 0.1.0 reads files of version 2, adds rows by the number of columns, and sets everything else aside. So that a downgrade
-/// strands nothing, a file stays at version 2 and its tables as they are; what later releases add is other rows, which 0.1.0
-/// takes for another vehicle's, or tables of their own (`PreviousReleaseTests`).
+/// 0.1.0 reads files of version 2, inserts rows by the number of columns, and sets all other files aside. So that a
+/// downgrade loses nothing, the version stays 2 and its tables unchanged; later releases only add other rows, which 0.1.0
+/// considers those of another vehicle, or other tables (`PreviousReleaseTests`).
 struct BacklogSchema {
-  /// In the file's header: the ASCII letters `FLoc`. A file with another is another program's.
+  /// The application ID in the file's header: ASCII `FLoc`. A file with another ID belongs to another program.
   static let applicationID: Int64 = 0x464C_6F63
 
-  /// Each brings a file from one version to the next; the first makes it from nothing. They are never changed, only added to.
+  /// Each migrates a file from one version to the next; the first creates it. They are never changed, only appended to.
   var steps: [String]
 
   static let current = BacklogSchema(steps: [
@@ -37,11 +37,11 @@ struct BacklogSchema {
       PRIMARY KEY (vehicle, time)
     ) STRICT, WITHOUT ROWID;
     """,
-    // Metres that thinning has spent on the way to a position from the one before it.
+    // The interpolation error of the segment that ends at a position, in metres.
     "ALTER TABLE positions ADD COLUMN spent REAL NOT NULL DEFAULT 0",
   ])
 
-  /// Sees that a file is ours and whole, and brings it up to date.
+  /// Verifies that a file is ours and undamaged, and migrates it.
   func prepare(_ database: Database) throws(BacklogStoreError) {
     let path = database.path
     let isNew = try database.number("SELECT count(*) FROM sqlite_schema") == 0
@@ -53,16 +53,16 @@ struct BacklogSchema {
     guard version <= steps.count, version >= 0 else {
       throw BacklogStoreError(.foreign, "\(path) is of a later release (version \(version))")
     }
-    // Whose positions they are stands in two places, of which the quick check compares none.
+    // Whose positions they are is stored twice, which the quick check does not compare.
     for check in ["quick_check(1)"] + (isNew ? [] : ["integrity_check(vehicles)"]) {
-      let verdict = try database.text("PRAGMA \(check)")
-      guard verdict == "ok" else { throw BacklogStoreError(.damaged, "\(path) is damaged: \(verdict)") }
+      let result = try database.text("PRAGMA \(check)")
+      guard result == "ok" else { throw BacklogStoreError(.damaged, "\(path) is damaged: \(result)") }
     }
-    // All sizes are reckoned in them.
+    // All sizes are computed in pages of this size.
     guard try database.number("PRAGMA page_size") == BacklogStore.pageSize else {
       throw BacklogStoreError(.foreign, "\(path) has pages of another size than this program makes")
     }
-    // Whatever a view or a trigger does, it is not ours.
+    // This program creates no views or triggers.
     guard try database.number("SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index')") == 0 else {
       throw BacklogStoreError(.foreign, "\(path) holds views or triggers, which this program does not make")
     }
@@ -76,7 +76,7 @@ struct BacklogSchema {
 }
 
 extension FleetEngineVehicle {
-  /// What the column `provider_id` holds: vehicles of each service but deliveries are set apart by a prefix with a character
-  /// that no ID has.
+  /// The value of the column `provider_id`: vehicles of services other than deliveries have a prefix with a character
+  /// that no ID contains.
   var storedProvider: String { service == .deliveries ? providerID : "\(service.name)/\(providerID)" }
 }

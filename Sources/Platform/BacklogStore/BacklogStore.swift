@@ -5,18 +5,18 @@ package import Delivery
 package import Timekeeping
 import SystemCalls
 
-/// The backlog on disk: an SQLite file that follows the changes of the backlog in memory.
+/// The persistent backlog: an SQLite file with the changes of the backlog in memory.
 ///
-/// WAL with synchronous=FULL: what `commit` has returned from survives a power cut. One connection has the file to itself
-/// for as long as it is open. It belongs to one thread, which waits for the disk.
+/// WAL with synchronous=FULL: committed changes survive a power cut. One connection has exclusive access to the file
+/// while it is open. It belongs to one thread, which blocks on the disk.
 package final class BacklogStore {
-  /// What the file holds of one vehicle.
+  /// The stored positions of one vehicle.
   package struct Content {
     /// Oldest first.
     package var records: [Backlog.Record] = []
-    /// Rows that are no positions, by their keys.
+    /// Keys of rows that are not valid positions.
     package var damaged: [Backlog.ID] = []
-    /// The number of rows of no vehicle, as damage makes them, that were deleted since this was read last.
+    /// The number of rows without a vehicle, as in a damaged file, that were deleted since the last read.
     package var ownerless = 0
   }
 
@@ -28,26 +28,26 @@ package final class BacklogStore {
   private let addVehicle: Statement
   private let findVehicle: Statement
   private var keys: [FleetEngineVehicle: Int64] = [:]
-  /// Of the file that is open.
+  /// Identifies the open file.
   package let identity: FileIdentity
-  /// Whether the file was made just now.
+  /// Whether the file was just created.
   package let isNew: Bool
-  /// Rows of no vehicle, which were deleted when the file was opened and are not reported yet.
+  /// Deleted rows without a vehicle that were not reported yet.
   private var ownerless = 0
 
-  /// Small pages, for a commit writes whole ones and mostly changes one: two thirds of what pages of 4 kB cost.
+  /// Small pages, because a commit writes whole pages and usually changes one: two thirds of the writes of 4 kB pages.
   static let pageSize: Int64 = 1024
-  /// Pages of the log before they are moved into the file. It is written over then, not made anew, so that it keeps its
-  /// blocks; and a page that has changed a dozen times is moved once.
+  /// Pages of the log before a checkpoint. The log is then overwritten, not recreated, so that it keeps its blocks; and a
+  /// page that has changed a dozen times is checkpointed once.
   private static let logPages: Int64 = 1024
-  /// Positions that are deleted to make room, beside as many as there are to write: so that it is seldom done.
+  /// Additional positions to delete when making room, so that it is rarely necessary.
   private static let leastRoom = 500
 
-  /// Opens the file, or makes it. One that is damaged or another program's is set aside, with a new name.
+  /// Opens or creates the file. A damaged or foreign file is renamed (set aside).
   ///
   /// - Parameters:
-  ///   - directory: is made if only it is missing.
-  ///   - maxSize: bytes, of the file and its log.
+  ///   - directory: created if only its last component is missing.
+  ///   - maxSize: bytes of the file and its log.
   /// - Throws: `busy`, `full`, `denied`, `failed`.
   package static func open(
     directory: String, maxSize: Int64
@@ -62,7 +62,7 @@ package final class BacklogStore {
     do {
       return (try BacklogStore(file, maxSize: maxSize, schema: schema), nil)
     } catch {
-      guard error.isBeyondUse else { throw error }
+      guard error.isUnusable else { throw error }
       let name = try file.setAside()
       return (
         try BacklogStore(file, maxSize: maxSize, schema: schema), StoreAgent.SetAside(name: name, why: error.message)
@@ -70,7 +70,7 @@ package final class BacklogStore {
     }
   }
 
-  /// Sets a file aside that turned out to be damaged while it was in use, and makes an empty one. It must not be open.
+  /// Sets a file aside that turned out to be damaged, and creates an empty one. It must not be open.
   ///
   /// - Throws: `busy`, `full`, `denied`, `failed`.
   package static func replace(
@@ -85,7 +85,7 @@ package final class BacklogStore {
     isNew = try file.create()
     self.file = file
     database = try Database(path: file.path)
-    // Exclusive before WAL: then there is no shared memory file, whose pages the kernel would write back too.
+    // Exclusive locking before WAL: then there is no shared memory file, whose pages would be written back too.
     try database.run(
       """
       PRAGMA page_size = \(BacklogStore.pageSize);
@@ -111,7 +111,7 @@ package final class BacklogStore {
     try schema.prepare(database)
     put = try database.prepare("INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     delete = try database.prepare("DELETE FROM positions WHERE vehicle = ? AND time = ?")
-    // All of them now: a damaged schema is found here.
+    // All statements are prepared now, which detects a damaged schema.
     select = try database.prepare(
       """
       SELECT vehicle, time, latitude, longitude, altitude, speed, heading, horizontal_accuracy, vertical_accuracy,
@@ -126,10 +126,10 @@ package final class BacklogStore {
 
   deinit { if !isInPlace { database.leaveLog() } }
 
-  /// Whether the names still stand for the files that are open.
+  /// Whether the paths still refer to the open files.
   private var isInPlace: Bool { identity == file.identity }
 
-  /// Steps from vehicle to vehicle, and so needs no look at each row.
+  /// Steps from vehicle to vehicle, without reading each row.
   private func deleteOwnerless() throws(BacklogStoreError) -> Int {
     let strangers = """
       WITH RECURSIVE owner(key) AS (
@@ -143,14 +143,14 @@ package final class BacklogStore {
     return Int(clamping: try database.number("SELECT changes()"))
   }
 
-  /// Bytes on disk.
+  /// Size on disk in bytes.
   package var size: Int64 { file.size }
 
-  /// What the file holds for a vehicle. Values that no position has are damage that the file's structure does not show.
+  /// The stored positions of a vehicle. Invalid values are damage that the structure of the file does not show.
   ///
-  /// All rows are read, those of other vehicles too: SQLite 3.40 checks the order of no table without row IDs.
+  /// Reads all rows, also of other vehicles: SQLite 3.40 does not check the order of tables without row IDs.
   ///
-  /// - Throws: `damaged` also when rows are not in their order: then one cannot be found by its key.
+  /// - Throws: `damaged` also if rows are not in order: then they cannot be found by key.
   package func content(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> Content {
     let own = try key(of: vehicle)
     let rows = select
@@ -170,7 +170,7 @@ package final class BacklogStore {
     return content
   }
 
-  /// - Returns: nil where the row is no position.
+  /// - Returns: nil if the row is not a valid position.
   private func record(_ row: Statement, _ time: Timestamp) -> Backlog.Record? {
     guard let latitude = row.real(2), let longitude = row.real(3),
       let coordinate = Coordinate(latitude: latitude, longitude: longitude)
@@ -183,12 +183,12 @@ package final class BacklogStore {
     location.verticalAccuracy = row.real(8)
     location.speedAccuracy = row.real(9)
     location.headingAccuracy = row.real(10)
-    let record = Backlog.Record(location, spent: row.real(11) ?? .nan)
+    let record = Backlog.Record(location, interpolationError: row.real(11) ?? .nan)
     return record.isPlausible ? record : nil
   }
 
-  /// Writes all or nothing; when it returns they are on disk, in the file that stands in its place.
-  ///
+  /// Writes all or nothing; on return the changes are on disk, in the file that is in place.
+  /// `replaced`, `full`, `damaged`, `failed`; then the file is unchanged.
   /// - Throws: `replaced`, `full`, `damaged`, `failed`; then the file is as it was.
   package func commit(_ writes: [StoreAgent.Write]) throws(BacklogStoreError) {
     guard isInPlace else { throw BacklogStoreError(.replaced, "\(file.path) was deleted or replaced") }
@@ -204,10 +204,10 @@ package final class BacklogStore {
     }
   }
 
-  /// Deletes positions of other vehicles, the oldest first, so that writes find room which `max_size` denies them.
+  /// Deletes the oldest positions of other vehicles to make room within `max_size`.
   ///
-  /// - Parameter writes: their number.
-  /// - Returns: how many were deleted: 0 when there are none, or when it is not `max_size` that denies the room.
+  /// - Parameter writes: the number of writes.
+  /// - Returns: the number of deleted positions: 0 if there are none, or if `max_size` is not the cause.
   package func makeRoom(
     for writes: Int, than vehicle: FleetEngineVehicle
   ) throws(BacklogStoreError) -> Int {
@@ -234,7 +234,7 @@ package final class BacklogStore {
       .integer(vehicle), .integer(write.key.id.milliseconds), .real(location.coordinate.latitude),
       .real(location.coordinate.longitude), .real(location.altitude), .real(location.speed), .real(location.heading),
       .real(location.horizontalAccuracy), .real(location.verticalAccuracy), .real(location.speedAccuracy),
-      .real(location.headingAccuracy), .real(record.spent))
+      .real(location.headingAccuracy), .real(record.interpolationError))
   }
 
   private func number(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> Int64 {
@@ -247,14 +247,14 @@ package final class BacklogStore {
     return key
   }
 
-  /// - Returns: nil where the file holds nothing of the vehicle.
+  /// - Returns: nil if nothing is stored for the vehicle.
   private func key(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> Int64? {
     defer { findVehicle.reset() }
     try findVehicle.bind([.text(vehicle.storedProvider), .text(vehicle.vehicleID)])
     return try findVehicle.step() ? findVehicle.integer(0) : nil
   }
 
-  /// Deletes what other vehicles left before a time. Writes nothing when there is nothing to delete.
+  /// Deletes positions of other vehicles from before a time. Writes nothing if there are none.
   package func forgetOthers(than vehicle: FleetEngineVehicle, before time: Timestamp) throws(BacklogStoreError) {
     let others = "vehicle NOT IN (SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?) AND time < ?"
     let values = [

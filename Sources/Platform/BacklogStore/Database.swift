@@ -3,12 +3,12 @@ import CSQLite
 import Glibc
 import SystemCalls
 
-/// An SQLite connection and its errors. It belongs to one thread.
+/// An SQLite connection. It belongs to one thread.
 @safe final class Database {
   fileprivate let raw: OpaquePointer
   let path: String
 
-  /// - Parameter path: of a file that is there.
+  /// - Parameter path: an existing file.
   init(path: String) throws(BacklogStoreError) {
     self.path = path
     var handle: OpaquePointer?
@@ -16,13 +16,13 @@ import SystemCalls
     let code = unsafe sqlite3_open_v2(path, &handle, flags, nil)
     guard let handle = unsafe handle else { throw BacklogStoreError(.failed, "\(path): out of memory") }
     unsafe raw = handle
-    // From here on deinit closes it, as it must be even when it could not be opened.
+    // From here on deinit closes it, which is required even after a failure.
     guard code == SQLITE_OK else { throw error(code) }
   }
 
   deinit { unsafe sqlite3_close_v2(raw) }
 
-  /// Runs statements that give nothing back.
+  /// Runs statements without results.
   func run(_ sql: String) throws(BacklogStoreError) {
     let code = unsafe sqlite3_exec(raw, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code) }
@@ -35,39 +35,39 @@ import SystemCalls
     return unsafe Statement(statement, of: self)
   }
 
-  /// The first column of the first row, as a number; 0 when there is no row.
+  /// The first column of the first row, as an integer; 0 without a row.
   func number(_ sql: String) throws(BacklogStoreError) -> Int64 {
     let statement = try prepare(sql)
     return try statement.step() ? statement.integer(0) : 0
   }
 
-  /// The first column of the first row, as text; empty when there is no row.
+  /// The first column of the first row, as text; empty without a row.
   func text(_ sql: String) throws(BacklogStoreError) -> String {
     let statement = try prepare(sql)
     return try statement.step() ? statement.text(0) : ""
   }
 
-  /// Does all of it or nothing.
+  /// Commits all of it or nothing.
   func transaction(_ body: () throws(BacklogStoreError) -> Void) throws(BacklogStoreError) {
     try run("BEGIN IMMEDIATE")
     do throws(BacklogStoreError) {
       try body()
       try run("COMMIT")
     } catch {
-      // Some failures have rolled it back already; then this one says so, and nobody needs to know.
+      // Some failures have rolled it back already; then this fails, which does not matter.
       _ = unsafe sqlite3_exec(raw, "ROLLBACK", nil, nil, nil)
       throw error
     }
   }
 
-  /// From now on closing leaves a log in its place: another file's may stand there.
+  /// Closing leaves the log file in place from now on: the path may belong to another file.
   func leaveLog() {
     var isPersistent: CInt = 1
-    // One that does not know this control has no log either.
+    // A VFS without this control has no log either.
     _ = unsafe sqlite3_file_control(raw, nil, SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
   }
 
-  /// What SQLite's code means, and what to do about it.
+  /// The error for SQLite's code, with the remedy.
   func error(_ code: Int32) -> BacklogStoreError {
     let words = unsafe String(cString: sqlite3_errmsg(raw))
     let system = unsafe sqlite3_system_errno(raw)
@@ -81,7 +81,7 @@ import SystemCalls
     case SQLITE_FULL:
       return BacklogStoreError(
         .full, "\(path): no room; make some on the disk, or raise backlog.max_size if the file has reached it")
-    // The kernel allows it, so the file's own header does not.
+    // The file system permits writing, so the file's own header does not.
     case SQLITE_READONLY where code == SQLITE_READONLY && FileAccess.refusal(path, W_OK) == nil:
       return BacklogStoreError(.damaged, "\(path) is damaged: its header forbids writing")
     case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN:
@@ -96,7 +96,7 @@ import SystemCalls
 /// A prepared statement, for one row at a time.
 @safe final class Statement {
   private let raw: OpaquePointer
-  /// Which outlives its statements.
+  /// The connection outlives its statements.
   private let database: Database
 
   fileprivate init(_ raw: OpaquePointer, of database: Database) {
@@ -106,9 +106,9 @@ import SystemCalls
 
   deinit { unsafe sqlite3_finalize(raw) }
 
-  /// Makes it ready for other values.
+  /// Resets it for other values.
   func reset() {
-    // What it answers is the failure of the last step, which has been told.
+    // The result is the error of the last step, which was reported.
     _ = unsafe sqlite3_reset(raw)
   }
 
@@ -122,7 +122,7 @@ import SystemCalls
     }
   }
 
-  /// Runs it once with these values.
+  /// Runs it once with these values, without results.
   func run(_ values: Value...) throws(BacklogStoreError) {
     defer { reset() }
     try bind(values)
@@ -150,13 +150,13 @@ import SystemCalls
     }
   }
 
-  /// A column of the row, from 0 on.
+  /// A column of the row, from 0.
   func integer(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(raw, column) }
 
-  /// Whether the column holds an integer: in a damaged file it may hold anything, whatever its table says.
+  /// Whether the column is an integer: in a damaged file it may be anything.
   func isInteger(_ column: Int32) -> Bool { unsafe sqlite3_column_type(raw, column) == SQLITE_INTEGER }
 
-  /// Nil where there is no value, and not a number where it is none.
+  /// Nil for NULL, not-a-number for any other type.
   func real(_ column: Int32) -> Double? {
     switch unsafe sqlite3_column_type(raw, column) {
     case SQLITE_NULL: nil

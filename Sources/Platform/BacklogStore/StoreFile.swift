@@ -2,27 +2,27 @@
 import Glibc
 import SystemCalls
 
-/// The backlog's file in its directory: how it is made, and set aside.
+/// The backlog's file: creating it and setting it aside.
 struct StoreFile {
   static let name = "backlog.sqlite"
-  /// Of the files that were set aside so many are kept, the newest.
+  /// The number of files set aside that are preserved, the newest ones.
   static let keptAside = 3
 
   let directory: String
 
   var path: String { "\(directory)/\(StoreFile.name)" }
 
-  /// SQLite's own beside it. Without a shared memory file: the connection is exclusive.
+  /// The files that SQLite creates. Without a shared memory file, because the locking is exclusive.
   private static let companions = ["", "-wal", "-journal"]
 
-  /// Of the file and its log, as they stand under their names now.
+  /// Of the file and log that are in place now.
   var identity: FileIdentity { FileIdentity(file: path, log: path + "-wal") }
 
-  /// Sees that directory and file are there, and that only their owner can read the file.
+  /// Ensures that the directory and the file exist, and that only their owner can read the file.
   ///
-  /// - Returns: whether it is a new one.
+  /// - Returns: whether it was created.
   ///
-  /// It must be done before SQLite opens the file: to close any descriptor of it would drop SQLite's locks.
+  /// Must be called before SQLite opens the file: closing any other descriptor of it would drop SQLite's locks.
   func create() throws(BacklogStoreError) -> Bool {
     if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST { throw denied(Errno(errno)) }
     do throws(Errno) {
@@ -39,7 +39,7 @@ struct StoreFile {
   }
 
   private func denied(_ error: Errno) -> BacklogStoreError {
-    // To the service all but its own directories is read-only (ProtectSystem=strict).
+    // For the service everything but its own directories is read-only (ProtectSystem=strict).
     let remedy =
       error.code == EROFS
       ? "the unit has to allow it, with ReadWritePaths=\(directory): docs/containers.md"
@@ -49,13 +49,13 @@ struct StoreFile {
       "\(path) cannot be made or opened (\(error)); \(remedy)")
   }
 
-  /// A name that has changed survives a power cut only when its directory was written.
+  /// A rename is only durable after its directory was synced.
   private func syncDirectory() throws(Errno) {
     let descriptor = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY)
     _ = try Errno.retrying { fsync(descriptor.rawValue) }
   }
 
-  /// Gives the file a new name, with what belongs to it, and deletes the oldest of those that were set aside before.
+  /// Renames the file and its companions, and deletes the oldest ones that were set aside.
   ///
   /// - Returns: the new name, without the directory.
   func setAside() throws(BacklogStoreError) -> String {
@@ -68,7 +68,7 @@ struct StoreFile {
     }
     for number in numbers.sorted().dropLast(StoreFile.keptAside - 1) {
       for companion in StoreFile.companions {
-        // One that cannot be deleted is there the next time.
+        // If it cannot be deleted, the next time may succeed.
         _ = unsafe unlink("\(path).corrupt-\(number)\(companion)")
       }
     }
@@ -91,7 +91,7 @@ struct StoreFile {
     return numbers
   }
 
-  /// Bytes of the file and of SQLite's own beside it.
+  /// Size of all files in bytes.
   var size: Int64 {
     var sum: Int64 = 0
     for companion in StoreFile.companions {
@@ -102,9 +102,9 @@ struct StoreFile {
   }
 }
 
-/// Which file stands under the name, and which log: no other has these numbers while they are open.
+/// Identifies the file and its log: device and inode numbers are unique while they are open.
 package struct FileIdentity: Equatable, Sendable {
-  /// Device and inode; nil where there is none.
+  /// Device and inode; nil if it does not exist.
   private var file: [UInt64]?
   private var log: [UInt64]?
 
@@ -118,6 +118,6 @@ package struct FileIdentity: Equatable, Sendable {
     self.log = numbers(log)
   }
 
-  /// Whether it is the same file, whatever has become of its log.
+  /// Whether it is the same file, whatever its log is.
   package func isSameFile(as other: FileIdentity) -> Bool { file == other.file }
 }

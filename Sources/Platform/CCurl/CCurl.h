@@ -62,7 +62,7 @@ static inline CURLMcode fleet_multi_set_timer_callback(CURLM *multi, curl_multi_
   return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
 }
 
-/// How long sent bytes may stay unacknowledged before the kernel gives the connection up, in milliseconds.
+/// How long sent data may stay unacknowledged before the kernel closes the connection, in milliseconds.
 static inline int fleet_socket_set_user_timeout(int socket, unsigned milliseconds) {
   return setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 }
@@ -73,17 +73,17 @@ static inline int fleet_socket_discard_unsent(int socket) {
   return setsockopt(socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
 
-/// The time at which an SSL_CTX judges certificates, in seconds since 1970.
+/// The time at which an SSL_CTX verifies certificates, in seconds since 1970.
 static inline void fleet_tls_set_time(void *context, int64_t seconds) {
   X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param((SSL_CTX *)context), (time_t)seconds);
 }
 
-/// Offers HTTP/2, and HTTP/1.1 for a server that has no other: it then says so in place of refusing the handshake.
+/// Offers HTTP/2, and HTTP/1.1 for a server without it, which otherwise would reject the handshake.
 static inline int fleet_tls_offer_http2(void *context) {
   return SSL_CTX_set_alpn_protos((SSL_CTX *)context, (const unsigned char *)"\x02h2\x08http/1.1", 12);
 }
-/// Whole records are read at once, and what a write could not send may be sent from elsewhere, more of it behind it. A server
-/// cannot renegotiate (TLS 1.2): a write would then wait for something to read, which nobody watches a socket for.
+/// Reads whole records, and allows the unsent rest of a write to be sent from another buffer with more data appended. A
+/// server cannot renegotiate (TLS 1.2): a write would then wait for readable data, which is not watched for.
 static inline void fleet_tls_set_modes(void *context) {
   SSL_CTX_set_read_ahead((SSL_CTX *)context, 1);
   SSL_CTX_set_mode((SSL_CTX *)context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says where a program crashed, from within the crash: no memory is allocated, no lock taken, and of the program's memory nothing
-// is told but code addresses. _dl_find_object (glibc 2.35), and the unwinder of GCC 12 that stands on it, take no lock either.
+// Reports the place of a crash from within the crash: allocates no memory, takes no lock, and prints nothing of the
+// program's memory but code addresses. _dl_find_object (glibc 2.35), and the unwinder of GCC 12 that uses it, take no
+// lock either.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -37,7 +38,7 @@ static void put_number(uint64_t number, unsigned base) {
   put(digits + at);
 }
 
-/// As in `libcurl.so.4+0x1a2b`: what the debugging symbols go by, wherever the kernel has put the file.
+/// As in `libcurl.so.4+0x1a2b`: the address in debugging symbols, independent of where the file is mapped.
 static void put_address(uintptr_t address) {
   struct dl_find_object object;
   if (_dl_find_object((void *)address, &object) != 0 || object.dlfo_link_map == NULL) {
@@ -77,7 +78,7 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *frame, void *argument) 
   }
   if (address == 0 || walk->callers == CALLERS) return _URC_END_OF_STACK;
   put(walk->callers++ == 0 ? "; called from " : ", ");
-  // The call itself, not the instruction that it returns to.
+  // The call instruction, not the return address.
   put_address(is_instruction ? address : address - 1);
   return _URC_NO_REASON;
 }
@@ -104,7 +105,7 @@ static void put_signal(int number, const siginfo_t *info) {
   put(")");
 }
 
-/// The same end as without a report: systemd sees the signal.
+/// The process ends as without a report: systemd sees the signal.
 static void end(int number) {
   sigset_t set;
   signal(number, SIG_DFL);
@@ -124,7 +125,7 @@ static void publish(void) {
     close(file);
   }
   text[length++] = '\n';
-  // Whoever reads this may hang: the alarm is running.
+  // Writing to standard error may block: the alarm is set.
   const char *head = has_priority ? "<2>Crashed: " : "Crashed: ";
   char line[sizeof text + 16];
   size_t size = strlen(head);
@@ -137,7 +138,7 @@ static void publish(void) {
 static void report(int number, siginfo_t *info, void *context) {
   int first = 0;
   if (!__atomic_compare_exchange_n(&crashed_by, &first, number, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-    // The report crashes too, or takes too long: what is known by now, unless nobody takes it.
+    // The report crashed or timed out: end it with what is known, if it can be written.
     if (!is_published) {
       put("; no more can be told of it");
       publish();
@@ -195,12 +196,12 @@ void fleet_crash_report_install(
   const char *program_name, const char *program_version, const char *note_path, bool tells_priority) {
   strncpy(program, program_name, sizeof program - 1);
   strncpy(version, program_version, sizeof version - 1);
-  // A path that does not fit is none.
+  // A path that does not fit is ignored.
   if (note_path != NULL && strlen(note_path) < sizeof note) strcpy(note, note_path);
   has_priority = tells_priority;
   strcpy(build_id, "unknown");
   dl_iterate_phdr(find_build_id, NULL);
-  // What the dynamic linker looks up at the first call, it looks up now.
+  // Symbols that the dynamic linker resolves lazily are resolved now.
   _Unwind_Backtrace(stop, NULL);
 
   stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
@@ -208,7 +209,7 @@ void fleet_crash_report_install(
   static const int signals[] = {SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
   for (size_t index = 0; index < sizeof signals / sizeof *signals; index++) {
     struct sigaction before, action = {.sa_sigaction = report, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-    // Who looks at crashes already, a sanitizer or Swift's own reporter, goes on doing so.
+    // Existing handlers, of a sanitizer or of Swift's own reporter, are left in place.
     if (sigaction(signals[index], NULL, &before) != 0 || before.sa_handler != SIG_DFL) continue;
     sigaction(signals[index], &action, NULL);
   }

@@ -40,7 +40,7 @@ const struct addrinfo *fleet_lookup_result(fleet_lookup *lookup) { return lookup
 
 void fleet_lookup_end(fleet_lookup *lookup) {
   if (fleet_lookup_is_running(lookup)) gai_cancel(&lookup->request);
-  // A thread that is at it still writes here: the memory is left to it.
+  // A running thread still writes here: the memory is not freed.
   if (fleet_lookup_is_running(lookup)) return;
   if (lookup->request.ar_result != NULL) freeaddrinfo(lookup->request.ar_result);
   free((char *)lookup->request.ar_name);

@@ -30,7 +30,7 @@ static void end_children(pid_t group) {
       if (ended == 0) break;
     }
     int list = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-    // A kernel without CONFIG_PROC_CHILDREN: what is in the process group is killed, the rest is not known.
+    // Without CONFIG_PROC_CHILDREN only the process group is killed; other descendants are unknown.
     if (list < 0) return;
     char text[4096];
     ssize_t length = read(list, text, sizeof text);
@@ -56,10 +56,10 @@ static int start(
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
-  // The daemon blocks the signals that its loop receives and ignores SIGPIPE; a program is not to inherit either.
+  // The daemon blocks the signals of its loop and ignores SIGPIPE; a program must inherit neither.
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
-  // What the program sends to its own process group does not reach the process that waits for it.
+  // Signals of the program to its own process group do not reach the supervisor.
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   result = posix_spawn(child, path, NULL, &attributes, arguments, environment);
@@ -67,28 +67,28 @@ static int start(
   return result;
 }
 
-// What the supervisor reports: 0 and the program's process, or an error number.
+// The supervisor's report: 0 and the program's process, or an error number.
 struct report {
   int result;
   pid_t child;
 };
 
-// Starts the program, waits for it, ends what it has left behind, and ends as it did.
+// Starts the program, waits for it, kills what it has left behind, and ends with its status.
 static _Noreturn void supervise(
   const char *path, char *const arguments[], char *const environment[], int output, int errors, int report,
   pid_t parent) {
   sigset_t signals;
   sigfillset(&signals);
   sigprocmask(SIG_SETMASK, &signals, NULL);
-  // Were it ignored, the program's end could not be waited for.
+  // If it were ignored, waiting for the program would not work.
   signal(SIGCHLD, SIG_DFL);
   setpgid(0, 0);
   prctl(PR_SET_NAME, "helper");
-  // What has lost its parent becomes a child of this process, and this process ends with the daemon.
+  // Orphans become children of this process, which ends with the daemon.
   int result = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && prctl(PR_SET_PDEATHSIG, FLEET_END_HELPER) == 0 ? 0 : errno;
   if (getppid() != parent) _exit(1);
   int empty = open("/dev/null", O_RDWR | O_CLOEXEC);
-  // Above the standard descriptors, whichever the caller has closed.
+  // Above the standard descriptors, even if the caller has closed some.
   int high_output = fcntl(output, F_DUPFD_CLOEXEC, 10), high_errors = fcntl(errors, F_DUPFD_CLOEXEC, 10);
   int high_report = fcntl(report, F_DUPFD_CLOEXEC, 10);
   if (result == 0 && (empty < 0 || high_output < 0 || high_errors < 0 || high_report < 0 || dup2(empty, 0) < 0
@@ -99,7 +99,7 @@ static _Noreturn void supervise(
     report = dup2(high_report, 3);
     fcntl(report, F_SETFD, FD_CLOEXEC);
   }
-  // Nothing of the daemon's is to stay open here: its sockets, its lock, its files.
+  // The daemon's sockets, lock and files must not stay open here.
   closefrom(4);
   pid_t child = 0;
   if (result == 0) result = start(path, arguments, environment, &child);
@@ -107,7 +107,7 @@ static _Noreturn void supervise(
   while (write(report, &message, sizeof message) < 0 && errno == EINTR) continue;
   close(report);
   if (result != 0) _exit(1);
-  // Only the program is to keep the pipes open.
+  // Only the program may keep the pipes open.
   dup2(0, 1);
   dup2(0, 2);
 
@@ -127,19 +127,19 @@ static _Noreturn void supervise(
     if (ended == child || (ended < 0 && errno == ECHILD)) break;
     int received = sigwaitinfo(&signals, &info);
     if (received == SIGTERM) {
-      // Not reaped yet: the number is still the program's. One that is stopped could not end.
+      // Not reaped yet, so the process ID is valid. A stopped process could not end.
       kill(-child, SIGTERM);
       kill(-child, SIGCONT);
     }
     if (received == FLEET_END_HELPER) {
       end_children(child);
-      // As a shell reports it: the waiting parent can tell this from a program that was killed itself.
+      // As shells report it: the waiting parent can distinguish it from a program that was killed itself.
       _exit(128 + SIGKILL);
     }
   }
   end_children(child);
   if (WIFSIGNALED(status)) {
-    // To end by the same signal, without a second core file.
+    // End by the same signal, without a second core file.
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     signal(WTERMSIG(status), SIG_DFL);
     sigemptyset(&signals);

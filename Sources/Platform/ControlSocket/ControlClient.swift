@@ -3,21 +3,21 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// Asks the daemon one question and waits for its answer: for command line tools, which have nothing else to do.
+/// Sends a request to the daemon and waits for the response: for command line tools.
 package nonisolated enum ControlClient {
   private static let longestAnswer = 1 << 20
 
   /// - Parameters:
-  ///   - path: of the daemon's socket.
+  ///   - path: the daemon's socket.
   ///   - question: one line, without its end.
-  ///   - patience: how long each step may take, whole seconds.
-  /// - Returns: the answer, without its line end.
-  /// - Throws: code `absent` when no daemon runs, `denied`, `silent` when that is over.
+  ///   - timeout: of each step, in whole seconds.
+  /// - Returns: the response, without its line end.
+  /// - Throws: code `absent` if the daemon is not running, `denied`, `silent` after the timeout.
   package static func ask(
-    _ question: [UInt8], at path: String, patience: Duration = .seconds(5)
+    _ question: [UInt8], at path: String, timeout: Duration = .seconds(5)
   ) throws(ControlSocketError) -> [UInt8] {
     do throws(Errno) {
-      return try exchange(question + [UInt8(ascii: "\n")], at: path, patience: Int(clamping: patience.wholeSeconds))
+      return try exchange(question + [UInt8(ascii: "\n")], at: path, timeout: Int(clamping: timeout.wholeSeconds))
     } catch {
       switch error.code {
       case ENOENT, ECONNREFUSED:
@@ -35,7 +35,7 @@ package nonisolated enum ControlClient {
     }
   }
 
-  /// The unit whose runtime directory the socket is in: `fleet-locationd-NAME` is that of `fleet-locationd@NAME`.
+  /// The unit whose runtime directory contains the socket: `fleet-locationd-NAME` is that of `fleet-locationd@NAME`.
   private static func unit(at path: String) -> String {
     let name = "fleet-locationd"
     let directory = path.split(separator: "/").dropLast().last ?? ""
@@ -43,11 +43,11 @@ package nonisolated enum ControlClient {
   }
 
   private static func exchange(
-    _ question: [UInt8], at path: String, patience: Int
+    _ question: [UInt8], at path: String, timeout: Int
   ) throws(Errno) -> [UInt8] {
     let descriptor = try UnixSocket.make(0)
     let rawValue = descriptor.rawValue
-    var limit = timeval(tv_sec: patience, tv_usec: 0)
+    var limit = timeval(tv_sec: timeout, tv_usec: 0)
     let size = socklen_t(MemoryLayout<timeval>.size)
     _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, SO_RCVTIMEO, &limit, size) }
     _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, SO_SNDTIMEO, &limit, size) }

@@ -5,21 +5,20 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// Answers questions at a Unix socket: one line in, one line out, and the connection ends.
+/// Serves requests on a Unix socket: one line in, one line out, then the connection is closed.
 ///
-/// The socket file is for its owner and group (0660); the kernel's word on who connected is looked at as well, so that a
-/// file with a mode that is too wide does not let more people in. Questions are short, connections few for each user, and
-/// none lasts long. A user whose connections are all taken loses the oldest that has asked nothing to the next one: who only
-/// holds connections open keeps no other user out, nor its own.
+/// The socket file is for its owner and group (0660); the peer credentials are checked as well, in case its mode is too
+/// permissive. Requests are short, connections are limited per user and in time. If all connections of a user are in use,
+/// the oldest one without a request is closed for the next one: idle connections block neither other users nor their own.
 package final class ControlServer {
   private static let longestQuestion = 4096
   private static let maximumClients = 16
   private static let maximumClientsPerUser = 4
-  /// For the question.
+  /// The timeout for the request.
   private static let questionTimeout = Duration.seconds(2)
-  /// For question and answer.
+  /// The timeout for request and response.
   private static let timeout = Duration.seconds(5)
-  /// After the system had no descriptor or memory for a connection: it stays readable, and the loop would spin.
+  /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would spin.
   private static let pauseWithoutResources = Duration.seconds(1)
 
   private let loop: EventLoop
@@ -28,14 +27,14 @@ package final class ControlServer {
   private let descriptor: Descriptor
   private var source: EventSource<IOEvents>?
   private var resumption: LoopTimer?
-  /// The oldest first.
+  /// Oldest first.
   private var clients: [ControlClientConnection] = []
 
-  /// Listens at `path`, in place of a socket that a dead process left there.
+  /// Listens at `path`, replacing the socket of a dead process.
   ///
   /// - Parameters:
   ///   - path: at most 107 bytes.
-  ///   - answer: the line for a line, both without their line ends.
+  ///   - answer: returns the response to a request, both without line ends.
   /// - Throws: code `failed`.
   package init(
     loop: EventLoop, path: String, answer: @escaping (_ question: [UInt8]) -> [UInt8]
@@ -47,7 +46,7 @@ package final class ControlServer {
       descriptor = try UnixSocket.make(Int32(SOCK_NONBLOCK.rawValue))
       let rawValue = descriptor.rawValue
       _ = unsafe unlink(path)
-      // The mode is right from the start: nobody slips in between bind and chmod.
+      // The mode is right from the start: there is no gap between bind and chmod.
       let mask = umask(0o117)
       defer { umask(mask) }
       try unsafe UnixSocket.with(path) { unsafe bind(rawValue, $0, $1) }
@@ -72,7 +71,7 @@ package final class ControlServer {
   private func accept() {
     let rawValue = fleet_accept(descriptor.rawValue)
     guard rawValue >= 0 else {
-      // With any other error the client has gone again.
+      // After any other error the client is gone.
       if [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) { pause() }
       return
     }
@@ -93,7 +92,7 @@ package final class ControlServer {
     resumption?.arm(at: loop.now.boot + ControlServer.pauseWithoutResources)
   }
 
-  /// - Returns: whether there is room for one more connection of this user.
+  /// - Returns: whether another connection of this user is allowed.
   private func makeRoom(for user: uid_t) -> Bool {
     let own = clients.filter { $0.user == user }
     if own.count >= ControlServer.maximumClientsPerUser {
@@ -103,7 +102,7 @@ package final class ControlServer {
     return clients.count < ControlServer.maximumClients
   }
 
-  /// - Returns: the user who connected: root, the daemon's own, or a member of its group; nil for all others.
+  /// - Returns: the connected user: root, the daemon's own, or a member of its group; nil for all others.
   private func user(of rawValue: Int32) -> uid_t? {
     guard let peer = try? UnixSocket.peer(of: rawValue) else { return nil }
     if peer.user == 0 || peer.user == geteuid() || peer.group == getegid() { return peer.user }
@@ -114,10 +113,10 @@ package final class ControlServer {
   }
 }
 
-/// One client: reads its line, answers, ends.
+/// One client connection.
 private final class ControlClientConnection {
   let user: uid_t
-  /// It has not asked yet.
+  /// There was no request yet.
   var isIdle: Bool { reply.isEmpty }
   private let loop: EventLoop
   private let descriptor: Descriptor
@@ -130,7 +129,7 @@ private final class ControlClientConnection {
   private var end: (() -> Void)?
   private var limit = 0
 
-  /// Nil when the system has no timer left.
+  /// Nil if the system has no timer left.
   init?(
     _ loop: EventLoop, _ descriptor: consuming Descriptor, user: uid_t, questionTimeout: Duration, timeout: Duration
   ) {

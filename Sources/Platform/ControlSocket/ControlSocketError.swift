@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package import SystemCalls
 
-/// The control socket cannot be made, or nobody answers at it.
+/// The control socket cannot be created, or the daemon does not respond.
 package typealias ControlSocketError = PlatformError<ControlServer>
 
 nonisolated extension PlatformError.Code where Owner == ControlServer {
-  /// There is no socket, or nobody listens at it: the daemon does not run.
+  /// There is no socket, or nothing listens on it: the daemon is not running.
   package static var absent: Self { Self(rawValue: "absent") }
-  /// This user may not use it.
+  /// Permission denied.
   package static var denied: Self { Self(rawValue: "denied") }
-  /// The daemon did not answer in time, or broke off.
+  /// The daemon did not respond in time, or closed the connection.
   package static var silent: Self { Self(rawValue: "silent") }
-  /// The system refuses.
+  /// Any other error.
   package static var failed: Self { Self(rawValue: "failed") }
 }

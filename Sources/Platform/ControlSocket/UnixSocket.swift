@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import SystemCalls
 
-/// The calls of unix(7) that both ends need.
+/// Calls of unix(7) for both ends.
 nonisolated enum UnixSocket {
   static func make(_ flags: Int32) throws(Errno) -> Descriptor {
     Descriptor(
@@ -12,16 +12,16 @@ nonisolated enum UnixSocket {
       })
   }
 
-  /// Hands the address of a path to a call, such as bind(2) or connect(2).
+  /// Passes the address of a path to a call such as bind(2) or connect(2).
   ///
-  /// - Throws: ENAMETOOLONG, or what the call says.
+  /// - Throws: ENAMETOOLONG, or the call's error.
   static func with(
     _ path: String, _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32
   ) throws(Errno) {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let bytes = Array(path.utf8)
-    // One byte is left for the NUL.
+    // One byte is reserved for the NUL.
     guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { throw Errno(ENAMETOOLONG) }
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
     _ = try Errno.retrying {
@@ -33,7 +33,7 @@ nonisolated enum UnixSocket {
     }
   }
 
-  /// Who connected, as the kernel saw it then (SO_PEERCRED).
+  /// The credentials of the peer when it connected (SO_PEERCRED).
   static func peer(of descriptor: Int32) throws(Errno) -> (user: uid_t, group: gid_t) {
     var user = uid_t.max
     var group = gid_t.max

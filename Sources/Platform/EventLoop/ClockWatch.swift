@@ -3,14 +3,14 @@ import CLinux
 import Glibc
 import SystemCalls
 
-/// Tells at once when somebody sets the wall clock, or the machine wakes from suspend: the kernel cancels a timer then that
-/// was armed with TFD_TIMER_CANCEL_ON_SET. Which of the two it was, the clocks tell.
+/// Notifies of steps of the wall clock and of resume from suspend: the kernel cancels a timer that was armed with
+/// TFD_TIMER_CANCEL_ON_SET. Which of the two it was must be determined from the clocks.
 package final class ClockWatch {
   private let timer: Descriptor
   private let onChange: () -> Void
   private var source: EventSource<IOEvents>?
 
-  /// - Throws: code `source`: no descriptor left, or a kernel without it.
+  /// - Throws: code `source`: no descriptor left, or not supported by the kernel.
   package init(loop: EventLoop, onChange: @escaping () -> Void) throws(EventLoopError) {
     do throws(Errno) {
       timer = Descriptor(owning: try Errno.retrying { fleet_clock_watch_open() })
@@ -20,20 +20,20 @@ package final class ClockWatch {
       throw EventLoopError(.source, what: "watch the wall clock", cause: error)
     }
     self.onChange = onChange
-    source = try loop.addIO(timer.rawValue, .readable) { [unowned self] _ in take() }
+    source = try loop.addIO(timer.rawValue, .readable) { [unowned self] _ in timerCancelled() }
   }
 
   isolated deinit { source?.close() }
 
-  private func take() {
-    // It fails with ECANCELED, which is the news; armed again, it is ready for the next.
+  private func timerCancelled() {
+    // The read fails with ECANCELED, which is the notification; rearmed, it is ready for the next.
     var expirations = [UInt8](repeating: 0, count: 8)
     _ = try? timer.read(into: &expirations)
     let timer = timer.rawValue
     do throws(Errno) {
       _ = try Errno.retrying { fleet_clock_watch_arm(timer) }
     } catch {
-      // It would be readable for ever. Without it, the next fix finds out.
+      // It would stay readable. Without it, the next fix detects the change.
       source?.close()
     }
     onChange()

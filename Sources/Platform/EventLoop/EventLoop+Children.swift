@@ -4,18 +4,18 @@ import CSystemd
 import Glibc
 import SystemCalls
 
-/// How a child ended.
+/// How a child process ended.
 package nonisolated enum ChildStatus: Equatable, Sendable {
   /// It exited with this code, 0 to 255.
   case exited(Int32)
-  /// This signal ended it.
+  /// It was terminated by this signal.
   case killed(Int32)
 }
 
 extension EventLoop {
-  /// Calls the handler once when the child has ended; it is reaped then. SIGCHLD must be blocked.
+  /// Calls the handler once after the child has ended and was reaped. SIGCHLD must be blocked.
   ///
-  /// - Throws: code `source`; the cause is EBUSY when SIGCHLD is not blocked, ECHILD or ESRCH when there is no such child.
+  /// - Throws: code `source`; the cause is EBUSY if SIGCHLD is not blocked, ECHILD or ESRCH if there is no such child.
   package func addChild(
     _ processID: Int32, _ handler: @escaping (ChildStatus) -> Void
   ) throws(EventLoopError) -> EventSource<ChildStatus> {

@@ -2,7 +2,7 @@
 import CSystemd
 import SystemCalls
 
-/// What a descriptor is ready for.
+/// The readiness of a descriptor.
 package nonisolated struct IOEvents: OptionSet, Sendable {
   package let rawValue: UInt32
 
@@ -10,20 +10,20 @@ package nonisolated struct IOEvents: OptionSet, Sendable {
     self.rawValue = rawValue
   }
 
-  /// There are bytes, a connection, or an end to be read.
+  /// There is data, a connection or an end-of-file to read.
   package static let readable = IOEvents(rawValue: EPOLLIN.rawValue)
-  /// Bytes can be written without waiting.
+  /// Data can be written without blocking.
   package static let writable = IOEvents(rawValue: EPOLLOUT.rawValue)
-  /// The other end is gone. Always told, asked for or not.
+  /// The other end was closed. Always reported.
   package static let hangUp = IOEvents(rawValue: EPOLLHUP.rawValue)
-  /// Always told, asked for or not.
+  /// Always reported.
   package static let error = IOEvents(rawValue: EPOLLERR.rawValue)
 }
 
 extension EventLoop {
-  /// Watches a descriptor that another platform wrapper owns; the owner closes the source before the descriptor.
+  /// Watches a descriptor of another wrapper, which must close the source before the descriptor.
   ///
-  /// The events are told as long as they last (level-triggered).
+  /// Events are level-triggered.
   ///
   /// - Throws: code `source`; the cause is EPERM for regular files, which are always ready and cannot be watched.
   package func addIO(
@@ -41,17 +41,17 @@ extension EventLoop {
 }
 
 extension EventSource where Event == IOEvents {
-  /// What to watch for from now on. With nothing in the set only hang-up and error are told.
+  /// Sets the watched events. If empty, only hang-up and error are reported.
   package func watch(for events: IOEvents) {
     setIOEvents(events.rawValue)
   }
 
-  /// Tells nothing, hang-up and error neither, until `resume`.
+  /// Reports nothing, not even hang-up and error, until `resume`.
   package func pause() {
     disable()
   }
 
-  /// Tells again what lasts, after `pause`.
+  /// Ends `pause`.
   package func resume() {
     enable()
   }

@@ -4,11 +4,11 @@ import Glibc
 import SystemCalls
 
 extension EventLoop {
-  /// Blocks the signals that the loop is to receive (TERM, INT, HUP, USR1, USR2, CHLD) and ignores SIGPIPE.
+  /// Blocks the signals of the loop (TERM, INT, HUP, USR1, USR2, CHLD) and ignores SIGPIPE.
   ///
-  /// The first act of a synchronous `main`: threads inherit the mask, so none may exist yet, and a signal that comes
-  /// before the loop watches for it waits instead of killing. A child inherits the mask as well, and whoever spawns
-  /// one must clear it (POSIX_SPAWN_SETSIGMASK).
+  /// Must be the first call in a synchronous `main`: threads inherit the mask, so none may exist yet, and a signal before
+  /// the loop watches for it stays pending instead of terminating the process. Child processes inherit the mask as well,
+  /// so it must be cleared when spawning (POSIX_SPAWN_SETSIGMASK).
   package static func blockSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -17,7 +17,7 @@ extension EventLoop {
     _ = signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Blocks SIGCHLD alone, which the loop needs to wait for a child: for a program that a key press is to end at once.
+  /// Blocks only SIGCHLD, which the loop needs to wait for a child: for programs that Ctrl-C must end at once.
   package static func blockChildSignal() {
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -25,9 +25,9 @@ extension EventLoop {
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
-  /// Calls the handler in a turn of its own for each arrival of the signal, which must be blocked.
+  /// Calls the handler in its own turn for each signal, which must be blocked.
   ///
-  /// - Throws: code `source`; the cause is EBUSY when the signal is not blocked or is watched already.
+  /// - Throws: code `source`; the cause is EBUSY if the signal is not blocked or is watched already.
   package func addSignal(
     _ signal: Int32, _ handler: @escaping () -> Void
   ) throws(EventLoopError) -> EventSource<Void> {

@@ -3,7 +3,7 @@ import CSystemd
 import Glibc
 import SystemCalls
 
-/// What happened to a path, as in inotify(7).
+/// Events of a path, as in inotify(7).
 package nonisolated struct PathEvents: OptionSet, Sendable {
   package let rawValue: UInt32
 
@@ -11,42 +11,42 @@ package nonisolated struct PathEvents: OptionSet, Sendable {
     self.rawValue = rawValue
   }
 
-  /// A name came into the directory, created or moved.
+  /// A name was created in the directory, or moved into it.
   package static let appeared = PathEvents(rawValue: UInt32(IN_CREATE) | UInt32(IN_MOVED_TO))
-  /// A name left the directory.
+  /// A name was deleted from the directory, or moved out of it.
   package static let vanished = PathEvents(rawValue: UInt32(IN_DELETE) | UInt32(IN_MOVED_FROM))
   /// Owner, group or mode changed.
   package static let attributes = PathEvents(rawValue: UInt32(IN_ATTRIB))
-  /// Somebody who wrote to it closed it.
+  /// A writer closed the file.
   package static let written = PathEvents(rawValue: UInt32(IN_CLOSE_WRITE))
-  /// The watched path itself was deleted, moved or unmounted: the watch will tell no more.
+  /// The watched path itself was deleted, moved or unmounted: there will be no more events.
   package static let gone = PathEvents(
     rawValue: UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_IGNORED) | UInt32(IN_UNMOUNT))
 }
 
-/// One event of a watched path.
+/// An event of a watched path.
 package nonisolated struct PathEvent: Equatable, Sendable {
-  /// What happened to it.
+  /// The events.
   package let events: PathEvents
-  /// The name inside the watched directory; nil when it is about the watched path itself.
+  /// The name inside the watched directory; nil for the watched path itself.
   package let name: String?
 }
 
 extension EventLoop {
-  /// Watches a file or a directory, without following what is created in it later.
+  /// Watches a file or a directory, not recursively.
   ///
-  /// - Throws: code `source`; the cause is ENOENT when there is no such path, EACCES when it cannot be read.
+  /// - Throws: code `source`; the cause is ENOENT if there is no such path, EACCES if it cannot be read.
   package func addWatch(
     _ path: String, _ events: PathEvents, _ handler: @escaping (PathEvent) -> Void
   ) throws(EventLoopError) -> EventSource<PathEvent> {
-    // The kernel adds these two by itself and refuses to be asked for them.
+    // The kernel adds these two itself and rejects them in a request.
     let mask = events.rawValue & ~(UInt32(IN_IGNORED) | UInt32(IN_UNMOUNT))
     return try unsafe makeSource("watch \(path)", handler) { event, slot, context in
       unsafe sd_event_add_inotify(
         event, slot, path, mask,
         { _, event, context in
           guard let event = unsafe event else { return 0 }
-          // The name follows the fixed part and is padded with NULs; its length is 0 when there is none.
+          // The name follows the fixed part and is padded with NULs; its length is 0 if there is none.
           let name =
             unsafe event.pointee.len == 0
             ? nil : unsafe String(cString: UnsafeRawPointer(event + 1).assumingMemoryBound(to: CChar.self))

@@ -4,15 +4,15 @@ import Glibc
 package import Timekeeping
 import SystemCalls
 
-/// The one loop of the one thread: everything that happens to the program happens in a handler that this loop calls.
+/// The event loop: all code runs in handlers that it calls.
 ///
-/// That thread is the main thread, which is where the main actor lives. Handlers run one at a time and must not wait. A source watches as long as
-/// its object lives and is not closed; a handler may close any source, its own too.
+/// It runs on the main thread, on the main actor. Handlers run one at a time and must not block. A source is watched
+/// until its object is closed or released; a handler may close any source, including its own.
 @safe package final class EventLoop {
   private let event: OpaquePointer
-  /// Work that waits for its turn.
+  /// Deferred work.
   private var works: [() -> Void] = []
-  /// A handler has been called since work was done.
+  /// A handler was called since deferred work was done.
   private var isWorkNext = false
   private var isExiting = false
 
@@ -40,7 +40,7 @@ import SystemCalls
       wall: Timestamp(seconds: Int64(wall.tv_sec)) + .nanoseconds(Int64(wall.tv_nsec)))
   }
 
-  /// How long the machine has been awake since boot: CLOCK_MONOTONIC, which stands still in suspend.
+  /// The time awake since boot: CLOCK_MONOTONIC, which stops during suspend.
   package var awake: Duration {
     let time = EventLoop.read(CLOCK_MONOTONIC)
     return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
@@ -49,7 +49,7 @@ import SystemCalls
   /// Runs until `exit` is called.
   ///
   /// - Returns: the code given to `exit`.
-  /// - Throws: code `loop`: the kernel refused to wait, which no caller can mend.
+  /// - Throws: code `loop`: polling failed, which cannot be handled.
   package func run() throws(EventLoopError) -> Int32 {
     while unsafe sd_event_get_state(event) != Int32(SD_EVENT_FINISHED) { _ = try turn(microseconds: .max) }
     var code: Int32 = 0
@@ -58,16 +58,16 @@ import SystemCalls
     return code
   }
 
-  /// Waits for the next event, but no longer than `patience`, and calls one handler.
+  /// Waits for the next event, at most `timeout`, and calls one handler.
   ///
-  /// - Returns: false when nothing happened in that time.
-  /// - Throws: code `loop`: the loop has ended, or the kernel refused to wait.
-  package func turn(waitingAtMost patience: Duration) throws(EventLoopError) -> Bool {
-    try turn(microseconds: UInt64(max(patience.nanoseconds / 1000, 0)))
+  /// - Returns: false if there was no event in that time.
+  /// - Throws: code `loop`: the loop has ended, or polling failed.
+  package func turn(waitingAtMost timeout: Duration) throws(EventLoopError) -> Bool {
+    try turn(microseconds: UInt64(max(timeout.nanoseconds / 1000, 0)))
   }
 
-  /// Work that a handler has deferred follows that handler at once: a source of libsystemd's for it would ask the kernel for
-  /// other events first, a system call each time. What the work itself defers waits for one event, if there is one.
+  /// Deferred work runs directly after the handler: an sd-event source for it would poll for other events first, a system
+  /// call each time. Work deferred by deferred work waits for one turn, if there are events.
   private func turn(microseconds: UInt64) throws(EventLoopError) -> Bool {
     if isWorkNext, doWork() { return true }
     let result = unsafe sd_event_run(event, works.isEmpty ? microseconds : 0)
@@ -85,30 +85,30 @@ import SystemCalls
     return true
   }
 
-  /// Ends `run` after the current handler. The first call decides the code; a loop that ended does not run again.
+  /// Ends `run` after the current handler. The first call determines the code; a loop that has ended cannot run again.
   ///
   /// - Parameter code: 0 to 255, the exit status of the program.
   package func exit(_ code: Int32) {
     isExiting = true
-    // It fails only after the loop has ended, and then there is nothing to end.
+    // It fails only if the loop has ended already.
     _ = unsafe sd_event_exit(event, code)
   }
 
-  /// Does `work` in a turn of its own soon after the current handler, in the order of asking. Other events get their
-  /// turns in between, so that work which always asks for more starves nobody.
+  /// Calls `work` in its own turn soon after the current handler, in order. Other events are handled in between, so that
+  /// work which defers more work does not starve them.
   package func `defer`(_ work: @escaping () -> Void) {
     works.append(work)
   }
 
-  /// Has this loop watch what a library drives by itself: its buses (`sd_bus_attach_event`).
+  /// Attaches a library's own sources, such as sd-bus (`sd_bus_attach_event`).
   ///
-  /// - Parameter attach: gets the loop's own object, which it must not keep.
-  /// - Returns: what it returned.
+  /// - Parameter attach: receives the loop's handle, which it must not store.
+  /// - Returns: its result.
   package func attach(_ attach: (OpaquePointer) -> Int32) -> Int32 { unsafe attach(event) }
 
-  /// A source of this loop, made by one of libsystemd's `sd_event_add_…` functions.
+  /// A source of this loop, created by one of libsystemd's `sd_event_add_…` functions.
   ///
-  /// - Parameter what: names it in the error.
+  /// - Parameter what: its name in error messages.
   func makeSource<Event>(
     _ what: @autoclosure () -> String, _ handler: @escaping (Event) -> Void,
     _ add: (OpaquePointer, UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package import SystemCalls
 
-/// The loop could not do what was asked.
+/// An error of the event loop.
 package typealias EventLoopError = PlatformError<EventLoop>
 
 nonisolated extension PlatformError.Code where Owner == EventLoop {
-  /// The loop itself could not be made or run.
+  /// The loop itself could not be created or run.
   package static var loop: Self { Self(rawValue: "loop") }
   /// A descriptor, timer, signal, child or path could not be watched.
   package static var source: Self { Self(rawValue: "source") }

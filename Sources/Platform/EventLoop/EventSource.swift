@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CSystemd
 
-/// Something that a loop watches. It is watched until this object is closed or goes away; then the handler goes too.
+/// An event source. It is watched until this object is closed or released, which releases the handler too.
 @safe package final class EventSource<Event> {
   private var source: OpaquePointer?
   private var handler: ((Event) -> Void)?
@@ -13,7 +13,7 @@ import CSystemd
 
   isolated deinit { close() }
 
-  /// Stops watching, at once and for good. Harmless when done twice, and inside its own handler.
+  /// Stops watching for good. Idempotent, and allowed inside its own handler.
   package func close() {
     handler = nil
     guard let source = unsafe source else { return }
@@ -21,20 +21,20 @@ import CSystemd
     unsafe sd_event_source_disable_unref(source)
   }
 
-  /// Hands the slot and the context to an `sd_event_add_…` function. The context is this object, unretained: the
-  /// source never outlives it.
+  /// Passes the slot and the context to an `sd_event_add_…` function. The context is this object, unretained: the source
+  /// never outlives it.
   func register(_ add: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32) -> Int32 {
     unsafe add(&source, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// What the C callbacks do: finds the object and calls its handler, keeping both alive for the call.
+  /// Called by the C callbacks: finds the object and calls its handler, keeping both alive for the call.
   static func dispatch(_ event: Event, to context: UnsafeMutableRawPointer?) {
     guard let context = unsafe context else { return }
     let source = unsafe Unmanaged<EventSource<Event>>.fromOpaque(context).takeUnretainedValue()
     withExtendedLifetime(source) { source.handler?(event) }
   }
 
-  // The settings below fail only after the loop has ended (ESTALE), when nothing is watched anyway.
+  // The following calls fail only after the loop has ended (ESTALE), when nothing is watched anyway.
 
   func disable() {
     if let source = unsafe source { _ = unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_OFF)) }

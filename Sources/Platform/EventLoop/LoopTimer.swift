@@ -4,7 +4,7 @@ import Glibc
 package import Timekeeping
 import SystemCalls
 
-/// Calls its handler once at an instant of the elapsed clock, and again whenever it is armed again.
+/// A timer on the elapsed clock that fires once each time it is armed.
 package final class LoopTimer {
   private let source: EventSource<Void>
 
@@ -12,20 +12,20 @@ package final class LoopTimer {
     self.source = source
   }
 
-  /// Sets the timer, in place of what it was set to. An instant that has passed fires in the next turn.
+  /// Arms the timer, replacing the previous instant. An instant in the past fires in the next turn.
   package func arm(at instant: BootInstant) {
-    // Rounded up, so that the handler never finds itself before its time.
+    // Rounded up, so that it never fires early.
     let nanoseconds = UInt64(max(instant.nanoseconds, 0))
     source.setTime(nanoseconds / 1000 + (nanoseconds % 1000 == 0 ? 0 : 1))
     source.enableOnce()
   }
 
-  /// The handler is not called until the timer is armed again.
+  /// Disarms the timer.
   package func disarm() {
     source.disable()
   }
 
-  /// Ends the timer for good and lets go of its handler.
+  /// Closes the timer and releases its handler.
   package func close() {
     source.close()
   }
@@ -34,14 +34,14 @@ package final class LoopTimer {
 extension EventLoop {
   /// A timer on CLOCK_BOOTTIME, not armed yet.
   ///
-  /// - Parameter slack: how much later than its instant it may fire, so that it shares a wake-up of this or another process. One
-  ///   that is moved further again and again costs a system call each time without, and with a quarter of a second four each
-  ///   second at most.
+  /// - Parameter slack: the allowed delay, so that it can share a wake-up with other timers or processes. Rearming a
+  ///   timer for a later time costs a system call each time without slack, and at most four per second with a slack of a
+  ///   quarter of a second.
   /// - Throws: code `source`: no descriptors left for a timerfd.
   package func makeTimer(
     slack: Duration = .zero, _ handler: @escaping () -> Void
   ) throws(EventLoopError) -> LoopTimer {
-    // In microseconds, and 0 would mean libsystemd's default: a quarter of a second late.
+    // In microseconds; 0 would mean libsystemd's default, a quarter of a second.
     let accuracy = UInt64(max(slack.nanoseconds / 1000, 1))
     let source = try unsafe makeSource("make a timer", handler) { event, slot, context in
       unsafe sd_event_add_time(

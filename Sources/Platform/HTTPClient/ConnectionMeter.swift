@@ -5,9 +5,8 @@ package import Connectivity
 import Glibc
 import SystemCalls
 
-/// Counts what TCP carries over the connections of one or more clients, in libcurl's callbacks around the life of a socket: also
-/// those of attempts that fail, and of the race of addresses. It costs a system call at the end of each connection, and one for
-/// each open connection when it is read.
+/// Counts the TCP traffic of one or more clients in libcurl's socket callbacks, including failed attempts and Happy
+/// Eyeballs. It costs a system call per closed connection, and one per open connection for each reading.
 @safe package final class ConnectionMeter {
   private var meter = TCPMeter()
   /// The sockets of IPv6.
@@ -15,14 +14,14 @@ import SystemCalls
 
   package init() {}
 
-  /// Up to now. What a connection sends after its close (FIN and acknowledgements, no payload of its own) is not counted, and no
-  /// connection is where the kernel does not have these counters (before 4.19).
+  /// The traffic until now. Segments after a close (FIN and acknowledgements) are not counted, and nothing is counted if
+  /// the kernel does not have these counters (before 4.19).
   package var traffic: TCPTraffic {
     for descriptor in meter.open { if let counted = counters(of: descriptor) { meter.read(descriptor, counted) } }
     return meter.total
   }
 
-  /// Has the sockets of a handle counted. This object must outlive them, so `TransferDriver` holds it.
+  /// Counts the sockets of a handle. This object must outlive them, so `TransferDriver` retains it.
   func watch(_ easy: borrowing EasyHandle) throws(CurlRefusal) {
     let context = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
     try unsafe easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)

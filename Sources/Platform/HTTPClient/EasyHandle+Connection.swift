@@ -4,20 +4,20 @@ import HTTPMessages
 import Timekeeping
 
 extension EasyHandle {
-  /// Sets how a party is reached: the same whatever then goes over the connection.
+  /// Sets the connection's options, independent of the protocol above.
   ///
-  /// - Parameter meter: counts it, and outlives it.
+  /// - Parameter meter: counts the connection, and must outlive it.
   func setConnection(_ settings: HTTPClientConfiguration, meter: ConnectionMeter) throws(CurlRefusal) {
     try meter.watch(self)
     try set(CURLOPT_NOSIGNAL, 1)
-    // Without it, taking a transfer down waits for a resolver thread that waits for a dead name server.
+    // Otherwise, cleanup waits for a resolver thread that waits for a dead name server.
     try set(CURLOPT_QUICK_EXIT, 1)
     try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
     try set(CURLOPT_PROTOCOLS_STR, settings.allowsPlainHTTP ? "https,http" : "https")
     try set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
     try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     try set(CURLOPT_USERAGENT, settings.userAgent)
-    // Set, even to nothing: else the environment would choose a proxy.
+    // Set even if empty: otherwise the environment would choose a proxy.
     try set(CURLOPT_PROXY, settings.proxy ?? "")
     try set(CURLOPT_NOPROXY, "")
     if let caFile = settings.caFile {
@@ -32,13 +32,13 @@ extension EasyHandle {
     try set(CURLOPT_TCP_KEEPALIVE, 1)
     try set(CURLOPT_TCP_KEEPIDLE, idle)
     try set(CURLOPT_TCP_KEEPINTVL, max(idle / 3, 1))
-    // The callback needs one number, so it is given in place of an address.
+    // The callback needs one number, which is passed instead of a pointer.
     let timeout = UInt(UInt32(clamping: settings.unacknowledgedTimeout.nanoseconds / 1_000_000))
     try unsafe set(CURLOPT_SOCKOPTDATA, pointer: UnsafeRawPointer(bitPattern: timeout))
     try check(
       CURLOPT_SOCKOPTFUNCTION,
       unsafe fleet_easy_set_socket_callback(raw) { timeout, socket, _ in
-        // A kernel that does not have the option does without: the request's own deadline still holds.
+        // Not supported by old kernels: the request's own deadline still applies.
         _ = fleet_socket_set_user_timeout(socket, UInt32(truncatingIfNeeded: UInt(bitPattern: timeout)))
         return CURL_SOCKOPT_OK
       })

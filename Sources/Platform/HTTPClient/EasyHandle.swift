@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
 
-/// A libcurl easy handle and its message buffer: made together, freed once.
+/// A libcurl easy handle and its error buffer.
 @safe struct EasyHandle: ~Copyable {
   let raw: UnsafeMutableRawPointer
-  /// libcurl writes the reason of a failure here: CURL_ERROR_SIZE bytes, ended by NUL.
+  /// libcurl's error buffer: CURL_ERROR_SIZE bytes, terminated by NUL.
   private let words: UnsafeMutablePointer<CChar>
 
-  /// Nil when there is no memory.
+  /// Nil if there is no memory.
   init?() {
     guard let raw = unsafe curl_easy_init() else { return nil }
     unsafe self.raw = raw
@@ -21,19 +21,19 @@ import CCurl
     unsafe words.deallocate()
   }
 
-  /// Sets a number or a switch.
+  /// Sets an integer or boolean option.
   ///
-  /// - Throws: what libcurl answered, when it does not know the option or refuses the value.
+  /// - Throws: libcurl's error if it does not know the option or rejects the value.
   func set(_ option: CURLoption, _ value: Int) throws(CurlRefusal) {
     try check(option, unsafe fleet_easy_set_long(raw, option, value))
   }
 
-  /// Sets a number of 64 bits.
+  /// Sets a 64-bit option.
   func setLarge(_ option: CURLoption, _ value: Int64) throws(CurlRefusal) {
     try check(option, unsafe fleet_easy_set_offset(raw, option, value))
   }
 
-  /// Sets a text, which libcurl copies; nil sets its default.
+  /// Sets a string option, which libcurl copies; nil restores its default.
   func set(_ option: CURLoption, _ value: String?) throws(CurlRefusal) {
     if let value {
       try check(option, unsafe fleet_easy_set_string(raw, option, value))
@@ -42,7 +42,7 @@ import CCurl
     }
   }
 
-  /// Sets a pointer that stays the caller's.
+  /// Sets a pointer option; the caller keeps its ownership.
   func set(_ option: CURLoption, pointer: UnsafeRawPointer?) throws(CurlRefusal) {
     try check(option, unsafe fleet_easy_set_pointer(raw, option, pointer))
   }
@@ -51,19 +51,19 @@ import CCurl
     guard code == CURLE_OK else { throw CurlRefusal(option: option, code: code) }
   }
 
-  /// A number about the last transfer, 0 when it cannot be told.
+  /// An integer about the last transfer; 0 if unavailable.
   func number(_ info: CURLINFO) -> Int {
     var value = 0
     return unsafe fleet_easy_get_long(raw, info, &value) == CURLE_OK ? value : 0
   }
 
-  /// A number of 64 bits about the last transfer, never negative.
+  /// A 64-bit integer about the last transfer, never negative.
   func largeNumber(_ info: CURLINFO) -> UInt64 {
     var value: Int64 = 0
     return unsafe fleet_easy_get_offset(raw, info, &value) == CURLE_OK ? UInt64(max(value, 0)) : 0
   }
 
-  /// Forgets the words of the transfer before.
+  /// Clears the error text of the previous transfer.
   func clearWords() {
     unsafe words[0] = 0
   }
@@ -75,7 +75,7 @@ import CCurl
   }
 }
 
-/// libcurl refused a setting.
+/// libcurl rejected an option.
 nonisolated struct CurlRefusal: Error, CustomStringConvertible {
   let option: CURLoption
   let code: CURLcode

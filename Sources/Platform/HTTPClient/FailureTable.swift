@@ -3,9 +3,9 @@ import CCurl
 import Glibc
 import HTTPMessages
 
-/// The one place where libcurl's answers become ours.
+/// Maps libcurl's errors to `TransportFailure`.
 nonisolated enum FailureTable {
-  /// What a CURLcode (libcurl-errors(3)) means to the program.
+  /// The kind of failure for a CURLcode (libcurl-errors(3)).
   ///
   /// | CURLcode | Kind |
   /// |---|---|
@@ -21,11 +21,11 @@ nonisolated enum FailureTable {
   /// | WEIRD_SERVER_REPLY, UNSUPPORTED_PROTOCOL, TOO_MANY_REDIRECTS, BAD_CONTENT_ENCODING | malformed |
   /// | all others: CA file, client certificate, ciphers, memory, URL | local |
   ///
-  /// UNSUPPORTED_PROTOCOL is what an answer without a status line (HTTP/0.9) gives; schemes that this program does not
-  /// speak never reach libcurl.
+  /// UNSUPPORTED_PROTOCOL is returned for a response without a status line (HTTP/0.9); URLs with other schemes never
+  /// reach libcurl.
   ///
   /// - Parameters:
-  ///   - verifyResult: what OpenSSL said of the certificate (X509_V_…), 0 when it was content.
+  ///   - verifyResult: OpenSSL's verification result (X509_V_…), 0 if valid.
   ///   - systemError: the `errno` of the last attempt to connect (CURLINFO_OS_ERRNO).
   static func kind(of code: CURLcode, verifyResult: Int, systemError: Int) -> TransportFailure.Kind {
     switch code {
@@ -55,7 +55,7 @@ nonisolated enum FailureTable {
     }
   }
 
-  /// What OpenSSL holds against a certificate (X509_STORE_CTX_get_error(3)). A wrong host has no number here: libcurl
+  /// The kind for OpenSSL's verification error (X509_STORE_CTX_get_error(3)). A wrong host has no number here: libcurl
   /// compares names itself.
   private static func certificateKind(_ verifyResult: Int) -> TransportFailure.Kind {
     switch Int32(truncatingIfNeeded: verifyResult) {
@@ -65,8 +65,8 @@ nonisolated enum FailureTable {
     }
   }
 
-  /// One line for a person: who, and the library's own words. What a server could have put into those words is made
-  /// printable and cut short; they never hold the path or the query of the URL.
+  /// One line for the journal: the endpoint and the library's text. Text from a server is sanitized and truncated; it
+  /// never contains the path or the query of the URL.
   static func message(_ endpoint: WebAddress?, _ words: String) -> String {
     let printable = words.unicodeScalars.prefix(300).map { scalar in
       (0x20...0x7E).contains(scalar.value) ? Character(scalar) : "?"

@@ -6,10 +6,10 @@ import SystemCalls
 import Timekeeping
 import URLReader
 
-/// Sends requests one after another over HTTP/2: performs what `HTTP2Connection` decides, over a `TLSConnection`.
+/// Sends requests sequentially over HTTP/2: performs the effects of `HTTP2Connection` on a `TLSConnection`.
 final class HTTP2Transport {
-  /// A request, and who waits for its outcome.
-  final class Order {
+  /// A request and its completion handler.
+  final class QueuedRequest {
     let request: HTTPRequest
     let address: WebAddress
     let deadline: BootInstant
@@ -23,40 +23,40 @@ final class HTTP2Transport {
     }
   }
 
-  /// How late the end of a request's time may be noticed: the timer is moved with each request.
+  /// The allowed delay of a timeout: the timer is rearmed with each request.
   private static let timerSlack = Duration.milliseconds(250)
 
   private let loop: EventLoop
   private let configuration: HTTPClientConfiguration
   private let meter: ConnectionMeter
   private var timer: LoopTimer?
-  /// What the timer is set to; nil: it is not.
+  /// When the timer fires; nil if disarmed.
   private var armedAt: BootInstant?
   private var link: TLSConnection?
   private var connection: HTTP2Connection?
-  /// What `connection` begins with, until something is sent.
+  /// The connection preface, sent with the first request.
   private var preface: [UInt8] = []
-  /// Scheme, host and port of `link`.
+  /// The origin of `link`.
   private var origin = ""
-  /// The order under way on `connection`, then those that wait.
-  private var current: Order?
-  private var waiting: [Order] = []
+  /// The request in flight on `connection`, then the queued ones.
+  private var current: QueuedRequest?
+  private var waiting: [QueuedRequest] = []
   private var session: (origin: String, TLSSession)?
-  /// Where `link` was opened to.
+  /// The target of `link`.
   private var last: (address: WebAddress, certificateTime: Timestamp?)?
   private var isStale = false
-  /// Its owner has called, and has not been returned to.
-  private var isCalled = false
-  /// `connection` has answered something.
+  /// A call of the owner is in progress.
+  private var isInCall = false
+  /// `connection` has received a response.
   private var hasAnswered = false
-  /// A request on `connection` was given up, and nothing was answered since: what is left of it must not arrive late.
-  private var hasGivenUp = false
-  /// A party that has no HTTP/2.
+  /// A request on `connection` was cancelled, and there was no response since: unsent data of it must not arrive late.
+  private var hasCancelled = false
+  /// The origin of a server without HTTP/2.
   private var http1Origin: String?
   private(set) var counters = TrafficCounters()
-  /// Given what is to go over HTTP/1.1.
-  var onHTTP1: ((Order) -> Void)?
-  /// Called with each answer, before its own completion.
+  /// Receives requests for HTTP/1.1.
+  var onHTTP1: ((QueuedRequest) -> Void)?
+  /// Called with each response, before its own completion handler.
   var onAnswered: (() -> Void)?
 
   /// - Throws: no descriptors left for a timer.
@@ -79,42 +79,42 @@ final class HTTP2Transport {
     link?.close()
   }
 
-  /// Whether requests to this party go this way: nothing is known against it.
+  /// Whether requests to this server can use HTTP/2, as far as known.
   func serves(_ address: WebAddress) -> Bool {
     address.scheme == "https" && (http1Origin == nil || http1Origin != address.origin)
   }
 
-  /// The outcome comes in a later turn.
-  func send(_ order: Order) {
+  /// The outcome is reported in a later turn.
+  func send(_ order: QueuedRequest) {
     waiting.append(order)
-    isCalled = true
+    isInCall = true
     start()
-    isCalled = false
+    isInCall = false
   }
 
-  /// Opens the connection before there is a request for it, if there is none.
+  /// Opens the connection in advance, if there is none.
   func connect(to address: WebAddress, certificateTime: Timestamp?) {
     guard link == nil, waiting.isEmpty else { return }
     open(to: address, certificateTime: certificateTime, deadline: nil)
   }
 
-  /// Nothing is reported of the request any more.
+  /// Cancels a request without calling its completion handler.
   func cancel(_ completion: Completion) {
     completion.drop()
     waiting.removeAll { $0.completion === completion }
-    isCalled = true
+    isInCall = true
     if current?.completion === completion {
       current = nil
-      hasGivenUp = true
+      hasCancelled = true
       feed(.cancel)
     }
-    // A request that had no stream yet ends without an effect, and others may have waited behind it.
+    // A request without a stream ends without an effect, and others may have been queued behind it.
     start()
-    isCalled = false
+    isInCall = false
   }
 
-  /// The next request gets a fresh connection; the one in use is let finish. What is known of the party's protocols may have
-  /// been another network's.
+  /// The next request uses a new connection; the current one may finish. What is known of the server's protocols may be
+  /// from another network.
   func dropConnections() {
     http1Origin = nil
     isStale = true
@@ -123,7 +123,7 @@ final class HTTP2Transport {
 
   // MARK: - The connection
 
-  /// Sends the next request as soon as nothing is under way and there is a connection for it.
+  /// Sends the next request if none is in flight and there is a connection.
   private func start() {
     guard current == nil, let next = waiting.first else { return armTimer() }
     if link != nil, isStale || last?.address.hasOrigin(of: next.address) != true { closeLink() }
@@ -160,7 +160,7 @@ final class HTTP2Transport {
       counters.connections &+= 1
       guard hasHTTP2 else { return fallBack() }
       connection = HTTP2Connection(userAgent: configuration.userAgent, idleLife: configuration.idleLife)
-      // The first request goes with the preface, in one record.
+      // The first request is sent together with the preface, in one TLS record.
       for case .write(let bytes) in connection?.handle(.connected, at: loop.now.boot) ?? [] { preface += bytes }
       start()
       if !preface.isEmpty { write([]) }
@@ -182,12 +182,12 @@ final class HTTP2Transport {
     connection?.wipe()
     connection = nil
     preface = []
-    link?.close(discardingUnsent: hasGivenUp)
-    hasGivenUp = false
+    link?.close(discardingUnsent: hasCancelled)
+    hasCancelled = false
     link = nil
   }
 
-  /// The party has no HTTP/2: what waits goes the other way, and so does what comes later.
+  /// The server has no HTTP/2: queued and later requests use HTTP/1.1.
   private func fallBack() {
     http1Origin = origin
     closeLink()
@@ -204,9 +204,9 @@ final class HTTP2Transport {
     for order in orders { finish(order, .failure(failure)) }
   }
 
-  private func finish(_ order: Order, _ outcome: HTTPOutcome) {
+  private func finish(_ order: QueuedRequest, _ outcome: HTTPOutcome) {
     counters.requests &+= 1
-    if isCalled {
+    if isInCall {
       // Not before `send` has returned.
       loop.defer { order.completion.call(outcome) }
     } else {
@@ -222,7 +222,7 @@ final class HTTP2Transport {
 
   private func perform(_ effects: [HTTP2Connection.Effect]) {
     guard !effects.isEmpty else { return }
-    // The receiver of the outcome may let go of the client.
+    // The completion handler may release the client.
     defer { withExtendedLifetime(self) {} }
     var outcome: HTTPOutcome?
     var isGracefulEnd: Bool?
@@ -233,7 +233,7 @@ final class HTTP2Transport {
         write(bytes)
       case .answered(let response):
         hasAnswered = true
-        hasGivenUp = false
+        hasCancelled = false
         onAnswered?()
         outcome = .response(redirecting(response))
       case .failed(let failure):
@@ -246,7 +246,7 @@ final class HTTP2Transport {
     if outcome != nil { current = nil }
     if let isGracefulEnd {
       closeLink()
-      // Another connection is there before the next update is due.
+      // Opens another connection before the next update is due.
       if isGracefulEnd, hasAnswered, waiting.isEmpty, !isStale, let last, serves(last.address) {
         open(to: last.address, certificateTime: last.certificateTime, deadline: nil)
       }
@@ -290,7 +290,7 @@ final class HTTP2Transport {
         order,
         .failure(TransportFailure(.timedOut, FailureTable.message(order.address, "no answer before the deadline"))))
     }
-    // What was waited for was the connection.
+    // The request timed out while connecting.
     if !late.isEmpty, connection == nil { closeLink() }
     feed(.deadline)
     start()

@@ -6,9 +6,10 @@ package import Timekeeping
 import SystemCalls
 import URLReader
 
-/// Sends requests on the loop, over TLS 1.2 or later on one connection that is kept: HTTP/2 of our own over a connection that
-/// libcurl opens, or libcurl's HTTP where the settings or the server want that. No redirects, no cookies, no compression.
-/// When it goes, what it still carries is dropped, and no completion is called.
+/// Sends requests on the event loop, over TLS 1.2 or later on one persistent connection: with its own HTTP/2 over a
+/// connection that libcurl opens, or with libcurl's HTTP if the settings or the server require it. No redirects, no
+/// cookies, no compression. When it is released, requests in flight are cancelled without calling their completion
+/// handlers.
 @safe package final class HTTPClient {
   private let loop: EventLoop
   private let configuration: HTTPClientConfiguration
@@ -16,22 +17,22 @@ import URLReader
   private var driver: TransferDriver?
   private var active: [Transfer] = []
   private var idle: [Transfer] = []
-  /// Connections are to be dropped once nothing uses them.
+  /// Connections must be closed once they are idle.
   private var isStale = false
 
-  /// What goes over HTTP/2; nil where the settings or a proxy do not have it.
+  /// Nil if the settings or a proxy do not allow HTTP/2.
   private var http2: HTTP2Transport?
   private var lastAddress: (url: String, address: WebAddress)?
   private var curlCounters = TrafficCounters()
 
-  /// What has gone over the line since this client was made.
+  /// Traffic since this client was created.
   package var counters: TrafficCounters { http2.map { curlCounters + $0.counters } ?? curlCounters }
 
-  /// What brought the last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
+  /// The protocol of the last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
   package private(set) var version: String?
 
   /// - Parameter meter: counts its connections.
-  /// - Throws: libcurl on this machine cannot do what is needed, or there is no memory.
+  /// - Throws: libcurl on this machine lacks a required feature, or there is no memory.
   package init(
     loop: EventLoop, configuration: HTTPClientConfiguration, meter: ConnectionMeter = ConnectionMeter()
   ) throws(HTTPClientError) {
@@ -40,9 +41,9 @@ import URLReader
     self.configuration = configuration
     self.meter = meter
     driver = try makeDriver()
-    // Made here, so that a setting which libcurl refuses is an error of now and not of the first request.
+    // Created here, so that an option that libcurl rejects is detected now and not by the first request.
     idle.append(try Transfer(configuration, meter))
-    // A proxy that is reached by TLS would be offered our protocol too.
+    // A proxy that is reached by TLS would be offered HTTP/2 too.
     guard configuration.transport == .auto, configuration.proxy?.lowercased().hasPrefix("https:") != true else {
       return
     }
@@ -56,7 +57,7 @@ import URLReader
     for transfer in active { unsafe driver?.remove(transfer.handle) }
   }
 
-  /// libcurl's own start, once in a process. It would not be safe beside other threads; there are none.
+  /// libcurl's global initialization, once per process. Not thread-safe, but there are no other threads.
   private static let isStarted = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   private func makeDriver() throws(HTTPClientError) -> TransferDriver {
@@ -65,16 +66,16 @@ import URLReader
       onOverwork: { [weak self] in self?.giveUp() })
   }
 
-  /// Sends a request on the connection that is kept, or on a new one.
+  /// Sends a request on the persistent connection, or on a new one.
   ///
-  /// - Parameter completion: called once, in a later turn, unless the exchange is cancelled or the client goes.
-  /// - Returns: the exchange, for cancelling it; it need not be held.
+  /// - Parameter completion: called once, in a later turn, unless the exchange is cancelled or the client released.
+  /// - Returns: the exchange, for cancelling it; it need not be retained.
   @discardableResult
   package func send(_ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) -> HTTPExchange {
     let completion = Completion(completion)
     if let http2, let address = address(of: request.url), http2.serves(address) {
       let deadline = loop.now.boot + request.deadline
-      http2.send(HTTP2Transport.Order(request, to: address, deadline: deadline, completion))
+      http2.send(HTTP2Transport.QueuedRequest(request, to: address, deadline: deadline, completion))
     } else {
       sendByCurl(request, completion)
     }
@@ -84,16 +85,16 @@ import URLReader
     }
   }
 
-  /// Opens the connection for a request to this URL that is to follow, where HTTP/2 can carry it and there is none. That it
-  /// fails is not reported: the request makes another.
+  /// Opens the connection for a later request to this URL in advance, if it will use HTTP/2. Failures are not reported:
+  /// the request will try again.
   ///
-  /// - Parameter certificateTime: as of a request.
+  /// - Parameter certificateTime: as in a request.
   package func connect(to url: String, certificateTime: Timestamp?) {
     guard let http2, let address = address(of: url), http2.serves(address) else { return }
     http2.connect(to: address, certificateTime: certificateTime)
   }
 
-  /// Of a request that HTTP/2 could carry; nil for one whose URL is for libcurl to judge.
+  /// The address of a request that HTTP/2 can carry; nil for a URL that libcurl must parse.
   private func address(of url: String) -> WebAddress? {
     if let lastAddress, lastAddress.url == url { return lastAddress.address }
     guard let address = try? WebAddress(reading: url), !address.hasCredentials else { return nil }
@@ -102,7 +103,7 @@ import URLReader
   }
 
   /// The server has no HTTP/2.
-  private func sendByHTTP1(_ order: HTTP2Transport.Order) {
+  private func sendByHTTP1(_ order: HTTP2Transport.QueuedRequest) {
     var request = order.request
     request.deadline = max(order.deadline - loop.now.boot, .milliseconds(1))
     sendByCurl(request, order.completion)
@@ -144,7 +145,7 @@ import URLReader
 
   private func cancel(_ completion: Completion) {
     http2?.cancel(completion)
-    // A transfer is used again: it is this exchange's only as long as it holds this completion.
+    // A transfer is reused: it belongs to this exchange only while it has this completion handler.
     guard let index = active.firstIndex(where: { $0.completion === completion }) else { return }
     let transfer = active[index]
     active.remove(at: index)
@@ -160,14 +161,14 @@ import URLReader
     let completion = transfer.completion
     if case .response = outcome { version = transfer.version }
     retire(transfer)
-    // HTTP/2 keeps the connection when one request on it times out; but it is most often the road that died, and then
-    // every later request would wait for a dead socket.
+    // HTTP/2 would keep the connection after a timeout; but most often the network path is dead, and all later requests
+    // would use a dead socket.
     if case .failure(let failure) = outcome, failure.kind == .timedOut { isStale = true }
     dropStaleConnections()
     completion?.call(outcome)
   }
 
-  /// The server keeps libcurl busy: every request fails, and its connection goes with it.
+  /// The server keeps libcurl busy: fails every request, and closes the connection.
   private func giveUp() {
     let given = active.map { (completion: $0.completion, failure: $0.overwork) }
     for transfer in active { retire(transfer) }
@@ -187,27 +188,27 @@ import URLReader
     if idle.count < 2 { idle.append(transfer) }
   }
 
-  /// The next request gets a fresh connection; those in use are let finish.
+  /// The next request uses a new connection; current ones may finish.
   package func dropConnections() {
     isStale = true
     http2?.dropConnections()
     dropStaleConnections()
   }
 
-  /// A new multi handle in place of the old, which takes its connections along. Those in use are let finish.
+  /// Replaces the multi handle, which owns the connections. Current ones may finish.
   private func dropStaleConnections() {
     guard isStale, active.isEmpty else { return }
     do {
       driver = try makeDriver()
       isStale = false
     } catch {
-      // No memory for another: the old one serves on, and the next end of a request tries again.
+      // No memory: keep using the old one, and try again when the next request ends.
       isStale = true
     }
   }
 }
 
-/// Someone to be told once.
+/// A completion handler that is called at most once.
 final class Completion {
   private var body: ((HTTPOutcome) -> Void)?
 

@@ -3,7 +3,7 @@ import CCurl
 import Glibc
 import HTTPMessages
 
-/// The header lines of one request in libcurl's form. It holds secrets in the clear, and wipes them when cleared.
+/// The headers of one request as a curl_slist. It contains secrets in the clear, and overwrites them when cleared.
 @safe nonisolated struct HeaderList: ~Copyable {
   private(set) var first: UnsafeMutablePointer<curl_slist>?
 
@@ -20,9 +20,9 @@ import HTTPMessages
     unsafe first = nil
   }
 
-  /// Writes the lines, in place of those before.
+  /// Replaces the lines.
   ///
-  /// - Throws: kind `local` when a name or a value holds what no header may: a line break would smuggle in another one.
+  /// - Throws: kind `local` if a name or a value has an invalid character: a line break could inject another header.
   mutating func fill(_ headers: [HTTPRequest.Header]) throws(TransportFailure) {
     clear()
     var hasContentType = false
@@ -46,10 +46,10 @@ import HTTPMessages
       guard HeaderList.isPrintable(&line) else {
         throw TransportFailure(.local, "the value of header \(header.name) holds a line break or a control character")
       }
-      // libcurl's way to write a header without a value; with a colon it would leave the header out.
+      // libcurl's syntax for a header without a value; with a colon it would omit the header.
       try append(line.utf8.count == header.name.utf8.count + 2 ? header.name + ";" : line)
     }
-    // Else libcurl calls any body a web form.
+    // Otherwise libcurl sends a body as a web form.
     if !hasContentType { try append("Content-Type:") }
   }
 
@@ -71,7 +71,7 @@ import HTTPMessages
     unsafe curl_slist_free_all(first)
   }
 
-  /// Whether a line is without control characters, tabs excepted.
+  /// Whether a line has no control characters except tabs.
   private static func isPrintable(_ line: inout String) -> Bool {
     line.withUTF8 { bytes in
       for index in bytes.indices {

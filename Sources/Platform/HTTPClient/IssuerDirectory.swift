@@ -2,22 +2,22 @@
 import CCurl
 import Glibc
 
-/// Where this system keeps each issuer that it trusts in a file of its own.
+/// The directory with one file per trusted CA.
 ///
-/// libcurl trusts the system's bundle and its directory, and reads the whole bundle, all 140 issuers of it, for every new
-/// connection. In a directory whose links are named after the issuers (openssl-rehash(1)), as Debian's
-/// update-ca-certificates makes it beside the bundle, OpenSSL finds the one that it needs.
+/// libcurl uses the system's CA bundle and directory, and parses the whole bundle of 140 CAs for every new connection. In
+/// a directory with hash links (openssl-rehash(1)), as Debian's update-ca-certificates creates, OpenSSL finds the CA that
+/// it needs.
 nonisolated enum IssuerDirectory {
-  /// Whether libcurl's own directory has such links, so that the bundle can be left alone. Looked at once in a process.
+  /// Whether libcurl's default directory has hash links, so that the bundle is not needed. Checked once per process.
   static let isComplete: Bool = {
-    // The first version of the answer that tells the directory.
+    // The first version of the struct with the directory.
     guard let version = unsafe curl_version_info(CURLVERSION_EIGHTH), let path = unsafe version.pointee.capath else {
       return false
     }
     return unsafe hasHashLinks(String(cString: path))
   }()
 
-  /// Whether a directory has a name like `5ad8a5d6.0`; false when it cannot be read.
+  /// Whether a directory has a name such as `5ad8a5d6.0`; false if it cannot be read.
   static func hasHashLinks(_ path: String) -> Bool {
     guard let directory = unsafe opendir(path) else { return false }
     defer { unsafe closedir(directory) }

@@ -2,12 +2,12 @@
 import HTTPMessages
 import URLReader
 
-/// Gathers an answer as it comes in, within bounds.
+/// Collects a response with bounded memory.
 struct ResponseCollector {
-  /// Far beyond what Fleet Engine or a token provider sends; what comes after is passed over.
+  /// Far more than Fleet Engine or a token provider sends; further headers are discarded.
   private static let maximumHeaders = 64
   private static let maximumHeaderBytes = 16_384
-  /// Lines of all kinds, those of interim answers and trailers included. libcurl keeps them all, and bounds neither.
+  /// Lines of all kinds, including interim responses and trailers. libcurl stores them all without a limit.
   private static let maximumLineBytes = 65_536
 
   private(set) var headers: [(name: String, value: String)] = []
@@ -15,20 +15,20 @@ struct ResponseCollector {
   private var headerBytes = 0
   private var lineBytes = 0
   private let maximumSize: Int
-  /// The body or the header lines went past their cap.
+  /// The body or the header lines exceeded their limit.
   private(set) var isTooLarge = false
-  /// The blank line after the headers has come. libcurl is content without it when the connection ends there.
+  /// The blank line after the headers was received. libcurl accepts a connection that ends without it.
   private(set) var hasAllHeaders = false
 
-  /// - Parameter maximumSize: the most bytes that a body may have.
+  /// - Parameter maximumSize: the maximum size of a body in bytes.
   init(maximumSize: Int) {
     self.maximumSize = maximumSize
   }
 
-  /// Takes one header line as it stood on the wire. A status line begins a new answer: what came before it was an
-  /// interim one (100 Continue). Trailers, which follow the body, are not kept.
+  /// Processes a received header line. A status line begins a new response: the previous one was an interim one (100
+  /// Continue). Trailers are discarded.
   ///
-  /// - Returns: false when there are too many, and then the answer is not wanted any more.
+  /// - Returns: false if there are too many: then the transfer must be aborted.
   mutating func addHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
     let bytes = line.count
     guard bytes <= ResponseCollector.maximumLineBytes - lineBytes else {
@@ -62,7 +62,7 @@ struct ResponseCollector {
     unsafe headers.append((String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self)))
   }
 
-  /// Takes a piece of the body; false when it does not fit, and then the answer is not wanted any more.
+  /// Processes a part of the body; false if it is too large: then the transfer must be aborted.
   mutating func addBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count <= maximumSize - body.count else {
       isTooLarge = true

@@ -5,21 +5,21 @@ import HTTPMessages
 import SystemCalls
 import Timekeeping
 
-/// A TLS connection that libcurl opens and bytes of our own go over. Names, the race of addresses, the proxy, certificates
-/// and their time are libcurl's business as for its own requests (`EasyHandle.setConnection`).
+/// A TLS connection that libcurl opens, for a protocol of this program. libcurl handles name resolution, Happy Eyeballs,
+/// the proxy and certificate verification as for its own requests (`EasyHandle.setConnection`).
 ///
-/// Its owner closes it by letting go of it.
+/// Releasing it closes the connection.
 @safe final class TLSConnection {
-  /// What it reports, each in a turn of its own.
+  /// Each event is reported in its own turn.
   enum Event {
-    /// It is established. `hasHTTP2`: the server chose it.
+    /// It is established. `hasHTTP2`: the server selected it.
     case connected(hasHTTP2: Bool)
     case bytes([UInt8])
-    /// It cannot be made, or has ended; nothing comes after it.
+    /// It failed or was closed; there are no more events.
     case ended(TransportFailure)
   }
 
-  /// Bytes read at once; a TLS record has no more.
+  /// The read size; a TLS record is not larger.
   private static let readSize = 16_384
   private static let ownerSlot = fleet_tls_owner_slot()
 
@@ -34,17 +34,17 @@ import Timekeeping
   private var unsent: [UInt8] = []
   private var buffer = [UInt8](repeating: 0, count: readSize)
   private var handler: ((Event) -> Void)?
-  /// OpenSSL's connection, which libcurl owns: of use between its handshake and the end of `easy`.
+  /// OpenSSL's connection, which libcurl owns: valid between its handshake and the end of `easy`.
   private var tls: OpaquePointer?
   private var isConnected = false
 
-  /// Begins to connect. Nothing is reported before the next turn.
+  /// Starts to connect. Nothing is reported before the next turn.
   ///
   /// - Parameters:
-  ///   - timeout: for name, TCP and TLS together.
-  ///   - certificateTime: when certificates are judged, if not by the machine's clock.
-  ///   - earlier: of an earlier connection to the same party.
-  /// - Throws: no memory, or libcurl does not know what is asked of it.
+  ///   - timeout: for name resolution, TCP and TLS together.
+  ///   - certificateTime: the time at which to verify certificates, if not by the machine's clock.
+  ///   - earlier: the session of an earlier connection to the same server.
+  /// - Throws: no memory, or libcurl lacks an option.
   init(
     loop: EventLoop, settings: HTTPClientConfiguration, meter: ConnectionMeter, to endpoint: WebAddress,
     timeout: Duration,
@@ -62,7 +62,7 @@ import Timekeeping
       try self.easy.setConnection(settings, meter: meter)
       try self.easy.set(CURLOPT_URL, endpoint.origin)
       try self.easy.set(CURLOPT_CONNECT_ONLY, 1)
-      // libcurl must not take the connection for its own HTTP/2; what is offered is said in the callback.
+      // libcurl must not use its own HTTP/2; the ALPN protocols are set in the callback.
       try self.easy.set(CURLOPT_SSL_ENABLE_ALPN, 0)
       try self.easy.set(CURLOPT_SSL_SESSIONID_CACHE, 0)
       try self.easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(timeout.nanoseconds / 1_000_000, 1)))
@@ -86,8 +86,8 @@ import Timekeeping
     unsafe driver?.remove(easy.raw)
   }
 
-  /// For the next connection to the same party. Nil when there is none, or the server has refused the earlier one: then the
-  /// next connection begins anew, with all key shares (`TLSSession.resume`).
+  /// For the next connection to the same server. Nil if there is none, or the server has rejected the earlier one: then
+  /// the next connection does a full handshake, with all key shares (`TLSSession.resume`).
   var session: TLSSession? {
     guard isConnected, let tls = unsafe tls else { return earlier }
     if earlier != nil, unsafe SSL_session_reused(tls) == 0 { return nil }
@@ -97,7 +97,7 @@ import Timekeeping
   // MARK: - Connecting
 
   private func setTLSCallback() throws(CurlRefusal) {
-    // Unretained: the handle goes with this object.
+    // Unretained: the handle is freed with this object.
     let context = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
     try unsafe easy.set(CURLOPT_SSL_CTX_DATA, pointer: context)
     try easy.check(
@@ -106,7 +106,7 @@ import Timekeeping
         guard let connection = unsafe TLSConnection.at(owner) else { return CURLE_OK }
         if let time = connection.certificateTime { unsafe fleet_tls_set_time(tls, time.milliseconds / 1000) }
         unsafe fleet_tls_set_modes(tls)
-        // After the connection is made libcurl does not tell OpenSSL's any more, so it is noted in the handshake.
+        // After the handshake libcurl does not return OpenSSL's connection any more, so it is recorded during it.
         let isWatched = unsafe fleet_tls_set_owner(tls, TLSConnection.ownerSlot, owner) { tls, _, _ in
           guard let tls = unsafe tls else { return }
           unsafe TLSConnection.at(fleet_tls_owner(tls, TLSConnection.ownerSlot))?.begin(tls)
@@ -119,14 +119,14 @@ import Timekeeping
     unsafe context.map { unsafe Unmanaged<TLSConnection>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// A handshake has begun: another than before when libcurl tries another address.
+  /// A handshake has begun: another one if libcurl tries another address.
   private func begin(_ tls: OpaquePointer) {
     guard unsafe self.tls != tls else { return }
     unsafe self.tls = tls
     unsafe earlier?.resume(in: tls)
   }
 
-  /// The server, or a proxy before it, keeps libcurl busy.
+  /// The server, or a proxy, keeps libcurl busy.
   private func giveUp() {
     guard handler != nil, !isConnected else { return }
     end(TransportFailure(.malformed, FailureTable.message(endpoint, "what the server sends takes too long to read")))
@@ -144,13 +144,13 @@ import Timekeeping
     }
     isConnected = true
     report(.connected(hasHTTP2: unsafe fleet_tls_has_http2(tls) == 1))
-    // What came with the end of the handshake is in OpenSSL's buffer, and the loop does not know of it.
+    // Data that was received with the end of the handshake is in OpenSSL's buffer, which the loop does not watch.
     read()
   }
 
   private func failure(_ code: CURLcode) -> TransportFailure {
     let words = easy.words(for: code)
-    // A name lookup that takes all the time there is has the code of any other timeout; only the words tell.
+    // A name lookup that times out has the code of any other timeout; only the text differs.
     let isLookup = code == CURLE_OPERATION_TIMEDOUT && words.hasPrefix("Resolving timed out")
     let kind = FailureTable.kind(
       of: code, verifyResult: easy.number(CURLINFO_SSL_VERIFYRESULT), systemError: easy.number(CURLINFO_OS_ERRNO))
@@ -166,7 +166,7 @@ import Timekeeping
     }
   }
 
-  /// Sends bytes, in one TLS record where they fit, as fast as the other side takes them.
+  /// Sends data, in one TLS record if it fits.
   func send(_ bytes: [UInt8]) {
     guard isConnected, handler != nil else { return }
     unsent += bytes
@@ -180,10 +180,10 @@ import Timekeeping
       if code == CURLE_OK {
         unsent.removeFirst(min(count, unsent.count))
       } else if code == CURLE_AGAIN {
-        // A server that never reads is left at the request's deadline; until then no more than its body waits.
+        // A server that does not read is left to the request's deadline; at most one body is buffered.
         break
       } else {
-        // What the server said before it went may still be there to be read, and then its end.
+        // The server's last data and its close may still be readable.
         unsent = []
         endLater(failure(code))
       }
@@ -193,7 +193,7 @@ import Timekeeping
     source?.watch(for: isWaitingToWrite ? [.readable, .writable] : .readable)
   }
 
-  /// Reads what has come, to its end or that of the connection.
+  /// Reads all available data.
   func read() {
     while handler != nil {
       var count = 0
@@ -206,7 +206,7 @@ import Timekeeping
         return end(TransportFailure(.broken, FailureTable.message(endpoint, "the server closed the connection")))
       }
       report(.bytes(Array(buffer.prefix(count))))
-      // The loop says when there is more, but for what OpenSSL has read already.
+      // The loop reports further data, except what OpenSSL has already read.
       guard let tls = unsafe tls, unsafe SSL_has_pending(tls) == 1 else { return }
     }
   }
@@ -223,15 +223,15 @@ import Timekeeping
     handler?(.ended(failure))
   }
 
-  /// In a turn of its own: the sender is in the midst of something.
+  /// In its own turn, because the caller is in the middle of sending.
   private func endLater(_ failure: TransportFailure) {
     loop.defer { [weak self] in self?.end(failure) }
   }
 
-  /// Nothing is reported any more.
+  /// Closes the connection; nothing is reported any more.
   ///
-  /// - Parameter discardsUnsent: what the server has not received yet never arrives. Otherwise the kernel goes on sending it for as
-  ///   long as its timeout lets it.
+  /// - Parameter discardsUnsent: whether data that the server has not received is discarded. Otherwise the kernel keeps
+  ///   sending it until its timeout.
   func close(discardingUnsent discardsUnsent: Bool = false) {
     if discardsUnsent, isConnected {
       _ = fleet_socket_discard_unsent(Int32(truncatingIfNeeded: easy.number(CURLINFO_ACTIVESOCKET)))

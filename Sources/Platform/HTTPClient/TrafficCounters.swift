@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a client has done since it was made. Bytes are those of HTTP, before TLS and TCP wrap them: frames of HTTP/2, and what
-/// libcurl carries as HTTP/1.1 would write it.
+/// Counters of a client since it was created. Bytes are those of HTTP, without TLS and TCP: HTTP/2 frames, and for
+/// libcurl the equivalent in HTTP/1.1.
 package nonisolated struct TrafficCounters: Equatable, Sendable {
-  /// Requests that ended, in whatever way, cancelled ones not counted.
+  /// Requests that ended, without cancelled ones.
   package var requests: UInt64 = 0
-  /// Connections opened.
+  /// Opened connections.
   package var connections: UInt64 = 0
   /// Request lines, headers and bodies.
   package var bytesSent: UInt64 = 0

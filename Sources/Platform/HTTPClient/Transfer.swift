@@ -6,8 +6,8 @@ import URLReader
 import Timekeeping
 import SystemCalls
 
-/// A libcurl easy handle with the request it carries and the answer it gathers. It serves one request at a time and is
-/// used again, so that settings and TLS sessions outlive a request.
+/// A libcurl easy handle with its request and response. It handles one request at a time and is reused, so that options
+/// and TLS sessions outlive a request.
 @safe final class Transfer {
   private let easy: EasyHandle
   private var headerList = HeaderList()
@@ -18,17 +18,17 @@ import SystemCalls
   /// The request has been sent.
   private var isSent = false
 
-  // What libcurl was told last.
+  // The current values of libcurl's options.
   private var url: String?
   private var deadline: Duration?
   private var maximumSize = 0
 
-  /// Who wants to know how the request ends.
+  /// The completion handler.
   var completion: Completion?
-  /// The time at which a new connection judges certificates; nil is the clock of the system.
+  /// The time at which a new connection verifies certificates; nil: the system clock.
   var certificateTime: Timestamp?
 
-  /// - Throws: no memory, or libcurl does not know what is asked of it.
+  /// - Throws: no memory, or libcurl lacks an option.
   init(_ settings: HTTPClientConfiguration, _ meter: ConnectionMeter) throws(HTTPClientError) {
     guard let easy = EasyHandle() else { throw HTTPClientError(.unavailable, "libcurl has no memory for a handle") }
     self.easy = easy
@@ -43,7 +43,7 @@ import SystemCalls
   /// Identifies the transfer to libcurl.
   var handle: UnsafeMutableRawPointer { unsafe easy.raw }
 
-  /// Sets what stays the same for all requests.
+  /// Sets the options that are the same for all requests.
   private func apply(_ settings: HTTPClientConfiguration, _ meter: ConnectionMeter) throws(CurlRefusal) {
     try easy.setConnection(settings, meter: meter)
     try easy.set(
@@ -56,7 +56,7 @@ import SystemCalls
   }
 
   private func setCallbacks() throws(CurlRefusal) {
-    // Unretained: the client holds the transfer longer than libcurl holds the handle.
+    // Unretained: the client retains the transfer longer than libcurl uses the handle.
     let context = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
     try unsafe easy.set(CURLOPT_WRITEDATA, pointer: context)
     try unsafe easy.set(CURLOPT_HEADERDATA, pointer: context)
@@ -66,7 +66,7 @@ import SystemCalls
       CURLOPT_WRITEFUNCTION,
       unsafe fleet_easy_set_receiver(easy.raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
         let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-        // Anything but the full count makes libcurl give up with WRITE_ERROR.
+        // A smaller count makes libcurl abort with WRITE_ERROR.
         return unsafe Transfer.at(context)?.response.addBody(piece) == true ? size * count : 0
       })
     try easy.check(
@@ -90,8 +90,8 @@ import SystemCalls
       })
   }
 
-  /// libcurl repeats a request by itself, up to five times, when its connection dies before anything was received, and when
-  /// the server answers RST_STREAM with REFUSED_STREAM. When a request is repeated is not for libcurl to decide.
+  /// libcurl itself repeats a request up to five times if its connection is closed before any data was received, and
+  /// after RST_STREAM with REFUSED_STREAM. Retries must not be decided by libcurl.
   private func isAllowedToSend() -> Bool {
     defer { isSent = true }
     return !isSent
@@ -101,9 +101,9 @@ import SystemCalls
     unsafe context.map { unsafe Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Sets what this request needs; afterwards the handle can be given to libcurl.
+  /// Sets the options for this request; afterwards the handle can be added to libcurl.
   ///
-  /// - Throws: kind `local` when the request cannot be sent at all.
+  /// - Throws: kind `local` if the request is invalid.
   func prepare(_ request: HTTPRequest) throws(TransportFailure) {
     if request.url != url {
       url = nil
@@ -130,7 +130,7 @@ import SystemCalls
   }
 
   private func setTarget(_ request: HTTPRequest) throws(CurlRefusal) {
-    // Requests are most often alike, and libcurl keeps what it was told: only what differs is told again.
+    // Requests are usually alike, and libcurl keeps its options: only set what differs.
     if url == nil {
       try easy.set(CURLOPT_URL, request.url)
       url = request.url
@@ -143,7 +143,7 @@ import SystemCalls
       try easy.set(CURLOPT_CUSTOMREQUEST, request.method == .post ? nil : request.method.rawValue)
       try easy.setLarge(CURLOPT_POSTFIELDSIZE_LARGE, Int64(request.body.count))
       if request.body.isEmpty {
-        // An empty array may have no address, and no address would mean to read the body from a callback.
+        // An empty array may have no address, and a null pointer would make libcurl read the body from a callback.
         try easy.set(CURLOPT_COPYPOSTFIELDS, "")
       } else {
         try unsafe request.body.withUnsafeBufferPointer { bytes throws(CurlRefusal) in
@@ -163,7 +163,7 @@ import SystemCalls
     }
   }
 
-  /// What became of the request, told after libcurl is done with it.
+  /// The outcome, after libcurl has finished.
   func outcome(_ code: CURLcode) -> HTTPOutcome {
     if code == CURLE_OK {
       guard response.hasAllHeaders else {
@@ -172,13 +172,13 @@ import SystemCalls
       }
       return .response(response.response(status: easy.number(CURLINFO_RESPONSE_CODE)))
     }
-    // libcurl's word for a status or header line that is longer than its buffer may become.
+    // libcurl's error for a status or header line that exceeds its buffer.
     if response.isTooLarge || code == CURLE_FILESIZE_EXCEEDED || code == CURLE_OUT_OF_MEMORY {
       return .failure(
         TransportFailure(.tooLarge, FailureTable.message(endpoint, "the answer is longer than the request allows")))
     }
-    // libcurl was about to send it once more: the connection had been kept and ended without a byte of the answer, or the
-    // server refused the stream.
+    // libcurl was about to repeat it: the reused connection was closed without any data, or the server refused the
+    // stream.
     if code == CURLE_ABORTED_BY_CALLBACK {
       return .failure(
         TransportFailure(
@@ -186,22 +186,22 @@ import SystemCalls
           FailureTable.message(endpoint, "the server refused the request or closed the kept connection unanswered")))
     }
     let words = easy.words(for: code)
-    // A name lookup that takes all the time there is has the code of any other timeout; only the words tell.
+    // A name lookup that times out has the code of any other timeout; only the text differs.
     let isLookup = code == CURLE_OPERATION_TIMEDOUT && words.hasPrefix("Resolving timed out")
     let kind = FailureTable.kind(
       of: code, verifyResult: easy.number(CURLINFO_SSL_VERIFYRESULT), systemError: easy.number(CURLINFO_OS_ERRNO))
     return .failure(TransportFailure(isLookup ? .unresolved : kind, FailureTable.message(endpoint, words)))
   }
 
-  /// The protocol of the answer.
+  /// The protocol of the response.
   var version: String { easy.number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? "HTTP/2" : "HTTP/1.1" }
 
-  /// The failure of a request that took too much processor time.
+  /// The failure of a request that used too much processor time.
   var overwork: TransportFailure {
     TransportFailure(.malformed, FailureTable.message(endpoint, "what the server sends takes too long to read"))
   }
 
-  /// Adds this transfer's work to the counters.
+  /// Adds this transfer's traffic to the counters.
   func count(in counters: inout TrafficCounters) {
     counters.requests &+= 1
     counters.connections &+= UInt64(clamping: easy.number(CURLINFO_NUM_CONNECTS))
@@ -211,7 +211,7 @@ import SystemCalls
     counters.bytesReceived &+= easy.largeNumber(CURLINFO_SIZE_DOWNLOAD_T)
   }
 
-  /// Lets go of everything that belongs to one request, its secrets first.
+  /// Releases everything that belongs to one request, secrets first.
   func clear() {
     _ = unsafe fleet_easy_set_pointer(easy.raw, CURLOPT_HTTPHEADER, nil)
     headerList.clear()

@@ -5,33 +5,33 @@ import Glibc
 import Timekeeping
 import SystemCalls
 
-/// A libcurl multi handle on the loop: libcurl says which sockets and which time it waits for, the loop tells it when
-/// they come. It owns the open connections, which close with it.
+/// Runs a libcurl multi handle on the event loop: libcurl requests sockets and timeouts, the loop reports them. It owns
+/// the open connections.
 @safe final class TransferDriver {
   private let multi: UnsafeMutableRawPointer
   private let loop: EventLoop
   private var timer: LoopTimer?
-  /// One or two, seldom more.
+  /// One or two, rarely more.
   private var sources: [(socket: Int32, source: EventSource<IOEvents>)] = []
   private var onEnd: ((UnsafeMutableRawPointer, CURLcode) -> Void)?
   /// libcurl wants to be called again at once.
   private var isDue = false
-  /// Transfers given to libcurl that have not been told as ended.
+  /// Transfers whose end was not reported yet.
   private var pending: Int32 = 0
   /// Processor time that libcurl has used since a transfer began or ended.
   private var work = Duration.zero
   private var onOverwork: (() -> Void)?
-  /// Called as connections close, and so held for as long as there may be one.
+  /// Called when connections close, and so retained while there may be one.
   private let meter: ConnectionMeter
 
-  /// An exchange takes some milliseconds of processor time, most of them for TLS. A server that keeps libcurl busy without an
-  /// answer must not have more than this.
+  /// A request takes some milliseconds of processor time, mostly for TLS. A server that keeps libcurl busy without a
+  /// response must not use more than this.
   private static let maximumWork = Duration.seconds(1)
 
   /// - Parameters:
-  ///   - meter: that of every handle it is given.
-  ///   - onEnd: called with the handle of a transfer that ended, which is the caller's to remove.
-  ///   - onOverwork: called when the transfers have used more processor time than is good for the loop.
+  ///   - meter: the meter of every handle.
+  ///   - onEnd: called with the handle of a transfer that ended, which the caller must remove.
+  ///   - onOverwork: called if the transfers have used too much processor time.
   init(
     loop: EventLoop, meter: ConnectionMeter, onEnd: @escaping (UnsafeMutableRawPointer, CURLcode) -> Void,
     onOverwork: @escaping () -> Void
@@ -62,7 +62,7 @@ import SystemCalls
         return 0
       },
       fleet_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1),
-      // Connections kept: one to the party, one that may be to its proxy or an older address.
+      // Idle connections: one to the server, one possibly to its proxy or an older address.
       fleet_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 2),
     ]
     guard results.allSatisfy({ $0 == CURLM_OK }) else {
@@ -71,7 +71,7 @@ import SystemCalls
   }
 
   isolated deinit {
-    // Nothing may call back into an object that is going away.
+    // No callbacks into an object that is being released.
     _ = unsafe fleet_multi_set_socket_callback(multi, nil)
     _ = unsafe fleet_multi_set_timer_callback(multi, nil)
     timer?.close()
@@ -83,24 +83,24 @@ import SystemCalls
     unsafe context.map { unsafe Unmanaged<TransferDriver>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Starts a transfer. Its end is told in a later turn of the loop.
+  /// Starts a transfer. Its end is reported in a later turn.
   ///
-  /// - Returns: CURLM_OK, or why libcurl did not take it.
+  /// - Returns: CURLM_OK, or libcurl's error.
   func add(_ handle: UnsafeMutableRawPointer) -> CURLMcode {
     let result = unsafe curl_multi_add_handle(multi, handle)
     guard result == CURLM_OK else { return result }
     pending += 1
     work = .zero
-    // The first step is taken here, not in a turn of its own: it writes the request when a connection is open.
+    // The first step is done here, not in its own turn: it writes the request if a connection is open.
     if step(CURL_SOCKET_TIMEOUT, 0) < pending {
-      loop.defer { [weak self] in self?.tellEnded() }
+      loop.defer { [weak self] in self?.reportEnded() }
     }
     return result
   }
 
-  /// Takes a transfer away from libcurl, whether it has ended or not.
+  /// Removes a transfer from libcurl, whether it has ended or not.
   func remove(_ handle: UnsafeMutableRawPointer) {
-    // It fails for a handle that is not there, which then is as it should be.
+    // Fails if the handle is not there, which is fine.
     _ = unsafe curl_multi_remove_handle(multi, handle)
     pending -= 1
     work = .zero
@@ -108,21 +108,21 @@ import SystemCalls
 
   private func act(_ socket: Int32, _ events: Int32) {
     withExtendedLifetime(self) {
-      if step(socket, events) < pending { tellEnded() }
+      if step(socket, events) < pending { reportEnded() }
       if pending > 0, work > TransferDriver.maximumWork { onOverwork?() }
     }
   }
 
-  /// Lets libcurl go on until it has nothing more to do at once.
+  /// Runs libcurl until it has nothing more to do now.
   ///
-  /// - Returns: how many transfers are still running.
+  /// - Returns: the number of running transfers.
   private func step(_ socket: Int32, _ events: Int32) -> Int32 {
     var running: Int32 = 0
     isDue = false
     let before = TransferDriver.processorTime
     defer { work += TransferDriver.processorTime - before }
     _ = unsafe curl_multi_socket_action(multi, socket, events, &running)
-    // A bound, so that the loop gets its turn whatever libcurl wants.
+    // Bounded, so that other events are handled.
     for _ in 0..<16 where isDue {
       isDue = false
       _ = unsafe curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
@@ -138,13 +138,13 @@ import SystemCalls
     return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
   }
 
-  private func tellEnded() {
+  private func reportEnded() {
     var left: Int32 = 0
     while let message = unsafe curl_multi_info_read(multi, &left) {
       guard unsafe message.pointee.msg == CURLMSG_DONE, let handle = unsafe message.pointee.easy_handle else {
         continue
       }
-      // The message goes away with the handle, so it is read before it is told.
+      // The message is freed with the handle, so it is read before it is reported.
       let code = unsafe message.pointee.data.result
       unsafe onEnd?(handle, code)
     }
@@ -176,7 +176,7 @@ import SystemCalls
         let source = try loop.addIO(socket, events) { [unowned self] in act(socket, TransferDriver.flags($0)) }
         sources.append((socket, source))
       } catch {
-        // Out of memory: nobody will say when the socket is ready, and the request ends at its deadline.
+        // Out of memory: the socket's readiness will not be reported, and the request ends at its deadline.
         isDue = false
       }
     }

@@ -5,10 +5,11 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// A program that is run for what it prints, on the loop: no shell, no thread, nothing inherited but the environment.
+/// Runs a program for its output, on the event loop: without a shell or a thread, inheriting only the environment.
 ///
-/// It has a process group of its own, apart from the process that waits for it. When it takes too long or writes too much the
-/// group gets SIGTERM, and SIGKILL two seconds later; if the one that waits was stopped, it is killed four seconds later. When it has ended, everything that it has started is killed, also what has left its group or session.
+/// The program has its own process group; a supervising process waits for it. On a timeout or too much output the group
+/// gets SIGTERM, and SIGKILL two seconds later; a stopped supervisor is killed after four seconds. When the program has
+/// ended, all its descendants are killed, even those that left its group or session.
 @safe package final class HelperProgram {
   /// How a run ended.
   package enum Ending: Equatable, Sendable {
@@ -17,51 +18,52 @@ import Timekeeping
     case killed(Int32)
     case timedOut
     case tooLarge
-    /// It never ran.
+    /// It could not be started.
     case notStarted(String)
   }
 
-  /// How the program ended and what it wrote.
+  /// The result of a run.
   package struct Result: Equatable, Sendable {
-    /// Why there is no more output.
+    /// How it ended.
     package var ending: Ending
-    /// Standard output, at most the bytes that were asked for.
+    /// Standard output, at most the maximum size.
     package var output: [UInt8]
     /// The beginning of standard error.
     package var errors: [UInt8]
   }
 
-  /// Bytes of standard error that are kept; what is more is read and dropped.
+  /// Bytes of standard error that are stored; the rest is read and discarded.
   package static let maximumErrorSize = 16_384
-  /// Bytes of standard error that are read; a program that writes more is ended.
+  /// Bytes of standard error that are read; a program that writes more is terminated.
   package static let maximumErrorsRead = 1 << 20
-  /// Between SIGTERM and SIGKILL.
+  /// The time between SIGTERM and SIGKILL.
   package static let grace = Duration.seconds(2)
 
   private let loop: EventLoop
   private let maximumOutputSize: Int
   private var completion: ((Result) -> Void)?
-  /// Of the process that waits for the program; 0 when none runs.
+  /// The supervisor; 0 if none is running.
   private var processID: pid_t = 0
-  /// Of the program's process group.
+  /// The program's process group.
   private var groupID: pid_t = 0
   private var child: EventSource<ChildStatus>?
   private var timer: LoopTimer?
   private var output: OutputPipe?
   private var errors: OutputPipe?
-  /// Why we have ended it.
-  private var verdict: Ending?
-  /// It was to end at once.
+  /// Why this program terminated it.
+  private var endReason: Ending?
+  /// It was killed at once.
   private var isKilled = false
-  /// Itself, as long as the program runs, so that it is reaped whatever the owner does.
+  /// Retains itself while the program runs, so that it is always reaped.
   private var running: HelperProgram?
 
   /// Runs the program.
   ///
   /// - Parameters:
-  ///   - arguments: the absolute path of the program first.
-  ///   - environment: added to this process's own, which is passed on but for what concerns this process alone.
-  ///   - maximumOutputSize: bytes; a program that prints more is ended.
+  ///   - arguments: the absolute path of the program, and its arguments.
+  ///   - environment: added to this process's environment, which is inherited except for variables that concern this
+  ///     process alone.
+  ///   - maximumOutputSize: bytes; a program that writes more is terminated.
   ///   - completion: called once, in a later turn; never after `cancel`.
   package init(
     loop: EventLoop, arguments: [String], environment: [(name: String, value: String)], deadline: Duration,
@@ -79,15 +81,15 @@ import Timekeeping
   }
 
   isolated deinit {
-    // Only with the loop itself: a program that runs keeps this object.
+    // Only together with the loop: while the program runs, this object retains itself.
     if processID > 0 { killAll() }
     close()
   }
 
-  /// Ends the program at once; nobody is told.
+  /// Kills the program at once, without calling the completion handler.
   package func cancel() {
     completion = nil
-    // Not yet reaped: the number is still its own. The end is waited for on the loop.
+    // Not yet reaped, so the process ID is valid. Its end is awaited on the loop.
     if processID > 0 { killAll() } else { close() }
   }
 
@@ -126,11 +128,11 @@ import Timekeeping
   private func timeIsUp() {
     guard processID > 0 else { return }
     guard !isKilled else {
-      // Something keeps the process that waits from its work: its end frees what waits for it.
+      // The supervisor is blocked: its death triggers the cleanup.
       _ = kill(processID, SIGKILL)
       return
     }
-    if verdict == nil { return end(.timedOut) }
+    if endReason == nil { return end(.timedOut) }
     killAll()
   }
 
@@ -141,30 +143,30 @@ import Timekeeping
     timer?.arm(at: loop.now.boot + HelperProgram.grace * 2)
   }
 
-  /// Sends a signal to the process that waits for the program; the program may have stopped it.
+  /// Sends a signal to the supervisor, also if the program has stopped it.
   private func signal(_ number: Int32) {
     _ = kill(processID, number)
     _ = kill(processID, SIGCONT)
   }
 
-  private func end(_ verdict: Ending) {
-    guard self.verdict == nil, !isKilled, processID > 0 else { return }
-    self.verdict = verdict
+  private func end(_ endReason: Ending) {
+    guard self.endReason == nil, !isKilled, processID > 0 else { return }
+    self.endReason = endReason
     signal(SIGTERM)
     timer?.arm(at: loop.now.boot + HelperProgram.grace)
   }
 
-  /// The process that waited for the program has killed what it left behind, unless it was killed itself: then what is left of
-  /// the program's group is.
+  /// The supervisor has killed the program's descendants, unless it was killed itself: then only the program's group is
+  /// killed.
   private func ended(_ status: ChildStatus) {
     if status == .killed(SIGKILL) { _ = kill(-groupID, SIGKILL) }
     processID = 0
-    // What it has written is in the pipes, also when somebody else still holds their other ends.
+    // Its output is in the pipes, also if another process still has the write ends open.
     output?.drain()
     errors?.drain()
-    if output?.isOverfull == true, verdict == nil { verdict = .tooLarge }
-    switch (verdict, status) {
-    case (let verdict?, _): finish(verdict)
+    if output?.isOverfull == true, endReason == nil { endReason = .tooLarge }
+    switch (endReason, status) {
+    case (let endReason?, _): finish(endReason)
     case (nil, .exited(let code)): finish(.exited(code))
     case (nil, .killed(let signal)): finish(.killed(signal))
     }
@@ -188,12 +190,12 @@ import Timekeeping
     running = nil
   }
 
-  /// The signal that ends the program and everything that it has started.
+  /// The signal that kills the program and all its descendants.
   private static let endNow = Int32(FLEET_END_HELPER)
 
   // MARK: - Spawning
 
-  /// What is for this process alone: a child must not speak to the service manager in its name.
+  /// Variables for this process alone: a child must not notify the service manager in its name.
   private static let ownVariables: Set<String> = [
     "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "JOURNAL_STREAM",
     "MAINPID", "SYSTEMD_EXEC_PID",
@@ -224,15 +226,4 @@ import Timekeeping
     guard code == 0 else { throw Errno(code) }
     return helper
   }
-}
-
-/// Copies of texts as exec(3) takes them, for as long as this lives.
-@safe private final class CStrings {
-  var pointers: [UnsafeMutablePointer<CChar>?]
-
-  init(_ texts: [String]) {
-    unsafe pointers = texts.map { unsafe strdup($0) } + [nil]
-  }
-
-  isolated deinit { unsafe pointers.forEach { unsafe free($0) } }
 }

@@ -4,19 +4,19 @@ import EventLoop
 import Glibc
 import SystemCalls
 
-/// One stream of a child's output: what arrives is kept up to a limit, and read on beyond it so that the child never waits.
+/// One output stream of a child: stored up to a limit, and read beyond it so that the child does not block.
 final class OutputPipe {
   private var readEnd: OneEnd?
   private var otherEnd: OneEnd?
   private let limit: Int
   private var source: EventSource<IOEvents>?
   private(set) var bytes: [UInt8] = []
-  /// Bytes that came, kept or not.
+  /// Received bytes, stored or not.
   private(set) var received = 0
-  /// More came than is kept.
+  /// More was received than is stored.
   private(set) var isOverfull = false
 
-  /// - Parameter limit: bytes that are kept.
+  /// - Parameter limit: maximum number of stored bytes.
   init(limit: Int) throws(Errno) {
     self.limit = limit
     var ends: [Int32] = [-1, -1]
@@ -31,10 +31,10 @@ final class OutputPipe {
   /// For the child.
   var writeEnd: Int32 { otherEnd?.descriptor.rawValue ?? -1 }
 
-  /// Once the child has its own: as long as one is open, the stream does not end.
+  /// Called after the child has inherited it: the stream does not end while a write end is open.
   func closeWriteEnd() { otherEnd = nil }
 
-  /// - Parameter onArrival: called after something was read.
+  /// - Parameter onArrival: called after each read.
   func watch(on loop: EventLoop, _ onArrival: @escaping () -> Void) throws(EventLoopError) {
     guard let readEnd else { return }
     source = try loop.addIO(readEnd.descriptor.rawValue, .readable) { [weak self] _ in
@@ -43,7 +43,7 @@ final class OutputPipe {
     }
   }
 
-  /// Reads what is there, but no more than a pipe can hold, so that a child which never stops is not read for ever.
+  /// Reads the available data, at most the size of a pipe, so that a child that never stops is not read forever.
   func drain() {
     guard let readEnd else { return }
     var buffer = [UInt8](repeating: 0, count: 16_384)
@@ -64,7 +64,7 @@ final class OutputPipe {
     bytes += new.prefix(room)
   }
 
-  /// Reads no more: the child gets SIGPIPE when it goes on.
+  /// Stops reading: the child gets SIGPIPE if it continues.
   func stopReading() {
     stopWatching()
     readEnd = nil
@@ -81,7 +81,7 @@ final class OutputPipe {
     otherEnd = nil
   }
 
-  /// A class around the descriptor, which cannot be moved out of an object otherwise.
+  /// A class, because a noncopyable descriptor cannot be moved out of an object.
   private final class OneEnd {
     let descriptor: Descriptor
 

@@ -4,16 +4,16 @@ import EventLoop
 import SystemCalls
 import Timekeeping
 
-/// A connection to a bus that lives in the loop: answers and signals come to their handlers, and nothing waits for them.
+/// A connection to a bus on the event loop: replies and signals are passed to handlers.
 @MainActor @safe final class BusConnection {
   private var bus: OpaquePointer?
-  /// What the library calls: an answer's until it came, a signal's for as long as the connection lasts.
+  /// The registered callbacks: for a reply until it arrives, for a signal as long as the connection exists.
   private var slots: [ObjectIdentifier: BusSlot] = [:]
 
   /// - Parameters:
   ///   - address: as in `unix:path=/run/dbus/system_bus_socket`.
-  ///   - onEnd: the connection is lost, or was never made. It is not called after `close`.
-  /// - Throws: `absent` when nothing listens there, `denied`, `failed`.
+  ///   - onEnd: the connection failed or was closed. Not called after `close`.
+  /// - Throws: `absent` if nothing listens there, `denied`, `failed`.
   init(loop: EventLoop, address: String, onEnd: @escaping () -> Void) throws(MessageBusError) {
     var made: OpaquePointer?
     try MessageBus.check(unsafe sd_bus_new(&made))
@@ -34,7 +34,7 @@ import Timekeeping
 
   isolated deinit { close() }
 
-  /// Ends it at once. No handler is called after it.
+  /// Closes the connection. No handler is called after it.
   func close() {
     for slot in slots.values { slot.close() }
     slots = [:]
@@ -43,9 +43,9 @@ import Timekeeping
     unsafe sd_bus_close_unref(bus)
   }
 
-  /// Has the bus send signals.
+  /// Subscribes to signals.
   ///
-  /// - Parameter rule: which ones, as the D-Bus specification writes them.
+  /// - Parameter rule: a match rule of the D-Bus specification.
   func match(_ rule: String, _ handler: @escaping () -> Void) throws(MessageBusError) {
     let slot = BusSlot { _ in handler() }
     slots[ObjectIdentifier(slot)] = slot
@@ -60,7 +60,7 @@ import Timekeeping
       })
   }
 
-  /// A call to be put together. It starts no program.
+  /// Creates a method call, without service activation.
   func call(
     _ method: String, of interface: String, at path: String, to destination: String
   ) throws(MessageBusError) -> BusMessage {
@@ -74,11 +74,11 @@ import Timekeeping
     return request
   }
 
-  /// Sends a call.
+  /// Sends a method call.
   ///
   /// - Parameters:
-  ///   - timeLimit: of the answer; after it there is a refusal.
-  ///   - answer: gets the answer or the refusal, once.
+  ///   - timeLimit: the timeout for the reply, after which there is an error.
+  ///   - answer: called once with the reply or the error.
   func send(
     _ request: borrowing BusMessage, timeLimit: Duration, _ answer: @escaping (borrowing BusMessage) -> Void
   ) throws(MessageBusError) {
@@ -99,7 +99,7 @@ import Timekeeping
     slots[key] = slot
   }
 
-  /// Sends a call, and waits for its answer without reading it: for the end of a program.
+  /// Sends a method call, and waits for its reply without reading it: for the end of a program.
   func sendAndWait(_ request: borrowing BusMessage, timeLimit: Duration) {
     _ = unsafe request.withPointer {
       unsafe sd_bus_call(bus, $0, UInt64(clamping: timeLimit.nanoseconds / 1000), nil, nil)
@@ -107,11 +107,11 @@ import Timekeeping
   }
 }
 
-/// A handler that the library calls with a message.
+/// A callback for a message.
 @MainActor @safe private final class BusSlot {
   private var slot: OpaquePointer?
   private var handler: ((borrowing BusMessage) -> Void)?
-  /// An answer comes once; nil for signals.
+  /// Called after a reply; nil for signals.
   var onEnd: (() -> Void)?
 
   init(_ handler: @escaping (borrowing BusMessage) -> Void) {
@@ -119,13 +119,13 @@ import Timekeeping
     self.handler = handler
   }
 
-  /// Hands the place for the slot and the context to a function of the library. The context is this object, unretained:
-  /// the slot never outlives it.
+  /// Passes the slot and the context to a libsystemd function. The context is this object, unretained: the slot never
+  /// outlives it.
   func register(_ add: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32) -> Int32 {
     unsafe add(&slot, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// It is not called any more.
+  /// Cancels the callback.
   func close() {
     handler = nil
     onEnd = nil

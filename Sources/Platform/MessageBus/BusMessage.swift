@@ -2,11 +2,11 @@
 import CSystemd
 import SystemCalls
 
-/// A message on the bus: a call while it is put together, or an answer that is read once from its beginning to its end.
+/// A message on the bus: a method call under construction, or a reply that is read once from beginning to end.
 @safe struct BusMessage: ~Copyable {
   private let message: OpaquePointer
 
-  /// - Parameter message: owned by this from now on.
+  /// - Parameter message: its ownership is transferred.
   init?(owning message: OpaquePointer?) {
     guard let message = unsafe message else { return nil }
     unsafe self.message = message
@@ -14,7 +14,7 @@ import SystemCalls
 
   deinit { unsafe sd_bus_message_unref(message) }
 
-  /// For the library's functions; it lives as long as this does.
+  /// For libsystemd functions; valid while this exists.
   func withPointer<Result>(_ body: (OpaquePointer) -> Result) -> Result { unsafe body(message) }
 
   // MARK: - Writing
@@ -36,7 +36,7 @@ import SystemCalls
   /// Type `t`.
   func append(t value: UInt64) throws(MessageBusError) { try append("t", value) }
 
-  /// Type `h`: a file descriptor, of which the message gets a copy.
+  /// Type `h`: a file descriptor, which is duplicated.
   func append(h value: Int32) throws(MessageBusError) { try append("h", value) }
 
   private func append(_ type: Character, _ value: some FixedWidthInteger) throws(MessageBusError) {
@@ -48,7 +48,7 @@ import SystemCalls
 
   /// - Parameters:
   ///   - type: `a`, `r` or `v`.
-  ///   - contents: the signature of what is in it.
+  ///   - contents: the signature of its content.
   func container(
     _ type: Character, _ contents: String, _ fill: (borrowing BusMessage) throws(MessageBusError) -> Void
   ) throws(MessageBusError) {
@@ -57,7 +57,7 @@ import SystemCalls
     try MessageBus.check(unsafe sd_bus_message_close_container(message))
   }
 
-  /// One of the properties in an array of the type `a(sv)`.
+  /// A property in an array of type `a(sv)`.
   func property(
     _ name: String, _ type: String, _ fill: (borrowing BusMessage) throws(MessageBusError) -> Void
   ) throws(MessageBusError) {
@@ -67,8 +67,8 @@ import SystemCalls
     }
   }
 
-  /// A property that has the next value of another message. An empty list is left out: systemd takes one to mean that lists
-  /// before it count no more, and LoadCredential and LoadCredentialEncrypted are one list to it.
+  /// A property with the next value of another message. An empty list is omitted: systemd interprets it as resetting
+  /// previous lists, and LoadCredential and LoadCredentialEncrypted are one list.
   func property(_ name: String, _ type: String, from source: borrowing BusMessage) throws(MessageBusError) {
     guard type.hasPrefix("a") else {
       return try property(name, type) { message throws(MessageBusError) in try message.copyRest(of: source) }
@@ -83,8 +83,8 @@ import SystemCalls
     try MessageBus.check(unsafe sd_bus_message_exit_container(source.message))
   }
 
-  /// A property of text that has the text of the next value of another message, which is of the type `(bs)`: systemd reports
-  /// SELinuxContext so, and takes it as `s`. An empty one is left out.
+  /// A string property with the string of the next value of another message, of type `(bs)`: systemd reports
+  /// SELinuxContext like this, and accepts it as `s`. An empty one is omitted.
   func secondText(_ name: String, from source: borrowing BusMessage) throws(MessageBusError) {
     try MessageBus.check(unsafe sd_bus_message_enter_container(source.message, BusMessage.type("r"), "bs"))
     try MessageBus.check(unsafe sd_bus_message_skip(source.message, "b"))
@@ -94,7 +94,7 @@ import SystemCalls
     try property(name, "s") { message throws(MessageBusError) in try message.append(text) }
   }
 
-  /// All that is left in the container that another message is read in.
+  /// Copies the rest of the current container of another message.
   private func copyRest(of source: borrowing BusMessage) throws(MessageBusError) {
     try MessageBus.check(unsafe sd_bus_message_copy(message, source.message, 1))
   }
@@ -103,8 +103,8 @@ import SystemCalls
 
   /// Reads a dictionary of the type `a{sv}`.
   ///
-  /// - Parameter body: gets the key, the signature of the value, and this message, whose next value is this one. What it does
-  ///   not read is passed over.
+  /// - Parameter body: called with the key, the signature of the value, and this message, whose next value is that value.
+  ///   What it does not read is skipped.
   func each(
     _ body: (_ key: String, _ type: String, _ value: borrowing BusMessage) throws(MessageBusError) -> Void
   ) throws(MessageBusError) {
@@ -135,11 +135,11 @@ import SystemCalls
     }
   }
 
-  /// Reads an array of structures.
+  /// Reads an array of structs.
   ///
   /// - Parameters:
-  ///   - contents: of a structure; it begins with `s`.
-  ///   - body: gets the first value of each.
+  ///   - contents: the signature of a struct, which begins with `s`.
+  ///   - body: called with the first value of each.
   func eachFirst(_ contents: String, _ body: (String) -> Void) throws(MessageBusError) {
     try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("a"), "(\(contents))"))
     while try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("r"), contents)) > 0 {
@@ -150,7 +150,7 @@ import SystemCalls
     try MessageBus.check(unsafe sd_bus_message_exit_container(message))
   }
 
-  /// Reads a dictionary whose values are of one type.
+  /// Reads a dictionary with values of one type.
   ///
   /// - Parameters:
   ///   - contents: the types of a key and a value.
@@ -177,14 +177,14 @@ import SystemCalls
     try MessageBus.check(unsafe sd_bus_message_exit_container(message))
   }
 
-  /// Passes over values.
+  /// Skips values.
   ///
-  /// - Parameter types: theirs.
+  /// - Parameter types: their types.
   func skip(_ types: String) throws(MessageBusError) {
     try MessageBus.check(unsafe sd_bus_message_skip(message, types))
   }
 
-  /// Opens a variant, and closes it after what is in it was read.
+  /// Opens a variant, and closes it after its content was read.
   func variant<Value>(
     _ contents: String, _ body: (borrowing BusMessage) throws(MessageBusError) -> Value
   ) throws(MessageBusError) -> Value {
@@ -201,18 +201,19 @@ import SystemCalls
     return unsafe text.map { unsafe String(cString: $0) } ?? ""
   }
 
-  /// A type of fixed size, `b` as `Int32`.
+  /// A type of fixed size; `b` as `Int32`.
   ///
-  /// - Parameter blank: of the size that the type has.
+  /// - Parameter blank: a value of the type's size.
   func number<Value: BitwiseCopyable>(_ type: Character, _ blank: Value) throws(MessageBusError) -> Value {
     var value = blank
     try MessageBus.check(unsafe sd_bus_message_read_basic(message, BusMessage.type(type), &value))
     return value
   }
 
-  // MARK: - Refusals
+  // MARK: - Errors
 
-  /// The error that an answer is: its name, as in `org.freedesktop.DBus.Error.NoReply`, and the words; nil when it is none.
+  /// The error of an error reply: its name, as in `org.freedesktop.DBus.Error.NoReply`, and the message; nil if it is
+  /// none.
   var refusal: (name: String, words: String)? {
     guard let error = unsafe sd_bus_message_get_error(message) else { return nil }
     let name = unsafe error.pointee.name.map { unsafe String(cString: $0) } ?? ""
@@ -220,6 +221,6 @@ import SystemCalls
     return (name, words)
   }
 
-  /// A type as the library takes it.
+  /// A type for libsystemd.
   static func type(_ letter: Character) -> CChar { CChar(bitPattern: letter.asciiValue ?? 0) }
 }

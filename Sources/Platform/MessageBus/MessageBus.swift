@@ -4,16 +4,15 @@ import Glibc
 package import SystemCalls
 import Timekeeping
 
-/// A connection over which systemd answers questions about its units (D-Bus, by sd-bus).
+/// A connection to systemd's D-Bus API (sd-bus).
 ///
-/// Every call waits for its answer, and none longer than the time limit: for command line tools, which have nothing else
-/// to do.
+/// All calls are synchronous, with a time limit: for command line tools.
 @safe package struct MessageBus: ~Copyable {
-  /// Where systemd listens.
+  /// The address of systemd.
   package enum Address: Equatable, Sendable {
     /// The system bus, as in `unix:path=/run/dbus/system_bus_socket`.
     case bus(String)
-    /// systemd's own socket, which speaks to root and needs no bus daemon.
+    /// systemd's private socket, which is for root and needs no bus daemon.
     case manager(String)
   }
 
@@ -23,7 +22,7 @@ import Timekeeping
     return address ?? "unix:path=/run/dbus/system_bus_socket"
   }
 
-  /// Those to try, in this order: as systemctl does.
+  /// The addresses to try, in systemctl's order.
   package static var systemAddresses: [Address] {
     let addresses = [Address.bus(systemBus)]
     return geteuid() == 0 ? [.manager("unix:path=/run/systemd/private")] + addresses : addresses
@@ -33,10 +32,10 @@ import Timekeeping
 
   private let bus: OpaquePointer
 
-  /// Connects to the first address that answers.
+  /// Connects to the first available address.
   ///
-  /// - Parameter timeLimit: for connecting, and then for each call.
-  /// - Throws: `absent` when no systemd runs here, `denied`, `silent` when the time limit has passed, `failed`.
+  /// - Parameter timeLimit: for connecting, and for each call.
+  /// - Throws: `absent` if systemd is not running, `denied`, `silent` after the time limit, `failed`.
   package init(
     _ addresses: [Address] = MessageBus.systemAddresses, timeLimit: Duration = .seconds(5)
   ) throws(MessageBusError) {
@@ -69,7 +68,7 @@ import Timekeeping
     }
     try check(unsafe sd_bus_set_method_call_timeout(bus, limit))
     try check(unsafe sd_bus_start(bus))
-    // The library's own limit for this is a minute and a half.
+    // libsystemd's own limit for this is 90 s.
     let end = monotonicMicroseconds &+ limit
     while try check(unsafe sd_bus_is_ready(bus)) == 0 {
       let now = monotonicMicroseconds
@@ -88,7 +87,7 @@ import Timekeeping
 
   // MARK: - Properties
 
-  /// One of systemd's objects: a unit, by its name.
+  /// The object of a unit, by the unit's name.
   struct Unit {
     let path: String
 
@@ -134,7 +133,7 @@ import Timekeeping
     return value
   }
 
-  /// A property of the D-Bus type `a(ss)`, as LoadCredential.
+  /// A property of the D-Bus type `a(ss)`, such as LoadCredential.
   func pairs(_ name: String, of unit: Unit, _ interface: String) throws(MessageBusError) -> [(String, String)] {
     var error = unsafe sd_bus_error()
     defer { unsafe sd_bus_error_free(&error) }
@@ -157,7 +156,7 @@ import Timekeeping
 
   // MARK: - Calls
 
-  /// A call of systemd's manager, or of another object's interface, to be put together and sent.
+  /// Creates a method call of systemd's manager, or of another object's interface.
   func call(
     _ method: String, at path: String = "/org/freedesktop/systemd1",
     _ interface: String = "\(MessageBus.manager).Manager"
@@ -172,7 +171,7 @@ import Timekeeping
     return request
   }
 
-  /// Sends a call and waits for the answer.
+  /// Sends a method call and waits for the reply.
   func send(_ request: borrowing BusMessage) throws(MessageBusError) -> BusMessage {
     var error = unsafe sd_bus_error()
     defer { unsafe sd_bus_error_free(&error) }
@@ -184,7 +183,7 @@ import Timekeeping
     return answer
   }
 
-  /// - Parameter value: of the size that the type has.
+  /// - Parameter value: a value of the type's size.
   private func trivial<Value: FixedWidthInteger>(
     _ name: String, of unit: Unit, _ interface: String, _ type: Character, _ value: inout Value
   ) throws(MessageBusError) {
@@ -202,9 +201,9 @@ import Timekeeping
     unsafe error.message.map { unsafe String(cString: $0).onOneLine }
   }
 
-  /// What a function of the library returned, when it was no error.
+  /// The result of a libsystemd function, unless it is an error.
   ///
-  /// - Parameter message: systemd's own words.
+  /// - Parameter message: systemd's message.
   @discardableResult
   static func check(_ result: Int32, _ message: String? = nil) throws(MessageBusError) -> Int32 {
     guard result < 0 else { return result }
@@ -220,22 +219,22 @@ import Timekeeping
   }
 }
 
-/// systemd cannot be asked.
+/// systemd cannot be reached, or returned an error.
 package typealias MessageBusError = PlatformError<MessageBus.Address>
 
 extension PlatformError.Code where Owner == MessageBus.Address {
-  /// No systemd runs here, or no bus.
+  /// systemd or the bus is not running.
   package static var absent: Self { Self(rawValue: "absent") }
-  /// This user may not ask.
+  /// Permission denied.
   package static var denied: Self { Self(rawValue: "denied") }
-  /// No answer within the time limit, or the connection broke.
+  /// Timeout, or the connection was closed.
   package static var silent: Self { Self(rawValue: "silent") }
   /// Everything else.
   package static var failed: Self { Self(rawValue: "failed") }
 }
 
 extension String {
-  /// Words of another program, for a sentence.
+  /// Text of another program on one line, for a sentence.
   fileprivate var onOneLine: String {
     String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }).prefix(200))
   }

@@ -5,31 +5,31 @@ package import Positioning
 import SystemCalls
 import Timekeeping
 
-/// ModemManager, asked in the loop: what is asked is answered by one call of the handler.
+/// An asynchronous client of ModemManager: each request has one reply, which is passed to the handler.
 @MainActor package final class ModemManagerClient {
   private static let name = "org.freedesktop.ModemManager1"
   private static let root = "/org/freedesktop/ModemManager1"
-  /// How long it may take to answer from memory.
+  /// The timeout for replies from memory.
   private static let answerLimit = Duration.seconds(10)
-  /// How long a modem may take to switch its receiver on.
+  /// The timeout for enabling a modem's receiver.
   private static let enableLimit = Duration.seconds(60)
-  /// Bytes of sentences in an answer. A receiver with everything switched on has three thousand.
+  /// Maximum size of the sentences in a reply. A receiver with everything enabled has three thousand.
   private static let mostBytes = 65_536
-  /// MMModemPortType of the port that the receiver's sentences come out of.
+  /// MMModemPortType of the port with the receiver's sentences.
   fileprivate nonisolated static let receiverPort: UInt32 = 5
 
   private let bus: BusConnection
   private let handler: (ModemSession.Input) -> Void
-  /// What ModemManager said with its last refusal. Not for STATUS=.
+  /// The message of ModemManager's last error. Not for STATUS=.
   package private(set) var words = ""
 
-  /// The system bus of this machine.
+  /// The address of the system bus.
   package nonisolated static var systemBus: String { MessageBus.systemBus }
 
   /// - Parameters:
   ///   - address: of the bus.
-  ///   - handler: gets what a session takes: `ended`, `changed`, and each answer.
-  /// - Throws: `absent` when nothing listens there, `denied`, `failed`.
+  ///   - handler: called with `ended`, `changed`, and each reply.
+  /// - Throws: `absent` if nothing listens there, `denied`, `failed`.
   package init(
     loop: EventLoop, address: String = ModemManagerClient.systemBus, handler: @escaping (ModemSession.Input) -> Void
   ) throws(MessageBusError) {
@@ -37,7 +37,7 @@ import Timekeeping
     bus = try BusConnection(loop: loop, address: address) {
       handler(.ended("the message bus has closed the connection: systemctl status dbus"))
     }
-    // Not all changes of all properties: the strength of the signal is one of them.
+    // Not all changes of all properties: the signal strength is one of them.
     let signals = [
       "sender='\(ModemManagerClient.name)',interface='org.freedesktop.DBus.ObjectManager'",
       "sender='\(ModemManagerClient.name)',interface='\(ModemManagerClient.name).Modem',member='StateChanged'",
@@ -49,17 +49,17 @@ import Timekeeping
     for rule in signals { try bus.match("type='signal',\(rule)") { handler(.changed) } }
   }
 
-  /// Nothing more comes.
+  /// Closes the connection; the handler is not called any more.
   package func close() { bus.close() }
 
-  /// Asks for all modems.
+  /// Lists all modems.
   package func list() {
     ask("GetManagedObjects", of: "org.freedesktop.DBus.ObjectManager", at: ModemManagerClient.root) {
       answer throws(MessageBusError) in .modems(try Modem.all(in: answer))
     }
   }
 
-  /// Has a modem gather these kinds of location, and no others. No signals: every user of the machine would get them.
+  /// Enables exactly these location sources of a modem, without signals, which every user of the machine would receive.
   package func enable(_ sources: Modem.LocationSources, of path: String) {
     ask(
       "Setup", of: "\(ModemManagerClient.name).Modem.Location", at: path, timeLimit: ModemManagerClient.enableLimit,
@@ -69,7 +69,8 @@ import Timekeeping
       }, answer: { _ in .enabled })
   }
 
-  /// The same, at the end of a program. ModemManager asks polkit about the caller, who must be there until then.
+  /// The same, synchronously, at the end of a program: ModemManager authorizes the caller by polkit, who must exist until
+  /// then.
   package func enableAndWait(_ sources: Modem.LocationSources, of path: String, timeLimit: Duration) {
     guard
       let request = try? bus.call(
@@ -79,7 +80,7 @@ import Timekeeping
     bus.sendAndWait(request, timeLimit: timeLimit)
   }
 
-  /// Asks for the position of a modem.
+  /// Gets the position of a modem.
   package func locate(_ path: String) {
     ask("GetLocation", of: "\(ModemManagerClient.name).Modem.Location", at: path) {
       answer throws(MessageBusError) in .position(try ModemPosition(answer, most: ModemManagerClient.mostBytes))
@@ -107,14 +108,14 @@ import Timekeeping
         }
       }
     } catch {
-      // There is no connection any more, which is about to be reported, or no memory.
+      // The connection is closed, which is about to be reported, or there is no memory.
       handler(.refused(.other))
     }
   }
 }
 
 extension ModemSession.Refusal {
-  /// - Parameter name: of an error on the bus.
+  /// - Parameter name: the name of a D-Bus error.
   init(name: String) {
     let core = "org.freedesktop.ModemManager1.Error.Core."
     let bus = "org.freedesktop.DBus.Error."
@@ -131,7 +132,7 @@ extension ModemSession.Refusal {
 }
 
 extension Modem {
-  /// Those of an answer of the type `a{oa{sa{sv}}}`. Objects that are no modems are left out.
+  /// The modems in a reply of type `a{oa{sa{sv}}}`. Other objects are ignored.
   static func all(in answer: borrowing BusMessage) throws(MessageBusError) -> [Modem] {
     var modems: [Modem] = []
     try answer.eachEntry("oa{sa{sv}}") { answer throws(MessageBusError) in
@@ -185,9 +186,9 @@ extension Modem {
 }
 
 extension ModemPosition {
-  /// An answer of the type `a{uv}`.
+  /// A reply of type `a{uv}`.
   ///
-  /// - Parameter most: bytes of sentences that are taken.
+  /// - Parameter most: maximum size of the sentences.
   init(_ answer: borrowing BusMessage, most: Int) throws(MessageBusError) {
     var position = ModemPosition()
     try answer.eachEntry("uv") { answer throws(MessageBusError) in
@@ -205,7 +206,7 @@ extension ModemPosition {
 }
 
 extension ModemPosition.Raw {
-  /// A dictionary of the type `a{sv}`; nil without a time or a place.
+  /// A dictionary of type `a{sv}`; nil without a time or position.
   fileprivate init?(_ properties: borrowing BusMessage) throws(MessageBusError) {
     var time = ""
     var latitude = Double.nan

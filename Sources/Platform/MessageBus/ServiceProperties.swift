@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which properties of a service make up what a program in it may do and sees, by org.freedesktop.systemd1(5). A unit that has
-/// copies of them judges files, devices, names and servers as the service does.
+/// The properties of a service that determine its permissions and its view of the system, by org.freedesktop.systemd1(5).
+/// A unit with copies of them sees files, devices, names and servers as the service does.
 package enum ServiceProperties {
-  /// Copied as they are: user, environment, credentials, file system, devices, network, system calls, limits.
+  /// Copied unchanged: user, environment, credentials, file system, devices, network, system calls, limits.
   package static let copied: Set<String> = [
     "User", "Group", "SupplementaryGroups", "DynamicUser", "UMask", "WorkingDirectory",
     "Environment", "EnvironmentFiles", "PassEnvironment", "UnsetEnvironment", "ExecSearchPath",
@@ -30,13 +30,13 @@ package enum ServiceProperties {
     "MemoryHigh", "MemoryMax", "MemorySwapMax", "TasksMax", "CPUQuotaPerSecUSec", "CPUQuotaPeriodUSec",
   ]
 
-  /// The property that a directive of a unit file sets, where the two have different names.
+  /// The property of a directive in a unit file, if the names differ.
   package static let names = [
     "EnvironmentFile": "EnvironmentFiles", "CPUQuota": "CPUQuotaPerSecUSec",
   ]
 
-  /// Directives of a service that have no part in what it may do: how it is started, watched and counted. `RemoveIPC` would
-  /// take from the running service what is its own, and `RuntimeDirectoryPreserve` is replaced for that reason.
+  /// Directives that do not affect permissions: how the service is started, supervised and accounted. `RemoveIPC` would
+  /// remove IPC objects of the running service, and `RuntimeDirectoryPreserve` is replaced for a similar reason.
   package static let left: Set<String> = [
     "Type", "ExecStart", "ExecReload", "Restart", "RestartSec", "RestartPreventExitStatus", "WatchdogSec",
     "TimeoutStopSec", "RuntimeDirectoryPreserve", "RemoveIPC", "IPAccounting",

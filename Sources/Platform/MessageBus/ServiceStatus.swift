@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What systemd knows of a service: the properties that `systemctl show` prints, by org.freedesktop.systemd1(5).
+/// The state of a service in systemd: the properties of `systemctl show`, by org.freedesktop.systemd1(5).
 package struct ServiceStatus: Codable, Equatable, Sendable {
   /// How the main process ended (CLD_… of waitid(2)).
   package enum End: Codable, Equatable, Sendable {
-    /// By itself, with this exit status; 0 also when it has not ended yet.
+    /// It exited with this status; 0 also if it has not ended yet.
     case exited(Int)
-    /// By this signal.
+    /// It was killed by this signal.
     case killed(signal: Int)
   }
 
@@ -18,21 +18,21 @@ package struct ServiceStatus: Codable, Equatable, Sendable {
   package var active = "inactive"
   /// SubState: `running`, `auto-restart`, `dead`, …
   package var sub = "dead"
-  /// UnitFileState: `enabled`, `disabled`, …; empty when there is no file.
+  /// UnitFileState: `enabled`, `disabled`, …; empty if there is no file.
   package var file = "enabled"
-  /// Whether the conditions of the unit (ConditionPathExists=) held when it was last started; true before that.
+  /// Whether the unit's conditions (ConditionPathExists=) were met at its last start; true before that.
   package var isConditionMet = true
-  /// Whether the unit's files have changed since systemd read them.
+  /// NeedDaemonReload: the unit's files have changed since systemd read them.
   package var needsReload = false
   /// Result: `success`, `exit-code`, `signal`, `timeout`, `watchdog`, `oom-kill`, …
   package var result = "success"
-  /// Automatic restarts since it was last started by command.
+  /// NRestarts: automatic restarts since the last start by command.
   package var restarts = 0
-  /// How the last main process ended (ExecMainCode, ExecMainStatus).
+  /// ExecMainCode, ExecMainStatus: how the last main process ended.
   package var end = End.exited(0)
-  /// MainPID: the main process; 0 while there is none.
+  /// MainPID: the main process; 0 if there is none.
   package var mainProcess = 0
-  /// What the service last said of itself (STATUS=): of its last run, when it does not run.
+  /// StatusText: the last STATUS= of the service, or of its last run.
   package var text = ""
   /// LoadCredential: the file of each credential, by its name.
   package var credentialFiles: [String: String] = [:]
@@ -43,7 +43,7 @@ package struct ServiceStatus: Codable, Equatable, Sendable {
 }
 
 extension ServiceStatus {
-  /// Asks systemd. Of a unit that does not exist, ``load`` says so.
+  /// Queries systemd. For a unit that does not exist, ``load`` says so.
   package init(of unit: String, from bus: borrowing MessageBus) throws(MessageBusError) {
     self.init(unit: unit)
     let object = try MessageBus.Unit(unit)
@@ -52,7 +52,7 @@ extension ServiceStatus {
     sub = try bus.string("SubState", of: object, "Unit")
     file = try bus.string("UnitFileState", of: object, "Unit")
     needsReload = try bus.integer("NeedDaemonReload", of: object, "Unit", type: "b") != 0
-    // Before the first start the result is that no condition held.
+    // Before the first start ConditionResult is false.
     let wasTried = try bus.time("ConditionTimestampMonotonic", of: object, "Unit") != 0
     let conditions = try bus.integer("ConditionResult", of: object, "Unit", type: "b")
     isConditionMet = !wasTried || conditions != 0

@@ -3,28 +3,29 @@ import CSystemd
 import Glibc
 import Timekeeping
 
-/// A program to be run once in a unit of its own that has another unit's ``ServiceProperties``.
+/// A program to be run once in a transient unit with the ``ServiceProperties`` of another unit.
 ///
-/// Its standard output and error are those of this process. Its arguments arrive as they are. The unit stays after the program's end, for its exit status, until
-/// it is stopped. Its runtime directory, which is the other unit's too, stays in any case.
+/// Standard output and error are those of this process. Arguments are passed unchanged. The unit remains after the
+/// program's end, for its exit status, until it is stopped. Its runtime directory, which is also the other unit's, is
+/// preserved.
 package struct TransientService: Sendable {
   /// As in `fleet-locationctl-123-00c0ffee00c0ffee.service`.
   package var unit: String
-  /// What it is, for the journal, which every member of its groups reads.
+  /// The description in the journal, which every member of its groups can read.
   package var description: String
-  /// The unit whose properties it gets.
+  /// The unit whose properties it copies.
   package var original: String
   /// The absolute path of the program.
   package var program: String
-  /// The name that the program is called by first.
+  /// The arguments, beginning with the program's name.
   package var arguments: [String]
-  /// Added to the original's, as in `NAME=value`.
+  /// Added to the original's environment, as in `NAME=value`.
   package var environment: [String]
-  /// Statuses that are answers; with any other the unit counts as failed.
+  /// Exit statuses that are results; with any other the unit counts as failed.
   package var answers: [Int32]
-  /// What it gets as its standard input; nil for nothing.
+  /// Its standard input; nil for /dev/null.
   package var input: Int32?
-  /// After this systemd ends it.
+  /// The timeout after which systemd stops it.
   package var timeLimit: Duration
 
   package init(
@@ -42,17 +43,17 @@ package struct TransientService: Sendable {
     self.timeLimit = timeLimit
   }
 
-  /// A name that no other run has.
+  /// A unique name.
   ///
   /// - Parameters:
-  ///   - process: that asks for it.
+  ///   - process: the requesting process.
   ///   - key: a random number.
   package static func name(of program: String, process: Int32, key: UInt64) -> String {
     let digits = String(key, radix: 16)
     return "\(program)-\(process)-\(String(repeating: "0", count: 16 - digits.count))\(digits).service"
   }
 
-  /// The process that has asked for a unit; nil when its name is not one of ``name(of:process:key:)``.
+  /// The process that requested a unit; nil if its name is not one of ``name(of:process:key:)``.
   package static func process(of unit: String, program: String) -> Int32? {
     guard unit.hasPrefix("\(program)-") else { return nil }
     let parts = unit.dropFirst(program.count + 1).split(separator: "-", omittingEmptySubsequences: false)
@@ -62,16 +63,16 @@ package struct TransientService: Sendable {
     return process
   }
 
-  /// The arguments as systemd takes them: it reads `$` as the name of a variable.
+  /// The arguments, escaped for systemd, which expands `$` variables.
   var writtenArguments: [String] {
     arguments.map { $0.split(separator: "$", omittingEmptySubsequences: false).joined(separator: "$$") }
   }
 }
 
 extension MessageBus {
-  /// Starts it, and does not wait for it.
+  /// Starts it, without waiting.
   ///
-  /// - Throws: what `init` throws; `failed` when this systemd does not take a property.
+  /// - Throws: the errors of `init`; `failed` if this version of systemd does not support a property.
   package func start(_ service: TransientService) throws(MessageBusError) {
     let properties = try allProperties(of: Unit(service.original), "Service")
     let request = try call("StartTransientUnit")
@@ -89,8 +90,8 @@ extension MessageBus {
     _ = try send(request)
   }
 
-  /// Ends it, if it runs, and has systemd forget it. Waits for its end, a little longer than systemd gives it. A unit that is
-  /// not there is as good.
+  /// Stops and removes the unit. Waits for its end, slightly longer than systemd's timeout. No effect if it does not
+  /// exist.
   package func stop(_ unit: String) {
     do throws(MessageBusError) {
       let request = try call("StopUnit")
@@ -98,7 +99,7 @@ extension MessageBus {
       try request.append("replace")
       _ = try send(request)
       let object = try Unit(unit)
-      // Before its end there is no failure that systemd could forget.
+      // The failed state can only be reset after its end.
       for _ in 0..<TransientService.stopPolls {
         guard ["active", "activating", "deactivating"].contains(try string("ActiveState", of: object, "Unit")) else {
           break
@@ -109,13 +110,13 @@ extension MessageBus {
       try reset.append(unit)
       _ = try send(reset)
     } catch {
-      // It is not there any more. What a bus that does not answer leaves behind is for the next run.
+      // It does not exist any more, or the bus does not respond: then the next run cleans up.
     }
   }
 
-  /// Stops the units of earlier runs whose processes have died before they could.
+  /// Stops the units of previous runs whose processes have died.
   ///
-  /// - Parameter programs: that units are named for.
+  /// - Parameter programs: the program names of units.
   package func stopAbandoned(_ programs: [String]) {
     for program in programs {
       guard let request = try? call("ListUnitsByPatterns"), (try? request.container("a", "s", { _ in })) != nil,
@@ -130,13 +131,13 @@ extension MessageBus {
       try? answer.eachFirst("ssssssouso") { units.append($0) }
       for unit in units {
         guard let process = TransientService.process(of: unit, program: program) else { continue }
-        // This process has none yet: one with its number is of an earlier process.
+        // This process has none yet: a unit with its ID is of an earlier process.
         if process == getpid() || kill(process, 0) != 0 && errno == ESRCH { stop(unit) }
       }
     }
   }
 
-  /// The programs of a service's ExecStart=.
+  /// The programs in a service's ExecStart=.
   package func programs(of unit: String) throws(MessageBusError) -> [String] {
     var programs: [String] = []
     try allProperties(of: Unit(unit), "Service").each { name, type, value throws(MessageBusError) in
@@ -146,12 +147,12 @@ extension MessageBus {
     return programs
   }
 
-  /// Whether the program has not ended yet.
+  /// Whether the program is still running.
   package func isRunning(_ service: TransientService) throws(MessageBusError) -> Bool {
     let unit = try Unit(service.unit)
     switch try string("ActiveState", of: unit, "Unit") {
     case "active", "failed": return false
-    // Before its start, or stopped by somebody else and forgotten.
+    // Before its start, or stopped and removed by another program.
     case "inactive": return try string("LoadState", of: unit, "Unit") == "loaded"
     default: return true
     }
@@ -159,19 +160,19 @@ extension MessageBus {
 }
 
 extension TransientService {
-  /// How long its program may take to end, and how often to look meanwhile.
+  /// The stop timeout, and the polling interval.
   fileprivate static let stopLimit = Duration.seconds(5)
   fileprivate static let stopPause: UInt32 = 20_000
   fileprivate static let stopPolls = 300
 
-  /// What is its own.
+  /// Appends its own properties.
   fileprivate static func append(
     _ service: TransientService, to request: borrowing BusMessage
   ) throws(MessageBusError) {
     try request.property("Description", "s") { value throws(MessageBusError) in
       try value.append(service.description)
     }
-    // Its status can be read for as long as the unit stays.
+    // The status can be read as long as the unit exists.
     try request.property("Type", "s") { value throws(MessageBusError) in try value.append("oneshot") }
     try request.property("RemainAfterExit", "b") { value throws(MessageBusError) in try value.append(b: true) }
     try request.property("SuccessExitStatus", "(aiai)") { value throws(MessageBusError) in
@@ -179,7 +180,7 @@ extension TransientService {
         try value.container("a", "i") { value throws(MessageBusError) in
           for status in service.answers { try value.append(i: status) }
         }
-        // How `stop` ends it.
+        // The signal of `stop`.
         try value.container("a", "i") { value throws(MessageBusError) in try value.append(i: SIGTERM) }
       }
     }
@@ -189,7 +190,7 @@ extension TransientService {
     try request.property("TimeoutStopUSec", "t") { value throws(MessageBusError) in
       try value.append(t: UInt64(clamping: stopLimit.nanoseconds / 1000))
     }
-    // Without this the end of this unit removes the directory of the service that runs.
+    // Otherwise stopping this unit would remove the directory of the running service.
     try request.property("RuntimeDirectoryPreserve", "s") { value throws(MessageBusError) in try value.append("yes") }
     try request.property("Environment", "as") { value throws(MessageBusError) in
       try value.container("a", "s") { value throws(MessageBusError) in
@@ -211,7 +212,7 @@ extension TransientService {
           try value.container("a", "s") { value throws(MessageBusError) in
             for argument in service.writtenArguments { try value.append(argument) }
           }
-          // A failure is one.
+          // Failures are not ignored.
           try value.append(b: false)
         }
       }

@@ -6,8 +6,8 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// Watches the machine's links, addresses and default routes through rtnetlink(7). What they come to is `NetworkSurvey`'s
-/// to say; here are its socket and its timer.
+/// Monitors the machine's links, addresses and default routes through rtnetlink(7): the socket and timer for
+/// `NetworkSurvey`.
 package final class NetworkWatch {
   private let loop: EventLoop
   private let socket: Descriptor
@@ -15,14 +15,14 @@ package final class NetworkWatch {
   private var survey = NetworkSurvey()
   private var source: EventSource<IOEvents>?
   private var timer: LoopTimer?
-  /// The kernel sends parts of a dump in at most 32 KiB.
+  /// The kernel sends dumps in parts of at most 32 KiB.
   private var buffer = [UInt8](repeating: 0, count: 32_768)
 
-  /// The last that was told; nil before the first.
+  /// The last reported state; nil before the first.
   package private(set) var state: NetworkState?
 
-  /// - Parameter onChange: told the state some milliseconds from now, and whenever it differs.
-  /// - Throws: code `denied` when the system has no AF_NETLINK for this process; `failed` otherwise.
+  /// - Parameter onChange: called with the state shortly after initialization, and after each change.
+  /// - Throws: code `denied` if AF_NETLINK is not permitted for this process; `failed` otherwise.
   package init(
     loop: EventLoop, onChange: @escaping (NetworkState) -> Void
   ) throws(NetworkWatchError) {
@@ -48,7 +48,7 @@ package final class NetworkWatch {
   }
 
   private func receive() {
-    // A bound, so that the loop gets its turn: what is left is told again.
+    // Bounded, so that other events are handled; the rest is reported again.
     for _ in 0..<16 {
       do throws(Errno) {
         var isKernel = false
@@ -58,11 +58,11 @@ package final class NetworkWatch {
             unsafe fleet_netlink_receive(descriptor, $0.baseAddress, $0.count, &isKernel)
           }
         }
-        // Any process may send to this socket; only the kernel is believed.
+        // Any process may send to this socket; only messages of the kernel are accepted.
         guard isKernel else { continue }
         handle(count > buffer.count ? .overrun : .received(Array(buffer.prefix(count))))
       } catch {
-        // ENOBUFS: the kernel had more to tell than the socket could hold. EAGAIN: that was all.
+        // ENOBUFS: the kernel dropped messages. EAGAIN: no more data.
         if error.code == ENOBUFS { handle(.overrun) }
         return
       }
@@ -74,7 +74,7 @@ package final class NetworkWatch {
       switch effect {
       case .request(let subject, let sequence):
         let descriptor = socket.rawValue
-        // A request that cannot be sent (ENOBUFS) is made again when its patience is over.
+        // A request that fails (ENOBUFS) is repeated after its timeout.
         _ = fleet_netlink_dump(descriptor, subject.rawValue, sequence)
       case .state(let state):
         self.state = state

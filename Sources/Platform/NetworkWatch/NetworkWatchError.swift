@@ -2,20 +2,20 @@
 import Glibc
 package import SystemCalls
 
-/// The network cannot be watched.
+/// The network cannot be monitored.
 package typealias NetworkWatchError = PlatformError<NetworkWatch>
 
 nonisolated extension PlatformError.Code where Owner == NetworkWatch {
-  /// This process may not have a netlink socket.
+  /// This process is not permitted to use netlink sockets.
   package static var denied: Self { Self(rawValue: "denied") }
-  /// Anything else: no descriptor or memory left.
+  /// Any other error: no descriptor or memory left.
   package static var failed: Self { Self(rawValue: "failed") }
 }
 
 nonisolated extension PlatformError where Owner == NetworkWatch {
-  /// What the kernel said to a call for a netlink socket.
+  /// The error of a netlink socket.
   init(_ cause: Errno) {
-    // EAFNOSUPPORT is systemd's answer, EPERM and EACCES those of other sandboxes.
+    // EAFNOSUPPORT is systemd's error, EPERM and EACCES those of other sandboxes.
     let isDenied = [EAFNOSUPPORT, EPERM, EACCES, EPROTONOSUPPORT].contains(cause.code)
     self.init(
       isDenied ? .denied : .failed,

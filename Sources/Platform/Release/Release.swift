@@ -2,15 +2,15 @@
 import CLinux
 package import Timekeeping
 
-/// Which release this is.
+/// The release of this program.
 package enum Release {
   /// Semantic version.
   package static let version = "0.1.0"
 
-  /// SOURCE_DATE_EPOCH of the build: no clock that shows an earlier time can be right.
+  /// SOURCE_DATE_EPOCH of the build: earlier clock times are implausible.
   package static let buildDate = Timestamp(seconds: fleet_build_epoch())
 
-  /// What `--version` prints: name, version, licence.
+  /// The output of `--version`: name, version, licence.
   package static func banner(_ program: String) -> String {
     "\(program) \(version)\nLicence Apache-2.0: <https://www.apache.org/licenses/LICENSE-2.0>\n"
   }

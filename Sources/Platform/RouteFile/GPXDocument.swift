@@ -2,7 +2,7 @@
 import Positioning
 import Timekeeping
 
-/// The points of a GPX file, taken from its elements as they go by.
+/// Collects the points of a GPX file during parsing.
 struct GPXDocument {
   struct Problem: Equatable {
     let code: RouteFileError.Code
@@ -10,10 +10,10 @@ struct GPXDocument {
   }
 
   private static let deepestNesting = 64
-  /// Bytes of an elevation, a time or a name.
+  /// Maximum size of an elevation, a time or a name, in bytes.
   private static let longestText = 256
 
-  /// Where a point stands, from the root down, without prefixes.
+  /// The element paths of points, from the root, without prefixes.
   private static let trackPath = ["gpx", "trk", "trkseg", "trkpt"]
   private static let routePath = ["gpx", "rte", "rtept"]
   private static let waypointPath = ["gpx", "wpt"]
@@ -22,24 +22,24 @@ struct GPXDocument {
   private var track: [Route.Point] = []
   private var course: [Route.Point] = []
   private var waypoints: [Route.Point] = []
-  /// Points of any kind that have a name or a dwell.
+  /// Points of any kind with a name or a dwell.
   private var marks: [Route.Waypoint] = []
-  /// The point whose element is open, and what it says beside its place.
+  /// The point of the open element, and its members.
   private var point: Route.Point?
   private var name = ""
   private var isStop = false
   private var dwell: Duration?
-  /// What the open track or route says of all its points.
+  /// The surroundings that apply to the whole open track or route.
   private var surroundings = Route.Surroundings.open
   private var textBytes: [UInt8] = []
 
-  /// Tracks before routes before waypoints; nil when none of them has two points.
+  /// Tracks take precedence over routes, and routes over waypoints; nil if none of them has two points.
   var route: Route? {
     Route(points: track, waypoints: marks) ?? Route(points: course, waypoints: marks)
       ?? Route(points: waypoints, waypoints: marks)
   }
 
-  /// Whether the open element's text matters.
+  /// Whether the text of the open element is needed.
   var wantsText: Bool {
     guard let element = path.last else { return false }
     return element == "type" || (point != nil && ["ele", "time", "name", "dwell"].contains(element))
@@ -78,7 +78,7 @@ struct GPXDocument {
     return nil
   }
 
-  /// What does not fit is none of what is looked for.
+  /// Text that is too long is not a valid value.
   mutating func text(_ bytes: [UInt8]) {
     guard textBytes.count + bytes.count <= Self.longestText else { return }
     textBytes += bytes
@@ -110,7 +110,7 @@ struct GPXDocument {
       point = nil
       return nil
     }
-    // Extensions may nest it as they like.
+    // Extensions may nest it in any way.
     if path.last == "dwell", path.contains("extensions") {
       dwell = Self.decimal(content).flatMap(RouteMark.dwell(seconds:)) ?? dwell
       return nil
@@ -120,7 +120,7 @@ struct GPXDocument {
       parent.elementsEqual(Self.trackPath) || parent.elementsEqual(Self.routePath)
         || parent.elementsEqual(Self.waypointPath)
     else { return nil }
-    // None of them is needed to drive: one that cannot be read is one that is not there.
+    // All are optional: an invalid value is ignored.
     switch path.last {
     case "ele": open.elevation = Self.decimal(content)
     case "time": open.time = Timestamp(rfc3339: content)
@@ -134,7 +134,7 @@ struct GPXDocument {
     return nil
   }
 
-  /// The open element's text, without the spaces around it.
+  /// The text of the open element, trimmed.
   private var content: String { Self.trimmed(String(decoding: textBytes, as: UTF8.self)) }
 
   private enum Reading {
@@ -153,7 +153,7 @@ struct GPXDocument {
     return .success(number)
   }
 
-  /// A decimal number, in which nothing but digits, signs, a point and an exponent may stand.
+  /// A decimal number of digits, signs, a point and an exponent.
   private static func decimal(_ text: String) -> Double? {
     let text = trimmed(text)
     guard text.utf8.count <= 64,
@@ -175,7 +175,7 @@ struct GPXDocument {
     name.lastIndex(of: ":").map { name[name.index(after: $0)...] } ?? Substring(name)
   }
 
-  /// Fit for an error message.
+  /// Truncated for an error message.
   static func short(_ text: String) -> String {
     String(text.prefix(40).map { $0.isASCII && !$0.isNewline && ($0.asciiValue ?? 0) >= 0x20 ? $0 : "?" })
   }

@@ -2,16 +2,17 @@
 import CExpat
 package import Positioning
 
-/// Parses GPX that comes in pieces. A document type is refused, and with it every entity but XML's own five.
+/// Incremental GPX parser. Document types are rejected, and with them all entities except the five predefined ones.
 @safe package final class GPXParser {
-  /// Bytes of one tag, text or comment that expat holds back until it is whole. It reads what it holds anew with each piece.
+  /// Maximum size of one tag, text or comment that expat buffers until it is complete. It parses the buffer again with
+  /// each chunk.
   private static let longestToken = 262_144
 
   private let parser: XML_Parser
   private var fed = 0
   private let file: String
   private var document = GPXDocument()
-  /// The first problem that the document had, with its place.
+  /// The first problem of the document, with its place.
   private var problem: RouteFileError?
 
   /// - Parameter file: the name for error messages.
@@ -47,12 +48,12 @@ package import Positioning
 
   deinit { unsafe XML_ParserFree(parser) }
 
-  /// The next piece of the file. After an error there is no next one.
+  /// Parses the next chunk of the file. Must not be called after an error.
   package func parse(_ bytes: ArraySlice<UInt8>) throws(RouteFileError) {
     try parse(bytes, isFinal: false)
   }
 
-  /// The end of the file.
+  /// End of the file.
   package func finish() throws(RouteFileError) -> Route {
     try parse([], isFinal: true)
     guard let route = document.route else {
@@ -65,7 +66,7 @@ package import Positioning
 
   private func parse(_ bytes: ArraySlice<UInt8>, isFinal: Bool) throws(RouteFileError) {
     if let problem { throw problem }
-    // What was read comes in pieces of at most 64 KB; a longer one is cut, as Int32 is all that the parser counts in.
+    // Chunks have at most 64 KB; a longer one is split, because the parser's lengths are Int32.
     var rest = bytes
     repeat {
       let piece = rest.prefix(1 << 20)
@@ -93,7 +94,7 @@ package import Positioning
 
   private func start(_ name: String, _ attributes: UnsafeMutablePointer<UnsafePointer<CChar>?>?) {
     var pairs: [(String, String)] = []
-    // Names and values in turn, up to a null name. Only points have any that matter.
+    // Alternating names and values, terminated by a null name. Only attributes of points are needed.
     if GPXDocument.isPoint(name), var next = unsafe attributes {
       while let name = unsafe next[0], let value = unsafe next[1] {
         unsafe pairs.append((String(cString: name), String(cString: value)))
@@ -103,7 +104,7 @@ package import Positioning
     note(document.start(name, attributes: pairs))
   }
 
-  /// Keeps the first problem, and stops.
+  /// Records the first problem, and stops the parser.
   private func note(_ problem: GPXDocument.Problem?) {
     guard let problem, self.problem == nil else { return }
     self.problem = error(problem)

@@ -3,9 +3,9 @@ import FoundationEssentials
 import Positioning
 import Timekeeping
 
-/// The lines and points of a GeoJSON text (RFC 7946), taken from its objects in their order.
+/// The lines and points of a GeoJSON text (RFC 7946), in the order of its objects.
 struct GeoJSONDocument: Decodable {
-  /// What is wrong with an object, and where it stands.
+  /// A problem of an object, and its path.
   struct Problem: Error {
     let code: RouteFileError.Code
     let path: String
@@ -25,7 +25,7 @@ struct GeoJSONDocument: Decodable {
     try self.init(from: decoder, properties: nil)
   }
 
-  /// - Parameter properties: those of the Feature whose geometry this is.
+  /// - Parameter properties: those of the Feature with this geometry.
   private init(from decoder: any Decoder, properties: GeoJSONProperties?) throws {
     guard let object = try? decoder.container(keyedBy: Key.self),
       let type = try? object.decode(String.self, forKey: .type)
@@ -36,7 +36,7 @@ struct GeoJSONDocument: Decodable {
     case "FeatureCollection": try addAll(object, .features, properties)
     case "GeometryCollection": try addAll(object, .geometries, properties)
     case "Feature":
-      // A feature without a place has a geometry of null.
+      // A feature without a geometry is null.
       guard object.contains(.geometry), try !object.decodeNil(forKey: .geometry) else { return }
       let properties = try? object.decodeIfPresent(GeoJSONProperties.self, forKey: .properties)
       self = try GeoJSONDocument(from: object.superDecoder(forKey: .geometry), properties: properties)
@@ -49,7 +49,7 @@ struct GeoJSONDocument: Decodable {
       var position = try Self.positions(object)
       addWaypoint(try Self.point(&position), properties)
     case "MultiPoint", "Polygon", "MultiPolygon":
-      // They are no way to drive, and may lie beside one.
+      // Not drivable, but may accompany a line.
       return
     default:
       throw Self.problem(decoder.codingPath, "has the type \"\(GPXDocument.short(type))\"; \(Self.usable) is expected")
@@ -88,7 +88,7 @@ struct GeoJSONDocument: Decodable {
       for (index, time) in times.enumerated() { line[index].time = Timestamp(rfc3339: time) }
     }
     if let surroundings = properties?.surroundings {
-      // What lies between this line and the next is not of it.
+      // The gap between this line and the next has no surroundings.
       for index in line.indices.dropLast() { line[index].surroundings = surroundings }
     }
     points += line
@@ -125,7 +125,7 @@ struct GeoJSONDocument: Decodable {
     return line
   }
 
-  /// Longitude, latitude and, if it is there, the altitude. What stands behind it has no meaning.
+  /// Longitude, latitude and optionally the altitude. Further elements are ignored.
   private static func point(_ position: inout any UnkeyedDecodingContainer) throws -> Route.Point {
     guard let longitude = try? position.decode(Double.self), let latitude = try? position.decode(Double.self),
       let coordinate = Coordinate(latitude: latitude, longitude: longitude)
@@ -156,12 +156,12 @@ struct GeoJSONDocument: Decodable {
   }
 }
 
-/// Those properties of a Feature that mean something to a drive. Any that is not as expected is one that is not there.
+/// The properties of a Feature that affect a drive. Invalid ones are ignored.
 struct GeoJSONProperties: Decodable {
   let name: String?
   let dwell: Duration?
   let surroundings: Route.Surroundings?
-  /// One for each position of the line, as converters from GPX write them.
+  /// One per position of the line, as written by converters from GPX.
   let times: [String]?
 
   private enum Key: String, CodingKey {

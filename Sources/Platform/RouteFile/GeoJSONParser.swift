@@ -3,12 +3,12 @@ import ExternalInput
 import FoundationEssentials
 package import Positioning
 
-/// Parses GeoJSON: a LineString or MultiLineString, by itself or in a Feature or FeatureCollection. All lines are driven one
-/// after the other; points with a name or a dwell are waypoints.
+/// Parses GeoJSON: a LineString or MultiLineString, by itself or in a Feature or FeatureCollection. All lines are driven
+/// consecutively; points with a name or a dwell are waypoints.
 package enum GeoJSONParser {
   /// - Parameter file: the name for error messages.
   package static func parse(_ bytes: [UInt8], file: String) throws(RouteFileError) -> Route {
-    // A position of three numbers is four values in some six levels, and may have a time beside it.
+    // A position of three numbers is four values in about six levels, and may have a time.
     guard JSONBounds(maximumCost: RouteFile.maximumPoints * 40).admits(bytes) else {
       throw RouteFileError(
         .tooLarge, file: file,
@@ -22,7 +22,7 @@ package enum GeoJSONParser {
       let place = problem.path.isEmpty ? "" : "\(problem.path): "
       throw RouteFileError(problem.code, file: file, place + problem.message)
     } catch {
-      // The library does not tell the place of a mistake in the syntax.
+      // The decoder does not report the position of a syntax error.
       throw RouteFileError(
         .malformed, file: file,
         "is not valid JSON; GeoJSON in UTF-8, with finite numbers and not nested too deep, is expected")

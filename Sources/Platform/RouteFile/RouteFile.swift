@@ -2,27 +2,27 @@
 import Glibc
 package import Positioning
 
-/// Reads a route from a GPX file (GPX 1.0 and 1.1) or a GeoJSON file (RFC 7946), told apart by their content.
+/// Loads a route from a GPX file (GPX 1.0 and 1.1) or a GeoJSON file (RFC 7946), detected by content.
 package enum RouteFile {
-  /// Bytes of a GPX file, which is parsed as it is read.
+  /// Maximum size of a GPX file in bytes, which is parsed incrementally.
   package static let largest = 16_000_000
-  /// Bytes of a GeoJSON file, which is decoded as a whole: it takes some ten times as much memory.
+  /// Maximum size of a GeoJSON file in bytes, which is decoded as a whole: it needs about ten times as much memory.
   package static let largestJSON = 2_000_000
-  /// Points, and what is to be made of each for the drive, fit into the memory of the unit.
+  /// Maximum number of points, limited by the unit's memory.
   package static let maximumPoints = 50_000
-  /// Waypoints with a name or a dwell.
+  /// Maximum number of waypoints with a name or a dwell.
   package static let maximumWaypoints = 2000
 
-  /// Of GPX the points of all segments of all tracks; when there are none, of all routes; when there are none, the
-  /// waypoints. Of GeoJSON those of all lines. In the order of the file.
+  /// For GPX the points of all segments of all tracks; if there are none, of all routes; if there are none, the
+  /// waypoints. For GeoJSON those of all lines. In file order.
   ///
-  /// `<type>` or the property `type` with the words `tunnel` and `canyon` tell what stands around a track, a line, or the way
-  /// from a point to the next; on a waypoint `stop` lets the vehicle stand there, for the seconds of `dwell` (an element of
-  /// `<extensions>`, or a property) or a minute.
+  /// `<type>` or the property `type` with the values `tunnel` and `canyon` sets the surroundings of a track, a line, or
+  /// of the route from a point to the next; on a waypoint `stop` makes the vehicle stop for `dwell` seconds (an element
+  /// of `<extensions>`, or a property), by default a minute.
   ///
   /// - Parameter path: a regular file of at most 16 MB, or 2 MB of GeoJSON.
   package static func load(path: String) throws(RouteFileError) -> Route {
-    // Opening a FIFO without a writer would wait for one.
+    // Opening a FIFO without a writer would block.
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0 else { throw unreadable(path, errno) }
     defer { close(file) }
@@ -60,7 +60,7 @@ package enum RouteFile {
     }
   }
 
-  /// By the first byte that is no space, else by the file's name.
+  /// Detected by the first non-space byte, otherwise by the file's name.
   static func isJSON(_ start: ArraySlice<UInt8>, path: String) -> Bool {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let text = start.starts(with: mark) ? start.dropFirst(mark.count) : start

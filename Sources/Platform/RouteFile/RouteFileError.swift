@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a route cannot be driven.
+/// Why a route cannot be loaded.
 package struct RouteFileError: Error, Equatable, Sendable {
-  /// The kind of error, for who decides by it.
+  /// The kind of error, for callers.
   package struct Code: Hashable, Sendable {
     private let name: String
 
     /// The file is missing, is not a file, or may not be read.
     package static let unreadable = Code(name: "unreadable")
-    /// More bytes, points or nested elements than a route has.
+    /// Too many bytes, points or nested elements.
     package static let tooLarge = Code(name: "too large")
-    /// Neither XML nor JSON, or XML that is refused: a document type could make a small file a huge one.
+    /// Neither XML nor JSON, or XML with a document type, which could expand a small file to a huge one.
     package static let malformed = Code(name: "malformed")
-    /// XML or JSON, but a point has no place on Earth, or there are fewer than two of them.
+    /// Valid XML or JSON, but a point is out of range, or there are fewer than two.
     package static let invalid = Code(name: "invalid")
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// The speeds of a serial line, as termios names them.
+/// The baud rates of termios.
 package nonisolated enum BaudRate {
   private static let speeds: [(baud: Int, speed: speed_t)] = [
     (1200, speed_t(B1200)), (2400, speed_t(B2400)), (4800, speed_t(B4800)), (9600, speed_t(B9600)),
@@ -11,9 +11,9 @@ package nonisolated enum BaudRate {
     (1_500_000, speed_t(B1500000)), (2_000_000, speed_t(B2000000)), (3_000_000, speed_t(B3000000)),
   ]
 
-  /// What can be set, in bits per second, rising.
+  /// The supported rates in bits per second, ascending.
   package static let all: [Int] = speeds.map(\.baud)
 
-  /// Nil when termios has no name for it.
+  /// Nil if termios does not support it.
   static func speed(_ baud: Int) -> speed_t? { speeds.first { $0.baud == baud }?.speed }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
+import SystemCalls
 
 /// A process that has a device open.
 package nonisolated struct DeviceHolder: Codable, Equatable, Sendable {
@@ -7,7 +8,7 @@ package nonisolated struct DeviceHolder: Codable, Equatable, Sendable {
   package var processID: pid_t
   /// Its name, as in `gpsd`.
   package var program: String
-  /// The systemd service that it belongs to, as in `gpsd.service`; nil for none.
+  /// Its systemd service, as in `gpsd.service`; nil for none.
   package var service: String?
 
   package init(processID: pid_t, program: String, service: String?) {
@@ -25,14 +26,14 @@ package nonisolated struct DeviceHolder: Codable, Equatable, Sendable {
   }
 }
 
-/// Which processes have which devices open, but for this process. Only root sees those of others.
+/// The processes that have devices open, without this one. Those of other users are only visible to root.
 package nonisolated struct DeviceHolders: Codable, Equatable, Sendable {
-  /// By the path of the device, links followed.
+  /// By the resolved path of the device.
   private var holders: [String: [DeviceHolder]] = [:]
-  /// Whether every process could be looked at.
+  /// Whether all processes could be examined.
   package private(set) var isComplete = true
 
-  /// Looks at every process.
+  /// Examines all processes.
   package init() {
     for id in (SystemFile.names(in: "/proc") ?? []).compactMap({ pid_t($0) }).sorted() where id != getpid() {
       let directory = "/proc/\(id)/fd"
@@ -46,14 +47,14 @@ package nonisolated struct DeviceHolders: Codable, Equatable, Sendable {
     }
   }
 
-  /// Those that have it open, by their process IDs.
+  /// The processes that have a device open, by process ID.
   ///
-  /// - Parameter device: links followed.
+  /// - Parameter device: the resolved path.
   package func holders(of device: String) -> [DeviceHolder] { holders[device] ?? [] }
 
   private static let suffix = " (deleted)"
 
-  /// What a descriptor leads to, if it is under /dev. The node goes with the plug; who holds on to it is still worth a word.
+  /// The target of a descriptor, if it is under /dev. A removed device is reported as well.
   private static func device(_ target: String?) -> String? {
     guard let target, target.hasPrefix("/dev/"), target != "/dev/null" else { return nil }
     return target.hasSuffix(suffix) ? String(target.dropLast(suffix.count)) : target

@@ -2,29 +2,29 @@
 package import Glibc
 package import SystemCalls
 
-/// What the system knows of a device without opening it.
+/// The state of a device, without opening it.
 package nonisolated struct DeviceStatus: Equatable, Sendable {
-  /// What stands at the path.
+  /// The kind of file.
   package enum Kind: Equatable, Sendable {
     case characterDevice
     case directory
     case other
   }
 
-  /// Where the path leads, links followed.
+  /// The resolved path.
   package var resolvedPath: String
   package var kind: Kind
-  /// User who owns the file.
+  /// The file's owner.
   package var owner: uid_t
-  /// Group of the file, as `dialout`'s.
+  /// The file's group, such as `dialout`.
   package var group: gid_t
   /// The permission bits.
   package var mode: mode_t
-  /// Device number, which names the driver; 0 for what is no device.
+  /// The major device number, which identifies the driver; 0 if it is no device.
   package var major: UInt32
-  /// Device number, which tells it from others of its driver.
+  /// The minor device number, which identifies the device of its driver.
   package var minor: UInt32
-  /// What /proc/devices calls its class, as in `ttyUSB`; several where they share a number.
+  /// Its class in /proc/devices, as in `ttyUSB`; several if they share a number.
   package var classes: [String]
 
   package init(
@@ -41,18 +41,18 @@ package nonisolated struct DeviceStatus: Equatable, Sendable {
     self.classes = classes
   }
 
-  /// Why there is nothing to tell.
+  /// Why the state is unknown.
   package enum Refusal: Error, Equatable, Sendable {
     case missing
-    /// A link to what is not there.
+    /// A dangling link.
     case dangling(target: String)
-    /// A directory on the way is closed to this user.
+    /// A directory of the path is not accessible for this user.
     case denied
-    /// What the system said.
+    /// Any other error.
     case failed(Errno)
   }
 
-  /// Looks at a path.
+  /// Examines a path.
   package static func of(_ path: String) throws(Refusal) -> DeviceStatus {
     var status = stat()
     do throws(Errno) {
@@ -79,20 +79,20 @@ package nonisolated struct DeviceStatus: Equatable, Sendable {
   }
 }
 
-/// What the kernel calls its character devices, by their major numbers: /proc/devices, which a service may not see.
+/// The classes of character devices by major number: /proc/devices, which may be hidden from a service.
 package nonisolated struct DeviceClasses: Codable, Equatable, Sendable {
   private var names: [UInt32: [String]] = [:]
 
-  /// Reads them; none where they cannot be read.
+  /// Reads them; empty if they cannot be read.
   package init() {
     for line in SystemFile.lines("/proc/devices") {
-      // Block devices have numbers of their own, and come second.
+      // Block devices have separate numbers, and come second.
       if line.hasPrefix("Block") { break }
       let words = line.split(separator: " ")
       if words.count == 2, let major = UInt32(words[0]) { names[major, default: []].append(String(words[1])) }
     }
   }
 
-  /// Several where they share a number; none for one that is not known.
+  /// Several if they share a number; none for an unknown one.
   package func names(of major: UInt32) -> [String] { names[major] ?? [] }
 }

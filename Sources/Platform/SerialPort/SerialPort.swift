@@ -3,18 +3,18 @@ package import EventLoop
 import Glibc
 import SystemCalls
 
-/// An open receiver: a serial line in raw mode, or a character device that is no terminal and gives bytes, such as
-/// `/dev/gnss0`. It is exclusive, never waits, and never opens itself again: that is decided elsewhere.
+/// An open receiver: a serial line in raw mode, or a character device that is no terminal, such as `/dev/gnss0`. It is
+/// exclusive and nonblocking, and does not reopen itself: `SerialSession` decides that.
 package final class SerialPort {
-  /// Bytes read at once; at 921,600 baud 4 KiB come in 44 ms.
+  /// The read size; at 921,600 baud 4 KiB arrive in 44 ms.
   private static let bufferSize = 4096
-  /// Reads in one turn of the loop.
+  /// Maximum number of reads per turn of the loop.
   private static let mostReads = 4
   /// Major numbers of pseudo-terminals (Documentation/admin-guide/devices.txt of the kernel).
   private static let pseudoTerminals: ClosedRange<UInt32> = 136...143
 
   private let path: String
-  /// Whether it is a serial line, which has a speed.
+  /// Whether it is a serial line, which has a baud rate.
   package let isTerminal: Bool
   private var descriptor: Descriptor?
   private var source: EventSource<IOEvents>?
@@ -22,14 +22,14 @@ package final class SerialPort {
   private var onBytes: ((Span<UInt8>) -> Void)?
   private var onEnd: ((SerialPortError) -> Void)?
 
-  /// Opens a device and reads it on the loop from now on.
+  /// Opens a device and reads it on the event loop.
   ///
   /// - Parameters:
   ///   - path: a character device, or a link to one.
-  ///   - baud: one of `BaudRate.all`; means nothing to a device that is no terminal.
-  ///   - onBytes: called with what came in, in order; the span lives as long as the call.
-  ///   - onEnd: called once when the device is gone; the port is closed by then.
-  /// - Throws: why it cannot be opened, with what to do about it.
+  ///   - baud: one of `BaudRate.all`; ignored if the device is no terminal.
+  ///   - onBytes: called with received data in order; the span is valid during the call.
+  ///   - onEnd: called once when the device is gone; the port is closed then.
+  /// - Throws: why it cannot be opened, with the remedy.
   package init(
     loop: EventLoop, path: String, baud: Int, onBytes: @escaping (Span<UInt8>) -> Void,
     onEnd: @escaping (SerialPortError) -> Void
@@ -46,7 +46,7 @@ package final class SerialPort {
       do throws(EventLoopError) {
         source = try loop.addIO(rawValue, .readable) { [weak self] _ in _ = self?.read() }
       } catch {
-        // What epoll_ctl(2) says of a device that is always ready, as memory and /dev/null are.
+        // epoll_ctl(2)'s error for a device that is always ready, such as memory and /dev/null.
         if error.cause?.code == EPERM {
           throw SerialPortError(
             .wrongKind, "\(path): this is not a receiver; look for it with: ls -l /dev/serial/by-id", cause: error.cause
@@ -59,34 +59,34 @@ package final class SerialPort {
 
   isolated deinit { close() }
 
-  /// Stops reading and closes the device. Nobody is told. Harmless when done twice, and inside `onBytes`.
+  /// Stops reading and closes the device, without calling a handler. Idempotent, and allowed inside `onBytes`.
   package func close() {
     onBytes = nil
     onEnd = nil
     source?.close()
     source = nil
-    // The kernel ends the exclusion only when the last program closes the device, and this may not be the last.
+    // The exclusive mode ends only when the last descriptor is closed, and this may not be the last.
     if isTerminal, let rawValue = descriptor?.rawValue { _ = ioctl(rawValue, UInt(TIOCNXCL)) }
     descriptor = nil
   }
 
-  /// Hands over nothing, and notices no end, until `readNow` or `watch`.
+  /// Reports neither data nor an end until `readNow` or `watch`.
   package func pause() { source?.pause() }
 
-  /// Hands over what comes when it comes, as from the start.
+  /// Reports data when it arrives, as initially.
   package func watch() { source?.resume() }
 
-  /// Hands over what has come, if anything has.
+  /// Reports available data.
   package func readNow() {
-    // What a device without end gives is for the next time.
+    // Bounded for a device with endless data.
     for _ in 0..<SerialPort.mostReads {
       guard read() == SerialPort.bufferSize else { break }
     }
   }
 
-  /// Reads on at another speed; what has come in and was not read is thrown away.
+  /// Changes the baud rate and discards unread data.
   ///
-  /// - Throws: code `badBaud` when the device does not do it: then the speed may be any.
+  /// - Throws: code `badBaud` if the device does not support it: then the rate is undefined.
   package func setBaud(_ baud: Int) throws(SerialPortError) {
     guard isTerminal, let rawValue = descriptor?.rawValue else { return }
     do {
@@ -98,14 +98,14 @@ package final class SerialPort {
     }
   }
 
-  /// - Returns: the number of bytes that came.
+  /// - Returns: the number of bytes read.
   private func read() -> Int {
     let result: Descriptor.ReadResult
     do throws(Errno) {
       guard let outcome = try descriptor?.read(into: &buffer) else { return 0 }
       result = outcome
     } catch {
-      // EIO, ENODEV and ENXIO are what drivers say of a device that was pulled out.
+      // EIO, ENODEV and ENXIO are drivers' errors for a device that was unplugged.
       end(SerialPortError(.vanished, "\(path): the device is gone (\(error))", cause: error))
       return 0
     }
@@ -183,7 +183,8 @@ package final class SerialPort {
       cause: error)
   }
 
-  /// Locks the device, sets the line to raw, 8 data bits, no parity, 1 stop bit, and excludes programs that ignore the lock.
+  /// Locks the device, sets the line to raw, 8 data bits, no parity, 1 stop bit, and excludes programs that ignore the
+  /// lock.
   private static func configure(_ descriptor: borrowing Descriptor, _ path: String, baud: Int) throws(SerialPortError) {
     do {
       let status = try descriptor.status()
@@ -192,7 +193,7 @@ package final class SerialPort {
           .wrongKind, "\(path): this is not a device; a recording is read with type = \"replay\"")
       }
       let rawValue = descriptor.rawValue
-      // A lock for programs that look for one, root's too; TIOCEXCL for those that do not.
+      // A lock for programs that check it, including root's; TIOCEXCL for those that do not.
       do {
         _ = try Errno.retrying { flock(rawValue, LOCK_EX | LOCK_NB) }
       } catch {
@@ -200,8 +201,8 @@ package final class SerialPort {
       }
       guard isatty(rawValue) == 1 else { return }
       try setLine(rawValue, path, baud: baud)
-      // Not for a pseudo-terminal, such as socat's: its other end keeps it open, and with it the exclusion, even if this
-      // process is killed. Then it could never be opened again.
+      // Not for a pseudo-terminal, such as socat's: its other end keeps it open, and the exclusive mode with it, even if
+      // this process is killed. Then it could never be opened again.
       if !pseudoTerminals.contains(status.deviceMajor) { _ = try Errno.retrying { ioctl(rawValue, UInt(TIOCEXCL)) } }
     } catch let error as SerialPortError {
       throw error
@@ -219,10 +220,10 @@ package final class SerialPort {
     _ = try Errno.retrying { unsafe tcgetattr(rawValue, &line) }
     let speedBefore = unsafe cfgetispeed(&line)
     unsafe cfmakeraw(&line)
-    // CLOCAL: a receiver has no modem's carrier line. Without HUPCL a later opening does not reset the receiver.
+    // CLOCAL: receivers have no carrier detect line. Without HUPCL, reopening does not reset the receiver.
     line.c_cflag |= tcflag_t(CLOCAL | CREAD)
     line.c_cflag &= ~tcflag_t(CSTOPB | PARENB | HUPCL) & ~tcflag_t(CRTSCTS)
-    // At least one byte a read: with 0 a quiet line would look like one that hung up.
+    // VMIN 1: with 0 a quiet line would look like one that hung up.
     unsafe withUnsafeMutableBytes(of: &line.c_cc) { characters in
       unsafe characters[Int(VMIN)] = 1
       unsafe characters[Int(VTIME)] = 0
@@ -230,12 +231,12 @@ package final class SerialPort {
     unsafe cfsetispeed(&line, speed)
     unsafe cfsetospeed(&line, speed)
     _ = try Errno.retrying { unsafe tcsetattr(rawValue, TCSANOW, &line) }
-    // tcsetattr is content when it could do a part of what was asked.
+    // tcsetattr succeeds if it could do any part of the request.
     _ = try Errno.retrying { unsafe tcgetattr(rawValue, &line) }
     guard unsafe cfgetispeed(&line) == speed else {
       throw SerialPortError(.badBaud, "\(path): the device does not do \(baud) baud")
     }
-    // What came in at another speed is noise.
+    // Data received at another rate is noise.
     if speedBefore != speed { _ = tcflush(rawValue, TCIFLUSH) }
   }
 }

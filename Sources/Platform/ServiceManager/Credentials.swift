@@ -6,13 +6,13 @@ package import Timekeeping
 
 /// Reads secrets: systemd credentials, and files that only their owner can read.
 package struct Credentials: Sendable {
-  /// Longer than any token or key that goes into a header.
+  /// Longer than any token or key in a header.
   private static let maximumSize = 16_384
 
   private let directory: String?
 
-  /// - Parameter directory: where systemd put the credentials of this service; by default what CREDENTIALS_DIRECTORY
-  ///   says, and nil when there are none.
+  /// - Parameter directory: systemd's credentials directory of this service; by default CREDENTIALS_DIRECTORY, nil if
+  ///   there are none.
   package init(directory: String? = Credentials.environmentDirectory) {
     self.directory = directory
   }
@@ -20,7 +20,7 @@ package struct Credentials: Sendable {
   /// `$CREDENTIALS_DIRECTORY`; nil outside a unit with credentials.
   package static var environmentDirectory: String? { Environment.value(of: "CREDENTIALS_DIRECTORY") }
 
-  /// The credential that the unit names in LoadCredential= or SetCredential=.
+  /// The credential with this name in LoadCredential= or SetCredential=.
   ///
   /// - Throws: `notHandedOut`, `missing`, `denied`, `unusable`.
   package func credential(named name: String) throws(ServiceManagerError) -> Secret {
@@ -45,7 +45,7 @@ package struct Credentials: Sendable {
     }
   }
 
-  /// A file whose mode lets nobody but its owner in.
+  /// A file that is only accessible for its owner.
   ///
   /// - Throws: `missing`, `denied`, `exposed`, `unusable`.
   package func secret(inFile path: String) throws(ServiceManagerError) -> Secret {
@@ -55,25 +55,26 @@ package struct Credentials: Sendable {
     return try Credentials.read(path, isPrivate: true, remedy: "write the secret into it, with mode 0600")
   }
 
-  /// A file that another program keeps a token in, and when it was written, by the wall clock. Its group may read it, for
-  /// that is how a program of another user hands it over.
+  /// A token file of another program, and its modification time by the wall clock. Its group may read it, because another
+  /// user's program shares it like that.
   ///
   /// - Throws: `missing`, `denied`, `exposed`, `unusable`.
   package func token(inFile path: String) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
     try Credentials.read(
-      path, othersMay: 0o050, mend: "0640", isText: true, remedy: "the program that renews the token has to write it")
+      path, othersMay: 0o050, expectedMode: "0640", isText: true,
+      remedy: "the program that renews the token has to write it")
   }
 
   private static func read(_ path: String, isPrivate: Bool, remedy: String) throws(ServiceManagerError) -> Secret {
-    try read(path, othersMay: isPrivate ? 0 : 0o777, mend: "600", isText: false, remedy: remedy).0
+    try read(path, othersMay: isPrivate ? 0 : 0o777, expectedMode: "600", isText: false, remedy: remedy).0
   }
 
   /// - Parameters:
-  ///   - othersMay: the bits of the mode, beside the owner's, that are allowed.
-  ///   - mend: the mode that it should have.
-  ///   - isText: whether it may have many lines and be empty for a moment.
+  ///   - othersMay: the permission bits beside the owner's that are allowed.
+  ///   - expectedMode: the mode that it should have.
+  ///   - isText: whether it may have several lines, and be empty temporarily.
   private static func read(
-    _ path: String, othersMay: mode_t, mend: String, isText: Bool, remedy: String
+    _ path: String, othersMay: mode_t, expectedMode: String, isText: Bool, remedy: String
   ) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
     let content: (status: stat, bytes: [UInt8])
     do {
@@ -99,16 +100,16 @@ package struct Credentials: Sendable {
       throw ServiceManagerError(
         .exposed,
         "\(path): others than its owner have access (mode \(octal(content.status.st_mode & 0o777))); "
-          + "mend it with: chmod \(mend) \(path)")
+          + "mend it with: chmod \(expectedMode) \(path)")
     }
     let time = content.status.st_mtim
     let modified = Timestamp(seconds: Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
     return (try isText ? text(content.bytes, path) : secret(content.bytes, path), modified)
   }
 
-  /// What a file is and holds, up to a little more than a secret may have.
+  /// The status and content of a file, up to slightly more than the maximum size.
   private static func content(of path: String) throws(Errno) -> (status: stat, bytes: [UInt8]) {
-    // O_NONBLOCK: a FIFO in the place of a file must not hold the service up.
+    // O_NONBLOCK: a FIFO at this path must not block the service.
     let descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
     let status = try descriptor.status()
     guard status.kind == S_IFREG else { return (status, []) }
@@ -120,9 +121,9 @@ package struct Credentials: Sendable {
     return (status, bytes)
   }
 
-  /// What a regular file holds, up to a little more than a secret may have: to compare, not to use.
+  /// The content of a regular file, up to slightly more than the maximum size: for comparison only.
   ///
-  /// - Throws: what the system says.
+  /// - Throws: the system's error.
   package static func bytes(_ path: String) throws(Errno) -> Secret {
     Secret(String(decoding: try content(of: path).bytes, as: UTF8.self))
   }
@@ -131,7 +132,7 @@ package struct Credentials: Sendable {
     guard bytes.count <= maximumSize else {
       throw ServiceManagerError(.unusable, "\(path): longer than \(maximumSize) bytes; a secret is one short text")
     }
-    // The one line break that an editor puts at the end.
+    // The trailing line break that editors add.
     var text = bytes[...]
     if text.last == UInt8(ascii: "\n") { text.removeLast() }
     if text.last == UInt8(ascii: "\r") { text.removeLast() }

@@ -4,27 +4,27 @@ import Glibc
 import SystemCalls
 package import Timekeeping
 
-/// Where events go: into the journal with their fields when standard error leads there, else to standard error as
-/// lines for a person.
+/// Writes events to the journal with their fields if standard error is connected to it, otherwise to standard error as
+/// lines.
 package struct Journal: Sendable {
   private enum Destination {
     case journal
-    /// A line each, with the time of day when a person watches.
+    /// One line each, with the time of day on a terminal.
     case lines(descriptor: Int32, withTime: Bool)
   }
 
   private let destination: Destination
 
-  /// What is less grave than this is passed over.
+  /// Less severe entries are discarded.
   package var level: Priority
 
-  /// Looks at what standard error is.
+  /// Detects what standard error is.
   package init(level: Priority) {
     self.init(level: level, descriptor: STDERR_FILENO, journalStream: Environment.value(of: "JOURNAL_STREAM"))
   }
 
-  /// - Parameter journalStream: the value of JOURNAL_STREAM: device and inode of the stream to the journal, which
-  ///   standard error is only as long as nobody sent it elsewhere (systemd.exec(5)).
+  /// - Parameter journalStream: the value of JOURNAL_STREAM: device and inode of the stream to the journal, which may be
+  ///   redirected (systemd.exec(5)).
   init(level: Priority, descriptor: Int32, journalStream: String?) {
     self.level = level
     if let journalStream, let status = try? Descriptor.status(of: descriptor),
@@ -36,10 +36,10 @@ package struct Journal: Sendable {
     }
   }
 
-  /// Whether an entry of this priority would be written: for those who would rather not make one in vain.
+  /// Whether an entry of this priority would be written, to avoid creating it in vain.
   package func takes(_ priority: Priority) -> Bool { priority <= level }
 
-  /// Writes one entry, or does nothing when it is below the level. It never waits; what cannot be written is lost.
+  /// Writes an entry, unless it is below the level. Never blocks; entries that cannot be written are lost.
   package func log(_ entry: JournalEntry) {
     guard takes(entry.priority) else { return }
     switch destination {
@@ -52,7 +52,7 @@ package struct Journal: Sendable {
 
   private static func send(_ entry: JournalEntry) -> Bool {
     let assignments = entry.assignments
-    // One piece of memory for all, so that the pointers into it hold together.
+    // One buffer for all, so that the pointers into it stay valid.
     var bytes: [UInt8] = []
     for assignment in assignments { bytes.append(contentsOf: assignment) }
     return unsafe bytes.withUnsafeMutableBytes { memory in
@@ -72,13 +72,13 @@ package struct Journal: Sendable {
     do {
       try Descriptor.write(Array(line.utf8), to: descriptor)
     } catch {
-      // There is no other place to say that there is no place to say it.
+      // There is no other place to report this.
       return
     }
   }
 
-  /// Whether a line can be written without waiting for a reader. Of a pipe poll(2) says so while a page is free, which is
-  /// more than a line has. An error of the descriptor is the write's to tell.
+  /// Whether a line can be written without blocking. For a pipe poll(2) reports that while a page is free, which is
+  /// larger than a line. Errors are reported by the write.
   private static func takesLine(_ descriptor: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return unsafe poll(&request, 1, 0) != 0
@@ -96,7 +96,7 @@ package struct Journal: Sendable {
     return "\(time.map { $0 + " " } ?? "")\(label)\(entry.message.onOneLine)"
   }
 
-  /// The local time of a person who watches.
+  /// The local time.
   private static func timeOfDay() -> String {
     var now = time(nil)
     var parts = unsafe tm()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// One event for the journal.
+/// An entry for the journal.
 package struct JournalEntry: Equatable, Sendable {
-  /// A field of the journal beside the message, as `FLEET_CATEGORY`.
+  /// A field in addition to the message, such as `FLEET_CATEGORY`.
   package struct Field: Equatable, Sendable {
-    /// Letters A to Z, digits and underscores, beginning with a letter; the journal passes over any other.
+    /// Letters A to Z, digits and underscores, beginning with a letter; the journal ignores others.
     package var name: String
     /// Any text.
     package var value: String
@@ -16,13 +16,13 @@ package struct JournalEntry: Equatable, Sendable {
     }
   }
 
-  /// PRIORITY, by syslog(3).
+  /// PRIORITY, as in syslog(3).
   package var priority: Priority
-  /// One sentence for a person.
+  /// MESSAGE: one sentence.
   package var message: String
-  /// 32 hexadecimal digits that stand for this kind of event, forever.
+  /// MESSAGE_ID: 32 hexadecimal digits that identify this kind of event forever.
   package var messageID: String?
-  /// In the order in which they are written; names are upper case.
+  /// In the order in which they are written; names are in upper case.
   package var fields: [Field]
 
   package init(_ priority: Priority, _ message: String, messageID: String? = nil, fields: [Field] = []) {
@@ -32,7 +32,7 @@ package struct JournalEntry: Equatable, Sendable {
     self.fields = fields
   }
 
-  /// What sd_journal_sendv(3) takes: `NAME=value`, one array each.
+  /// For sd_journal_sendv(3): `NAME=value`, one array each.
   var assignments: [[UInt8]] {
     var assignments = [Array("MESSAGE=\(message)".utf8), Array("PRIORITY=\(priority.rawValue)".utf8)]
     if let messageID { assignments.append(Array("MESSAGE_ID=\(messageID)".utf8)) }

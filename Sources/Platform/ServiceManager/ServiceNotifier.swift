@@ -3,16 +3,16 @@ import CSystemd
 import Glibc
 import SystemCalls
 
-/// Tells the service manager how the service does (sd_notify(3)). Without one to tell, every call does nothing.
+/// Notifies the service manager (sd_notify(3)). No effect without one.
 package struct ServiceNotifier: Sendable {
-  /// Whether a manager listens: NOTIFY_SOCKET was set when this was made.
+  /// Whether there is a manager: NOTIFY_SOCKET was set at initialization.
   package let isActive: Bool
 
   package init() {
     isActive = Environment.value(of: "NOTIFY_SOCKET") != nil
   }
 
-  /// The service does its work; after a reload, too, it does so again.
+  /// The service is ready; also after a reload.
   @discardableResult
   package func ready() -> Bool { notify(["READY=1"]) }
 
@@ -20,11 +20,11 @@ package struct ServiceNotifier: Sendable {
   @discardableResult
   package func status(_ status: String) -> Bool { notify(["STATUS=\(status.onOneLine)"]) }
 
-  /// The service is on its way out.
+  /// The service is stopping.
   @discardableResult
   package func stopping() -> Bool { notify(["STOPPING=1"]) }
 
-  /// The service reads its settings again; `ready` ends that.
+  /// The service is reloading its settings; `ready` ends that.
   @discardableResult
   package func reloading() -> Bool {
     var time = timespec()
@@ -37,15 +37,15 @@ package struct ServiceNotifier: Sendable {
   @discardableResult
   package func watchdog() -> Bool { notify(["WATCHDOG=1"]) }
 
-  /// How long the manager waits for `watchdog` before it ends the service (WatchdogSec=); call it twice as often. Nil
-  /// when it does not wait.
+  /// The watchdog timeout (WatchdogSec=), within which `watchdog` must be called; half of it is recommended. Nil if it is
+  /// disabled.
   package var watchdogInterval: Duration? {
     var microseconds: UInt64 = 0
     guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
     return .microseconds(Int64(clamping: microseconds))
   }
 
-  /// - Returns: whether the manager's socket took it. A manager that does not listen any more is no reason to stop.
+  /// - Returns: whether the message was sent. A manager that does not listen any more is no reason to stop.
   private func notify(_ assignments: [String]) -> Bool {
     guard isActive else { return false }
     return unsafe sd_notify(0, assignments.joined(separator: "\n")) > 0

@@ -4,26 +4,26 @@ package import ExternalInput
 import Glibc
 import SystemCalls
 
-/// Receives UDP datagrams at an address: those to this machine, broadcast ones, and those of a group that it has joined. Whose
-/// are read is decided elsewhere.
+/// Receives UDP datagrams at an address: unicast, broadcast, and those of a multicast group that it joins. Senders are
+/// filtered by `NMEANetworkSession`.
 package final class DatagramSocket {
-  /// A group to join, and the interface on which its members are heard.
+  /// A multicast group and the interface to join it on.
   nonisolated package struct Group: Equatable, Sendable {
     /// A multicast address.
     package var address: IPAddress
-    /// As in `eth0`; nil lets the kernel choose by its routes.
+    /// As in `eth0`; nil: chosen by the kernel's routes.
     package var interface: String?
 
-    /// - Parameter interface: as in `eth0`; nil lets the kernel choose by its routes.
+    /// - Parameter interface: as in `eth0`; nil: chosen by the kernel's routes.
     package init(_ address: IPAddress, interface: String?) {
       self.address = address
       self.interface = interface
     }
   }
 
-  /// The largest datagram that there is.
+  /// The maximum size of a datagram.
   private static let bufferSize = 65_536
-  /// Received in one turn of the loop, so that a flood does not hold up what else there is to do.
+  /// Maximum number of datagrams per turn of the loop, so that a flood does not block other events.
   private static let mostPerTurn = 64
 
   private let descriptor: Descriptor
@@ -37,11 +37,11 @@ package final class DatagramSocket {
   /// Receives from the next turn on.
   ///
   /// - Parameters:
-  ///   - host: an address in digits; an IPv6 address without brackets.
-  ///   - port: 0 lets the kernel choose.
-  ///   - onDatagram: takes each datagram with its sender; the span lives as long as the call.
-  ///   - onEnd: called once when nothing can be received any more; the socket is closed by then.
-  /// - Throws: code `inUse`, `unreachable` when no interface has the address or the name, or `failed`.
+  ///   - host: a numeric address; an IPv6 address without brackets.
+  ///   - port: 0: chosen by the kernel.
+  ///   - onDatagram: called with each datagram and its sender; the span is valid during the call.
+  ///   - onEnd: called once if receiving fails; the socket is closed then.
+  /// - Throws: code `inUse`, `unreachable` if no interface has the address or the name, or `failed`.
   package init(
     loop: EventLoop, host: String, port: Int, group: Group? = nil,
     onDatagram: @escaping (Span<UInt8>, IPAddress) -> Void, onEnd: @escaping (StreamSocketError) -> Void
@@ -66,18 +66,18 @@ package final class DatagramSocket {
 
   isolated deinit { close() }
 
-  /// The port that it receives at.
+  /// The local port.
   package var port: Int? { ListeningAddress.port(of: descriptor.rawValue) }
 
-  /// Receives no more. Harmless when done twice, and inside its handlers.
+  /// Closes the socket. Idempotent, and allowed inside its handlers.
   package func close() {
     source?.close()
     source = nil
   }
 
-  /// Joins the group again, as when its interface has gone and come back under its name.
+  /// Joins the group again, for example after its interface was removed and added again.
   ///
-  /// - Throws: as `init`; the socket goes on without the group.
+  /// - Throws: as `init`; the socket continues without the group.
   package func rejoin() throws(StreamSocketError) {
     guard group != nil else { return }
     _ = try? change(MCAST_LEAVE_GROUP)
@@ -88,7 +88,7 @@ package final class DatagramSocket {
     guard let group else { return }
     do throws(Errno) {
       try change(MCAST_JOIN_GROUP)
-      // Only what was joined here, not what any other program of this machine has joined.
+      // Only what this socket joined, not what other programs of this machine have joined.
       if group.address.isV4 {
         try SocketOption.set(descriptor.rawValue, Int32(IPPROTO_IP), IP_MULTICAST_ALL, 0)
       } else {
@@ -125,14 +125,14 @@ package final class DatagramSocket {
 
   private func receive() {
     for _ in 0..<DatagramSocket.mostPerTurn {
-      // A handler may have closed this.
+      // A handler may have closed it.
       guard source != nil else { return }
       var storage = sockaddr_storage()
       let count: Int
       do throws(Errno) {
         count = try receive(from: &storage)
       } catch {
-        // An ICMP message about a datagram is none of a receiver's, and the next call is good again.
+        // An ICMP error for a datagram does not concern a receiver, and the next call succeeds again.
         guard error.code != EAGAIN, error.code != ECONNREFUSED else { return }
         return end(StreamSocketError(name, error))
       }

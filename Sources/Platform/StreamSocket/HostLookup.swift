@@ -5,12 +5,12 @@ import Glibc
 import Timekeeping
 import SystemCalls
 
-/// Finds the addresses of a host without holding up the loop.
+/// Resolves host names without blocking the event loop.
 ///
-/// Digits and `localhost` need nobody. A name goes to glibc's getaddrinfo_a(3), which asks the name servers on a thread of
-/// its own for as long as that takes, as libcurl does; the loop looks in on it. libcurl itself would bring its whole
-/// HTTP client along, and a callback of getaddrinfo_a would come as a signal or on a foreign thread. A look-up that
-/// outlives its asker is taken up again by the next one, so that dead name servers never gather threads.
+/// Numeric addresses and `localhost` need no look-up. A name is resolved by glibc's getaddrinfo_a(3), which queries name
+/// servers on a thread of its own, as libcurl does; the loop polls it. libcurl itself would need its whole HTTP client,
+/// and a callback of getaddrinfo_a would come as a signal or on another thread. A look-up that outlives its caller is
+/// reused by the next one, so that dead name servers do not accumulate threads.
 @safe package final class HostLookup {
   private static let glance = Duration.milliseconds(50)
 
@@ -37,14 +37,14 @@ import SystemCalls
     if let lookup = unsafe lookup { unsafe fleet_lookup_end(lookup) }
   }
 
-  /// Sees whether there are addresses; the completion is called in a later turn with what is wrong, or nil.
+  /// Checks whether there are addresses; the completion handler is called in a later turn with the error, or nil.
   package func probe(_ completion: @escaping (StreamSocketError?) -> Void) {
     find { result in
       if case .failure(let error) = result { completion(error) } else { completion(nil) }
     }
   }
 
-  /// Finds the addresses; the completion is called in a later turn, and never after `forget`.
+  /// Resolves the addresses; the completion handler is called in a later turn, and never after `cancel`.
   func find(_ completion: @escaping (Result<[SocketAddress], StreamSocketError>) -> Void) {
     self.completion = completion
     if let addresses = SocketAddress.withoutLookup(host: host, port: port) {
@@ -62,8 +62,8 @@ import SystemCalls
     timer?.arm(at: .boot)
   }
 
-  /// Nobody wants to know any more; a look-up that is under way goes on for the next one who asks.
-  func forget() {
+  /// The result is not needed any more; a look-up in progress continues for the next caller.
+  func cancel() {
     completion = nil
     timer?.disarm()
   }

@@ -3,17 +3,17 @@ import ExternalInput
 import Glibc
 import SystemCalls
 
-/// What listening sockets, of TCP and UDP, have in common.
+/// Functions for listening sockets of TCP and UDP.
 nonisolated enum ListeningAddress {
   /// Host and port, for messages.
   static func name(_ host: String, _ port: Int) -> String {
     host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 
-  /// A socket at an address in digits, closed on exec and not blocking. `::` hears IPv4 as well.
+  /// A nonblocking, close-on-exec socket bound to a numeric address. `::` also accepts IPv4.
   ///
-  /// - Parameter isReused: whether to set SO_REUSEADDR. With it a TCP server finds its address free after a restart, and programs
-  ///   share the datagrams of a group; those of one address the latest program would take from the others.
+  /// - Parameter isReused: whether to set SO_REUSEADDR. With it a TCP server can bind its address right after a restart,
+  ///   and programs share the datagrams of a group; but of unicast datagrams the latest program would get all.
   static func bind(host: String, port: Int, type: Int32, isReused: Bool) throws(Errno) -> Descriptor {
     guard let address = SocketAddress.withoutLookup(host: host, port: String(port))?.first else { throw Errno(EINVAL) }
     let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -25,7 +25,7 @@ nonisolated enum ListeningAddress {
     return descriptor
   }
 
-  /// Who is at the other end of a connection; nil when it is gone.
+  /// The peer of a connection; nil if it is closed.
   static func peer(of descriptor: Int32) -> IPAddress? {
     var storage = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -35,7 +35,7 @@ nonisolated enum ListeningAddress {
     return result == 0 ? address(in: storage) : nil
   }
 
-  /// The port of this end; nil when the socket has none.
+  /// The local port; nil if the socket has none.
   static func port(of descriptor: Int32) -> Int? {
     var storage = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -43,12 +43,12 @@ nonisolated enum ListeningAddress {
       unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getsockname(descriptor, $0, &size) }
     }
     guard result == 0 else { return nil }
-    // Both families have the port in the same place.
+    // The port has the same offset in both families.
     let bytes = bytes(of: storage)
     return Int(bytes[2]) << 8 | Int(bytes[3])
   }
 
-  /// The address in a `sockaddr`; nil of another family.
+  /// The address in a `sockaddr`; nil for another family.
   static func address(in storage: sockaddr_storage) -> IPAddress? {
     let bytes = bytes(of: storage)
     func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
@@ -59,7 +59,7 @@ nonisolated enum ListeningAddress {
     }
   }
 
-  /// The first 24, in which port and address of both families are.
+  /// The first 24 bytes, which contain port and address of both families.
   private static func bytes(of storage: sockaddr_storage) -> [UInt8] {
     var storage = storage
     return unsafe withUnsafeBytes(of: &storage) { unsafe Array($0.prefix(24)) }

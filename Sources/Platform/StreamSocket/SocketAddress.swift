@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// An address to connect to, as the kernel takes it.
+/// A socket address to connect to.
 nonisolated struct SocketAddress: Equatable {
   /// AF_INET or AF_INET6.
   let family: Int32
   /// The bytes of its `sockaddr`.
   private let bytes: [UInt8]
 
-  /// The addresses of a list of getaddrinfo(3), in its order.
+  /// The addresses in a getaddrinfo(3) list, in order.
   static func all(in list: UnsafePointer<addrinfo>?) -> [SocketAddress] {
     var addresses: [SocketAddress] = []
     var next = unsafe list
@@ -22,8 +22,7 @@ nonisolated struct SocketAddress: Equatable {
     return addresses
   }
 
-  /// Addresses that need no look-up: one in digits, or those of `localhost`, which never leaves the machine (RFC 6761).
-  /// Nil when the host is a name.
+  /// Addresses that need no look-up: a numeric one, or those of `localhost` (RFC 6761). Nil if the host is a name.
   static func withoutLookup(host: String, port: String) -> [SocketAddress]? {
     if host.lowercased() == "localhost" {
       return (withoutLookup(host: "127.0.0.1", port: port) ?? []) + (withoutLookup(host: "::1", port: port) ?? [])
@@ -37,7 +36,7 @@ nonisolated struct SocketAddress: Equatable {
     return unsafe all(in: list)
   }
 
-  /// Hands the address to a system call.
+  /// Passes the address to a system call.
   func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result? {
     unsafe bytes.withUnsafeBytes { buffer in
       guard let start = buffer.baseAddress else { return nil }

@@ -4,7 +4,7 @@ import SystemCalls
 
 /// Options of sockets, by setsockopt(2).
 nonisolated enum SocketOption {
-  /// Turns an option on.
+  /// Enables an option.
   static func enable(_ descriptor: Int32, _ level: Int32, _ option: Int32) throws(Errno) {
     try set(descriptor, level, option, 1)
   }
@@ -16,8 +16,8 @@ nonisolated enum SocketOption {
     }
   }
 
-  /// A peer that has vanished without a word is noticed after a minute and a half of silence. Without it a connection is none the
-  /// worse: how long a source may be silent is decided elsewhere.
+  /// TCP keep-alive: detects a dead peer after 90 s of silence. Errors are ignored, because sources have timeouts of
+  /// their own.
   static func keepAlive(_ descriptor: Int32) {
     try? enable(descriptor, SOL_SOCKET, SO_KEEPALIVE)
     try? set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)

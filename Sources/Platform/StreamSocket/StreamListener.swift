@@ -6,20 +6,20 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// Accepts TCP connections at an address. Who is allowed is decided elsewhere, before a byte is read.
+/// Accepts TCP connections at an address. Peers are filtered by `NMEANetworkSession` before any data is read.
 package final class StreamListener {
-  /// A connection that was accepted; it closes unless a `StreamSocket` is made of it.
+  /// An accepted connection; it is closed unless a `StreamSocket` is created from it.
   nonisolated package struct Connection: ~Copyable {
     let descriptor: Descriptor
-    /// Who connected.
+    /// The peer.
     package let address: IPAddress
   }
 
-  /// Connections that the kernel keeps for the loop's next turn; further ones wait at the other side.
+  /// The listen backlog of the kernel.
   private static let backlog: Int32 = 16
-  /// Accepted in one turn of the loop, so that a thousand at once do not hold up what else there is to do.
+  /// Maximum number of accepted connections per turn of the loop, so that a thousand at once do not block other events.
   private static let mostPerTurn = 16
-  /// After the system had no descriptor or memory for a connection: it stays readable, and the loop would spin.
+  /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would spin.
   private static let pauseWithoutResources = Duration.seconds(1)
 
   private let loop: EventLoop
@@ -28,13 +28,13 @@ package final class StreamListener {
   private var source: EventSource<IOEvents>?
   private var resumption: LoopTimer?
 
-  /// Listens.
+  /// Starts to listen.
   ///
   /// - Parameters:
-  ///   - host: an address in digits; an IPv6 address without brackets. `::` hears IPv4 as well.
-  ///   - port: 0 lets the kernel choose.
-  ///   - onConnection: takes each connection.
-  /// - Throws: code `inUse`, `unreachable` when no interface has the address, or `failed`.
+  ///   - host: a numeric address; an IPv6 address without brackets. `::` also accepts IPv4.
+  ///   - port: 0: chosen by the kernel.
+  ///   - onConnection: called with each connection.
+  /// - Throws: code `inUse`, `unreachable` if no interface has the address, or `failed`.
   package init(
     loop: EventLoop, host: String, port: Int, onConnection: @escaping (consuming Connection) -> Void
   ) throws(StreamSocketError) {
@@ -58,10 +58,10 @@ package final class StreamListener {
 
   isolated deinit { close() }
 
-  /// The port that it listens at.
+  /// The local port.
   package var port: Int? { ListeningAddress.port(of: descriptor.rawValue) }
 
-  /// Listens no more. Harmless when done twice, and inside its handler.
+  /// Closes the listener. Idempotent, and allowed inside its handler.
   package func close() {
     source?.close()
     source = nil
@@ -71,11 +71,11 @@ package final class StreamListener {
 
   private func accept() {
     for _ in 0..<StreamListener.mostPerTurn {
-      // A handler may have closed this.
+      // A handler may have closed it.
       guard source != nil else { return }
       let rawValue = fleet_accept(descriptor.rawValue)
       guard rawValue >= 0 else {
-        // With any other error the client has gone again, or there is none.
+        // After any other error the client is gone, or there is none.
         if [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) {
           source?.pause()
           resumption?.arm(at: loop.now.boot + StreamListener.pauseWithoutResources)

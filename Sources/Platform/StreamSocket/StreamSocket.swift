@@ -4,22 +4,21 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// A TCP connection on the loop: made without waiting, read as bytes come. It never connects again by itself: that is
-/// decided elsewhere.
+/// A nonblocking TCP connection on the event loop. It does not reconnect by itself: its session decides that.
 package final class StreamSocket {
-  /// Bytes read at once.
+  /// The read size.
   private static let bufferSize = 8192
 
   private let loop: EventLoop
   /// Host and port, for messages.
   private let name: String
-  /// Nil of a connection that the other side has opened.
+  /// Nil for an incoming connection.
   private let lookup: HostLookup?
   private var descriptor: Descriptor?
   private var source: EventSource<IOEvents>?
   private var timer: LoopTimer?
   private var buffer = [UInt8](repeating: 0, count: bufferSize)
-  /// Addresses that have not been tried yet.
+  /// Addresses that were not tried yet.
   private var addresses: [SocketAddress] = []
   private var isConnected = false
   private var unsent: [UInt8] = []
@@ -27,14 +26,14 @@ package final class StreamSocket {
   private var onBytes: ((Span<UInt8>) -> Void)?
   private var onEnd: ((StreamSocketError) -> Void)?
 
-  /// Begins to connect. Nothing is called before the next turn.
+  /// Starts to connect. No handler is called before the next turn.
   ///
   /// - Parameters:
-  ///   - lookup: names the host; it lives on with its owner, who uses it for the next connection too.
-  ///   - deadline: how long connecting may take, names and all addresses together.
-  ///   - onConnected: called once when the connection stands.
-  ///   - onBytes: called with what came in, in order; the span lives as long as the call.
-  ///   - onEnd: called once when there is no connection, or it is gone; it is closed by then.
+  ///   - lookup: resolves the host; its owner reuses it for the next connection.
+  ///   - deadline: the timeout for name resolution and all addresses together.
+  ///   - onConnected: called once when the connection is established.
+  ///   - onBytes: called with received data in order; the span is valid during the call.
+  ///   - onEnd: called once if connecting failed or the connection is closed.
   package init(
     loop: EventLoop, lookup: HostLookup, deadline: Duration, onConnected: @escaping () -> Void,
     onBytes: @escaping (Span<UInt8>) -> Void, onEnd: @escaping (StreamSocketError) -> Void
@@ -63,13 +62,13 @@ package final class StreamSocket {
     }
   }
 
-  /// Reads a connection that the other side has opened. Nothing is called before the next turn.
+  /// Reads an incoming connection. No handler is called before the next turn.
   ///
   /// - Parameters:
-  ///   - connection: which `StreamListener` has accepted.
-  ///   - onBytes: called with what came in, in order; the span lives as long as the call.
-  ///   - onEnd: called once when the connection is gone; it is closed by then.
-  /// - Throws: code `failed`, when the system has no room for it.
+  ///   - connection: a connection accepted by `StreamListener`.
+  ///   - onBytes: called with received data in order; the span is valid during the call.
+  ///   - onEnd: called once if the connection is closed.
+  /// - Throws: code `failed` if the system has no resources.
   package init(
     loop: EventLoop, connection: consuming StreamListener.Connection, onBytes: @escaping (Span<UInt8>) -> Void,
     onEnd: @escaping (StreamSocketError) -> Void
@@ -93,18 +92,18 @@ package final class StreamSocket {
 
   isolated deinit { close() }
 
-  /// Ends the connection, or the attempt. Nobody is told. Harmless when done twice, and inside a handler.
+  /// Closes the connection, or cancels connecting, without calling a handler. Idempotent, and allowed inside a handler.
   package func close() {
     onConnected = nil
     onBytes = nil
     onEnd = nil
-    if !isConnected { lookup?.forget() }
+    if !isConnected { lookup?.cancel() }
     timer?.close()
     timer = nil
     closeDescriptor()
   }
 
-  /// Sends bytes as fast as the other side takes them. Before the connection stands and after its end they are lost.
+  /// Sends data. Before the connection is established and after it was closed, data is discarded.
   package func send(_ bytes: [UInt8]) {
     guard isConnected, descriptor != nil else { return }
     unsent += bytes
@@ -113,7 +112,7 @@ package final class StreamSocket {
 
   // MARK: - Connecting
 
-  /// - Parameter failure: why the address before did not do.
+  /// - Parameter failure: the error of the previous address.
   private func connectNext(after failure: Errno?) {
     closeDescriptor()
     guard !addresses.isEmpty else {
@@ -128,7 +127,7 @@ package final class StreamSocket {
       do {
         _ = try Errno.retrying { unsafe address.withSockaddr { unsafe connect(rawValue, $0, $1) } ?? -1 }
       } catch {
-        // EALREADY: a signal interrupted the call, which goes on by itself.
+        // EALREADY: a signal interrupted the call, which continues by itself.
         guard error.code == EINPROGRESS || error.code == EALREADY else { throw error }
       }
       try watch(rawValue)
@@ -193,7 +192,7 @@ package final class StreamSocket {
       if error.code == EAGAIN {
         source?.watch(for: [.readable, .writable])
       } else {
-        // Told in a turn of its own: the sender is in the midst of something.
+        // In its own turn, because the caller is in the middle of sending.
         loop.defer { [weak self] in self.map { $0.end(StreamSocketError($0.name, error)) } }
       }
     }

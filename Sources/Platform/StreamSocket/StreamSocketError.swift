@@ -2,28 +2,28 @@
 import Glibc
 package import SystemCalls
 
-/// A connection could not be made, or has ended.
+/// A connection could not be established, or was closed.
 package typealias StreamSocketError = PlatformError<StreamSocket>
 
 nonisolated extension PlatformError.Code where Owner == StreamSocket {
   /// The name has no address.
   package static var unknownHost: Self { Self(rawValue: "unknownHost") }
-  /// The host is there and nobody listens.
+  /// Connection refused: nothing listens on the port.
   package static var refused: Self { Self(rawValue: "refused") }
-  /// There is no way to the host.
+  /// There is no route to the host.
   package static var unreachable: Self { Self(rawValue: "unreachable") }
-  /// Another program has the address.
+  /// Another program uses the address.
   package static var inUse: Self { Self(rawValue: "inUse") }
-  /// It took too long.
+  /// Timeout.
   package static var timeout: Self { Self(rawValue: "timeout") }
-  /// The other side ended the connection.
+  /// The peer closed the connection.
   package static var closed: Self { Self(rawValue: "closed") }
-  /// The system refused in another way.
+  /// Any other error.
   package static var failed: Self { Self(rawValue: "failed") }
 }
 
 nonisolated extension PlatformError where Owner == StreamSocket {
-  /// What the kernel said to an attempt to connect, or later.
+  /// The error of connecting, or a later one.
   init(_ name: String, _ error: Errno) {
     let code: Code =
       switch error.code {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// A small file that is replaced as a whole: who reads it sees the old text or the new, never half of one.
+/// A small file that is replaced atomically: readers see the old or the new content.
 package enum AtomicFile {
-  /// Writes a file beside `path` and gives it that name.
+  /// Writes a temporary file next to `path` and renames it.
   ///
   /// - Parameters:
   ///   - mode: the permissions, whatever the umask.
-  ///   - isDurable: whether file and name are on disk when the call returns.
-  ///   - isNameEnough: whether a file that came out empty, for want of room, is better than none.
+  ///   - isDurable: whether file and name are on disk on return.
+  ///   - isNameEnough: whether an empty file is better than none if the disk is full.
   package static func write(
     _ bytes: [UInt8], to path: String, mode: mode_t, isDurable: Bool, isNameEnough: Bool = false
   ) throws(Errno) {
     let temporary = path + ".new"
-    // What a crash has left there may be anything, and not ours.
+    // A file left behind by a crash may be anything.
     _ = unsafe unlink(temporary)
     do throws(Errno) {
       let file = Descriptor(
@@ -35,7 +35,7 @@ package enum AtomicFile {
     if isDurable { try syncDirectory(of: path) }
   }
 
-  /// Takes a name away for good; one that is not there does no harm.
+  /// Removes a file durably; no effect if it does not exist.
   package static func remove(_ path: String) throws(Errno) {
     do throws(Errno) {
       _ = try Errno.retrying { unsafe unlink(path) }
@@ -46,10 +46,10 @@ package enum AtomicFile {
     try syncDirectory(of: path)
   }
 
-  /// At most `limit` bytes from the start of a regular file; empty when it cannot be read.
+  /// At most `limit` bytes from the start of a regular file; empty if it cannot be read.
   ///
-  /// - Returns: nil when there is no such name.
-  /// - Throws: what lstat(2) says, when it cannot tell whether there is.
+  /// - Returns: nil if the file does not exist.
+  /// - Throws: the error of lstat(2), if its existence is unknown.
   package static func read(_ path: String, limit: Int) throws(Errno) -> [UInt8]? {
     do throws(Errno) {
       var status = stat()
@@ -65,7 +65,7 @@ package enum AtomicFile {
     return Array(buffer.prefix(count))
   }
 
-  /// A name that has changed survives a power cut only when its directory was written.
+  /// A rename is only durable after its directory was synced.
   private static func syncDirectory(of path: String) throws(Errno) {
     let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let directory = try Descriptor.open(parent, O_RDONLY | O_DIRECTORY)

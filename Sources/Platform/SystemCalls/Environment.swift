@@ -3,12 +3,12 @@ import Glibc
 
 /// The environment variables of this process.
 package enum Environment {
-  /// The value of a variable, with what is no UTF-8 replaced; nil when it is not set. An empty value is a value.
+  /// The value of a variable, with invalid UTF-8 replaced; nil if it is not set. It may be empty.
   package static func value(of name: String) -> String? {
     unsafe getenv(name).map { unsafe String(cString: $0) }
   }
 
-  /// The path of the file that this process runs; nil where /proc is not mounted.
+  /// The path of this process's executable; nil if /proc is not mounted.
   package static var program: String? {
     var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = unsafe buffer.withUnsafeMutableBytes { bytes in
@@ -18,7 +18,7 @@ package enum Environment {
     return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
   }
 
-  /// Sets a variable for this process and the programs that it starts later.
+  /// Sets a variable for this process and its children.
   package static func set(_ name: String, to value: String) {
     _ = unsafe setenv(name, value, 1)
   }

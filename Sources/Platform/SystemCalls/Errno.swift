@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// What the kernel said when it refused a call.
+/// An error of a system call.
 package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   /// As in errno(3), positive.
   package let code: Int32
@@ -10,16 +10,16 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
     self.code = code
   }
 
-  /// The words of strerror(3), as in `Permission denied`.
+  /// The text of strerror(3), as in `Permission denied`.
   package var description: String {
     guard let text = unsafe strerror(code) else { return "error \(code)" }
     return unsafe String(cString: text)
   }
 
-  /// Makes a call until no signal interrupts it, and reads errno before anything else can change it.
+  /// Repeats a call while signals interrupt it (EINTR), and reads errno at once.
   ///
-  /// - Parameter call: returns a negative number when it failed.
-  /// - Throws: what errno was.
+  /// - Parameter call: returns a negative number if it failed.
+  /// - Throws: the errno.
   package static func retrying<Result: SignedInteger>(_ call: () -> Result) throws(Errno) -> Result {
     while true {
       let result = call()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a wrapper of a system's library throws. Each wrapper has an error of its own by its main type, `Owner`, and declares
-/// the codes beside it.
+/// The error type of the platform wrappers. Each wrapper has its own by its main type, `Owner`, and declares its codes
+/// beside it.
 package struct PlatformError<Owner>: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The kind of error, for who decides by it. A wrapper's codes are `static` members for its `Owner`.
+  /// The kind of error, for callers. A wrapper's codes are static members for its `Owner`.
   package struct Code: RawRepresentable, Equatable, Sendable {
     package let rawValue: String
 
@@ -12,11 +12,11 @@ package struct PlatformError<Owner>: Error, Equatable, Sendable, CustomStringCon
     }
   }
 
-  /// Decides what the caller does; the message does not.
+  /// Determines the caller's reaction; the message does not.
   package let code: Code
-  /// One sentence: the file, device, host or call, what is wrong with it, and what to do. Without secrets.
+  /// One sentence: the file, device, host or call, what is wrong, and the remedy. Without secrets.
   package let message: String
-  /// What the kernel said, where it was the kernel.
+  /// The system call's error, if it is one.
   package let cause: Errno?
 
   package init(_ code: Code, _ message: String, cause: Errno? = nil) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Signals that do not interrupt the process: an event loop receives them, or who waits for them.
+/// Blocks signals, so that an event loop or sigtimedwait(2) receives them.
 package enum SignalMask {
-  /// Blocks them, so that a loop can watch for them.
+  /// Blocks signals.
   package static func block(_ signals: [Int32]) {
     change(SIG_BLOCK, signals)
   }
 
-  /// Has a blocked signal do what it does by itself: end or stop the process. Comes back when it does neither, or when the
-  /// process goes on.
+  /// Performs the default action of a blocked signal: terminate or stop the process. Returns if there is none, or when
+  /// the process continues.
   package static func letThrough(_ signal: Int32) {
     _ = Glibc.signal(signal, SIG_DFL)
     raise(signal)
@@ -17,14 +17,14 @@ package enum SignalMask {
     change(SIG_BLOCK, [signal])
   }
 
-  /// Ends what `block` began.
+  /// Unblocks signals.
   package static func unblock(_ signals: [Int32]) {
     change(SIG_UNBLOCK, signals)
   }
 
-  /// Waits for one of these signals, which have to be blocked.
+  /// Waits for one of these signals, which must be blocked.
   ///
-  /// - Returns: the signal; nil when none came within the time.
+  /// - Returns: the signal; nil after the timeout.
   package static func wait(for signals: [Int32], atMost time: Duration) -> Int32? {
     var set = sigset_t()
     unsafe sigemptyset(&set)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// A user of this machine and the groups it is in.
+/// A user of this machine, and its groups.
 package struct UserAccount: Equatable, Sendable {
   package let name: String
   /// The user ID.
   package let id: uid_t
-  /// Group IDs, the primary one among them.
+  /// Group IDs, including the primary one.
   package let groups: Set<gid_t>
 
   package init(name: String, id: uid_t, groups: Set<gid_t>) {
@@ -15,13 +15,13 @@ package struct UserAccount: Equatable, Sendable {
     self.groups = groups
   }
 
-  /// Nil when there is no such user.
+  /// Nil if there is no such user.
   package static func named(_ name: String) -> UserAccount? {
     guard let entry = unsafe getpwnam(name) else { return nil }
     return unsafe UserAccount(name: name, id: entry.pointee.pw_uid, groups: groups(of: name, entry.pointee.pw_gid))
   }
 
-  /// Whoever runs this program, with the rights that it has now.
+  /// The effective user and groups of this process.
   package static var current: UserAccount {
     let id = geteuid()
     var groups = [gid_t](repeating: 0, count: 1024)
@@ -31,12 +31,12 @@ package struct UserAccount: Equatable, Sendable {
       name: name ?? "user \(id)", id: id, groups: Set(groups.prefix(max(Int(count), 0))).union([getegid()]))
   }
 
-  /// Nil when it has no name.
+  /// Nil if it has no name.
   package static func name(ofGroup id: gid_t) -> String? {
     unsafe getgrgid(id).map { unsafe String(cString: $0.pointee.gr_name) }
   }
 
-  /// Nil when there is no such group.
+  /// Nil if there is no such group.
   package static func id(ofGroup name: String) -> gid_t? {
     unsafe getgrnam(name).map { unsafe $0.pointee.gr_gid }
   }
@@ -44,7 +44,7 @@ package struct UserAccount: Equatable, Sendable {
   private static func groups(of name: String, _ primary: gid_t) -> Set<gid_t> {
     var groups = [gid_t](repeating: 0, count: 1024)
     var count = Int32(groups.count)
-    // A user in more groups than the kernel allows a process is none that runs a service.
+    // A user in more groups than a process may have does not run a service.
     guard unsafe getgrouplist(name, primary, &groups, &count) >= 0 else { return [primary] }
     return Set(groups.prefix(max(Int(count), 0))).union([primary])
   }

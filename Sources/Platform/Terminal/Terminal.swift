@@ -2,16 +2,16 @@
 import Glibc
 package import SystemCalls
 
-/// The terminal at standard output, as a program that fills the screen has it: the alternate screen, no cursor, keys as they
-/// are pressed and not shown. Signals of keys (Ctrl-C, Ctrl-Z) stay signals.
+/// The terminal at standard output for a full-screen program: alternate screen, hidden cursor, raw keys without echo.
+/// Keys for signals (Ctrl-C, Ctrl-Z) still send them.
 ///
-/// It is given back as it was by `leave`, which whoever ends or stops has to call first.
+/// `leave` restores it, and must be called before the process ends or stops.
 package final class Terminal {
   /// In characters.
   package struct Size: Equatable, Sendable {
-    /// Characters in a line.
+    /// Columns.
     package var columns: Int
-    /// Lines on the screen.
+    /// Rows.
     package var rows: Int
 
     package init(columns: Int, rows: Int) {
@@ -20,27 +20,27 @@ package final class Terminal {
     }
   }
 
-  /// What a reader of keys has learnt.
+  /// The result of reading keys.
   package enum Input: Equatable, Sendable {
     case keys([UInt8])
-    /// Nobody will press one any more.
+    /// End of input: there will be no more keys.
     case end
   }
 
-  /// Alternate screen, no cursor, and everything off it, for terminals that have only one screen.
+  /// Alternate screen, hidden cursor, and a cleared screen for terminals without an alternate one.
   private static let entering = Array("\u{1b}[?1049h\u{1b}[?25l\u{1b}[2J".utf8)
-  /// Who has it already only takes care of what others may have done to it meanwhile: a terminal that is asked to enter
-  /// twice forgets where its cursor was.
+  /// Sent when it is entered already, in case another program has changed it: a terminal that enters the alternate screen
+  /// twice loses the saved cursor position.
   private static let retaking = Array("\u{1b}[?25l".utf8)
-  /// To the end first: where there is only one screen, what comes next does not stand in the middle of ours.
+  /// Moves to the last line first, for terminals without an alternate screen.
   private static let leaving = Array("\u{1b}[0m\u{1b}[?25h\u{1b}[999;1H\n\u{1b}[?1049l".utf8)
-  private static let patience: Int32 = 1000
+  private static let writeTimeout: Int32 = 1000
 
   private let output = STDOUT_FILENO
   private let original: termios
   private var isEntered = false
 
-  /// - Throws: ENOTTY when standard output is no terminal.
+  /// - Throws: ENOTTY if standard output is no terminal.
   package init() throws(Errno) {
     var attributes = termios()
     let output = output
@@ -51,7 +51,7 @@ package final class Terminal {
   /// Whether standard output is a terminal.
   package static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
 
-  /// The size of the terminal at standard output; nil when it does not tell.
+  /// The size of the terminal at standard output; nil if unknown.
   package static var size: Size? {
     var size = winsize()
     guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -60,10 +60,10 @@ package final class Terminal {
     return Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
   }
 
-  /// The descriptor to watch for keys; nil when standard input is no terminal.
+  /// The descriptor to watch for keys; nil if standard input is no terminal.
   package var keyboard: Int32? { isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : nil }
 
-  /// Takes the screen; harmless when it is taken. In the background this stops the program until it is in the foreground.
+  /// Enters full-screen mode; idempotent. In the background this stops the process until it is in the foreground.
   package func enter() throws(Errno) {
     var attributes = original
     attributes.c_lflag &= ~tcflag_t(ICANON | ECHO)
@@ -77,18 +77,18 @@ package final class Terminal {
     try write(sequence)
   }
 
-  /// Gives the screen back; harmless when it is not taken, or gone.
+  /// Restores the terminal; idempotent, and ignores a closed terminal.
   package func leave() {
     guard isEntered else { return }
     isEntered = false
-    // There is nobody to tell.
+    // An error cannot be reported.
     try? write(Terminal.leaving)
     try? set(original)
   }
 
-  /// Writes all of it in one go, if the terminal takes it; waits for a slow one.
+  /// Writes all data, blocking while the terminal is slow.
   ///
-  /// - Throws: EIO when the terminal is gone, EAGAIN when it takes nothing for a second.
+  /// - Throws: EIO if the terminal is gone, EAGAIN after a timeout of one second.
   package func write(_ bytes: [UInt8]) throws(Errno) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -99,15 +99,15 @@ package final class Terminal {
         }
         rest = rest.dropFirst(count)
       } catch {
-        // Somebody who shares the terminal has set it so that nobody waits.
+        // Another process that shares the terminal has set O_NONBLOCK.
         guard error.code == EAGAIN else { throw error }
         var entry = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
-        guard try Errno.retrying({ unsafe poll(&entry, 1, Terminal.patience) }) > 0 else { throw error }
+        guard try Errno.retrying({ unsafe poll(&entry, 1, Terminal.writeTimeout) }) > 0 else { throw error }
       }
     }
   }
 
-  /// What has been pressed: after the event loop has told that there is something.
+  /// The pressed keys, after the event loop has reported the keyboard as readable.
   package func read() -> Input {
     var buffer = [UInt8](repeating: 0, count: 64)
     do {

@@ -3,10 +3,10 @@ import Glibc
 import HTTPMessages
 import SystemCalls
 
-/// A short text in a file of the runtime directory, which lies in memory: written at every update, and so with one system
-/// call. What a run leaves is whole, for one that is killed still ends its call.
+/// A short text in a file of the runtime directory, which is in memory (tmpfs): it is written for every update, with one
+/// system call. A killed process completes its call, so the text is never truncated.
 package final class RuntimeNote {
-  /// Bytes of the file; what the text leaves is filled with line feeds.
+  /// Size of the file; the text is padded with line feeds.
   private static let size = 4096
 
   private let path: String
@@ -14,19 +14,19 @@ package final class RuntimeNote {
   private var descriptor: Descriptor?
 
   /// - Parameters:
-  ///   - directory: that of the service, which systemd has made for it.
-  ///   - name: of the file.
+  ///   - directory: the service's runtime directory, created by systemd.
+  ///   - name: the file name.
   package init(directory: String, name: String) {
     path = "\(directory)/\(name)"
     store = TokenStore(directory: directory, name: name)
   }
 
-  /// What the file holds; nil when there is none. Not after the first `write`.
+  /// The content of the file; nil if it does not exist. Must not be called after the first `write`.
   ///
-  /// - Throws: `TokenStoreError`, also when somebody else could have read or written the file.
+  /// - Throws: `TokenStoreError`, also if another user could have read or written the file.
   package func read() throws(TokenStoreError) -> String? { try store.read()?.reveal() }
 
-  /// Puts a text in the place of what the file holds. The first one makes another file: what is in the way is removed.
+  /// Replaces the content of the file. The first call creates a new file, and removes an existing one.
   ///
   /// - Parameter text: at most 4096 bytes.
   /// - Throws: `TokenStoreError`.

@@ -3,25 +3,25 @@ import Glibc
 package import HTTPMessages
 import SystemCalls
 
-/// A small secret text in a file of the runtime directory, which lies in memory and which nobody but this service can read.
+/// A small secret in a file of the runtime directory, which is in memory (tmpfs) and only readable for the service.
 ///
-/// The file is written under another name and renamed, so that it is whole or not there.
+/// The file is written under another name and renamed, so that it is complete or does not exist.
 package struct TokenStore: Sendable {
-  /// Longer than any token with what is written beside it. Bytes.
+  /// More than any token with its metadata, in bytes.
   private static let maximumSize = 131_072
 
   private let path: String
 
   /// - Parameters:
-  ///   - directory: that of the service, which systemd has made for it.
-  ///   - name: of the file.
+  ///   - directory: the service's runtime directory, created by systemd.
+  ///   - name: the file name.
   package init(directory: String, name: String = "token") {
     path = "\(directory)/\(name)"
   }
 
-  /// What the file holds; nil when there is none.
+  /// The content of the file; nil if it does not exist.
   ///
-  /// - Throws: `TokenStoreError`, also when somebody else could have read or written the file.
+  /// - Throws: `TokenStoreError`, also if another user could have read or written the file.
   package func read() throws(TokenStoreError) -> Secret? {
     let content: (status: stat, bytes: [UInt8])
     do {
@@ -46,9 +46,9 @@ package struct TokenStore: Sendable {
     return Secret(text)
   }
 
-  /// What the file is and holds, up to a little more than it may.
+  /// The status and content of the file, up to slightly more than the maximum size.
   private func content() throws(Errno) -> (status: stat, bytes: [UInt8]) {
-    // O_NONBLOCK: a FIFO in its place must not hold the service up.
+    // O_NONBLOCK: a FIFO at this path must not block the service.
     let descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
     let status = try descriptor.status()
     var bytes: [UInt8] = []
@@ -60,12 +60,12 @@ package struct TokenStore: Sendable {
     return (status, bytes)
   }
 
-  /// Puts a text in the place of what the file holds.
+  /// Replaces the content of the file.
   ///
-  /// - Throws: `TokenStoreError`; the file holds then what it held before, or is not there.
+  /// - Throws: `TokenStoreError`; then the file is unchanged, or does not exist.
   package func write(_ text: Secret) throws(TokenStoreError) {
     let new = "\(path).new"
-    // What a run that was killed has left; a link in its place is not followed.
+    // Left behind by a killed process; a link at this path is not followed.
     _ = unsafe unlink(new)
     do throws(Errno) {
       let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
@@ -85,9 +85,9 @@ package struct TokenStore: Sendable {
   }
 }
 
-/// Why the file of the token cannot be used. The message names it.
+/// Why the token's file cannot be used. The message names it.
 package struct TokenStoreError: Error, Equatable, Sendable {
-  /// File or directory, what is wrong with it, and what to do.
+  /// File or directory, what is wrong with it, and the remedy.
   package let message: String
 
   package init(_ message: String) {

@@ -3,26 +3,25 @@ import CCurl
 package import HTTPMessages
 package import SystemCalls
 
-/// A text is no URL.
+/// The text is not a valid URL.
 package typealias URLError = PlatformError<WebAddress>
 
 extension PlatformError.Code where Owner == WebAddress {
-  /// There is no scheme before a colon, or none that is followed by a host.
+  /// There is no scheme before a colon, or no host after it.
   package static var noScheme: Self { Self(rawValue: "noScheme") }
-  /// The host is missing, or is no name and no address.
+  /// The host is missing, or neither a name nor an address.
   package static var badHost: Self { Self(rawValue: "badHost") }
-  /// The port is no number from 1 to 65535.
+  /// The port is not a number from 1 to 65535.
   package static var badPort: Self { Self(rawValue: "badPort") }
-  /// Anything else, as a space in the path.
+  /// Anything else, such as a space in the path.
   package static var malformed: Self { Self(rawValue: "malformed") }
 }
 
 extension WebAddress {
-  /// Reads a URL with libcurl's parser, which reads the URLs of requests as well: what one reader has judged, no other reads
-  /// in another way.
+  /// Parses a URL with libcurl's parser, which also parses the URLs of requests: so there is no second interpretation.
   ///
   /// - Parameter text: any scheme is allowed, no default is assumed.
-  /// - Throws: what is wrong with it; the message does not show it.
+  /// - Throws: the error; the message does not contain the URL.
   package init(reading text: String) throws(URLError) {
     guard let handle = URLHandle() else { throw URLError(.malformed, "out of memory") }
     let code = handle.read(text)
@@ -30,7 +29,7 @@ extension WebAddress {
     guard let scheme = handle.part(CURLUPART_SCHEME), var host = handle.part(CURLUPART_HOST) else {
       throw URLError(.badHost, "has no host")
     }
-    // libcurl forgives one slash or three, where others see a path without a host.
+    // libcurl accepts one slash or three, where other parsers see a path without a host.
     let rest = text.dropFirst(scheme.count)
     guard rest.hasPrefix("://") else { throw URLError(CURLUE_BAD_SLASHES) }
     guard !rest.hasPrefix(":///") else { throw URLError(CURLUE_NO_HOST) }
@@ -62,7 +61,7 @@ extension PlatformError where Owner == WebAddress {
 @safe private struct URLHandle: ~Copyable {
   private let raw: OpaquePointer
 
-  /// Nil when there is no memory.
+  /// Nil if there is no memory.
   init?() {
     guard let raw = unsafe curl_url() else { return nil }
     unsafe self.raw = raw
@@ -74,7 +73,7 @@ extension PlatformError where Owner == WebAddress {
     unsafe curl_url_set(raw, CURLUPART_URL, text, UInt32(CURLU_NON_SUPPORT_SCHEME))
   }
 
-  /// Nil where the URL has no such part.
+  /// Nil if the URL has no such part.
   func part(_ part: CURLUPart) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     guard unsafe curl_url_get(raw, part, &text, 0) == CURLUE_OK, let text = unsafe text else { return nil }

@@ -114,7 +114,7 @@ package struct AgentFixture {
   package static func second(_ id: Backlog.ID) -> Double { (id - start).inSeconds }
 
   /// - Parameter second: since boot.
-  package mutating func tell(_ input: VehicleAgent.Input, at second: Double) -> [VehicleAgent.Effect] {
+  package mutating func handle(_ input: VehicleAgent.Input, at second: Double) -> [VehicleAgent.Effect] {
     now = second
     return agent.handle(input, at: moment)
   }
@@ -122,8 +122,8 @@ package struct AgentFixture {
   /// Drives until the first update is accepted, at 0.2 s.
   package mutating func comeOnline() throws {
     _ = try drive(to: 0)
-    _ = tell(.tokenEnded(id: 1, token()), at: 0.1)
-    _ = tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+    _ = handle(.tokenEnded(id: 1, token()), at: 0.1)
+    _ = handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
   }
 }
 
@@ -144,11 +144,11 @@ extension [VehicleAgent.Effect] {
       case .backlog(.removed(let ids, let reason)): "drop \(ids.map(AgentFixture.second)) \(reason)"
       case .readStore: "read store"
       case .forgetOthers: "forget others"
-      case .keepToken: "keep token"
-      case .forgetToken: "forget token"
-      case .keepLimits: nil
+      case .storeToken: "keep token"
+      case .removeStoredToken: "forget token"
+      case .storeRunState: nil
       case .dropConnections: "drop connections"
-      case .keepPause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
+      case .storePause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
       case .backlogSnapshot(let records): "keep all \(records.map { AgentFixture.second($0.id) })"
       case .connect, .event, .settingsProven: nil
       case .readyForNextFix: "ready"

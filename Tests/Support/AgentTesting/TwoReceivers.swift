@@ -28,7 +28,7 @@ package struct TwoReceivers {
     let list = clocks.indices.map {
       SourceSelector.Candidate(id: $0 + 1, label: "/dev/gps\($0)", silenceTimeout: .seconds(10))
     }
-    follow(fixture.tell(.sources(list), at: 0))
+    follow(fixture.handle(.sources(list), at: 0))
   }
 
   /// - Parameter index: of the source.
@@ -36,7 +36,7 @@ package struct TwoReceivers {
   @discardableResult
   package mutating func report(_ index: Int, _ report: SourceReport) -> [Event] {
     events = []
-    follow(fixture.tell(.source(index + 1, report), at: fixture.now))
+    follow(fixture.handle(.source(index + 1, report), at: fixture.now))
     return events
   }
 
@@ -48,8 +48,8 @@ package struct TwoReceivers {
     events = []
     for _ in 0..<seconds {
       fixture.now += 1
-      for index in giving.sorted() { follow(fixture.tell(.source(index + 1, .fix(try fix(index))), at: fixture.now)) }
-      follow(fixture.tell(.deadline, at: fixture.now))
+      for index in giving.sorted() { follow(fixture.handle(.source(index + 1, .fix(try fix(index))), at: fixture.now)) }
+      follow(fixture.handle(.deadline, at: fixture.now))
     }
     return events
   }
@@ -66,13 +66,13 @@ package struct TwoReceivers {
     for effect in effects {
       switch effect {
       case .event(let event): events.append(event)
-      case .fetchToken(let id, _): follow(fixture.tell(.tokenEnded(id: id, fixture.token()), at: fixture.now))
+      case .fetchToken(let id, _): follow(fixture.handle(.tokenEnded(id: id, fixture.token()), at: fixture.now))
       case .sendUpdate(let id, let request):
         let body = String(decoding: request.body, as: UTF8.self)
         let last = body.split(separator: "\"lastLocation\"").last ?? ""
         let time = last.split(separator: "\"supplementalLocationTime\":\"").dropFirst().first?.prefix { $0 != "\"" }
         live.append(String(time ?? "none"))
-        follow(fixture.tell(.updateEnded(id: id, AgentFixture.accepted), at: fixture.now))
+        follow(fixture.handle(.updateEnded(id: id, AgentFixture.accepted), at: fixture.now))
       default: break
       }
     }

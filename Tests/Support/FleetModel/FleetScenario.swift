@@ -22,7 +22,7 @@ package struct FleetScenario: Sendable {
   }
 
   /// Which tokens earlier runs of the program have left.
-  package enum KeptTokens: Equatable, Sendable {
+  package enum StoredTokens: Equatable, Sendable {
     case none
     /// Of every age.
     case ofAnyAge
@@ -38,7 +38,7 @@ package struct FleetScenario: Sendable {
   package private(set) var duration: Int
   /// The vehicles start evenly spread over the first seconds; 0: all in the same instant.
   package var startSpread = 60
-  package var keptTokens = KeptTokens.ofAnyAge
+  package var keptTokens = StoredTokens.ofAnyAge
   package var fault: Fault?
   /// When the fault begins and ends, or the restarts.
   package private(set) var period = 0..<0

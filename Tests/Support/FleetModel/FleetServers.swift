@@ -100,7 +100,7 @@ struct FleetLedger {
       HTTPResponse(status: 200, headers: [("Date", conditions.date)], body: Array(#"{"name":"v"}"#.utf8)))
   }
 
-  /// What was on its way when its token ended is let in.
+  /// Requests in flight when their token expired are accepted.
   private func hasValidToken(_ request: HTTPRequest, at now: BootInstant) -> Bool {
     request.headers.contains { header in
       guard case .secret(_, let secret) = header.value else { return false }

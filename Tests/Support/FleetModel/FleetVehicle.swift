@@ -7,7 +7,7 @@ import HTTPMessages
 import Positioning
 import Timekeeping
 
-/// One vehicle: its agent, its drive, and what is on its way to the servers and back.
+/// One vehicle: its agent, its drive, and its messages in flight.
 struct FleetVehicle {
   /// A request, until its outcome is the agent's.
   private struct Exchange {
@@ -34,8 +34,8 @@ struct FleetVehicle {
   private var update: Exchange?
   private var fetch: Exchange?
   /// What the next run of the program finds.
-  private var keptToken: Secret?
-  private var keptLimits: String?
+  private var storedToken: Secret?
+  private var storedRunState: String?
   private var stored: [Backlog.Record] = []
 
   private var startAt: BootInstant
@@ -69,7 +69,7 @@ struct FleetVehicle {
       cellLossAt = FleetModel.instant(scenario.period.lowerBound) + .seconds(2)
       cellReturnAt = FleetModel.instant(scenario.period.upperBound) + .seconds(1)
     }
-    keepToken()
+    storeToken()
   }
 
   private static func configuration(_ name: String) -> VehicleAgent.Configuration? {
@@ -85,13 +85,13 @@ struct FleetVehicle {
       filter: FixFilter.Configuration(buildDate: FleetModel.buildDate), reporting: ReportingPolicy.Configuration(),
       delivery: DeliveryAgent.Configuration(
         endpoint: FleetEngineEndpoint(origin: "https://fleetengine.test", vehicle: vehicle)))
-    configuration.tokenKey = KeptToken.Key(subject: name, boot: "0")
+    configuration.tokenKey = StoredToken.Key(subject: name, boot: "0")
     configuration.boot = "0"
     return configuration
   }
 
   /// Leaves the token of an earlier run.
-  private mutating func keepToken() {
+  private mutating func storeToken() {
     guard scenario.keptTokens != .none, let context = configuration.context, let key = configuration.tokenKey else {
       return
     }
@@ -107,7 +107,7 @@ struct FleetVehicle {
     let token = AccessToken(
       secret: secret, context: context, receivedAt: FleetModel.instant(end - life), lifetime: .seconds(life),
       lifetimeSource: .claims)
-    keptToken = KeptToken(token, key: key).text
+    storedToken = StoredToken(token, key: key).text
   }
 
   // MARK: - Running
@@ -146,55 +146,55 @@ struct FleetVehicle {
         update = Exchange(id: exchange.id, at: now + delay(conditions), stage: .ends(outcome))
       case .ends(let outcome):
         update = nil
-        tell(.updateEnded(id: exchange.id, outcome), at: now, conditions, &tally)
+        handle(.updateEnded(id: exchange.id, outcome), at: now, conditions, &tally)
       }
     } else if let exchange = fetch, exchange.at <= now {
       switch exchange.stage {
       case .arrives: arriveAtProvider(exchange.id, at: now, conditions, &tally)
       case .ends(let outcome):
         fetch = nil
-        tell(.tokenEnded(id: exchange.id, .http(outcome)), at: now, conditions, &tally)
+        handle(.tokenEnded(id: exchange.id, .http(outcome)), at: now, conditions, &tally)
       }
     } else if cellLossAt <= now {
       cellLossAt = .distantFuture
-      tell(.network(FleetVehicle.network(isUsable: false)), at: now, conditions, &tally)
+      handle(.network(FleetVehicle.network(isUsable: false)), at: now, conditions, &tally)
     } else if cellReturnAt <= now {
       cellReturnAt = .distantFuture
-      tell(.network(FleetVehicle.network(isUsable: true)), at: now, conditions, &tally)
+      handle(.network(FleetVehicle.network(isUsable: true)), at: now, conditions, &tally)
     } else if stopAt <= now {
       stopAt = .distantFuture
-      tell(.stop(within: .seconds(5), signal: "SIGTERM"), at: now, conditions, &tally)
+      handle(.stop(within: .seconds(5), signal: "SIGTERM"), at: now, conditions, &tally)
     } else if fixAt <= now {
       fixAt = now + fixPeriod
       drive.advance(by: fixPeriod.inSeconds, using: &random)
       guard let fix = drive.fix(at: FleetModel.time(now), using: &random) else { return }
-      tell(.source(0, .fix(fix)), at: now, conditions, &tally)
+      handle(.source(0, .fix(fix)), at: now, conditions, &tally)
     } else {
-      tell(.deadline, at: now, conditions, &tally)
+      handle(.deadline, at: now, conditions, &tally)
     }
   }
 
   private mutating func start(at now: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally) {
     agent = VehicleAgent(configuration, seed: random.next())
     fixAt = now + .milliseconds(Int64.random(in: 0..<Int64(fixPeriod.inSeconds * 1000), using: &random))
-    tell(.store(.unread), at: now, conditions, &tally)
-    if let keptToken { tell(.tokenFound(keptToken), at: now, conditions, &tally) }
-    if let keptLimits { tell(.limitsFound(keptLimits), at: now, conditions, &tally) }
-    tell(.network(FleetVehicle.network(isUsable: true)), at: now, conditions, &tally)
+    handle(.store(.unread), at: now, conditions, &tally)
+    if let storedToken { handle(.tokenFound(storedToken), at: now, conditions, &tally) }
+    if let storedRunState { handle(.runStateFound(storedRunState), at: now, conditions, &tally) }
+    handle(.network(FleetVehicle.network(isUsable: true)), at: now, conditions, &tally)
     let source = SourceSelector.Candidate(id: 0, label: "/dev/gps0", silenceTimeout: .seconds(10))
-    tell(.sources([source]), at: now, conditions, &tally)
+    handle(.sources([source]), at: now, conditions, &tally)
   }
 
   private static func network(isUsable: Bool) -> NetworkState {
     var state = NetworkState()
     guard isUsable else { return state }
     state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, 1])]
-    state.ways = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [], priority: 0)]
+    state.routes = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [], priority: 0)]
     state.names = ["wwan0"]
     return state
   }
 
-  private mutating func tell(
+  private mutating func handle(
     _ input: VehicleAgent.Input, at now: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally
   ) {
     let wall = scenario.clocksAtZero ? Timestamp(milliseconds: now.nanoseconds / 1_000_000) : FleetModel.time(now)
@@ -207,9 +207,9 @@ struct FleetVehicle {
       case .cancelUpdate(let id): if update?.id == id { update = nil }
       case .fetchToken(let id, .http(let request)): fetchToken(id, request, at: now, conditions, &tally)
       case .cancelToken(let id): if fetch?.id == id { fetch = nil }
-      case .keepToken(let text): keptToken = text
-      case .forgetToken: keptToken = nil
-      case .keepLimits(let text): keptLimits = text
+      case .storeToken(let text): storedToken = text
+      case .removeStoredToken: storedToken = nil
+      case .storeRunState(let text): storedRunState = text
       case .readStore: answer = .restored(stored)
       case .backlog(.added(let record)): ledger.owes(record.id)
       case .backlog(.removed(let ids, let reason)):
@@ -220,7 +220,7 @@ struct FleetVehicle {
       default: break
       }
     }
-    if let answer { return tell(answer, at: now, conditions, &tally) }
+    if let answer { return handle(answer, at: now, conditions, &tally) }
     deadline = agent?.nextDeadline(at: now) ?? .distantFuture
   }
 

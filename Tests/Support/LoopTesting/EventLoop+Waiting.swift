@@ -5,10 +5,10 @@ import Timekeeping
 extension EventLoop {
   /// Turns until the condition holds.
   ///
-  /// - Parameter patience: the test is lost after that long; a healthy one never waits for it.
+  /// - Parameter timeout: the test is lost after that long; a healthy one never waits for it.
   /// - Returns: whether it came to hold.
-  package func turns(within patience: Duration = .seconds(20), until condition: () -> Bool) throws -> Bool {
-    let deadline = now.boot + patience
+  package func turns(within timeout: Duration = .seconds(20), until condition: () -> Bool) throws -> Bool {
+    let deadline = now.boot + timeout
     while !condition() {
       let left = deadline - now.boot
       guard left > .zero else { return false }

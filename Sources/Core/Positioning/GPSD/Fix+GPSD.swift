@@ -2,17 +2,16 @@
 import Timekeeping
 
 extension Fix {
-  /// What a TPV says, when it says a position and a time. gpsd also sends it while there is no fix, and before it has
-  /// learnt the date.
+  /// The fix of a TPV, if it has a position and a time. gpsd also sends TPVs without a fix, and before it knows the date.
   ///
-  /// - Parameter sigmas: what one of the report's errors is divided by to be one standard deviation.
+  /// - Parameter sigmas: the number of standard deviations in the report's errors.
   init?(_ report: GPSDReport, sigmas: Double) {
     guard let mode = report.mode.flatMap(Mode.init(rawValue:)), let latitude = report.latitude,
       let longitude = report.longitude, let coordinate = Coordinate(latitude: latitude, longitude: longitude),
       let time = report.time.flatMap({ Timestamp(rfc3339: $0) })
     else { return nil }
     self.init(coordinate: coordinate, time: .utc(time), mode: mode, quality: Quality(gpsdStatus: report.status))
-    // Releases before 3.20 know `alt` alone and mean sea level by it. Later ones call it undefined.
+    // Releases before 3.20 only have `alt`, above sea level. Later ones leave it undefined.
     altitude = (report.altitudeMSL ?? (report.altitudeHAE == nil ? report.altitude : nil)).flatMap(Fix.altitude)
     altitudeHAE = report.altitudeHAE.flatMap(Fix.altitude)
     if altitudeHAE == nil, let altitude, let separation = report.geoidSeparation {
@@ -31,13 +30,13 @@ extension Fix {
     headingAccuracy = sigma(report.trackError, atMost: 180)
   }
 
-  /// The errors along both axes as one distance (the root of the sum of their squares).
+  /// The errors of both axes as one distance (the root of the sum of their squares).
   private static func plane(_ report: GPSDReport) -> Double? {
     guard let x = report.longitudeError, let y = report.latitudeError, x >= 0, y >= 0 else { return nil }
     return (x * x + y * y).squareRoot()
   }
 
-  /// Metres; nil beyond what a vehicle can be at.
+  /// Metres; nil outside of a vehicle's range.
   private static func altitude(_ metres: Double) -> Double? {
     abs(metres) < 100_000 ? metres : nil
   }
@@ -45,8 +44,8 @@ extension Fix {
 
 extension Fix.Quality {
   /// - Parameter status: of a TPV: 0 unknown, 1 plain, 2 differential, 3 RTK fixed, 4 RTK float, 5 dead reckoning, 6 GNSS
-  ///   with dead reckoning, 7 time only (the position was surveyed, not measured), 8 simulated, 9 P(Y) code. Absent
-  ///   means plain; old releases tell 2 alone.
+  ///   with dead reckoning, 7 time only (the position was surveyed, not measured), 8 simulated, 9 P(Y) code. Absent means
+  ///   plain; old releases only report 2.
   init(gpsdStatus status: Int?) {
     switch status {
     case 2: self = .dgnss

@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Decodes gpsd's JSON protocol from bytes in any portions into fixes of one receiver.
+/// Decodes gpsd's JSON protocol from a byte stream into fixes of one receiver.
 ///
-/// gpsd may have several receivers. With a device named, only its reports count. Without, the first that gives a fix
-/// is stayed with, and another takes over when it has given none for the silence timeout: two are never mixed.
+/// gpsd may have several receivers. If a device is configured, only its reports are used. Otherwise the first with a fix
+/// is used until it is silent for the silence timeout: two receivers are never mixed.
 ///
-/// **Accuracies.** gpsd's errors become one standard deviation. Where a receiver tells none, gpsd multiplies its dilution of
-/// precision with range errors of 95 % confidence (`gpsd_error_model` in `libgpsd_core.c`), and up to 3.19 gpsd_json(5)
-/// calls all errors 95 %: they are divided by 1.96. Later manuals call the certainty unknown, because some drivers pass
-/// on what the receiver says: that of u-blox does (`driver_ubx.c`: hAcc, vAcc, sAcc), and a u-blox says about
-/// one standard deviation, which is taken as it is.
+/// **Accuracies.** gpsd's errors are converted to one standard deviation. If a receiver reports none, gpsd multiplies its
+/// dilution of precision by range errors of 95 % confidence (`gpsd_error_model` in `libgpsd_core.c`), and up to 3.19
+/// gpsd_json(5) calls all errors 95 %: they are divided by 1.96. Later manuals call the confidence unknown, because some
+/// drivers pass on the receiver's values: that of u-blox does (`driver_ubx.c`: hAcc, vAcc, sAcc), which are about one
+/// standard deviation and are used unchanged.
 package struct GPSDDecoder: Sendable {
-  /// What a line of gpsd's said.
+  /// The content of a line.
   package enum Event: Equatable, Sendable {
-    /// gpsd introduces itself: its release and the version of its protocol.
+    /// gpsd's release and protocol version.
     case version(release: String, major: Int, minor: Int)
-    /// gpsd tells which receivers it has.
+    /// The receivers that gpsd has.
     case devices([String])
-    /// gpsd refuses a command, in its own words.
+    /// gpsd rejected a command, with its message.
     case refused(String)
-    /// A receiver that counts reported; nil while it has no position or no time, or another is stayed with.
+    /// A report of the used receiver; nil if it has no position or no time, or another receiver is used.
     case report(device: String, Fix?)
-    /// A receiver that counts has this many satellites in view.
+    /// The number of satellites in view of the used receiver.
     case sky(inView: Int)
   }
 
-  /// What went through the decoder.
+  /// Counters of the decoder.
   package struct Counters: Equatable, Sendable {
-    /// Lines of gpsd's protocol, of any class.
+    /// Lines of gpsd's protocol of any class.
     package var messages: UInt64 = 0
-    /// Lines that are no JSON object with a class.
+    /// Lines that are not JSON objects with a class.
     package var unreadable: UInt64 = 0
-    /// Lines that were longer than gpsd's protocol allows, and were skipped.
+    /// Lines that exceeded the maximum length, and were skipped.
     package var overlong: UInt64 = 0
-    /// Reports of receivers that do not count.
+    /// Reports of other receivers.
     package var otherDevices: UInt64 = 0
-    /// Reports of the receiver that had no position or no time.
+    /// Reports of the used receiver without a position or time.
     package var withoutFix: UInt64 = 0
-    /// Fixes that were given.
+    /// Decoded fixes.
     package var fixes: UInt64 = 0
 
     package init() {}
@@ -51,48 +51,48 @@ package struct GPSDDecoder: Sendable {
     var skyAt = BootInstant.boot
   }
 
-  /// Satellites and dilution of an older SKY say nothing about a fix.
+  /// Satellites and dilution of an older SKY are not used for a fix.
   private static let longestSkyAge = Duration.seconds(10)
-  /// Receivers that are remembered: gpsd itself takes four, or what it was built for.
+  /// Maximum number of receivers in memory: gpsd itself supports four by default.
   private static let mostReceivers = 32
-  /// Standard deviations in an error of 95 % confidence.
+  /// Standard deviations of 95 % confidence.
   private static let sigmasOf95Percent = 1.96
 
-  /// Since it was made.
+  /// Since initialization.
   package private(set) var counters = Counters()
   private let device: String?
   private let silenceTimeout: Duration
   private var lines = GPSDLines()
   private var receivers: [String: Receiver] = [:]
-  /// The receiver that is stayed with, and when it last gave a fix.
+  /// The used receiver, and the time of its last fix.
   private var chosen: (device: String, fixAt: BootInstant)?
 
   /// - Parameters:
-  ///   - device: the only receiver that counts, as gpsd names it; nil for the first that gives fixes.
-  ///   - silenceTimeout: after how long without a fix another may take over.
+  ///   - device: the device to use, as gpsd names it; nil for the first with a fix.
+  ///   - silenceTimeout: the time without a fix after which another receiver is used.
   package init(device: String?, silenceTimeout: Duration) {
     self.device = device
     self.silenceTimeout = silenceTimeout
   }
 
-  /// The receiver that counts, if it is known: the one named, or stayed with.
+  /// The used receiver, if known: the configured one, or the selected one.
   private var currentDevice: String? { device ?? chosen?.device }
 
-  /// How gpsd calls the protocol of a receiver, as in `NMEA0183`.
+  /// gpsd's name for the protocol of a receiver, as in `NMEA0183`.
   package func driver(of device: String) -> String? { receivers[device]?.driver }
 
-  /// A new connection begins: what gpsd said on the last is forgotten, but not which receiver is stayed with.
+  /// A new connection begins: resets the state except for the used receiver.
   package mutating func restart() {
     lines.reset()
     receivers = [:]
   }
 
-  /// Takes the next bytes.
+  /// Decodes the next bytes.
   ///
   /// - Parameters:
-  ///   - bytes: any number, from any place of the stream on.
+  ///   - bytes: any part of the stream.
   ///   - now: when they arrived.
-  ///   - emit: receives what each line said, as far as it matters.
+  ///   - emit: called with each relevant event.
   package mutating func decode(_ bytes: Span<UInt8>, at now: BootInstant, into emit: (Event) -> Void) {
     var whole: [[UInt8]?] = []
     lines.append(bytes) { whole.append($0) }
@@ -104,19 +104,19 @@ package struct GPSDDecoder: Sendable {
       do {
         let report = try GPSDReport(parsing: line)
         counters.messages += 1
-        if let event = take(report, at: now) { emit(event) }
+        if let event = event(report, at: now) { emit(event) }
       } catch {
         counters.unreadable += 1
       }
     }
   }
 
-  /// Takes the next bytes, as above.
+  /// Decodes the next bytes, as above.
   package mutating func decode(_ bytes: [UInt8], at now: BootInstant, into emit: (Event) -> Void) {
     decode(bytes.span, at: now, into: emit)
   }
 
-  private mutating func take(_ report: GPSDReport, at now: BootInstant) -> Event? {
+  private mutating func event(_ report: GPSDReport, at now: BootInstant) -> Event? {
     switch report.kind {
     case .version:
       guard let major = report.majorProtocol else { return nil }
@@ -127,10 +127,10 @@ package struct GPSDDecoder: Sendable {
     case .device:
       if let device = report.device { note(device) }
     case .sky:
-      takeSky(report, at: now)
+      updateSky(report, at: now)
       guard let count = report.satellitesInView, (0...999).contains(count) else { return nil }
       return currentDevice == nil || currentDevice == report.device?.path ? .sky(inView: count) : nil
-    case .position: return takePosition(report, at: now)
+    case .position: return positionEvent(report, at: now)
     case .error: return .refused(report.message ?? "no reason given")
     case .watch, .other: break
     }
@@ -141,8 +141,8 @@ package struct GPSDDecoder: Sendable {
     update(device.path) { receiver in receiver.driver = device.driver ?? receiver.driver }
   }
 
-  /// A SKY may tell the satellites, the dilution, or both.
-  private mutating func takeSky(_ report: GPSDReport, at now: BootInstant) {
+  /// A SKY may have satellites, dilution, or both.
+  private mutating func updateSky(_ report: GPSDReport, at now: BootInstant) {
     update(report.device?.path ?? "") { receiver in
       if now - receiver.skyAt > GPSDDecoder.longestSkyAge {
         receiver.satellites = nil
@@ -154,7 +154,7 @@ package struct GPSDDecoder: Sendable {
     }
   }
 
-  private mutating func takePosition(_ report: GPSDReport, at now: BootInstant) -> Event? {
+  private mutating func positionEvent(_ report: GPSDReport, at now: BootInstant) -> Event? {
     let path = report.device?.path ?? ""
     if let device, path != device {
       counters.otherDevices += 1
@@ -178,7 +178,7 @@ package struct GPSDDecoder: Sendable {
     return .report(device: path, fix)
   }
 
-  /// Whether the receiver, which has a fix, is the one to stay with.
+  /// Whether to use this receiver, which has a fix.
   private mutating func choose(_ path: String, at now: BootInstant) -> Bool {
     if device == nil, let chosen, chosen.device != path, now - chosen.fixAt < silenceTimeout { return false }
     chosen = (path, now)

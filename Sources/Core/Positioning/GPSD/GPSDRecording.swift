@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Decodes a recording of what gpsd sends, as of `gpspipe -w`: time goes by as its fixes state it.
+/// Decodes a recording of gpsd's output, as of `gpspipe -w`; time advances with its fixes.
 package struct GPSDRecording: Sendable {
   private var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
   private var now = BootInstant.boot
@@ -9,12 +9,12 @@ package struct GPSDRecording: Sendable {
 
   package init() {}
 
-  /// What went through the decoder so far.
+  /// Counters of the decoder.
   package var counters: GPSDDecoder.Counters { decoder.counters }
 
-  /// Takes the next bytes, in any portions.
+  /// Decodes the next bytes, in chunks of any size.
   ///
-  /// - Parameter emit: receives each fix.
+  /// - Parameter emit: called with each fix.
   package mutating func decode(_ bytes: Span<UInt8>, into emit: (Fix) -> Void) {
     var start = 0
     for index in 0..<bytes.count where bytes[index] == UInt8(ascii: "\n") || index == bytes.count - 1 {
@@ -23,12 +23,12 @@ package struct GPSDRecording: Sendable {
     }
   }
 
-  /// The input has ended: its last line may have no end.
+  /// End of input: the last line may have no end.
   package mutating func finish(into emit: (Fix) -> Void) {
     decode(line: [UInt8(ascii: "\n")].span, into: emit)
   }
 
-  /// At most one line, so that each is decoded at its own time.
+  /// Decodes at most one line, so that each is decoded at its own time.
   private mutating func decode(line: Span<UInt8>, into emit: (Fix) -> Void) {
     var fix: Fix?
     decoder.decode(line, at: now) { event in

@@ -2,10 +2,10 @@
 import ExternalInput
 import FoundationEssentials
 
-/// One object of gpsd's JSON protocol (gpsd_json(5)), as far as it matters here. A member that is missing, or is not of the
-/// type that it should be, is nil.
+/// The members of an object of gpsd's JSON protocol (gpsd_json(5)) that are used here. A missing member, or one of
+/// another type, is nil.
 struct GPSDReport {
-  /// What the `class` member says. Classes that say nothing about position are `other`.
+  /// The `class` member. Classes without positions are `other`.
   enum Kind: String {
     case version = "VERSION"
     case devices = "DEVICES"
@@ -17,11 +17,11 @@ struct GPSDReport {
     case other
   }
 
-  /// One receiver of gpsd's.
+  /// A receiver of gpsd's.
   struct Device: Equatable {
-    /// As gpsd names it.
+    /// gpsd's name for it.
     var path: String
-    /// The protocol that gpsd found it to speak, as in `NMEA0183`, `u-blox`.
+    /// The protocol that gpsd detected, as in `NMEA0183`, `u-blox`.
     var driver: String?
   }
 
@@ -30,7 +30,7 @@ struct GPSDReport {
   let majorProtocol: Int?
   let minorProtocol: Int?
   let message: String?
-  /// The receiver that the report is about, or is.
+  /// The receiver that sent the report, or that the report is about.
   let device: Device?
   let devices: [Device]
 
@@ -52,15 +52,15 @@ struct GPSDReport {
   let speedError: Double?
   let trackError: Double?
   let hdop: Double?
-  /// Satellites used: the number where gpsd tells it (since 3.22), else counted.
+  /// Satellites used: the number that gpsd reports (since 3.22), otherwise counted.
   let satellites: Int?
-  /// Satellites in view, used or not, told as above.
+  /// Satellites in view, used or not, as above.
   let satellitesInView: Int?
 
-  /// The line is nested deeper, or has more values, than any report.
+  /// The line is nested deeper, or has more values, than any valid report.
   struct TooComplex: Error {}
 
-  /// - Throws: `DecodingError` when it is not a JSON object with a `class`, or `TooComplex`.
+  /// - Throws: `DecodingError` if it is not a JSON object with a `class`, or `TooComplex`.
   init(parsing line: [UInt8]) throws {
     guard JSONBounds.message.admits(line) else { throw TooComplex() }
     self = try JSONDecoder().decode(GPSDReport.self, from: Data(line))
@@ -87,7 +87,7 @@ extension GPSDReport: Decodable {
 
   init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Key.self)
-    // One bad member must not take the rest with it, so each is read for itself.
+    // Each member is decoded on its own, so that an invalid one does not affect the others.
     func text(_ name: String) -> String? { try? members.decode(String.self, forKey: Key(name)) }
     func number(_ name: String) -> Double? { try? members.decode(Double.self, forKey: Key(name)) }
     func integer(_ name: String) -> Int? { number(name).flatMap { Int(exactly: $0) } }
@@ -97,7 +97,7 @@ extension GPSDReport: Decodable {
     majorProtocol = integer("proto_major")
     minorProtocol = integer("proto_minor")
     message = text("message")
-    // A DEVICE calls its receiver `path`; other reports call it `device`.
+    // In DEVICE the receiver is `path`; in other reports `device`.
     let path = kind == .device ? text("path") : text("device")
     device = path.map { Device(path: $0, driver: text("driver")) }
     devices = ((try? members.decode([Device].self, forKey: Key("devices"))) ?? []).filter { !$0.path.isEmpty }
@@ -128,7 +128,7 @@ extension GPSDReport: Decodable {
 extension GPSDReport.Device: Decodable {
   private enum CodingKeys: CodingKey { case path, driver }
 
-  /// An element of DEVICES that has no path has an empty one.
+  /// The path is empty if an element of DEVICES has none.
   init(from decoder: any Decoder) throws {
     let members = try? decoder.container(keyedBy: CodingKeys.self)
     path = (try? members?.decode(String.self, forKey: .path)) ?? ""

@@ -2,49 +2,49 @@
 import ExternalInput
 package import Timekeeping
 
-/// Keeps up a conversation with gpsd: connects, asks to be told of positions, connects again when gpsd goes or its receiver
-/// falls silent, and says what is wrong. When to connect is `PortSupervisor`'s decision, what a line means `GPSDDecoder`'s.
+/// The connection to gpsd: connects, requests reports, reconnects when gpsd is gone or its receiver is silent, and
+/// reports problems. `PortSupervisor` decides when to connect, `GPSDDecoder` decodes the lines.
 package struct GPSDSession: Sendable {
-  /// What happens to the connection.
+  /// Events of the connection.
   package enum Input: Equatable, Sendable {
     case start
     case connected
-    /// There is no connection; the text says why and what to do.
+    /// The connection failed; the text has the cause and the remedy.
     case connectFailed(String)
-    /// The connection has ended by itself.
+    /// The connection was closed by gpsd, or broke.
     case ended(String)
     case deadline
   }
 
-  /// What the shell is to do, or to report.
+  /// What the shell has to do or report.
   package enum Effect: Equatable, Sendable {
     case connect
-    /// Bytes for gpsd.
+    /// Send these bytes to gpsd.
     case send([UInt8])
     case close
     case report(SourceReport)
   }
 
-  /// The version of gpsd's protocol that is understood.
+  /// The supported version of gpsd's protocol.
   private static let majorProtocol = 3
-  /// Bytes in a command, without its end (gpsd_json(5)).
+  /// Maximum length of a command without its end, in bytes (gpsd_json(5)).
   private static let longestCommand = 80
 
   private let address: String
   private let device: String?
   private var supervisor: PortSupervisor
   private var decoder: GPSDDecoder
-  /// The receiver that was last said to be read.
+  /// The receiver that was last reported as being read.
   private var announced: String?
   private var devices: [String]?
   private var sky = SkyNotice()
   private var isGPSD = false
 
   /// - Parameters:
-  ///   - address: of gpsd, host and port, for messages.
-  ///   - device: the only receiver that counts, as gpsd names it; nil for the first that gives fixes.
-  ///   - silenceTimeout: how long there may be no report of a receiver.
-  ///   - seed: of the jitter of the waits between tries.
+  ///   - address: gpsd's host and port, for messages.
+  ///   - device: the device to use, as gpsd names it; nil for the first with a fix.
+  ///   - silenceTimeout: the maximum time without a report of a receiver.
+  ///   - seed: of the jitter of retries.
   package init(address: String, device: String?, silenceTimeout: Duration, seed: UInt64) {
     self.address = address
     self.device = device
@@ -52,10 +52,10 @@ package struct GPSDSession: Sendable {
     decoder = GPSDDecoder(device: device, silenceTimeout: silenceTimeout)
   }
 
-  /// When `deadline` is due; nil while a connection is being made, which has a deadline of its own.
+  /// When to handle `deadline`; nil while connecting, which has a timeout of its own.
   package var nextDeadline: BootInstant? { supervisor.nextDeadline }
 
-  /// Takes what happened, and returns what is to be done, in this order.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .start: return supervise(.start, at: now)
@@ -65,7 +65,7 @@ package struct GPSDSession: Sendable {
       devices = nil
       sky = SkyNotice()
       isGPSD = false
-      complain()
+      updateProblem()
       return supervise(.opened, at: now) + [.send(GPSDSession.watchCommand(for: device))]
     case .connectFailed(let why): return supervise(.openFailed(why), at: now)
     case .ended(let why): return supervise(.ended(why), at: now)
@@ -73,7 +73,7 @@ package struct GPSDSession: Sendable {
     }
   }
 
-  /// Takes what gpsd sent, in any portions.
+  /// Processes data from gpsd, in chunks of any size.
   package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [Effect] {
     var events: [GPSDDecoder.Event] = []
     decoder.decode(bytes, at: now) { events.append($0) }
@@ -91,13 +91,13 @@ package struct GPSDSession: Sendable {
         }
       case .devices(let paths): devices = paths
       case .refused:
-        // Its words are for `doctor`: what is said here every local user can read (STATUS=).
+        // gpsd's message is only shown by `doctor`: every local user can read this text (STATUS=).
         let advice =
           device.map { "its receiver \($0); check source.device" } ?? "to report; see fleet-locationctl doctor"
         return effects + giveUp("gpsd at \(address) refuses \(advice)", at: now)
       case .report(let device, let fix):
         reports += 1
-        // Before any fix, whichever receiver speaks first is named.
+        // Before the first fix, the first receiver that reports is named.
         if fix == nil ? announced == nil : announced != device {
           announced = device
           effects.append(.report(.reading(name(of: device))))
@@ -110,7 +110,7 @@ package struct GPSDSession: Sendable {
         if let report = sky.satellites(inView: count, at: now) { effects.append(.report(report)) }
       }
     }
-    complain()
+    updateProblem()
     return supervise(.received(sentences: reports), at: now) + effects
   }
 
@@ -121,8 +121,8 @@ package struct GPSDSession: Sendable {
       case .close: return .close
       case .lost(let why): return .report(.lost(why))
       case .reading:
-        // It talks to gpsd, be it without a fix.
-        supervisor.silent = PortSupervisor.Complaint(
+        // gpsd responds, even without a fix.
+        supervisor.silent = PortSupervisor.Problem(
           "has had no word of its receiver", "it may be unplugged, which gpsd does not tell; see what cgps shows")
         return nil
       }
@@ -133,26 +133,26 @@ package struct GPSDSession: Sendable {
     [.close] + supervise(.ended(why), at: now)
   }
 
-  /// What will be said if no report comes: the most that is known.
-  private mutating func complain() {
+  /// Prepares the message for the case that no report comes, as specific as possible.
+  private mutating func updateProblem() {
     if announced == nil {
-      supervisor.silent = PortSupervisor.Complaint(
+      supervisor.silent = PortSupervisor.Problem(
         "accepts the connection but sends nothing", "is it gpsd? Check source.address")
     }
     let others = (devices ?? []).filter { $0 != device }
     if !isGPSD {
-      supervisor.useless = PortSupervisor.Complaint(
+      supervisor.useless = PortSupervisor.Problem(
         "answers, but not as gpsd does,", "check source.address")
     } else if let device, let devices, !devices.contains(device) {
-      supervisor.useless = PortSupervisor.Complaint(
+      supervisor.useless = PortSupervisor.Problem(
         "has had no receiver \(device)",
         (others.isEmpty ? "it has none" : "it has\(GPSDSession.name(others.joined(separator: ", "), " "))")
           + "; check source.device")
     } else if devices?.isEmpty == true {
-      supervisor.useless = PortSupervisor.Complaint(
+      supervisor.useless = PortSupervisor.Problem(
         "has had no receiver", "name one in its DEVICES (/etc/default/gpsd), or: sudo gpsdctl add /dev/ttyUSB0")
     } else {
-      supervisor.useless = PortSupervisor.Complaint(
+      supervisor.useless = PortSupervisor.Problem(
         "has had no word of its receiver", "check the receiver and its power; see what cgps shows")
     }
   }
@@ -163,14 +163,14 @@ package struct GPSDSession: Sendable {
     return "gpsd at \(address), receiver\(GPSDSession.name(device, " "))\(driver)"
   }
 
-  /// A name that gpsd gave, behind a separator, as in `/dev/ttyUSB0` and `u-blox`; empty for what is none. It gets into
-  /// STATUS=, which every local user can read.
+  /// A name that gpsd reported, after a separator, as in `/dev/ttyUSB0` and `u-blox`; empty if it is not plain text. It
+  /// appears in STATUS=, which every local user can read.
   private static func name(_ text: String, _ separator: String) -> String {
     text.unicodeScalars.count <= 96 && ExternalText(text).description == text ? separator + text : ""
   }
 
-  /// Asks for reports, of one receiver when one is named. A name too long for a command is left out: reports of others
-  /// are passed over anyway.
+  /// Requests reports, of one receiver if one is configured. A name that is too long for a command is omitted: reports of
+  /// others are ignored anyway.
   package static func watchCommand(for device: String?) -> [UInt8] {
     let all = "?WATCH={\"enable\":true,\"json\":true"
     guard let device, device.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {

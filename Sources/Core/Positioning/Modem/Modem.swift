@@ -15,17 +15,17 @@ package struct Modem: Equatable, Sendable {
     package static let raw = LocationSources(rawValue: 1 << 1)
     /// The receiver's sentences.
     package static let nmea = LocationSources(rawValue: 1 << 2)
-    /// The receiver is on, and its sentences come out of a port of the modem, for a program other than ModemManager.
+    /// The receiver is on, and its sentences are available at a port of the modem, for a program other than ModemManager.
     package static let unmanaged = LocationSources(rawValue: 1 << 4)
-    /// Those that positions are read from.
+    /// The sources with positions.
     package static let positions: LocationSources = [.raw, .nmea]
   }
 
-  /// What the interface Location says.
+  /// The interface Location.
   package struct Location: Equatable, Sendable {
-    /// What the modem can (Capabilities).
+    /// The supported sources (Capabilities).
     package var offered: LocationSources
-    /// What is switched on (Enabled).
+    /// The enabled sources (Enabled).
     package var enabled: LocationSources
     /// Whether positions are sent to every user of the machine as signals (SignalsLocation).
     package var isSignalled: Bool
@@ -37,12 +37,12 @@ package struct Modem: Equatable, Sendable {
     }
   }
 
-  /// What a modem does (MMModemState), as far as it makes a difference for positions.
+  /// The state of a modem (MMModemState), reduced to what matters for positions.
   package enum State: Equatable, Sendable {
     case failed(Failure)
-    /// It is being looked at after it was plugged in.
+    /// It is being initialized after it was plugged in.
     case starting
-    /// Its SIM wants a PIN or a PUK.
+    /// Its SIM requires a PIN or a PUK.
     case locked
     case disabled
     /// Switched on, with or without a network.
@@ -63,7 +63,7 @@ package struct Modem: Equatable, Sendable {
     }
   }
 
-  /// Why ModemManager gave a modem up (MMModemStateFailedReason).
+  /// Why ModemManager considers a modem failed (MMModemStateFailedReason).
   package enum Failure: Equatable, Sendable {
     case noSIM
     case badSIM
@@ -74,32 +74,32 @@ package struct Modem: Equatable, Sendable {
     }
   }
 
-  /// Of its object, as in `/org/freedesktop/ModemManager1/Modem/0`. It changes when the modem is plugged in again.
+  /// The object path, as in `/org/freedesktop/ModemManager1/Modem/0`. It changes when the modem is plugged in again.
   package var path: String
   /// Where it is plugged in, as in `/sys/devices/platform/…/usb1/1-1`.
   package var device = ""
   /// Its IMEI, MEID or ESN.
   package var imei = ""
-  /// Who made it.
+  /// The manufacturer.
   package var maker = ""
-  /// What it is.
+  /// The model.
   package var model = ""
-  /// What it does.
+  /// The state.
   package var state = State.starting
-  /// The ports that its receiver's sentences come out of, as in `ttyUSB1`.
+  /// The ports with the receiver's sentences, as in `ttyUSB1`.
   package var receiverPorts: [String] = []
-  /// Nil when ModemManager offers no positions of it, or not yet.
+  /// Nil if ModemManager does not provide positions of it, or not yet.
   package var location: Location?
 
   package init(path: String) {
     self.path = path
   }
 
-  /// As `mmcli -m` takes it.
+  /// The number for `mmcli -m`.
   package var number: String { String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]) }
 
-  /// As in `modem 0, QUALCOMM EC25`. What the modem says of itself is left out where it is no plain text, for every local
-  /// user reads it (STATUS=).
+  /// As in `modem 0, QUALCOMM EC25`. Text of the modem is omitted unless it is plain, because every local user can read
+  /// it (STATUS=).
   package var name: String {
     let words = [maker, model].map { Modem.plain($0) }.filter { !$0.isEmpty }.joined(separator: " ")
     return "modem \(Modem.plain(number))\(words.isEmpty ? "" : ", ")\(words)"

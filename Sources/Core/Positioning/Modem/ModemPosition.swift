@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What ModemManager answers to GetLocation: the last sentence of each kind, whenever that came.
+/// ModemManager's response to GetLocation: the last sentence of each kind, of unknown age.
 package struct ModemPosition: Equatable, Sendable {
   /// The position as numbers, for a modem without sentences.
   package struct Raw: Equatable, Sendable {
@@ -20,10 +20,10 @@ package struct ModemPosition: Equatable, Sendable {
       self.altitude = altitude
     }
 
-    /// Metres; ModemManager writes the least number that there is for none.
+    /// Metres; ModemManager reports the smallest number for none.
     private static let altitudes = -1_000.0...20_000.0
 
-    /// Nil when it is none: before a fix it has numbers that are out of range.
+    /// Nil without a fix: the numbers are out of range then.
     var fix: Fix? {
       guard let coordinate = Coordinate(latitude: latitude, longitude: longitude), let timeOfDay else { return nil }
       var fix = Fix(
@@ -32,7 +32,7 @@ package struct ModemPosition: Equatable, Sendable {
       return fix
     }
 
-    /// Milliseconds since midnight; nil when it cannot be read.
+    /// Milliseconds since midnight; nil if invalid.
     var timeOfDay: Int64? {
       let bytes = Array(time.utf8.prefix(32))
       var fields = NMEAFields(from: 0)
@@ -40,9 +40,9 @@ package struct ModemPosition: Equatable, Sendable {
     }
   }
 
-  /// The sentences, one after the other in any order; nil when none is gathered.
+  /// The sentences in any order; nil if not enabled.
   package var sentences: [UInt8]?
-  /// Nil when none is gathered.
+  /// Nil if not enabled.
   package var raw: Raw?
 
   package init(sentences: [UInt8]? = nil, raw: Raw? = nil) {

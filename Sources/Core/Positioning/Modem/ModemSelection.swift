@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which modem is meant, and what is to be done with it to get positions.
+/// Selects the modem, and what has to be done to read its positions.
 package struct ModemSelection: Equatable, Sendable {
-  /// What comes next.
+  /// The next step.
   package enum Step: Equatable, Sendable {
     /// Its positions can be read.
     case read(Modem)
-    /// These are to be switched on, beside what is on already.
+    /// These sources must be enabled in addition to those already enabled.
     case enable(Modem, Modem.LocationSources)
-    /// Nothing until something changes.
+    /// Wait until something changes.
     case wait(ModemTrouble)
   }
 
-  /// Where it is plugged in, or the path of its object; nil for any.
+  /// The sysfs path of the device, or the object path; nil for any.
   package var device: String?
   /// Its IMEI; nil for any.
   package var imei: String?
@@ -22,18 +22,18 @@ package struct ModemSelection: Equatable, Sendable {
     self.imei = imei
   }
 
-  /// The key that names the modem in the settings.
+  /// The setting that names the modem.
   var key: String? { device != nil ? "device" : imei != nil ? "imei" : nil }
 
-  /// What comes next.
+  /// The next step.
   ///
   /// - Parameters:
-  ///   - modems: all that ModemManager has.
-  ///   - path: of the modem that is used; it is stayed with as long as it can be read.
+  ///   - modems: all modems of ModemManager.
+  ///   - path: of the used modem, which is preferred as long as it can be read.
   package func step(among modems: [Modem], keeping path: String? = nil) -> Step {
     let meant = modems.filter(matches)
     guard !meant.isEmpty else { return .wait(.noModem(self, others: modems.count)) }
-    // ModemManager counts them as they come.
+    // In ModemManager's order.
     let ordered = meant.sorted { one, other in
       (one.path != path ? 1 : 0, one.number.utf8.count, one.number) < (
         other.path != path ? 1 : 0, other.number.utf8.count, other.number
@@ -58,7 +58,7 @@ package struct ModemSelection: Equatable, Sendable {
     guard !offered.isEmpty else { return .wait(.withoutReceiver(modem, location)) }
     let needed: Modem.LocationSources = offered.contains(.nmea) ? .nmea : .raw
     if location.enabled.isSuperset(of: needed) { return .read(modem) }
-    // ModemManager refuses both at once, and switching the other off would be to take it from a program that uses it.
+    // ModemManager does not support both at once, and disabling the other would take it from the program that uses it.
     guard !location.enabled.contains(.unmanaged) else { return .wait(.unmanaged(modem)) }
     return .enable(modem, offered)
   }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds what is new in ModemManager's answers.
+/// Extracts new epochs from ModemManager's responses.
 ///
-/// ModemManager keeps the last sentence of each kind, in no order and without the time of its arrival, and answers with all of
-/// them. An answer may have sentences of two epochs, when it was read between them; it may have sentences of a kind that the
-/// receiver sends no longer, as `$GPRMC` after the change to `$GNRMC` with a second system in view; and of a receiver that has
-/// fallen silent it stays the same for ever. Only the times within the sentences decide.
+/// ModemManager stores the last sentence of each kind, without order and time of arrival, and returns all of them. A
+/// response may contain sentences of two epochs; sentences of a kind that the receiver no longer sends, such as `$GPRMC`
+/// after a second constellation came into view and it changed to `$GNRMC`; and it stays the same if the receiver is
+/// silent. Only the times within the sentences can be relied on.
 struct ModemSentences: Equatable, Sendable {
-  /// What an answer is.
+  /// The content of a response.
   enum Finding: Equatable {
-    /// The first with times: how old they are is unknown.
+    /// The first with times: their age is unknown.
     case first
     /// The same times as before.
     case repeated
-    /// An epoch of which a part has not come yet, going by the previous ones.
+    /// An epoch that is incomplete compared with previous ones.
     case partial
-    /// The sentences of an epoch that is newer than the one before.
+    /// The sentences of a newer epoch.
     case epoch([UInt8])
-    /// Sentences without any time: those of a receiver without a fix.
+    /// Sentences without a time: the receiver has no fix.
     case untimed([UInt8])
-    /// No sentence.
+    /// No sentences.
     case empty
   }
 
@@ -31,24 +31,24 @@ struct ModemSentences: Equatable, Sendable {
     var isMotion = false
     var isSatellites = false
 
-    /// Its first two letters.
+    /// The first two letters of the address.
     var talker: UInt64 { address >> 24 }
   }
 
-  /// What is looked at in an answer. A receiver has less than twenty kinds.
+  /// Maximum number of sentences per response. A receiver has less than twenty kinds.
   private static let most = 256
   private static let day: Int64 = 86_400_000
 
-  /// The times of the last answer, by kind.
+  /// The times of the last response, by kind.
   private var known: [UInt64: Int64] = [:]
   /// The kinds with a time in the last epoch.
   private var expected: Set<UInt64> = []
   /// The time of the last epoch.
   private var last: Int64?
 
-  /// Looks at an answer.
+  /// Examines a response.
   ///
-  /// - Parameter isComplete: whether an epoch of which a part is missing is taken as it is.
+  /// - Parameter isComplete: whether to accept an incomplete epoch.
   mutating func examine(_ bytes: Span<UInt8>, isComplete: Bool) -> Finding {
     let entries = ModemSentences.entries(in: bytes)
     guard !entries.isEmpty else { return .empty }
@@ -60,14 +60,14 @@ struct ModemSentences: Equatable, Sendable {
     let epoch = timed.filter { $0.time == newest }
     let kinds = Set(epoch.map(\.address))
     if let last, !ModemSentences.isLater(newest, than: last), timed.contains(where: { $0.time == last }) {
-      // A part of the last epoch that has come after it was given, or of one before. A receiver whose time has gone back has
+      // A late sentence of the last epoch, or of an earlier one. If the receiver's clock went back, it would have
       // replaced them all.
       if newest == last { expected.formUnion(kinds) }
       remember(entries)
       return .repeated
     }
     let isFirst = known.isEmpty
-    // What has changed is still sent: its sentence of this epoch is to come.
+    // Kinds that have changed are still sent: the one of this epoch is to come.
     let isWhole = fresh.allSatisfy { kinds.contains($0.address) } && expected.isSubset(of: kinds)
     guard isFirst || isComplete || isWhole else { return .partial }
     let dates = entries.filter { $0.isDate && known[$0.address] != $0.time }
@@ -82,7 +82,7 @@ struct ModemSentences: Equatable, Sendable {
     for entry in entries { known[entry.address] = entry.time }
   }
 
-  /// The sentences without a time that may belong to an epoch: a kind that is not sent any more stays for ever.
+  /// Sentences without a time that may belong to an epoch: those of a kind that is no longer sent stay forever.
   private func untimed(of entries: [Entry], beside epoch: [Entry]) -> [Entry] {
     let talkers = Set(epoch.map(\.talker))
     let untimed = entries.filter { $0.time == nil && !$0.isDate }
@@ -93,7 +93,7 @@ struct ModemSentences: Equatable, Sendable {
     }
   }
 
-  /// Whether a time of day is after another, which may have been before midnight.
+  /// Whether a time of day is after another, also across midnight.
   private static func isLater(_ time: Int64, than other: Int64) -> Bool {
     let ahead = (time - other + 2 * day) % day
     return ahead > 0 && ahead < day / 2

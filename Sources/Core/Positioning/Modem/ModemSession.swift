@@ -1,67 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Reads the receiver of a modem that ModemManager has: finds the modem, switches its receiver on where it is off, and asks for
-/// its position once a second.
+/// Reads the receiver of a modem from ModemManager: finds the modem, enables its receiver if necessary, and polls its
+/// position once a second.
 ///
-/// ModemManager sends no positions by itself (unless to every user of the machine), and answers with what it has, however old.
-/// `ModemSentences` decides what is new by the times in it.
+/// ModemManager does not send positions itself (except to all users of the machine), and returns the last known ones of
+/// any age. `ModemSentences` detects new ones by the times in them.
 package struct ModemSession: Sendable {
-  /// What happens on the bus.
+  /// Events on the bus.
   package enum Input: Equatable, Sendable {
     case start
     case connected
-    /// There is no bus; the text says why and what to do.
+    /// The connection failed; the text has the cause and the remedy.
     case connectFailed(String)
-    /// The connection to the bus has ended by itself.
+    /// The connection to the bus was closed.
     case ended(String)
-    /// Answers `list`.
+    /// Response to `list`.
     case modems([Modem])
-    /// Answers `enable`.
+    /// Response to `enable`.
     case enabled
-    /// Answers `locate`.
+    /// Response to `locate`.
     case position(ModemPosition)
-    /// Answers any of the three.
+    /// An error response to any of the three.
     case refused(Refusal)
-    /// A modem has come, gone or changed, or ModemManager itself has.
+    /// A modem was added, removed or changed, or ModemManager was started or stopped.
     case changed
     case deadline
   }
 
-  /// Why ModemManager does not do what it is asked.
+  /// Why ModemManager rejected a request.
   package enum Refusal: Equatable, Sendable {
-    /// It does not run.
+    /// It is not running.
     case absent
-    /// It has no such modem any more.
+    /// The modem no longer exists.
     case gone
     /// polkit, or the policy of the bus.
     case unauthorized
     /// The modem is not enabled.
     case wrongState
-    /// No answer came in time.
+    /// Timeout.
     case silent
-    /// Anything else, without its words: every local user reads STATUS=.
+    /// Anything else, without ModemManager's text: every local user can read STATUS=.
     case other
   }
 
-  /// What the shell is to do, or to report. After `list`, `enable` and `locate` comes an answer.
+  /// What the shell has to do or report. `list`, `enable` and `locate` have a response.
   package enum Effect: Equatable, Sendable {
     case connect
-    /// Ask for all modems.
+    /// List all modems.
     case list
-    /// Have the modem gather these, and nothing else; no signals.
+    /// Enable exactly these sources; no signals.
     case enable(path: String, Modem.LocationSources)
-    /// Ask for the position.
+    /// Get the position.
     case locate(path: String)
     case report(SourceReport)
   }
 
   private enum State: Equatable, Sendable {
-    /// There is no connection; the next try is when the gate allows.
+    /// Not connected; the next attempt is when the gate allows.
     case closed
     case connecting
     case asking(Question)
-    /// The next question is due then; nil when only news can bring one.
+    /// The next request is due then; nil: only a change can cause one.
     case waiting(until: BootInstant?)
   }
 
@@ -71,22 +71,22 @@ package struct ModemSession: Sendable {
     case locate
   }
 
-  /// The modem whose receiver is being switched on or was, and what of it is on by this program's doing.
+  /// The modem whose receiver was enabled or is being enabled, its sources, and those that this program enabled.
   private struct Enabled: Equatable, Sendable {
     var path: String
     var sources: Modem.LocationSources
     var own: Modem.LocationSources
   }
 
-  /// The time between questions while there are fixes.
+  /// The polling period with fixes.
   private static let period = Duration.seconds(1)
-  /// The same while there is none.
+  /// The polling period without a fix.
   private static let searchPeriod = Duration.seconds(2)
-  /// The same while the modem repeats itself or says nothing.
+  /// The polling period while the modem is frozen or silent.
   private static let frozenPeriod = Duration.seconds(5)
-  /// When an answer came in the middle of an epoch, or just before the next: a little later is the better moment, from then on too.
+  /// If a response came in the middle of an epoch, or just before the next: polling is shifted by this.
   private static let shift = Duration.milliseconds(250)
-  /// No signal reports that a right was granted.
+  /// Retry period without permission: no signal reports that it was granted.
   private static let rightsPeriod = Duration.seconds(60)
   private static let retry = Backoff.Bounds.atLeastHalf(.seconds(1), cap: .seconds(10))
 
@@ -94,7 +94,7 @@ package struct ModemSession: Sendable {
   private let silenceTimeout: Duration
   private var state = State.closed
   private var gate: RetryGate
-  /// That which is read.
+  /// The modem that is read.
   private var modem: Modem?
   private var switchedOn: Enabled?
   private var hasNews = false
@@ -103,18 +103,18 @@ package struct ModemSession: Sendable {
   private var decoder = NMEADecoder()
   private var sky = SkyNotice()
   private var askedAt = BootInstant.boot
-  /// When the modem last said something new; at first, when it was first asked.
+  /// The time of the last new position; initially of the first request.
   private var newsAt = BootInstant.boot
   private var repeats = 0
   private var isPartial = false
   private var isReading = false
-  /// It has been reported that nothing new comes.
+  /// It was reported that there is nothing new.
   private var isStuck = false
   private var trouble: String?
 
   /// - Parameters:
-  ///   - selection: which modem is meant.
-  ///   - silenceTimeout: how long a modem may repeat itself or say nothing.
+  ///   - selection: the modem to use.
+  ///   - silenceTimeout: how long a modem may be frozen or silent.
   ///   - seed: of the jitter of retries.
   package init(selection: ModemSelection, silenceTimeout: Duration, seed: UInt64) {
     self.selection = selection
@@ -122,7 +122,7 @@ package struct ModemSession: Sendable {
     gate = RetryGate(seed: seed)
   }
 
-  /// When `deadline` is due; nil while an answer, a connection or news are waited for.
+  /// When to handle `deadline`; nil while waiting for a response, a connection or a change.
   package var nextDeadline: BootInstant? {
     switch state {
     case .closed: gate.notBefore
@@ -131,13 +131,13 @@ package struct ModemSession: Sendable {
     }
   }
 
-  /// What is to be switched back at the end: what was switched on by this program, and nothing else.
+  /// At the end: disables what this program enabled, and nothing else.
   package var release: Effect? {
     guard let switchedOn, !switchedOn.own.isEmpty else { return nil }
     return .enable(path: switchedOn.path, switchedOn.sources.subtracting(switchedOn.own))
   }
 
-  /// Takes what happened, and returns what is to be done, in this order.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch (input, state) {
     case (.start, .closed):
@@ -159,7 +159,7 @@ package struct ModemSession: Sendable {
     case (.deadline, .waiting(let time?)) where now >= time: return ask(modem == nil ? .list : .locate, at: now)
     case (.modems(let modems), .asking(.list)): return choose(among: modems, at: now)
     case (.enabled, .asking(.enable(let modem, _))): return read(modem, at: now)
-    case (.position(let position), .asking(.locate)): return take(position, at: now)
+    case (.position(let position), .asking(.locate)): return handlePosition(position, at: now)
     case (.refused(let refusal), .asking(let question)): return refused(refusal, question, at: now)
     default: return []
     }
@@ -174,7 +174,7 @@ package struct ModemSession: Sendable {
     case .enable(let modem, let sources):
       let before = modem.location?.enabled ?? []
       let own = (switchedOn?.path == modem.path ? switchedOn?.own ?? [] : []).union(sources.subtracting(before))
-      // From now on: the end may come, or the answer be lost, before it is known to be on.
+      // Recorded before the response: the program may end, or the response be lost.
       switchedOn = Enabled(path: modem.path, sources: before.union(sources), own: own)
       return [.enable(path: modem.path, before.union(sources))]
     case .locate:
@@ -183,7 +183,7 @@ package struct ModemSession: Sendable {
     }
   }
 
-  /// The answer is dealt with, and the next question is due then.
+  /// Schedules the next request.
   private mutating func wait(until time: BootInstant?, at now: BootInstant) -> [Effect] {
     state = .waiting(until: time)
     return hasNews ? ask(.list, at: now) : []
@@ -210,11 +210,11 @@ package struct ModemSession: Sendable {
       newsAt = now
       return ask(.locate, at: now)
     }
-    // It was asked for news in between.
+    // It was polled for a change in between.
     return wait(until: max(askedAt + ModemSession.period, now), at: now)
   }
 
-  private mutating func take(_ position: ModemPosition, at now: BootInstant) -> [Effect] {
+  private mutating func handlePosition(_ position: ModemPosition, at now: BootInstant) -> [Effect] {
     guard let modem else { return wait(until: nil, at: now) }
     gate.reset()
     var fixes: [Fix] = []
@@ -231,7 +231,7 @@ package struct ModemSession: Sendable {
       decoder.decode(bytes.span, at: now) { fixes.append($0) }
       decoder.finish { fixes.append($0) }
     case .untimed(let bytes):
-      // Nothing says how old they are: of use for the satellites in view only.
+      // Their age is unknown: only use the satellites in view.
       decoder.decode(bytes.span, at: now) { _ in }
       decoder.finish { _ in }
     case .raw(let fix): fixes.append(fix)
@@ -246,7 +246,7 @@ package struct ModemSession: Sendable {
     return effects + wait(until: max(askedAt + period, now), at: now)
   }
 
-  /// An answer brought nothing new.
+  /// A response without anything new.
   private mutating func stay(_ trouble: ModemTrouble, at now: BootInstant) -> [Effect] {
     repeats += 1
     guard now - newsAt >= silenceTimeout else {
@@ -324,7 +324,7 @@ package struct ModemSession: Sendable {
     return lose(why, forget: true, at: now)
   }
 
-  /// - Parameter forget: whether the modem is looked for anew.
+  /// - Parameter forget: whether to select a modem again.
   private mutating func lose(_ why: String, forget isGone: Bool, at now: BootInstant) -> [Effect] {
     if isGone { forget() }
     isReading = false

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Why there are no positions from a modem, and what a person can do about it.
+/// Why there are no positions from a modem, and the remedy.
 package struct ModemTrouble: Equatable, Sendable {
-  /// What is wrong.
+  /// The problem.
   package var what: String
-  /// What to do, without a full stop.
+  /// The remedy, without a full stop.
   package var advice: String
 
-  /// Both, as one sentence.
+  /// Problem and remedy as one sentence.
   package var text: String { "\(what): \(advice)" }
 
   init(_ what: String, _ advice: String) {
@@ -16,7 +16,7 @@ package struct ModemTrouble: Equatable, Sendable {
     self.advice = advice
   }
 
-  /// - Parameter modem: that the settings mean; nil for any.
+  /// - Parameter modem: the configured modem; nil for any.
   static func noModem(_ wanted: ModemSelection, others: Int) -> ModemTrouble {
     if let key = wanted.key, others > 0 {
       return ModemTrouble(
@@ -26,11 +26,11 @@ package struct ModemTrouble: Equatable, Sendable {
       "ModemManager has no modem", "check its plug and its power; after a start it takes half a minute")
   }
 
-  /// ModemManager is not there to be asked.
+  /// ModemManager is not running.
   package static let noModemManager = ModemTrouble(
     "ModemManager does not run", "apt install modemmanager; systemctl status ModemManager")
 
-  /// The modem's receiver belongs to another program.
+  /// The modem's receiver is used by another program.
   static func unmanaged(_ modem: Modem) -> ModemTrouble {
     let port = modem.receiverPorts.first.map { "device = \"/dev/\($0)\"" } ?? "its port for NMEA as device"
     return ModemTrouble(
@@ -39,7 +39,7 @@ package struct ModemTrouble: Equatable, Sendable {
         + "back: sudo mmcli -m \(modem.number) --location-disable-gps-unmanaged")
   }
 
-  /// Why a modem has no interface for positions.
+  /// The modem has no interface for positions.
   static func withoutLocation(_ modem: Modem) -> ModemTrouble {
     switch modem.state {
     case .failed(.noSIM):
@@ -65,7 +65,7 @@ package struct ModemTrouble: Equatable, Sendable {
     }
   }
 
-  /// The modem has positions, but no receiver among their sources.
+  /// The modem has an interface for positions, but no receiver.
   static func withoutReceiver(_ modem: Modem, _ location: Modem.Location) -> ModemTrouble {
     guard location.offered.contains(.unmanaged) else {
       return ModemTrouble(
@@ -78,41 +78,41 @@ package struct ModemTrouble: Equatable, Sendable {
       "sudo mmcli -m \(modem.number) --location-enable-gps-unmanaged, and type = \"serial\" with \(port)")
   }
 
-  /// The receiver is off, and polkit does not let this user switch it on.
+  /// The receiver is off, and polkit does not permit this user to enable it.
   package static func mayNotEnable(_ modem: Modem) -> ModemTrouble {
     ModemTrouble(
       "the receiver of \(modem.name) is off, and switching it on is not for this user",
       "sudo fleet-locationctl modem enable")
   }
 
-  /// ModemManager has tried to switch the receiver on, or would not.
+  /// ModemManager failed to enable the receiver.
   static func cannotEnable(_ modem: Modem) -> ModemTrouble {
     ModemTrouble(
       "ModemManager cannot switch the receiver of \(modem.name) on",
       "sudo fleet-locationctl modem enable shows why; so does journalctl -u ModemManager")
   }
 
-  /// polkit does not let this user read positions.
+  /// polkit does not permit this user to read positions.
   package static let mayNotRead = ModemTrouble(
     "ModemManager does not give positions to this user",
     "polkit has to grant org.freedesktop.ModemManager1.Location, as /usr/share/polkit-1/rules.d/fleet-locationd.rules does"
   )
 
-  /// ModemManager does not do it in the state that the modem is in.
+  /// ModemManager cannot do this in the modem's state.
   package static func wrongState(_ modem: Modem) -> ModemTrouble {
     ModemTrouble(
       "\(modem.name) is not enabled",
       "NetworkManager enables it when it connects; without: sudo mmcli -m \(modem.number) --enable")
   }
 
-  /// The modem repeats what it said before.
+  /// The modem repeats its last position.
   static func frozen(_ modem: Modem, for time: Duration) -> ModemTrouble {
     ModemTrouble(
       "the receiver of \(modem.name) has frozen: ModemManager has repeated the same sentences for \(time.wholeSeconds) s",
       "if it lasts: sudo mmcli -m \(modem.number) --reset, or power-cycle it")
   }
 
-  /// The receiver is on, and there is nothing from it.
+  /// The receiver is on, but silent.
   package static func silent(_ modem: Modem, for time: Duration) -> ModemTrouble {
     ModemTrouble(
       "\(modem.name) has given no sentence for \(time.wholeSeconds) s",

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Puts sentences together into epochs and epochs into fixes.
+/// Assembles sentences into epochs and epochs into fixes.
 ///
-/// An epoch ends when a sentence of another time comes, when it has all the sentences that the receiver sends (which is
-/// learnt), when the line has been silent, when a sentence comes that is known to begin the next, or with the input. Never
-/// does one epoch give two fixes.
+/// An epoch ends with a sentence of another time, with the last of the sentences that the receiver sends (which is
+/// learnt), with silence, with a sentence that is known to begin the next one, or with the input. One epoch never results
+/// in two fixes.
 struct NMEAAssembler {
-  /// How long after its last sentence an epoch is waited for at first. Receivers send an epoch in one go.
-  private static let shortestPatience = Duration.milliseconds(80)
-  private static let longestPatience = Duration.milliseconds(640)
-  /// How long the mode that a receiver told holds for its epochs that show none: some send GSA or GGA at every fifth only.
+  /// The initial silence after which an epoch ends. Receivers send an epoch in one burst.
+  private static let shortestEpochTimeout = Duration.milliseconds(80)
+  private static let longestEpochTimeout = Duration.milliseconds(640)
+  /// How long a receiver's mode, in milliseconds, is valid for epochs without one: some send GSA or GGA with every fifth
+  /// epoch only.
   private static let modeLife: Int64 = 10_000
 
-  /// GST among the kinds with a time, whose others are those of position reports.
+  /// The bit of GST among the kinds with a time; the others are those of position reports.
   private static let errorsKind: UInt8 = 1 << 7
 
-  /// Sentences that came this much after later ones, in milliseconds, were overtaken; a time that goes back further is the
-  /// receiver's.
+  /// A sentence whose time is at most this much older, in milliseconds, was reordered in the network; a larger step back
+  /// is the receiver's clock.
   private static let longestOvertaking: Int64 = 2000
   private static let millisecondsPerDay: Int64 = 86_400_000
 
@@ -25,26 +26,26 @@ struct NMEAAssembler {
   private var epoch = NMEAEpoch()
   private var cadence = NMEACadence()
   private var order = NMEAOrder()
-  /// What began the open epoch although no silence and no time came before it.
-  private var beginner: NMEAOrder.Untimed?
+  /// The kind that began the open epoch without a silence or a time before it.
+  private var inferredStart: NMEAOrder.Untimed?
   private var calendar = NMEACalendar()
-  private var patience = shortestPatience
-  /// When the last sentence, or a part of one, came.
+  private var epochTimeout = shortestEpochTimeout
+  /// The arrival of the last sentence, or a part of one.
   private var lastSentence: BootInstant?
-  /// When the open epoch's last sentence came.
+  /// The arrival of the open epoch's last sentence.
   private var arrival = BootInstant.boot
   private var closedTime: Int64?
-  /// Whether what ended the last epoch leaves open that sentences without a time still belong to it.
+  /// Whether sentences without a time may still belong to the epoch that ended last.
   private var mayTrail = false
   private var closedBySilence = false
   private var knownMode: (mode: Fix.Mode, time: Int64)?
 
-  /// - Parameter isReordered: whether sentences may overtake each other on the path.
+  /// - Parameter isReordered: whether sentences may be reordered in the network.
   init(isReordered: Bool = false) {
     self.isReordered = isReordered
   }
 
-  /// Takes over the order of sentences that another has learnt from the same receiver.
+  /// Copies the order of sentences that was learnt from the same receiver.
   mutating func adoptOrder(of other: NMEAAssembler) {
     order = other.order
     order.close()
@@ -53,39 +54,39 @@ struct NMEAAssembler {
   /// When silence ends the open epoch.
   var deadline: BootInstant? {
     guard epoch.hasPosition, let lastSentence else { return nil }
-    return lastSentence + patience
+    return lastSentence + epochTimeout
   }
 
-  /// A part of a sentence came: on a slow line a whole one takes longer than any silence.
-  mutating func hear(at now: BootInstant) {
-    guard let lastSentence, now - lastSentence < patience else { return }
+  /// A part of a sentence was received: on a slow line a whole one takes longer than the silence.
+  mutating func partReceived(at now: BootInstant) {
+    guard let lastSentence, now - lastSentence < epochTimeout else { return }
     self.lastSentence = now
   }
 
-  /// The line has not been silent until now.
-  mutating func goOn(at now: BootInstant) {
+  /// The line was active until now.
+  mutating func noteActivity(at now: BootInstant) {
     if lastSentence != nil { lastSentence = now }
   }
 
-  /// Takes a sentence.
+  /// Processes a sentence.
   ///
   /// - Parameter address: its talker and type.
-  /// - Returns: whether it came in time for its epoch.
+  /// - Returns: whether it was in time for its epoch.
   mutating func add(
     _ sentence: NMEASentence, address: UInt64, at now: BootInstant, into emit: (Fix) -> Void
   ) -> Bool {
-    if let lastSentence, now - lastSentence >= patience { silence(into: emit) }
+    if let lastSentence, now - lastSentence >= epochTimeout { silence(into: emit) }
     lastSentence = now
     switch sentence {
     case .unknown, .unusable, .sky: return true
     case .date(let date, let time):
-      // ZDA is of no epoch: some receivers send it with the time of the next second.
+      // ZDA belongs to no epoch: some receivers send it with the time of the next second.
       calendar.note(date, timeOfDay: time, at: now)
       return true
     case .position(let report):
-      // Without a time a second sentence of a kind is the sign of the next epoch.
-      if report.time == nil, report.validity == .valid, epoch.holds(report.kind) { close(into: emit) }
-      // The epoch that this may end need not be of this date; but any date is better than none.
+      // Without a time, a second sentence of a kind begins the next epoch.
+      if report.time == nil, report.validity == .valid, epoch.contains(report.kind) { close(into: emit) }
+      // The epoch that ends here need not be of this date; but any date is better than none.
       if calendar.isBlank { note(report, at: now) }
       let isInTime = open(report.time, into: emit)
       note(report, at: now)
@@ -112,13 +113,13 @@ struct NMEAAssembler {
     return true
   }
 
-  /// The date of a position that the receiver stands by: before it has one it may guess.
+  /// The date of a valid position: without one the receiver may guess.
   private mutating func note(_ report: NMEASentence.PositionReport, at now: BootInstant) {
     guard report.validity == .valid, let date = report.date, let time = report.time else { return }
     calendar.note(date, timeOfDay: time, at: now)
   }
 
-  /// The line has been silent until now.
+  /// Ends the open epoch if the line was silent long enough.
   mutating func expire(at now: BootInstant, into emit: (Fix) -> Void) {
     if let deadline, now >= deadline { silence(into: emit) }
   }
@@ -129,10 +130,10 @@ struct NMEAAssembler {
   }
 
   private mutating func silence(into emit: (Fix) -> Void) {
-    // It was the last of its burst and not the first of the next.
-    if let beginner, epoch.time == nil { order.contradict(beginner) }
-    beginner = nil
-    // Sentences without a time may come before the one that tells it: they wait.
+    // The sentence was the last of its burst, not the first of the next.
+    if let inferredStart, epoch.time == nil { order.contradict(inferredStart) }
+    inferredStart = nil
+    // Sentences without a time may come before the one with it: they wait.
     if epoch.time != nil || epoch.hasPosition {
       close(into: emit)
       closedBySilence = true
@@ -140,23 +141,23 @@ struct NMEAAssembler {
     mayTrail = false
   }
 
-  /// Makes the epoch of a sentence without a time the open one.
+  /// Continues or begins an epoch with a sentence without a time.
   ///
-  /// - Returns: false when that epoch has ended.
+  /// - Returns: false if that epoch has ended.
   private mutating func open(_ untimed: NMEAOrder.Untimed, into emit: (Fix) -> Void) -> Bool {
     if order.begins(untimed), !epoch.isEmpty || mayTrail {
       close(into: emit)
       mayTrail = false
-      beginner = untimed
+      inferredStart = untimed
     }
     guard open(nil, into: emit) else { return false }
     order.note(untimed)
     return true
   }
 
-  /// Makes the epoch of that time the open one, and ends the one before if it is another.
+  /// Makes the epoch of that time the open one, and ends the previous one if it is another.
   ///
-  /// - Returns: false when that epoch has ended.
+  /// - Returns: false if that epoch has ended.
   private mutating func open(_ time: Int64?, into emit: (Fix) -> Void) -> Bool {
     if let time {
       if isReordered, let newest = epoch.time ?? closedTime, NMEAAssembler.isOvertaken(time, by: newest) {
@@ -164,10 +165,10 @@ struct NMEAAssembler {
       }
       if let openTime = epoch.time, openTime != time { close(into: emit) }
       if epoch.time == nil, time == closedTime {
-        if closedBySilence { patience = min(patience + patience, Self.longestPatience) }
+        if closedBySilence { epochTimeout = min(epochTimeout + epochTimeout, Self.longestEpochTimeout) }
         cadence.contradict()
-        if let beginner { order.contradict(beginner) }
-        beginner = nil
+        if let inferredStart { order.contradict(inferredStart) }
+        inferredStart = nil
         return false
       }
     } else if epoch.isEmpty, mayTrail {
@@ -178,17 +179,17 @@ struct NMEAAssembler {
     return true
   }
 
-  /// Whether the one time of day is shortly before the other, across midnight as well.
+  /// Whether a time of day is shortly before another, also across midnight.
   private static func isOvertaken(_ time: Int64, by newest: Int64) -> Bool {
-    let lead = newest - time
-    return (1...longestOvertaking).contains(lead < 0 ? lead + millisecondsPerDay : lead)
+    let difference = newest - time
+    return (1...longestOvertaking).contains(difference < 0 ? difference + millisecondsPerDay : difference)
   }
 
   private mutating func close(into emit: (Fix) -> Void) {
     guard !epoch.isEmpty else { return }
     cadence.close(at: epoch.time)
     order.close()
-    beginner = nil
+    inferredStart = nil
     if epoch.hasPosition {
       let mode = mode(at: epoch.time)
       let time = epoch.time.map { calendar.time(ofDay: $0, at: arrival) }
@@ -199,7 +200,7 @@ struct NMEAAssembler {
     epoch = NMEAEpoch()
   }
 
-  /// The open epoch's mode, or the last that was told if that was not long ago.
+  /// The open epoch's mode, or the last one if it is recent.
   private mutating func mode(at time: Int64?) -> Fix.Mode {
     if let mode = epoch.mode {
       knownMode = time.map { (mode, $0) }

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Learns which sentences a receiver sends in each epoch, so that the last of them ends the epoch at once and no fix
-/// waits for the next.
+/// Learns which sentences a receiver sends in each epoch, so that the last of them ends the epoch at once, without
+/// waiting for silence.
 ///
-/// An epoch's sequence of sentences is trusted after it came three times in a row and for two seconds, for many receivers
-/// send more once a second than with every position. When a sentence comes that should have been in an epoch already
-/// ended, the sequence has to show itself twice as long before it is trusted again.
+/// A sequence of sentences is used after it was repeated three times and for two seconds, because many receivers send
+/// additional sentences once a second. After a sentence for an epoch that had ended, the sequence has to be repeated
+/// twice as long.
 struct NMEACadence {
   private var current: UInt64 = 0
   private var last: UInt64 = 0
   private var repetitions = 0
   private var requiredRepetitions = 3
-  /// When the row of equal epochs began, by the receiver's time of day.
+  /// The start of the series of equal epochs, by the receiver's time of day.
   private var start: Int64 = 0
   private var requiredTime: Int64 = 2000
   private var isTrusted = false
 
-  /// A sentence of the open epoch came. `address` is its talker and type.
+  /// A sentence of the open epoch was received. `address` is its talker and type.
   mutating func note(_ address: UInt64) {
     current = (current &+ address) &* 0x9E37_79B9_7F4A_7C15
   }
 
-  /// Whether the open epoch has all the sentences of those before it.
+  /// Whether the open epoch has all the sentences of the previous ones.
   var isComplete: Bool { isTrusted && current == last }
 
-  /// The open epoch ended. Its time is in milliseconds of the day; one without time teaches nothing, and at midnight the
-  /// row begins anew.
+  /// The open epoch ended. Its time is in milliseconds of the day; an epoch without a time is ignored, and the series
+  /// restarts at midnight.
   mutating func close(at time: Int64?) {
     defer { current = 0 }
     guard let time, current == last, time >= start else {
@@ -39,7 +39,7 @@ struct NMEACadence {
     isTrusted = isTrusted || (repetitions >= requiredRepetitions && time - start >= requiredTime)
   }
 
-  /// A sentence came too late for its epoch.
+  /// A sentence was received after the end of its epoch.
   mutating func contradict() {
     repetitions = 0
     isTrusted = false

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Gives times of day their dates. Only RMC and ZDA tell a date; the moment they tell, and the time that has passed since,
-/// is what every other time must be near.
+/// Adds dates to times of day. Only RMC and ZDA have a date; other times get the date that is nearest to the last one
+/// plus elapsed time.
 struct NMEACalendar {
   private var reference: Timestamp?
   private var received = BootInstant.boot
 
-  /// Whether no date was told yet.
+  /// Whether no date is known yet.
   var isBlank: Bool { reference == nil }
 
-  /// The receiver told a date with a time.
+  /// The receiver reported a date and a time.
   mutating func note(_ date: CivilDate, timeOfDay: Int64, at now: BootInstant) {
     reference = Timestamp(date, millisecondsOfDay: timeOfDay)
     received = now
   }
 
-  /// The time with the date that puts it within half a day of what is expected. It is the next expectation.
+  /// The time with the date that puts it within half a day of the expected one, which it replaces.
   mutating func time(ofDay time: Int64, at now: BootInstant) -> Fix.Time {
     guard let reference else { return .ofDay(milliseconds: time) }
     let expected = reference + (now - received)

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counts the sentences of a receiver by their addresses, for a person who wants to know what it says. It decides nothing:
-/// what the sentences mean is `NMEADecoder`'s.
+/// Counts the sentences of a receiver by address, for diagnosis only. `NMEADecoder` interprets them.
 package struct NMEACensus: Equatable, Sendable {
-  /// Noise whose checksum is right by chance must not fill the memory.
+  /// Bounds the memory for noise with valid checksums.
   private static let mostAddresses = 64
 
-  /// How often each address came, as in `GPRMC` or `PUBX`; only of sentences with the right checksum.
+  /// Sentences with valid checksums by address, as in `GPRMC` or `PUBX`.
   package private(set) var counts: [String: Int] = [:]
   private var line: [UInt8] = []
 
   package init() {}
 
-  /// Who speaks, as in `GP`, in alphabetical order; not the private ones.
+  /// The talkers, as in `GP`, in alphabetical order, without proprietary sentences.
   package var talkers: [String] {
-    Set(counts.keys.filter { !NMEACensus.isPrivate($0) }.map { String($0.prefix(2)) }).sorted()
+    Set(counts.keys.filter { !NMEACensus.isProprietary($0) }.map { String($0.prefix(2)) }).sorted()
   }
 
-  /// What is said, as in `RMC`, in alphabetical order; of the private ones the whole address.
+  /// The sentence types, as in `RMC`, in alphabetical order; for proprietary sentences the whole address.
   package var kinds: [String] {
-    Set(counts.keys.map { NMEACensus.isPrivate($0) ? $0 : String($0.dropFirst(2)) }).sorted()
+    Set(counts.keys.map { NMEACensus.isProprietary($0) ? $0 : String($0.dropFirst(2)) }).sorted()
   }
 
-  /// Whether a sentence came that tells a position.
-  package var tellsPosition: Bool { !Set(kinds).isDisjoint(with: ["RMC", "GGA", "GNS", "GLL"]) }
+  /// Whether there was a sentence with a position.
+  package var hasPosition: Bool { !Set(kinds).isDisjoint(with: ["RMC", "GGA", "GNS", "GLL"]) }
 
-  /// Takes the next bytes.
+  /// Processes the next bytes.
   package mutating func read(_ bytes: Span<UInt8>) {
     for index in 0..<bytes.count {
       let byte = bytes[index]
@@ -54,10 +53,10 @@ package struct NMEACensus: Equatable, Sendable {
     counts[name, default: 0] += 1
   }
 
-  /// Whether the line has the place of its checksum.
+  /// Whether the line has a checksum field.
   private static func isWhole(_ line: [UInt8]) -> Bool {
     line.count > 3 && line[line.count - 3] == UInt8(ascii: "*")
   }
 
-  private static func isPrivate(_ address: String) -> Bool { address.hasPrefix("P") }
+  private static func isProprietary(_ address: String) -> Bool { address.hasPrefix("P") }
 }

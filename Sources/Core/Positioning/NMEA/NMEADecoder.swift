@@ -1,76 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Decodes NMEA 0183 (versions 2.0 to 4.11) from bytes in any portions into fixes, one for each epoch of the receiver.
+/// Decodes NMEA 0183 (versions 2.0 to 4.11) from a byte stream into fixes, one per epoch of the receiver.
 ///
-/// Every sentence needs its checksum. Any talker is heard but the private ones. What is read of which sentence says
-/// `NMEASentence`; an epoch for which the receiver calls its position void gives no fix. After the first epochs nothing is
-/// allocated.
+/// Every sentence needs a valid checksum. All talkers are accepted; most proprietary sentences are not. `NMEASentence`
+/// interprets the fields; an epoch with a void position has no fix. After the first epochs it does not allocate memory.
 package struct NMEADecoder {
-  /// What went through the decoder.
+  /// Counters of the decoder.
   package struct Counters: Equatable, Sendable {
-    /// Sentences with the right checksum, all of the following but the first three included.
+    /// Sentences with a valid checksum, including all of the following except the next three.
     package var sentences: UInt64 = 0
     /// Sentences with a wrong checksum.
     package var wrongChecksum: UInt64 = 0
-    /// A `$` without the checksum of a sentence before the end of the line: cut, without checksum, or noise.
+    /// Lines from `$` without a checksum: truncated, without checksum, or noise.
     package var unchecked: UInt64 = 0
-    /// A `$` without the end of a sentence within 512 bytes.
+    /// Lines from `$` of more than 512 bytes.
     package var overlong: UInt64 = 0
-    /// Sentences that say nothing about a fix, private ones among them.
+    /// Sentences of types that are not used, including proprietary ones.
     package var unknown: UInt64 = 0
-    /// Sentences whose time or position cannot be read in spite of the checksum.
+    /// Sentences with an invalid time or position in spite of the checksum.
     package var unusable: UInt64 = 0
-    /// Sentences that came after the end of their epoch.
+    /// Sentences received after the end of their epoch.
     package var late: UInt64 = 0
-    /// Lines of another language, as AIS (`!`), TAIP (`>`) and tag blocks (`\`), and private sentences that are not understood.
+    /// Lines of other protocols, such as AIS (`!`), TAIP (`>`) and tag blocks (`\`), and unknown proprietary sentences.
     package var foreign: UInt64 = 0
-    /// Fixes that were given.
+    /// Decoded fixes.
     package var fixes: UInt64 = 0
 
     package init() {}
   }
 
-  /// Since it was made.
+  /// Since initialization.
   package private(set) var counters = Counters()
   private var framing = NMEAFraming()
   private var assembler: NMEAAssembler
   private var scratch: [UInt8] = []
-  /// The byte before was the end of a line.
+  /// Whether the previous byte was the end of a line.
   private var isLineStart = false
-  /// More talkers of GSV than there are systems.
+  /// Maximum number of GSV talkers; more than there are constellations.
   private static let mostSystems = 16
   /// By talker and type.
   private var inView: [UInt64: Int] = [:]
 
-  /// The satellites in view of all systems, used or not; nil before the first report.
+  /// Satellites in view of all constellations, used or not; nil before the first report.
   package var satellitesInView: Int? { inView.isEmpty ? nil : inView.values.reduce(0, +) }
 
-  /// - Parameter isDatagrams: whether the sentences come in datagrams. They may overtake each other: one whose time is up to two
-  ///   seconds before that of an earlier one came late, and does not begin an epoch. And the first byte begins a line.
+  /// - Parameter isDatagrams: whether the sentences come in datagrams. These may be reordered: a sentence whose time is
+  ///   up to two seconds before that of an earlier one is late, and does not begin an epoch. The first byte begins a
+  ///   line.
   package init(isDatagrams: Bool = false) {
     assembler = NMEAAssembler(isReordered: isDatagrams)
     isLineStart = isDatagrams
     scratch.reserveCapacity(2 * NMEAFraming.maximumLength)
   }
 
-  /// Learns the order of the receiver's sentences from the beginning of a recording, which is then decoded from there: no
-  /// silence shows where its first epochs begin.
+  /// Learns the order of the receiver's sentences from the beginning of a recording, which is then decoded from the
+  /// start: there is no silence to show where the first epochs begin.
   package mutating func study(_ beginning: Span<UInt8>) {
     var student = NMEADecoder()
     student.decode(beginning, at: .boot) { _ in }
     assembler.adoptOrder(of: student.assembler)
   }
 
-  /// When `expire` is due: silence until then means that the open epoch has all its sentences. Nil when none is open.
+  /// When to call `expire`: silence until then completes the open epoch. Nil if none is open.
   package var deadline: BootInstant? { assembler.deadline }
 
-  /// Takes the next bytes.
+  /// Decodes the next bytes.
   ///
   /// - Parameters:
-  ///   - bytes: any number, from any place of the stream on.
-  ///   - now: when they arrived; the same for all when a file is read.
-  ///   - emit: receives each fix as soon as its epoch has ended.
+  ///   - bytes: any part of the stream.
+  ///   - now: their arrival; constant when a file is read.
+  ///   - emit: called with each fix when its epoch has ended.
   package mutating func decode(_ bytes: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) {
     var index = 0
     if framing.isHolding { index = resume(bytes, at: now, into: emit) }
@@ -102,24 +102,24 @@ package struct NMEADecoder {
         index = next
       case .partial:
         framing.hold(bytes, from: index)
-        assembler.hear(at: now)
+        assembler.partReceived(at: now)
         index = bytes.count
       }
     }
   }
 
-  /// Takes the next bytes, as above.
+  /// Decodes the next bytes, as above.
   package mutating func decode(_ bytes: [UInt8], at now: BootInstant, into emit: (Fix) -> Void) {
     decode(bytes.span, at: now, into: emit)
   }
 
-  /// Whether a sentence has begun that is not whole yet.
+  /// Whether a sentence is incomplete.
   package var isInSentence: Bool { framing.isHolding }
 
-  /// The line has not been silent until now, though nothing was read.
-  package mutating func goOn(at now: BootInstant) { assembler.goOn(at: now) }
+  /// The line was active until now, though nothing was read.
+  package mutating func noteActivity(at now: BootInstant) { assembler.noteActivity(at: now) }
 
-  /// Time has passed: the open epoch ends if its deadline has come.
+  /// Ends the open epoch if its deadline has passed.
   package mutating func expire(at now: BootInstant, into emit: (Fix) -> Void) {
     assembler.expire(at: now) { fix in
       counters.fixes += 1
@@ -127,13 +127,13 @@ package struct NMEADecoder {
     }
   }
 
-  /// A datagram has ended, and with it a sentence that was not whole; what comes next is the beginning of a line.
+  /// A datagram has ended, and an incomplete sentence with it; the next byte begins a line.
   package mutating func endDatagram() {
     if framing.drop() { counters.unchecked += 1 }
     isLineStart = true
   }
 
-  /// The input has ended, and with it the open epoch.
+  /// End of input; ends the open epoch.
   package mutating func finish(into emit: (Fix) -> Void) {
     if framing.drop() { counters.unchecked += 1 }
     assembler.finish { fix in
@@ -142,7 +142,7 @@ package struct NMEADecoder {
     }
   }
 
-  /// Looks at a sentence that began in an earlier input. Returns the first byte of this one that is not read.
+  /// Continues a sentence that began in an earlier input. Returns the index of the first byte that was not read.
   private mutating func resume(_ bytes: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) -> Int {
     let before = framing.takeHeld(filledFrom: bytes, into: &scratch)
     var line: [UInt8] = []
@@ -164,7 +164,7 @@ package struct NMEADecoder {
       next = unread - before
     case .partial:
       isPartial = true
-      assembler.hear(at: now)
+      assembler.partReceived(at: now)
     }
     framing.putBack(&line, keeping: isPartial)
     swap(&line, &scratch)
@@ -181,7 +181,7 @@ package struct NMEADecoder {
     case .sky(let count):
       counters.unknown += 1
       let address = NMEASentence.address(line)
-      // Two letters make a talker, and a sender could make up all of them.
+      // A sender could make up all talkers of two letters.
       if inView[address] != nil || inView.count < NMEADecoder.mostSystems { inView[address] = count }
     case .unusable: counters.unusable += 1
     default:

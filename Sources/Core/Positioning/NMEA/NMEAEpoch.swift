@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// What the sentences of one epoch said together: all that a receiver tells about one moment.
+/// The combined content of the sentences of one epoch.
 struct NMEAEpoch {
-  /// Milliseconds since midnight UTC; nil until a sentence with a time came.
+  /// Milliseconds since midnight UTC; nil before a sentence with a time.
   private(set) var time: Int64?
-  /// Whether any sentence came.
+  /// Whether there was no sentence.
   private(set) var isEmpty = true
   private var validKinds: UInt8 = 0
   private var voidKinds: UInt8 = 0
@@ -21,21 +21,21 @@ struct NMEAEpoch {
   private var motionOfRMC = NMEASentence.MotionReport()
   private var motionOfVTG = NMEASentence.MotionReport()
   private var errors: NMEASentence.ErrorReport?
-  /// What GSA said: of several constellations' the best, for they share one solution.
+  /// The mode of GSA: the best of several constellations, which share one solution.
   private(set) var statedMode: Fix.Mode?
 
   mutating func add(_ report: NMEASentence.PositionReport) {
     isEmpty = false
     time = time ?? report.time
     switch report.validity {
-    case .untold: return
+    case .unspecified: return
     case .void:
       voidKinds |= report.kind.rawValue
       return
     case .valid:
       validKinds |= report.kind.rawValue
     }
-    // The sentence with the most digits knows the position best; one without a time may be of another.
+    // The sentence with the most digits is the most precise; one without a time may be of another epoch.
     if let new = report.position, new.digits >= position?.digits ?? 0, report.time == time || position == nil {
       position = new
     }
@@ -71,35 +71,34 @@ struct NMEAEpoch {
   mutating func add(_ report: NMEASentence.ErrorReport) {
     isEmpty = false
     time = time ?? report.time
-    // Each of several kinds may state what another does not; the first that states it counts.
+    // Each sentence may have values that the others lack; the first value is used.
     errors = NMEASentence.ErrorReport(
       time: time, horizontal: errors?.horizontal ?? report.horizontal, altitude: errors?.altitude ?? report.altitude)
   }
 
-  /// Whether a sentence of that kind came.
-  func holds(_ kind: NMEASentence.PositionReport.Kind) -> Bool {
+  /// Whether there was a sentence of that kind.
+  func contains(_ kind: NMEASentence.PositionReport.Kind) -> Bool {
     (validKinds | voidKinds) & kind.rawValue != 0
   }
 
-  /// Whether the receiver stands by a position. A sentence that calls it void has the last word, unless another of its
-  /// kind calls it valid, as when each constellation has its own GGA.
+  /// Whether there is a valid position. A sentence with a void position takes precedence, unless another one of its kind
+  /// is valid, as when each constellation has its own GGA.
   var hasPosition: Bool {
     position != nil && voidKinds & ~validKinds == 0
   }
 
-  /// The mode that the sentences show: GSA's, or what the altitude and the number of satellites allow; nil when there is
-  /// no altitude to go by.
+  /// The mode: GSA's, or what the altitude and the number of satellites imply; nil without an altitude.
   var mode: Fix.Mode? {
     if let statedMode { return statedMode }
     guard altitude != nil else { return nil }
     return satelliteCount ?? 4 >= 4 ? .threeD : .twoD
   }
 
-  /// The fix, when there is one.
+  /// The fix, if there is one.
   ///
   /// - Parameters:
-  ///   - time: the epoch's, with its date if that is known.
-  ///   - mode: for an epoch that shows none.
+  ///   - time: the epoch's time, with its date if known.
+  ///   - mode: the mode if the epoch has none.
   func fix(time: Fix.Time?, modeOtherwise mode: Fix.Mode) -> Fix? {
     guard hasPosition, let position else { return nil }
     var fix = Fix(coordinate: position.coordinate, time: time, mode: self.mode ?? mode, quality: quality)
@@ -124,7 +123,7 @@ struct NMEAEpoch {
     return listedSatellites > 0 ? listedSatellites : satellites
   }
 
-  /// GGA's number is the finer; but whether a position was measured at all is told by either.
+  /// GGA's number is more specific; but simulation and dead reckoning count from either.
   private var quality: Fix.Quality {
     if let letteredQuality, letteredQuality == .simulated || letteredQuality == .estimated { return letteredQuality }
     return numberedQuality ?? letteredQuality ?? .gnss
@@ -138,8 +137,8 @@ struct NMEAEpoch {
 }
 
 extension Fix.Quality {
-  /// The standard deviation of one range in metres, for receivers that tell no accuracy of their own: what is usual for
-  /// single-frequency receivers under an open sky. Nil where dilution of precision does not describe the error.
+  /// The usual range error (standard deviation) in metres of single-frequency receivers under an open sky, for receivers
+  /// that report no accuracy. Nil if dilution of precision does not describe the error.
   var rangeError: Double? {
     switch self {
     case .gnss: 5

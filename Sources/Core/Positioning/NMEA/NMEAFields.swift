@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Reads the fields of one sentence from left to right, each once. A field that is empty, missing, or not what it
-/// should be reads as nil.
+/// Reads the fields of one sentence from left to right, each once. An empty, missing or invalid field is nil.
 struct NMEAFields {
   private var position: Int
-  /// Whether a time or an angle was there and could not be read: such a sentence is not to be believed at all.
+  /// Whether a time or an angle was invalid: then the whole sentence is rejected.
   private(set) var isMalformed = false
 
-  /// - Parameter position: of the first field's first byte.
+  /// - Parameter position: the index of the first field's first byte.
   init(from position: Int) {
     self.position = position
   }
 
-  /// Passes over fields.
+  /// Skips fields.
   mutating func skip(_ count: Int = 1, in line: Span<UInt8>) {
     for _ in 0..<count {
       while position < line.count, line[position] != UInt8(ascii: ",") { position += 1 }
@@ -45,13 +44,13 @@ struct NMEAFields {
     decimal(in: line)?.value
   }
 
-  /// A number without sign or fraction, as counts are.
+  /// An unsigned integer.
   mutating func count(in line: Span<UInt8>) -> Int? {
     guard let decimal = decimal(in: line) else { return nil }
     return decimal.scale == 0 && decimal.mantissa >= 0 ? Int(decimal.mantissa) : nil
   }
 
-  /// hhmmss.sss as milliseconds since midnight, cut to the millisecond. A leap second counts past its minute.
+  /// hhmmss.sss as milliseconds since midnight, truncated to the millisecond. A leap second counts past its minute.
   mutating func timeOfDay(in line: Span<UInt8>) -> Int64? {
     let start = position
     guard let decimal = decimal(in: line) else {
@@ -68,14 +67,14 @@ struct NMEAFields {
     return ((hour * 60 + minute) * 60 + second) * 1000 + milliseconds
   }
 
-  /// ddmmyy. Years 80 to 99 are of the last century: the system counts from 1980.
+  /// ddmmyy. Years 80 to 99 are of the 20th century: GPS time begins in 1980.
   mutating func shortDate(in line: Span<UInt8>) -> CivilDate? {
     guard let value = count(in: line) else { return nil }
     let year = value % 100
     return CivilDate(year: year >= 80 ? 1900 + year : 2000 + year, month: value / 100 % 100, day: value / 10_000)
   }
 
-  /// Two fields: [d]ddmm.mmm and the hemisphere. Degrees, and how many digits the minutes have after the point.
+  /// Two fields: [d]ddmm.mmm and the hemisphere. Returns degrees, and the number of decimals of the minutes.
   mutating func angle(
     in line: Span<UInt8>, positive: UInt8, negative: UInt8
   ) -> (degrees: Double, digits: Int)? {
@@ -90,7 +89,7 @@ struct NMEAFields {
       return nil
     }
     let angle = Double(degrees) + Double(minutes) / Double(60 * decimal.unit)
-    // 0 minus 0 is 0, where -0 would be printed as such.
+    // 0 minus 0 is 0, but -0 would be printed with its sign.
     return (hemisphere == positive ? angle : 0 - angle, decimal.scale)
   }
 
@@ -108,7 +107,7 @@ struct NMEAFields {
 
   private struct Decimal {
     var mantissa: Int64
-    /// Digits after the point.
+    /// Number of decimals.
     var scale: Int
     /// Ten to the power of `scale`.
     var unit: Int64
@@ -116,8 +115,8 @@ struct NMEAFields {
     var value: Double { Double(mantissa) / Double(unit) }
   }
 
-  /// Digits with one point and one sign at most. More than 15 digits are no measurement: those after the point are
-  /// passed over, those before it make it no number.
+  /// Digits with at most one point and one sign. Of more than 15 digits the decimals are skipped; an integer part of that
+  /// length is invalid.
   private mutating func decimal(in line: Span<UInt8>) -> Decimal? {
     var mantissa: Int64 = 0
     var digits = 0
@@ -159,9 +158,9 @@ struct NMEAFields {
   }
 }
 
-/// A position as written.
+/// A position and its resolution.
 struct NMEAPosition {
   var coordinate: Coordinate
-  /// Digits of the minutes after the point: four are 0.2 m, five 2 cm.
+  /// Decimals of the minutes: four are 0.2 m, five 2 cm.
   var digits: Int
 }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds sentences in a stream of bytes: from `$` to the second digit of the checksum, whatever surrounds them.
+/// Finds sentences in a byte stream: from `$` to the second digit of the checksum.
 ///
-/// Binary noise, comments, AIS (`!`), and cut lines are passed over. A sentence that the end of one input cuts is held
-/// until the next, in a buffer that is allocated once.
+/// Binary noise, comments, AIS (`!`) and truncated lines are skipped. A sentence that is split between two inputs is
+/// buffered, in a buffer that is allocated once.
 struct NMEAFraming {
-  /// Bytes from `$` to the checksum's last digit. NMEA 0183 says 82 with the line end, receivers with many
-  /// constellations or many digits exceed it; nothing that carries a position comes near this.
+  /// Maximum length from `$` to the checksum's last digit, in bytes. NMEA 0183 specifies 82 with the line end, which
+  /// receivers with many constellations or decimals exceed.
   static let maximumLength = 512
 
-  /// What a look at the bytes from a `$` on found.
+  /// The result of examining the bytes from a `$` on.
   enum Finding {
-    /// A sentence with the right checksum; its last byte is before `end`.
+    /// A sentence with a valid checksum; `end` is the index after its last byte.
     case sentence(end: Int)
-    /// A whole sentence that the checksum does not confirm.
+    /// A complete sentence with a wrong checksum.
     case wrongChecksum(end: Int)
-    /// The line ended, another sentence began, or noise set in before the checksum. The byte at `next` is not read yet.
+    /// The line ended, another sentence began, or there was noise before the checksum. The byte at `next` was not read
+    /// yet.
     case unchecked(next: Int)
     case overlong(next: Int)
     /// More bytes are needed.
@@ -31,14 +32,14 @@ struct NMEAFraming {
   /// Whether the last input ended within a sentence.
   var isHolding: Bool { !held.isEmpty }
 
-  /// Looks at the bytes from the `$` at `start` on.
+  /// Examines the bytes from the `$` at `start` on.
   static func examine(_ bytes: Span<UInt8>, from start: Int) -> Finding {
     let limit = min(bytes.count, start + maximumLength)
     var checksum: UInt8 = 0
     var index = start + 1
     while index < limit {
       let byte = bytes[index]
-      // Nearly every byte of a sentence is past `*` in ASCII.
+      // Nearly every byte of a sentence is above `*` in ASCII.
       if byte <= UInt8(ascii: "*") {
         if byte == UInt8(ascii: "*") {
           guard index + 1 < limit else { break }
@@ -55,16 +56,16 @@ struct NMEAFraming {
     return limit - start == maximumLength ? .overlong(next: index) : .partial
   }
 
-  /// Keeps the rest of an input, which begins with `$`, for the next one.
+  /// Buffers the rest of an input, which begins with `$`.
   mutating func hold(_ bytes: Span<UInt8>, from start: Int) {
     held.removeAll(keepingCapacity: true)
     append(bytes, start..<bytes.count)
   }
 
-  /// Takes the held bytes out, filled up from the new input as far as a sentence can reach.
+  /// Returns the buffered bytes, completed from the new input up to the maximum length.
   ///
-  /// - Parameter scratch: receives them; give it back with `putBack`, so that its memory is used again.
-  /// - Returns: how many of the bytes are from earlier inputs.
+  /// - Parameter scratch: receives them; return it with `putBack`, so that its memory is reused.
+  /// - Returns: the number of bytes from earlier inputs.
   mutating func takeHeld(filledFrom bytes: Span<UInt8>, into scratch: inout [UInt8]) -> Int {
     let count = held.count
     append(bytes, 0..<min(bytes.count, Self.maximumLength - min(count, Self.maximumLength)))
@@ -72,13 +73,13 @@ struct NMEAFraming {
     return count
   }
 
-  /// Ends the use of what `takeHeld` gave. `keeping` says whether the sentence is still not whole.
+  /// Returns the buffer of `takeHeld`. `keeping`: whether the sentence is still incomplete.
   mutating func putBack(_ scratch: inout [UInt8], keeping: Bool) {
     swap(&held, &scratch)
     if !keeping { held.removeAll(keepingCapacity: true) }
   }
 
-  /// Forgets a sentence that will not be finished. Returns whether there was one.
+  /// Discards an incomplete sentence. Returns whether there was one.
   mutating func drop() -> Bool {
     defer { held.removeAll(keepingCapacity: true) }
     return isHolding

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What values of the standard's fields mean.
+/// Interpretation of field values.
 extension NMEASentence {
   /// - Parameters:
   ///   - status: `A` or `V` of RMC and GLL; some receivers write `D`.
-  ///   - mode: the indicator that version 2.3 added, and GNS has alone.
+  ///   - mode: the indicator of version 2.3 and later; GNS has no status.
   static func validity(status: UInt8?, mode: UInt8?) -> PositionReport.Validity {
     if mode == UInt8(ascii: "N") || status == UInt8(ascii: "V") { return .void }
     if status == UInt8(ascii: "A") || status == UInt8(ascii: "D") { return .valid }
-    // GNS has no status. A status that is none of these is not an assurance.
-    return status == nil && mode.flatMap(quality(mode:)) != nil ? .valid : .untold
+    // GNS has no status. Any other status is not valid.
+    return status == nil && mode.flatMap(quality(mode:)) != nil ? .valid : .unspecified
   }
 
   /// The mode indicator of RMC, GNS, GLL and VTG.
@@ -20,13 +20,13 @@ extension NMEASentence {
     case UInt8(ascii: "R"): .rtkFixed
     case UInt8(ascii: "F"): .rtkFloat
     case UInt8(ascii: "E"): .estimated
-    // A position typed in by hand is no more measured than a simulated one.
+    // A position entered manually is not measured either.
     case UInt8(ascii: "M"), UInt8(ascii: "S"): .simulated
     default: nil
     }
   }
 
-  /// GGA field 6. Numbers past the standard's are vendors' names for augmented positions.
+  /// GGA field 6. Larger numbers than the standard's are vendor-specific augmented positions.
   static func quality(number: Int) -> Fix.Quality? {
     switch number {
     case 0: nil
@@ -39,7 +39,7 @@ extension NMEASentence {
     }
   }
 
-  /// Which of several constellations' indicators describes the position.
+  /// The precedence of the indicators of several constellations.
   static func rank(mode: UInt8) -> Int {
     switch quality(mode: mode) {
     case nil: mode == UInt8(ascii: "N") ? 0 : -1
@@ -62,7 +62,7 @@ extension NMEASentence {
     return degrees == 360 ? 0 : degrees
   }
 
-  /// 0, 99.9 and 99.99 say that there is none.
+  /// 0, 99.9 and 99.99 mean none.
   static func dilution(_ value: Double) -> Double? {
     value > 0 && value < 1e4 && !(99..<100).contains(value) ? value : nil
   }

@@ -2,14 +2,14 @@
 import Timekeeping
 
 extension NMEASentence {
-  /// Reads a sentence.
+  /// Parses a sentence.
   ///
-  /// - Parameter line: from `$` to the checksum, which is right; four bytes or more.
+  /// - Parameter line: from `$` to the checksum, which is valid; four bytes or more.
   static func read(_ line: Span<UInt8>) -> NMEASentence {
     guard line.count > 9 else { return .unknown }
     let line = line.extracting(0..<line.count - 3)
-    // Talker of two letters, type of three: `P` begins the private ones, whatever follows.
-    guard line[1] != UInt8(ascii: "P") else { return readPrivate(line) }
+    // A talker of two letters and a type of three; `P` begins proprietary sentences.
+    guard line[1] != UInt8(ascii: "P") else { return readProprietary(line) }
     guard line[6] == UInt8(ascii: ",") else { return .unknown }
     var fields = NMEAFields(from: 7)
     let sentence: NMEASentence
@@ -29,8 +29,8 @@ extension NMEASentence {
     return fields.isMalformed ? .unusable : sentence
   }
 
-  /// The private sentences in which receivers state their accuracy.
-  private static func readPrivate(_ line: Span<UInt8>) -> NMEASentence {
+  /// The proprietary sentences with a receiver's accuracy.
+  private static func readProprietary(_ line: Span<UInt8>) -> NMEASentence {
     let vendor = UInt32(line[1]) << 8 | UInt32(line[2])
     let report: ErrorReport?
     var fields: NMEAFields
@@ -51,8 +51,8 @@ extension NMEASentence {
   private static let vendorGarmin = UInt32(UInt8(ascii: "P")) << 8 | UInt32(UInt8(ascii: "G"))
   private static let vendorUBX = UInt32(UInt8(ascii: "P")) << 8 | UInt32(UInt8(ascii: "U"))
 
-  /// Garmin: horizontal error, M, vertical error, M, spherical error, M. Which share of positions lies within them Garmin
-  /// does not say. Nil when there is none.
+  /// Garmin: horizontal error, M, vertical error, M, spherical error, M. Garmin does not document the confidence. Nil if
+  /// there is none.
   private static func pgrme(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> ErrorReport? {
     var report = ErrorReport()
     report.horizontal = fields.number(in: line).flatMap(deviation)
@@ -61,8 +61,8 @@ extension NMEASentence {
     return report.horizontal == nil && report.altitude == nil ? nil : report
   }
 
-  /// u-blox: time, latitude, N/S, longitude, E/W, altitude, status, horizontal accuracy, vertical accuracy, … Nil without a
-  /// fix, where the accuracy is that of a guess.
+  /// u-blox: time, latitude, N/S, longitude, E/W, altitude, status, horizontal accuracy, vertical accuracy, … Nil without
+  /// a fix, when the accuracy is meaningless.
   private static func pubx(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> ErrorReport? {
     var report = ErrorReport()
     report.time = fields.timeOfDay(in: line)
@@ -74,7 +74,7 @@ extension NMEASentence {
     return report
   }
 
-  /// Talker and type as one number, which tells the sentences of an epoch apart.
+  /// Talker and type as one number, which identifies the kind of sentence.
   static func address(_ line: Span<UInt8>) -> UInt64 {
     guard line.count > 5 else { return 0 }
     return UInt64(line[1]) << 32 | UInt64(line[2]) << 24 | UInt64(type(line))
@@ -155,7 +155,7 @@ extension NMEASentence {
   private static func vtg(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> MotionReport {
     var report = MotionReport()
     let course = fields.number(in: line)
-    // Before version 2 there were no unit letters, and fields meant something else.
+    // Before version 2 there were no unit letters, and the fields differed.
     guard fields.letter(in: line) == UInt8(ascii: "T") else { return report }
     fields.skip(2, in: line)
     let knots = fields.number(in: line)
@@ -200,7 +200,7 @@ extension NMEASentence {
     return report
   }
 
-  /// Time, day, month, year, zone. Empty before the first fix, which says no more than an unknown sentence.
+  /// Time, day, month, year, zone. Empty before the first fix: then it counts as unknown.
   private static func zda(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> NMEASentence {
     let time = fields.timeOfDay(in: line)
     let day = fields.count(in: line)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// What one sentence says. Field numbers count from the one after the address.
+/// The content of one sentence. Field numbers count from the one after the address.
 enum NMEASentence {
   case position(PositionReport)
   case motion(MotionReport)
   case satellites(SatelliteReport)
   case errors(ErrorReport)
   case date(CivilDate, timeOfDay: Int64)
-  /// GSV: how many satellites of its talker's system are in view.
+  /// GSV: the satellites in view of its talker's constellation.
   case sky(inView: Int)
-  /// Of a kind that says nothing about a fix, or a private one.
+  /// A type that is not used, or a proprietary sentence.
   case unknown
-  /// Of a known kind, its checksum right, and yet not readable.
+  /// A known type with a valid checksum, but invalid content.
   case unusable
 
   /// RMC, GGA, GNS and GLL.
@@ -26,14 +26,14 @@ enum NMEASentence {
 
     enum Validity {
       case valid
-      /// The receiver says that the position is not to be used.
+      /// The receiver marks the position as void.
       case void
-      /// The field that would tell is empty.
-      case untold
+      /// There is no status.
+      case unspecified
     }
 
     var kind: Kind
-    var validity = Validity.untold
+    var validity = Validity.unspecified
     /// Milliseconds since midnight UTC.
     var time: Int64?
     var date: CivilDate?
@@ -58,15 +58,15 @@ enum NMEASentence {
 
   /// GSA.
   struct SatelliteReport {
-    /// 1 no fix, 2 without height, 3 with.
+    /// 1 no fix, 2 two-dimensional, 3 three-dimensional.
     var mode: Int?
-    /// How many satellites are listed.
+    /// The number of listed satellites.
     var count = 0
     var hdop: Double?
     var vdop: Double?
   }
 
-  /// GST, and of the private sentences PGRME and PUBX,00: what the receiver states of its accuracy, one sigma in metres.
+  /// GST, and of the proprietary sentences PGRME and PUBX,00: the receiver's accuracy, one sigma in metres.
   struct ErrorReport {
     var time: Int64?
     var horizontal: Double?

@@ -3,17 +3,18 @@ package import Timekeeping
 
 /// Writes fixes as NMEA 0183 sentences (version 2.3): RMC, GGA, GSA, GST and VTG for each, with the talker GP.
 ///
-/// Positions have a resolution of 2 cm, altitudes and accuracies of 1 cm, speeds of a thousandth of a knot, headings of a hundredth of a degree. What
-/// a fix does not know is an empty field. The satellites that GSA names are made up; their number is the fix's, at most 12.
+/// The resolution is 2 cm for positions, 1 cm for altitudes and accuracies, a thousandth of a knot for speeds and a
+/// hundredth of a degree for headings. Unknown values are empty fields. The satellite numbers in GSA are made up; there
+/// are as many as the fix has, at most 12.
 package struct NMEAWriter {
-  /// The sentences written so far, each with its line end. Take them with `removeAll(keepingCapacity:)`.
+  /// The sentences written so far, each with its line end. Consume them with `removeAll(keepingCapacity:)`.
   package var bytes: [UInt8] = []
-  /// Where the open sentence begins.
+  /// The start of the current sentence.
   private var start = 0
 
   package init() {}
 
-  /// Adds the sentences of one fix.
+  /// Writes the sentences of one fix.
   package mutating func append(_ fix: Fix) {
     let mode = NMEAWriter.mode(fix.quality)
     open("RMC")
@@ -49,7 +50,7 @@ package struct NMEAWriter {
     open("GST")
     time(fix.time)
     text(",,,,,")
-    // Half of the variance to the north, half to the east.
+    // The variance is split equally between north and east.
     for _ in 0..<2 {
       number(fix.horizontalAccuracy.map { $0 / 2.squareRoot() }, decimals: 2)
       text(",")
@@ -67,7 +68,7 @@ package struct NMEAWriter {
     close()
   }
 
-  /// Adds what a receiver writes that has no fix.
+  /// Writes the sentences of a receiver without a fix.
   package mutating func appendVoid(at stamp: Timestamp) {
     open("RMC")
     time(.utc(stamp))
@@ -95,7 +96,7 @@ package struct NMEAWriter {
       text(",")
       if satellite <= fix.satellites ?? 0 { digits(Int64(satellite), width: 2) }
     }
-    // The geometry that gives a horizontal dilution gives about 1.6 times as much upward.
+    // VDOP is usually about 1.6 times HDOP.
     text(",")
     number(fix.hdop.map { $0 * 1.9 }, decimals: 2)
     text(",")
@@ -153,7 +154,7 @@ package struct NMEAWriter {
     text(coordinate.longitude < 0 ? ",W" : ",E")
   }
 
-  /// Degrees and minutes with five decimals; rounded as one number, so that 59.999999 minutes are the next degree.
+  /// Degrees and minutes with five decimals; rounded as one number, so that 59.999999 minutes become the next degree.
   private mutating func angle(_ degrees: Double, width: Int) {
     let units = Int64((degrees.magnitude * 6_000_000).rounded())
     digits(units / 6_000_000, width: width)
@@ -162,13 +163,13 @@ package struct NMEAWriter {
     digits(units % 100_000, width: 5)
   }
 
-  /// 359.996 is rounded to north.
+  /// 359.996 is rounded to 0.
   private mutating func heading(_ degrees: Double?) {
     guard let degrees, degrees.magnitude <= 360 else { return }
     number(Double(Int64((degrees * 100).rounded()) % 36_000) / 100, decimals: 2)
   }
 
-  /// Nothing when it is no measurement.
+  /// Empty if it is not a valid measurement.
   private mutating func number(_ value: Double?, decimals: Int) {
     guard let value, value.magnitude < 1e9 else { return }
     var unit: Int64 = 1
@@ -183,7 +184,7 @@ package struct NMEAWriter {
 
   /// - Parameters:
   ///   - value: 0 or more.
-  ///   - width: at least so many digits.
+  ///   - width: the minimum number of digits.
   private mutating func digits(_ value: Int64, width: Int) {
     let first = bytes.count
     var rest = value.magnitude

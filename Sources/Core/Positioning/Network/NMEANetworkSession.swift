@@ -2,39 +2,39 @@
 package import ExternalInput
 package import Timekeeping
 
-/// Reads NMEA 0183 from the network: over a connection that it opens, from senders that connect to it, or from datagrams.
+/// Reads NMEA 0183 from the network: over an outgoing connection, from senders that connect, or from datagrams.
 ///
-/// A sender is a receiver, or a router that has one. Each has a decoder of its own, so that the sentences of two are never one
-/// epoch. The first with a fix is used until it is gone or gives none for the silence timeout; then the next one that gives a
-/// fix. When to connect, listen and join is `PortSupervisor`'s decision.
+/// A sender is a receiver, or a router with one. Each has its own decoder, so that sentences of two senders are never
+/// combined into one epoch. The first with a fix is used until it disconnects or has no fix for the silence timeout; then
+/// the next one with a fix. `PortSupervisor` decides when to connect, listen and join.
 package struct NMEANetworkSession {
-  /// How sentences come.
+  /// The transport of the sentences.
   package enum Transport: Equatable, Sendable {
-    /// This program connects.
+    /// An outgoing connection.
     case connection
-    /// Senders connect: as many as this at once.
+    /// Incoming connections, at most this many at once.
     case listener(connections: Int)
     /// - Parameter isGroup: whether a multicast group is joined.
     case datagrams(isGroup: Bool)
   }
 
-  /// What happens to the socket and to senders' connections.
+  /// Events of the socket and of the senders' connections.
   package enum Input: Equatable, Sendable {
     case start
-    /// The connection is established, or the socket listens.
+    /// The connection is established, or the socket is listening.
     case opened
-    /// There is no connection, or the address cannot be listened at; the text says why and what to do.
+    /// Connecting or listening failed; the text has the cause and the remedy.
     case openFailed(String)
-    /// The connection or socket has ended by itself.
+    /// The connection or socket was closed.
     case ended(String)
-    /// The connection of the sender with this ID has ended.
+    /// The connection of the sender with this ID was closed.
     case left(Int)
     case deadline
   }
 
-  /// What the shell is to do, or to report.
+  /// What the shell has to do or report.
   package enum Effect: Equatable, Sendable {
-    /// Connect, or listen.
+    /// Connect or listen.
     case open
     case close
     /// Join the group again: its interface may have been replaced.
@@ -42,34 +42,34 @@ package struct NMEANetworkSession {
     case report(SourceReport)
   }
 
-  /// Who sends, and what is known of it.
-  private struct Writer {
+  /// The state of a sender.
+  private struct SenderState {
     let id: Int
-    /// Nil where this program has connected.
+    /// Nil for an outgoing connection.
     let address: IPAddress?
     var decoder: NMEADecoder
     var sky = SkyNotice()
-    /// When its last whole sentence came, or before the first when it came itself.
+    /// The arrival of its last complete sentence, or initially the connection.
     var lastSentence: BootInstant
     var lastFix: BootInstant?
   }
 
-  /// A sender that has connected.
+  /// A sender that was admitted.
   package struct Admission: Equatable, Sendable {
-    /// Of this sender.
+    /// The sender's ID.
     package var id: Int
-    /// ID of a silent sender whose place this one has: its connection is to be closed. Nil when there was a free place.
+    /// ID of a silent sender that this one replaces: its connection must be closed. Nil if the limit was not reached.
     package var replaced: Int?
 
-    /// - Parameter replaced: nil when there was a free place.
+    /// - Parameter replaced: nil if the limit was not reached.
     package init(id: Int, replaced: Int?) {
       self.id = id
       self.replaced = replaced
     }
   }
 
-  /// At most this number of addresses send datagrams; a further one waits until one of them is silent.
-  package static let mostDatagramSenders = 8
+  /// Maximum number of addresses that send datagrams; another one has to wait until one of them is silent.
+  package static let maximumDatagramSenders = 8
 
   private let name: String
   private let transport: Transport
@@ -77,21 +77,21 @@ package struct NMEANetworkSession {
   private let silenceTimeout: Duration
   private var supervisor: PortSupervisor
   private var isOpen = false
-  private var writers: [Writer] = []
+  private var senders: [SenderState] = []
   private var lastID = 0
-  /// ID of the sender whose fixes count.
+  /// ID of the used sender.
   private var used: Int?
-  /// The name under which it was reported last.
+  /// The name that was reported last.
   private var announced: String?
   private var lines = LineHealth(.network)
-  /// Of the decoders of senders that are gone.
+  /// Counters of senders that are gone.
   private var gone = NMEADecoder.Counters()
 
   /// - Parameters:
-  ///   - name: of the address, for messages.
-  ///   - allow: whose connections and datagrams are read; meaningless for a connection that this program opens.
-  ///   - silenceTimeout: how long there may be no whole sentence.
-  ///   - seed: of the jitter of the waits between tries.
+  ///   - name: the address, for messages.
+  ///   - allow: the addresses whose data is read; not for outgoing connections.
+  ///   - silenceTimeout: maximum time without a complete sentence.
+  ///   - seed: of the jitter of retries.
   package init(
     name: String, transport: Transport, allow: [AddressRange], silenceTimeout: Duration, seed: UInt64
   ) {
@@ -100,34 +100,34 @@ package struct NMEANetworkSession {
     self.allow = allow
     self.silenceTimeout = silenceTimeout
     supervisor = PortSupervisor(device: name, silenceTimeout: silenceTimeout, seed: seed)
-    supervisor.useless = PortSupervisor.Complaint(
+    supervisor.useless = PortSupervisor.Problem(
       "sends bytes but no whole NMEA sentence", "is it set to NMEA 0183, with checksums?")
     guard transport != .connection else {
-      supervisor.silent = PortSupervisor.Complaint(
+      supervisor.silent = PortSupervisor.Problem(
         "accepts the connection but sends nothing", "check the sender's receiver and its settings")
       supervisor.remedy = "connecting again"
       return
     }
-    supervisor.silent = PortSupervisor.Complaint(
+    supervisor.silent = PortSupervisor.Problem(
       "has received nothing", "check the sender's settings, its address in source.allow and the firewall")
     supervisor.useless.what = "has received bytes but no whole NMEA sentence"
     supervisor.remedy = "still listening"
   }
 
-  /// What has come over the line, who sends, and who may not.
+  /// Counters of the lines, the senders, and the rejected senders.
   package var health: LineHealth {
     var health = lines
-    health.senders = writers.compactMap { writer in
+    health.senders = senders.compactMap { writer in
       writer.address.map { LineHealth.Sender($0, isUsed: writer.id == used) }
     }
     return health
   }
 
-  /// When to hand over `deadline`; nil while only the network can move things on.
+  /// When to handle `deadline`; nil while waiting for the network only.
   package var nextDeadline: BootInstant? {
-    // An open socket is ready for what comes, and needs no second look unless there is a group to join again.
+    // An open socket needs no deadline unless there is a group to rejoin.
     var next = isOpen && isServer && !hasGroup && supervisor.isClosed ? nil : supervisor.nextDeadline
-    for writer in writers {
+    for writer in senders {
       for time in [writer.decoder.deadline, isDatagram ? writer.lastSentence + silenceTimeout : nil] {
         if let time { next = min(next ?? time, time) }
       }
@@ -135,7 +135,7 @@ package struct NMEANetworkSession {
     return next
   }
 
-  /// Takes what happened, and returns what is to be done, in this order.
+  /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .start: return supervise(.start, at: now)
@@ -155,7 +155,7 @@ package struct NMEANetworkSession {
       return fixes
     case .deadline:
       var effects = [Effect]()
-      for index in writers.indices {
+      for index in senders.indices {
         let fixes = decode(index, at: now) { $0.expire(at: now, into: $1) }
         effects += use(index, fixes, at: now)
       }
@@ -164,14 +164,14 @@ package struct NMEANetworkSession {
     }
   }
 
-  /// A sender has connected. A silent one keeps its connection until another needs the place.
+  /// A sender has connected. A silent one keeps its connection until another needs its place.
   ///
-  /// - Returns: nil when it is not allowed, or has no place: then its connection is to be closed unread.
+  /// - Returns: nil if it is not allowed, or the limit is reached: then its connection must be closed unread.
   package mutating func admit(_ address: IPAddress, at now: BootInstant) -> Admission? {
     guard isAllowed(address, at: now) else { return nil }
     var replaced: Int?
-    if writers.count >= mostWriters {
-      guard let silent = writers.min(by: { $0.lastSentence < $1.lastSentence }),
+    if senders.count >= maximumSenders {
+      guard let silent = senders.min(by: { $0.lastSentence < $1.lastSentence }),
         now - silent.lastSentence >= silenceTimeout
       else { return nil }
       replaced = silent.id
@@ -180,19 +180,19 @@ package struct NMEANetworkSession {
     return Admission(id: add(address, at: now), replaced: replaced)
   }
 
-  /// Takes what came over the connection of this program, or of the sender with this ID, in any portions.
+  /// Processes data of the outgoing connection, or of the sender with this ID, in chunks of any size.
   package mutating func receive(_ bytes: Span<UInt8>, from id: Int? = nil, at now: BootInstant) -> [Effect] {
-    guard isOpen, let index = writers.firstIndex(where: { id == nil || $0.id == id }) else { return [] }
-    return take(bytes, of: index, at: now)
+    guard isOpen, let index = senders.firstIndex(where: { id == nil || $0.id == id }) else { return [] }
+    return process(bytes, of: index, at: now)
   }
 
-  /// Takes a datagram: whole sentences, with line ends between them or without.
+  /// Processes a datagram: complete sentences, with or without line ends between them.
   package mutating func receive(datagram: Span<UInt8>, from address: IPAddress, at now: BootInstant) -> [Effect] {
     guard isOpen, isAllowed(address, at: now) else { return [] }
-    if let index = writers.firstIndex(where: { $0.address == address }) { return take(datagram, of: index, at: now) }
-    guard writers.count < mostWriters else { return [] }
+    if let index = senders.firstIndex(where: { $0.address == address }) { return process(datagram, of: index, at: now) }
+    guard senders.count < maximumSenders else { return [] }
     _ = add(address, at: now)
-    return take(datagram, of: writers.count - 1, at: now)
+    return process(datagram, of: senders.count - 1, at: now)
   }
 
   // MARK: - Senders
@@ -201,15 +201,15 @@ package struct NMEANetworkSession {
   private var isDatagram: Bool { if case .datagrams = transport { true } else { false } }
   private var hasGroup: Bool { transport == .datagrams(isGroup: true) }
 
-  private var mostWriters: Int {
+  private var maximumSenders: Int {
     switch transport {
     case .connection: 1
     case .listener(let connections): connections
-    case .datagrams: NMEANetworkSession.mostDatagramSenders
+    case .datagrams: NMEANetworkSession.maximumDatagramSenders
     }
   }
 
-  /// Nothing of a sender that is not allowed is looked at.
+  /// Data of a sender that is not allowed is not read.
   private mutating func isAllowed(_ address: IPAddress, at now: BootInstant) -> Bool {
     if allow.contains(where: { $0.contains(address) }) { return true }
     lines.refuse(address, at: now)
@@ -218,18 +218,18 @@ package struct NMEANetworkSession {
 
   private mutating func add(_ address: IPAddress?, at now: BootInstant) -> Int {
     lastID += 1
-    writers.append(
-      Writer(
+    senders.append(
+      SenderState(
         id: lastID, address: address, decoder: NMEADecoder(isDatagrams: isDatagram), lastSentence: now))
     return lastID
   }
 
-  private mutating func remove(_ isGone: (Writer) -> Bool) {
-    for writer in writers where isGone(writer) {
+  private mutating func remove(_ isGone: (SenderState) -> Bool) {
+    for writer in senders where isGone(writer) {
       gone = gone + writer.decoder.counters
       if writer.id == used { used = nil }
     }
-    writers.removeAll(where: isGone)
+    senders.removeAll(where: isGone)
   }
 
   private mutating func removeAll() {
@@ -237,32 +237,32 @@ package struct NMEANetworkSession {
     announced = nil
   }
 
-  /// The last epoch of a connection that has ended was received whole, as far as can be known.
+  /// The last epoch of a closed connection is assumed to be complete.
   private mutating func finishUsed() -> [Effect] {
-    guard let index = writers.firstIndex(where: { $0.id == used }) else { return [] }
+    guard let index = senders.firstIndex(where: { $0.id == used }) else { return [] }
     var effects = [Effect]()
-    writers[index].decoder.finish { effects.append(.report(.fix($0))) }
+    senders[index].decoder.finish { effects.append(.report(.fix($0))) }
     return effects
   }
 
   // MARK: - Sentences
 
-  private mutating func take(_ bytes: Span<UInt8>, of index: Int, at now: BootInstant) -> [Effect] {
-    let before = writers[index].decoder.counters.sentences
+  private mutating func process(_ bytes: Span<UInt8>, of index: Int, at now: BootInstant) -> [Effect] {
+    let before = senders[index].decoder.counters.sentences
     var fixes = [Fix]()
-    writers[index].decoder.decode(bytes, at: now) { fixes.append($0) }
-    if isDatagram { writers[index].decoder.endDatagram() }
-    let sentences = Int(clamping: writers[index].decoder.counters.sentences &- before)
-    lines.observe(writers.reduce(gone) { $0 + $1.decoder.counters })
-    // The silence ends with what comes. A group that something comes from needs not be joined again.
+    senders[index].decoder.decode(bytes, at: now) { fixes.append($0) }
+    if isDatagram { senders[index].decoder.endDatagram() }
+    let sentences = Int(clamping: senders[index].decoder.counters.sentences &- before)
+    lines.observe(senders.reduce(gone) { $0 + $1.decoder.counters })
+    // Ends the silence. A group with active senders need not be joined again.
     if isServer { _ = supervise(.appeared, at: now) }
-    if sentences > 0 { writers[index].lastSentence = now }
+    if sentences > 0 { senders[index].lastSentence = now }
     _ = supervise(.received(sentences: sentences), at: now)
     var effects = [Effect]()
-    if sentences > 0, announced == nil { effects += announce(writers[index].address) }
+    if sentences > 0, announced == nil { effects += announce(senders[index].address) }
     effects += use(index, fixes, at: now)
-    if writers[index].id == used || used == nil,
-      let report = writers[index].sky.satellites(inView: writers[index].decoder.satellitesInView, at: now)
+    if senders[index].id == used || used == nil,
+      let report = senders[index].sky.satellites(inView: senders[index].decoder.satellitesInView, at: now)
     {
       effects.append(.report(report))
     }
@@ -273,25 +273,25 @@ package struct NMEANetworkSession {
     _ index: Int, at now: BootInstant, _ body: (inout NMEADecoder, (Fix) -> Void) -> Void
   ) -> [Fix] {
     var fixes = [Fix]()
-    body(&writers[index].decoder) { fixes.append($0) }
+    body(&senders[index].decoder) { fixes.append($0) }
     return fixes
   }
 
-  /// Reports the fixes of the sender that is used, and decides which that is.
+  /// Reports the fixes of the used sender, and selects it.
   private mutating func use(_ index: Int, _ fixes: [Fix], at now: BootInstant) -> [Effect] {
     guard !fixes.isEmpty else { return [] }
-    let id = writers[index].id
-    writers[index].lastFix = now
-    writers[index].sky.hasFix(at: now)
+    let id = senders[index].id
+    senders[index].lastFix = now
+    senders[index].sky.hasFix(at: now)
     if id != used {
-      let current = writers.first { $0.id == used }
+      let current = senders.first { $0.id == used }
       if let last = current?.lastFix, now - last < silenceTimeout { return [] }
       used = id
     }
-    return announce(writers[index].address) + fixes.map { .report(.fix($0)) }
+    return announce(senders[index].address) + fixes.map { .report(.fix($0)) }
   }
 
-  /// Names the source, when its name has changed.
+  /// Reports the source's name if it has changed.
   private mutating func announce(_ address: IPAddress?) -> [Effect] {
     let name = address.map { "\(self.name), from \($0)" } ?? self.name
     guard name != announced else { return [] }
@@ -306,17 +306,17 @@ package struct NMEANetworkSession {
     for effect in supervisor.handle(input, at: now) {
       switch effect {
       case .open where isServer && isOpen:
-        // It has listened all the time; but the interface of a group may be another one since.
+        // The socket was listening all the time; but the interface of a group may have been replaced.
         if hasGroup { effects.append(.rejoin) }
         effects += supervise(.opened, at: now)
       case .open: effects.append(.open)
-      // The connections of senders stay, and are in reserve.
+      // The senders' connections stay as a reserve.
       case .close where isServer: used = nil
       case .close:
         isOpen = false
         removeAll()
         effects.append(.close)
-      // Said with the sender's name.
+      // Reported with the sender's name.
       case .reading: break
       case .lost(let why):
         announced = nil

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decimal numbers for a person or a drawing.
+/// Decimal numbers for text and drawings.
 enum Decimals {
-  /// Rounded to so many digits after the point, at most 9; what is too large for that, or no number, as Swift writes it.
+  /// Rounded to this number of decimals, at most 9; values that are too large or not finite are printed by Swift.
   static func text(_ value: Double, _ digits: Int) -> String {
     let scale = (0..<digits).reduce(1.0) { product, _ in product * 10 }
     let scaled = (value * scale).rounded()

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// One drawing of judged fixes within a frame, as large as fits, with a scale bar.
+/// A map of filtered fixes within a frame, scaled to fit, with a scale bar.
 struct MapPanel {
   static let trackColor = "#9db4cf"
   static let acceptedColor = "#1d4ed8"
   /// A longer time between two accepted fixes is drawn as a gap.
   static let longestStep = Duration.seconds(10)
-  /// Metres. A rejected fix further than this from the accepted ones does not make the picture smaller.
+  /// Metres. A rejected fix further away from the accepted ones does not affect the scale.
   private static let furthest = 2000.0
-  /// Metres that a drawing covers at least.
+  /// Minimum extent of a map, in metres.
   private static let leastExtent = 40.0
-  /// Pixels between the drawing and its frame.
+  /// Pixels between the map and its frame.
   private static let inset = 34.0
 
   private let fixes: [RecordingReview.Judged]
   private let range: Range<Int>
   private let (left, top, width, height): (Double, Double, Double, Double)
-  /// Pixels of a metre.
+  /// Pixels per metre.
   private let scale: Double
   private let plane: Plane
-  /// Metres east and north of the plane's origin, of the middle of the drawing.
+  /// The centre of the map, in metres east and north of the plane's origin.
   private let middle: (x: Double, y: Double)
 
   /// - Parameters:
-  ///   - range: the fixes that are drawn.
+  ///   - range: the fixes to draw.
   ///   - left, top, width, height: the frame, in pixels.
   init(
     _ fixes: [RecordingReview.Judged], in range: Range<Int>, left: Double, top: Double, width: Double, height: Double
@@ -47,17 +47,17 @@ struct MapPanel {
       (height - 2 * MapPanel.inset) / max(extent.height, MapPanel.leastExtent))
   }
 
-  /// - Parameter isDetailed: whether every fix is drawn for itself, with its time where it matters.
+  /// - Parameter isDetailed: whether to draw every fix individually, with times.
   func draw(into picture: inout SVGPicture, isDetailed: Bool) {
     picture.frame(x: left, y: top, width: width, height: height)
     drawTrack(into: &picture)
     if isDetailed {
-      picture.line(range.map { place(fixes[$0]).point }, color: "#777777", width: 0.7)
+      picture.line(range.map { project(fixes[$0]).point }, color: "#777777", width: 0.7)
     }
     drawDots(range.filter { fixes[$0].isAccepted }, isDetailed ? 7 : 3, into: &picture)
     for index in range where !fixes[index].isAccepted {
       guard let reason = fixes[index].rejection else { continue }
-      let place = place(fixes[index])
+      let place = project(fixes[index])
       if place.isOutside {
         picture.edge(x: place.point.0, y: place.point.1, color: reason.color, note: note(fixes[index]))
       } else {
@@ -70,18 +70,18 @@ struct MapPanel {
     drawScaleBar(into: &picture)
   }
 
-  /// Puts numbers from 1 on beside the fixes with which episodes begin.
+  /// Draws numbers from 1 on at the start of the episodes.
   func mark(_ episodes: [ClosedRange<Int>], into picture: inout SVGPicture) {
-    var taken: [(Double, Double)] = []
+    var occupied: [(Double, Double)] = []
     for (index, episode) in episodes.enumerated() {
-      let point = place(fixes[episode.lowerBound]).point
-      // Toward the middle of the frame, so that none is cut, and further the more there are at one place.
+      let point = project(fixes[episode.lowerBound]).point
+      // Toward the centre of the frame, so that none is clipped, and further away the more there are at one point.
       let step = (point.0 > left + width / 2 ? -20.0 : 20.0, point.1 > top + height / 2 ? -14.0 : 14.0)
       var badge = point
       repeat {
         badge = (badge.0 + step.0, badge.1 + step.1)
-      } while taken.contains { abs($0.0 - badge.0) < 20 && abs($0.1 - badge.1) < 20 }
-      taken.append(badge)
+      } while occupied.contains { abs($0.0 - badge.0) < 20 && abs($0.1 - badge.1) < 20 }
+      occupied.append(badge)
       picture.line([point, badge], color: "#111111", width: 1)
       picture.badge(index + 1, x: badge.0, y: badge.1)
     }
@@ -91,10 +91,10 @@ struct MapPanel {
     var stretch: [(Double, Double)] = []
     var before: RecordingReview.Judged?
     for fix in fixes[range] where fix.isAccepted {
-      let point = place(fix).point
+      let point = project(fix).point
       if let before, fix.time - before.time > MapPanel.longestStep {
         picture.line(stretch, color: MapPanel.trackColor, width: 2)
-        picture.line([place(before).point, point], color: MapPanel.trackColor, width: 1.5, isDashed: true)
+        picture.line([project(before).point, point], color: MapPanel.trackColor, width: 1.5, isDashed: true)
         stretch = []
       }
       stretch.append(point)
@@ -104,19 +104,20 @@ struct MapPanel {
   }
 
   private func drawDots(_ indexes: [Int], _ size: Double, into picture: inout SVGPicture) {
-    picture.dots(indexes.map { place(fixes[$0]).point }, color: MapPanel.acceptedColor, width: size)
+    picture.dots(indexes.map { project(fixes[$0]).point }, color: MapPanel.acceptedColor, width: size)
   }
 
-  /// Of the first and the last fix, of the first rejected and of the first accepted one after the last rejected.
+  /// The times of the first and last fix, of the first rejected one, and of the first accepted one after the last
+  /// rejected.
   private func drawTimes(into picture: inout SVGPicture) {
     guard let firstRejected = range.first(where: { !fixes[$0].isAccepted }),
       let lastRejected = range.last(where: { !fixes[$0].isAccepted })
     else { return }
-    var taken: [(Double, Double)] = []
+    var occupied: [(Double, Double)] = []
     for index in [firstRejected, min(lastRejected + 1, range.upperBound - 1), range.lowerBound, range.upperBound - 1] {
-      let point = place(fixes[index]).point
-      guard !taken.contains(where: { abs($0.0 - point.0) < 70 && abs($0.1 - point.1) < 16 }) else { continue }
-      taken.append(point)
+      let point = project(fixes[index]).point
+      guard !occupied.contains(where: { abs($0.0 - point.0) < 70 && abs($0.1 - point.1) < 16 }) else { continue }
+      occupied.append(point)
       let isRight = point.0 > left + width - 80
       picture.text(
         fixes[index].time.timeOfDay, x: point.0 + (isRight ? -9 : 9), y: point.1 - 8, size: 12, isEnd: isRight,
@@ -125,7 +126,7 @@ struct MapPanel {
   }
 
   private func drawScaleBar(into picture: inout SVGPicture) {
-    // The longest of 1, 2 and 5 times a power of ten that takes a quarter of the width at most.
+    // The largest of 1, 2 and 5 times a power of ten that fits into a quarter of the width.
     var metres = 1.0
     var factors = [2.0, 2.5, 2.0]
     while metres * factors[0] * scale <= width / 4, metres < 1e8 {
@@ -140,8 +141,8 @@ struct MapPanel {
       [(x, y - 5), (x, y), (x + metres * scale, y), (x + metres * scale, y - 5)], color: "#111111", width: 1.5)
   }
 
-  /// Pixels; what lies beyond the frame is at its edge.
-  private func place(_ fix: RecordingReview.Judged) -> (point: (Double, Double), isOutside: Bool) {
+  /// Projects to pixels; points outside of the frame are drawn at its edge.
+  private func project(_ fix: RecordingReview.Judged) -> (point: (Double, Double), isOutside: Bool) {
     let metres = plane.point(fix.fix.coordinate)
     let x = left + width / 2 + (metres.x - middle.x) * scale
     let y = top + height / 2 - (metres.y - middle.y) * scale
@@ -159,7 +160,7 @@ extension Timestamp {
   var timeOfDay: String { String(rfc3339.dropFirst(11).prefix(8)) }
 }
 
-/// Metres around a place, as if the Earth were flat there.
+/// A local plane in metres around a point.
 private struct Plane {
   private static let metresOfDegree = 111_320.0
 
@@ -176,14 +177,14 @@ private struct Plane {
   /// Metres east and north.
   func point(_ coordinate: Coordinate) -> (x: Double, y: Double) {
     var east = coordinate.longitude - longitude
-    // The short way, across the antimeridian as well.
+    // The shorter direction, also across the antimeridian.
     if east > 180 { east -= 360 }
     if east < -180 { east += 360 }
     return (east * shrinking * Plane.metresOfDegree, (coordinate.latitude - latitude) * Plane.metresOfDegree)
   }
 }
 
-/// The smallest rectangle around points, in metres.
+/// The bounding rectangle of points, in metres.
 private struct Extent {
   private var low = (x: Double.infinity, y: Double.infinity)
   private var high = (x: -Double.infinity, y: -Double.infinity)
@@ -198,7 +199,7 @@ private struct Extent {
     high = (max(high.x, point.x), max(high.y, point.y))
   }
 
-  /// Of a point outside; 0 inside.
+  /// Distance of a point outside; 0 inside.
   func distance(to point: (x: Double, y: Double)) -> Double {
     let x = max(low.x - point.x, point.x - high.x, 0)
     let y = max(low.y - point.y, point.y - high.y, 0)

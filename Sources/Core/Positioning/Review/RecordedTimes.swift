@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// When the fixes of a recording were true, and when they must have arrived, by nothing but the times that they state.
+/// The time of each fix of a recording, and its assumed arrival, derived from the recorded times alone.
 ///
-/// A time of day gets the date that follows from the dated fixes around it, or an assumed day when the recording has no
-/// date at all. Fixes are taken to have arrived when they were true; a single wrong stamp does not move the others: it is
-/// told by the stamps after it, which come back.
+/// A time of day gets its date from the dated fixes around it, or an assumed day if the recording has no date. Fixes are
+/// assumed to have arrived at their own times; a single wrong timestamp does not affect the others: it is detected by the
+/// following ones.
 struct RecordedTimes {
-  /// The day of a recording without any date.
+  /// The assumed day of a recording without a date.
   static let assumedDay = Timestamp(seconds: 946_684_800)
-  /// A longer step between two fixes is a pause or a wrong stamp.
+  /// A longer step between two fixes is a pause or a wrong timestamp.
   private static let longestStep = Duration.seconds(60)
-  /// Fixes after a long or backward step that decide which of the two it was.
+  /// The number of fixes after such a step that decide which one it was.
   private static let lookahead = 5
 
-  /// One for each fix. A fix without any time has that of the one before it.
+  /// One for each fix. A fix without a time has that of the previous one.
   private(set) var stamps: [Timestamp]
-  /// One for each fix, in order, the first at boot.
+  /// One for each fix, in order; the first is at boot.
   private(set) var arrivals: [BootInstant]
   /// Whether any fix has a date.
   let isDated: Bool
@@ -31,7 +31,7 @@ struct RecordedTimes {
   private static func stamps(of fixes: [Fix], firstDated: Int?) -> [Timestamp] {
     var last = RecordedTimes.assumedDay
     if let firstDated, let date = fixes[firstDated].timestamp {
-      // Back from the first date to the beginning, and on from there.
+      // Backward from the first date to the beginning, and forward from there.
       last = date
       for fix in fixes[..<firstDated].reversed() {
         if case .ofDay(let milliseconds) = fix.time { last = last.nearest(millisecondsOfDay: milliseconds) }
@@ -52,7 +52,7 @@ struct RecordedTimes {
   private static func arrivals(of stamps: [Timestamp]) -> [BootInstant] {
     var arrivals: [BootInstant] = []
     arrivals.reserveCapacity(stamps.count)
-    // The last fix whose stamp is taken for right, and the usual time between two.
+    // The last fix with a plausible timestamp, and the usual step.
     var anchor = (stamp: stamps.first ?? assumedDay, arrival: BootInstant.boot)
     var usualStep = Duration.seconds(1)
     for (index, stamp) in stamps.enumerated() {
@@ -62,7 +62,7 @@ struct RecordedTimes {
         if step > .zero { usualStep = step }
         anchor = (stamp, anchor.arrival + step)
       } else if following.contains(where: { $0 >= anchor.stamp && (step < .zero || $0 < stamp) }) {
-        // A wrong stamp: those after it go on from the one before it.
+        // A wrong timestamp: the following ones continue from the previous one.
       } else {
         anchor = (stamp, anchor.arrival + (step < .zero ? usualStep : step))
       }
@@ -73,7 +73,7 @@ struct RecordedTimes {
 }
 
 extension Fix {
-  /// The time of day that a fix without a date states.
+  /// The time of day of a fix without a date.
   fileprivate var millisecondsOfDay: Int64? {
     if case .ofDay(let milliseconds) = time { return milliseconds }
     return nil

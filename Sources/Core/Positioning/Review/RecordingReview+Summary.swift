@@ -2,20 +2,20 @@
 package import Timekeeping
 
 extension RecordingReview {
-  /// Fixes that were rejected one after the other, or with no more than `grouping` between them.
+  /// A series of rejected fixes with gaps of at most `grouping`.
   package struct Episode: Equatable, Sendable {
-    /// Indexes of `fixes`, from the first rejected one to the last.
+    /// Indices of `fixes`, from the first rejected one to the last.
     package var range: ClosedRange<Int>
     /// From the first rejected fix to the next accepted one, or to the end of the recording.
     package var duration: Duration
-    /// How often each reason occurs, the most frequent first.
+    /// Counts by reason, most frequent first.
     package var reasons: [Count]
-    /// Metres between the rejected fix that is furthest off and the line between the accepted ones around it; nil where
-    /// there is none before or none after.
+    /// The maximum distance in metres of a rejected fix from the line between the accepted ones around it; nil if there
+    /// is none before or after.
     package var deviation: Double?
   }
 
-  /// How many fixes were rejected for a reason.
+  /// The number of fixes rejected for a reason.
   package struct Count: Equatable, Sendable {
     /// Why they were rejected.
     package var reason: FixRejection
@@ -23,24 +23,24 @@ extension RecordingReview {
     package var number: Int
   }
 
-  /// The speed that a vehicle must have had from an accepted fix to another one.
+  /// The speed between an accepted fix and another one.
   package struct ImpliedSpeed: Equatable, Sendable {
     /// Metres per second.
     package var speed: Double
-    /// Of the later fix.
+    /// The time of the later fix.
     package var time: Timestamp
   }
 
-  /// Rejected fixes closer together than this belong to one episode.
+  /// Rejected fixes with smaller gaps belong to one episode.
   package static let grouping = Duration.seconds(10)
 
-  /// Fixes of the whole recording that the filter refuses.
+  /// The number of rejected fixes in the recording.
   package var rejectedCount: Int { fixes.count { !$0.isAccepted } }
 
-  /// The reasons that occurred, the most frequent first.
+  /// The reasons that occurred, most frequent first.
   package var reasons: [Count] { RecordingReview.reasons(in: fixes[...]) }
 
-  /// The longest time between a rejected fix and the next accepted one, with the time of the first; nil when none was
+  /// The longest time between a rejected fix and the next accepted one, with the time of the first; nil if none was
   /// rejected.
   package var longestStretch: (start: Timestamp, duration: Duration)? {
     var longest: (start: Timestamp, duration: Duration)?
@@ -51,13 +51,13 @@ extension RecordingReview {
     return longest
   }
 
-  /// The highest implied speed between two accepted fixes; nil when there are none.
+  /// The highest implied speed between two accepted fixes; nil if there are none.
   package var fastestAccepted: ImpliedSpeed? { fastest { $0.isAccepted } }
 
-  /// The highest implied speed from an accepted fix to a rejected one; nil when there is none.
+  /// The highest implied speed from an accepted fix to a rejected one; nil if there is none.
   package var fastestRejected: ImpliedSpeed? { fastest { !$0.isAccepted } }
 
-  /// Where fixes were rejected, the longest first.
+  /// The episodes, longest first.
   package var episodes: [Episode] {
     stretches(joining: RecordingReview.grouping).map { range in
       Episode(
@@ -73,7 +73,7 @@ extension RecordingReview {
       .sorted { $0.number > $1.number }
   }
 
-  /// Rejected fixes in a row; rows with less than `pause` between them are one.
+  /// Consecutive rejected fixes; series with smaller gaps than `pause` are joined.
   private func stretches(joining pause: Duration) -> [ClosedRange<Int>] {
     var stretches: [ClosedRange<Int>] = []
     for index in fixes.indices where !fixes[index].isAccepted {

@@ -2,11 +2,11 @@
 import Timekeeping
 
 extension RecordingReview {
-  /// Episodes that the summary lists.
+  /// The number of episodes in the summary.
   package static let listedEpisodes = 10
 
-  /// The summary for a person, in whole lines: counts, the longest rejected stretch, implied speeds and where fixes were
-  /// rejected. It holds times and distances, and no positions.
+  /// The summary as text: counts, the longest rejected stretch, implied speeds and the episodes. It contains times and
+  /// distances, but no positions.
   package func summary(of name: String) -> String {
     guard let first = fixes.first, let last = fixes.last else { return "\(name): no fix\n" }
     var lines = ["\(name): \(fixes.count) fixes, \(first.time.toTheSecond) to \(last.time.toTheSecond)"]
@@ -46,7 +46,7 @@ extension RecordingReview {
       }
   }
 
-  /// A word, a number and its share of a whole, in columns.
+  /// A row with a name, a number and its share of the total.
   private static func row(_ word: String, _ number: Int, of whole: Int) -> String {
     let digits = String(number)
     return word + String(repeating: " ", count: max(18 - word.count, 1))

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// What the filter makes of a whole recording, judged as if each fix had arrived live when it was true.
+/// The filter's results for a recording, as if each fix had arrived live at its own time.
 package struct RecordingReview: Sendable {
-  /// A fix and what became of it.
+  /// A fix and the filter's result.
   package struct Judged: Sendable {
-    /// As the recording has it.
+    /// The recorded fix.
     package var fix: Fix
-    /// When it was true: on an assumed day where the recording has no date.
+    /// Its time; on an assumed day if the recording has no date.
     package var time: Timestamp
-    /// Nil when it was accepted.
+    /// Nil if accepted.
     package var rejection: FixRejection?
-    /// Metres, one sigma: what the filter takes for its accuracy, whether the receiver stated one or not.
+    /// The accuracy that the filter assumes in metres, one sigma, reported or not.
     package var assumedAccuracy: Double
 
-    /// Whether the filter accepts it.
+    /// Whether it is accepted.
     package var isAccepted: Bool { rejection == nil }
     /// `accepted`, or the rejection's name.
     package var verdict: String { rejection?.rawValue ?? "accepted" }
@@ -22,13 +22,13 @@ package struct RecordingReview: Sendable {
 
   /// In the order of the recording.
   package let fixes: [Judged]
-  /// Whether any fix states a date; without one, all times are on 2000-01-01 and the days after it.
+  /// Whether any fix has a date; otherwise all times are on 2000-01-01 and the following days.
   package let isDated: Bool
 
   /// - Parameters:
-  ///   - recorded: in the order of the recording.
-  ///   - limits: the filter's. Times are judged with the rules for a live receiver, whatever `keepsTimes` says; and as the
-  ///     recording may be older than this program, `buildDate` holds back none of them.
+  ///   - recorded: the recorded fixes in order.
+  ///   - limits: the filter's limits. Live rules apply to times, whatever `keepsTimes` is; and as the recording may be
+  ///     older than this program, `buildDate` rejects none of them.
   package init(_ recorded: [Fix], limits: FixFilter.Configuration) {
     let times = RecordedTimes(recorded)
     var limits = limits

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Draws a judged recording as an SVG picture: the whole track, and below it, closer, the places where fixes were rejected.
+/// Draws a filtered recording as an SVG picture: the whole track, and below it the episodes of rejected fixes in detail.
 ///
-/// North is up. There is no map behind it and no coordinate in it; scale bars tell the distances.
+/// North is up. There is no background map and no coordinate in it; scale bars show distances.
 package struct ReviewMap: Sendable {
-  /// Episodes that are drawn closer, the longest ones.
+  /// The number of detail maps, for the longest episodes.
   private static let mostDetails = 6
-  /// How much of the drive around an episode its drawing shows, on either side.
+  /// The time before and after an episode in its detail map.
   private static let context = Duration.seconds(15)
   private static let width = 1200.0
   private static let margin = 24.0
@@ -24,7 +24,7 @@ package struct ReviewMap: Sendable {
     self.title = title
   }
 
-  /// The picture, in UTF-8.
+  /// The SVG document, in UTF-8.
   package var svg: String {
     let details = Array(review.episodes.prefix(ReviewMap.mostDetails))
     let overviewTop = 76.0
@@ -108,13 +108,13 @@ package struct ReviewMap: Sendable {
     var (first, last) = (range.lowerBound, range.upperBound)
     while first > 0, fixes[range.lowerBound].time - fixes[first - 1].time <= ReviewMap.context { first -= 1 }
     while last + 1 < fixes.count, fixes[last + 1].time - fixes[range.upperBound].time <= ReviewMap.context { last += 1 }
-    // One on each side, however far away in time.
+    // At least one on each side, whatever its time.
     return max(min(first, range.lowerBound - 1), 0)..<min(max(last, range.upperBound + 1) + 1, fixes.count)
   }
 }
 
 extension FixRejection {
-  /// In a picture: a colour for each that tells it from those that occur beside it.
+  /// Its colour; reasons that occur together have distinct ones.
   var color: String {
     switch self {
     case .noTime: "#a6761d"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes an SVG picture. Places are pixels from the upper left corner; colours are as in CSS.
+/// Writes an SVG picture. Coordinates are pixels from the upper left corner; colours are as in CSS.
 struct SVGPicture {
   private var body = ""
   private let width: Double
@@ -29,7 +29,7 @@ struct SVGPicture {
       + "height=\"\(SVGPicture.number(height))\" fill=\"#f8fafc\" stroke=\"#cbd5e1\"/>\n"
   }
 
-  /// A line through points; points that nobody could tell from the one before are left out.
+  /// A polyline; points that are indistinguishable from the previous one are skipped.
   mutating func line(_ points: [(Double, Double)], color: String, width: Double, isDashed: Bool = false) {
     let points = SVGPicture.thinned(points)
     guard points.count > 1 else { return }
@@ -39,7 +39,7 @@ struct SVGPicture {
       + "stroke-linejoin=\"round\"\(isDashed ? " stroke-dasharray=\"4 4\"" : "")/>\n"
   }
 
-  /// Filled dots of one colour, as one element: there may be many.
+  /// Filled dots of one colour in one element: there may be many.
   mutating func dots(_ points: [(Double, Double)], color: String, width: Double) {
     let points = SVGPicture.thinned(points)
     guard !points.isEmpty else { return }
@@ -49,21 +49,21 @@ struct SVGPicture {
       + "stroke-linecap=\"round\"/>\n"
   }
 
-  /// - Parameter note: what a viewer shows under the pointer.
+  /// - Parameter note: the tooltip.
   mutating func circle(x: Double, y: Double, radius: Double, color: String, note: String = "") {
     body +=
       "<circle cx=\"\(SVGPicture.number(x))\" cy=\"\(SVGPicture.number(y))\" r=\"\(SVGPicture.number(radius))\" "
       + "fill=\"\(color)\" stroke=\"#ffffff\" stroke-width=\"0.8\"" + SVGPicture.end("circle", note)
   }
 
-  /// The sign of something that lies further out.
+  /// A marker at the edge for a point outside.
   mutating func edge(x: Double, y: Double, color: String, note: String = "") {
     body +=
       "<path d=\"M\(SVGPicture.pair((x - 5, y - 5)))l10 10m0 -10l-10 10\" fill=\"none\" stroke=\"\(color)\" "
       + "stroke-width=\"2.5\"" + SVGPicture.end("path", note)
   }
 
-  /// A number in a disc.
+  /// A number in a circle.
   mutating func badge(_ number: Int, x: Double, y: Double) {
     circle(x: x, y: y, radius: 10, color: "#111111")
     body +=
@@ -72,8 +72,8 @@ struct SVGPicture {
   }
 
   /// - Parameters:
-  ///   - isEnd: whether the place is the end of the text.
-  ///   - hasHalo: whether it is to be legible above lines.
+  ///   - isEnd: whether the coordinates are those of the end of the text.
+  ///   - hasHalo: whether to draw a halo, for legibility above lines.
   mutating func text(
     _ text: String, x: Double, y: Double, size: Double, color: String = "#111111", isBold: Bool = false,
     isEnd: Bool = false, hasHalo: Bool = false
@@ -86,14 +86,14 @@ struct SVGPicture {
   }
 
   private static func thinned(_ points: [(Double, Double)]) -> [(Double, Double)] {
-    var kept: [(Double, Double)] = []
+    var result: [(Double, Double)] = []
     for (index, point) in points.enumerated() {
-      if let last = kept.last, index < points.count - 1, abs(point.0 - last.0) < 0.4, abs(point.1 - last.1) < 0.4 {
+      if let last = result.last, index < points.count - 1, abs(point.0 - last.0) < 0.4, abs(point.1 - last.1) < 0.4 {
         continue
       }
-      kept.append(point)
+      result.append(point)
     }
-    return kept
+    return result
   }
 
   private static func end(_ element: String, _ note: String) -> String {
@@ -107,7 +107,7 @@ struct SVGPicture {
     return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 
-  /// As the content of an element; what XML has no place for becomes a question mark.
+  /// Escaped for the content of an element; characters that XML does not allow become question marks.
   private static func escaped(_ text: String) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Where the vehicle truly is at each instant of a drive, before a receiver has looked.
+/// The true position of the vehicle at each time of a drive, without receiver errors.
 struct Drive: Sendable {
-  /// How far an arc may pass the corner of a drawn line by, and that of a recorded one. Metres.
+  /// How far an arc may pass the corner of a drawn line, and of a recorded one, in metres.
   private static let drawnShortcut = 3.0
   private static let recordedShortcut = 0.5
-  /// A waypoint further off the way than this is not on it. Metres.
+  /// Maximum distance of a waypoint from the route, in metres.
   private static let widestOffset = 200.0
   private static let mostStops = 1000
 
   struct State: Equatable {
-    /// Metres along the way, within a lap.
+    /// Metres along the route, within a lap.
     var distance: Double
-    /// Metres per second; 0 is standing.
+    /// Metres per second; 0 at a stop.
     var speed: Double
     /// Counts from 0.
     var lap: Int
@@ -23,7 +23,7 @@ struct Drive: Sendable {
 
   private enum Motion: Sendable {
     case planned(SpeedProfile)
-    case recorded(RecordedPace)
+    case recorded(RecordedSpeedProfile)
 
     var duration: Double {
       switch self {
@@ -36,7 +36,7 @@ struct Drive: Sendable {
       switch self {
       case .planned(let profile): return profile.state(at: time)
       case .recorded(let pace):
-        // A receiver that creeps so slowly says that it stands.
+        // A receiver reports a standstill at such a low speed.
         let state = pace.state(at: time)
         return (state.distance, state.speed < 0.05 ? 0 : state.speed)
       }
@@ -45,16 +45,16 @@ struct Drive: Sendable {
 
   let path: RoutePath
   private let first: Motion
-  /// Every lap but the first; nil when the drive ends.
+  /// Every lap but the first; nil if the drive ends.
   private let next: Motion?
 
-  /// - Parameter settings: sane ones.
+  /// - Parameter settings: sanitized settings.
   init(_ route: Route, _ settings: SimulationSettings) throws(SimulationError) {
-    if settings.speed == nil, RecordedPace.canFollow(route.points) {
+    if settings.speed == nil, RecordedSpeedProfile.hasUsableTimes(route.points) {
       let path = RoutePath(route.points, closed: settings.loops, shortcut: Drive.recordedShortcut)
-      // The stops that the route marks are in its times already.
+      // The recorded times already contain the stops that the route marks.
       let asked = try Drive.stops(settings.stops, route, path)
-      if let pace = RecordedPace(route.points, along: path, closed: settings.loops, stops: asked) {
+      if let pace = RecordedSpeedProfile(route.points, along: path, closed: settings.loops, stops: asked) {
         self.path = path
         first = .recorded(pace)
         next = settings.loops ? .recorded(pace) : nil
@@ -66,7 +66,7 @@ struct Drive: Sendable {
       speed: settings.speed ?? SimulationSettings.usualSpeed, acceleration: settings.acceleration,
       braking: settings.braking, lateral: settings.lateral)
     let marked = route.waypoints.filter { $0.dwell != nil }
-    // Each is looked for along the whole way.
+    // Each requires a search along the whole route.
     guard marked.count <= Drive.mostStops else {
       throw SimulationError(.waypoint, "the route marks \(marked.count) stops; at most \(Drive.mostStops) are expected")
     }
@@ -76,7 +76,7 @@ struct Drive: Sendable {
       stops.append(SpeedProfile.Stop(distance: try Drive.distance(of: waypoint, path), dwell: dwell))
     }
     stops += try Drive.stops(settings.stops, route, path)
-    // Without a speed it stands at the start for ever.
+    // Without a speed it stays at the start forever.
     guard limits.speed > 0, path.length > 0 else {
       first = .planned(SpeedProfile())
       next = nil
@@ -90,13 +90,13 @@ struct Drive: Sendable {
     }
   }
 
-  /// Whether it stands in one place for ever.
+  /// Whether it stays in one place forever.
   var isStanding: Bool { first.duration <= 0 }
 
-  /// Seconds; nil when it has no end.
+  /// Seconds; nil if it has no end.
   var duration: Double? { next == nil && !isStanding ? first.duration : nil }
 
-  /// Nil when the drive has ended.
+  /// Nil if the drive has ended.
   ///
   /// - Parameter time: seconds since the start, 0 or more.
   func state(at time: Double) -> State? {
@@ -113,10 +113,10 @@ struct Drive: Sendable {
     return State(distance: distance, speed: speed, lap: Int(min(laps, 1e15)) + 1, time: rest)
   }
 
-  /// How long a lap takes. Seconds.
+  /// The duration of a lap in seconds.
   func duration(ofLap lap: Int) -> Double { lap == 0 ? first.duration : next?.duration ?? 0 }
 
-  /// When a distance is passed, in seconds since the beginning of the lap.
+  /// The time at which a distance is passed, in seconds since the beginning of the lap.
   func time(at distance: Double, lap: Int) -> Double {
     let motion = lap == 0 ? first : next ?? first
     var (low, high) = (0.0, motion.duration)
@@ -160,7 +160,7 @@ struct Drive: Sendable {
   }
 
   private static func distance(of waypoint: Route.Waypoint, _ path: RoutePath) throws(SimulationError) -> Double {
-    // On a way that leads nowhere it stands anyhow.
+    // On a route without length it does not move anyway.
     guard let nearest = path.nearest(to: waypoint.coordinate) else { return 0 }
     guard nearest.offset <= widestOffset else {
       throw SimulationError(
@@ -171,7 +171,7 @@ struct Drive: Sendable {
     return nearest.distance
   }
 
-  /// For people: `950 m`, `1.2 km`.
+  /// For display: `950 m`, `1.2 km`.
   static func text(_ metres: Double) -> String {
     guard let whole = Int64(exactly: metres.rounded()) else { return "\(metres) m" }
     if whole < 1000 { return "\(whole) m" }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Drives along a route in real time: reports a fix each period of the simulator but in tunnels.
+/// Drives along a route in real time: reports a fix each period of the simulator, except in tunnels.
 package struct DriveSession: Sendable {
-  /// What happens to the drive.
+  /// Events of the drive.
   package enum Input: Equatable, Sendable {
     case start
     case deadline
@@ -19,20 +19,20 @@ package struct DriveSession: Sendable {
   private var isOver = false
 
   /// - Parameters:
-  ///   - name: of the route, for messages.
-  ///   - buildDate: the drive begins then when the wall clock is not set.
+  ///   - name: the route's name, for messages.
+  ///   - buildDate: the start time of the drive if the wall clock is unset.
   package init(name: String, simulator: RouteSimulator, buildDate: Timestamp) {
     self.name = name
     self.simulator = simulator
     self.buildDate = buildDate
   }
 
-  /// When to hand over `deadline`; nil before the start and after the end.
+  /// When to handle `deadline`; nil before the start and after the end.
   package var nextDeadline: BootInstant? {
     isOver ? nil : began.map { $0.boot + simulator.period * steps }
   }
 
-  /// Takes what happened, and returns what is to be reported, in this order.
+  /// Handles an input, and returns the reports in order.
   package mutating func handle(_ input: Input, at now: Moment) -> [SourceReport] {
     switch input {
     case .start:
@@ -47,7 +47,7 @@ package struct DriveSession: Sendable {
   }
 
   private mutating func step(from began: Moment, at now: BootInstant) -> [SourceReport] {
-    // After a sleep it goes on from where a receiver would find the vehicle; what lies between was not received.
+    // After suspend it continues at the current position; nothing was received in between.
     steps = max(steps, Int(clamping: (now - began.boot).nanoseconds / simulator.period.nanoseconds))
     let observation = simulator.observation(at: simulator.period * steps, startingAt: began.wall)
     steps += 1
@@ -56,7 +56,7 @@ package struct DriveSession: Sendable {
       isOver = true
       return [.ended]
     case .fix(let fix): return [.fix(fix)]
-    // In a tunnel a receiver says nothing that would help.
+    // In a tunnel there is no fix.
     default: return []
     }
   }

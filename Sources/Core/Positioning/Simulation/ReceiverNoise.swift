@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Random numbers that can be asked for in any order: each belongs to a seed, a stream and a second.
+/// Random numbers with random access: each is determined by a seed, a stream and a second.
 struct ReceiverNoise: Sendable {
-  /// What each stream is for.
+  /// The purpose of each stream.
   enum Stream: UInt64 {
     case east = 1
     case north, up, echoEast, echoNorth, echoUp, jitterEast, jitterNorth, jitterUp, speed, heading, reacquisition
@@ -15,21 +15,21 @@ struct ReceiverNoise: Sendable {
     self.seed = seed
   }
 
-  /// Independent of every other second; around 0, with a deviation of 1.
+  /// Independent of every other second; normally distributed with a standard deviation of 1.
   func white(_ stream: Stream, _ second: Int64) -> Double {
     var random = generator(stream, second)
     return random.normal()
   }
 
-  /// Drifts: seconds nearer to each other than `period` have much the same; around 0, with a deviation of 1.
+  /// Correlated over `period` seconds; normally distributed with a standard deviation of 1.
   func drifting(_ stream: Stream, _ second: Int64, period: Int64) -> Double {
     let (index, rest) = second.quotientAndRemainder(dividingBy: period)
-    // Sine and cosine: their squares add up to 1, so the deviation is the same between the knots.
+    // Weights by sine and cosine: their squares add up to 1, so the deviation between the knots is the same.
     let turn = Trigonometry.rotation(degrees: 90 * Double(rest) / Double(period))
     return white(stream, index) * turn.cosine + white(stream, index &+ 1) * turn.sine
   }
 
-  /// From 0 up to but not 1.
+  /// From 0 up to but not including 1.
   func unit(_ stream: Stream, _ index: Int64) -> Double {
     var random = generator(stream, index)
     return random.unit()

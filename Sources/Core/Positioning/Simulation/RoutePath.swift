@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// The way that a vehicle takes along a route: straight pieces, and an arc in place of each corner, so that it never turns
-/// on the spot and its lateral acceleration has a meaning.
+/// The path of a vehicle along a route: straight segments, and an arc instead of each corner, so that the vehicle never
+/// turns on the spot and its lateral acceleration is finite.
 struct RoutePath: Sendable {
-  /// Points nearer than this to the one before are left out: a receiver scatters more. Metres.
+  /// Points nearer than this to the previous one are dropped: the noise of a receiver is larger. Metres.
   private static let nearest = 1.0
-  /// An arc leaves the leg at most so far before its corner, where the Earth is still flat. Metres.
+  /// The maximum distance of an arc's start from its corner, at which the Earth is still flat. Metres.
   private static let longestTangent = 150.0
-  /// Less is no turn. Degrees.
+  /// Smaller angles are no turn. Degrees.
   private static let smallestTurn = 0.05
-  /// Less is no arc, but a turn on the spot. Metres.
+  /// With a smaller radius it is a turn on the spot. Metres.
   private static let smallestRadius = 0.05
 
-  /// Where one is on the way.
-  struct Place: Equatable {
+  /// A point on the path.
+  struct Pose: Equatable {
     var coordinate: Coordinate
-    /// Degrees true; nil on a way that leads nowhere.
+    /// Degrees true; nil for a path without length.
     var heading: Double?
     var elevation: Double?
   }
@@ -24,34 +24,34 @@ struct RoutePath: Sendable {
   struct Piece: Sendable {
     enum Shape: Sendable {
       case straight(to: Coordinate, endHeading: Double)
-      /// Metres, and degrees turned in all, to the right more than 0.
+      /// Radius in metres, and total turn in degrees, positive to the right.
       case arc(radius: Double, turn: Double)
     }
 
     let start: Coordinate
     /// Degrees true at the start.
     let heading: Double
-    /// Metres from the start of the way.
+    /// Metres from the start of the path.
     let begin: Double
     let length: Double
     let shape: Shape
   }
 
-  /// Metres, once around when it is closed.
+  /// Metres; one lap if it is closed.
   private(set) var length = 0.0
   private(set) var pieces: [Piece] = []
-  /// The points that were kept; a closed way has its first once more at the end.
+  /// The vertices; a closed path has the first one again at the end.
   private(set) var vertices: [Route.Point] = []
-  /// When each was left: the time of the last point that was left out for being near to it.
+  /// When the vehicle left each vertex: the time of the last dropped point near it.
   private(set) var departures: [Timestamp?] = []
-  /// How far along the way the vehicle is nearest to each of them.
+  /// The distance along the path at which the vehicle is nearest to each vertex.
   private(set) var vertexDistances: [Double] = []
-  /// Where it turns on the spot.
+  /// The distances at which it turns on the spot.
   private(set) var pivots: [Double] = []
 
   /// - Parameters:
-  ///   - closed: whether it leads on from the last point straight back to the first.
-  ///   - shortcut: how far an arc may pass its corner by, metres.
+  ///   - closed: whether it leads from the last point straight back to the first.
+  ///   - shortcut: how far an arc may pass its corner, in metres.
   init(_ points: [Route.Point], closed: Bool, shortcut: Double) {
     for point in points {
       guard let last = vertices.indices.last else {
@@ -86,47 +86,47 @@ struct RoutePath: Sendable {
     lay(legs, corners: RoutePath.corners(legs, closed: isClosed, shortcut: shortcut), closed: isClosed)
   }
 
-  /// - Parameter distance: metres along the way; before the start is the start, past the end the end.
-  func place(at distance: Double) -> Place? {
+  /// - Parameter distance: metres along the path; clamped to its length.
+  func pose(at distance: Double) -> Pose? {
     guard let index = pieces.lastIndex(startingAtOrBefore: distance, by: \.begin) else {
-      return vertices.first.map { Place(coordinate: $0.coordinate, heading: nil, elevation: $0.elevation) }
+      return vertices.first.map { Pose(coordinate: $0.coordinate, heading: nil, elevation: $0.elevation) }
     }
     let piece = pieces[index]
     let along = min(max(distance - piece.begin, 0), piece.length)
-    var place: Place
+    var pose: Pose
     switch piece.shape {
     case .straight(let end, let endHeading):
       let coordinate = piece.start.interpolated(to: end, fraction: piece.length > 0 ? along / piece.length : 0)
-      // The direction to the end turns into the noise of the arithmetic when the end is near.
+      // Near the end the direction to it is dominated by rounding errors.
       let heading = piece.length - along < 1 ? endHeading : coordinate.heading(to: end) ?? endHeading
-      place = Place(coordinate: coordinate, heading: heading)
+      pose = Pose(coordinate: coordinate, heading: heading)
     case .arc(let radius, let turn):
       let turned = turn * (along / piece.length)
       let chord = 2 * radius * Trigonometry.rotation(degrees: turned.magnitude / 2).sine
-      place = Place(
+      pose = Pose(
         coordinate: piece.start.moved(by: chord, heading: piece.heading + turned / 2),
         heading: RoutePath.normal(piece.heading + turned))
     }
-    place.elevation = elevation(at: distance)
-    return place
+    pose.elevation = elevation(at: distance)
+    return pose
   }
 
-  /// How far along the way it is nearest to a point, and how near. Nil on a way that leads nowhere.
+  /// The distance along the path that is nearest to a point, and the offset from it. Nil for a path without length.
   func nearest(to point: Coordinate) -> (distance: Double, offset: Double)? {
     var best: (distance: Double, offset: Double)?
     for index in vertices.indices.dropLast() {
       let start = vertices[index].coordinate
       let toPoint = start.distance(to: point)
       let length = vertexDistances[index + 1] - vertexDistances[index]
-      // The legs that begin further away than their length and the best so far are not looked at.
+      // Skips legs that are further away than their length plus the best offset so far.
       if let best, toPoint - length > best.offset { continue }
       var along = 0.0
       if let heading = start.heading(to: vertices[index + 1].coordinate), let direction = start.heading(to: point) {
         along = toPoint * Trigonometry.rotation(degrees: direction - heading).cosine
       }
       let distance = vertexDistances[index] + min(max(along, 0), length)
-      guard let place = place(at: distance) else { continue }
-      let offset = place.coordinate.distance(to: point)
+      guard let pose = pose(at: distance) else { continue }
+      let offset = pose.coordinate.distance(to: point)
       if offset < best?.offset ?? .infinity { best = (distance, offset) }
     }
     return best
@@ -141,7 +141,7 @@ struct RoutePath: Sendable {
     return length > 0 ? start + (end - start) * min(max((distance - vertexDistances[index]) / length, 0), 1) : start
   }
 
-  // MARK: - Laying it
+  // MARK: - Construction
 
   private struct Leg {
     let start: Coordinate
@@ -158,7 +158,7 @@ struct RoutePath: Sendable {
       endHeading = RoutePath.normal((end.heading(to: start) ?? heading + 180) - 180)
     }
 
-    /// The point so far from the start.
+    /// The point at a distance from the start.
     func point(at distance: Double) -> Coordinate {
       start.interpolated(to: end, fraction: length > 0 ? distance / length : 0)
     }
@@ -167,10 +167,10 @@ struct RoutePath: Sendable {
   private struct Corner {
     static let none = Corner(turn: 0, radius: 0, tangent: 0)
 
-    /// Degrees, to the right more than 0.
+    /// Degrees, positive to the right.
     let turn: Double
     let radius: Double
-    /// Metres from where the arc begins to the corner.
+    /// Metres from the start of the arc to the corner.
     let tangent: Double
 
     var isPivot: Bool { radius == 0 && turn != 0 }
@@ -186,7 +186,7 @@ struct RoutePath: Sendable {
       guard turn.magnitude >= smallestTurn else { return .none }
       let half = Trigonometry.rotation(degrees: turn.magnitude / 2)
       let longest = min(before.length / 2, after.length / 2, longestTangent)
-      // An arc that touches both legs passes the corner by r / cos(turn / 2) - r, and begins r * tan(turn / 2) before it.
+      // An arc that touches both legs passes the corner at r / cos(turn / 2) - r, and begins r * tan(turn / 2) before it.
       let radius = min(shortcut * half.cosine / (1 - half.cosine), longest * half.cosine / half.sine)
       guard radius >= smallestRadius else { return Corner(turn: turn, radius: 0, tangent: 0) }
       return Corner(turn: turn, radius: radius, tangent: radius * half.sine / half.cosine)
@@ -199,7 +199,7 @@ struct RoutePath: Sendable {
       let start = leg.point(at: before.tangent)
       let end = leg.point(at: leg.length - after.tangent)
       if index == 0 {
-        // The corner where a closed way begins is driven by halves: the second half now, the first half at the end.
+        // The corner at the start of a closed path is split: the second half now, the first half at the end.
         vertexDistances.append(0)
         if closed, before.radius > 0, let last = legs.last {
           let arc = arc(before, on: last)
@@ -233,7 +233,7 @@ struct RoutePath: Sendable {
     }
   }
 
-  /// The whole arc of a corner at the end of a leg; where it begins on the way is not told.
+  /// The whole arc of a corner at the end of a leg; its distance along the path is not set.
   private func arc(_ corner: Corner, on leg: Leg) -> Piece {
     let start = leg.point(at: leg.length - corner.tangent)
     let heading = leg.length > 1 ? start.heading(to: leg.end) ?? leg.endHeading : leg.endHeading
@@ -256,7 +256,7 @@ struct RoutePath: Sendable {
     self.length += length
   }
 
-  /// Degrees from 0 up to but not 360.
+  /// Degrees from 0 up to but not including 360.
   static func normal(_ degrees: Double) -> Double {
     let rest = degrees - (degrees / 360).rounded(.down) * 360
     return rest < 360 ? rest : 0
@@ -269,7 +269,7 @@ struct RoutePath: Sendable {
 }
 
 extension Array {
-  /// The last element that does not begin after a place, in an array that is ordered by it; the first when all do.
+  /// The last element that begins at or before a value, in an array ordered by it; the first if all begin after it.
   func lastIndex(startingAtOrBefore place: Double, by begin: (Element) -> Double) -> Int? {
     guard !isEmpty else { return nil }
     var (low, high) = (0, count)

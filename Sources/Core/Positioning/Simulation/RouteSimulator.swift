@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Drives along a route and tells where it is, as a receiver on board would: once a second, and at a pace over 1 once in
-/// each second of the drive, so that positions, speeds and headings bear each other out as they do at its own pace.
+/// Simulates a receiver in a vehicle on a route: one observation per second, and at a pace above 1 one per second of the
+/// drive, so that positions, speeds and headings are consistent.
 ///
-/// The vehicle speeds up, brakes for corners and stops, and stands where it is told to; a route with times is driven at its
-/// times. A route that loops is driven on from its last point straight back to its first, so nothing ever jumps. Satellites,
-/// HDOP and the accuracies are made up to fit the scatter of the positions: good under an open sky, bad between high walls
-/// and after a tunnel. The same route, settings and seed are the same drive, to the last bit.
+/// The vehicle accelerates, brakes for corners and stops; a route with times is driven at these times. A loop leads from
+/// the last point straight back to the first, without jumps. Satellites, HDOP and accuracies are made up to match the
+/// scatter of the positions: good under an open sky, bad in urban canyons and after a tunnel. The same route, settings
+/// and seed give the same drive, bit for bit.
 package struct RouteSimulator: Sendable {
-  /// What the receiver says at one time.
+  /// The receiver's output at one time.
   package enum Observation: Equatable, Sendable {
     case fix(Fix)
-    /// It sees too few satellites; its clock goes on.
+    /// Too few satellites; the clock continues.
     case noFix(time: Timestamp)
     /// The drive is over.
     case ended
@@ -22,15 +22,16 @@ package struct RouteSimulator: Sendable {
   private let sky: Sky
   private let noise: ReceiverNoise
   private let settings: SimulationSettings
-  /// From one observation to the next.
+  /// The time between two observations.
   package let period: Duration
 
   /// - Parameters:
-  ///   - route: with all its points in one place it is a vehicle that stands there, for ever.
-  ///   - settings: numbers without sense are read as the nearest ones with some.
-  /// - Throws: a stop, tunnel or canyon that is not on the route, or a head start that is longer than the drive.
+  ///   - route: if all points are in one place, the vehicle stays there forever.
+  ///   - settings: invalid numbers are replaced by the nearest valid ones.
+  /// - Throws: `SimulationError` for a stop, tunnel or canyon that is not on the route, or a head start that is longer
+  ///   than the drive.
   package init(route: Route, settings: SimulationSettings) throws(SimulationError) {
-    self.settings = settings.sane
+    self.settings = settings.sanitized
     period = .nanoseconds(Int64(1e9 / max(self.settings.pace, 1)))
     noise = ReceiverNoise(seed: settings.seed)
     drive = try Drive(route, self.settings)
@@ -44,7 +45,7 @@ package struct RouteSimulator: Sendable {
     }
   }
 
-  /// How long one drive takes at its pace, from the head start on; nil when it has no end, because it loops or stands.
+  /// The duration of one drive at its pace, from the head start on; nil if it has no end because it loops or stands.
   package var duration: Duration? {
     drive.duration.map { whole in
       let rest = (whole - settings.headStart.inSeconds) / settings.pace
@@ -52,42 +53,43 @@ package struct RouteSimulator: Sendable {
     }
   }
 
-  /// What the receiver says after so long.
+  /// The receiver's output at a time.
   ///
   /// - Parameters:
-  ///   - elapsed: since the start; cut to whole periods, less than 0 is 0. Observations of one period are the same.
+  ///   - elapsed: since the start; truncated to whole periods, negative is 0. All observations within a period are the
+  ///     same.
   ///   - start: the time at the start.
   package func observation(at elapsed: Duration, startingAt start: Timestamp) -> Observation {
     let index = max(elapsed.nanoseconds / period.nanoseconds, 0)
-    guard let state = drive.state(at: timeOfDrive(of: Double(index))), let place = drive.path.place(at: state.distance)
+    guard let state = drive.state(at: timeOfDrive(of: Double(index))), let pose = drive.path.pose(at: state.distance)
     else { return .ended }
     let time = start + .nanoseconds(period.nanoseconds * index) + settings.clockOffset
     let view = sky.view(state, in: drive)
     guard view.hasFix else { return .noFix(time: time) }
-    var fix = Fix(coordinate: place.coordinate, time: .utc(time), mode: .threeD, quality: .simulated)
-    scatter(&fix, place, view, index)
-    move(&fix, place, state, view, index)
+    var fix = Fix(coordinate: pose.coordinate, time: .utc(time), mode: .threeD, quality: .simulated)
+    scatter(&fix, pose, view, index)
+    move(&fix, pose, state, view, index)
     return .fix(fix)
   }
 
-  /// The true place and speed after so many seconds; nil when the drive has ended.
-  func truth(at seconds: Double) -> (place: RoutePath.Place, state: Drive.State)? {
+  /// The true position and speed at a time in seconds; nil if the drive has ended.
+  func truth(at seconds: Double) -> (pose: RoutePath.Pose, state: Drive.State)? {
     let time = settings.headStart.inSeconds + seconds * settings.pace
-    guard let state = drive.state(at: time), let place = drive.path.place(at: state.distance) else { return nil }
-    return (place, state)
+    guard let state = drive.state(at: time), let pose = drive.path.pose(at: state.distance) else { return nil }
+    return (pose, state)
   }
 
-  /// Seconds since the drive began, at an observation.
+  /// Seconds of the drive at an observation.
   private func timeOfDrive(of index: Double) -> Double {
     settings.headStart.inSeconds + index * min(settings.pace, 1)
   }
 
-  /// Errors drift: a receiver's next position is wrong in much the same way as its last. Echoes drift faster.
-  private func scatter(_ fix: inout Fix, _ place: RoutePath.Place, _ view: Sky.View, _ index: Int64) {
+  /// Errors are correlated: consecutive positions have similar errors. Multipath errors change faster.
+  private func scatter(_ fix: inout Fix, _ pose: RoutePath.Pose, _ view: Sky.View, _ index: Int64) {
     let sigma = settings.noise * view.scatter
     func error(_ slow: ReceiverNoise.Stream, _ echo: ReceiverNoise.Stream, _ jitter: ReceiverNoise.Stream) -> Double {
       var error = 0.0
-      // Squares of the weights add up to 1.
+      // The squares of the weights add up to 1.
       if sigma > 0 {
         error += sigma * (0.98 * noise.drifting(slow, index, period: 60) + 0.199 * noise.white(jitter, index))
       }
@@ -95,24 +97,24 @@ package struct RouteSimulator: Sendable {
       return error
     }
     let (east, north) = (error(.east, .echoEast, .jitterEast), error(.north, .echoNorth, .jitterNorth))
-    fix.coordinate = place.coordinate.moved(by: east, heading: 90).moved(by: north, heading: 0)
-    fix.altitude = place.elevation.map { $0 + 1.5 * error(.up, .echoUp, .jitterUp) }
+    fix.coordinate = pose.coordinate.moved(by: east, heading: 90).moved(by: north, heading: 0)
+    fix.altitude = pose.elevation.map { $0 + 1.5 * error(.up, .echoUp, .jitterUp) }
     let usual = max(settings.noise, 0.5)
     let actual = max((sigma * sigma + view.echo * view.echo).squareRoot(), usual)
     let ratio = (actual / usual).squareRoot()
     fix.satellites = Int((4 + 8 / ratio).rounded())
     fix.hdop = min(0.8 * ratio, 20)
-    // Two directions make one distance.
+    // Two axes make one distance.
     fix.horizontalAccuracy = actual * 2.squareRoot()
     fix.verticalAccuracy = fix.altitude == nil ? nil : actual * 1.5
   }
 
-  /// A receiver's speed comes from the Doppler shift, which is far better than what its positions scatter. Standing it has
-  /// no direction, and keeps the last.
+  /// A receiver's speed comes from the Doppler shift, which is far more accurate than its positions. At a standstill it
+  /// has no heading, and repeats the last.
   private func move(
-    _ fix: inout Fix, _ place: RoutePath.Place, _ state: Drive.State, _ view: Sky.View, _ index: Int64
+    _ fix: inout Fix, _ pose: RoutePath.Pose, _ state: Drive.State, _ view: Sky.View, _ index: Int64
   ) {
-    fix.heading = place.heading
+    fix.heading = pose.heading
     let speed = state.speed * settings.pace
     fix.speed = speed
     let deviation = (min(settings.noise * view.scatter, 4) + min(view.echo, 20) * 0.5) * 0.02
@@ -121,6 +123,6 @@ package struct RouteSimulator: Sendable {
     fix.speed = max(speed + noise.white(.speed, index) * deviation, 0.01)
     let degrees = min(deviation / max(speed, 0.1) * (180 / .pi), 10)
     fix.headingAccuracy = max(degrees, 0.1)
-    fix.heading = place.heading.map { RoutePath.normal($0 + noise.white(.heading, index) * degrees) }
+    fix.heading = pose.heading.map { RoutePath.normal($0 + noise.white(.heading, index) * degrees) }
   }
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a route is driven, and what the receiver on board makes of it.
+/// How a route is driven, and the errors of the simulated receiver.
 package struct SimulationSettings: Equatable, Sendable {
-  /// A place on the way.
+  /// A point on the route.
   package enum Place: Equatable, Sendable {
-    /// Metres along the way from its start.
+    /// Metres along the route from its start.
     case distance(Double)
-    /// Where the way passes the waypoint of that name.
+    /// The point nearest to the waypoint of that name.
     case waypoint(String)
   }
 
-  /// A place where the vehicle stands for a while.
+  /// A stop of the vehicle.
   package struct Stop: Equatable, Sendable {
-    /// On the route.
+    /// Where it stops.
     package var place: Place
-    /// How long it stands; zero or more.
+    /// How long it stops; zero or more.
     package var dwell: Duration
 
     package init(_ place: Place, dwell: Duration) {
@@ -23,9 +23,9 @@ package struct SimulationSettings: Equatable, Sendable {
     }
   }
 
-  /// A part of the way, in metres along it.
+  /// A part of the route, in metres along it.
   package struct Stretch: Equatable, Sendable {
-    /// Where it begins: metres from the start of the route.
+    /// Its start: metres from the start of the route.
     package var from: Double
     /// Metres.
     package var length: Double
@@ -36,11 +36,11 @@ package struct SimulationSettings: Equatable, Sendable {
     }
   }
 
-  /// A stretch between high walls: few satellites and wide errors.
+  /// An urban canyon: few satellites and large errors.
   package struct Canyon: Equatable, Sendable {
-    /// Where it is.
+    /// The part of the route.
     package var stretch: Stretch
-    /// Metres, one sigma to the east and to the north each.
+    /// Metres, one sigma, per axis.
     package var noise: Double
 
     package init(_ stretch: Stretch, noise: Double = SimulationSettings.canyonNoise) {
@@ -49,42 +49,42 @@ package struct SimulationSettings: Equatable, Sendable {
     }
   }
 
-  /// Of a canyon that the route marks. Metres.
+  /// The noise of a canyon that the route marks, in metres.
   package static let canyonNoise = 15.0
-  /// Metres per second, of a route without times.
+  /// Metres per second, for a route without times.
   package static let usualSpeed = 50 / 3.6
 
-  /// Metres per second. Nil follows the times of the route when it has them, else it is `usualSpeed`.
+  /// Metres per second. Nil: the times of the route, or `usualSpeed` if it has none.
   package var speed: Double?
   /// Metres per second squared, as are the next two.
   package var acceleration = 1.5
   /// Deceleration before stops and corners. Metres per second squared.
   package var braking = 2.0
-  /// Sideways: it is what limits the speed in corners.
+  /// Lateral acceleration: limits the speed in corners.
   package var lateral = 2.0
-  /// How many seconds of the drive pass in one. Speeds are what a receiver would measure then: so much higher.
+  /// Seconds of the drive per second. Reported speeds are multiplied by it.
   package var pace = 1.0
-  /// How long the vehicle has been under way when the simulation starts, in seconds of the drive.
+  /// Seconds of the drive that are skipped at the start.
   package var headStart = Duration.zero
-  /// Whether to drive on from the end straight back to the start, again and again.
+  /// Whether to drive from the end straight back to the start, repeatedly.
   package var loops = true
-  /// Metres, one sigma to the east and to the north each.
+  /// Metres, one sigma, per axis.
   package var noise = 2.0
-  /// The same seed scatters the same way every time.
+  /// The seed of the noise.
   package var seed: UInt64 = 1
-  /// How far the receiver's clock is ahead.
+  /// The offset of the receiver's clock; positive: it is ahead.
   package var clockOffset = Duration.zero
-  /// Beside those that the route itself marks.
+  /// In addition to those that the route marks.
   package var stops: [Stop] = []
-  /// Where there is no fix; beside those that the route itself marks.
+  /// Parts without a fix; in addition to those that the route marks.
   package var tunnels: [Stretch] = []
-  /// Beside those that the route itself marks.
+  /// In addition to those that the route marks.
   package var canyons: [Canyon] = []
 
   package init() {}
 
-  /// Every number where it has a meaning: what is not finite or less than 0 is 0.
-  var sane: SimulationSettings {
+  /// With valid numbers: not finite or negative becomes 0.
+  var sanitized: SimulationSettings {
     func metres(_ number: Double) -> Double { number.isFinite ? max(number, 0) : 0 }
     func rate(_ number: Double) -> Double { number.isFinite ? min(max(number, 0.01), 100) : 1.5 }
     var copy = self
@@ -100,23 +100,23 @@ package struct SimulationSettings: Equatable, Sendable {
   }
 }
 
-/// Why a route cannot be driven as it is asked for: a stop or a stretch is not on it, or it is over too soon.
+/// Why a route cannot be driven with these settings: a stop or stretch is not on it, or it is too short.
 package struct SimulationError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The kind of error, for who decides by it.
+  /// The kind of error, for callers.
   package struct Code: Hashable, Sendable {
     private let name: String
 
-    /// A place lies past the end of the way, or is not a distance.
+    /// A point is past the end of the route, or not a distance.
     package static let outside = Code(name: "outside")
-    /// The drive is over before the simulation starts.
+    /// The drive is shorter than the head start.
     package static let over = Code(name: "over")
-    /// No waypoint has that name, or it is too far from the way.
+    /// There is no waypoint of that name, or it is too far from the route.
     package static let waypoint = Code(name: "waypoint")
   }
 
-  /// What of the settings does not fit the route.
+  /// What does not fit the route.
   package let code: Code
-  /// What is asked for, what the route has, and what to do; not the name of the route.
+  /// What was requested, what the route has, and the remedy; without the name of the route.
   package let message: String
 
   package var description: String { message }

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What of the sky the receiver sees along the way: all of it, none in a tunnel, little between high walls.
+/// The satellites in view along the route: all, none in a tunnel, few in an urban canyon.
 struct Sky: Sendable {
-  /// How far a canyon's walls rise at its ends. Metres.
+  /// The length over which a canyon begins and ends, in metres.
   private static let ramp = 30.0
-  /// How long a receiver takes to be as good as before a tunnel. Seconds.
+  /// How long a receiver takes to recover its accuracy after a tunnel, in seconds.
   private static let recovery = 20.0
-  /// How much worse its first fix after a tunnel is.
+  /// The factor of the error of its first fix after a tunnel.
   private static let worst = 6.0
 
   struct View: Equatable {
     /// Whether there are enough satellites for a fix.
     var hasFix: Bool
-    /// How much more than usual everything scatters: 1 is as usual.
+    /// The factor of all errors: 1 is normal.
     var scatter = 1.0
-    /// What echoes add. Metres, one sigma.
+    /// The additional multipath error in metres, one sigma.
     var echo = 0.0
   }
 
   private struct Outage: Sendable {
     var from: Double
     var until: Double
-    /// Seconds in the lap when the vehicle comes out, and when the receiver has a fix again.
+    /// Seconds in the lap at the exit of the tunnel, and at the next fix.
     var exit: Double
     var fix: Double
   }
 
   private let canyons: [(from: Double, until: Double, noise: Double)]
-  /// Of the first lap, and of every other, in the order of the way.
+  /// Of the first lap, and of every other, in order of distance.
   private let outages: [[Outage]]
 
   init(_ route: Route, _ settings: SimulationSettings, _ drive: Drive, _ noise: ReceiverNoise) throws(SimulationError) {
@@ -75,7 +75,7 @@ struct Sky: Sendable {
     return view
   }
 
-  /// The stretches that the route's own points mark.
+  /// The stretches that the route marks.
   private static func marked(_ surroundings: Route.Surroundings, _ path: RoutePath) -> [(from: Double, until: Double)] {
     joined(
       path.vertices.indices.dropLast().filter { path.vertices[$0].surroundings == surroundings }.map {
@@ -83,7 +83,7 @@ struct Sky: Sendable {
       })
   }
 
-  /// In the order of the way; those that touch are one.
+  /// In order of distance; adjacent ones are merged.
   private static func joined(_ ranges: [(from: Double, until: Double)]) -> [(from: Double, until: Double)] {
     var result: [(from: Double, until: Double)] = []
     for range in ranges.sorted(by: { $0.from < $1.from }) {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How fast a vehicle goes along its way: as fast as it may, within what its engine, its brakes and the corners allow.
+/// The speed along a route: as fast as the limits of engine, brakes and corners allow.
 ///
-/// Made of phases of constant acceleration, so that place and speed are exact at every instant.
+/// Consists of phases of constant acceleration, so that position and speed are exact at any time.
 struct SpeedProfile: Sendable {
-  /// What the vehicle can do: metres per second, and metres per second squared.
+  /// The vehicle's limits: metres per second, and metres per second squared.
   struct Limits: Equatable, Sendable {
     var speed: Double
     var acceleration: Double
     var braking: Double
-    /// Sideways, in a corner.
+    /// Lateral acceleration in a corner.
     var lateral: Double
   }
 
-  /// A place where it stands: metres along the way, seconds.
+  /// A stop: metres along the route, dwell in seconds.
   struct Stop: Equatable, Sendable {
     var distance: Double
     var dwell: Double
@@ -32,7 +32,7 @@ struct SpeedProfile: Sendable {
   private var phases: [Phase] = []
   private var length = 0.0
 
-  /// Where it is and how fast, so many seconds after its start.
+  /// Distance and speed at a time in seconds.
   func state(at time: Double) -> (distance: Double, speed: Double) {
     guard let index = phases.lastIndex(startingAtOrBefore: time, by: \.time) else { return (0, 0) }
     let phase = phases[index]
@@ -48,10 +48,10 @@ struct SpeedProfile: Sendable {
     Course(path, stops: stops, limits: limits).profile(from: 0, to: 0)
   }
 
-  /// The first lap, which begins at a standstill, and every one after it, of a way without an end.
+  /// The first lap, which begins at a standstill, and every following one, of a loop.
   static func laps(_ path: RoutePath, stops: [Stop], limits: Limits) -> (first: SpeedProfile, next: SpeedProfile) {
     let course = Course(path, stops: stops, limits: limits)
-    // No faster over the line than the first lap can be at its end, nor than can be braked after it.
+    // The speed at the line is limited by what the first lap can reach at its end, and by the braking after it.
     let reached = course.fastest(from: 0, to: .infinity).last ?? 0
     let seam = course.fastest(from: reached, to: reached).first ?? 0
     return (course.profile(from: 0, to: seam), course.profile(from: seam, to: seam))
@@ -64,7 +64,7 @@ struct SpeedProfile: Sendable {
     length += metres
   }
 
-  /// The way cut into stretches on each of which one speed is the limit.
+  /// The route divided into stretches with one speed limit each.
   private struct Course {
     struct Stretch {
       var length: Double
@@ -113,7 +113,7 @@ struct SpeedProfile: Sendable {
       }
     }
 
-    /// The greatest speed at each node.
+    /// The maximum speed at each node.
     func fastest(from start: Double, to end: Double) -> [Double] {
       var speeds = nodes.map(\.limit)
       speeds[0] = min(speeds[0], start)
@@ -140,7 +140,7 @@ struct SpeedProfile: Sendable {
       return profile
     }
 
-    /// Speeds up, goes on and slows down, as far as each is needed.
+    /// Accelerates, cruises and brakes, as far as needed.
     private func drive(_ stretch: Stretch, from start: Double, to end: Double, in profile: inout SpeedProfile) {
       let (gain, loss) = (limits.acceleration, limits.braking)
       let squares = 2 * gain * loss * stretch.length + loss * start * start + gain * end * end

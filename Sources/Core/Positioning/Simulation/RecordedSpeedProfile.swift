@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// How fast a vehicle went along its way, by the times that its points were recorded at.
+/// The speed along a route by its recorded times.
 ///
-/// Between two points the distance follows a cubic that never goes back (Fritsch and Carlson, 1980), so that the speed has
-/// no jumps and a stop is a stop.
-struct RecordedPace: Sendable {
-  /// Slower than this, for at least `shortestStand`, a vehicle stood and then went on. Metres per second.
-  private static let slowest = 0.5
+/// Between two points the distance is a monotone cubic (Fritsch and Carlson, 1980), so that the speed is continuous and a
+/// stop is a standstill.
+struct RecordedSpeedProfile: Sendable {
+  /// Below this speed for at least `shortestStand`, the vehicle is assumed to have stopped. Metres per second.
+  private static let standstillSpeed = 0.5
   /// Seconds.
   private static let shortestStand = 10.0
-  /// How fast it went on. Metres per second.
-  private static let creep = 1.5
-  /// How fast the way from the end back to the start is driven, which nobody recorded. Metres per second.
-  private static let returning = 10.0
+  /// The speed before it stopped. Metres per second.
+  private static let departureSpeed = 1.5
+  /// The speed from the end back to the start, which was not recorded. Metres per second.
+  private static let returnSpeed = 10.0
 
   private struct Knot: Sendable {
     /// Seconds.
@@ -26,8 +26,8 @@ struct RecordedPace: Sendable {
 
   private var knots: [Knot]
 
-  /// Whether the first and the last point have a time, and the times go forward. Points between them may have none.
-  static func canFollow(_ points: [Route.Point]) -> Bool {
+  /// Whether the first and the last point have a time, and the times increase. Points between them may have none.
+  static func hasUsableTimes(_ points: [Route.Point]) -> Bool {
     guard let begin = points.first?.time, let end = points.last?.time, begin < end else { return false }
     var latest = begin
     for point in points {
@@ -38,11 +38,12 @@ struct RecordedPace: Sendable {
     return true
   }
 
-  /// Nil when the points cannot be followed.
+  /// Nil if the times are not usable.
   ///
   /// - Parameter closed: whether `path` leads back to its first point.
   init?(_ points: [Route.Point], along path: RoutePath, closed: Bool, stops: [SpeedProfile.Stop]) {
-    guard RecordedPace.canFollow(points), path.length > 0, let begin = points.first?.time, let end = points.last?.time
+    guard RecordedSpeedProfile.hasUsableTimes(points), path.length > 0, let begin = points.first?.time,
+      let end = points.last?.time
     else { return nil }
     knots = []
     for (index, vertex) in path.vertices.enumerated() {
@@ -50,21 +51,23 @@ struct RecordedPace: Sendable {
       let arrival = Knot(time: (time - begin).inSeconds, distance: path.vertexDistances[index])
       knots.append(arrival)
       guard let departure = path.departures[index].map({ ($0 - begin).inSeconds }) else { continue }
-      if departure - arrival.time >= RecordedPace.shortestStand {
+      if departure - arrival.time >= RecordedSpeedProfile.shortestStand {
         knots.append(Knot(time: departure, distance: arrival.distance))
       }
     }
     if closed, let last = knots.popLast() {
-      // The closing vertex is the first once more, with the time of the start.
+      // The closing vertex is the first one again, with the time of the start.
       let recorded = (end - begin).inSeconds
       let way = last.distance - (knots.last?.distance ?? 0)
       knots.append(
-        Knot(time: max(recorded, (knots.last?.time ?? 0) + way / RecordedPace.returning), distance: last.distance))
+        Knot(
+          time: max(recorded, (knots.last?.time ?? 0) + way / RecordedSpeedProfile.returnSpeed), distance: last.distance
+        ))
     } else if let last = knots.last, last.time < (end - begin).inSeconds {
-      // The last point was too near to the one before to be kept, but the vehicle was there until then.
+      // The last point was too near to the previous one and was dropped, but the vehicle was there until then.
       knots.append(Knot(time: (end - begin).inSeconds, distance: last.distance))
     }
-    knots = RecordedPace.standing(RecordedPace.forward(knots))
+    knots = RecordedSpeedProfile.standing(RecordedSpeedProfile.forward(knots))
     for stop in stops.sorted(by: { $0.distance < $1.distance }) { insert(stop) }
     guard knots.count > 1 else { return nil }
     smooth(closed: closed)
@@ -81,7 +84,7 @@ struct RecordedPace: Sendable {
     let span = end.time - start.time
     let part = min(max((time - start.time) / span, 0), 1)
     let rise = end.distance - start.distance
-    // Hermite's basis in the form that keeps the digits: the straight line, and what bends it.
+    // The Hermite basis in a form without cancellation: the straight line, and its deviation.
     let first = start.speed * span - rise
     let last = rise - end.speed * span
     let bend = part * (1 - part)
@@ -90,27 +93,27 @@ struct RecordedPace: Sendable {
     return (min(max(distance, start.distance), end.distance), max(slope / span, 0))
   }
 
-  /// Knots of one time are one.
+  /// Merges knots of the same time.
   private static func forward(_ knots: [Knot]) -> [Knot] {
-    var kept: [Knot] = []
+    var merged: [Knot] = []
     for knot in knots {
-      if let last = kept.last, knot.time - last.time < 1e-3 {
-        kept[kept.count - 1].distance = knot.distance
+      if let last = merged.last, knot.time - last.time < 1e-3 {
+        merged[merged.count - 1].distance = knot.distance
       } else {
-        kept.append(knot)
+        merged.append(knot)
       }
     }
-    return kept
+    return merged
   }
 
-  /// Between two points that are near in space and far in time it stood at the first of them.
+  /// Between two points that are near in space and far in time the vehicle stood at the first.
   private static func standing(_ knots: [Knot]) -> [Knot] {
     var result: [Knot] = []
     for knot in knots {
       if let last = result.last {
         let (metres, seconds) = (knot.distance - last.distance, knot.time - last.time)
-        if seconds >= shortestStand, metres > 0, metres / seconds < slowest {
-          result.append(Knot(time: knot.time - metres / creep, distance: last.distance))
+        if seconds >= shortestStand, metres > 0, metres / seconds < standstillSpeed {
+          result.append(Knot(time: knot.time - metres / departureSpeed, distance: last.distance))
         }
       }
       result.append(knot)
@@ -118,7 +121,7 @@ struct RecordedPace: Sendable {
     return result
   }
 
-  /// All that comes after the stop comes later.
+  /// Everything after the stop is delayed.
   private mutating func insert(_ stop: SpeedProfile.Stop) {
     guard stop.dwell > 0, let index = knots.lastIndex(where: { $0.distance <= stop.distance }) else { return }
     var time = knots[index].time
@@ -131,14 +134,14 @@ struct RecordedPace: Sendable {
     var departure = arrival
     departure.time += stop.dwell
     knots.insert(contentsOf: [arrival, departure], at: index + 1)
-    knots = RecordedPace.forward(knots)
+    knots = RecordedSpeedProfile.forward(knots)
   }
 
   private mutating func smooth(closed: Bool) {
     let slopes = zip(knots, knots.dropFirst()).map { ($1.distance - $0.distance) / ($1.time - $0.time) }
     for index in knots.indices.dropFirst().dropLast() {
       let (before, after) = (slopes[index - 1], slopes[index])
-      // The harmonic mean is 0 when either is, and never more than the cubic can take.
+      // The harmonic mean is 0 if either is, and small enough for a monotone cubic.
       knots[index].speed = before > 0 && after > 0 ? 2 * before * after / (before + after) : 0
     }
     guard let first = slopes.first, let last = slopes.last else { return }

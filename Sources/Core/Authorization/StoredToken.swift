@@ -2,36 +2,35 @@
 package import HTTPMessages
 package import Timekeeping
 
-/// A token as it is kept for the next run of the program: what is written, and whether that run may use it.
+/// A token as it is stored for the next run of the program: its format, and whether that run may use it.
 ///
-/// Its times are of the elapsed clock, which means nothing after a reboot: they are valid in the boot that is named beside
-/// them, and in no other.
-package struct KeptToken: Equatable, Sendable {
-  /// What a kept token belongs to.
+/// Its times are of the elapsed clock, which restarts at boot: they are only valid in the boot that is stored with them.
+package struct StoredToken: Equatable, Sendable {
+  /// What a stored token is bound to.
   package struct Key: Equatable, Sendable {
     /// A digest of `subject(of:from:)`.
     package let subject: String
-    /// The kernel's name of this boot.
+    /// The kernel's boot ID.
     package let boot: String
 
-    /// Both are one word, as hexadecimal is.
+    /// Both must be single words, such as hexadecimal digits.
     package init(subject: String, boot: String) {
       self.subject = subject
       self.boot = boot
     }
   }
 
-  /// Why a kept token is of no use.
-  package enum Unfitness: String, Error, Sendable {
-    /// Not what this program writes, or not all of it.
+  /// Why a stored token is discarded.
+  package enum DiscardReason: String, Error, Sendable {
+    /// Not in the format of this program, or truncated.
     case damaged
-    /// Of a boot that is over.
+    /// From a previous boot.
     case otherBoot
-    /// For another vehicle, or from a provider that is asked in another way.
+    /// For another vehicle, or from a provider with other settings.
     case otherSettings
     case expired
 
-    /// Ends a sentence.
+    /// The end of a sentence.
     package var explanation: String {
       switch self {
       case .damaged: "it is damaged, or was written by another program or release"
@@ -42,14 +41,14 @@ package struct KeptToken: Equatable, Sendable {
     }
   }
 
-  /// Clocks differ.
+  /// The allowed difference between clocks.
   private static let tolerance = Duration.seconds(600)
   private static let title = "fleet-locationd token 1"
   private static let keys = ["boot", "subject", "received", "ends", "lifetime", "token"]
 
-  /// The token with its end, which counts only in the boot that `key` names.
+  /// The token and its expiry, which is only valid in the boot of `key`.
   package let token: AccessToken
-  /// What it was kept under: boot, vehicle and provider.
+  /// What it is bound to: boot, vehicle and provider.
   package let key: Key
 
   package init(_ token: AccessToken, key: Key) {
@@ -57,31 +56,31 @@ package struct KeptToken: Equatable, Sendable {
     self.key = key
   }
 
-  /// What is written: lines of a key and a value.
+  /// The file's content: lines of a key and a value.
   package var text: Secret {
     let values = [
       key.boot, key.subject, "\(token.receivedAt.nanoseconds)", "\(token.deadline.nanoseconds)",
       token.lifetimeSource.rawValue, token.secret.reveal(),
     ]
-    let lines = zip(KeptToken.keys, values).map { "\($0) \($1)\n" }
-    return Secret("\(KeptToken.title)\n\(lines.joined())")
+    let lines = zip(StoredToken.keys, values).map { "\($0) \($1)\n" }
+    return Secret("\(StoredToken.title)\n\(lines.joined())")
   }
 
-  /// Reads what an earlier run has written.
+  /// Parses what a previous run stored.
   ///
-  /// - Parameters:
-  ///   - context: whom the token is to be for; its claims are looked at again.
-  ///   - key: of this run.
-  /// - Throws: why it is of no use now.
+  /// - Parameters: what the token must be for; its claims are checked again.
+  ///   - context: the key of this run.
+  ///   - key: why it is discarded.
+  /// - Throws: why it is discarded.
   package init(
     _ text: Secret, for context: AuthorizationContext?, key: Key, at now: BootInstant
-  ) throws(Unfitness) {
-    let values = try KeptToken.values(in: text.reveal())
+  ) throws(DiscardReason) {
+    let values = try StoredToken.values(in: text.reveal())
     guard let received = Int64(values[2]), let end = Int64(values[3]), 0 <= received, received < end,
       let source = AccessToken.LifetimeSource(rawValue: values[4])
     else { throw .damaged }
     let receivedAt = BootInstant(nanoseconds: received)
-    // An arrival that is yet to come is of another boot, whatever it says of itself.
+    // A receipt in the future is of another boot, whatever the file says.
     guard values[0] == key.boot, receivedAt <= now else { throw .otherBoot }
     guard values[1] == key.subject, let context else { throw .otherSettings }
     let secret = Secret(values[5])
@@ -91,17 +90,17 @@ package struct KeptToken: Equatable, Sendable {
       secret: secret, context: context, receivedAt: receivedAt,
       lifetime: BootInstant(nanoseconds: end) - receivedAt, lifetimeSource: source)
     guard token.isValid(at: now) else { throw .expired }
-    // Whatever stands beside it, no token outlives its own claims.
+    // No token outlives its own claims, whatever the file says.
     if let start = claims.issuedAt, let end = claims.expiresAt,
-      token.deadline - receivedAt > end - start + KeptToken.tolerance
+      token.deadline - receivedAt > end - start + StoredToken.tolerance
     {
       throw .damaged
     }
     self.init(token, key: key)
   }
 
-  private static func values(in text: String) throws(Unfitness) -> [String] {
-    // The last line has to be whole: what follows it is empty.
+  private static func values(in text: String) throws(DiscardReason) -> [String] {
+    // The last line must be complete: the part after it is empty.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     guard lines.count == keys.count + 2, lines[0] == title, lines[lines.count - 1].isEmpty else { throw .damaged }
     var values: [String] = []
@@ -114,11 +113,11 @@ package struct KeptToken: Equatable, Sendable {
   }
 }
 
-extension KeptToken {
-  /// All that decides which token is given, in one unambiguous text, to make a digest of. Nothing secret has a part in it: of
-  /// headers only the names and what is written openly.
+extension StoredToken {
+  /// Everything that determines which token a provider gives, as unambiguous text to compute a digest of. It contains no
+  /// secret: of headers only the names and the public values.
   ///
-  /// - Returns: nil when there is nobody to keep a token for, or no need: a file can be read again at no cost.
+  /// - Returns: nil if there is no context, or no need to store a token: a file can be read again at no cost.
   package static func subject(of context: AuthorizationContext?, from provider: TokenProvider) -> String? {
     guard let context else { return nil }
     var parts = [context.providerID, context.scope.name, context.scope.id]

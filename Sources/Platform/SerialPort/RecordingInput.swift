@@ -3,14 +3,14 @@ package import EventLoop
 import Glibc
 import SystemCalls
 
-/// A recording that is read when its reader wants more: a file, a FIFO, a device or standard input. It never waits.
-package final class InputFile {
-  /// What one read came to.
+/// A recording that is read on demand: a file, a FIFO, a device or standard input. Reads never block.
+package final class RecordingInput {
+  /// The result of one read.
   package enum ReadResult: Equatable, Sendable {
     /// One byte or more.
     case bytes([UInt8])
     case end
-    /// Nothing yet: ask `whenReadable`.
+    /// No data yet: use `whenReadable`.
     case wouldBlock
   }
 
@@ -28,20 +28,20 @@ package final class InputFile {
     self.loop = loop
     name = path == "-" ? "standard input" : path
     do throws(Errno) {
-      // Standard input keeps its mode: O_NONBLOCK would befall the shell and everybody else who has it open.
+      // Standard input keeps its mode: O_NONBLOCK would affect the shell and other processes that share it.
       let descriptor =
         path == "-" ? try Descriptor.duplicate(of: STDIN_FILENO) : try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
       kind = try descriptor.status().kind
       self.descriptor = consume descriptor
     } catch {
-      throw InputFile.refusal(name, error)
+      throw RecordingInput.refusal(name, error)
     }
-    if kind == S_IFDIR { throw InputFile.refusal(name, Errno(EISDIR)) }
+    if kind == S_IFDIR { throw RecordingInput.refusal(name, Errno(EISDIR)) }
   }
 
   isolated deinit { close() }
 
-  /// Stops for good; the handler of `whenReadable` is not called any more.
+  /// Closes it; the handler of `whenReadable` is not called any more.
   package func close() {
     handler = nil
     source?.close()
@@ -49,15 +49,15 @@ package final class InputFile {
     descriptor = nil
   }
 
-  /// Reads what is there.
+  /// Reads available data.
   ///
-  /// - Parameter limit: the most bytes to read, 1 or more.
-  /// - Throws: code `failed`: the medium is broken.
+  /// - Parameter limit: maximum number of bytes, 1 or more.
+  /// - Throws: code `failed`: an I/O error.
   package func read(upTo limit: Int) throws(SerialPortError) -> ReadResult {
     var buffer = [UInt8](repeating: 0, count: max(limit, 1))
     do throws(Errno) {
-      // Asked first, because standard input would wait. A FIFO that nobody has opened yet for writing looks as if it
-      // had ended; poll tells it apart, for it reports no hang-up before a writer has come and gone.
+      // Checked first, because reading standard input would block. A FIFO without a writer looks like the end of input;
+      // poll distinguishes them, because it reports no hang-up before a writer has opened and closed it.
       let ready = try poll()
       if ready == 0 { return .wouldBlock }
       guard let result = try descriptor?.read(into: &buffer) else { return .end }
@@ -73,7 +73,7 @@ package final class InputFile {
     }
   }
 
-  /// Calls the handler once, in a later turn, when `read` has something to say. A second call replaces the first.
+  /// Calls the handler once, in a later turn, when `read` has a result. A second call replaces the first.
   package func whenReadable(_ handler: @escaping () -> Void) {
     self.handler = handler
     if let source {
@@ -83,12 +83,12 @@ package final class InputFile {
     guard kind != S_IFREG, let rawValue = descriptor?.rawValue else { return becomeReadableSoon() }
     do {
       source = try loop.addIO(rawValue, .readable) { [weak self] _ in
-        // Nobody wants to hear of it until the next time that somebody asks.
+        // Not needed until the next call.
         self?.source?.pause()
         self?.becomeReadable()
       }
     } catch {
-      // What cannot be watched, such as /dev/null, never makes a reader wait either.
+      // A file that cannot be watched, such as /dev/null, never blocks either.
       becomeReadableSoon()
     }
   }

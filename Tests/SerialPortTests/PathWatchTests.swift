@@ -5,13 +5,13 @@ import LoopTesting
 import SerialPort
 import Testing
 
-@Suite struct DeviceWatchTests {
-  @Test("A device that appears in a directory that exists is told; other names are not")
+@Suite struct PathWatchTests {
+  @Test("A device that appears in an existing directory is reported; other names are not")
   func appears() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
     var changes = 0
-    let watch = DeviceWatch(loop: loop, path: directory.path + "/ttyUSB0") { changes += 1 }
+    let watch = PathWatch(loop: loop, path: directory.path + "/ttyUSB0") { changes += 1 }
     _ = directory.file("ttyUSB1", "")
     try loop.turnsUntilIdle()
     #expect(changes == 0)
@@ -20,14 +20,16 @@ import Testing
     watch.close()
   }
 
-  @Test("A path whose directories come one after the other is told when it is whole, and again after all went away")
+  @Test(
+    "A path whose directories appear one after the other is reported when it is complete, and again after all were removed"
+  )
   func directoriesAppear() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
     let serial = directory.path + "/serial"
     let byID = serial + "/by-id"
     var changes = 0
-    let watch = DeviceWatch(loop: loop, path: byID + "/receiver") { changes += 1 }
+    let watch = PathWatch(loop: loop, path: byID + "/receiver") { changes += 1 }
     for round in 1...2 {
       changes = 0
       mkdir(serial, 0o700)
@@ -50,7 +52,7 @@ import Testing
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
     var changes = 0
-    let watch = DeviceWatch(loop: loop, path: directory.path + "/a/b/c") { changes += 1 }
+    let watch = PathWatch(loop: loop, path: directory.path + "/a/b/c") { changes += 1 }
     mkdir(directory.path + "/a", 0o700)
     mkdir(directory.path + "/a/b", 0o700)
     _ = directory.file("a/b/c", "")
@@ -65,7 +67,7 @@ import Testing
     mkdir(directory.path + "/by-id", 0o700)
     symlink("../ttyUSB0", directory.path + "/by-id/receiver")
     var changes = 0
-    let watch = DeviceWatch(loop: loop, path: directory.path + "/by-id/receiver") { changes += 1 }
+    let watch = PathWatch(loop: loop, path: directory.path + "/by-id/receiver") { changes += 1 }
     try loop.turnsUntilIdle()
     #expect(changes == 0)
     let device = directory.file("ttyUSB0", "")
@@ -83,7 +85,7 @@ import Testing
     let directory = try TemporaryDirectory()
     symlink("b", directory.path + "/a")
     symlink("a", directory.path + "/b")
-    let watch = DeviceWatch(loop: loop, path: directory.path + "/a") { Issue.record("there is no such device") }
+    let watch = PathWatch(loop: loop, path: directory.path + "/a") { Issue.record("there is no such device") }
     try loop.turnsUntilIdle()
     watch.close()
   }

@@ -7,28 +7,28 @@ import Timekeeping
 @testable import Delivery
 
 /// What is promised to Fleet Engine does not end with a run.
-@Suite struct KeptLimitsTests {
+@Suite struct StoredRunStateTests {
   private func kept(_ effects: [VehicleAgent.Effect]) -> String? {
-    effects.compactMap { if case .keepLimits(let text) = $0 { text } else { nil } }.last
+    effects.compactMap { if case .storeRunState(let text) = $0 { text } else { nil } }.last
   }
 
   @Test("the floor of five seconds holds across a restart, and is that of this vehicle")
   func floor() throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = try fixture.drive(to: 0)
-    let sent = fixture.tell(.tokenEnded(id: 1, fixture.token()), at: 0.1)
-    let accepted = fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
-    let (underWay, ended) = (try #require(kept(sent)), try #require(kept(accepted)))
+    let sent = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
+    let accepted = fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)
+    let (inFlight, ended) = (try #require(kept(sent)), try #require(kept(accepted)))
     // It is written before the request goes.
     let places = sent.indices.filter {
       switch sent[$0] {
-      case .keepLimits, .sendUpdate: true
+      case .storeRunState, .sendUpdate: true
       default: false
       }
     }
-    guard case .keepLimits = sent[places[0]] else { Issue.record("sent before it was written"); return }
+    guard case .storeRunState = sent[places[0]] else { Issue.record("sent before it was written"); return }
     for (text, vehicle, boot, expected) in [
-      (ended, "truck-1", "b1", 5.2), (underWay, "truck-1", "b1", 6.0), (ended, "truck-2", "b1", 1.1),
+      (ended, "truck-1", "b1", 5.2), (inFlight, "truck-1", "b1", 6.0), (ended, "truck-2", "b1", 1.1),
       (ended, "truck-1", "b2", 0),
     ] {
       let configuration = try AgentFixture.configuration(vehicle: vehicle)
@@ -36,7 +36,7 @@ import Timekeeping
         $0 = configuration
         $0.boot = boot
       }
-      _ = next.tell(.limitsFound(text), at: 1)
+      _ = next.handle(.runStateFound(text), at: 1)
       #expect((next.agent.delivery.earliest.at - .boot).inSeconds == expected, "\(vehicle) \(boot)")
     }
   }
@@ -45,26 +45,26 @@ import Timekeeping
   func minute() throws {
     let attempts = (0..<12).map { BootInstant.boot + .seconds($0 * 2) }
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
-    let text = KeptLimits(
-      boot: "b1", vehicle: vehicle, attempts: attempts, underWay: nil, spacedFrom: attempts.last, bounds: nil
+    let text = StoredRunState(
+      boot: "b1", vehicle: vehicle, attempts: attempts, inFlight: nil, floorStart: attempts.last, bounds: nil
     ).text
     var fixture = try AgentFixture { $0.boot = "b1" }
-    _ = fixture.tell(.limitsFound(text), at: 23)
+    _ = fixture.handle(.runStateFound(text), at: 23)
     #expect(fixture.agent.delivery.earliest.at >= .boot + .seconds(31))
     #expect(fixture.agent.delivery.limits.attempts == attempts)
   }
 
-  @Test("what a server said of the time in the run before counts in this one")
+  @Test("a server's time of the previous run is used in this one")
   func time() throws {
     var judge = TimeJudge(buildDate: AgentFixture.start - .seconds(864_000))
     judge.observe(.fleetEngine, AgentFixture.start, sentAt: .boot, at: .boot + .milliseconds(200))
     let bounds = try #require(judge.bounds(at: Moment(boot: .boot + .seconds(1), wall: Timestamp(seconds: 0))))
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
-    let kept = KeptLimits(
-      boot: "b1", vehicle: vehicle, attempts: [], underWay: nil, spacedFrom: nil, bounds: bounds)
-    #expect(KeptLimits(kept.text, at: .boot + .seconds(2)) == kept)
+    let kept = StoredRunState(
+      boot: "b1", vehicle: vehicle, attempts: [], inFlight: nil, floorStart: nil, bounds: bounds)
+    #expect(StoredRunState(kept.text, at: .boot + .seconds(2)) == kept)
     var fixture = try AgentFixture { $0.boot = "b1" }
-    _ = fixture.tell(.limitsFound(kept.text), at: 2)
+    _ = fixture.handle(.runStateFound(kept.text), at: 2)
     #expect(fixture.agent.clocks.bounds(at: Moment(boot: .boot + .seconds(2), wall: Timestamp(seconds: 0))) == bounds)
   }
 
@@ -82,7 +82,7 @@ import Timekeeping
   func damaged(text: String) throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     let before = fixture.agent.delivery.earliest.at
-    #expect(fixture.tell(.limitsFound(text), at: 5).events == [.settingsWarning])
+    #expect(fixture.handle(.runStateFound(text), at: 5).events == [.settingsWarning])
     #expect(fixture.agent.delivery.earliest.at == before)
   }
 
@@ -94,8 +94,8 @@ import Timekeeping
     let bounds = TimeBounds(
       AgentFixture.start, precision: .seconds(1), since: .boot, until: .boot + .milliseconds(300))
     let good = Array(
-      KeptLimits(
-        boot: "b1", vehicle: vehicle, attempts: attempts, underWay: .position, spacedFrom: attempts.last, bounds: bounds
+      StoredRunState(
+        boot: "b1", vehicle: vehicle, attempts: attempts, inFlight: .position, floorStart: attempts.last, bounds: bounds
       ).text.utf8)
     for _ in 0..<500 {
       var bytes = good
@@ -104,20 +104,20 @@ import Timekeeping
       }
       if Bool.random(using: &random) { bytes.removeLast(Int.random(in: 0..<bytes.count, using: &random)) }
       var fixture = try AgentFixture { $0.boot = "b1" }
-      _ = fixture.tell(.limitsFound(String(decoding: bytes, as: UTF8.self)), at: 60)
+      _ = fixture.handle(.runStateFound(String(decoding: bytes, as: UTF8.self)), at: 60)
       #expect(fixture.agent.delivery.earliest.at <= .boot + .seconds(120))
       _ = try fixture.drive(to: 61)
     }
   }
 
   @Test("a request that was under way counts until its deadline, and not from each start on")
-  func underWay() throws {
+  func inFlight() throws {
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
-    let text = KeptLimits(
-      boot: "b1", vehicle: vehicle, attempts: [.boot + .seconds(10)], underWay: .position, spacedFrom: nil, bounds: nil
+    let text = StoredRunState(
+      boot: "b1", vehicle: vehicle, attempts: [.boot + .seconds(10)], inFlight: .position, floorStart: nil, bounds: nil
     ).text
     var fixture = try AgentFixture { $0.boot = "b1" }
-    _ = fixture.tell(.limitsFound(text), at: 1000)
+    _ = fixture.handle(.runStateFound(text), at: 1000)
     #expect(fixture.agent.delivery.earliest.at < .boot + .seconds(1000))
   }
 
@@ -128,21 +128,21 @@ import Timekeeping
       $0.boot = "b1"
     }
     try fixture.comeOnline()
-    let text = try #require(kept(fixture.tell(.pause(nil), at: 5)))
+    let text = try #require(kept(fixture.handle(.pause(nil), at: 5)))
     #expect(text.contains("\nunderway 2\n"))
     var next = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
       $0.boot = "b1"
     }
-    _ = next.tell(.limitsFound(text), at: 7)
+    _ = next.handle(.runStateFound(text), at: 7)
     #expect(next.agent.delivery.earliest == (.boot + .seconds(20), by: .offline))
     // Accepted, it keeps nothing back.
-    let accepted = try #require(kept(fixture.tell(.updateEnded(id: 2, AgentFixture.accepted), at: 6)))
+    let accepted = try #require(kept(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 6)))
     next = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()
       $0.boot = "b1"
     }
-    _ = next.tell(.limitsFound(accepted), at: 7)
+    _ = next.handle(.runStateFound(accepted), at: 7)
     #expect(next.agent.delivery.earliest.at < .boot + .seconds(8))
   }
 
@@ -151,12 +151,12 @@ import Timekeeping
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = try fixture.drive(to: 0)
     let token = fixture.token()
-    _ = fixture.tell(.tokenEnded(id: 1, token), at: 0.1)
-    let text = try #require(kept(fixture.tell(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)))
-    #expect(KeptLimits(text, at: .boot + .seconds(1))?.delivered == AgentFixture.start)
+    _ = fixture.handle(.tokenEnded(id: 1, token), at: 0.1)
+    let text = try #require(kept(fixture.handle(.updateEnded(id: 1, AgentFixture.accepted), at: 0.2)))
+    #expect(StoredRunState(text, at: .boot + .seconds(1))?.delivered == AgentFixture.start)
     let line = "delivered \(AgentFixture.start.milliseconds)\n"
     #expect(text.contains(line))
-    let before = try #require(KeptLimits(text.replacing(line, with: ""), at: .boot + .seconds(1)))
-    #expect(before.delivered == nil && before.spacedFrom != nil)
+    let before = try #require(StoredRunState(text.replacing(line, with: ""), at: .boot + .seconds(1)))
+    #expect(before.delivered == nil && before.floorStart != nil)
   }
 }

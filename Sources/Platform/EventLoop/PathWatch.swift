@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package import EventLoop
 import Glibc
 import SystemCalls
 
-/// Tells when a path that is missing, or may not be opened yet, may have come: it watches the directories that lead to
-/// it, through symbolic links such as `/dev/serial/by-id/…`, from the nearest one that exists. It tells too often
-/// rather than not; whoever is told tries to open the path.
-package final class DeviceWatch {
-  /// One name that the way to the device goes through.
+/// Notifies when a path that is missing or not accessible may have appeared: watches the directories of the path,
+/// including symbolic links such as `/dev/serial/by-id/…`, from the nearest existing one. It may notify too often, but
+/// never too rarely; the handler has to try.
+package final class PathWatch {
+  /// A component of the path.
   private struct Step: Equatable {
     var directory: String
     var name: String
@@ -22,16 +21,15 @@ package final class DeviceWatch {
   private var isDeferred = false
 
   /// - Parameters:
-  ///   - path: absolute, or from the current directory.
-  ///   - events: what counts as a change of a name on the way; that it vanishes is always watched.
-  ///   - onChange: called after something on the way to the path appeared or changed its permissions, when the path
-  ///     exists then.
+  ///   - path: absolute, or relative to the current directory.
+  ///   - events: the changes of a component that count; that it vanishes is always watched.
+  ///   - onChange: called after a component of the path appeared or changed its permissions, if the path exists then.
   package init(
     loop: EventLoop, path: String, events: PathEvents = [.appeared, .attributes], onChange: @escaping () -> Void
   ) {
     self.loop = loop
     self.events = events
-    self.path = path.hasPrefix("/") ? path : DeviceWatch.currentDirectory + "/" + path
+    self.path = path.hasPrefix("/") ? path : PathWatch.currentDirectory + "/" + path
     self.onChange = onChange
     watchSteps()
   }
@@ -46,9 +44,9 @@ package final class DeviceWatch {
   }
 
   private func watchSteps() {
-    // The way may change between looking at it and watching it: look again after, until it stays the same.
+    // The path may change while the watches are set up: repeat until it is stable.
     for _ in 0..<5 {
-      steps = DeviceWatch.steps(to: path)
+      steps = PathWatch.steps(to: path)
       for source in sources { source.close() }
       sources = steps.compactMap { step in
         do {
@@ -56,34 +54,34 @@ package final class DeviceWatch {
             self?.handle(event, at: step)
           }
         } catch {
-          // Gone since, or unreadable: the steps before it are watched, and the owner's timer tries anyway.
+          // Gone since, or unreadable: the previous components are watched, and the owner's timer tries anyway.
           return nil
         }
       }
-      if DeviceWatch.steps(to: path) == steps { return }
+      if PathWatch.steps(to: path) == steps { return }
     }
   }
 
   private func handle(_ event: PathEvent, at step: Step) {
     guard event.name == step.name || !event.events.isDisjoint(with: .gone), !isDeferred else { return }
     isDeferred = true
-    // Many events come together; and no source is to be replaced while it is being read.
+    // Events come in bursts; and no source must be replaced while it is being read.
     loop.defer { [weak self] in self?.lookAgain() }
   }
 
   private func lookAgain() {
     isDeferred = false
     guard let onChange else { return }
-    if DeviceWatch.steps(to: path) != steps || steps.count != sources.count { watchSteps() }
+    if PathWatch.steps(to: path) != steps || steps.count != sources.count { watchSteps() }
     if unsafe access(path, F_OK) == 0 { onChange() }
   }
 
-  /// The names to watch: the last name that exists or the first that does not, and every link on the way.
+  /// The components to watch: the last existing or first missing name, and every link.
   private static func steps(to path: String) -> [Step] {
     var steps: [Step] = []
     var directory = "/"
     var rest = path.split(separator: "/").map(String.init)
-    // Links may lead in a circle; the kernel gives up at 40 too.
+    // Links may form a cycle; the kernel gives up after 40 as well.
     var links = 0
     while !rest.isEmpty {
       let name = rest.removeFirst()

@@ -6,12 +6,12 @@ import SerialPort
 import Testing
 import SystemCalls
 
-@Suite struct InputFileTests {
+@Suite struct RecordingInputTests {
   @Test("A file is read piece by piece to its end")
   func regularFile() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
-    let input = try InputFile(loop: loop, path: directory.file("drive.nmea", "abcdef"))
+    let input = try RecordingInput(loop: loop, path: directory.file("drive.nmea", "abcdef"))
     var isReadable = false
     input.whenReadable { isReadable = true }
     #expect(!isReadable)
@@ -27,7 +27,7 @@ import SystemCalls
     let directory = try TemporaryDirectory()
     let path = directory.path + "/fifo"
     mkfifo(path, 0o600)
-    let input = try InputFile(loop: loop, path: path)
+    let input = try RecordingInput(loop: loop, path: path)
     #expect(try input.read(upTo: 10) == .wouldBlock)
     var calls = 0
     input.whenReadable { calls += 1 }
@@ -39,7 +39,7 @@ import SystemCalls
     #expect(try loop.turns { calls == 1 })
     #expect(try input.read(upTo: 10) == .bytes(Array("xyz".utf8)))
     #expect(try input.read(upTo: 10) == .wouldBlock)
-    // Asked once, told once.
+    // One request, one call.
     _ = write(writer, "!", 1)
     try loop.turnsUntilIdle()
     #expect(calls == 1)
@@ -53,19 +53,19 @@ import SystemCalls
   @Test("A device that cannot be watched, such as /dev/null, is readable at once")
   func null() throws {
     let loop = try EventLoop()
-    let input = try InputFile(loop: loop, path: "/dev/null")
+    let input = try RecordingInput(loop: loop, path: "/dev/null")
     var calls = 0
     input.whenReadable { calls += 1 }
     #expect(try loop.turns { calls == 1 })
     #expect(try input.read(upTo: 10) == .end)
   }
 
-  @Test("Nobody is told after the file is closed")
+  @Test("No handler is called after the file was closed")
   func closed() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
-    let input = try InputFile(loop: loop, path: directory.file("drive.nmea", "abc"))
-    input.whenReadable { Issue.record("told after close") }
+    let input = try RecordingInput(loop: loop, path: directory.file("drive.nmea", "abc"))
+    input.whenReadable { Issue.record("called after close") }
     input.close()
     try loop.turnsUntilIdle()
     #expect(try input.read(upTo: 10) == .end)
@@ -76,7 +76,7 @@ import SystemCalls
     arguments: [("/no/such/file", SerialPortError.Code.missing), ("/tmp", .wrongKind)])
   func refused(path: String, code: SerialPortError.Code) throws {
     let loop = try EventLoop()
-    let error = #expect(throws: SerialPortError.self) { _ = try InputFile(loop: loop, path: path) }
+    let error = #expect(throws: SerialPortError.self) { _ = try RecordingInput(loop: loop, path: path) }
     #expect(error?.code == code)
     #expect(error?.message.hasPrefix(path + ": ") == true)
   }

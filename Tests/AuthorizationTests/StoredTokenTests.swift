@@ -6,8 +6,8 @@ import Timekeeping
 @testable import Authorization
 
 /// What a token is worth to the next run of the program.
-@Suite struct KeptTokenTests {
-  private static let key = KeptToken.Key(subject: "5ab1ec7", boot: "b007")
+@Suite struct StoredTokenTests {
+  private static let key = StoredToken.Key(subject: "5ab1ec7", boot: "b007")
 
   private func token(vehicle: String = "truck-17", at second: Int = 100, life: Int = 600) throws -> AccessToken {
     AccessToken(
@@ -16,15 +16,15 @@ import Timekeeping
   }
 
   private func text(_ change: (String) -> String = { $0 }) throws -> Secret {
-    Secret(change(KeptToken(try token(), key: KeptTokenTests.key).text.reveal()))
+    Secret(change(StoredToken(try token(), key: StoredTokenTests.key).text.reveal()))
   }
 
   private func unfitness(
-    _ text: Secret, for context: AuthorizationContext? = nil, key: KeptToken.Key = key, at second: Int = 200
-  ) throws -> KeptToken.Unfitness? {
+    _ text: Secret, for context: AuthorizationContext? = nil, key: StoredToken.Key = key, at second: Int = 200
+  ) throws -> StoredToken.DiscardReason? {
     let context = try context ?? Fixture.context()
-    do throws(KeptToken.Unfitness) {
-      _ = try KeptToken(text, for: context, key: key, at: .boot + .seconds(second))
+    do throws(StoredToken.DiscardReason) {
+      _ = try StoredToken(text, for: context, key: key, at: .boot + .seconds(second))
       return nil
     } catch {
       return error
@@ -35,8 +35,8 @@ import Timekeeping
     "in the same boot, for the same vehicle, it is the same token with the same end, so its successor is due as before")
   func round() throws {
     let token = try token()
-    let kept = try KeptToken(
-      KeptToken(token, key: KeptTokenTests.key).text, for: try Fixture.context(), key: KeptTokenTests.key,
+    let kept = try StoredToken(
+      StoredToken(token, key: StoredTokenTests.key).text, for: try Fixture.context(), key: StoredTokenTests.key,
       at: .boot + .seconds(699))
     #expect(kept.token == token)
     #expect(kept.token.prefetch == token.prefetch)
@@ -50,16 +50,16 @@ import Timekeeping
 
   @Test("another boot voids it, by its name, and also by a receipt that is yet to come")
   func otherBoot() throws {
-    #expect(try unfitness(text(), key: KeptToken.Key(subject: "5ab1ec7", boot: "b008")) == .otherBoot)
+    #expect(try unfitness(text(), key: StoredToken.Key(subject: "5ab1ec7", boot: "b008")) == .otherBoot)
     #expect(try unfitness(text(), at: 99) == .otherBoot)
   }
 
   @Test("other settings void it, and claims that are another vehicle's, and a vehicle that is not known")
   func otherSettings() throws {
-    #expect(try unfitness(text(), key: KeptToken.Key(subject: "07he4", boot: "b007")) == .otherSettings)
+    #expect(try unfitness(text(), key: StoredToken.Key(subject: "07he4", boot: "b007")) == .otherSettings)
     #expect(try unfitness(text(), for: Fixture.context("truck-18")) == .otherSettings)
-    #expect(throws: KeptToken.Unfitness.otherSettings) {
-      try KeptToken(text(), for: nil, key: KeptTokenTests.key, at: .boot + .seconds(200))
+    #expect(throws: StoredToken.DiscardReason.otherSettings) {
+      try StoredToken(text(), for: nil, key: StoredTokenTests.key, at: .boot + .seconds(200))
     }
   }
 
@@ -69,7 +69,7 @@ import Timekeeping
     let token = AccessToken(
       secret: Secret(Fixture.token(Fixture.claims(iat: issued, exp: issued + 3600))), context: try Fixture.context(),
       receivedAt: .boot + .seconds(100), lifetime: .seconds(600), lifetimeSource: .claims)
-    let text = KeptToken(token, key: KeptTokenTests.key).text.reveal()
+    let text = StoredToken(token, key: StoredTokenTests.key).text.reveal()
     for (end, isDamage) in [
       ("700000000000", false), ("4300000000000", false), ("4301000000000", true), ("\(Int64.max)", true),
     ] {
@@ -106,7 +106,7 @@ import Timekeeping
 
   @Test("it is kept as a secret, which prints as nothing")
   func secrecy() throws {
-    let kept = KeptToken(try token(), key: KeptTokenTests.key)
+    let kept = StoredToken(try token(), key: StoredTokenTests.key)
     #expect("\(kept.text)" == "<redacted>")
     #expect(!"\(kept)".contains("e30."))
   }
@@ -131,39 +131,39 @@ import Timekeeping
     var otherCommand = command
     otherCommand.arguments = ["/bin/get", "a b"]
     let subjects = [
-      KeptToken.subject(of: context, from: endpoint()),
-      KeptToken.subject(of: try Fixture.context("truck-18"), from: endpoint()),
-      KeptToken.subject(
+      StoredToken.subject(of: context, from: endpoint()),
+      StoredToken.subject(of: try Fixture.context("truck-18"), from: endpoint()),
+      StoredToken.subject(
         of: AuthorizationContext(providerID: "my project", scope: .vehicle("truck-17")), from: endpoint()),
-      KeptToken.subject(of: context, from: endpoint { $0.urlTemplate = "https://u.test/{vehicle_id}" }),
-      KeptToken.subject(of: context, from: endpoint { $0.method = .post }),
-      KeptToken.subject(of: context, from: endpoint { $0.bodyTemplate = "{}" }),
-      KeptToken.subject(of: context, from: endpoint { $0.headers[1] = .init("X-Fleet", .plain("south")) }),
-      KeptToken.subject(of: context, from: endpoint { $0.headers.removeLast() }),
-      KeptToken.subject(of: context, from: endpoint { $0.format.expiration = .epochSeconds }),
-      KeptToken.subject(of: context, from: .command(command)),
-      KeptToken.subject(of: context, from: .command(otherCommand)),
+      StoredToken.subject(of: context, from: endpoint { $0.urlTemplate = "https://u.test/{vehicle_id}" }),
+      StoredToken.subject(of: context, from: endpoint { $0.method = .post }),
+      StoredToken.subject(of: context, from: endpoint { $0.bodyTemplate = "{}" }),
+      StoredToken.subject(of: context, from: endpoint { $0.headers[1] = .init("X-Fleet", .plain("south")) }),
+      StoredToken.subject(of: context, from: endpoint { $0.headers.removeLast() }),
+      StoredToken.subject(of: context, from: endpoint { $0.format.expiration = .epochSeconds }),
+      StoredToken.subject(of: context, from: .command(command)),
+      StoredToken.subject(of: context, from: .command(otherCommand)),
     ]
     #expect(!subjects.contains(nil))
     #expect(Set(subjects).count == subjects.count)
   }
 
-  @Test("a secret has no part in it: it may be renewed, and nobody can try guesses against the digest")
+  @Test("secrets are not part of the digest: they may change, and the digest does not allow to guess them")
   func noSecrets() throws {
     let context = try Fixture.context()
-    let subject = KeptToken.subject(of: context, from: endpoint())
+    let subject = StoredToken.subject(of: context, from: endpoint())
     #expect(subject?.contains("hush") == false)
     let renewed = endpoint { $0.headers[0] = .init("Authorization", .secret(prefix: "", Secret("new"))) }
-    #expect(subject == KeptToken.subject(of: context, from: renewed))
+    #expect(subject == StoredToken.subject(of: context, from: renewed))
     // How long an answer may take does not change what it is.
-    #expect(subject == KeptToken.subject(of: context, from: endpoint { $0.deadline = .seconds(3) }))
+    #expect(subject == StoredToken.subject(of: context, from: endpoint { $0.deadline = .seconds(3) }))
   }
 
-  @Test("a file that another program keeps is not kept again, and nothing is kept for nobody")
+  @Test("a token from a file is not stored, and neither is a token without a context")
   func nothing() throws {
     let format = TokenResponseFormat(tokenKey: "t", expirationKey: nil, expiration: .jwt)
-    #expect(try KeptToken.subject(of: Fixture.context(), from: .file(TokenFile(path: "/t", format: format))) == nil)
-    #expect(KeptToken.subject(of: nil, from: endpoint()) == nil)
+    #expect(try StoredToken.subject(of: Fixture.context(), from: .file(TokenFile(path: "/t", format: format))) == nil)
+    #expect(StoredToken.subject(of: nil, from: endpoint()) == nil)
   }
 
   // MARK: - The agent
@@ -172,7 +172,7 @@ import Timekeeping
     TokenAgent(context: try Fixture.context(), provider: endpoint(), buildDate: Fixture.buildDate, seed: 1)
   }
 
-  @Test("a token of the run before serves at once, and its successor is asked for in its own last fifth")
+  @Test("a token of the previous run is used at once, and the next one is requested in the last fifth of its lifetime")
   func restored() throws {
     var agent = try agent()
     let token = try token()
@@ -204,7 +204,7 @@ import Timekeeping
     var agent = try agent()
     let token = try token()
     _ = agent.handle(.restored(token), at: Fixture.moment(200))
-    #expect(agent.handle(.refused(token), at: Fixture.moment(201)) == [.forget])
+    #expect(agent.handle(.refused(token), at: Fixture.moment(201)) == [.discardStored])
     #expect(agent.token(at: .boot + .seconds(201)) == nil)
     #expect(agent.handle(.needed, at: Fixture.moment(201)).count == 1)
   }

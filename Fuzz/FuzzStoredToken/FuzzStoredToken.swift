@@ -3,13 +3,13 @@
 // are put in front of most inputs, for hardly any would have them; and the note of a pause. A token that is used must have a
 // life that is not over, and what is read is written again as the same.
 //
-//   scripts/fuzz.sh 60 FuzzKept
+//   scripts/fuzz.sh 60 FuzzStoredToken
 import Authorization
 import Delivery
 import HTTPMessages
 import Timekeeping
 
-private let key = KeptToken.Key(subject: "5ab1ec7", boot: "b007")
+private let key = StoredToken.Key(subject: "5ab1ec7", boot: "b007")
 private let head = "fleet-locationd token 1\nboot b007\nsubject 5ab1ec7\n"
 
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -18,11 +18,11 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let now = BootInstant.boot + .seconds(200)
   for text in [input, head + input] {
     guard let context = AuthorizationContext(providerID: "p", scope: .deliveryVehicle("v")),
-      let kept = try? KeptToken(Secret(text), for: context, key: key, at: now)
+      let kept = try? StoredToken(Secret(text), for: context, key: key, at: now)
     else { continue }
     precondition(kept.token.isValid(at: now) && kept.token.prefetch.first <= kept.token.prefetch.last)
     precondition(kept.token.prefetch.last <= kept.token.deadline)
-    precondition((try? KeptToken(kept.text, for: context, key: key, at: now)) == kept, "written, it is another")
+    precondition((try? StoredToken(kept.text, for: context, key: key, at: now)) == kept, "written, it is another")
   }
   let note = PauseNote(text: input)
   precondition(PauseNote(text: note.text) == note, "written, it is another pause")

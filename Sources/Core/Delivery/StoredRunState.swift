@@ -3,55 +3,55 @@ import FleetEngine
 import HTTPMessages
 import Timekeeping
 
-/// What the next run of the program in the same boot has to know to keep what is promised: the last requests, the last
-/// accepted update, and what time it is.
+/// State that the next run in the same boot needs to keep the rate limits: the last requests, the last accepted update,
+/// and the current time.
 ///
-/// It is read from a file, and so checked like anything that comes from outside.
-struct KeptLimits: Equatable, Sendable {
+/// It is read from a file, so it is validated like any external input.
+struct StoredRunState: Equatable, Sendable {
   private static let title = "fleet-locationd limits 1"
 
-  /// The kernel's name of this boot; the instants mean nothing in another one.
+  /// The kernel's boot ID; the instants are only valid in this boot.
   var boot: String
-  /// Whose floor `spacedFrom` is: service, provider and vehicle.
+  /// The vehicle of `floorStart`: service, provider and vehicle.
   var vehicle: String
   /// The last requests, oldest first.
   var attempts: [BootInstant]
-  /// What the last of them sets, if it had not ended.
-  var underWay: DeliveryAgent.RequestKind?
+  /// What the last request sets, if it had not ended.
+  var inFlight: DeliveryAgent.RequestKind?
   /// When the last update was accepted.
-  var spacedFrom: BootInstant?
-  /// Nil when no server has given the time, or only one and once.
+  var floorStart: BootInstant?
+  /// Nil if the time is not confirmed.
   var bounds: TimeBounds?
-  /// The time of the newest position that Fleet Engine has; nil when none is known.
+  /// The timestamp of the newest delivered position; nil if unknown.
   var delivered: Timestamp?
 
-  /// What is written: lines of a key and numbers. Less than 2 kB for the longest vehicle's ID.
+  /// The file's content: lines of a key and numbers. Less than 2 kB for the longest vehicle ID.
   var text: String {
     func line(_ key: String, _ values: [Int64]) -> String {
       values.isEmpty ? "\(key)\n" : "\(key) \(values.map(String.init).joined(separator: " "))\n"
     }
-    return "\(KeptLimits.title)\nboot \(boot)\nvehicle \(vehicle)\n"
-      + line("attempts", attempts.map(\.nanoseconds)) + line("underway", [underWay?.rawValue ?? 0])
-      + line("accepted", spacedFrom.map { [$0.nanoseconds] } ?? []) + line("time", bounds?.values ?? [])
+    return "\(StoredRunState.title)\nboot \(boot)\nvehicle \(vehicle)\n"
+      + line("attempts", attempts.map(\.nanoseconds)) + line("underway", [inFlight?.rawValue ?? 0])
+      + line("accepted", floorStart.map { [$0.nanoseconds] } ?? []) + line("time", bounds?.values ?? [])
       + line("delivered", delivered.map { [$0.milliseconds] } ?? []) + "end\n"
   }
 
   init(
-    boot: String, vehicle: FleetEngineVehicle, attempts: [BootInstant], underWay: DeliveryAgent.RequestKind?,
-    spacedFrom: BootInstant?, bounds: TimeBounds?, delivered: Timestamp? = nil
+    boot: String, vehicle: FleetEngineVehicle, attempts: [BootInstant], inFlight: DeliveryAgent.RequestKind?,
+    floorStart: BootInstant?, bounds: TimeBounds?, delivered: Timestamp? = nil
   ) {
     self.boot = boot
-    self.vehicle = KeptLimits.name(of: vehicle)
+    self.vehicle = StoredRunState.name(of: vehicle)
     self.attempts = attempts
-    self.underWay = underWay
-    self.spacedFrom = spacedFrom
+    self.inFlight = inFlight
+    self.floorStart = floorStart
     self.bounds = bounds
     self.delivered = delivered
   }
 
-  /// Reads what an earlier run has written; what follows the last line does not count.
+  /// Parses what a previous run stored; text after the last line is ignored.
   ///
-  /// - Returns: nil for what this program does not write, or what cannot be at this time.
+  /// - Returns: nil if the format is wrong, or the values are impossible now.
   init?(_ text: String, at now: BootInstant) {
     var lines = text.split(separator: "\n", omittingEmptySubsequences: false)[...]
     func next(_ key: String) -> [Substring]? {
@@ -71,13 +71,13 @@ struct KeptLimits: Equatable, Sendable {
       else { return nil }
       return numbers.map { BootInstant(nanoseconds: $0) }
     }
-    guard lines.popFirst().map({ $0 == KeptLimits.title }) == true, let boot = next("boot"), boot.count == 1,
+    guard lines.popFirst().map({ $0 == StoredRunState.title }) == true, let boot = next("boot"), boot.count == 1,
       let vehicle = next("vehicle"), vehicle.count == 1,
       let attempts = instants("attempts", most: AttemptLimiter.perMinute),
-      let underWay = numbers("underway", most: 1), underWay.count == 1, (0...2).contains(underWay[0]),
+      let inFlight = numbers("underway", most: 1), inFlight.count == 1, (0...2).contains(inFlight[0]),
       let accepted = instants("accepted", most: 1), let time = numbers("time", most: 3)
     else { return nil }
-    // An earlier version of the program does not write it.
+    // Earlier versions do not write this line.
     if lines.first?.hasPrefix("delivered") == true {
       guard let delivered = numbers("delivered", most: 1) else { return nil }
       self.delivered = delivered.first.map { Timestamp(milliseconds: $0) }
@@ -86,8 +86,8 @@ struct KeptLimits: Equatable, Sendable {
     self.boot = String(boot[0])
     self.vehicle = String(vehicle[0])
     self.attempts = attempts
-    self.underWay = DeliveryAgent.RequestKind(rawValue: underWay[0])
-    spacedFrom = accepted.first
+    self.inFlight = DeliveryAgent.RequestKind(rawValue: inFlight[0])
+    floorStart = accepted.first
     if !time.isEmpty {
       guard let bounds = TimeBounds(values: time, at: now) else { return nil }
       self.bounds = bounds
@@ -99,37 +99,37 @@ struct KeptLimits: Equatable, Sendable {
   }
 }
 
-/// The promises of 5 s and of twelve requests a minute do not end with a run.
+/// The rate limits hold across restarts.
 extension VehicleAgent {
-  mutating func resumeLimits(_ text: String, at now: Moment, _ effects: inout [Effect]) {
+  mutating func restoreRunState(_ text: String, at now: Moment, _ effects: inout [Effect]) {
     guard let boot = configuration.boot else { return }
-    guard let kept = KeptLimits(text, at: now.boot) else {
+    guard let stored = StoredRunState(text, at: now.boot) else {
       let sentence = "what the previous run has sent is not known: its file in the runtime directory is damaged"
       return effects.append(.event(.settingsWarning(sentence)))
     }
-    guard kept.boot == boot else { return }
-    if let bounds = kept.bounds { clocks.restore(bounds) }
-    // One that was under way may have arrived as late as now, and not after its deadline.
-    let deadline = (kept.attempts.last ?? now.boot) + configuration.delivery.endpoint.deadline
-    let start = kept.underWay == .position ? min(now.boot, deadline) : kept.spacedFrom
-    let isSame = kept.vehicle == KeptLimits.name(of: configuration.delivery.endpoint.vehicle)
-    if isSame, let kind = kept.underWay {
+    guard stored.boot == boot else { return }
+    if let bounds = stored.bounds { clocks.restore(bounds) }
+    // A request that was in flight may have arrived until now, but not after its deadline.
+    let deadline = (stored.attempts.last ?? now.boot) + configuration.delivery.endpoint.deadline
+    let start = stored.inFlight == .position ? min(now.boot, deadline) : stored.floorStart
+    let isSame = stored.vehicle == StoredRunState.name(of: configuration.delivery.endpoint.vehicle)
+    if isSame, let kind = stored.inFlight {
       apply(delivery.handle(.mayArrive(kind, until: deadline), at: now.boot), at: now, &effects)
     }
     apply(
       delivery.handle(
-        .resumed(kept.attempts, spacedFrom: isSame ? start : nil, delivered: isSame ? kept.delivered : nil),
+        .resumed(stored.attempts, floorStart: isSame ? start : nil, delivered: isSame ? stored.delivered : nil),
         at: now.boot),
       at: now, &effects)
   }
 
-  func keepLimits(_ effects: inout [Effect]) {
+  func storeRunState(_ effects: inout [Effect]) {
     guard let boot = configuration.boot, delivery.configuration.isLimited else { return }
-    let (attempts, spacedFrom) = delivery.limits
-    let kept = KeptLimits(
+    let (attempts, floorStart) = delivery.limits
+    let stored = StoredRunState(
       boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts,
-      underWay: delivery.underWay, spacedFrom: spacedFrom, bounds: isTimeConfirmed ? timeBounds : nil,
+      inFlight: delivery.inFlight, floorStart: floorStart, bounds: isTimeConfirmed ? timeBounds : nil,
       delivered: delivery.newestDelivered)
-    effects.append(.keepLimits(kept.text))
+    effects.append(.storeRunState(stored.text))
   }
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
-import SystemCalls
 
-/// Reads what the kernel tells of itself as files: links and short texts under /proc and /dev.
-nonisolated enum SystemFile {
-  /// The text of a link; nil when it is none, or may not be read.
-  static func target(ofLink path: String) -> String? {
+/// Reads links and short files under /proc and /dev.
+package enum SystemFile {
+  /// The target of a link; nil if it is none, or not accessible.
+  package static func target(ofLink path: String) -> String? {
     var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = unsafe buffer.withUnsafeMutableBytes { bytes in
       guard let first = bytes.baseAddress else { return -1 }
@@ -14,15 +13,15 @@ nonisolated enum SystemFile {
     return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
   }
 
-  /// The path with all links followed; nil when it does not lead anywhere.
-  static func resolved(_ path: String) -> String? {
+  /// The resolved path; nil if it does not exist.
+  package static func resolved(_ path: String) -> String? {
     guard let text = unsafe realpath(path, nil) else { return nil }
     defer { unsafe free(text) }
     return unsafe String(cString: text)
   }
 
-  /// The names in a directory; nil when it may not be listed.
-  static func names(in directory: String) -> [String]? {
+  /// The names in a directory; nil if it cannot be listed.
+  package static func names(in directory: String) -> [String]? {
     guard let stream = unsafe opendir(directory) else { return nil }
     defer { unsafe closedir(stream) }
     var names: [String] = []
@@ -35,8 +34,8 @@ nonisolated enum SystemFile {
     return names
   }
 
-  /// The first 16 KiB of a file, by lines; empty when it cannot be read.
-  static func lines(_ path: String) -> [String] {
+  /// The lines of a file's first 16 KiB; empty if it cannot be read.
+  package static func lines(_ path: String) -> [String] {
     guard let descriptor = try? Descriptor.open(path, O_RDONLY | O_NONBLOCK) else { return [] }
     var text: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)

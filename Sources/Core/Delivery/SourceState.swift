@@ -2,35 +2,35 @@
 import Positioning
 import Timekeeping
 
-/// One source, as far as `SourceSelector` needs to know it.
-struct SourceStanding: Sendable {
+/// The state of one source in `SourceSelector`.
+struct SourceState: Sendable {
   var candidate: SourceSelector.Candidate
   var name: String
   var condition = SourceOverview.Condition.waiting
-  /// As it reported last without a fix.
+  /// Satellites in view, as last reported without a fix.
   var satellitesInView: Int?
   var filter: FixFilter
-  /// Start-up deadline: sources of lower priority are not selected before it has passed without an accepted fix.
-  let startsUntil: BootInstant
-  var isStartOver = false
-  /// When its last accepted fix came, and since when the accepted ones follow each other without a gap.
+  /// Start-up deadline: sources of lower priority are not selected before.
+  let startDeadline: BootInstant
+  var isStartPhaseOver = false
+  /// The arrival of its last accepted fix, and of the first of the current series without a gap.
   private var lastGood = BootInstant.boot
   private var goodSince = BootInstant.boot
   var usedSince = BootInstant.boot
-  /// How long it must be good to regain control.
+  /// How long it must be good before failback.
   private(set) var holdDown = SourceSelector.firstHoldDown
-  /// Time of its newest accepted fix.
+  /// Timestamp of its newest accepted fix.
   private(set) var newest: Timestamp?
-  /// What elapsed time must be added to, to give the time of its newest accepted fix.
+  /// Its clock: the timestamp of its newest accepted fix minus elapsed time.
   private(set) var clock = Duration.zero
-  /// Whether its newest accepted fix is not after the one before: the filter has overruled the stamps until then.
+  /// Whether its newest accepted fix is not after the previous one: the filter has corrected earlier timestamps.
   private(set) var isOverruling = false
 
   init(_ candidate: SourceSelector.Candidate, filter: FixFilter.Configuration, at now: BootInstant) {
     self.candidate = candidate
     name = candidate.label
     self.filter = FixFilter(filter)
-    startsUntil = now + candidate.silenceTimeout
+    startDeadline = now + candidate.silenceTimeout
   }
 
   var overview: SourceOverview.Source {
@@ -39,21 +39,21 @@ struct SourceStanding: Sendable {
     return source
   }
 
-  /// When it counts as failed, if no accepted fix comes before.
+  /// When it counts as failed, if there is no accepted fix before.
   var silentAt: BootInstant { lastGood + candidate.silenceTimeout }
 
-  /// From the first to the last of the accepted fixes that follow each other; silence after them counts for nothing.
+  /// From the first to the last of the consecutive accepted fixes, without the silence after them.
   var goodFor: Duration { lastGood - goodSince }
 
-  /// What its clock shows; nil before its first accepted fix.
+  /// The current time by its clock; nil before its first accepted fix.
   func time(at now: BootInstant) -> Timestamp? {
     newest == nil ? nil : Timestamp(milliseconds: 0) + clock + (now - .boot)
   }
 
-  /// Judges a fix, which arrived at `now`.
+  /// Filters a fix that arrived at `now`.
   mutating func judge(_ fix: Fix, at now: Moment) -> Result<FixFilter.Accepted, FixRejection> {
-    let verdict = filter.judge(fix, at: now)
-    switch verdict {
+    let result = filter.judge(fix, at: now)
+    switch result {
     case .success(let accepted):
       if condition != .good || now.boot >= silentAt { goodSince = now.boot }
       condition = .good
@@ -64,7 +64,7 @@ struct SourceStanding: Sendable {
     case .failure(let rejection):
       if condition != .good, rejection != .duplicate { condition = .searching(rejection) }
     }
-    return verdict
+    return result
   }
 
   mutating func read(as name: String) {
@@ -74,7 +74,7 @@ struct SourceStanding: Sendable {
 
   mutating func expire(at now: BootInstant) {
     if condition == .good, now >= silentAt { condition = .searching(nil) }
-    if now >= startsUntil { isStartOver = true }
+    if now >= startDeadline { isStartPhaseOver = true }
   }
 
   /// It was used and has failed.
