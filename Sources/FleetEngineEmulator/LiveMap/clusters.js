@@ -9,7 +9,7 @@ export const SEVERAL = 60;
 /** Up to this number in the view all have markers once they had; fewer than SEVERAL, so that they do not change to and fro. */
 const CALM = 50;
 /** A cluster is of the vehicles in a square of this size: pixels. */
-const CELL = 72;
+const CELL = 100;
 /** From the best to the worst, as on the ring of a cluster. */
 const RANKS = ["drive", "park", "off", "wait", "silent", "tunnel", "refused"];
 const COLOURS = {

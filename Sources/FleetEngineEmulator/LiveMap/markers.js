@@ -28,7 +28,6 @@ class Marker {
     const body = make("div", "body");
     body.append(make("i", "pulse"), this.drawing, this.label);
     const place = [vehicle.latest.lat, vehicle.latest.lon];
-    this.at = place;
     this.circle = L.circle(place, { radius: 0, weight: 1, opacity: 0.5, fillOpacity: 0.12, interactive: false, pane: "accuracy", color: vehicle.colour });
     this.marker = L.marker(place, { icon: L.divIcon({ html: body, className: "vehicle", iconSize: [44, 44] }), riseOnHover: true });
     this.marker.on("click", () => onSelect(vehicle.id));
@@ -41,18 +40,8 @@ class Marker {
   }
 
   place(latlng) {
-    this.at = latlng;
     this.marker.setLatLng(latlng);
     this.circle.setLatLng(latlng);
-  }
-
-  /** A step of a glide. Leaflet would also set the z-index, and the browser would sort all layers again. */
-  slide(latlng) {
-    this.at = latlng;
-    const point = this.map.latLngToLayerPoint(latlng);
-    if (L.DomUtil.getPosition(this.element).equals(point)) return;
-    L.DomUtil.setPosition(this.element, point);
-    if (this.map.hasLayer(this.circle)) this.circle.setLatLng(latlng);
   }
 
   head(heading) {
@@ -65,7 +54,7 @@ class Marker {
   /** Moves to where the vehicle is now, gliding if that is near. */
   move(now) {
     const { lat, lon, heading, accuracy } = this.vehicle.latest;
-    const from = L.latLng(this.at);
+    const from = this.marker.getLatLng();
     if (accuracy !== null) this.circle.setRadius(Math.min(accuracy, 100000));
     // Who stands has no heading: the last one is still how the vehicle stands there.
     if (heading !== null) this.head(heading);
@@ -83,13 +72,8 @@ class Marker {
     const { from, lat, lon, start } = this.glide;
     const part = Math.min(1, (now - start) / GLIDE);
     const eased = part * (2 - part);
-    const at = [from.lat + (lat - from.lat) * eased, from.lng + (lon - from.lng) * eased];
-    if (part < 1) {
-      this.slide(at);
-    } else {
-      this.place(at);
-      this.glide = null;
-    }
+    this.place([from.lat + (lat - from.lat) * eased, from.lng + (lon - from.lng) * eased]);
+    if (part === 1) this.glide = null;
     return part < 1;
   }
 
@@ -154,6 +138,7 @@ export class Markers {
 
   /** Of a large fleet: decides which vehicles have markers; `stateOf` is of a vehicle. */
   arrange(stateOf) {
+    this.map.getContainer().classList.toggle("large-fleet", this.areFew);
     if (!this.areFew) return;
     const bounds = this.map.getPixelBounds();
     const margin = 60;
