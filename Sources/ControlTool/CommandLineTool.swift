@@ -20,7 +20,7 @@ import Release
       ReloadCommand.self,
       CheckCommand.self,
       DoctorCommand.self,
-      TokenCommand.self,
+      InspectTokenCommand.self,
       ModemCommand.self,
     ]
   }

@@ -76,7 +76,7 @@ import Timekeeping
     Case(kind: .expirationMissing, changes: ["exp": "true"], says: "`exp`"),
     Case(kind: .account, changes: ["sub": "\"other\""], says: "differ"),
     Case(kind: .account, changes: ["iss": ""], says: "service account"),
-    Case(kind: .unsigned, header: #"{"alg":"none","kid":"k"}"#, says: "nobody has signed it"),
+    Case(kind: .unsigned, header: #"{"alg":"none","kid":"k"}"#, says: "it is not signed"),
     Case(kind: .unsigned, header: #"{"alg":"nOnE","kid":"k"}"#, says: "RS256"),
     Case(kind: .algorithm, header: #"{"alg":"HS256","kid":"k"}"#, says: "HS256"),
     Case(kind: .algorithm, header: #"{"kid":"k"}"#, says: "no `alg`"),

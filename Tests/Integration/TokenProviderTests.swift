@@ -169,7 +169,7 @@ import Testing
     let daemon = try bench.start(reading: receiver)
     var drive = Drive()
     receiver.send(drive.next())
-    try bench.wait("it is refused") { daemon.shows("mend it with: chmod 0640 \(path)") }
+    try bench.wait("it is refused") { daemon.shows("correct it with: chmod 0640 \(path)") }
     #expect(bench.emulator?.updates.isEmpty == true)
     chmod(path, 0o640)
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }

@@ -19,7 +19,7 @@ import Testing
       Flaw(testDescription: "long-life", category: "clock", says: "it lives for 7200 s"),
       Flaw(
         testDescription: "wrong-audience", category: "denied", says: "the audience (`aud`) is \"https://example.com/\""),
-      Flaw(testDescription: "alg-none", category: "denied", says: "nobody has signed it"),
+      Flaw(testDescription: "alg-none", category: "denied", says: "it is not signed"),
       Flaw(
         testDescription: "bad-signature", category: "unauthenticated",
         says: "Google does not accept the token's signature"),

@@ -86,7 +86,7 @@ package struct TokenInspection: Equatable, Sendable {
     switch header.value(at: "alg")?.string {
     case "RS256"?: break
     case let none? where none.lowercased() == "none":
-      note(.unsigned, "the algorithm is \"none\": nobody has signed it, anybody could have made it; it must be RS256")
+      note(.unsigned, "the algorithm is \"none\": it is not signed, so anyone could have made it; it must be RS256")
     case let other?:
       note(.algorithm, "the algorithm is \"\(other.shown)\", and Fleet Engine takes RS256 only")
     case nil: note(.algorithm, "the header has no `alg`; it must be RS256")

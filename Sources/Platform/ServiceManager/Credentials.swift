@@ -100,7 +100,7 @@ package struct Credentials: Sendable {
       throw ServiceManagerError(
         .exposed,
         "\(path): others than its owner have access (mode \(octal(content.status.st_mode & 0o777))); "
-          + "mend it with: chmod \(expectedMode) \(path)")
+          + "correct it with: chmod \(expectedMode) \(path)")
     }
     let time = content.status.st_mtim
     let modified = Timestamp(seconds: Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))

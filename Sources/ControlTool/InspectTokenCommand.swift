@@ -12,7 +12,7 @@ import SystemCalls
 import Timekeeping
 
 /// `fleet-locationctl token`: fetches one token as the daemon would, and inspects it.
-enum TokenCommand: Command {
+enum InspectTokenCommand: Command {
   static let name = "token"
   static let summary = "fetch a token as the daemon would, and show its contents and problems"
   /// Options that request a token for another scope than the vehicle of the settings.
