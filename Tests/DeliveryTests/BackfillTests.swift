@@ -16,7 +16,7 @@ import Timekeeping
     var backfill: Backfill
     var token: AccessToken
     /// What the server says to these seconds of past positions; nil: it accepts.
-    var verdict: ([Int64]) -> UpdateFailure.Category? = { _ in nil }
+    var answer: ([Int64]) -> UpdateFailure.Category? = { _ in nil }
     /// Ten seconds pass for each request.
     var now = BootInstant.boot
     /// The last live position that was accepted, from 200,000 s on.
@@ -63,7 +63,7 @@ import Timekeeping
       let ids = records.map(\.id)
       let seconds = ids.map { $0.milliseconds / 1000 }
       sizes.append(ids.count)
-      if let failure = trouble ?? (ids.isEmpty ? nil : verdict(seconds)) {
+      if let failure = trouble ?? (ids.isEmpty ? nil : answer(seconds)) {
         if trouble == nil { refusals += 1 }
         _ = backfill.failed(ids, failure.row.pastPositions, with: token)
         return false
@@ -109,7 +109,7 @@ import Timekeeping
       var bench = try Bench(Int64(size) + 300, limit: size)
       // The server has taken some before.
       for second in -5..<0 as Range<Int64> { try bench.add(second) }
-      bench.verdict = { $0.contains(poison) ? .rejected : nil }
+      bench.answer = { $0.contains(poison) ? .rejected : nil }
       bench.drain()
       #expect(bench.refused == [poison])
       #expect(bench.delivered.sorted() == Array(-5..<(Int64(size) + 300)).filter { $0 != poison })
@@ -120,7 +120,7 @@ import Timekeeping
   @Test("a refusal never costs the live position more than one request")
   func alone() throws {
     var bench = try Bench(400)
-    bench.verdict = { $0.contains { $0 % 17 == 3 } ? .rejected : nil }
+    bench.answer = { $0.contains { $0 % 17 == 3 } ? .rejected : nil }
     var wasRefused = false
     for _ in 0..<2000 where !bench.backlog.isEmpty {
       let isAccepted = bench.request()
@@ -136,7 +136,7 @@ import Timekeeping
     let poisons = Set(
       (0..<Int.random(in: 2...12, using: &random)).map { _ in Int64.random(in: 0..<600, using: &random) })
     var bench = try Bench(600)
-    bench.verdict = { $0.contains(where: poisons.contains) ? .rejected : nil }
+    bench.answer = { $0.contains(where: poisons.contains) ? .rejected : nil }
     for _ in 0..<4000 where !bench.backlog.isEmpty {
       switch Int.random(in: 0..<6, using: &random) {
       case 0: _ = bench.request(.network)
@@ -155,7 +155,7 @@ import Timekeeping
   @Test("twenty poisonous records in a row are got rid of one by one, and nothing else is lost")
   func rowOfPoisons() throws {
     var bench = try Bench(300)
-    bench.verdict = { $0.contains { (40..<60).contains($0) } ? .rejected : nil }
+    bench.answer = { $0.contains { (40..<60).contains($0) } ? .rejected : nil }
     bench.drain()
     #expect(bench.refused.sorted() == Array(40..<60))
     #expect(bench.delivered.count == 280)
@@ -167,7 +167,7 @@ import Timekeeping
     arguments: [1, 3, 20, 60, 99])
   func unknownLimit(limit: Int) throws {
     var bench = try Bench(1440)
-    bench.verdict = { $0.count > limit ? .rejected : nil }
+    bench.answer = { $0.count > limit ? .rejected : nil }
     bench.drain(8000)
     #expect(bench.backlog.isEmpty)
     #expect(bench.refused.isEmpty)
@@ -180,13 +180,13 @@ import Timekeeping
     "a server that refuses every past position loses none of them, and is asked less and less", arguments: [1, 2, 300])
   func allRefused(count: Int64) throws {
     var bench = try Bench(count)
-    bench.verdict = { _ in .rejected }
+    bench.answer = { _ in .rejected }
     // A day.
     for _ in 0..<8640 { _ = bench.request() }
     #expect(bench.refused.isEmpty)
     #expect(bench.backlog.count == Int(count))
     #expect(bench.refusals <= 150, "\(bench.refusals)")
-    bench.verdict = { _ in nil }
+    bench.answer = { _ in nil }
     let before = bench.sizes.count
     bench.drain()
     #expect(bench.delivered.count == Int(count))
@@ -198,7 +198,7 @@ import Timekeeping
   )
   func denied() throws {
     var bench = try Bench(300)
-    bench.verdict = { _ in .permissionDenied }
+    bench.answer = { _ in .permissionDenied }
     for _ in 0..<100 { _ = bench.request() }
     // After 10, 140, 390 and 880 s.
     #expect(bench.refusals == 4)
@@ -207,7 +207,7 @@ import Timekeeping
     bench.token = try BackfillTests.token(2)
     #expect(bench.backfill.suspendedUntil(with: bench.token, at: bench.now) == nil)
     #expect(bench.backlog.count == 300)
-    bench.verdict = { _ in nil }
+    bench.answer = { _ in nil }
     bench.drain()
     #expect(bench.delivered.count == 300)
   }
@@ -241,7 +241,7 @@ import Timekeeping
       var random = SplitMix64(seed: seed)
       var bench = try Bench(60, limit: 20)
       let poison = Int64.random(in: 0..<60, using: &random)
-      bench.verdict = { $0.contains(poison) ? .rejected : nil }
+      bench.answer = { $0.contains(poison) ? .rejected : nil }
       for _ in 0..<200 where !bench.backlog.isEmpty {
         _ = Int.random(in: 0..<5, using: &random) == 0 ? bench.request(.rejected) : bench.request()
       }
@@ -254,9 +254,9 @@ import Timekeeping
   @Test("a record that is refused for an hour, and then not, is delivered")
   func refusedForAWhile() throws {
     var bench = try Bench(60)
-    bench.verdict = { _ in .rejected }
+    bench.answer = { _ in .rejected }
     for _ in 0..<360 { _ = bench.request() }
-    bench.verdict = { _ in nil }
+    bench.answer = { _ in nil }
     bench.drain(400)
     #expect(bench.refused.isEmpty)
     #expect(bench.delivered.count == 60)
@@ -266,7 +266,7 @@ import Timekeeping
   func nothingSettles() throws {
     var bench = try Bench(1)
     bench.hasControl = false
-    bench.verdict = { _ in .rejected }
+    bench.answer = { _ in .rejected }
     var requests = 0
     for _ in 0..<360 where bench.backfill.hasWork(among: bench.sendable) {
       _ = bench.request()
@@ -276,7 +276,7 @@ import Timekeeping
     #expect(bench.refused.isEmpty)
     // A fix comes, and with it a position to compare with.
     bench.hasControl = true
-    bench.verdict = { $0.contains(0) ? .rejected : nil }
+    bench.answer = { $0.contains(0) ? .rejected : nil }
     bench.drain(200)
     #expect(bench.refused == [0])
   }

@@ -67,7 +67,7 @@ import Timekeeping
   }
 
   @Test("a first report that was late does not make every position late: the next waits for its fix")
-  func patience() throws {
+  func lateFirstReport() throws {
     var road = Road()
     try road.observe(0)
     // It had to wait for the token.
@@ -92,7 +92,7 @@ import Timekeeping
   }
 
   @Test("nothing is waited for where a minute would pass", arguments: [58, 60])
-  func noPatience(interval: Int) throws {
+  func longInterval(interval: Int) throws {
     var road = Road(.init(interval: .seconds(interval), heartbeat: .seconds(interval)))
     try road.observe(0)
     #expect(road.report(0.6) == .first)

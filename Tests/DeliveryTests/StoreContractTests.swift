@@ -206,12 +206,12 @@ import Timekeeping
   @Test("the store may let go what other vehicles left, when the time is certain, and not every second")
   func others() throws {
     var fixture = try AgentFixture()
-    var told = 0
+    var removals = 0
     for second in 0...700 {
-      told += try fixture.drive(to: Double(second)).count { if case .forgetOthers = $0 { true } else { false } }
-      if second < 300 { #expect(told == 0) }
+      removals += try fixture.drive(to: Double(second)).count { if case .forgetOthers = $0 { true } else { false } }
+      if second < 300 { #expect(removals == 0) }
     }
-    #expect(told == 1)
+    #expect(removals == 1)
   }
 
   @Test("a store that fails is reported once, shows in the snapshot until it works again, and then no more")

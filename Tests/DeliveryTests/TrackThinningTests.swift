@@ -115,7 +115,7 @@ import Timekeeping
     arguments: 1...12 as ClosedRange<UInt64>)
   func restarts(seed: UInt64) throws {
     var road = try Road(seed: seed)
-    var (backlog, all, stored, told) = (Backlog(), [VehicleLocation](), [Backlog.ID: Backlog.Record](), 0.0)
+    var (backlog, all, stored, reportedError) = (Backlog(), [VehicleLocation](), [Backlog.ID: Backlog.Record](), 0.0)
     func follow(_ changes: [Backlog.Change]) {
       for change in changes {
         switch change {
@@ -131,13 +131,13 @@ import Timekeeping
       follow(backlog.append(location, limit: 400))
       guard number % 350 == 0 else { continue }
       #expect(backlog.records.allSatisfy { stored[$0.id] == $0 } && stored.count == backlog.count)
-      told = max(told, backlog.thinnedWithin)
+      reportedError = max(reportedError, backlog.thinnedWithin)
       backlog = Backlog()
       follow(backlog.restore(Array(stored.values), limit: 400))
     }
     #expect(backlog.records.allSatisfy { stored[$0.id] == $0 } && stored.count == backlog.count)
     let worst = try #require(TrackThinningTests.worst(of: all, to: backlog.records.map(\.location)))
-    #expect(worst <= max(told, backlog.thinnedWithin) + 1e-6)
+    #expect(worst <= max(reportedError, backlog.thinnedWithin) + 1e-6)
     #expect(backlog.thinnedWithin <= TrackThinning.largestError)
   }
 

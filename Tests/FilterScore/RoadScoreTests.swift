@@ -25,16 +25,16 @@ import Timekeeping
     for (wrong, right) in [
       ("2009-04-01T12:40:37Z", "2009-04-01T12:40:39Z"), ("2009-04-01T13:01:15Z", "2009-04-01T13:01:17Z"),
     ] {
-      #expect(try verdict(munich, at: wrong) == nil)
-      #expect(try verdict(munich, at: right) == nil, "\(right)")
+      #expect(try rejection(munich, at: wrong) == nil)
+      #expect(try rejection(munich, at: right) == nil, "\(right)")
     }
     let dotnet = try RoadDrive.dotnet2.review()
-    #expect(try verdict(dotnet, at: "2016-03-09T18:30:27.768Z") == .jump)
-    #expect(try verdict(dotnet, at: "2016-03-09T18:30:28.768Z") == .jump)
-    #expect(try verdict(dotnet, at: "2016-03-09T18:30:29.768Z") == nil)
+    #expect(try rejection(dotnet, at: "2016-03-09T18:30:27.768Z") == .jump)
+    #expect(try rejection(dotnet, at: "2016-03-09T18:30:28.768Z") == .jump)
+    #expect(try rejection(dotnet, at: "2016-03-09T18:30:29.768Z") == nil)
   }
 
-  private func verdict(_ review: RecordingReview, at text: String) throws -> FixRejection? {
+  private func rejection(_ review: RecordingReview, at text: String) throws -> FixRejection? {
     let time = try #require(Timestamp(rfc3339: text))
     return try #require(review.fixes.first { $0.time == time }, "\(text)").rejection
   }

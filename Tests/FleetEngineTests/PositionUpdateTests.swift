@@ -177,7 +177,7 @@ import Timekeeping
   func size(field: PositionField) throws {
     let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: .truck, positionField: field)
     var random = SplitMix64(seed: 5)
-    var (told, real) = (0, 0)
+    var (estimated, actual) = (0, 0)
     for _ in 0..<300 {
       func draw(_ range: ClosedRange<Double>) -> Double? {
         Bool.random(using: &random) ? Double.random(in: range, using: &random) : nil
@@ -198,11 +198,11 @@ import Timekeeping
       let one = body(PositionUpdate(live: live, past: [past]), field).utf8.count
       let two = body(PositionUpdate(live: live, past: [past, past]), field).utf8.count
       #expect(two - one <= endpoint.size(ofPast: past))
-      told += endpoint.size(ofPast: past)
-      real += two - one
+      estimated += endpoint.size(ofPast: past)
+      actual += two - one
     }
-    print("a past position: \(real / 300) bytes, told \(told / 300)")
-    #expect(Double(told) < Double(real) * 1.1)
+    print("a past position: \(actual / 300) bytes, estimated \(estimated / 300)")
+    #expect(Double(estimated) < Double(actual) * 1.1)
   }
 }
 
