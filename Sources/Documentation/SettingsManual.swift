@@ -19,7 +19,7 @@ package enum SettingsManual {
       One TOML file, and the files
       .I conf.d/*.toml
       beside it, which are merged into it in the order of their names: a key of a later file replaces the same key of an
-      earlier one; sections and headers are merged.
+      earlier one; sections and the table `token.headers` are merged.
       .BI fleet\-locationd@ NAME
       has
       .IR /etc/fleet\-locationd/ NAME .toml

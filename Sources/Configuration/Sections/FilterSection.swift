@@ -15,7 +15,7 @@ extension Settings {
       "Reject fixes from fewer satellites; 0 accepts any number."),
     Setting(
       "max_hdop", \.agent.filter.maxHDOP, .number(0.5...100),
-      "Reject fixes with a higher HDOP whose accuracy the receiver does not state, unless they agree with the fixes before them."
+      "Reject fixes with a higher HDOP if the receiver reports no accuracy and they disagree with the fixes before them."
     ),
     Setting(
       "max_age", \.agent.filter.maxAge, .duration(.seconds(1)...(.seconds(300))),

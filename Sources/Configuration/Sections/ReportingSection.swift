@@ -10,7 +10,7 @@ extension Settings {
     ),
     Setting(
       "heartbeat", \.agent.reporting.heartbeat, .duration(.seconds(1)...(.seconds(60))),
-      "Time between updates while parked. Allowed from `interval` to 50s, so that no gap exceeds a minute; if `interval` is over 50s, it is used instead."
+      "Time between updates while parked. Allowed from `interval` to 50s, so that no gap exceeds a minute; if `interval` is longer than 50s, `interval` is used instead."
     ),
     Setting(
       "stop_timeout", \.stopTimeout, .duration(.zero...(.seconds(60))),

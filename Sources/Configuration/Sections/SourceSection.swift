@@ -13,7 +13,7 @@ struct SourceDraft {
     ),
     Setting(
       "silence_timeout", \.silenceTimeout, .duration(.seconds(2)...(.seconds(600))),
-      "A source that sends nothing for this time is closed and opened again. If there are several sources, the next one is used when this one has had no accepted position for this time."
+      "A source that sends nothing for this time is closed and opened again. With several sources, a source without an accepted position for this time is replaced by the next one."
     ),
   ]
 }

@@ -44,7 +44,7 @@ struct TokenDraft {
     ),
     Setting(
       "response", \.preset, .choice,
-      "Format of the answer, as in Google's sample backend for last mile fleets (`lmfs`) or for on-demand rides (`rides-stub`). It sets the defaults of the next four keys."
+      "Format of the answer, as in Google's sample backend for Last Mile Fleet Solution (`lmfs`) or for on-demand rides (`rides-stub`). It sets the defaults of the next four keys."
     ),
     Setting("token_key", \.endpoint.format.tokenKey, .dottedKey, "Key of the token in the JSON answer."),
     Setting(

@@ -20,7 +20,7 @@ extension Settings {
     ),
     Setting(
       "offline_on_stop", \.agent.goesOfflineOnStop, .boolean, for: FleetEngineService.trips.name,
-      "Whether the daemon sets the vehicle to OFFLINE when it stops, after the last position and within `stop_timeout`. `false`: the state does not change, also during a restart."
+      "Whether the daemon sets the vehicle to OFFLINE when it stops, after the last position and within `stop_timeout`. `false`: the state does not change, not even across a restart."
     ),
   ]
 

@@ -103,7 +103,7 @@ extension NMEAUDPSettings: SourceSettings {
     ),
     Setting(
       "interface", \.interface, .line,
-      "Network interface on which the group is joined, as in `\"eth0\"`. Default: as the kernel's routing table says."
+      "Network interface on which the group is joined, as in `\"eth0\"`. Default: the interface that the kernel's routing table selects for the group."
     ),
     Setting("allow", \.allow, .addressRanges, NMEANetworkRules.allowSummary),
   ]

@@ -30,7 +30,7 @@ extension SimulatedSettings: SourceSettings {
       "Maximum lateral acceleration, which limits the speed in corners."),
     Setting(
       "pace", \.drive.pace, .number(0.1...20),
-      "Time lapse: with 4 the vehicle drives, and reports, four times its speed; `filter.max_speed` must allow that."
+      "Speed factor: with 4 the simulated vehicle drives four times as fast and reports that speed; `filter.max_speed` must allow it."
     ),
     Setting(
       "head_start", \.drive.headStart, .duration(.zero...(.seconds(7 * 86_400))),
@@ -57,7 +57,7 @@ extension SimulatedSettings: SourceSettings {
       "Stretches without a fix. Added to those that the file marks (`<type>tunnel</type>`)."),
     Setting(
       "canyons", \.drive.canyons, .canyons,
-      "Stretches where reflections between high walls add noise; default 15 m. Added to those that the file marks (`<type>canyon</type>`)."
+      "Urban canyons: stretches where reflections between high walls add noise; default 15 m. Added to those that the file marks (`<type>canyon</type>`)."
     ),
   ]
 

@@ -68,7 +68,7 @@ extension Event.Kind {
     case .noSourceGood:
       (
         "642d4e765eac4c73b30f5ea6a770ac9d", .warning,
-        "None of several sources has a position that the filter accepts; the first that does is used. The sentence says what is wrong with each."
+        "None of several sources has a position that the filter accepts; the first that gets one is used. The sentence says what is wrong with each."
       )
     case .simulatedSource:
       (
@@ -152,7 +152,7 @@ extension Event.Kind {
     case .positionsDropped:
       (
         "eb9bf0b5e86d48dabcc9e60aabbe1e47", .warning,
-        "Positions were removed from the backlog undelivered: it was full and was thinned, they were too old, or Fleet Engine rejected them."
+        "Positions were removed from the backlog undelivered: it was full and was thinned, they were too old or had a wrong time, Fleet Engine rejected them, or their rows in the file were damaged."
       )
     case .backlogRestored:
       (
@@ -231,7 +231,7 @@ extension Event.Kind {
     case .stateOfflineFailed:
       (
         "7513337d49e04268a703a6200eae8dd6", .warning,
-        "The driver is off duty, and Fleet Engine has not accepted that the vehicle is OFFLINE: it may be offered trips until five minutes after its last position. Positions are not sent in any case. OFFLINE is sent again until it is accepted, also after a restart."
+        "The driver is off duty, and Fleet Engine has not accepted that the vehicle is OFFLINE: it may be offered trips until five minutes after its last position. No position is sent meanwhile. OFFLINE is sent again until it is accepted, also after a restart."
       )
     case .stateOfflineMissing:
       (
