@@ -75,19 +75,21 @@ final class StorePerformer {
 
   private func perform(_ input: StoreAgent.Input) {
     var inputs = [input]
+    var deadline: BootInstant?
     while let input = inputs.popLast() {
-      for effect in agent.handle(input, at: loop.now.boot) {
+      let effects: [StoreAgent.Effect]
+      (effects, deadline) = agent.step(input, at: loop.now.boot)
+      for effect in effects {
         switch effect {
         case .perform(let operation): if let outcome = run(operation) { inputs.append(.ended(outcome)) }
         case .report(let report): reports.append(report)
         }
       }
     }
-    arm()
+    arm(at: deadline)
   }
 
-  private func arm() {
-    let deadline = agent.nextDeadline
+  private func arm(at deadline: BootInstant?) {
     guard deadline != armedFor else { return }
     armedFor = deadline
     if let deadline { timer?.arm(at: deadline) } else { timer?.disarm() }
@@ -158,5 +160,13 @@ final class StorePerformer {
       guard let store else { throw BacklogStoreError(.failed, "the backlog's file is not open") }
       return store
     }
+  }
+}
+
+extension StoreAgent {
+  /// Handles an input, and returns the next deadline too: one access, as in `VehicleAgent.step`.
+  fileprivate mutating func step(_ input: Input, at now: BootInstant) -> (effects: [Effect], deadline: BootInstant?) {
+    let effects = handle(input, at: now)
+    return (effects, nextDeadline)
   }
 }

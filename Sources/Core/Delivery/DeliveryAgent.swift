@@ -497,7 +497,8 @@ package struct DeliveryAgent: Sendable {
     } else {
       changes += backlog.remove(backfill.accepted(attempt.records), .refused)
     }
-    changes += backlog.remove(attempt.records + (mayBeIgnored(live) ? [] : [live.time]), .delivered)
+    let isIgnored = mayBeIgnored(live)
+    changes += backlog.remove(attempt.records + (isIgnored ? [] : [live.time]), .delivered)
     // A position that became due meanwhile is sent as soon as possible, without waiting for the next fix.
     vehicle.hasPending = vehicle.newestDue.map { $0 > live.time && $0 != vehicle.refusedLive } ?? false
     return DeliveryAgent.effects(changes) + [
