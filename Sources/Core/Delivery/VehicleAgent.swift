@@ -194,6 +194,8 @@ package struct VehicleAgent: Sendable {
     if case .storeStartsOver = input { return [.backlogSnapshot(delivery.backlog.records)] }
     guard !lifecycle.isFinished else { return [] }
     var effects = [Effect]()
+    // Room for those of an update, in one allocation.
+    effects.reserveCapacity(8)
     switch input {
     case .source(let id, let report): select(.report(report, from: id), at: now, &effects)
     case .sources(let candidates): select(.replaced(candidates), at: now, &effects)
