@@ -466,7 +466,7 @@ def rehearse(rig):
     count_of_pushes = more - pushes
     each = (sum(after) - sum(first)) / count_of_pushes
     handshake = sum(first) - sum(before) - each
-    month = float(re.search(r"^\| a month on the air.*?\| ([0-9.]+) \|", read(ROOT, "docs/performance.md"), re.M)[1])
+    month = float(re.search(r"^\| mobile data of a month.*?\| ([0-9.]+) \|", read(ROOT, "docs/performance.md"), re.M)[1])
     # The same month: 22 days of 10 hours, a push every four minutes, and a connection at first and anew every two hours.
     days, hours = 22, 10
     # A question and its answer, of the name as it is, in UDP and IP: box-haproxy.cfg asks every five minutes.
