@@ -47,6 +47,18 @@ extension TimeJudge {
     #expect(watch.bounds(at: moment(900, ahead: -86_400)) != nil)
   }
 
+  @Test("a cached judgement does not outlast an observation, or a restored time, of the same moment")
+  func cached() {
+    var watch = TimeJudge(buildDate: TimeJudgeTests.truth - .seconds(864_000))
+    let now = moment(10, ahead: 3600)
+    #expect(watch.judge(at: now)?.reference == nil)
+    for _ in 0..<2 { watch.observe(.tokenProvider, TimeJudgeTests.truth + .seconds(10), at: now.boot) }
+    #expect(watch.judgement(at: now)?.reference == .tokenProvider)
+    #expect(watch.judge(at: now)?.reference == .tokenProvider)
+    watch.restore(TimeBounds(TimeJudgeTests.truth, precision: .seconds(1), since: .boot, until: .boot))
+    #expect(watch.judgement(at: now)?.reference == .fleetEngine)
+  }
+
   @Test("a step is detected at once, without another observation: the error changes, then it is right")
   func steps() {
     var watch = observed()
