@@ -15,6 +15,9 @@ export SWIFT_BACKTRACE ?= enable=no
 # On a terminal and in a pipe alike, or each would build all of what the other has built. Libraries are the system's: none is looked
 # for beside the program.
 RELEASE := -c release --static-swift-stdlib --no-color-diagnostics --disable-local-rpath
+# Types that a module itself names are looked up directly, not by mangled name at their first use: 2.6 million instructions less at
+# each start (callgrind), for 0.2 % more program.
+RELEASE += $(addprefix -Xswiftc ,-Xfrontend -disable-concrete-type-metadata-mangled-name-accessors)
 # lld comes with the toolchain. A section for each function lets it put what a run executes side by side, in the order of
 # `make symbol-order`: the kernel reads 64 kB around each page that is touched, so this is memory (docs/performance.md).
 # Without the file, or with an old one, the program is larger in memory and otherwise the same.

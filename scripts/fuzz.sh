@@ -6,12 +6,12 @@ cd "$(dirname "$0")/.."
 
 seconds=$1
 shift
-declare -A seeds=([FuzzNMEA]=nmea [FuzzGPSD]=gpsd [FuzzSenders]=nmea [FuzzModem]=modem [FuzzSettings]=settings [FuzzGPX]=gpx [FuzzGeoJSON]=geojson
+declare -A seeds=([FuzzNMEA]=nmea [FuzzGPSD]=gpsd [FuzzSenders]=nmea [FuzzModem]=modem [FuzzSettings]=settings [FuzzGPX]=gpx [FuzzGeoJSON]=geojson [FuzzJSON]=geojson
   [FuzzNetlink]=netlink [FuzzTokenResponse]=token-response [FuzzJWT]=jwt [FuzzHTTP2]=http2
   [FuzzStoredToken]=stored-token)
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] ||
-  targets=(FuzzNMEA FuzzGPSD FuzzSenders FuzzModem FuzzSettings FuzzGPX FuzzGeoJSON FuzzNetlink FuzzTokenResponse FuzzJWT FuzzHTTP2 FuzzStoredToken)
+  targets=(FuzzNMEA FuzzGPSD FuzzSenders FuzzModem FuzzSettings FuzzGPX FuzzGeoJSON FuzzJSON FuzzNetlink FuzzTokenResponse FuzzJWT FuzzHTTP2 FuzzStoredToken)
 
 export FUZZ=1 SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0
 for target in "${targets[@]}"; do

@@ -18,7 +18,7 @@ func fuzzGeoJSON(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   do throws(RouteFileError) {
     drive(try GeoJSONParser.parse(bytes, file: "f"), seed: UInt64(count))
   } catch {
-    precondition(error.message.hasPrefix("f: ") && !error.message.contains("\n"))
+    precondition(error.message.hasPrefix("f:") && !error.message.contains("\n"))
   }
   return 0
 }

@@ -40,7 +40,8 @@ private func inspect(_ text: String) {
     let isOther = kinds.contains { [.authorizationMissing, .claimMissing, .otherContext].contains($0) }
     if let isFor { precondition(isFor != isOther, "checked and inspected differently: \(kinds)") }
     for problem in inspection.problems {
-      precondition(!problem.sentence.isEmpty && !problem.sentence.utf8.contains(10) && problem.sentence.count < 1500)
+      let text = problem.sentence.text
+      precondition(!text.isEmpty && !text.utf8.contains(10) && text.count < 1500)
     }
   }
 }

@@ -66,6 +66,6 @@ private func converse(_ input: [UInt8], _ transport: NMEANetworkSession.Transpor
     if command == 255 { follow(session.handle(.ended("broken"), at: now)) }
     if command == 255 { connected = [] }
     if let deadline = session.nextDeadline, deadline <= now { follow(session.handle(.deadline, at: now)) }
-    precondition(session.health.refused.count <= 4 && session.health.senders.count <= 8, "memory grows")
+    precondition(session.lineStatistics.refused.count <= 4 && session.lineStatistics.senders.count <= 8, "memory grows")
   }
 }

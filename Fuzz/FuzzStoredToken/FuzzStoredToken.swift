@@ -24,7 +24,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     precondition(kept.token.prefetch.last <= kept.token.deadline)
     precondition((try? StoredToken(kept.text, for: context, key: key, at: now)) == kept, "written, it is another")
   }
-  let note = PauseNote(text: input)
-  precondition(PauseNote(text: note.text) == note, "written, it is another pause")
+  let note = PauseRecord(text: input)
+  precondition(PauseRecord(text: note.text) == note, "written, it is another pause")
   return 0
 }

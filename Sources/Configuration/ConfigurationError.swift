@@ -27,11 +27,11 @@ package struct ConfigurationError: Error, Equatable, Sendable {
     self.warnings = warnings
   }
 
-  /// Whether the only mistakes are missing files or credentials of the settings, which may appear later.
-  package var isAbsence: Bool { diagnostics.allSatisfy(\.isAbsence) }
+  /// Whether all mistakes are missing files, credentials or host names, which may appear later.
+  package var mayAppearLater: Bool { diagnostics.allSatisfy(\.mayAppearLater) }
 
-  /// Whether this user may not read one of the settings files.
-  package var isDenial: Bool { diagnostics.contains(where: \.isDenial) }
+  /// Whether this user has no permission to read one of the settings files.
+  package var isPermissionDenied: Bool { diagnostics.contains(where: \.isPermissionDenied) }
 
   /// One line for each diagnostic: `file:line:column: key: what is wrong`.
   package var message: String {

@@ -32,19 +32,20 @@ package struct Diagnostic: Hashable, Sendable {
   package let key: String?
   /// What is wrong and what is allowed.
   package let message: String
-  /// Whether it is only a missing file or credential of the settings, which may appear later.
-  package let isAbsence: Bool
-  /// Whether this user may not read the settings file.
-  package let isDenial: Bool
+  /// Whether a file, credential or host name that the settings refer to is missing, and may appear later.
+  package let mayAppearLater: Bool
+  /// Whether this user has no permission to read the settings file.
+  package let isPermissionDenied: Bool
 
   package init(
-    position: SourcePosition, key: String? = nil, message: String, isAbsence: Bool = false, isDenial: Bool = false
+    position: SourcePosition, key: String? = nil, message: String, mayAppearLater: Bool = false,
+    isPermissionDenied: Bool = false
   ) {
     self.position = position
     self.key = key
     self.message = message
-    self.isAbsence = isAbsence
-    self.isDenial = isDenial
+    self.mayAppearLater = mayAppearLater
+    self.isPermissionDenied = isPermissionDenied
   }
 }
 

@@ -10,7 +10,8 @@ extension SettingKind where Value == [SimulationSettings.Stop] {
     try value.rows(context, example: "[{ at = \"1.2 km\", dwell = \"90s\" }]") { row throws(ValueProblem) in
       try row.allow(["at", "waypoint", "dwell"])
       let place: SimulationSettings.Place
-      switch (try row.optional("at", DriveKinds.place), try row.optional("waypoint", SettingKind<String>.line)) {
+      switch (try row.optional("at", DriveKinds.routeDistance), try row.optional("waypoint", SettingKind<String>.line))
+      {
       case (let metres?, nil): place = .distance(metres)
       case (nil, let name?): place = .waypoint(name)
       default: throw ValueProblem(message: "a stop needs either `at` or `waypoint`", position: row.position)
@@ -49,9 +50,9 @@ extension SettingKind where Value == [SimulationSettings.Canyon] {
 extension SettingKind where Value == Duration {
   /// A duration that may be negative.
   static func offset(upTo limit: Duration) -> SettingKind {
-    let most = Quantity.text(limit)
+    let limitText = Quantity.text(limit)
     let forward = SettingKind.duration(.zero...limit)
-    return SettingKind(name: "duration", allowed: "-\(most) to \(most)", text: forward.text) {
+    return SettingKind(name: "duration", allowed: "-\(limitText) to \(limitText)", text: forward.text) {
       value, context throws(ValueProblem) in
       guard case .string(let text) = value.content, text.hasPrefix("-") else {
         return try forward.read(value, context)
@@ -62,21 +63,21 @@ extension SettingKind where Value == Duration {
   }
 }
 
-/// The values of a simulated drive, its stops, tunnels and canyons; also used by command lines.
+/// The types of the values that describe a simulated drive; also used for command-line options (`QuantityOption`).
 enum DriveKinds {
   static let speed = SettingKind<Double>.speed(0.1...500)
-  static let place = SettingKind<Double>.distance(0...10_000_000)
+  static let routeDistance = SettingKind<Double>.distance(0...10_000_000)
   static let length = SettingKind<Double>.distance(1...10_000_000)
   static let dwell = SettingKind<Duration>.duration(.seconds(1)...(.seconds(7 * 86_400)))
   static let noise = SettingKind<Double>.distance(0...1000)
 
   fileprivate static func stretch(_ row: SettingRow) throws(ValueProblem) -> SimulationSettings.Stretch {
     SimulationSettings.Stretch(
-      from: try row.required("from", place), length: try row.required("length", length))
+      from: try row.required("from", routeDistance), length: try row.required("length", length))
   }
 }
 
-/// One table of an array of them.
+/// One table of an array of tables.
 private struct SettingRow {
   let members: [String: TOMLValue.Member]
   let position: SourcePosition

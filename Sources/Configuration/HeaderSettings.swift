@@ -52,7 +52,7 @@ enum HeaderRules {
     return nil
   }
 
-  /// Messages never contain the value, because it may be a secret.
+  /// Parses the value of a header. Error messages never contain it, because it may be a secret.
   static func source(
     of value: TOMLValue, header: String, _ context: SettingsContext
   ) throws(ValueProblem) -> Settings.Token.HeaderSource {

@@ -3,13 +3,13 @@
 /// Google's rules for the IDs of providers and vehicles (`delivery_vehicle_id` of CreateDeliveryVehicleRequest).
 /// Unicode normalization is checked by the server only.
 enum Identifier {
-  static let longest = 64
+  static let maxLength = 64
 
   /// The mistake in an ID; nil if it is valid.
   static func problem(of text: String) -> String? {
     let scalars = text.unicodeScalars
-    if scalars.isEmpty { return "is empty; an ID of 1 to \(longest) characters is expected" }
-    if scalars.count > longest { return "has \(scalars.count) characters; an ID has at most \(longest)" }
+    if scalars.isEmpty { return "is empty; an ID of 1 to \(maxLength) characters is expected" }
+    if scalars.count > maxLength { return "has \(scalars.count) characters; an ID has at most \(maxLength)" }
     if let scalar = scalars.first(where: { "/:?,#".unicodeScalars.contains($0) }) {
       return "contains \"\(scalar)\"; an ID has none of / : ? , #"
     }

@@ -11,8 +11,8 @@ package struct KeptSettings: Sendable {
   package struct Refusal: Error, Equatable, Sendable {
     /// Continues a sentence that begins with "The kept settings".
     package let message: String
-    /// Whether it is only a missing file or credential, which may appear later.
-    package var isAbsence = false
+    /// Whether the only reason is a missing file, credential or host name, which may appear later.
+    package var mayAppearLater = false
   }
 
   /// The first lines of their file.
@@ -59,7 +59,8 @@ package struct KeptSettings: Sendable {
       return file
     } catch {
       throw Refusal(
-        message: "cannot be used now: \(error.diagnostics.first.map { "\($0)" } ?? "")", isAbsence: error.isAbsence)
+        message: "cannot be used now: \(error.diagnostics.first.map { "\($0)" } ?? "")",
+        mayAppearLater: error.mayAppearLater)
     }
   }
 }

@@ -8,7 +8,7 @@ enum Quantity {
     /// The name of the quantity, as in "duration".
     let noun: String
     /// The units to name in an error.
-    let offered: String
+    let suggested: String
     let factors: [String: Double]
     /// Whether several terms are added, as in "1h 30min".
     let adds: Bool
@@ -17,27 +17,27 @@ enum Quantity {
   }
 
   static let durations = Units(
-    noun: "duration", offered: "ms, s, min, h or days",
+    noun: "duration", suggested: "ms, s, min, h or days",
     factors: [
       "ms": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1, "min": 60, "minute": 60, "minutes": 60, "h": 3600,
       "hour": 3600, "hours": 3600, "d": 86_400, "day": 86_400, "days": 86_400,
     ], adds: true, hints: ["m": "write min for minutes"])
 
   static let distances = Units(
-    noun: "distance", offered: "m or km",
+    noun: "distance", suggested: "m or km",
     factors: ["m": 1, "km": 1000, "ft": 0.3048, "mi": 1609.344], adds: false)
 
   static let speeds = Units(
-    noun: "speed", offered: "km/h, m/s or mph",
+    noun: "speed", suggested: "km/h, m/s or mph",
     factors: ["m/s": 1, "km/h": 1 / 3.6, "mph": 0.44704, "kn": 1852.0 / 3600], adds: false,
     hints: ["kmh": "write km/h", "kph": "write km/h"])
 
   static let accelerations = Units(
-    noun: "acceleration", offered: "m/s² or g",
+    noun: "acceleration", suggested: "m/s² or g",
     factors: ["m/s²": 1, "m/s2": 1, "m/s^2": 1, "g": 9.80665], adds: false)
 
   static let sizes = Units(
-    noun: "size", offered: "kB, MB or GB",
+    noun: "size", suggested: "kB, MB or GB",
     factors: ["B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024, "MiB": 1_048_576, "GiB": 1_073_741_824],
     adds: false, hints: ["KB": "write kB", "mb": "write MB"])
 
@@ -55,8 +55,8 @@ enum Quantity {
       skipSpaces(&rest)
       let name = unit(&rest, endsAtDigit: units.adds)
       guard let factor = units.factors[name] else {
-        if name.isEmpty { throw ValueProblem(message: "\"\(text.printable)\" lacks its unit: \(units.offered)") }
-        let hint = units.hints[name] ?? "the units are \(units.offered)"
+        if name.isEmpty { throw ValueProblem(message: "\"\(text.printable)\" lacks its unit: \(units.suggested)") }
+        let hint = units.hints[name] ?? "the units are \(units.suggested)"
         throw ValueProblem(message: "\"\(name.printable)\" is not a unit of \(units.noun); \(hint)")
       }
       total += number * factor

@@ -3,31 +3,32 @@
 /// The declaration of a setting: its key, the property that it sets, its allowed values, and its description.
 ///
 /// The default is the property's value in a new `Root`. Parsing, the hints in error messages, `docs/settings.md` and the manual
-/// page are all made from these declarations.
+/// page use these declarations.
 struct Setting<Root>: Sendable {
   let name: String
   let target: any PartialKeyPath<Root> & Sendable
   let summary: String
-  /// Whether it must be written.
+  /// Whether the settings must contain it.
   let isRequired: Bool
-  /// The choice of the section's selector to which the key belongs; nil if it belongs to all.
-  let owner: String?
+  /// The only value of the section's selector (`type`, `provider` or `service`) with which the key is allowed, as in `serial`;
+  /// nil if it is always allowed.
+  let selectorValue: String?
   let typeName: String
   let allowed: String
   /// Sets the property.
   let read: @Sendable (TOMLValue, SettingsContext, inout Root) throws(ValueProblem) -> Void
-  /// The property as in a settings file; nil if it has no value.
+  /// The property's value, formatted as in a settings file; nil if it has none.
   let text: @Sendable (Root) -> String?
 
   init<Value>(
     _ name: String, _ target: any WritableKeyPath<Root, Value> & Sendable, _ kind: SettingKind<Value>,
-    isRequired: Bool = false, for owner: String? = nil, _ summary: String
+    isRequired: Bool = false, for selectorValue: String? = nil, _ summary: String
   ) {
     self.name = name
     self.target = target
     self.summary = summary
     self.isRequired = isRequired
-    self.owner = owner
+    self.selectorValue = selectorValue
     typeName = kind.name
     allowed = kind.allowed
     read = { value, context, root throws(ValueProblem) in root[keyPath: target] = try kind.read(value, context) }
@@ -37,9 +38,9 @@ struct Setting<Root>: Sendable {
   /// A setting that may have no value.
   init<Value>(
     _ name: String, _ target: any WritableKeyPath<Root, Value?> & Sendable, _ kind: SettingKind<Value>,
-    for owner: String? = nil, _ summary: String
+    for selectorValue: String? = nil, _ summary: String
   ) {
-    self.init(name, target, kind.optional, for: owner, summary)
+    self.init(name, target, kind.optional, for: selectorValue, summary)
   }
 }
 
@@ -58,24 +59,24 @@ package struct SettingDescription: Sendable {
   package let section: SettingSection
   /// Its key.
   package let name: String
-  /// The choice of the section's selector to which it belongs, as in `serial`; nil if it belongs to all.
-  package let owner: String?
+  /// The only value of the section's selector with which it is allowed, as in `serial`; nil if it is always allowed.
+  package let selectorValue: String?
   /// The type of its value, as in "duration".
   package let typeName: String
   /// The allowed values; empty for any.
   package let allowed: String
-  /// Whether it must be written.
+  /// Whether the settings must contain it.
   package let isRequired: Bool
-  /// The default as in a settings file; nil if there is none.
+  /// The default, formatted as in a settings file; nil if there is none.
   package let defaultText: String?
   /// Its description, in sentences.
   package let summary: String
 
-  /// - Parameter defaults: a new value of the type whose property it sets.
-  init<Root>(_ setting: Setting<Root>, in section: SettingSection, owner: String? = nil, defaults: Root) {
+  /// - Parameter defaults: a value with all defaults, of the type whose property the setting sets.
+  init<Root>(_ setting: Setting<Root>, in section: SettingSection, selectorValue: String? = nil, defaults: Root) {
     self.section = section
     name = setting.name
-    self.owner = owner ?? setting.owner
+    self.selectorValue = selectorValue ?? setting.selectorValue
     typeName = setting.typeName
     allowed = setting.allowed
     isRequired = setting.isRequired
@@ -83,6 +84,8 @@ package struct SettingDescription: Sendable {
     summary = setting.summary
   }
 
-  /// The selector's value to which it belongs, as in a settings file: `type = "serial"`; nil if it belongs to all.
-  package var choice: String? { owner.flatMap { owner in section.selector.map { "\($0) = \"\(owner)\"" } } }
+  /// The selector's line with which it is allowed: `type = "serial"`; nil if it is always allowed.
+  package var choice: String? {
+    selectorValue.flatMap { selectorValue in section.selector.map { "\($0) = \"\(selectorValue)\"" } }
+  }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import HTTPMessages
 
 extension SettingKind where Value == String {
@@ -23,18 +24,18 @@ extension SettingKind where Value == String {
     } catch {
       throw ValueProblem(
         message: "\(path.printable) \(error.explanation); a PEM file is expected"
-          + (error == .denied ? " that the user of the service can read" : ""), isAbsence: error == .missing)
+          + (error == .denied ? " that the user of the service can read" : ""), mayAppearLater: error == .missing)
     }
-    guard String(decoding: bytes, as: UTF8.self).contains("-----BEGIN ") else {
+    guard String(decoding: bytes, as: UTF8.self).contains(text: "-----BEGIN ") else {
       throw ValueProblem(
         message: "\(path.printable) is not a PEM file: it has no line -----BEGIN …-----",
-        isAbsence: true)
+        mayAppearLater: true)
     }
     return path
   }
 
-  /// The path of a file whose name the textfile collector reads, relative to the runtime directory of this daemon, which is
-  /// writable and allows several daemons to share the setting.
+  /// The path of a file that the node exporter's textfile collector reads. A relative path is relative to the daemon's runtime
+  /// directory: the daemon may write there, and each of several daemons on a box has its own.
   static let metricsFile = SettingKind(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
     let directory = context.environment.variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
     let path = try value.line(expected: "a path in quotes").relativePath(in: directory ?? context.directory)
@@ -164,7 +165,7 @@ extension SettingKind where Value == [String] {
       _ = try context.environment.readFile(program, 1)
     } catch {
       switch error {
-      // One that may be executed need not be readable, and what the daemon's user may do is not known here.
+      // An executable program need not be readable, and this process may run as another user than the daemon.
       case .tooLarge, .denied, .refused: break
       case .missing, .directory, .notRegular:
         throw ValueProblem(message: "\(program.printable) \(error.explanation); a program is expected")

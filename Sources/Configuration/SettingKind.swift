@@ -8,7 +8,7 @@ struct SettingKind<Value>: Sendable {
   let name: String
   /// The allowed values, as text after "allowed: "; empty for any.
   let allowed: String
-  /// A value as in a settings file; nil if it has no text.
+  /// Formats a value as in a settings file; nil if it has no such text.
   let text: @Sendable (Value) -> String?
   let read: @Sendable (TOMLValue, SettingsContext) throws(ValueProblem) -> Value
 
@@ -34,10 +34,10 @@ struct SettingKind<Value>: Sendable {
 /// Why a value is not allowed.
 struct ValueProblem: Error, Equatable {
   let message: String
-  /// The position, if it is not that of the value.
+  /// Where the problem is; nil if it is at the value.
   var position: SourcePosition?
-  /// Whether it refers to something missing, which may appear later.
-  var isAbsence = false
+  /// Whether the value refers to a file, credential or host name that is missing and may appear later.
+  var mayAppearLater = false
 
   /// The value is of another type.
   static func type(of value: TOMLValue, expected: String) -> ValueProblem {

@@ -19,9 +19,9 @@ package enum SettingSection: String, CaseIterable, Sendable {
     case .source:
       "Where positions come from. For several sources, write one `[[source]]` each, the one with the highest priority "
         + "first. The first source with accepted positions is used. When it is lost, or has no accepted position for its "
-        + "`silence_timeout`, the next one is used; the first is used again after it has been good for 10 s (up to 5 min if "
-        + "it keeps failing soon after). The sources of a later file replace all those of an earlier one, unless both files "
-        + "have a single `[source]`."
+        + "`silence_timeout`, the next one is used; the first is used again after it has had accepted positions for 10 s (up "
+        + "to 5 min if it repeatedly fails soon after a failback). The sources of a later file replace all those of an earlier "
+        + "one, unless both files have a single `[source]`."
     case .token: "Where the vehicle's access tokens for Fleet Engine come from."
     case .fleetEngine: "The server that receives positions, and the connection to it."
     case .reporting: "How often positions are sent."
@@ -59,14 +59,14 @@ package enum SettingSection: String, CaseIterable, Sendable {
   /// Its settings, in the order of the reference.
   package var settings: [SettingDescription] { SettingSection.descriptions[self] ?? [] }
 
-  /// Whether it has this key with this choice of its selector (nil: with any). Called for each written key at each start, so it
-  /// makes no descriptions.
+  /// Whether the section has this key when its selector has the value `choice` (nil: any value). It is called at each start for
+  /// each key of the files, so it does not use `settings`, whose descriptions are slow to make.
   func has(_ name: String, with choice: String?) -> Bool {
     switch self {
     case .source:
-      has(name, with: choice, in: SourceDraft.keys)
+      has(name, with: choice, in: SourceSection.keys)
         || SourceKind.all.contains { (choice == nil || type(of: $0).type == choice) && has(name, of: $0) }
-    case .token: has(name, with: choice, in: TokenDraft.keys)
+    case .token: has(name, with: choice, in: TokenSection.keys)
     default: has(name, with: choice, in: keys)
     }
   }
@@ -74,7 +74,7 @@ package enum SettingSection: String, CaseIterable, Sendable {
   private func has<Kind: SourceSettings>(_ name: String, of _: Kind) -> Bool { has(name, with: nil, in: Kind.keys) }
 
   private func has<Root>(_ name: String, with choice: String?, in keys: [Setting<Root>]) -> Bool {
-    keys.contains { $0.name == name && ($0.owner == nil || choice == nil || $0.owner == choice) }
+    keys.contains { $0.name == name && ($0.selectorValue == nil || choice == nil || $0.selectorValue == choice) }
   }
 
   /// All settings, section by section.
@@ -87,19 +87,19 @@ package enum SettingSection: String, CaseIterable, Sendable {
 
   private func describe(_ defaults: Settings) -> [SettingDescription] {
     switch self {
-    case .source: describe(SourceDraft.keys, SourceDraft()) + SourceKind.all.flatMap { describe($0) }
-    case .token: describe(TokenDraft.keys, TokenDraft())
+    case .source: describe(SourceSection.keys, SourceSection()) + SourceKind.all.flatMap { describe($0) }
+    case .token: describe(TokenSection.keys, TokenSection())
     default: describe(keys, defaults)
     }
   }
 
   private func describe<Kind: SourceSettings>(_ kind: Kind) -> [SettingDescription] {
-    describe(Kind.keys, kind, owner: Kind.type)
+    describe(Kind.keys, kind, selectorValue: Kind.type)
   }
 
   private func describe<Root>(
-    _ keys: [Setting<Root>], _ defaults: Root, owner: String? = nil
+    _ keys: [Setting<Root>], _ defaults: Root, selectorValue: String? = nil
   ) -> [SettingDescription] {
-    keys.map { SettingDescription($0, in: self, owner: owner, defaults: defaults) }
+    keys.map { SettingDescription($0, in: self, selectorValue: selectorValue, defaults: defaults) }
   }
 }

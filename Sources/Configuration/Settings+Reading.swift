@@ -6,10 +6,10 @@ import HTTPMessages
 import Positioning
 
 extension Settings {
-  /// Reads all settings. Mistakes are noted by the reader; then the settings must not be used.
+  /// Reads all settings. If the reader then has problems, the settings must not be used.
   init(_ reader: inout SettingsReader) {
     self.init()
-    reader.checkNames()
+    reader.reportUnknownKeys()
     for section in SettingSection.allCases { reader.read(section.keys, of: section, into: &self) }
     sources = reader.readSources()
     let draft = reader.readToken()
@@ -33,7 +33,7 @@ extension Settings {
     agent.needsNetwork = !fleetEngine.isLoopback
     agent.remoteEndpoint = fleetEngine.isLoopback ? nil : fleetEngine.endpoint
     // Only a recording that is the only source can keep its times.
-    agent.filter.keepsTimes = sources.allSatisfy {
+    agent.filter.usesRecordedTimes = sources.allSatisfy {
       if case .replay(let replay) = $0.kind { !replay.shiftsTimes } else { false }
     }
     agent.delivery.endpoint = FleetEngineEndpoint(

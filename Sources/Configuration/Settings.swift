@@ -34,7 +34,8 @@ package struct Settings: Equatable, Sendable {
   /// The defaults; required settings are empty.
   init() {
     agent = VehicleAgent.Configuration(
-      context: nil, tokenProvider: TokenDraft().provider, filter: FixFilter.Configuration(buildDate: Release.buildDate),
+      context: nil, tokenProvider: TokenSection().provider,
+      filter: FixFilter.Configuration(buildDate: Release.buildDate),
       reporting: ReportingPolicy.Configuration(),
       delivery: DeliveryAgent.Configuration(
         endpoint: FleetEngineEndpoint(origin: fleetEngine.endpoint, vehicle: vehicle)))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 
 /// Compares the settings that decide which vehicle's positions and credentials are sent to which server.
 enum SettingsDestination {
-  /// The sections that decide this, each with its keys that do not.
+  /// The sections that decide this. The value is the keys of the section that do not.
   private static let sections: [SettingSection: Set<String>] = [
     .vehicle: ["offline_on_stop"],
     .fleetEngine: ["deadline", "position_field"],
@@ -11,14 +12,14 @@ enum SettingsDestination {
     ],
   ]
 
-  private static let keys: [String] = sections.flatMap { section, others in
-    section.settings.map(\.name).filter { !others.contains($0) }
+  private static let keys: [String] = sections.flatMap { section, unrelatedKeys in
+    section.settings.map(\.name).filter { !unrelatedKeys.contains($0) }
   }
 
   /// Whether a text contains the name of such a section or key.
   static func isNamed(in text: String) -> Bool {
     let text = text.lowercased()
-    return (sections.keys.map(\.rawValue) + keys).contains { text.contains($0) }
+    return (sections.keys.map(\.rawValue) + keys).contains { text.contains(text: $0) }
   }
 
   /// Compares the written values, not what they refer to (files, credentials, host name).
@@ -26,12 +27,12 @@ enum SettingsDestination {
   /// - Throws: `new` names another vehicle, token provider or Fleet Engine than `kept`, or another connection to them, or
   ///   contains a name that may be a misspelling of one of these.
   static func requireSame(of new: TOMLValue, as kept: TOMLValue) throws(KeptSettings.Refusal) {
-    for (section, others) in sections.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+    for (section, unrelatedKeys) in sections.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       if let value = new.members[section.rawValue]?.value, !value.isTable {
         throw .unreadable("\(value.position): \(section.rawValue) is no table")
       }
       let (new, kept) = (members(of: new, section), members(of: kept, section))
-      for name in Set(new.keys).union(kept.keys).subtracting(others).sorted() {
+      for name in Set(new.keys).union(kept.keys).subtracting(unrelatedKeys).sorted() {
         guard let value = new[name], let known = kept[name], value.value.hasSameContent(as: known.value) else {
           let place = (new[name] ?? kept[name]).map { " (\($0.value.position))" } ?? ""
           throw KeptSettings.Refusal(

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 
-/// A settings file as it was read, with the files of the directory `conf.d` beside it merged into it, then the files of
-/// its own directory, `NAME.toml.d` for `NAME.toml`.
+/// The settings of one daemon: the main file `NAME.toml`, with the files of the directory `conf.d` beside it merged into it, and
+/// then those of the directory `NAME.toml.d`.
 package struct SettingsFile: Equatable, Sendable {
   /// The merged settings.
   package internal(set) var settings: Settings
-  /// Remarks that are not errors, in the order of the files and lines.
+  /// Warnings, in the order of the files and lines.
   package private(set) var warnings: [Diagnostic]
   /// Every file that was read, in the order in which they were merged.
   package let files: [String]
@@ -13,7 +14,7 @@ package struct SettingsFile: Equatable, Sendable {
   let root: TOMLValue
 
   /// Maximum size of a file in bytes.
-  static let largest = 1_000_000
+  static let maxFileSize = 1_000_000
 
   /// Reads the file, every `conf.d/*.toml` beside it, and every `*.toml` in the directory that has its name with `.d` at the end:
   /// settings that all daemons of a box share, then those of this one. In each directory the order is that of the names (as bytes;
@@ -87,13 +88,13 @@ package struct SettingsFile: Equatable, Sendable {
           .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         files += names.filter { $0.hasSuffix(".toml") }.map { "\(extras)/\($0)" }
         // Backup files of editors and dpkg are ignored without a warning.
-        others += names.filter { !$0.contains(".toml") && !$0.hasSuffix("~") }.map { "\(extras)/\($0)" }
+        others += names.filter { !$0.contains(text: ".toml") && !$0.hasSuffix("~") }.map { "\(extras)/\($0)" }
       } catch {
         throw ConfigurationError(
           code: .unreadable,
           diagnostics: [
             Diagnostic(
-              position: SourcePosition(file: extras), message: error.explanation, isDenial: error == .denied)
+              position: SourcePosition(file: extras), message: error.explanation, isPermissionDenied: error == .denied)
           ])
       }
     }
@@ -111,18 +112,18 @@ package struct SettingsFile: Equatable, Sendable {
     let position = SourcePosition(file: file)
     let bytes: [UInt8]
     do throws(ConfigurationEnvironment.FileProblem) {
-      bytes = try environment.readFile(file, largest)
+      bytes = try environment.readFile(file, maxFileSize)
     } catch {
       let advice =
         switch error {
         case .missing: "; copy the example that comes with the program, or name another file"
-        case .tooLarge: ": a settings file has at most \(largest / 1_000_000) MB"
+        case .tooLarge: ": a settings file has at most \(maxFileSize / 1_000_000) MB"
         case .denied:
           "; the user of the service must be able to read it (chmod 644), and cannot see anything under /root and /home"
         case .refused: "; the user of the service must be able to read it"
         case .directory, .notRegular: ""
         }
-      throw Diagnostic(position: position, message: error.explanation + advice, isDenial: error == .denied)
+      throw Diagnostic(position: position, message: error.explanation + advice, isPermissionDenied: error == .denied)
     }
     guard !isMain || bytes.contains(where: { !" \t\r\n".utf8.contains($0) }) else {
       throw Diagnostic(
@@ -143,7 +144,7 @@ package struct SettingsFile: Equatable, Sendable {
     return (index ?? 0) + 1
   }
 
-  /// Empty when the path has none.
+  /// The directory of a path; empty if the path has none.
   private static func directory(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "" }
     // "/." for the root: a slash and a name are appended to it.

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads keys from the merged text of the settings files, and collects what is wrong with them.
+/// Reads keys from the merged settings files, and collects the mistakes in them.
 struct SettingsReader {
   private let root: TOMLValue
   /// The files in the order in which they were merged; the first is the main one.
   private let files: [String]
-  /// The tables of the sources: one, or each of an array.
+  /// The tables of the sources: the table `[source]`, or each table of the array `[[source]]`.
   private let sources: [Table]
   /// Index of the source whose keys are read.
   private var source = 0
   private(set) var problems: [Diagnostic] = []
   private(set) var warnings: [Diagnostic] = []
 
-  /// The keys that were read, by the property that they set.
-  private var places: [AnyKeyPath: (section: SettingSection, name: String)] = [:]
+  /// The section and name of each key that was read, by the property that the key sets.
+  private var keyNames: [AnyKeyPath: (section: SettingSection, name: String)] = [:]
   /// The properties whose keys have a mistake.
-  private var unsound: Set<AnyKeyPath> = []
+  private var invalidKeys: Set<AnyKeyPath> = []
   let context: SettingsContext
 
   init(root: TOMLValue, files: [String], context: SettingsContext) {
@@ -31,11 +31,12 @@ struct SettingsReader {
     let members: [String: TOMLValue.Member]
   }
 
-  /// Sets the properties of the written keys. A missing or wrong key is noted, and its property is not changed.
+  /// Reads keys, and sets their properties. The property of a key that is not written or has a mistake is not changed; a mistake,
+  /// and a missing required key, are added to `problems`.
   mutating func read<Root>(_ keys: [Setting<Root>], of section: SettingSection, into root: inout Root) {
     for key in keys {
-      places[key.target] = (section, key.name)
-      unsound.remove(key.target)
+      keyNames[key.target] = (section, key.name)
+      invalidKeys.remove(key.target)
       guard let value = table(of: section)?.members[key.name]?.value else {
         if key.isRequired {
           let allowed = key.allowed.isEmpty ? "" : " (\(key.allowed.filter { $0 != "`" }))"
@@ -46,7 +47,7 @@ struct SettingsReader {
       do throws(ValueProblem) {
         try key.read(value, context, &root)
       } catch {
-        problem(with: key.target, error.message, at: error.position, isAbsence: error.isAbsence)
+        problem(with: key.target, error.message, at: error.position, mayAppearLater: error.mayAppearLater)
       }
     }
   }
@@ -55,49 +56,50 @@ struct SettingsReader {
   func isWritten(_ target: AnyKeyPath) -> Bool { member(of: target) != nil }
 
   /// Whether the key that sets this property has no mistake, or was not read.
-  func isSound(_ target: AnyKeyPath) -> Bool { !unsound.contains(target) }
+  func isValid(_ target: AnyKeyPath) -> Bool { !invalidKeys.contains(target) }
 
-  /// Notes a mistake of the key that sets this property.
+  /// Adds a mistake of the key that sets this property to `problems`.
   ///
-  /// - Parameter position: of the mistake, if it is not that of the value.
+  /// - Parameter position: where the mistake is; nil if it is at the key's value.
   mutating func problem(
-    with target: AnyKeyPath, _ message: String, at position: SourcePosition? = nil, isAbsence: Bool = false
+    with target: AnyKeyPath, _ message: String, at position: SourcePosition? = nil, mayAppearLater: Bool = false
   ) {
-    unsound.insert(target)
+    invalidKeys.insert(target)
     problems.append(
       Diagnostic(
-        position: position ?? self.position(of: target), key: path(of: target), message: message, isAbsence: isAbsence))
+        position: position ?? self.position(of: target), key: path(of: target), message: message,
+        mayAppearLater: mayAppearLater))
   }
 
-  /// Notes a warning about the key that sets this property.
+  /// Adds a warning about the key that sets this property.
   mutating func warning(about target: AnyKeyPath, _ message: String) {
     warnings.append(Diagnostic(position: position(of: target), key: path(of: target), message: message))
   }
 
   private func member(of target: AnyKeyPath) -> TOMLValue.Member? {
-    places[target].flatMap { table(of: $0.section)?.members[$0.name] }
+    keyNames[target].flatMap { table(of: $0.section)?.members[$0.name] }
   }
 
   /// The position of a key's value; if it is not written, that of its section or of the main file.
   private func position(of target: AnyKeyPath) -> SourcePosition {
-    member(of: target)?.value.position ?? places[target].flatMap { table(of: $0.section)?.position }
+    member(of: target)?.value.position ?? keyNames[target].flatMap { table(of: $0.section)?.position }
       ?? SourcePosition(file: files.first ?? "")
   }
 
   /// The full name of a key, as in `source[2].device` if there are several sources.
   private func path(of target: AnyKeyPath) -> String? {
-    places[target].map { "\(name(of: $0.section)).\($0.name)" }
+    keyNames[target].map { "\(name(of: $0.section)).\($0.name)" }
   }
 
-  /// Notes every unknown section, and every unknown key of sections other than sources.
-  mutating func checkNames() {
+  /// Reports every unknown section, and every unknown key of the known sections except those of sources.
+  mutating func reportUnknownKeys() {
     for (name, member) in root.members {
       guard let section = SettingSection(rawValue: name) else {
         unknownSection(name, member)
         continue
       }
       switch member.value.content {
-      case .table: if section != .source { checkNames(in: section) }
+      case .table: if section != .source { reportUnknownKeys(in: section) }
       case .array(let elements) where section == .source: checkSourceList(elements, member)
       default:
         let lists = section == .source ? ", or [[source]] for each of several" : ""
@@ -109,10 +111,10 @@ struct SettingsReader {
     }
   }
 
-  /// Notes every unknown key of the section, or of the current source.
+  /// Reports every unknown key of the section, or of the current source.
   ///
   /// - Parameter choice: the value of the section's selector; nil for any.
-  mutating func checkNames(in section: SettingSection, of choice: String? = nil) {
+  mutating func reportUnknownKeys(in section: SettingSection, of choice: String? = nil) {
     for (name, member) in table(of: section)?.members ?? [:]
     where !section.has(name, with: choice) && !section.settings.contains(where: { $0.name == name }) {
       unknownKey(name, member, in: section)
@@ -173,37 +175,37 @@ struct SettingsReader {
 
   // MARK: - Names
 
-  /// Notes every key of the section, or of the current source, that belongs to another choice of its selector.
+  /// Reports every key of the section, or of the current source, that is allowed only with another value of the selector.
   ///
   /// - Parameter choice: the value of the selector, as in `serial`.
-  mutating func checkOwners(in section: SettingSection, of choice: String) {
+  mutating func reportKeysOfOtherChoices(in section: SettingSection, of choice: String) {
     guard let selector = section.selector, let table = table(of: section) else { return }
-    let chosenIn = table.members[selector]?.value.position.file
+    let selectorFile = table.members[selector]?.value.position.file
     for (name, member) in table.members where !section.has(name, with: choice) {
-      // Several choices may have a key of the same name.
-      let owners = section.settings.filter { $0.name == name }.map(\.owner)
-      guard !owners.isEmpty, !owners.contains(nil), !owners.contains(choice) else { continue }
-      let words = owners.compactMap { $0.map { "\"\($0)\"" } }.joined(separator: " or ")
+      // Several values of the selector may have a key of the same name.
+      let values = section.settings.filter { $0.name == name }.map(\.selectorValue)
+      guard !values.isEmpty, !values.contains(nil), !values.contains(choice) else { continue }
+      let words = values.compactMap { $0.map { "\"\($0)\"" } }.joined(separator: " or ")
       let message = "belongs to \(selector) = \(words); the \(selector) is \"\(choice)\""
       let (position, path) = (member.keyPosition, "\(self.name(of: section)).\(name)")
-      // A later file that changes the choice cannot remove the keys of the previous one.
-      if let chosenIn, isLaidOver(position.file, by: chosenIn, in: section) {
+      // A later file that changes the selector cannot remove the keys of an earlier file, so they are only warned about.
+      if let selectorFile, isOverridden(position.file, by: selectorFile, in: section) {
         warnings.append(
-          Diagnostic(position: position, key: path, message: "is left out: it \(message) by \(chosenIn)"))
+          Diagnostic(position: position, key: path, message: "is ignored: it \(message), set in \(selectorFile)"))
       } else {
         problems.append(Diagnostic(position: position, key: path, message: message))
       }
     }
   }
 
-  /// Whether the choice of one file makes the keys of another one mean nothing.
-  private func isLaidOver(_ file: String, by chosenIn: String, in section: SettingSection) -> Bool {
-    guard let earlier = files.firstIndex(of: file), let later = files.firstIndex(of: chosenIn) else { return false }
-    // Keys of a provider may come from a file of their own, whatever is chosen elsewhere.
+  /// Whether keys in `file` are ignored because `selectorFile` has set the selector to another value.
+  private func isOverridden(_ file: String, by selectorFile: String, in section: SettingSection) -> Bool {
+    guard let earlier = files.firstIndex(of: file), let later = files.firstIndex(of: selectorFile) else { return false }
+    // A file in conf.d may have the keys of a token provider that the main file does not select.
     return section == .token ? earlier != later : earlier < later
   }
 
-  /// In the order of the files and lines.
+  /// Sorts problems and warnings by file and line.
   mutating func sort() {
     problems = sorted(problems)
     warnings = sorted(warnings)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 
 /// Explains a syntax error of a TOML file and how to correct it, for readers who do not know TOML. It never contains a value,
 /// because values may be secrets.
@@ -13,7 +14,7 @@ struct TOMLMistake {
   ///   - line: where the parser stopped, from 1.
   ///   - parser: the parser's message, as in `Error while parsing string: …`.
   init(_ text: [UInt8], line: Int, parser: String) {
-    // A carriage return before the line feed is one character with it.
+    // In Swift, CR LF is a single character, so such a line ending splits once.
     lines = String(decoding: text, as: UTF8.self).split(omittingEmptySubsequences: false) { $0.isNewline }
       .map { Substring($0) }
     number = line
@@ -21,7 +22,7 @@ struct TOMLMistake {
   }
 
   /// The message, without the position.
-  var words: String {
+  var message: String {
     let line = number >= 1 && number <= lines.count ? lines[number - 1].trimmed : ""
     if let words = redefinition ?? lookalike(line) { return words }
     guard !line.isEmpty else { return fallback }
@@ -29,14 +30,14 @@ struct TOMLMistake {
   }
 
   private var fallback: String {
-    let detail = parser.split(separator: ": ", maxSplits: 1).last.map(String.init) ?? parser
+    let detail = parser.firstIndex(of: ":").map { String(parser[$0...].dropFirst(2)) } ?? parser
     return "this line cannot be read as `key = value` or `[section]`: \(detail.printable(atMost: 160))"
   }
 
-  // MARK: - The same again
+  // MARK: - Duplicate sections and keys
 
   private var redefinition: String? {
-    guard parser.contains("cannot redefine existing"), number >= 1, number <= lines.count else { return nil }
+    guard parser.contains(text: "cannot redefine existing"), number >= 1, number <= lines.count else { return nil }
     let line = lines[number - 1].trimmed
     guard let name = TOMLMistake.name(line) else { return nil }
     let earlier = lines[..<(number - 1)]
@@ -45,15 +46,15 @@ struct TOMLMistake {
       let place = first.map { " in line \($0 + 1)" } ?? " before"
       let advice =
         name == SettingSection.source.rawValue
-        ? "; several receivers are each headed [[source]]" : "; put all its keys under one heading"
-      return "the section [\(name.printable)] is there already\(place)\(advice)"
+        ? "; for several receivers, write [[source]] above each" : "; put all its keys under one heading"
+      return "the section [\(name.printable)] is already defined\(place)\(advice)"
     }
     let section = earlier.lastIndex { $0.trimmed.hasPrefix("[") }
     let first = earlier[(section ?? 0)...].firstIndex { TOMLMistake.name($0.trimmed) == name }
-    return "`\(name.printable)` is set already\(first.map { " in line \($0 + 1)" } ?? " before"); keep one of the two"
+    return "`\(name.printable)` is already set\(first.map { " in line \($0 + 1)" } ?? " before"); remove one of the two"
   }
 
-  /// Of a section or a key.
+  /// The name of the section or key on this line; nil if the line has neither.
   private static func name(_ line: Substring) -> String? {
     if line.hasPrefix("[") {
       let name = line.drop { $0 == "[" || $0.isBlank }.prefix { $0 != "]" && !$0.isBlank }
@@ -82,10 +83,10 @@ struct TOMLMistake {
     guard let name = TOMLMistake.name(line), line.hasPrefix("[") else { return nil }
     let section = name.prefix { $0 != "=" }.printable(atMost: 80)
     if !line.contains("]") { return "the bracket that closes the section is missing: [\(section)]" }
-    if parser.contains("closing ']'") || parser.contains("value type") {
+    if parser.contains(text: "closing ']'") || parser.contains(text: "value type") {
       return "a list above this line is not closed: its ] is missing"
     }
-    guard parser.contains("comment or whitespace") else { return nil }
+    guard parser.contains(text: "comment or whitespace") else { return nil }
     return "the keys of the section [\(section)] begin on the next line; a comment begins with #"
   }
 
@@ -123,10 +124,12 @@ struct TOMLMistake {
   }
 
   private func quoted(_ value: Substring, _ quote: Character, _ key: String) -> String? {
-    // Text of several lines: the parser's own words are the best.
+    // For strings of several lines the parser's own message is the best.
     guard !value.hasPrefix("\"\"\""), !value.hasPrefix("'''") else { return nil }
-    if parser.contains("escape sequence") || parser.contains("unicode scalar") || parser.contains("hex digit") {
-      return "a backslash between \" \" means something else; write \\\\ for one, or put the text between ' '"
+    if parser.contains(text: "escape sequence") || parser.contains(text: "unicode scalar")
+      || parser.contains(text: "hex digit")
+    {
+      return "a backslash in double quotes begins an escape sequence; write \\\\ for a backslash, or use single quotes"
     }
     var (isEscaped, end) = (false, String.Index?.none)
     for index in value.indices.dropFirst() {
@@ -144,17 +147,18 @@ struct TOMLMistake {
     switch rest.trimmed.first {
     case nil, "#": nil
     case "/", ";": "nothing may follow the value of `\(key)` but a comment, which begins with #"
-    default: "nothing may follow the value of `\(key)` on its line; a list of values stands in [ ], with commas"
+    default: "nothing may follow the value of `\(key)` on its line; write several values as [a, b]"
     }
   }
 
   private func bracketed(_ value: Substring, _ bracket: Character, _ key: String) -> String? {
-    if parser.contains("dangling comma") { return "no comma before the } of `\(key)`" }
-    if parser.contains("expected comma") { return "in the list of `\(key)` a comma or the ] is missing" }
+    if parser.contains(text: "dangling comma") { return "no comma before the } of `\(key)`" }
+    if parser.contains(text: "expected comma") { return "in the list of `\(key)` a comma or the ] is missing" }
     let (opened, closed) = (value.count { $0 == bracket }, value.count { $0 == (bracket == "{" ? "}" : "]") })
     guard opened > closed else { return nil }
     return bracket == "{"
-      ? "the } that closes `\(key)` is missing; all of it stands on one line" : "the ] that closes `\(key)` is missing"
+      ? "the } that closes `\(key)` is missing; it must be on the same line as the {"
+      : "the ] that closes `\(key)` is missing"
   }
 
   private func bare(_ value: Substring, _ key: String) -> String? {
@@ -162,7 +166,7 @@ struct TOMLMistake {
     let word = text.lowercased()
     if ["true", "yes", "on"].contains(word) { return "write `\(key) = true`, in small letters and without quotes" }
     if ["false", "no", "off"].contains(word) { return "write `\(key) = false`, in small letters and without quotes" }
-    if parser.contains("representable") { return "the number of `\(key)` is too large" }
+    if parser.contains(text: "representable") { return "the number of `\(key)` is too large" }
     if text.allSatisfy({ $0.isASCII && ($0.isNumber || ",._'+-".contains($0)) }) {
       return "the number of `\(key)` has digits and at most one point: no commas, no zeros in front"
     }

@@ -4,9 +4,9 @@ import CTOML
 /// Parses a TOML text into values with their positions.
 enum TOMLParser {
   /// Maximum nesting of arrays and tables. The settings need four levels.
-  private static let deepestNesting = 32
+  private static let maxNesting = 32
   /// Maximum number of dots in one line: every dot of a key nests another table, and tables are released recursively.
-  private static let mostDotsInLine = 200
+  private static let maxDotsPerLine = 200
 
   /// - Parameters:
   ///   - bytes: the text; invalid UTF-8 is reported as an error.
@@ -15,7 +15,7 @@ enum TOMLParser {
     if let line = overlongLine(bytes) {
       throw Diagnostic(
         position: SourcePosition(file: file, line: line),
-        message: "has more than \(mostDotsInLine) dots in one line; keys are not nested that deep")
+        message: "has more than \(maxDotsPerLine) dots in one line; keys are not nested that deep")
     }
     var error = ctoml_error()
     let document = unsafe bytes.withUnsafeBytes { text in
@@ -27,7 +27,7 @@ enum TOMLParser {
       }
       throw Diagnostic(
         position: SourcePosition(file: file, error.position),
-        message: TOMLMistake(bytes, line: Int(error.position.line), parser: text).words)
+        message: TOMLMistake(bytes, line: Int(error.position.line), parser: text).message)
     }
     defer { unsafe ctoml_free(document) }
     guard let root = unsafe Node(ctoml_root(document)), let value = value(of: root, file: file, depth: 0) else {
@@ -45,7 +45,7 @@ enum TOMLParser {
         dots = 0
       } else if byte == UInt8(ascii: ".") {
         dots += 1
-        if dots > mostDotsInLine { return line }
+        if dots > maxDotsPerLine { return line }
       }
     }
     return nil
@@ -53,7 +53,7 @@ enum TOMLParser {
 
   /// Nil if it nests too deep.
   private static func value(of node: Node, file: String, depth: Int) -> TOMLValue? {
-    guard depth <= deepestNesting else { return nil }
+    guard depth <= maxNesting else { return nil }
     let content: TOMLValue.Content
     switch node.content {
     case .value(let value): content = value

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension TOMLValue {
-  /// These merged settings in canonical form, which the parser reads: sections and keys are sorted by name, without comments.
+  /// These merged settings as TOML in canonical form: sections and keys are sorted by name, and there are no comments.
   var canonicalText: String {
     var text = ""
     for (name, member) in members.sorted(by: { $0.key < $1.key }) {

@@ -34,13 +34,13 @@ enum VehicleIDSource: Equatable, Sendable {
       guard let directory = environment.variable("CREDENTIALS_DIRECTORY"), !directory.isEmpty else {
         throw ValueProblem(
           message: "there are no credentials: CREDENTIALS_DIRECTORY is not set; "
-            + "add LoadCredential=\(name.printable):/path/to/it to the unit", isAbsence: true)
+            + "add LoadCredential=\(name.printable):/path/to/it to the unit", mayAppearLater: true)
       }
       let text = try Self.read("\(directory)/\(name)", "the credential \(name.printable)", environment)
       return (text, "the ID in the credential \(name.printable)")
     case .hostname:
       guard let name = environment.hostname() else {
-        throw ValueProblem(message: "this machine has no host name", isAbsence: true)
+        throw ValueProblem(message: "this machine has no host name", mayAppearLater: true)
       }
       return (name, "the host name")
     case .environment(let name):
@@ -60,7 +60,7 @@ enum VehicleIDSource: Equatable, Sendable {
     do throws(ConfigurationEnvironment.FileProblem) {
       bytes = try environment.readFile(path, 4096)
     } catch {
-      throw ValueProblem(message: "\(name) \(error.explanation)", isAbsence: error == .missing)
+      throw ValueProblem(message: "\(name) \(error.explanation)", mayAppearLater: error == .missing)
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw ValueProblem(message: "\(name) is not UTF-8 text")

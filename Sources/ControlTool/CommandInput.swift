@@ -4,7 +4,7 @@ import SystemCalls
 
 /// The input of a command: a file, FIFO or standard input, read with blocking calls.
 struct CommandInput: ~Copyable {
-  /// For messages.
+  /// The path, or "standard input", for messages.
   let name: String
   private let descriptor: Descriptor
 

@@ -87,7 +87,7 @@ import Release
     text += """
 
       Options:
-        -h, --help     print this text, or that of the command before it
+        -h, --help     print this text; after a command, the help of the command
         -V, --version  print the version
 
       """

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import ControlSocket
-import FoundationEssentials
+import JSON
 import Observability
 import Release
 import SystemCalls
@@ -10,7 +10,8 @@ import SystemCalls
 enum DaemonClient {
   static let options = [CommandLineOptions.Option("socket", takesValue: true), Instance.option]
 
-  /// The control socket of the daemon that these options name; by default that of the unit that this process runs in.
+  /// The path of the control socket: `--socket`, or the socket of `--instance`. By default the one in RUNTIME_DIRECTORY, which
+  /// systemd sets for a process of the daemon's unit, or else in /run/fleet-locationd.
   static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
     let instance = try Instance.name(options, besides: "socket")
     if let path = options.value("socket") { return path }
@@ -29,7 +30,7 @@ enum DaemonClient {
     }
   }
 
-  /// - Parameter timeout: for the answer; whole seconds.
+  /// - Parameter timeout: how long to wait for the answer, in whole seconds.
   /// - Returns: the daemon's answer as text, and decoded.
   static func status(
     _ options: CommandLineOptions, timeout: Duration = .seconds(5)
@@ -37,7 +38,7 @@ enum DaemonClient {
     try status(at: try path(options), timeout: timeout)
   }
 
-  /// - Parameter path: of the daemon's socket.
+  /// - Parameter path: the path of the daemon's control socket.
   static func status(
     at path: String, timeout: Duration = .seconds(5)
   ) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
@@ -57,9 +58,9 @@ enum DaemonClient {
   }
 
   private struct Acknowledgement: Decodable {
-    /// What went wrong.
+    /// Why the command failed; nil if it succeeded.
     var error: String?
-    /// A remark although it succeeded.
+    /// A message to print although the command succeeded; nil for none.
     var remark: String?
   }
 
@@ -89,14 +90,9 @@ enum DaemonClient {
 
   // MARK: - Answers
 
-  /// The part of the status that every release has.
-  private struct VersionOnly: Decodable {
-    var version: String?
-  }
-
   private static func read<Answer: Decodable>(_ text: [UInt8], from path: String) throws(CommandError) -> Answer {
     do {
-      return try JSONDecoder().decode(Answer.self, from: Data(text))
+      return try JSONValue(parsing: text).decode()
     } catch {
       throw CommandError(.unavailable, "\(path): \(decodingError(of: text))")
     }
@@ -104,7 +100,7 @@ enum DaemonClient {
 
   /// Says why an answer cannot be decoded.
   static func decodingError(of text: [UInt8]) -> String {
-    let version = (try? JSONDecoder().decode(VersionOnly.self, from: Data(text)))?.version
+    let version = (try? JSONValue(parsing: text))?["version"]?.string
     guard let version, version != Release.version else { return "the daemon's answer cannot be read" }
     return
       "the daemon runs release \(version), and this program is release \(Release.version), which cannot read its answer; "

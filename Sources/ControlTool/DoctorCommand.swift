@@ -21,14 +21,14 @@ enum DoctorCommand: Command {
     Usage: fleet-locationctl doctor [--token] [--config FILE | --instance NAME] [--socket PATH] [--user NAME]
     Checks the settings, each source that they name, the token provider, the connection to Fleet Engine, and the running
     service, and says how to fix what is wrong. A receiver that no other program has open is read for some seconds; one
-    token is requested, as the service would. A daemon that has just started has half a minute for its first update.
-    Run it as root: only root sees which program has a device open, what the service may access, and its credentials. It
-    prints no positions and no secrets, and changes nothing.
+    token is requested, as the service would. If the daemon has just started, doctor waits up to half a minute for its
+    first update. Run it as root: only root sees which program has a device open, what the service may access, and its
+    credentials. It prints no positions and no secrets, and changes nothing.
 
           --token            check only the token provider, in detail: it requests two tokens, and one more with wrong
                              credentials
     \(SettingsChoice.usage)
-          --socket PATH      the daemon's control socket, if it is not the installed service
+          --socket PATH      the daemon's control socket (default: that of the installed service)
           --user NAME        the user of the service (default \(serviceUser))
 
     Exit status: 0 if no check failed, and Fleet Engine has accepted an update within the last two heartbeats or the
@@ -73,7 +73,7 @@ enum DoctorCommand: Command {
     // If standard output is closed, the remaining checks still run, for the exit status.
     var doctor = Doctor { text in _ = try? StandardOutput.write(text) }
     if let startFailure {
-      // Nothing can be checked as the service, except what systemd knows.
+      // No check can run as the service, so only the state that systemd reports is checked.
       doctor.run(StartFailureCheck(finding: startFailure))
       doctor.run(ServiceCheck(service, settings: nil, in: environment) { ask(socket, path) })
       _ = try StandardOutput.write(doctor.summary)

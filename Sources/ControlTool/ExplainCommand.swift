@@ -18,6 +18,6 @@ enum ExplainCommand: Command {
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     let explanation = try DaemonClient.status(options).status.explanation
-    return try StandardOutput.write("\(StyledText.harmless(explanation.sentence))\n")
+    return try StandardOutput.write("\(StyledText.sanitized(explanation.sentence))\n")
   }
 }

@@ -9,10 +9,10 @@ import Release
 import SystemCalls
 import Timekeeping
 
-/// `fleet-locationctl fixes FILE`: a recording, printed as fixes, with or without what the filter makes of them.
+/// `fleet-locationctl fixes FILE`: prints the fixes of a recording; with `--verdict` also which of them the filter accepts.
 enum FixesCommand: Command {
   static let name = "fixes"
-  static let summary = "print the fixes of a recording as JSON Lines, and with --verdict what the filter makes of them"
+  static let summary = "print the fixes of a recording as JSON Lines; --verdict: which of them the filter accepts"
   static let options: [CommandLineOptions.Option] = [
     .init("verdict"), .init("map", takesValue: true), .init("config", short: "c", takesValue: true),
   ]
@@ -24,14 +24,15 @@ enum FixesCommand: Command {
     the receiver reported; "timeOfDay" replaces "time" if no sentence has a date.
 
           --verdict      read all of FILE, and filter each fix as the daemon would have done live, at the time of the
-                         recording. Each line has "verdict", which is "accepted" or the reason of the rejection,
-                         "assumedAccuracy" in metres, and always "time": on an assumed day if FILE has no date. A summary
-                         is written to standard error: counts, the longest rejected stretch, implied speeds
+                         recording. Each line also has "verdict", which is "accepted" or the reason of the rejection,
+                         and "assumedAccuracy" in metres. If FILE has no date, a day is assumed, so that each line has
+                         "time". A summary is written to standard error: counts, the longest rejected stretch, and the
+                         speeds between successive fixes
           --map FILE     draw accepted and rejected fixes into FILE, an SVG picture; implies --verdict
       -c, --config FILE  use the limits of [filter] in these settings, instead of the defaults
 
-    Exit status: 0 if the input has sentences, 65 if it has none with a correct checksum and is no other recording, 66
-    and 77 if FILE cannot be opened, 74 if reading or writing failed, 78 if the settings are invalid.
+    Exit status: 0 if FILE is a recording, 65 if it is not (no sentence with a correct checksum, no JSON of gpsd, no
+    GPX), 66 and 77 if FILE cannot be opened, 74 if reading or writing failed, 78 if the settings are invalid.
 
     """
 
@@ -47,7 +48,7 @@ enum FixesCommand: Command {
     guard isFiltering || !options.has("config") else {
       throw CommandError(.usage, "fixes: --config is only used with --verdict")
     }
-    // A closed pipe is reported as EPIPE instead.
+    // Without SIGPIPE, writing to a closed pipe fails with EPIPE.
     signal(SIGPIPE, SIG_IGN)
     return isFiltering
       ? try filter(path, limits: limits(options.value("config")), map: options.value("map")) : try print(path)

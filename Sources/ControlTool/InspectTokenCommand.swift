@@ -77,7 +77,7 @@ enum InspectTokenCommand: Command {
     for remark in answer.outcome.remarks {
       StandardError.write("\(CommandLineTool.name): the token command says: \(remark)\n")
     }
-    let sheet = TokenSheet(answer, reveals: options.has("reveal"))
+    let sheet = TokenDescription(answer, reveals: options.has("reveal"))
     _ = try StandardOutput.write(sheet.text)
     return sheet.isGood ? 0 : 1
   }

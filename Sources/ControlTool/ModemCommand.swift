@@ -58,15 +58,15 @@ enum ModemCommand: Command {
     return 0
   }
 
-  /// - Returns: what was done.
+  /// - Returns: the line to print about it.
   private static func enable(_ selection: ModemSelection, within limit: Duration) throws(CommandError) -> String {
     let loop: EventLoop
     do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
     var answer: ModemSession.Input?
-    var hasNews = false
+    var hasChanged = false
     let client: ModemManagerClient
     do {
-      client = try ModemManagerClient(loop: loop) { if $0 == .changed { hasNews = true } else { answer = $0 } }
+      client = try ModemManagerClient(loop: loop) { if $0 == .changed { hasChanged = true } else { answer = $0 } }
     } catch {
       throw CommandError(.unavailable, "the D-Bus system bus is not available: systemctl status dbus")
     }
@@ -74,7 +74,7 @@ enum ModemCommand: Command {
     let end = loop.now.boot + limit
     while true {
       answer = nil
-      hasNews = false
+      hasChanged = false
       client.list()
       try turn(loop, until: loop.now.boot + enableLimit) { answer != nil }
       let trouble: String
@@ -82,7 +82,7 @@ enum ModemCommand: Command {
       case .modems(let modems):
         switch selection.step(among: modems) {
         case .read(let modem): return "The receiver of \(modem.name) is on"
-        case .wait(let why): trouble = why.text
+        case .wait(let why): trouble = why.withAdvice.text
         case .enable(let modem, let sources):
           answer = nil
           client.enable(sources.union(modem.location?.enabled ?? []), of: modem.path)
@@ -92,16 +92,16 @@ enum ModemCommand: Command {
           case .refused(.unauthorized):
             throw CommandError(
               .permission, "this user may not switch on the receiver of \(modem.name); run this as root")
-          case .refused(.wrongState): trouble = ModemTrouble.wrongState(modem).text
-          case .refused: throw CommandError(.unavailable, "ModemManager refused: \(ExternalText(client.words))")
+          case .refused(.wrongState): trouble = ModemTrouble.wrongState(modem).withAdvice.text
+          case .refused: throw CommandError(.unavailable, "ModemManager refused: \(ExternalText(client.errorMessage))")
           default: throw CommandError(.unavailable, "ModemManager does not answer: systemctl status ModemManager")
           }
         }
-      case .refused(.absent): trouble = ModemTrouble.noModemManager.text
+      case .refused(.absent): trouble = ModemTrouble.noModemManager.withAdvice.text
       default: throw CommandError(.unavailable, "ModemManager does not answer: systemctl status ModemManager")
       }
       guard loop.now.boot < end else { throw CommandError(.unavailable, trouble) }
-      try turn(loop, until: end) { hasNews }
+      try turn(loop, until: end) { hasChanged }
     }
   }
 

@@ -5,8 +5,8 @@ import Timekeeping
 
 /// Decodes a recording: NMEA 0183, gpsd's JSON or GPX, recognized by its beginning.
 struct Recording {
-  /// A GPX file is recognized by its first byte or its name. Input with a JSON object is decoded both as NMEA and as gpsd's
-  /// JSON until the first fix, because gpsd also writes JSON before NMEA sentences.
+  /// A GPX file is recognized by its first character (`<`) or its name. Input that contains a JSON object is decoded both as
+  /// NMEA and as gpsd's JSON until one of them has a fix, because gpsd writes JSON before NMEA sentences, too.
   private enum Kind {
     case unread
     case gpx(GPXParser)
@@ -21,7 +21,7 @@ struct Recording {
   private var gpsd = GPSDRecording()
   private var count = 0
 
-  /// - Parameter name: of the file, for messages.
+  /// - Parameter name: the name of the file, for messages.
   init(name: String) {
     self.name = name
   }
@@ -32,7 +32,7 @@ struct Recording {
   mutating func decode(_ bytes: ArraySlice<UInt8>, into emit: (Fix) -> Void) throws(CommandError) {
     if case .unread = kind {
       kind = try firstKind(of: bytes)
-      nmea.study(bytes.span)
+      nmea.learnSentenceOrder(from: bytes.span)
     }
     switch kind {
     case .unread: break
@@ -46,7 +46,7 @@ struct Recording {
     }
   }
 
-  /// The input has ended.
+  /// Decodes what remains when the input has ended.
   mutating func finish(into emit: (Fix) -> Void) throws(CommandError) {
     if case .gpx(let parser) = kind {
       do {
@@ -81,8 +81,8 @@ struct Recording {
       .data,
       """
       \(name): no NMEA sentence with a correct checksum (\(nmea.counters.wrongChecksum) with a wrong one, \
-      \(nmea.counters.unchecked) cut or without one), and neither gpsd's JSON nor GPX; is it a recording of a receiver, \
-      made at the correct baud rate?
+      \(nmea.counters.unchecked) truncated or without a checksum), and neither gpsd's JSON nor GPX; is it a recording of a \
+      receiver, made at the correct baud rate?
       """)
   }
 
@@ -102,8 +102,8 @@ struct Recording {
   }
 
   private func firstKind(of bytes: ArraySlice<UInt8>) throws(CommandError) -> Kind {
-    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    let text = bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes
+    let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let text = bytes.starts(with: byteOrderMark) ? bytes.dropFirst(byteOrderMark.count) : bytes
     let first = text.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
     guard first == UInt8(ascii: "<") || name.lowercased().hasSuffix(".gpx") else {
       return bytes.contains(UInt8(ascii: "{")) ? .nmeaOrGPSD : .nmea

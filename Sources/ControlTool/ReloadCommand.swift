@@ -19,7 +19,7 @@ enum ReloadCommand: Command {
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    // Before the daemon reads anything: new settings must not be used with an old credential.
+    // This check comes first: the daemon must not use new settings with an old credential.
     if let obstacle = ServiceCredentials.reloadObstacle(at: try DaemonClient.path(options)) {
       throw CommandError(.configuration, obstacle)
     }

@@ -47,7 +47,7 @@ enum SimulateCommand: Command {
     } catch {
       throw CommandError(.data, "\(options.route): \(error)")
     }
-    // A closed pipe is reported as EPIPE instead.
+    // Without SIGPIPE, writing to a closed pipe fails with EPIPE.
     signal(SIGPIPE, SIG_IGN)
     let loop: EventLoop
     do {
@@ -110,7 +110,7 @@ private final class SimulatedDrive {
     self.duration = duration
   }
 
-  /// Drives for a second.
+  /// Simulates the next second of the drive.
   ///
   /// - Returns: false when the drive is over.
   func advance() -> Bool {

@@ -38,7 +38,7 @@ struct SimulateOptions {
     self.route = route
     settings.loops = false
     for (name, value) in options.given {
-      do throws(QuantityText.Mistake) {
+      do throws(QuantityOption.Mistake) {
         try apply(name, value)
       } catch {
         throw CommandError(.usage, "simulate: --\(name): \(error.message)")
@@ -46,43 +46,43 @@ struct SimulateOptions {
     }
   }
 
-  private mutating func apply(_ name: String, _ value: String) throws(QuantityText.Mistake) {
+  private mutating func apply(_ name: String, _ value: String) throws(QuantityOption.Mistake) {
     switch name {
     case "format":
       guard let format = Format(rawValue: value) else {
-        throw QuantityText.Mistake(message: "\"\(value)\" is not a format; allowed: nmea, jsonl")
+        throw QuantityOption.Mistake(message: "\"\(value)\" is not a format; allowed: nmea, jsonl")
       }
       self.format = format
-    case "speed": settings.speed = try QuantityText.speed(value)
-    case "noise": settings.noise = try QuantityText.noise(value)
+    case "speed": settings.speed = try QuantityOption.speed(value)
+    case "noise": settings.noise = try QuantityOption.noise(value)
     case "seed":
       guard let seed = UInt64(value) else {
-        throw QuantityText.Mistake(message: "\"\(value)\" is not a whole number of 0 or more")
+        throw QuantityOption.Mistake(message: "\"\(value)\" is not a whole number of 0 or more")
       }
       settings.seed = seed
-    case "duration": duration = try QuantityText.duration(value, .seconds(1)...(.seconds(366 * 86_400)))
+    case "duration": duration = try QuantityOption.duration(value, .seconds(1)...(.seconds(366 * 86_400)))
     case "start":
       guard let start = Timestamp(rfc3339: value) else {
-        throw QuantityText.Mistake(message: "\"\(value)\" is not a time as in 2026-11-21T08:30:00Z")
+        throw QuantityOption.Mistake(message: "\"\(value)\" is not a time as in 2026-11-21T08:30:00Z")
       }
       self.start = start
     case "pace":
       let isPlain = value.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
       guard isPlain, let pace = Double(value), (0...1000).contains(pace) else {
-        throw QuantityText.Mistake(message: "\"\(value)\" is not a number from 0 to 1000")
+        throw QuantityOption.Mistake(message: "\"\(value)\" is not a number from 0 to 1000")
       }
       self.pace = pace
     case "stop":
       let parts = try Self.parts(value, 2...2, example: "1.2 km,90s")
-      let dwell = try QuantityText.dwell(parts[1])
+      let dwell = try QuantityOption.dwell(parts[1])
       // If it is not a distance, it is the name of a waypoint.
-      let metres = try? QuantityText.place(parts[0])
+      let metres = try? QuantityOption.routeDistance(parts[0])
       settings.stops.append(.init(metres.map { .distance($0) } ?? .waypoint(parts[0]), dwell: dwell))
     case "tunnel": settings.tunnels.append(try Self.stretch(Self.parts(value, 2...2, example: "2 km,400 m")))
     case "canyon":
       let parts = try Self.parts(value, 2...3, example: "3 km,500 m,15 m")
       var canyon = SimulationSettings.Canyon(try Self.stretch(parts))
-      if parts.count > 2 { canyon.noise = try QuantityText.noise(parts[2]) }
+      if parts.count > 2 { canyon.noise = try QuantityOption.noise(parts[2]) }
       settings.canyons.append(canyon)
     case "loop": settings.loops = true
     default: break
@@ -91,16 +91,16 @@ struct SimulateOptions {
 
   private static func parts(
     _ value: String, _ counts: ClosedRange<Int>, example: String
-  ) throws(QuantityText.Mistake) -> [String] {
+  ) throws(QuantityOption.Mistake) -> [String] {
     let parts = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     guard counts.contains(parts.count) else {
-      throw QuantityText.Mistake(message: "\"\(value)\" does not have the form \"\(example)\"")
+      throw QuantityOption.Mistake(message: "\"\(value)\" does not have the form \"\(example)\"")
     }
     return parts
   }
 
-  private static func stretch(_ parts: [String]) throws(QuantityText.Mistake) -> SimulationSettings.Stretch {
+  private static func stretch(_ parts: [String]) throws(QuantityOption.Mistake) -> SimulationSettings.Stretch {
     SimulationSettings.Stretch(
-      from: try QuantityText.place(parts[0]), length: try QuantityText.length(parts[1]))
+      from: try QuantityOption.routeDistance(parts[0]), length: try QuantityOption.length(parts[1]))
   }
 }

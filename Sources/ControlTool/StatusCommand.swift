@@ -2,17 +2,17 @@
 import CommandLineOptions
 import Diagnosis
 import EventLoop
-import FoundationEssentials
 import Glibc
+import JSON
 import Observability
 import SystemCalls
 import Terminal
 import Timekeeping
 
-/// `fleet-locationctl status`: what the daemon does and how well.
+/// `fleet-locationctl status`: shows the state of the daemon.
 enum StatusCommand: Command {
   static let name = "status"
-  static let summary = "what the daemon does, and what is wrong"
+  static let summary = "show what the daemon does, and what is wrong"
   static let options =
     [
       CommandLineOptions.Option("json"), CommandLineOptions.Option("watch", short: "w"),
@@ -35,7 +35,7 @@ enum StatusCommand: Command {
 
     """
 
-  private static let longestInterval = 3600.0
+  private static let maxInterval = 3600.0
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     if options.has("healthy"), options.has("watch") || options.has("json") {
@@ -63,7 +63,7 @@ enum StatusCommand: Command {
     let capabilities =
       isTerminal ? TerminalCapabilities(environment: Environment.value(of:)) : .plain
     let width = isTerminal ? Terminal.size?.columns ?? 80 : nil
-    return StatusScreen.lines(of: StatusSheet(status), width: width, capabilities: capabilities)
+    return StatusScreen.lines(of: StatusRows(status), width: width, capabilities: capabilities)
       .map { "\($0.encoded(capabilities))\n" }.joined()
   }
 
@@ -93,7 +93,7 @@ enum StatusCommand: Command {
     guard let operand = operands.first else { return .seconds(1) }
     // Double also parses "nan", "inf" and hexadecimal numbers.
     guard operand.utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || $0 == UInt8(ascii: ".") }),
-      let seconds = Double(operand), seconds >= 0.1, seconds <= longestInterval
+      let seconds = Double(operand), seconds >= 0.1, seconds <= maxInterval
     else {
       throw CommandError(.usage, "status: --watch \"\(operand)\" is not a number of seconds from 0.1 to 3600")
     }
@@ -137,13 +137,12 @@ enum StatusCommand: Command {
       return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(self.text(of: status))\n".utf8))
     } catch {
       guard error.code == .unavailable else { throw error }
-      // To standard output, like the answers, so that the log shows since when they are missing.
-      let message = StyledText.harmless(error.message)
+      // The error goes to standard output, as the answers do, so that a log shows since when the daemon has not answered.
+      let message = StyledText.sanitized(error.message)
       guard options.has("json") else {
         return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(message)\n\n".utf8))
       }
-      let quoted = (try? JSONEncoder().encode(["error": message])).map { [UInt8]($0) } ?? Array("{}".utf8)
-      return try StandardOutput.write(quoted + [UInt8(ascii: "\n")])
+      return try StandardOutput.write(JSONValue.object(["error": .string(message)]).encoded + [UInt8(ascii: "\n")])
     }
   }
 }

@@ -13,8 +13,8 @@ import Timekeeping
   /// Timeout of a request to the daemon; meanwhile keys are not read.
   static let timeout = Duration.seconds(1)
   /// Signals that end the program, after the terminal is restored.
-  private static let ends = [SIGTERM, SIGHUP, SIGQUIT]
-  private static let others = [SIGINT, SIGWINCH, SIGTSTP, SIGCONT]
+  private static let endSignals = [SIGTERM, SIGHUP, SIGQUIT]
+  private static let otherSignals = [SIGINT, SIGWINCH, SIGTSTP, SIGCONT]
 
   private let interval: Duration
   private let ask: () -> Result<StatusReport, CommandError>
@@ -25,10 +25,10 @@ import Timekeeping
   private var timer: LoopTimer?
   private var sources: [EventSource<Void>] = []
   private var keys: EventSource<IOEvents>?
-  private var sheet: StatusSheet?
+  private var sheet: StatusRows?
   private var answeredAt: BootInstant?
-  private var silence: CommandError?
-  private var silentSince: BootInstant?
+  private var lastError: CommandError?
+  private var failingSince: BootInstant?
   private var isOnline = false
   private var endedBy: Int32?
 
@@ -44,13 +44,13 @@ import Timekeeping
     self.capabilities = capabilities
     painter = ScreenPainter(capabilities)
     // From here on the loop handles signals, so that none ends the program before the terminal is restored.
-    SignalMask.block(StatusWatch.ends + StatusWatch.others)
+    SignalMask.block(StatusWatch.endSignals + StatusWatch.otherSignals)
     signal(SIGPIPE, SIG_IGN)
     do {
       terminal = try Terminal()
       loop = try EventLoop()
-      timer = try loop.makeTimer { [unowned self] in turn() }
-      for signal in StatusWatch.ends {
+      timer = try loop.makeTimer { [unowned self] in refresh() }
+      for signal in StatusWatch.endSignals {
         sources.append(
           try loop.addSignal(signal) { [unowned self] in
             endedBy = signal
@@ -64,7 +64,7 @@ import Timekeeping
         try loop.addSignal(SIGCONT) { [unowned self] in enterScreen() },
       ]
       if let keyboard = terminal.keyboard {
-        keys = try loop.addIO(keyboard, .readable) { [unowned self] _ in press() }
+        keys = try loop.addIO(keyboard, .readable) { [unowned self] _ in handleKeys() }
       }
     } catch {
       throw CommandError(.io, "\(error)")
@@ -76,36 +76,36 @@ import Timekeeping
     defer { terminal.leave() }
     do {
       try terminal.enter()
-      turn()
+      refresh()
       _ = try loop.run()
     } catch {
       throw CommandError(.io, "the terminal cannot be used: \(error)")
     }
     terminal.leave()
-    if let endedBy { SignalMask.letThrough(endedBy) }
+    if let endedBy { SignalMask.performDefaultAction(of: endedBy) }
     return isOnline ? 0 : 1
   }
 
   // MARK: - Events
 
-  private func turn() {
+  private func refresh() {
     timer?.arm(at: loop.now.boot + interval)
     switch ask() {
     case .success(let status):
-      sheet = StatusSheet(status)
+      sheet = StatusRows(status)
       isOnline = status.isOnline
       answeredAt = loop.now.boot
-      silence = nil
-      silentSince = nil
+      lastError = nil
+      failingSince = nil
     case .failure(let error):
-      silence = error
-      silentSince = silentSince ?? loop.now.boot
+      lastError = error
+      failingSince = failingSince ?? loop.now.boot
       isOnline = false
     }
     paint()
   }
 
-  private func press() {
+  private func handleKeys() {
     switch terminal.read() {
     case .end: loop.exit(0)
     case .keys(let keys):
@@ -113,14 +113,14 @@ import Timekeeping
       if keys.contains(where: { [UInt8(ascii: "q"), UInt8(ascii: "Q"), 3, 4].contains($0) }) { return loop.exit(0) }
       // Any other key refreshes at once; Ctrl-L also repaints the whole screen.
       if keys.contains(12) { painter.forget() }
-      if !keys.isEmpty { turn() }
+      if !keys.isEmpty { refresh() }
     }
   }
 
   /// Ctrl-Z: restores the terminal, stops, and takes the screen again when continued.
   private func pause() {
     terminal.leave()
-    SignalMask.letThrough(SIGTSTP)
+    SignalMask.performDefaultAction(of: SIGTSTP)
     enterScreen()
   }
 
@@ -131,12 +131,12 @@ import Timekeeping
       return loop.exit(0)
     }
     painter.forget()
-    turn()
+    refresh()
   }
 
   private func paint() {
     let size = Terminal.size ?? Terminal.Size(columns: 80, rows: 24)
-    let lines = StatusScreen.frame(of: sheet, silence: silenceText, size: size, capabilities: capabilities)
+    let lines = StatusScreen.frame(of: sheet, failure: failureText, size: size, capabilities: capabilities)
     let bytes = painter.paint(lines, on: size)
     guard !bytes.isEmpty else { return }
     do {
@@ -147,12 +147,12 @@ import Timekeeping
     }
   }
 
-  private var silenceText: StyledText? {
-    guard let silence else { return nil }
-    let since = silentSince.map { (loop.now.boot - $0).humanReadable } ?? ""
+  private var failureText: StyledText? {
+    guard let lastError else { return nil }
+    let since = failingSince.map { (loop.now.boot - $0).humanReadable } ?? ""
     let known = answeredAt.map {
       "; last answer, \((loop.now.boot - $0).humanReadable) ago:"
     }
-    return StyledText("For \(since): \(silence.message)\(known ?? "")")
+    return StyledText("For \(since): \(lastError.message)\(known ?? "")")
   }
 }

@@ -34,10 +34,10 @@ package enum DeviceFindings {
   ///
   /// - Parameters:
   ///   - isService: whether the user is the service's; otherwise it is the user who runs this.
-  ///   - opens: the answer of access(2), if this process runs as the user; nil: determined from owner, group and mode.
+  ///   - isAccessible: the result of access(2), if this process runs as the user; nil to determine it from owner, group and mode.
   ///   - groupName: gives the name of a group.
   package static func findings(
-    _ path: String, _ status: DeviceStatus, for user: UserAccount, isService: Bool, opens: Bool? = nil,
+    _ path: String, _ status: DeviceStatus, for user: UserAccount, isService: Bool, isAccessible: Bool? = nil,
     groupName: (UInt32) -> String? = UserAccount.name(ofGroup:)
   ) -> [Finding] {
     let location = status.resolvedPath == path ? path : "\(path) is \(status.resolvedPath)"
@@ -57,19 +57,20 @@ package enum DeviceFindings {
           "its device class is \"\(name)\", which the service's unit does not allow",
           "With systemctl edit fleet-locationd add under [Service]: DeviceAllow=char-\(status.classes[0]) rw"))
     }
-    findings.append(permission(status, for: user, isService: isService, opens, groupName))
+    findings.append(permission(status, for: user, isService: isService, isAccessible, groupName))
     return findings
   }
 
   private static func permission(
-    _ status: DeviceStatus, for user: UserAccount, isService: Bool, _ opens: Bool?, _ groupName: (UInt32) -> String?
+    _ status: DeviceStatus, for user: UserAccount, isService: Bool, _ isAccessible: Bool?,
+    _ groupName: (UInt32) -> String?
   ) -> Finding {
     // In the service's user namespace (PrivateUsers=) all other groups appear as one number.
-    let isHidden = opens != nil && !user.groups.contains(status.group)
+    let isHidden = isAccessible != nil && !user.groups.contains(status.group)
     let group = isHidden ? "that ls -l shows" : groupName(status.group) ?? "group \(status.group)"
     let mode = "0" + String(status.mode & 0o777, radix: 8)
     let who = isService ? "the service's user \(user.name)" : "the user \(user.name)"
-    if opens ?? mayOpen(status, user) {
+    if isAccessible ?? mayOpen(status, user) {
       return .pass("\(who) may open it (" + (isHidden ? "" : "group \(group), ") + "mode \(mode))")
     }
     let isGroupOpen = status.mode & 0o060 == 0o060
@@ -85,7 +86,7 @@ package enum DeviceFindings {
         : "sudo usermod -aG \(group) \(user.name), then log in again; or run this as root")
   }
 
-  /// As the kernel decides about reading and writing. Access control lists are ignored.
+  /// Whether the user may read and write the device, by its owner, group and mode. Access control lists are ignored.
   package static func mayOpen(_ status: DeviceStatus, _ user: UserAccount) -> Bool {
     if user.id == 0 { return true }
     if user.id == status.owner { return status.mode & 0o600 == 0o600 }

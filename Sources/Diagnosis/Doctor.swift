@@ -16,8 +16,8 @@ package import Timekeeping
     package var currentUser: UserAccount
     /// A clock that shows an earlier time is wrong.
     package var buildDate: Timestamp
-    /// Whether a daemon runs with these settings. It reopens a silent or unplugged receiver repeatedly, so no other program
-    /// may have it open.
+    /// Whether a daemon runs with these settings. If so, the checks do not open the receiver: the daemon opens it again
+    /// repeatedly while it is silent or unplugged, and would find it in use.
     package var isDaemonRunning: Bool
     /// What only root can see, passed to this process when it runs as the service.
     package var rootView: RootView?

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
 
 /// The result of one check: what was found, and what to do about a problem.
 package struct Finding: Equatable, Sendable {
@@ -29,6 +30,16 @@ package struct Finding: Equatable, Sendable {
 
   /// The service cannot work like this; `advice` says what to do.
   package static func fail(_ sentence: String, _ advice: String) -> Finding { Finding(.fail, sentence, advice) }
+
+  /// It may work; the problem's advice says what to look at.
+  package static func warn(_ problem: some ReportedProblem) -> Finding { Finding(.warn, problem) }
+
+  /// The service cannot work like this; the problem's advice says what to do.
+  package static func fail(_ problem: some ReportedProblem) -> Finding { Finding(.fail, problem) }
+
+  private init(_ severity: Severity, _ problem: some ReportedProblem) {
+    self.init(severity, problem.sentence.text, problem.advice?.sentenceCase)
+  }
 
   private init(_ severity: Severity, _ sentence: String, _ advice: String?) {
     self.severity = severity

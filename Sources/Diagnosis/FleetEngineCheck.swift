@@ -41,7 +41,7 @@ struct FleetEngineCheck: Check {
       probe.tryUpdate(with: secret) { update = $0 }
       try loop.turn(until: loop.now.boot + settings.agent.delivery.endpoint.deadline + .seconds(2)) { update != nil }
       let silence = UpdateFailure(.network, "no answer", from: settings.vehicle.service)
-      report(FleetEngineFindings.finding(update ?? .failed(silence), settings.vehicle))
+      report(FleetEngineFindings.finding(update ?? .failed(silence)))
     } catch let error as DaemonError {
       report(.fail(error.message, "Check fleet_engine.ca_file and fleet_engine.proxy"))
     } catch {

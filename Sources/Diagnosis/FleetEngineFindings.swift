@@ -3,6 +3,7 @@ package import Configuration
 import ExternalInput
 package import FleetEngine
 package import HTTPMessages
+import JSON
 package import Timekeeping
 
 /// Findings about Fleet Engine's answers: whether the server is Fleet Engine, its clock, and whether it accepts the token.
@@ -15,7 +16,8 @@ package enum FleetEngineFindings {
     _ outcome: HTTPOutcome, settings: Settings.FleetEngine, at now: Moment
   ) -> [Finding] {
     switch outcome {
-    case .failure(let failure): return [finding(failure, settings)]
+    case .failure(let failure):
+      return [.fail(failure.message, UpdateFailure.advice(for: failure.kind).sentenceCase)]
     case .response(let response):
       let route = settings.client.proxy == nil ? "" : " through the proxy"
       var findings: [Finding] = []
@@ -31,22 +33,21 @@ package enum FleetEngineFindings {
   }
 
   /// The finding about an update with an empty mask and a token: Fleet Engine rejects it because of the mask, or the token.
-  package static func finding(_ outcome: UpdateOutcome, _ vehicle: FleetEngineVehicle) -> Finding {
+  package static func finding(_ outcome: UpdateOutcome) -> Finding {
     guard case .failed(let failure) = outcome,
-      failure.status != "INVALID_ARGUMENT" || !failure.message.lowercased().contains("mask")
+      failure.status != "INVALID_ARGUMENT" || !failure.message.lowercased().contains(text: "mask")
     else {
       return .pass("it accepts the token: a test update was rejected only because of its empty mask, as intended")
     }
     let sentence = "a test update: \(failure.message)"
     if failure.refusesToken {
-      let advice =
-        failure.cause?.advice(for: vehicle.service)
-        ?? "fleet-locationctl token shows who signs it and its claims; its service account needs the role "
-        + "\(vehicle.service.role) in the project \(vehicle.providerID)"
-      return .fail("\(sentence) (\(failure.category.rawValue))", "Fleet Engine does not accept the token: \(advice)")
+      return .fail(
+        "\(sentence) (\(failure.category.rawValue))",
+        "Fleet Engine does not accept the token: \(failure.tokenAdvice); fleet-locationctl token shows who signs it and "
+          + "its claims")
     }
-    if failure.category.row.needsConfiguration, let remedy = failure.remedy {
-      return .fail(sentence, remedy.prefix(1).uppercased() + remedy.dropFirst())
+    if failure.category.row.needsConfiguration, let advice = failure.advice {
+      return .fail(sentence, advice.sentenceCase)
     }
     return .warn(
       sentence, "Try again later; if it persists, journalctl -u fleet-locationd shows what happens to real updates")
@@ -68,7 +69,7 @@ package enum FleetEngineFindings {
       let isPage = response.body.first { $0 > 32 } == UInt8(ascii: "<")
       return .fail(
         "the server that answers is not Fleet Engine: HTTP \(code) with \(isPage ? "a web page" : "an unknown format")",
-        "A captive portal or a proxy answers in its place, or fleet_engine.endpoint is wrong")
+        UpdateFailure.advice(for: .malformed).sentenceCase)
     }
   }
 
@@ -86,22 +87,6 @@ package enum FleetEngineFindings {
       "this machine's clock is \(distance.humanReadable) \(ahead < .zero ? "behind" : "ahead of") Fleet Engine's Date",
       "Positions and tokens still work; certificates are checked with the clock, and the journal's times are wrong: "
         + "timedatectl set-ntp true")
-  }
-
-  private static func finding(_ failure: TransportFailure, _ settings: Settings.FleetEngine) -> Finding {
-    let proxy = settings.client.proxy == nil ? "" : ", and fleet_engine.proxy"
-    let advice =
-      switch failure.kind {
-      case .unresolved: "Check the name servers\(proxy): resolvectl query NAME, getent hosts NAME"
-      case .unreachable, .refused, .timedOut, .broken, .unprocessed, .throttled:
-        "Check the firewall\(proxy): curl -v ENDPOINT"
-      case .certificateUntrusted, .handshakeFailed, .malformed, .tooLarge:
-        "A captive portal or a proxy that intercepts TLS answers in its place, or check fleet_engine.ca_file\(proxy)"
-      case .certificateNotYetValid: "This machine's clock is behind, or the certificate is not valid yet: timedatectl"
-      case .certificateExpired: "This machine's clock is ahead, or the certificate has expired: timedatectl"
-      case .local: "Check fleet_engine.endpoint and fleet_engine.ca_file\(proxy)"
-      }
-    return .fail(failure.message, advice)
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Configuration
 import EventLoop
+import LocationDaemon
 import Positioning
 import StreamSocket
 import Timekeeping
@@ -30,7 +32,10 @@ struct GPSDCheck: Check {
     defer { socket.close() }
     do {
       try loop.turn(until: loop.now.boot + GPSDCheck.connectDeadline + .seconds(1)) { isConnected || failure != nil }
-      guard isConnected else { return report(GPSDCheck.unreachable(lookup.name, failure)) }
+      guard isConnected else {
+        let error = failure ?? StreamSocketError(.timeout, "\(lookup.name): no answer")
+        return report(.fail(error.message, ConnectionAdvice.gpsd(error).sentenceCase))
+      }
       report(.pass("\(lookup.name) accepts connections"))
       socket.send(GPSDSession.watchCommand(for: settings.device))
       try loop.turn(until: loop.now.boot + GPSDCheck.reportTimeout) { probe.isDone || failure != nil }
@@ -38,17 +43,5 @@ struct GPSDCheck: Check {
       return report(.fail("\(error)", "Close other programs, and try again"))
     }
     for finding in probe.findings(waited: GPSDCheck.reportTimeout, buildDate: environment.buildDate) { report(finding) }
-  }
-
-  private static func unreachable(_ name: String, _ error: StreamSocketError?) -> Finding {
-    let advice =
-      switch error?.code {
-      case .refused:
-        "gpsd does not run there, or uses another address: systemctl status gpsd.socket gpsd; for access from other "
-          + "machines it must be started with -G"
-      case .unknownHost: "Check source.address and the name servers"
-      default: "Check source.address, the network and the firewall"
-      }
-    return .fail(error?.message ?? "\(name): no answer", advice)
   }
 }

@@ -3,7 +3,7 @@ import ExternalInput
 import Positioning
 package import Timekeeping
 
-/// Reads gpsd's reports, and makes findings of them.
+/// Decodes gpsd's reports, and derives findings from them.
 package struct GPSDProbe: Sendable {
   private let address: String
   private let device: String?

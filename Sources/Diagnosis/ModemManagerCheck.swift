@@ -37,18 +37,20 @@ struct ModemManagerCheck: Check {
       return answer
     }
     guard case .modems(let modems)? = ask({ client.list() }) else {
-      return report(ModemManagerCheck.finding(answer, client.words))
+      return report(ModemManagerCheck.finding(answer, client.errorMessage))
     }
     let modem: Modem
     switch settings.selection.step(among: modems) {
-    case .wait(let trouble): return report(.fail(trouble.what, trouble.advice))
+    case .wait(let trouble): return report(.fail(trouble))
     case .enable(let found, _):
-      let what = "the receiver of \(found.name) is off"
-      let advice =
-        "\(ModemTrouble.mayNotEnable(found).advice); the service itself does this if polkit grants it "
-        + "org.freedesktop.ModemManager1.Device.Control (docs/receivers.md)"
       // A running daemon has tried and failed. Without one it is unknown whether it may, and this check changes nothing.
-      return report(environment.isDaemonRunning ? .fail(what, advice) : .warn(what, advice))
+      return report(
+        environment.isDaemonRunning
+          ? .fail(ModemTrouble.mayNotEnable(found))
+          : .warn(
+            "the receiver of \(found.name) is off",
+            "The service switches it on if polkit grants it org.freedesktop.ModemManager1.Device.Control "
+              + "(docs/receivers.md); otherwise: sudo fleet-locationctl modem enable"))
     case .read(let found): modem = found
     }
     report(.pass("\(modem.name), and its receiver is on"))
@@ -77,7 +79,7 @@ struct ModemManagerCheck: Check {
         switch effect {
         case .locate(let path):
           let position = ask { client.locate(path) }
-          if case .refused? = position { return report(ModemManagerCheck.finding(position, client.words)) }
+          if case .refused? = position { return report(ModemManagerCheck.finding(position, client.errorMessage)) }
           inputs.append(position ?? .refused(.silent))
         case .report(.fix(let fix)): received = ReceiverProbe.Received(fix: fix, at: loop.now)
         case .report(.sky(let count)): inView = count
@@ -97,11 +99,10 @@ struct ModemManagerCheck: Check {
           "no fix\(FixText.inView(inView))",
           "The antenna needs a view of the sky, and a cold start takes some minutes; is the antenna connected?"))
     } else {
-      let trouble = ModemTrouble.silent(modem, for: ModemManagerCheck.span)
       report(
         .fail(
           loss ?? "no new position within \(ModemManagerCheck.span.wholeSeconds) s: ModemManager repeats the last one",
-          trouble.advice))
+          "Check its GNSS antenna; see mmcli -m \(modem.number) --location-get"))
     }
   }
 
@@ -110,8 +111,8 @@ struct ModemManagerCheck: Check {
       return .fail("ModemManager does not answer", "systemctl status ModemManager")
     }
     switch refusal {
-    case .absent: return .fail(ModemTrouble.noModemManager.what, ModemTrouble.noModemManager.advice)
-    case .unauthorized: return .fail(ModemTrouble.mayNotRead.what, ModemTrouble.mayNotRead.advice)
+    case .absent: return .fail(ModemTrouble.noModemManager)
+    case .unauthorized: return .fail(ModemTrouble.mayNotRead)
     case .silent: return .fail("ModemManager does not answer", "systemctl status ModemManager")
     case .gone: return .fail("the modem has just disappeared", "Check its plug and its power")
     case .wrongState, .other:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import EventLoop
+import LocationDaemon
 import ExternalInput
 import Positioning
 import StreamSocket
@@ -69,11 +70,8 @@ struct NMEANetworkCheck: Check {
       isConnected || failure != nil
     }
     guard isConnected else {
-      let advice =
-        failure?.code == .refused
-        ? "Nothing listens there: check the sender's settings, and source.address"
-        : "Check source.address, the network and the firewall"
-      return report(.fail(failure?.message ?? "\(address): no answer", advice))
+      let error = failure ?? StreamSocketError(.timeout, "\(address): no answer")
+      return report(.fail(error.message, ConnectionAdvice.sender(error).sentenceCase))
     }
     report(.pass("\(address) accepts connections"))
     try probe.listen { failure != nil }
@@ -125,9 +123,7 @@ struct NMEANetworkCheck: Check {
           onDatagram: { bytes, sender in if note(sender, allow) { probe.receive(bytes) } }, onEnd: { _ in })
       }
     } catch {
-      let advice =
-        error.code == .inUse ? "Another program uses it: ss -lnp shows which" : "Check source.listen and the interfaces"
-      return report(.fail(error.message, advice))
+      return report(.fail(error.message, ConnectionAdvice.listener(error).sentenceCase))
     }
     try probe.wait(NMEANetworkCheck.waitLimit) { !permitted.isEmpty }
     if !permitted.isEmpty { try probe.listen { false } }
@@ -168,7 +164,7 @@ struct NMEANetworkCheck: Check {
     try loop.turn(until: loop.now.boot + time, or: isDone)
   }
 
-  /// Listens for as long as to a serial receiver.
+  /// Receives for the same time as from a serial receiver.
   func listen(until isOver: () -> Bool) throws(EventLoopError) {
     if !hasReceived { receiver = ReceiverProbe(baud: nil, isTerminal: false, at: loop.now.boot) }
     while !receiver.isDone, !isOver() {

@@ -7,7 +7,7 @@ import Timekeeping
 /// Whether a recording can be read and has positions.
 struct RecordingCheck: Check {
   /// Maximum number of bytes that are read: some hours of a drive.
-  private static let most = 1 << 22
+  private static let maxBytes = 1 << 22
 
   let name: String
   let file: String
@@ -39,7 +39,7 @@ struct RecordingCheck: Check {
     var decoder = NMEADecoder()
     var buffer = [UInt8](repeating: 0, count: 65_536)
     var total = 0
-    while total < most, case .bytes(let count) = try descriptor.read(into: &buffer) {
+    while total < maxBytes, case .bytes(let count) = try descriptor.read(into: &buffer) {
       total += count
       decoder.decode(buffer.span.extracting(first: count), at: .boot) { _ in }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import FoundationEssentials
 import Glibc
+import JSON
 package import MessageBus
 package import SerialPort
 import SystemCalls
@@ -9,7 +9,7 @@ import SystemCalls
 /// user could read the environment (`systemctl show`).
 package struct RootView: Codable, Equatable, Sendable {
   /// Maximum size in bytes; a pipe can hold this much before it is read.
-  private static let longest = 1 << 20
+  private static let maxSize = 1 << 20
   /// F_SETPIPE_SZ of fcntl(2), which Glibc's module does not have.
   private static let setPipeSize: Int32 = 1031
 
@@ -38,26 +38,26 @@ package struct RootView: Codable, Equatable, Sendable {
 
   /// Reads to the end of the pipe.
   static func read(from input: borrowing Descriptor) -> RootView? {
-    var data = Data()
+    var data: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
-    while case .bytes(let count) = try? input.read(into: &buffer), data.count <= longest {
+    while case .bytes(let count) = try? input.read(into: &buffer), data.count <= maxSize {
       data.append(contentsOf: buffer.prefix(count))
     }
-    return try? JSONDecoder().decode(RootView.self, from: data)
+    return try? JSONValue(parsing: data).decode()
   }
 
   /// A pipe with its encoding, closed for writing; nil if the kernel has no memory for it.
   var pipe: Descriptor? {
-    guard let data = try? JSONEncoder().encode(self), data.count < RootView.longest else { return nil }
+    guard let data = try? JSONValue(encoding: self).encoded, data.count < RootView.maxSize else { return nil }
     var ends: [Int32] = [-1, -1]
     guard unsafe Glibc.pipe(&ends) == 0 else { return nil }
     let output = Descriptor(owning: ends[0])
     let input = Descriptor(owning: ends[1])
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     // The pipe must hold everything, because it is read later; root may enlarge it.
-    _ = fcntl(input.rawValue, RootView.setPipeSize, Int32(RootView.longest))
+    _ = fcntl(input.rawValue, RootView.setPipeSize, Int32(RootView.maxSize))
     _ = fcntl(input.rawValue, F_SETFL, O_NONBLOCK)
-    guard (try? Descriptor.write(Array(data), to: input.rawValue)) != nil else { return nil }
+    guard (try? Descriptor.write(data, to: input.rawValue)) != nil else { return nil }
     return output
   }
 }

@@ -25,9 +25,9 @@ struct SerialCheck: Check {
       return report(DeviceFindings.finding(device, error))
     }
     let user = environment.serviceUser ?? environment.currentUser
-    let opens = ServiceImpersonation.isActive ? FileAccess.refusal(status.resolvedPath, R_OK | W_OK) == nil : nil
+    let isAccessible = ServiceImpersonation.isActive ? FileAccess.refusal(status.resolvedPath, R_OK | W_OK) == nil : nil
     let findings = DeviceFindings.findings(
-      device, status, for: user, isService: environment.serviceUser != nil, opens: opens)
+      device, status, for: user, isService: environment.serviceUser != nil, isAccessible: isAccessible)
     for finding in findings { report(finding) }
     guard status.kind == .characterDevice else { return }
     let holders = environment.rootView?.holders ?? DeviceHolders()
@@ -38,7 +38,7 @@ struct SerialCheck: Check {
     guard !environment.isDaemonRunning else {
       return report(.pass("the running daemon opens it; its problems are under Service"))
     }
-    guard opens ?? DeviceFindings.mayOpen(status, environment.currentUser) else {
+    guard isAccessible ?? DeviceFindings.mayOpen(status, environment.currentUser) else {
       return report(.warn("it is not read: this user may not open it", "Run this as root"))
     }
     for finding in listen() { report(finding) }

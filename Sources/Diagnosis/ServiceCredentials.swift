@@ -26,8 +26,8 @@ package enum ServiceCredentials {
   /// - Returns: their names; empty if they cannot be compared.
   static func outdated(_ status: ServiceStatus) -> [String] {
     guard ["active", "reloading"].contains(status.active), status.mainProcess > 0 else { return [] }
-    // In the mount namespace of its main process: systemd 252 hides them from every other process of the unit, also from
-    // ExecReload=+.
+    // They are read through the root directory of the unit's main process, because systemd 252 hides them from every other
+    // process of the unit, even from ExecReload=+.
     let directory = "/proc/\(status.mainProcess)/root/run/credentials/\(status.unit)"
     return status.credentialFiles.filter { name, file in
       guard file.hasPrefix("/"), let current = try? Credentials.bytes("\(directory)/\(name)"),
@@ -52,11 +52,11 @@ package enum ServiceCredentials {
     else { return nil }
     let names = outdated(status)
     guard !names.isEmpty else { return nil }
-    return names.map { "credential \($0) \(outdatedWords)" }.joined(separator: "; ")
+    return names.map { "credential \($0) \(outdatedClause)" }.joined(separator: "; ")
       + "; the settings were not reloaded, because a restart is needed: systemctl restart \(service.unit)"
   }
 
-  /// Reasons why the running service does not use these settings and credentials yet, one a line; empty if there are none.
+  /// Why the running service does not use the current unit files or credentials yet, one reason on each line; empty if it does.
   package static func remark(for settings: String) -> String {
     guard let service = InstalledService(settings: settings), let bus = try? MessageBus(timeLimit: .seconds(2)),
       let status = try? ServiceStatus(of: service.unit, from: bus)
@@ -66,17 +66,17 @@ package enum ServiceCredentials {
       ? "\(service.unit): its files have changed since systemd read them: systemctl daemon-reload, and check again\n"
       : ""
     return stale
-      + outdated(status).map { "credential \($0) \(outdatedWords): systemctl restart \(service.unit)\n" }.joined()
+      + outdated(status).map { "credential \($0) \(outdatedClause): systemctl restart \(service.unit)\n" }.joined()
   }
 
   /// Follows the name of a credential in a sentence.
-  static let outdatedWords = "has changed since the service was started; the service still uses the previous value"
+  static let outdatedClause = "has changed since the service was started; the service still uses the previous value"
 
   /// Whether a credential or secret file is missing or not readable for this user, although the service may have it.
   package static func isOutOfReach(_ error: DaemonError, _ settings: Settings) -> Bool {
     guard !ServiceImpersonation.isActive, let cause = error.cause as? ServiceManagerError else { return false }
     switch cause.code {
-    case .denied, .notHandedOut: return true
+    case .denied, .notPassed: return true
     case .missing: return !names(in: settings).isEmpty
     default: return false
     }

@@ -26,8 +26,8 @@ struct ServiceEnd: Equatable {
     case (_, .killed(let signal)):
       (words, advice) = ("signal \(signal)", "\(journal); docs/crashes.md says how to read it")
     case (_, .exited(let code)):
-      let (reason, remedy) = ServiceEnd.reason(code, status.unit, missing) ?? (nil, journal)
-      (words, advice) = ("exit status \(code)" + (reason.map { " (\($0))" } ?? ""), remedy)
+      let (reason, what) = ServiceEnd.reason(code, status.unit, missing) ?? (nil, journal)
+      (words, advice) = ("exit status \(code)" + (reason.map { " (\($0))" } ?? ""), what)
     }
   }
 

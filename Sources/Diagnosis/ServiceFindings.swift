@@ -79,7 +79,7 @@ package enum ServiceFindings {
     }
     for name in outdated {
       findings.append(
-        .warn("the credential \(name) \(ServiceCredentials.outdatedWords)", "systemctl restart \(status.unit)"))
+        .warn("the credential \(name) \(ServiceCredentials.outdatedClause)", "systemctl restart \(status.unit)"))
     }
     if status.load == "loaded", status.file == "disabled" {
       findings.append(
@@ -99,7 +99,7 @@ package enum ServiceFindings {
       let end = ServiceEnd(status, missing: missing)
       let count = status.restarts == 1 ? "1 restart" : "\(status.restarts) restarts"
       return .fail(
-        "\(unit) is in a restart loop, \(count) so far: its last run ended with \(end.words)\(lastWords(status))",
+        "\(unit) is in a restart loop, \(count) so far: its last run ended with \(end.words)\(endMessage(status))",
         end.advice)
     case ("loaded", "activating", _):
       return .fail("\(unit) is starting (\(status.sub))", "Wait some seconds, and ask again")
@@ -107,7 +107,7 @@ package enum ServiceFindings {
       return .fail("\(unit) is being stopped (\(status.sub))", "Start it again: systemctl start \(unit)")
     case ("loaded", "failed", _):
       let end = ServiceEnd(status, missing: missing)
-      return .fail("\(unit) has failed: it ended with \(end.words)\(lastWords(status))", end.advice)
+      return .fail("\(unit) has failed: it ended with \(end.words)\(endMessage(status))", end.advice)
     case ("loaded", _, _):
       guard status.isConditionMet else {
         return .fail(
@@ -134,8 +134,8 @@ package enum ServiceFindings {
       "journalctl -u \(status.unit) -p warning has the reasons")
   }
 
-  /// The status text with which the daemon ended.
-  private static func lastWords(_ status: ServiceStatus) -> String {
+  /// The error with which the daemon ended, from its last status text; empty if there is none.
+  private static func endMessage(_ status: ServiceStatus) -> String {
     let prefix = DaemonError.statusPrefix
     return status.text.hasPrefix(prefix) ? ": \(status.text.dropFirst(prefix.count))" : ""
   }
@@ -206,21 +206,21 @@ package enum ServiceFindings {
       ]
     }
     let limit = (report.heartbeat.map { Duration.seconds($0) } ?? heartbeat) * 2
-    let cause = Cause(report)
+    let problem = DeliveryProblem(report)
     guard let age = report.lastUpdate.map({ Duration.seconds($0) }), age <= limit else {
       let time =
         report.lastUpdate.map { "for \(Duration.seconds($0).humanReadable)" }
         ?? report.uptime.map { "since the daemon started \(Duration.seconds($0).humanReadable) ago" } ?? "yet"
-      return [.fail("Fleet Engine has accepted no update \(time): \(cause.words)", cause.advice)]
+      return [.fail("Fleet Engine has accepted no update \(time): \(problem.words)", problem.advice)]
     }
     let accepted = Finding.pass("Fleet Engine accepted an update \(age.humanReadable) ago")
     return report.isOnline && report.state?.level != "bad"
-      ? [accepted] : [accepted, .warn("but now: \(cause.words)", cause.advice)]
+      ? [accepted] : [accepted, .warn("but now: \(problem.words)", problem.advice)]
   }
 }
 
 /// Why updates are not accepted, and what to do.
-private struct Cause {
+private struct DeliveryProblem {
   let words: String
   let advice: String
 

@@ -12,36 +12,38 @@ import Timekeeping
 package enum ServiceImpersonation {
   /// The result.
   package enum Outcome: Equatable {
-    /// It has run and printed its results; with its exit status.
+    /// The unit has run and printed its results. The value is its exit status.
     case ended(Int32)
-    /// systemd could not start it, as it cannot start the service.
+    /// systemd could not start the unit, for a reason that also applies to the service. The value says which.
     case notStarted(Finding)
-    /// The result is not known: it did not finish, systemd does not say how it ended, or this process must not do its work
-    /// instead.
+    /// The result is not known: the unit did not finish, systemd does not report how it ended, or no unit could be started and
+    /// this process must not run the checks as root instead.
     case unknown(Finding)
-    /// This process must run the checks itself. With the reason, as a line with its line end; empty if it runs as the service.
+    /// This process must run the checks itself. The value is the reason, with its line end; it is empty if this process already
+    /// runs as the service.
     case inPlace(String)
   }
 
-  /// Names the service to the process that runs as the service.
-  private static let variable = "FLEET_LOCATIOND_STANDS_IN_FOR"
+  /// The environment variable that is set for a process that runs as the service; its value is the service's unit.
+  private static let variable = "FLEET_LOCATIOND_RUNS_CHECKS_AS"
   /// The programs that run as the service.
   private static let programs = ["fleet-locationctl", "fleet-locationd"]
   /// Interval at which it is checked whether the unit has ended.
-  private static let pause = Duration.milliseconds(50)
+  private static let pollInterval = Duration.milliseconds(50)
   /// Longer than the sum of the checks' own time limits: baud detection, a token and an update.
   private static let timeLimit = Duration.seconds(300)
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
-  /// Exit statuses (sysexits.h) that this program uses.
-  private static let answers: [Int32] = [1, 64, 65, 66, 69, 71, 74, 75, 77, 78]
+  /// The exit statuses (sysexits.h) of this program. For other statuses, systemd has ended the unit or could not start it.
+  private static let ownExitStatuses: [Int32] = [1, 64, 65, 66, 69, 71, 74, 75, 77, 78]
 
   /// Whether this process runs as the service.
   package static var isActive: Bool { Environment.value(of: variable) != nil }
 
   /// - Parameters:
   ///   - settings: path of the main settings file.
-  ///   - asksForToken: whether this process would run the program of `token.command`. Root does not, for an installed unit.
-  ///   - withRootView: whether to pass what only root can see.
+  ///   - asksForToken: whether the checks request a token. If they would run the program of `token.command`, root does not run
+  ///     them outside the unit.
+  ///   - withRootView: whether to pass what only root can see (`RootView`).
   package static func run(settings: String, asksForToken: Bool, withRootView: Bool = false) -> Outcome {
     if isActive { return .inPlace("") }
     guard let service = InstalledService(settings: settings) else {
@@ -64,7 +66,7 @@ package enum ServiceImpersonation {
       var transient = TransientService(
         unit: TransientService.name(of: name, process: getpid(), key: .random(in: .min ... .max)),
         description: description(CommandLine.arguments, service.unit), original: service.unit, program: program,
-        arguments: CommandLine.arguments, environment: ["\(variable)=\(service.unit)"], answers: answers,
+        arguments: CommandLine.arguments, environment: ["\(variable)=\(service.unit)"], answers: ownExitStatuses,
         timeLimit: timeLimit)
       guard withRootView, let view = RootView(status).pipe else { return try run(transient, status, bus) }
       // Stays open until systemd has duplicated it.
@@ -78,7 +80,7 @@ package enum ServiceImpersonation {
     }
   }
 
-  /// - Throws: as long as nothing was started.
+  /// - Throws: only if the unit was not started.
   private static func run(
     _ transient: TransientService, _ service: ServiceStatus, _ bus: borrowing MessageBus
   ) throws(MessageBusError) -> Outcome {
@@ -94,7 +96,7 @@ package enum ServiceImpersonation {
     do throws(MessageBusError) {
       defer { bus.stop(transient.unit) }
       while try bus.isRunning(transient) {
-        if let signal = SignalMask.wait(for: signals, atMost: pause) { return .ended(128 + signal) }
+        if let signal = SignalMask.wait(for: signals, atMost: pollInterval) { return .ended(128 + signal) }
       }
       let end = try ServiceStatus(of: transient.unit, from: bus)
       guard end.load == "loaded" else { return .ended(128 + SIGTERM) }
@@ -155,7 +157,7 @@ package enum ServiceImpersonation {
     "Checked as user \(UserAccount.current.name), not as the service: \(why)\n"
   }
 
-  /// What the end of the transient unit says about the service.
+  /// The outcome of a transient unit that has ended.
   ///
   /// - Parameters:
   ///   - program: the program that has run.

@@ -78,7 +78,7 @@ struct TokenCheck: Check {
       let sentence = "no token is requested: \(error.message)"
       return isRequired ? .fail(sentence, advice) : .warn(sentence, advice)
     case let error as DaemonError: return .fail(error.message, "The service cannot start like this")
-    case let error as TokenFailure: return .fail(error.message, error.advice)
+    case let error as TokenFailure: return .fail(error)
     default: return .fail("\(error)", "Close other programs, and try again")
     }
   }

@@ -2,6 +2,7 @@
 package import Authorization
 import ExternalInput
 import HTTPMessages
+import JSON
 package import LocationDaemon
 import Timekeeping
 
@@ -33,11 +34,12 @@ package struct TokenConformance {
   /// All findings; if no token was received, only the reason.
   package var findings: [Finding] {
     guard let inspection = first.inspection else { return [TokenFindings.failure(first)] + transport }
-    return [answered] + transport + [expiration(inspection)] + [size] + aspects(inspection) + again + authentication
+    return [answered] + transport + [expiration(inspection)] + [size] + aspects(inspection) + secondRequest
+      + authentication
   }
 
   private var answered: Finding {
-    let time = "\(max(first.took.nanoseconds, 0) / 1_000_000) ms"
+    let time = "\(max(first.duration.nanoseconds, 0) / 1_000_000) ms"
     let key = provider.format.tokenKey
     switch provider {
     case .http: return .pass("it answers with JSON in \(time), with the token at `\(key)`")
@@ -83,7 +85,7 @@ package struct TokenConformance {
 
   private func expiration(_ inspection: TokenInspection) -> Finding {
     if case .failure(let failure) = first.token, [.missingField, .unknownLifetime].contains(failure.reason) {
-      return .fail(failure.message, failure.advice)
+      return .fail(failure)
     }
     guard let stated = first.statedExpiration else { return .pass("the expiration is read from the token's `exp`") }
     let key = provider.format.expirationKey ?? ""
@@ -131,16 +133,18 @@ package struct TokenConformance {
       ),
     ]
     // If it is not a token, its parts cannot be checked.
-    if let problem = inspection.problems.first(where: { $0.kind == .notJWT }) { return [problem.finding] }
+    if let problem = inspection.problems.first(where: { $0.kind == .notJWT }) {
+      return [TokenFindings.finding(problem)]
+    }
     return aspects.flatMap { aspect in
       let problems = inspection.problems.filter { aspect.kinds.contains($0.kind) }
-      return problems.isEmpty ? [.pass(aspect.good)] : problems.map(\.finding)
+      return problems.isEmpty ? [.pass(aspect.good)] : problems.map(TokenFindings.finding)
     }
   }
 
   // MARK: - Other requests
 
-  private var again: [Finding] {
+  private var secondRequest: [Finding] {
     guard let second else { return [] }
     guard let inspection = second.inspection else {
       return [
@@ -150,7 +154,11 @@ package struct TokenConformance {
     let before = Set((first.inspection?.problems ?? []).map(\.kind.rawValue))
     let new = inspection.problems.filter { $0.isFatal && !before.contains($0.kind.rawValue) }
     if let problem = new.first {
-      return [.fail("a second request returns a token with a problem: \(problem.sentence)", problem.advice)]
+      return [
+        .fail(
+          "a second request returns a token with a problem: \(problem.sentence.text)",
+          problem.advice?.sentenceCase ?? "Make it answer every request the same way")
+      ]
     }
     return [
       .pass("a second request returns \(second.secret == first.secret ? "the same token" : "another token")")

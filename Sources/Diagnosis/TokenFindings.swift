@@ -10,15 +10,15 @@ package enum TokenFindings {
 
   /// Whether the vehicle gets a token, and its problems.
   package static func findings(_ answer: TokenProbe.Answer) -> [Finding] {
-    let time = "\(max(answer.took.nanoseconds, 0) / 1_000_000) ms"
+    let time = "\(max(answer.duration.nanoseconds, 0) / 1_000_000) ms"
     guard let inspection = answer.inspection else { return [failure(answer)] }
-    var findings = [Finding.pass("received a token in \(time)")] + inspection.problems.map(\.finding)
+    var findings = [Finding.pass("received a token in \(time)")] + inspection.problems.map(finding)
     switch answer.token {
     case .success(let token):
       if inspection.refusal == nil { findings.append(.pass("it is valid for \(words(token))")) }
     case .failure(let failure):
       // Problems of the token itself have been reported.
-      if inspection.refusal == nil { findings.append(.fail(failure.message, failure.advice)) }
+      if inspection.refusal == nil { findings.append(.fail(failure)) }
     }
     return findings
   }
@@ -28,7 +28,11 @@ package enum TokenFindings {
     guard case .failure(let failure) = answer.token else {
       return .fail("no token received", "Check the provider's answer")
     }
-    return .fail(failure.message, failure.advice)
+    return .fail(failure)
+  }
+
+  static func finding(_ problem: TokenInspection.Problem) -> Finding {
+    problem.isFatal ? .fail(problem) : .warn(problem)
   }
 
   /// How long the daemon would use it, and how this was determined.

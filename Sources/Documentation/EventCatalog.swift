@@ -54,7 +54,7 @@ package enum EventCatalog {
       07:08:29  No fix for 30 s
       07:12:01  Fix is back after 4 min
       07:12:13  Online: Fleet Engine accepts updates, after 3 min offline; 3 past positions delivered
-      09:34:06  No token: the token provider cannot be reached: refused; the current one is valid for 5 min
+      09:34:06  No token: the token provider cannot be reached: refused; check token.url, token.proxy and the firewall; the current one is valid for 5 min
       09:50:53  Token renewed, valid for 60 min, after 16 min of attempts
       09:58:00  Paused: no position leaves this machine until fleet-locationctl resume
       10:28:00  The pause has ended after 30 min
@@ -78,8 +78,8 @@ package enum EventCatalog {
     return text
   }
 
-  /// The same for journald: `journalctl -x` prints it below each event. systemd.catalog format, as
-  /// `systemd/fleet-locationd.catalog` has it.
+  /// The table of events as a journald catalogue, from which `journalctl -x` prints the explanation below each event:
+  /// `systemd/fleet-locationd.catalog` is this text.
   package static var messageCatalog: String {
     var text = "# SPDX-License-Identifier: Apache-2.0\n# Generated from the table of events; do not edit.\n"
     for kind in Event.Kind.allCases {
@@ -97,12 +97,12 @@ package enum EventCatalog {
     return text
   }
 
-  /// The first clause, as a title.
+  /// The first clause of an explanation, as a title.
   private static func subject(_ explanation: String) -> Substring {
     explanation.prefix { $0 != "." && $0 != ";" && $0 != ":" }
   }
 
-  /// In lines for a terminal.
+  /// The text, wrapped into lines for a terminal.
   private static func wrapped(_ text: String, width: Int = 78) -> String {
     var lines = [""]
     for word in text.split(separator: " ") {

@@ -7,7 +7,7 @@ package enum SettingsManual {
   package static var text: String {
     var text = #"""
       .\" SPDX-License-Identifier: Apache-2.0
-      .\" Generated from the declarations that the parser reads by; do not edit.
+      .\" Generated from the declarations of the settings; do not edit.
       .TH FLEET\-LOCATIOND.TOML 5 "" fleet\-locationd "File formats"
       .SH NAME
       fleet\-locationd.toml \- settings of the vehicle location daemon

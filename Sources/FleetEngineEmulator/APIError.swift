@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A refusal as Google's servers word it: `google.rpc.Status` in JSON (AIP-193).
+/// An error in the format of Google's servers: `google.rpc.Status` in JSON (AIP-193).
 package struct APIError: Error, Equatable, Sendable {
   /// `google.rpc.Code`, with the HTTP status that each one maps to (google/rpc/code.proto).
   package enum Code: String, Sendable, CaseIterable {
@@ -35,7 +35,7 @@ package struct APIError: Error, Equatable, Sendable {
       }
     }
 
-    /// The code that an HTTP status stands for when nothing else is known.
+    /// The code for an HTTP status of which nothing else is known.
     package init(httpStatus: Int) {
       switch httpStatus {
       case 400: self = .invalidArgument
@@ -49,15 +49,15 @@ package struct APIError: Error, Equatable, Sendable {
 
   /// The `status` of the error.
   package var code: Code
-  /// Differs from `code.httpStatus` where HTTP says more: 405, 413.
+  /// The HTTP status; it differs from `code.httpStatus` where HTTP has a more specific one: 405, 413.
   package var httpStatus: Int
-  /// For a person. No client may decide by it.
+  /// The message for people; clients must not evaluate it.
   package var message: String
   /// `ErrorInfo.reason`, upper snake case.
   package var reason: String
-  /// `RetryInfo.retryDelay` as it is to stand in the answer, such as `3.5s`.
+  /// `RetryInfo.retryDelay` in the format of the answer, such as `3.5s`.
   package var retryDelay: String?
-  /// `BadRequest.FieldViolation.field`, when one field is to blame.
+  /// `BadRequest.FieldViolation.field`, if the error is in one field.
   package var field: String?
 
   package init(
@@ -72,7 +72,7 @@ package struct APIError: Error, Equatable, Sendable {
     self.httpStatus = httpStatus ?? code.httpStatus
   }
 
-  /// A request that is wrong in itself.
+  /// INVALID_ARGUMENT: the request is wrong regardless of the server's state.
   package static func invalid(_ message: String, field: String? = nil, reason: String = "INVALID_REQUEST") -> APIError {
     APIError(.invalidArgument, message, reason: reason, field: field)
   }

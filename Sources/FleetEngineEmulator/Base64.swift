@@ -31,7 +31,7 @@ enum Base64 {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// - Returns: nil when a character, the length or the padding is not that alphabet's.
+  /// - Returns: nil if a character, the length or the padding is invalid.
   static func decode(_ text: some StringProtocol, alphabet: Alphabet) -> [UInt8]? {
     var digits = Array(text.utf8)
     if alphabet == .standard {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keeps the pages of other sites, open in a browser of this machine, from looking at the emulator or acting on it.
+/// Prevents pages of other sites, open in a browser of this machine, from reading or controlling the emulator.
 enum BrowserGuard {
-  /// Passes what our own page or a program asks for.
+  /// Accepts requests of the emulator's own page and of programs.
   ///
-  /// - Throws: `APIError`, PERMISSION_DENIED, for a host name that is not of this machine (DNS rebinding), and for an
-  ///   `Origin` that is not the page's.
+  /// - Throws: `APIError`, PERMISSION_DENIED, if the `Host` is not a loopback name (DNS rebinding), or the `Origin` is not that
+  ///   of the page.
   static func check(_ request: Request) throws(APIError) {
     let host = request.header("host")
     if let host, !isLoopback(host) {
@@ -15,11 +15,12 @@ enum BrowserGuard {
     }
     if let origin = request.header("origin"), origin.lowercased() != "http://\(host ?? "")".lowercased() {
       throw APIError(
-        .permissionDenied, "A page of \(UpdateLine.plain(origin)) may not ask for this.", reason: "FOREIGN_ORIGIN")
+        .permissionDenied, "Requests from pages of \(UpdateLine.plain(origin)) are not allowed.",
+        reason: "FOREIGN_ORIGIN")
     }
   }
 
-  /// - Parameter host: with or without a port, which a tunnel of ssh may have changed.
+  /// - Parameter host: with or without a port. The port may be any, because an ssh tunnel may have changed it.
   static func isLoopback(_ host: String) -> Bool {
     let parts = host.split(separator: ":", omittingEmptySubsequences: false)
     if host.hasPrefix("[") {

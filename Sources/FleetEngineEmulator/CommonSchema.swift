@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the messages of both services have in common: the same fields under two names, written down from the public
-/// protocol buffers of `maps.fleetengine.v1` and `maps.fleetengine.delivery.v1`.
+/// The messages that both services have, with the same fields under two names, after the public protocol buffers of
+/// `maps.fleetengine.v1` and `maps.fleetengine.delivery.v1`.
 enum CommonSchema {
   static let latLng = MessageSchema(
     "google.type.LatLng", ["latitude": .double(-90...90), "longitude": .double(-180...180)])

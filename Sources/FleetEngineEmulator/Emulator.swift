@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All that one port of the emulator serves: Fleet Engine, tokens, what tests ask for, and the live map.
+/// Everything that one port of the emulator serves: Fleet Engine, tokens, the debug interface of tests, and the live map.
 package final class Emulator {
-  /// Keeps the figures.
+  /// The state of the emulated Fleet Engine and token provider, with its counters.
   package let service: FleetService
   private let map: LiveMap
 
@@ -21,7 +21,7 @@ package final class Emulator {
 
   /// Answers a request.
   package func handle(_ request: Request, at now: ServerTime) -> Reply {
-    // Fleet Engine and the token provider have any name; what shows and does more has not.
+    // Fleet Engine and the token provider may be requested under any host name; the map and the debug interface may not.
     let isForBrowsers = LiveMap.serves(request) || request.path.hasPrefix("/debug/")
     do throws(APIError) {
       if isForBrowsers { try BrowserGuard.check(request) }
@@ -31,11 +31,11 @@ package final class Emulator {
     return LiveMap.serves(request) ? map.handle(request, acting: service, at: now) : service.handle(request, at: now)
   }
 
-  /// Ends the faults whose time is over.
+  /// Ends the faults whose time is over, and collects the events that are due.
   ///
   /// - Parameter isWatched: whether a page of the live map is open.
-  package func attend(at now: ServerTime, isWatched: Bool) -> HTTPServer.Business {
-    var business = HTTPServer.Business()
+  package func performPendingWork(at now: ServerTime, isWatched: Bool) -> HTTPServer.PendingWork {
+    var business = HTTPServer.PendingWork()
     let end = service.endFaults(at: now)
     business.events = map.dueEvents(isWatched: isWatched, at: now)
     business.deadline = [end, map.deadline].compactMap { $0 }.min()

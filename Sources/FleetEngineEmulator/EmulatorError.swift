@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why the emulator itself could not do its work. Refusals of requests are `APIError`.
+/// Why the emulator itself failed. Errors in requests are `APIError`.
 package struct EmulatorError: Error, Sendable, CustomStringConvertible {
-  /// The kind of error, for who decides by it.
+  /// The kind of error.
   package enum Code: Sendable {
     case key
     /// The file of a service account.
@@ -12,13 +12,13 @@ package struct EmulatorError: Error, Sendable, CustomStringConvertible {
     case recording
     /// The file of the route on the map.
     case route
-    /// The pictures behind the map.
+    /// The background tiles of the map.
     case tiles
   }
 
-  /// What the emulator could not do.
+  /// What failed.
   package let code: Code
-  /// Names the file or address, and what to do.
+  /// The message, with the file or address, and what to do.
   package let message: String
 
   package init(_ code: Code, _ message: String) {

@@ -6,16 +6,16 @@ import Glibc
 @safe final class EventStream {
   /// Keeps proxies from closing a silent connection; the client ignores it.
   static let comment = Array(": \n\n".utf8)
-  /// Bytes that may be pending behind the opening. A client that leaves more unread is dropped.
+  /// Maximum bytes that may be pending after the opening state. A client that leaves more unread is disconnected.
   private static let maximumBacklog = 1_000_000
-  /// Bytes of them in the socket buffer; the kernel doubles the number, and its default grows to megabytes.
+  /// Size of the socket's send buffer in bytes. The kernel doubles it; its default would grow to megabytes.
   private static let socketBuffer: Int32 = 131_072
 
   private var connection: OpaquePointer
   private var pending: [[UInt8]]
   /// Bytes of the first pending event that are sent.
   private var sent = 0
-  /// Bytes pending behind the opening.
+  /// Bytes pending after the opening state.
   private var backlog = 0
   private var openingIsPending = true
   private var isOver = false
@@ -31,7 +31,7 @@ import Glibc
   /// The socket, to watch it while libmicrohttpd does not.
   var descriptor: Int32 { unsafe fleet_mhd_connection_fd(connection) }
 
-  /// For libmicrohttpd, which owns it then.
+  /// The response for libmicrohttpd, which then owns it.
   var response: OpaquePointer? {
     unsafe MHD_create_response_from_callback(
       .max, 65_536,
@@ -45,13 +45,13 @@ import Glibc
       })
   }
 
-  /// - Parameter event: is shared with the other streams, not copied.
+  /// - Parameter event: its bytes, which are shared with the other streams, not copied.
   func add(_ event: [UInt8]) {
     guard !isOver else { return }
     pending.append(event)
     backlog += event.count
     if backlog > Self.maximumBacklog {
-      // libmicrohttpd waits until the socket can be written, which never comes: nothing else would wake it.
+      // Otherwise libmicrohttpd would wait forever until the socket can be written.
       shutdown(descriptor, Int32(SHUT_RDWR))
       end()
     } else {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A request as it came over the wire.
+/// A request as it was received.
 package struct Request: Sendable {
   /// As in `PATCH`.
   package var method: String
-  /// With its percent signs, without the query.
+  /// Percent-encoded, without the query.
   package var path: String
-  /// With its percent signs; empty when there is none.
+  /// Percent-encoded; empty if there is none.
   package var query: String
-  /// As they came, in their order.
+  /// All header fields, in their order.
   package var headers: [(name: String, value: String)]
   /// Empty when there is none.
   package var body: [UInt8]
-  /// The body was longer than the server takes, and is cut.
+  /// Whether the body was longer than the server accepts, and is truncated.
   package var isTooLarge: Bool
 
   package init(
@@ -28,7 +28,7 @@ package struct Request: Sendable {
     self.isTooLarge = isTooLarge
   }
 
-  /// The value of the first header of this name, whatever its case; nil when there is none.
+  /// The value of the first header of this name, which is in lower case here; nil if there is none.
   package func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name }?.value
   }
@@ -115,7 +115,7 @@ package struct Reply: Sendable {
     self.init(json: error.json, status: error.httpStatus)
   }
 
-  /// The value of the first header of this name, whatever its case; nil when there is none.
+  /// The value of the first header of this name, which is in lower case here; nil if there is none.
   package func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }

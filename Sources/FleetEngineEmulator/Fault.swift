@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A misbehaviour that a test or a demo asked for at `/debug/faults`.
+/// A fault that a test or a demo has requested at `/debug/faults`, or a button of the live map.
 package struct Fault: Equatable, Sendable {
   /// The requests that it applies to.
   package enum Target: String, Sendable, CaseIterable {
@@ -14,47 +14,47 @@ package struct Fault: Equatable, Sendable {
     func covers(_ target: Target) -> Bool { self == target || self == .any }
   }
 
-  /// What stands in the answer instead of what belongs there.
+  /// A body that replaces that of the answer.
   package enum Body: String, Sendable, CaseIterable {
     /// A captive portal's page.
     case html
     case empty
-    /// Ends before the length that was promised.
+    /// Ends before the stated length.
     case truncated
-    /// 200 MB that begin like JSON.
+    /// 200 MB, beginning like JSON.
     case huge
     case notJSON = "not-json"
   }
 
   /// How the connection ends without an answer.
   package enum Silence: String, Sendable {
-    /// The connection breaks off at once.
+    /// The connection is reset at once.
     case reset
-    /// Nothing comes until the client gives up.
+    /// No answer is sent until the client closes the connection.
     case drop
   }
 
-  /// Counts up from 1, once it is in the plan.
+  /// A number from 1, which the plan assigns.
   package internal(set) var id = 0
-  /// The act that it is part of; empty when it was asked for by itself.
+  /// The name of the map's command that caused it; empty for `/debug/faults`.
   package internal(set) var name = ""
   /// The vehicle that it applies to; nil means every vehicle.
   package var vehicle: String?
   /// The requests that it applies to.
   package var target: Target
-  /// For how many requests more; nil when it ends by time.
+  /// The remaining number of requests that it applies to; nil if it ends by time.
   package var times: Int?
   /// Steady milliseconds when it ends; nil when it ends by count.
   package var end: Int64?
   /// HTTP status of the answer, 200 to 599; nil for the usual one.
   package var status: Int?
-  /// Instead of the usual body.
+  /// A body that replaces the usual one.
   package var body: Body?
-  /// Instead of an answer.
+  /// How the connection ends without an answer; nil if there is an answer.
   package var silence: Silence?
-  /// Before the answer, milliseconds.
+  /// Delay of the answer in milliseconds.
   package var delay: Int64
-  /// `Retry-After`: seconds as text, `date+N` for an HTTP date N seconds ahead, or any text to be sent as it is.
+  /// `Retry-After`: seconds as text, `date+N` for an HTTP date N seconds ahead, or any text, which is sent unchanged.
   package var retryAfter: String?
   /// `RetryInfo.retryDelay`.
   package var retryInfo: String?
@@ -62,18 +62,18 @@ package struct Fault: Equatable, Sendable {
   package var reason: String?
   /// `error.message` of the answer.
   package var message: String?
-  /// What is wrong with the token that is given.
+  /// What is wrong with the issued token.
   package var flaw: TokenIssuer.Flaw?
-  /// The update is applied, and only its answer suffers.
+  /// Whether the update is applied, so that only its answer has the fault.
   package var applies: Bool
 
-  /// What an act of the live map does: for a while, and without a flaw of a token.
+  /// The fault of a command of the live map, which ends by time.
   ///
   /// - Parameters:
   ///   - end: steady milliseconds.
   ///   - delay: milliseconds.
   init(
-    act: Act.Name, _ target: Target, vehicle: String?, end: Int64, status: Int? = nil, silence: Silence? = nil,
+    act: MapCommand.Name, _ target: Target, vehicle: String?, end: Int64, status: Int? = nil, silence: Silence? = nil,
     delay: Int64 = 0, retryAfter: String? = nil, reason: String? = nil, message: String? = nil
   ) {
     name = act.rawValue
@@ -89,11 +89,11 @@ package struct Fault: Equatable, Sendable {
     applies = false
   }
 
-  /// Reads what was posted.
+  /// Parses the body of a POST request.
   ///
-  /// - Throws: `APIError`, INVALID_ARGUMENT, which names the key and what it may be.
+  /// - Throws: `APIError`, INVALID_ARGUMENT, with the key and its allowed values.
   package init(_ json: JSON, at now: ServerTime) throws(APIError) {
-    var reader = MemberReader(json, of: "a fault")
+    var reader = JSONObjectReader(json, of: "a fault")
     guard let target = try reader.choice("target", Target.self) else {
       throw .invalid("\"target\" is missing: expected \"update\", \"token\" or \"any\".", field: "target")
     }
@@ -127,7 +127,7 @@ package struct Fault: Equatable, Sendable {
     }
   }
 
-  /// How a line about a request that it befell begins.
+  /// The beginning of a log line about a request that it applied to.
   var label: String { name.isEmpty ? "fault" : name }
 
   /// One line for the log and for `/debug/stats`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The faults that are to come; the first that matches is served.
+/// The active faults. To each request the first one applies that matches it.
 package struct FaultPlan: Sendable {
   private(set) var faults: [Fault] = []
   private var lastID = 0
@@ -10,7 +10,8 @@ package struct FaultPlan: Sendable {
   /// Steady milliseconds when one of them ends by time.
   var nextEnd: Int64? { faults.compactMap(\.end).min() }
 
-  /// An act goes before what was asked for earlier, and begins anew when it is there already; other faults queue.
+  /// Adds a fault. One of a map's command comes first, and replaces an earlier one of the same command and vehicle; other faults
+  /// come last.
   package mutating func add(_ fault: Fault) {
     lastID += 1
     var fault = fault
@@ -23,12 +24,14 @@ package struct FaultPlan: Sendable {
     }
   }
 
-  /// Takes every fault back.
+  /// Removes all faults.
   package mutating func clear() {
     faults.removeAll()
   }
 
-  /// - Returns: those whose time is over; they are not in the plan any more.
+  /// Removes the faults whose time is over.
+  ///
+  /// - Returns: the removed faults.
   mutating func removeOver(at now: ServerTime) -> [Fault] {
     let over = faults.filter { fault in fault.end.map { $0 <= now.steady } ?? false }
     faults.removeAll { fault in over.contains { $0.id == fault.id } }

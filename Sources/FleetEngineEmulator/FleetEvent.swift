@@ -4,28 +4,28 @@
 package struct FleetEvent: Sendable {
   /// What happened.
   package enum Kind: Sendable {
-    /// An update was stored: the position that it brought, and those of the past.
+    /// An update was stored: its live position, and its past positions.
     case accepted(ReportedPosition?, past: [ReportedPosition])
     /// An update was not stored.
     case refused(Refusal)
-    /// A token was given; milliseconds since 1970.
+    /// A token was issued; milliseconds since 1970.
     case token(issued: Int64, expires: Int64)
-    /// A token was asked for and not given.
+    /// A token was requested and not issued.
     case tokenRefused(Refusal)
-    /// These faults are left.
+    /// The faults have changed: all that are active now.
     case faults([Fault])
     /// A fault without a duration.
     case fault
     case info
   }
 
-  /// Why a request did not get what it asked for.
+  /// Why a request was rejected.
   package struct Refusal: Equatable, Sendable {
-    /// Of the answer; 0 when there was none.
+    /// HTTP status of the answer; 0 if there was none.
     package var status: Int
-    /// `ErrorInfo.reason`, or what became of the answer: `reset`, `drop`, `body html`.
+    /// `ErrorInfo.reason`, or the fault of the answer: `reset`, `drop`, `body html`.
     package var reason: String
-    /// For a person.
+    /// The message for people.
     package var message: String
 
     init(_ error: APIError) {
@@ -36,22 +36,22 @@ package struct FleetEvent: Sendable {
       status = reply.silence == nil ? reply.status : 0
       if let silence = fault.silence {
         reason = silence.rawValue
-        message = silence == .reset ? "The connection breaks off." : "No answer comes."
+        message = silence == .reset ? "The connection is reset." : "No answer is sent."
       } else if let body = fault.body {
-        (reason, message) = ("body \(body.rawValue)", "The body is none of Fleet Engine's.")
+        (reason, message) = ("body \(body.rawValue)", "The body is not one of Fleet Engine.")
       } else {
         reason = fault.reason ?? APIError.Code(httpStatus: reply.status).rawValue
-        message = fault.message ?? "A fault that was asked for."
+        message = fault.message ?? "A simulated fault."
       }
     }
   }
 
   /// When it happened.
   package var at: ServerTime
-  /// Its `VehicleService.key`, or the ID where services do not matter; empty when it concerns none or all.
+  /// `VehicleService.key` of the vehicle, or its ID for an event of both services; empty if it concerns none or all.
   package var vehicle: String
   package var kind: Kind
-  /// Of the vehicle, with the event counted.
+  /// The vehicle's counters, including this event.
   package var ledger: VehicleLedger
   /// Its line on the terminal, without the time; empty for none.
   package var text: String
@@ -75,11 +75,11 @@ package struct ReportedPosition: Equatable, Sendable {
   /// Radius, metres.
   package var accuracy: Double?
 
-  /// Nil when the location does not say where, or not on this planet.
+  /// Nil if the location has no valid coordinates.
   ///
   /// - Parameters:
   ///   - location: a `DeliveryVehicleLocation` or `VehicleLocation`.
-  ///   - now: stands for a time that is not given; milliseconds since 1970.
+  ///   - now: used if the location has no time; milliseconds since 1970.
   init?(_ location: JSON, at now: Int64) {
     let reported = ReportedLocation(location)
     guard let (latitude, longitude) = reported.coordinate, (-90...90).contains(latitude),

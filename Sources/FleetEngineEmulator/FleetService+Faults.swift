@@ -33,13 +33,13 @@ extension FleetService {
     publish(.faults([]), "", "faults cleared", at: now)
   }
 
-  /// Performs the act of a button of the live map.
+  /// Performs the command of a button of the live map.
   ///
-  /// - Throws: `APIError`, NOT_FOUND, for a vehicle that has sent nothing.
-  package func perform(_ act: Act, at now: ServerTime) throws(APIError) {
+  /// - Throws: `APIError`, NOT_FOUND, for a vehicle that has made no request.
+  package func perform(_ act: MapCommand, at now: ServerTime) throws(APIError) {
     if let vehicle = act.vehicle, VehicleService.all.allSatisfy({ ledgers[$0.key(vehicle)] == nil }) {
       throw APIError(
-        .notFound, "Vehicle \(UpdateLine.plain(vehicle)) has not been heard of.", reason: "VEHICLE_NOT_FOUND")
+        .notFound, "Vehicle \(UpdateLine.plain(vehicle)) has made no request yet.", reason: "VEHICLE_NOT_FOUND")
     }
     let place = Self.place(act.vehicle)
     switch act.name {
@@ -47,8 +47,8 @@ extension FleetService {
     case .revoke, .expire:
       verifier.revoke(
         act.name == .expire ? .expired : .revoked, until: issuer.lastSerial, vehicle: act.vehicle, at: now)
-      let fate = act.name == .expire ? "are taken for expired" : "are revoked"
-      publish(.fault, act.vehicle ?? "", "\(place)\(act.name.rawValue): tokens given until now \(fate)", at: now)
+      let effect = act.name == .expire ? "count as expired" : "are revoked"
+      publish(.fault, act.vehicle ?? "", "\(place)\(act.name.rawValue): all tokens issued so far \(effect)", at: now)
     case .tunnel, .slow, .unavailable, .throttled, .tokensDown:
       guard let fault = act.fault(at: now), let duration = act.duration else { return }
       faults.add(fault)
@@ -57,7 +57,7 @@ extension FleetService {
     }
   }
 
-  /// How a line about a fault begins.
+  /// The beginning of a log line about a fault.
   private static func place(_ vehicle: String?) -> String {
     vehicle.map { "\(UpdateLine.plain($0))  " } ?? ""
   }

@@ -3,29 +3,29 @@
 extension FleetService {
   /// The token endpoints of Google's two sample backends, which differ in path and keys.
   ///
-  /// - Parameter id: of the vehicle; of the trip or the parcel in a token for a watching client.
+  /// - Parameter id: the vehicle's ID; in a consumer's token, that of the trip or the parcel.
   func token(_ request: Request, kind path: String, id: String, at now: ServerTime) throws(APIError) -> Reply {
     guard let kind = TokenKind.all.first(where: { $0.path == path }) else {
       throw APIError(
         .notFound, "There are /token/\(TokenKind.all.map(\.path).joined(separator: ", ")).", reason: "NO_SUCH_PATH")
     }
     guard request.method == "GET" || request.method == "POST" else { throw Self.methodNotAllowed(request) }
-    if id == "*" { throw .invalid("A token for everything (\"*\") is not given.") }
+    if id == "*" { throw .invalid("No token is issued for everything (\"*\").") }
     try ResourceName.check(id)
     tokenRequests += 1
-    // A watching client has no ledger.
+    // A consumer has no ledger.
     let key = kind.service?.key(id) ?? ""
-    if kind.service != nil { ledgers[key, default: .init()].askForToken() }
+    if kind.service != nil { ledgers[key, default: .init()].countTokenRequest() }
     let fault = takeFault(.token, vehicle: id, at: now)
     if let fault, fault.flaw == nil, let reply = fault.reply(at: now, otherwise: nil) {
       publish(
         .tokenRefused(.init(fault, reply)), key,
-        UpdateLine.event(id, "token request met a \(fault.label): \(fault.summary)"), at: now)
+        UpdateLine.event(id, "token request: \(fault.label): \(fault.summary)"), at: now)
       return reply
     }
     if let expected = options.tokenAuthorization, request.header("authorization") != expected {
       let error = APIError(
-        .unauthenticated, "The token endpoint wants another Authorization.", reason: "CREDENTIALS_MISSING")
+        .unauthenticated, "The token endpoint requires another Authorization.", reason: "CREDENTIALS_MISSING")
       publish(
         .tokenRefused(.init(error)), key, UpdateLine.event(id, "token refused: the request is not authorized"), at: now)
       throw error
@@ -36,8 +36,8 @@ extension FleetService {
     } catch {
       throw APIError(.internal, error.message, reason: "SIGNING_FAILED")
     }
-    if kind.service != nil { ledgers[key, default: .init()].giveToken() }
-    let what = kind.service == nil ? "token given (\(kind.path))" : "token given"
+    if kind.service != nil { ledgers[key, default: .init()].countToken() }
+    let what = kind.service == nil ? "token issued (\(kind.path))" : "token issued"
     publish(
       .token(issued: token.creation, expires: token.expiration), key,
       UpdateLine.event(id, what + (fault.map { ", with a \($0.label): \($0.summary)" } ?? "")), at: now)
@@ -64,10 +64,10 @@ enum ResourceName {
 }
 
 extension Fault {
-  /// What goes out instead of the right answer.
+  /// The answer that is sent instead of the correct one.
   ///
-  /// - Parameter right: the right answer, nil when the request was not carried out.
-  /// - Returns: nil when the right answer goes out after all, perhaps late.
+  /// - Parameter right: the correct answer; nil if the request was not performed.
+  /// - Returns: nil if the correct answer is sent, possibly late.
   func reply(at now: ServerTime, otherwise right: Reply?) -> Reply? {
     var reply: Reply
     if let body {
@@ -76,7 +76,7 @@ extension Fault {
       let code = APIError.Code(httpStatus: status)
       reply = Reply(
         APIError(
-          code, message ?? "A fault that was asked for.", reason: reason ?? "EMULATED_FAULT", retryDelay: retryInfo,
+          code, message ?? "A simulated fault.", reason: reason ?? "EMULATED_FAULT", retryDelay: retryInfo,
           httpStatus: status))
     } else if let status {
       reply = right ?? Reply(json: [:], status: status)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension FleetService {
-  /// Updates a vehicle. Every request is counted and recorded, whatever becomes of it.
+  /// Updates a vehicle. Every request is counted and recorded, accepted or not.
   func update(
     _ request: Request, _ service: VehicleService, provider: String, vehicle: String, at now: ServerTime
   ) -> Reply {
@@ -26,7 +26,7 @@ extension FleetService {
       publish(.refused(.init(error)), key, UpdateLine.refused(vehicle: vehicle, error: error), at: now)
     }
     if let fault {
-      publish(.info, key, UpdateLine.event(vehicle, "the answer meets a \(fault.label): \(fault.summary)"), at: now)
+      publish(.info, key, UpdateLine.event(vehicle, "the answer has a \(fault.label): \(fault.summary)"), at: now)
       reply = fault.reply(at: now, otherwise: reply) ?? reply
     }
     recordUpdate(request, accepted: accepted, status: reply.silence == nil ? reply.status : 0, at: now)
@@ -54,7 +54,7 @@ extension FleetService {
     let key = service.key(vehicle)
     let before = ledgers[key]?.lastUpdate
     let warnings = ledgers[key, default: .init()].accept(
-      update, mask: mask, bytes: request.body.count, at: now, leastGap: options.leastGap)
+      update, mask: mask, bytes: request.body.count, at: now, minimumInterval: options.minimumInterval)
     let gap = before.map { now.steady - $0.steady }
     let named = mask.topLevel
     let position = named.contains("lastLocation") ? update["lastLocation"] : nil
@@ -68,7 +68,7 @@ extension FleetService {
     return Reply(json: answer)
   }
 
-  /// Shows a vehicle.
+  /// Returns a vehicle.
   func get(
     _ request: Request, _ service: VehicleService, provider: String, vehicle: String, at now: ServerTime
   ) throws(APIError) -> Reply {
@@ -95,7 +95,7 @@ extension FleetService {
       throw .invalid("\(missing) must be set when a vehicle is created.", field: missing)
     }
     guard vehicles[call.name] == nil else {
-      throw APIError(.alreadyExists, "Vehicle \(identifier) exists already.", reason: "VEHICLE_ALREADY_EXISTS")
+      throw APIError(.alreadyExists, "Vehicle \(identifier) already exists.", reason: "VEHICLE_ALREADY_EXISTS")
     }
     created["name"] = .string(call.name)
     let stored = MessageValidator.answer(created, as: service.vehicle)
@@ -123,7 +123,7 @@ extension FleetService {
     return json
   }
 
-  /// What is common to all calls: names, rights, and the parameters that every Google API knows.
+  /// Checks what all calls have in common: names, permissions, and the parameters of every Google API.
   private func authorizedCall(
     _ request: Request, _ service: VehicleService, provider: String, vehicle: String, creating: Bool = false,
     at now: ServerTime
@@ -141,12 +141,12 @@ extension FleetService {
   }
 }
 
-/// One call with its parameters checked.
+/// A call whose parameters have been checked.
 private struct Call {
-  /// Of the vehicle.
+  /// The vehicle's resource name.
   let name: String
   private let service: VehicleService
-  /// Each parameter once.
+  /// The parameters of the query; no name occurs twice.
   let parameters: [String: String]
   private let responseMask: String?
 
@@ -178,7 +178,7 @@ private struct Call {
     responseMask = request.header("x-goog-fieldmask") ?? parameters["$fields"] ?? parameters["fields"]
   }
 
-  /// The vehicle as the caller wants to see it.
+  /// The vehicle in the format that the caller requests.
   func answer(_ stored: JSON) throws(APIError) -> JSON {
     var result = stored
     if let responseMask { result = try ResponseMask.trim(stored, to: responseMask, of: service.vehicle) }

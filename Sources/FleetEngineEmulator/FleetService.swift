@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The whole emulator but the network: a request and a time in, a reply out.
+/// The emulator's state machine: a request and a time in, a reply out. It performs no I/O.
 package final class FleetService {
-  /// What the command line decides.
+  /// The options of the command line.
   package struct Options: Sendable {
-    /// The only provider that exists; nil lets every provider exist.
+    /// The only provider ID that is accepted; nil accepts any.
     package var provider: String?
-    /// Seconds.
+    /// Lifetime of tokens in seconds.
     package var tokenLifetime: Int64 = 3600
-    /// What the token endpoints want to read in `Authorization`; nil wants nothing.
+    /// The value of `Authorization` that token requests must have; nil requires none.
     package var tokenAuthorization: String?
-    /// A vehicle springs into being with its first update, as if a backend had created it.
+    /// Whether a vehicle's first update creates it, as if a backend had done so.
     package var createsVehicles = true
-    /// Milliseconds after an update, within which another one is remarked on; 0 for a drive that goes faster than time.
-    package var leastGap = VehicleLedger.leastGap
+    /// Minimum milliseconds between two updates of a vehicle; a shorter interval causes a warning. 0 for a simulated drive that
+    /// is faster than real time.
+    package var minimumInterval = VehicleLedger.minimumInterval
 
     package init() {}
   }
@@ -53,13 +54,13 @@ package final class FleetService {
   /// Updates accepted since the start.
   package var accepted: Int { ledgers.values.reduce(0) { $0 + $1.accepted } }
 
-  /// Updates refused, or not answered, since the start.
+  /// Updates rejected, or not answered, since the start.
   package var refused: Int { ledgers.values.reduce(0) { $0 + $1.refusals } }
 
-  /// Breaches of rules that bring no error.
+  /// Violations of rules that Fleet Engine does not answer with an error.
   package var warnings: Int { ledgers.values.reduce(0) { $0 + $1.warningCount } }
 
-  /// Tokens given since the start.
+  /// Tokens issued since the start.
   package var tokens: Int { ledgers.values.reduce(0) { $0 + $1.tokens } }
 
   /// Answers one request, and publishes what happened.

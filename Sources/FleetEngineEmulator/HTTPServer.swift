@@ -2,106 +2,106 @@
 import CMicrohttpd
 import Glibc
 
-/// HTTP/1.1, in one thread: libmicrohttpd's epoll set inside our own `poll`.
+/// An HTTP/1.1 server in one thread: `poll` includes libmicrohttpd's epoll descriptor.
 @safe package final class HTTPServer {
-  /// Bytes; a longer body is answered with 413.
+  /// Maximum size of a body in bytes; a longer one is answered with 413.
   private static let maximumBody = 10_000_000
-  /// Bytes that libmicrohttpd uses, and touches, for each connection: request headers and what is being sent.
+  /// Bytes of memory that libmicrohttpd uses for each connection: for request headers and unsent data.
   private static let connectionMemory = 32_768
-  /// Descriptors of a fleet's connections at most, and those for everything else.
+  /// Maximum number of descriptors, and how many of them are not for connections.
   private static let (maximumDescriptors, otherDescriptors): (rlim_t, rlim_t) = (65_536, 64)
-  /// More at once are answered with 503.
+  /// Maximum number of event streams; more are answered with 503.
   private static let maximumStreams = 32
-  /// Milliseconds; proxies and browsers give up what is silent for a minute.
+  /// Interval of keep-alive comments in milliseconds: proxies and browsers close a connection that is silent for a minute.
   private static let streamBeat: Int64 = 15_000
 
-  /// What the owner of the server has to do between requests.
-  package struct Business {
-    /// For every event stream.
+  /// The result of the owner's work between requests.
+  package struct PendingWork {
+    /// Events to send to every stream.
     package var events: [[UInt8]] = []
-    /// Steady milliseconds when `attend` has to be called at the latest.
+    /// Steady milliseconds when `performPendingWork` has to be called at the latest.
     package var deadline: Int64?
 
     package init() {}
   }
 
   private let answer: (Request) -> Reply
-  private let attend: (ServerTime, Bool) -> Business
+  private let performPendingWork: (ServerTime, Bool) -> PendingWork
   private let clock: () -> ServerTime
   private var daemon: OpaquePointer?
-  /// Suspended connections: a delay or a silence that was asked for.
-  private var held: [Conversation] = []
+  /// Suspended connections, whose answer is delayed or never sent because of a fault.
+  private var held: [ServerExchange] = []
   private var streams: [EventStream] = []
   private var nextBeat: Int64 = 0
-  /// A stream has something to send, and its connection slept.
+  /// Whether a suspended stream has been resumed.
   private var hasWoken = false
 
-  /// Where it listens.
+  /// The port on which it listens.
   package let port: UInt16
 
   /// - Parameters:
-  ///   - address: of the loopback interface, unless `isPublic`.
-  ///   - port: 0 takes any free one.
-  ///   - isPublic: whether it may be an address that other machines reach.
-  ///   - clock: for the delays.
+  ///   - address: an address of the loopback interface, or any if `isPublic`.
+  ///   - port: 0 selects a free port.
+  ///   - isPublic: whether other machines may be able to reach the address.
+  ///   - clock: the clock for delays.
   ///   - attend: is called in `run`'s thread after each round of requests, and when its deadline comes, with whether there is
   ///     an event stream.
   ///   - answer: is called in `run`'s thread, once a request.
-  /// - Throws: `EmulatorError` when the address or the port cannot be had.
+  /// - Throws: `EmulatorError` if the address or the port is not available.
   package init(
     address: String, port: UInt16, isPublic: Bool = false, clock: @escaping () -> ServerTime,
-    attend: @escaping (ServerTime, Bool) -> Business = { _, _ in Business() },
+    performPendingWork: @escaping (ServerTime, Bool) -> PendingWork = { _, _ in PendingWork() },
     answer: @escaping (Request) -> Reply
   ) throws(EmulatorError) {
     self.answer = answer
-    self.attend = attend
+    self.performPendingWork = performPendingWork
     self.clock = clock
     let socket = try ListeningSocket(address: address, port: port, isPublic: isPublic)
     self.port = socket.port
     unsafe daemon = fleet_mhd_start(
       socket.release(), Self.connections(), Self.connectionMemory,
-      { context, connection, _, method, _, data, size, conversation in
+      { context, connection, _, method, _, data, size, exchange in
         guard let context = unsafe context, let connection = unsafe connection, let size = unsafe size,
-          let raw = unsafe conversation?.pointee
+          let raw = unsafe exchange?.pointee
         else { return .NO }
         let server = unsafe Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
-        let conversation = unsafe Unmanaged<Conversation>.fromOpaque(raw).takeUnretainedValue()
+        let exchange = unsafe Unmanaged<ServerExchange>.fromOpaque(raw).takeUnretainedValue()
         if let data = unsafe data, unsafe size.pointee > 0 {
           let bytes = unsafe UnsafeRawBufferPointer(start: data, count: size.pointee)
-          unsafe conversation.take(bytes, limit: HTTPServer.maximumBody)
+          unsafe exchange.take(bytes, limit: HTTPServer.maximumBody)
           unsafe size.pointee = 0
           return .YES
         }
-        if !conversation.hasBegun {
+        if !exchange.hasBegun {
           let method = unsafe method.map { unsafe String(cString: $0) } ?? ""
-          unsafe conversation.begin(connection, method: method)
+          unsafe exchange.begin(connection, method: method)
           return .YES
         }
-        return server.proceed(conversation)
+        return server.proceed(exchange)
       },
       { _, target, connection in
         guard let target = unsafe target, unsafe connection != nil else { return nil }
-        return unsafe Unmanaged.passRetained(Conversation(target: String(cString: target))).toOpaque()
+        return unsafe Unmanaged.passRetained(ServerExchange(target: String(cString: target))).toOpaque()
       },
-      { context, _, conversation, _ in
-        guard let context = unsafe context, let raw = unsafe conversation?.pointee else { return }
+      { context, _, exchange, _ in
+        guard let context = unsafe context, let raw = unsafe exchange?.pointee else { return }
         let server = unsafe Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
-        server.end(unsafe Unmanaged<Conversation>.fromOpaque(raw).takeRetainedValue())
+        server.end(unsafe Unmanaged<ServerExchange>.fromOpaque(raw).takeRetainedValue())
       }, Unmanaged.passUnretained(self).toOpaque())
     guard unsafe daemon != nil else { throw EmulatorError(.listening, "libmicrohttpd could not start") }
   }
 
   deinit {
     // A suspended connection must be running when the daemon stops.
-    for conversation in held { conversation.resume() }
+    for exchange in held { exchange.resume() }
     for stream in streams { stream.end() }
     unsafe MHD_run(daemon)
     unsafe MHD_stop_daemon(daemon)
   }
 
-  /// Raises the limit of descriptors, which is 1024 in most shells, as far as it may be.
+  /// Raises the limit of descriptors, which is 1024 in most shells, to the hard limit, at most `maximumDescriptors`.
   ///
-  /// - Returns: the connections that it allows; libmicrohttpd's own limit is 1020.
+  /// - Returns: the number of connections that it allows; libmicrohttpd's default is 1020.
   private static func connections() -> UInt32 {
     var limit = rlimit()
     unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -110,17 +110,17 @@ import Glibc
     return UInt32(min(limit.rlim_cur, maximumDescriptors) - min(limit.rlim_cur, otherDescriptors))
   }
 
-  /// Serves until the interruption comes or the time is over.
+  /// Serves until a stop signal is received or the time is over.
   ///
   /// - Parameter end: steady milliseconds; nil for no end.
-  package func run(until interruption: borrowing Interruption, or end: Int64? = nil) {
+  package func run(until stopSignals: borrowing StopSignals, or end: Int64? = nil) {
     while true {
       unsafe MHD_run(daemon)
       let now = clock()
       if let end, now.steady >= end { return }
       let due = serveStreams(at: now)
       if hasWoken {
-        // libmicrohttpd resumes a connection in its next run, and nothing else wakes it.
+        // libmicrohttpd resumes a connection only in its next run, so run it without waiting.
         hasWoken = false
         continue
       }
@@ -130,10 +130,10 @@ import Glibc
       if unsafe MHD_get_timeout(daemon, &wait) == .YES { timeout = min(timeout ?? .max, Int64(clamping: wait)) }
       let idle = streams.filter(\.isSuspended)
       var polls = [
-        pollfd(fd: interruption.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: stopSignals.descriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: unsafe fleet_mhd_epoll_fd(daemon), events: Int16(POLLIN), revents: 0),
       ]
-      // POLLRDHUP: the client of a suspended connection has given up.
+      // POLLRDHUP: the client has closed a suspended connection.
       polls += (held.map(\.descriptor) + idle.map(\.descriptor)).map { pollfd(fd: $0, events: 0x2000, revents: 0) }
       _ = unsafe poll(&polls, nfds_t(polls.count), Int32(clamping: timeout ?? -1))
       if polls[0].revents != 0 { return }
@@ -145,7 +145,7 @@ import Glibc
 
   /// Sends the owner's events to every stream, and a comment to streams that have been silent.
   ///
-  /// - Returns: steady milliseconds when there is something to do again.
+  /// - Returns: steady milliseconds when this must be called again.
   private func serveStreams(at now: ServerTime) -> Int64? {
     let deadline = sendDue(at: now)
     guard !streams.isEmpty else { return deadline }
@@ -157,7 +157,7 @@ import Glibc
   }
 
   private func sendDue(at now: ServerTime) -> Int64? {
-    let business = attend(now, !streams.isEmpty)
+    let business = performPendingWork(now, !streams.isEmpty)
     for event in business.events { send(event) }
     return business.deadline
   }
@@ -169,43 +169,43 @@ import Glibc
     }
   }
 
-  private func end(_ conversation: Conversation) {
-    guard let stream = conversation.stream else { return }
+  private func end(_ exchange: ServerExchange) {
+    guard let stream = exchange.stream else { return }
     streams.removeAll { $0 === stream }
   }
 
-  /// Lets those suspended connections go on whose time has come or whose client is gone.
+  /// Resumes the suspended connections whose delay is over or whose client has closed them.
   private func release(hungUp: Set<Int32>) {
     let now = clock().steady
-    held.removeAll { conversation in
-      let isGone = hungUp.contains(conversation.descriptor)
-      guard isGone || conversation.deadline.map({ $0 <= now }) ?? false else { return false }
-      if isGone { conversation.reply?.silence = .reset }
-      conversation.resume()
+    held.removeAll { exchange in
+      let isGone = hungUp.contains(exchange.descriptor)
+      guard isGone || exchange.deadline.map({ $0 <= now }) ?? false else { return false }
+      if isGone { exchange.reply?.silence = .reset }
+      exchange.resume()
       return true
     }
   }
 
-  /// The request is whole, or its delay is over.
-  private func proceed(_ conversation: Conversation) -> MHD_Result {
-    if let reply = conversation.reply { return conversation.finish(reply) }
-    // Other streams get what is due before a new one begins with the state as it is now.
+  /// Answers a request that is complete, or whose delay is over.
+  private func proceed(_ exchange: ServerExchange) -> MHD_Result {
+    if let reply = exchange.reply { return exchange.finish(reply) }
+    // Existing streams first get the events that are due, because a new one begins with the current state.
     _ = sendDue(at: clock())
-    var reply = answer(conversation.request)
+    var reply = answer(exchange.request)
     if case .events = reply.content, streams.count >= Self.maximumStreams {
       reply = Reply(
-        APIError(.unavailable, "\(streams.count) pages are open already; close one.", reason: "TOO_MANY_STREAMS"))
+        APIError(.unavailable, "\(streams.count) pages are already open; close one.", reason: "TOO_MANY_STREAMS"))
     }
-    conversation.reply = reply
+    exchange.reply = reply
     if case .events = reply.content {
-      let result = conversation.finish(reply)
-      if let stream = conversation.stream { streams.append(stream) }
+      let result = exchange.finish(reply)
+      if let stream = exchange.stream { streams.append(stream) }
       return result
     }
-    if reply.silence != .drop && reply.delay == 0 { return conversation.finish(reply) }
-    conversation.deadline = reply.silence == .drop ? nil : clock().steady + reply.delay
-    conversation.suspend()
-    held.append(conversation)
+    if reply.silence != .drop && reply.delay == 0 { return exchange.finish(reply) }
+    exchange.deadline = reply.silence == .drop ? nil : clock().steady + reply.delay
+    exchange.suspend()
+    held.append(exchange)
     return .YES
   }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON document as it was written: members keep their order and numbers their text, so that what is stored and given
-/// back is what came.
+/// A JSON document that preserves the order of members and the text of numbers, so that stored documents are returned
+/// unchanged.
 package indirect enum JSON: Equatable, Sendable {
   case null
   case bool(Bool)
-  /// The number's own text, which follows RFC 8259.
+  /// The text of the number, in the format of RFC 8259.
   case number(String)
   case string(String)
   case array([JSON])
@@ -29,7 +29,7 @@ package indirect enum JSON: Equatable, Sendable {
     return []
   }
 
-  /// A member of an object. Nil when there is none or it is null, which mean the same to protobuf.
+  /// A member of an object. Nil if there is none or it is null, which is the same for protobuf.
   package subscript(name: String) -> JSON? {
     get {
       guard let value = members.first(where: { $0.name == name })?.value, value != .null else { return nil }
@@ -64,7 +64,7 @@ package indirect enum JSON: Equatable, Sendable {
     return value
   }
 
-  /// The number, if it is whole and fits; `1.0` and `1e2` are whole.
+  /// The number, if it is whole and within the range; `1.0` and `1e2` are whole.
   package var integer: Int64? {
     guard let double else { return nil }
     if case .number(let text) = self, let exact = Int64(text) { return exact }
@@ -77,7 +77,7 @@ package indirect enum JSON: Equatable, Sendable {
     return nil
   }
 
-  /// What a person calls this kind of value.
+  /// The kind of value, for messages.
   package var kind: String {
     switch self {
     case .null: "null"
@@ -103,7 +103,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Express
   package init(_ value: Int64) { self = .number(String(value)) }
   /// Null when there is no value.
   package init(_ value: Int64?) { self = value.map { .number(String($0)) } ?? .null }
-  /// Null when there is no value, or none that JSON can express.
+  /// Null if there is no value, or JSON cannot represent it.
   package init(_ value: Double?) { self = value.flatMap { $0.isFinite ? .number("\($0)") : nil } ?? .null }
 }
 

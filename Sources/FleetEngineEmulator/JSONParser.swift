@@ -2,16 +2,16 @@
 
 /// Why a document is not JSON.
 package struct JSONError: Error, Equatable {
-  /// What was expected, in a few words.
+  /// What was expected.
   package var message: String
   /// Bytes from the start of the document.
   package var offset: Int
 }
 
-/// Reads RFC 8259 to the letter: no comments, no trailing commas, UTF-8 only, and no name twice in an object, which
-/// Google's parser refuses too.
+/// Parses strict RFC 8259: no comments, no trailing commas, only UTF-8, and no duplicate names in an object, which
+/// Google's parser also rejects.
 struct JSONParser {
-  /// Deeper documents are refused; Google's parser stops at 100.
+  /// Maximum nesting; that of Google's parser is 100.
   private static let maximumDepth = 100
 
   private let bytes: [UInt8]
@@ -21,7 +21,7 @@ struct JSONParser {
     self.bytes = bytes
   }
 
-  /// - Throws: `JSONError`, with the place of the first byte that cannot be.
+  /// - Throws: `JSONError` with the offset of the first invalid byte.
   static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSON {
     var parser = JSONParser(bytes)
     let value = try parser.value(depth: 0)
@@ -80,7 +80,7 @@ struct JSONParser {
       skipSpace()
       guard peek == UInt8(ascii: "\"") else { throw error("a name in quotes") }
       let name = try string()
-      guard names.insert(name).inserted else { throw error("each name once; \"\(name)\" is there twice") }
+      guard names.insert(name).inserted else { throw error("each name once; \"\(name)\" occurs twice") }
       skipSpace()
       guard take(":") else { throw error("`:`") }
       members.append(JSON.Member(name, try value(depth: depth + 1)))

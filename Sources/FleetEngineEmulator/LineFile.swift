@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// A file that lines are added to; each one is there for other programs as soon as it is written.
+/// A file to which lines are appended; each is visible to other programs as soon as it is written.
 package struct LineFile: ~Copyable {
   private let descriptor: Int32
   private let isOwned: Bool
@@ -14,9 +14,9 @@ package struct LineFile: ~Copyable {
     self.isOwned = isOwned
   }
 
-  /// Creates the file, readable for its owner alone, or adds to it.
+  /// Opens the file for appending, or creates it, readable only for its owner.
   ///
-  /// - Throws: `EmulatorError`, which names the file.
+  /// - Throws: `EmulatorError` with the file's name.
   package init(path: String, truncating: Bool = false) throws(EmulatorError) {
     let mode = O_WRONLY | O_CREAT | O_CLOEXEC | (truncating ? O_TRUNC : O_APPEND)
     descriptor = unsafe open(path, mode, 0o600)
@@ -40,19 +40,5 @@ package struct LineFile: ~Copyable {
       rest = rest.dropFirst(count)
     }
     return true
-  }
-}
-
-/// The clocks of this machine.
-package enum SystemClock {
-  /// - Parameter offset: milliseconds that the wall clock is made to be ahead.
-  package static func now(offset: Int64) -> ServerTime {
-    ServerTime(wall: read(CLOCK_REALTIME) + offset, steady: read(CLOCK_MONOTONIC))
-  }
-
-  private static func read(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    unsafe clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 }

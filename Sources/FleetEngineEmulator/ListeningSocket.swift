@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// A listening TCP socket, on the loopback interface unless more is asked for.
+/// A listening TCP socket, on the loopback interface unless `isPublic`.
 struct ListeningSocket: ~Copyable {
   private let descriptor: Int32
-  /// The port that was asked for, or the free one that was found.
+  /// The requested port, or the free one that was selected.
   let port: UInt16
 
   /// - Parameters:
   ///   - address: `127.0.0.1`, another address of 127.0.0.0/8, or `::1`.
-  ///   - port: 0 takes any free one.
-  ///   - isPublic: whether an address that other machines reach will do.
-  /// - Throws: `EmulatorError` when the address is not of this machine alone, or the port is taken.
+  ///   - port: 0 selects a free port.
+  ///   - isPublic: whether addresses that other machines can reach are allowed.
+  /// - Throws: `EmulatorError` if the address is not allowed, or the port is in use.
   init(address: String, port: UInt16, isPublic: Bool = false) throws(EmulatorError) {
     var storage = sockaddr_storage()
     var (four, six) = (in_addr(), in6_addr())
@@ -34,7 +34,7 @@ struct ListeningSocket: ~Copyable {
         .address,
         isPublic
           ? "cannot listen on \(address): expected an IPv4 or IPv6 address of this machine"
-          : "cannot listen on \(address): the emulator gives tokens to anyone, so it listens on 127.0.0.1 or ::1 only")
+          : "cannot listen on \(address): every client gets tokens, so it listens on 127.0.0.1 or ::1 only")
     }
     let descriptor = socket(Int32(storage.ss_family), Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw Self.failure(address, port) }
@@ -52,7 +52,7 @@ struct ListeningSocket: ~Copyable {
       _ = close(descriptor)
       throw error
     }
-    // The port lies at the same place in both kinds of name.
+    // The port has the same offset in both address structures.
     self.port = unsafe withUnsafeBytes(of: storage) {
       unsafe UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self))
     }
@@ -61,7 +61,7 @@ struct ListeningSocket: ~Copyable {
 
   deinit { _ = close(descriptor) }
 
-  /// Gives the socket away to a library that will close it.
+  /// Passes the ownership of the socket to a library that closes it.
   consuming func release() -> Int32 {
     let descriptor = descriptor
     discard self
@@ -70,6 +70,7 @@ struct ListeningSocket: ~Copyable {
 
   private static func failure(_ address: String, _ port: UInt16) -> EmulatorError {
     let reason = unsafe String(cString: strerror(errno))
-    return EmulatorError(.listening, "cannot listen on \(address) port \(port): \(reason); --port 0 takes a free one")
+    return EmulatorError(
+      .listening, "cannot listen on \(address) port \(port): \(reason); --port 0 selects a free port")
   }
 }

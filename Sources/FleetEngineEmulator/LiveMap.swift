@@ -2,15 +2,15 @@
 
 /// The live map's page, and the events that keep it up to date.
 package final class LiveMap {
-  /// What the command line decides about the page.
+  /// The options of the command line.
   package struct Options: Sendable {
     /// Semantic version of the program.
     package var version = ""
-    /// Nil means a plain ground.
+    /// The background tiles; nil for a plain background.
     package var tiles: TileSource?
-    /// Where the vehicles are expected to drive; empty shows no route.
+    /// The route to draw under the tracks; empty for none.
     package var route: [RoutePoint] = []
-    /// Bytes a second to a page at most.
+    /// Maximum bytes per second to each page.
     package var pageRate = PageFeed.defaultRate
 
     package init() {}
@@ -22,19 +22,19 @@ package final class LiveMap {
     package var latitude: Double
     /// Degrees, WGS 84.
     package var longitude: Double
-    /// Whether the way from here to the next point has no view of the sky.
+    /// Whether the route from here to the next point has no view of the sky.
     package var isTunnel: Bool
 
     package init(latitude: Double, longitude: Double, isTunnel: Bool) {
       (self.latitude, self.longitude, self.isTunnel) = (latitude, longitude, isTunnel)
     }
 
-    /// `[latitude, longitude]`, and `true` as the third of a tunnel.
+    /// `[latitude, longitude]`, with `true` as the third element in a tunnel.
     var json: JSON { .array([JSON(latitude), JSON(longitude)] + (isTunnel ? [true] : [])) }
   }
 
-  /// Bytes.
-  private static let maximumAct = 10_000
+  /// Maximum size of a command in bytes.
+  private static let maximumCommandSize = 10_000
 
   private let options: Options
   private let files: PageFiles
@@ -42,21 +42,21 @@ package final class LiveMap {
   private var feed: PageFeed
   private var lastID = 0
 
-  /// - Parameter files: what the page is made of.
+  /// - Parameter files: the files of the page.
   package init(options: Options, files: PageFiles) {
     self.options = options
     self.files = files
     feed = PageFeed(rate: options.pageRate)
   }
 
-  /// Shows an event.
+  /// Processes an event.
   package func listen(_ event: FleetEvent) {
     for message in state.handle(event) { feed.add(message, at: event.at) }
   }
 
   /// The events that are due for every stream.
   ///
-  /// - Parameter isWatched: whether there is a stream at all; without one everything pending is dropped.
+  /// - Parameter isWatched: whether there is a stream; without one all pending events are dropped.
   package func dueEvents(isWatched: Bool, at now: ServerTime) -> [[UInt8]] {
     guard isWatched else {
       feed.drop()
@@ -72,15 +72,15 @@ package final class LiveMap {
     return events
   }
 
-  /// Steady milliseconds when there are events again; nil when none are pending.
+  /// Steady milliseconds when the next event is due; nil if none is pending.
   package var deadline: Int64? { feed.deadline }
 
-  /// Whether the request is for the map at all.
+  /// Whether the request is for the map.
   static func serves(_ request: Request) -> Bool {
     request.path == "/" || request.path.hasPrefix("/map/")
   }
 
-  /// - Parameter service: what the buttons act on.
+  /// - Parameter service: performs the commands of the buttons.
   func handle(_ request: Request, acting service: FleetService, at now: ServerTime) -> Reply {
     var reply: Reply
     do throws(APIError) {
@@ -115,16 +115,18 @@ package final class LiveMap {
 
   private func act(_ request: Request, on service: FleetService, at now: ServerTime) throws(APIError) -> Reply {
     guard request.method == "POST" else { throw FleetService.methodNotAllowed(request) }
-    // A form of another site cannot send this type without asking first.
+    // A form of another site cannot send this type: browsers would first send a preflight request.
     let type = request.header("content-type")?.split(separator: ";").first?.lowercased()
     guard type == "application/json" else {
       throw APIError(
         .invalidArgument, "The Content-Type must be application/json.", reason: "INVALID_CONTENT_TYPE", httpStatus: 415)
     }
-    guard !request.isTooLarge, request.body.count <= Self.maximumAct else {
-      throw APIError(.invalidArgument, "An act is shorter.", reason: "REQUEST_TOO_LARGE", httpStatus: 413)
+    guard !request.isTooLarge, request.body.count <= Self.maximumCommandSize else {
+      throw APIError(
+        .invalidArgument, "A command has at most \(LiveMap.maximumCommandSize) bytes.", reason: "REQUEST_TOO_LARGE",
+        httpStatus: 413)
     }
-    try service.perform(try Act(try FleetService.parse(request)), at: now)
+    try service.perform(try MapCommand(try FleetService.parse(request)), at: now)
     return Reply(json: ["faults": LiveMapState.json(service.faults.faults, at: now)])
   }
 

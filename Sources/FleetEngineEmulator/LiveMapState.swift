@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the live map shows: events in, messages for the pages out.
+/// The state of the live map: events in, messages for the pages out.
 package struct LiveMapState: Sendable {
   /// One event of the stream: its name and its data.
   package struct Message: Equatable, Sendable {
@@ -9,12 +9,12 @@ package struct LiveMapState: Sendable {
     package var data: JSON
   }
 
-  /// Lines of the log.
-  private static let keptLines = 50
-  /// Beyond this number the vehicle that has been silent longest is removed.
-  private static let keptVehicles = 5000
-  /// Positions of all tracks together, and those that a page begins with.
-  private static let keptPositions = 1_000_000
+  /// Maximum lines of the log.
+  private static let maxLines = 50
+  /// Maximum number of vehicles; when it is exceeded, the one that has been silent longest is removed.
+  private static let maxVehicles = 5000
+  /// Maximum positions of all tracks together, and of the state with which a page begins.
+  private static let maxPositions = 1_000_000
   private static let openingPositions = 20_000
 
   private var vehicles: [String: MappedVehicle] = [:]
@@ -38,13 +38,13 @@ package struct LiveMapState: Sendable {
         "text": .string(event.text),
       ]
       log.append(line)
-      if log.count > Self.keptLines { log.removeFirst() }
+      if log.count > Self.maxLines { log.removeFirst() }
       messages.append(Message(name: "log", data: line))
     }
     return messages
   }
 
-  /// What a page begins with.
+  /// The state with which a page begins.
   package func state(at now: ServerTime) -> Message {
     let share = max(Self.openingPositions / max(1, vehicles.count), 10)
     let totals = vehicles.values.map(\.ledger)
@@ -85,7 +85,7 @@ package struct LiveMapState: Sendable {
     }
     guard ResourceName.isValid(VehicleService.identifier(ofKey: event.vehicle)) else { return nil }
     makeRoom(for: event.vehicle)
-    // Taken out: a track that is also in the dictionary would be copied at each change.
+    // The vehicle is removed from the dictionary while it is changed, so that its track is not copied.
     var vehicle = vehicles.removeValue(forKey: event.vehicle) ?? MappedVehicle(event.vehicle)
     defer { vehicles[event.vehicle] = vehicle }
     vehicle.ledger = event.ledger
@@ -94,7 +94,7 @@ package struct LiveMapState: Sendable {
     switch event.kind {
     case .accepted(let position, let past):
       let (live, added) = vehicle.accept(
-        position, past: past, keeping: Self.keptPositions / (vehicles.count + 1), at: event.at)
+        position, past: past, keeping: Self.maxPositions / (vehicles.count + 1), at: event.at)
       message.name = "update"
       message.data["position"] = live?.json ?? .null
       message.data["past"] = .array(added.map(\.json))
@@ -117,7 +117,7 @@ package struct LiveMapState: Sendable {
   }
 
   private mutating func makeRoom(for vehicle: String) {
-    guard vehicles[vehicle] == nil, vehicles.count >= Self.keptVehicles,
+    guard vehicles[vehicle] == nil, vehicles.count >= Self.maxVehicles,
       let silent = vehicles.min(by: { $0.value.lastHeard < $1.value.lastHeard })
     else { return }
     vehicles[silent.key] = nil

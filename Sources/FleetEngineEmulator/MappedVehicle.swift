@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One vehicle on the live map: its track and its figures.
+/// A vehicle on the live map: its track and its figures.
 struct MappedVehicle: Sendable {
   /// A position and how it arrived.
   struct Mark: Equatable, Sendable {
@@ -19,10 +19,10 @@ struct MappedVehicle: Sendable {
     }
   }
 
-  /// Positions of the track; older ones are removed.
-  private static let keptPositions = 5000
-  private static let keptDelays = 60
-  private static let keptReasons = 50
+  /// Maximum positions of the track; older ones are removed.
+  private static let maxPositions = 5000
+  private static let maxDelays = 60
+  private static let maxReasons = 50
 
   private let id: String
   var ledger = VehicleLedger()
@@ -46,7 +46,7 @@ struct MappedVehicle: Sendable {
     self.id = id
   }
 
-  /// - Parameter limit: positions that the track may have, within 100 to `keptPositions`.
+  /// - Parameter limit: positions that the track may have, within 100 to `maxPositions`.
   /// - Returns: the position as it is now, and which ones of the past are new.
   mutating func accept(
     _ live: ReportedPosition?, past: [ReportedPosition], keeping limit: Int, at now: ServerTime
@@ -54,19 +54,19 @@ struct MappedVehicle: Sendable {
     recent.removeAll { now.steady - $0 >= 60_000 }
     recent.append(now.steady)
     let added = past.map { Mark(position: $0, isPast: true, received: now.wall) }.filter { add($0) }
-    defer { track.removeFirst(max(0, track.count - min(max(limit, 100), Self.keptPositions))) }
+    defer { track.removeFirst(max(0, track.count - min(max(limit, 100), Self.maxPositions))) }
     guard let live else { return (nil, added) }
     let mark = Mark(position: live, isPast: false, received: now.wall)
     add(mark)
     position = mark
     delays.append(now.wall - live.time)
-    if delays.count > Self.keptDelays { delays.removeFirst() }
+    if delays.count > Self.maxDelays { delays.removeFirst() }
     return (mark, added)
   }
 
   mutating func refuse(_ refusal: FleetEvent.Refusal, at now: ServerTime) {
     lastRefusal = (refusal, now.wall)
-    if refusals[refusal.reason] != nil || refusals.count < Self.keptReasons {
+    if refusals[refusal.reason] != nil || refusals.count < Self.maxReasons {
       refusals[refusal.reason, default: 0] += 1
     }
   }
@@ -74,14 +74,14 @@ struct MappedVehicle: Sendable {
   /// - Returns: false when the track has a position of that time: it was sent twice.
   @discardableResult
   private mutating func add(_ mark: Mark) -> Bool {
-    // Nearly always the last place.
+    // The position is nearly always the newest.
     let index = track.lastIndex { $0.position.time <= mark.position.time }.map { $0 + 1 } ?? 0
     if index > 0, track[index - 1].position.time == mark.position.time { return false }
     track.insert(mark, at: index)
     return true
   }
 
-  /// - Parameter limit: of positions; the newest are given.
+  /// - Parameter limit: maximum number of positions; the newest are included.
   func json(track limit: Int, at now: ServerTime) -> JSON {
     [
       "id": .string(id), "stats": openingStats(at: now), "position": position?.json ?? .null,
@@ -89,7 +89,7 @@ struct MappedVehicle: Sendable {
     ]
   }
 
-  /// The figures of the panel, and the last delays, oldest first: a page adds later ones itself.
+  /// The figures of the panel, and the last delays, oldest first. The page itself adds later delays.
   private func openingStats(at now: ServerTime) -> JSON {
     var stats = stats(at: now)
     stats["delays"] = .array(delays.map { JSON($0) })

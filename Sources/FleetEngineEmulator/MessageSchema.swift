@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a protobuf field may hold, as JSON.
+/// The type of a protobuf field in JSON.
 indirect enum FieldType: Sendable {
   case string(maximumLength: Int? = nil)
   case bool
@@ -17,10 +17,10 @@ indirect enum FieldType: Sendable {
   case repeated(FieldType, maximumCount: Int? = nil)
 }
 
-/// The values of a protobuf enum; JSON carries a name or a number.
+/// The values of a protobuf enum; JSON has a name or a number.
 struct EnumSchema: Sendable {
   let names: [String: Int64]
-  /// What the server alone may set.
+  /// Values that only the server may set.
   var outputOnly: Set<String> = []
 }
 
@@ -29,7 +29,7 @@ struct MessageSchema: Sendable {
   struct Field: Sendable {
     enum Behaviour: Sendable {
       case plain
-      /// Refused in a request.
+      /// Rejected in a request.
       case outputOnly
       /// Never in an answer.
       case inputOnly

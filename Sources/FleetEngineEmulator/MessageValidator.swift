@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Checks a JSON body against a message, as strictly as a server can: nothing unknown, nothing of a wrong type, nothing
-/// out of range, nothing that only the server may set.
+/// Checks a JSON body against a message: it rejects unknown fields, wrong types, values out of range, and fields that only the
+/// server may set.
 ///
-/// It is stricter than Google in three ways, so that a mistake shows: only lowerCamelCase names, no number in a string,
-/// no `NaN`.
+/// To reveal mistakes, it is stricter than Google in three points: only lowerCamelCase names, no number in a string, no `NaN`.
 enum MessageValidator {
-  /// - Returns: the message with nulls gone and enums as names.
-  /// - Throws: `APIError`, INVALID_ARGUMENT, which names the field.
+  /// - Returns: the message without nulls, and with enums as names.
+  /// - Throws: `APIError`, INVALID_ARGUMENT, with the field.
   static func check(_ json: JSON, as schema: MessageSchema, at path: String) throws(APIError) -> JSON {
     guard case .object(let members) = json else { throw wrong(json, expected: "an object", path) }
     var result: [JSON.Member] = []
@@ -98,7 +97,7 @@ enum MessageValidator {
         throw wrong(json, expected: "the name of an enum value", path)
       }
     guard let name else {
-      throw .invalid("Invalid value at '\(path)': \(json.text) is no such enum value.", field: path)
+      throw .invalid("Invalid value at '\(path)': \(json.text) is not a value of the enum.", field: path)
     }
     if schema.outputOnly.contains(name) {
       throw .invalid("\(path) must not be \(name), which only the server may set.", field: path)
@@ -119,7 +118,7 @@ enum MessageValidator {
 }
 
 extension MessageValidator {
-  /// What an answer may show: no input-only field.
+  /// The message for an answer, without input-only fields.
   static func answer(_ json: JSON, as schema: MessageSchema) -> JSON {
     .object(
       json.members.compactMap { member in

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Messages for the pages of the live map, sent at a bounded number of bytes a second for each page.
+/// Messages for the pages of the live map, with a limited number of bytes per second for each page.
 ///
-/// Within the rate each message is due at once. Beyond it messages are pending: those of one vehicle merge into its newest state,
+/// Within the rate each message is due at once. Above it messages are queued: those of one vehicle are merged into its newest state,
 /// and the vehicle that has been pending longest is next.
 package struct PageFeed: Sendable {
-  /// Bytes a second by default.
+  /// Default rate in bytes per second.
   package static let defaultRate = 100_000
   /// Pending past positions of a vehicle; older ones are dropped.
   private static let maximumPast = 300
   /// Pending lines of the log; older ones are dropped.
   private static let maximumLines = 50
-  /// Lines of accepted updates in a second: of a large fleet they are more than a person can read.
+  /// Maximum lines of accepted updates in a second: those of a large fleet would be more than a person can read.
   private static let acceptedLines = 20
 
-  /// Bytes a second.
+  /// Bytes per second.
   private let rate: Int64
-  /// Bytes that may go out now, up to half a second's; below zero after a message that was larger.
+  /// Bytes that may be sent now, at most those of half a second; negative after a message that was larger.
   private var allowance: Int64
   /// Steady milliseconds up to which `allowance` is credited.
   private var credited: Int64?
@@ -27,12 +27,12 @@ package struct PageFeed: Sendable {
   /// The pending vehicles from `head` on.
   private var order: [String] = []
   private var head = 0
-  /// The figures that every page has, by vehicle.
+  /// The figures that all pages have, by vehicle.
   private var known: [String: JSON] = [:]
   private var second: Int64 = 0
   private var linesInSecond = 0
 
-  /// - Parameter rate: bytes a second to a page, over any longer time; half a second's worth may go out at once.
+  /// - Parameter rate: average bytes per second to a page; those of half a second may be sent at once.
   package init(rate: Int = PageFeed.defaultRate) {
     self.rate = Int64(rate)
     allowance = Int64(rate) / 2
@@ -50,17 +50,17 @@ package struct PageFeed: Sendable {
     }
   }
 
-  /// A new page begins: it has the newest figures, which the other pages may not have, so all figures are sent again.
+  /// A new page has been opened. It has the newest figures, which the other pages may not have, so all figures are sent again.
   package mutating func pageBegins() {
     known = [:]
   }
 
-  /// Drops what is pending, because there is no page.
+  /// Drops all pending messages, because there is no page.
   package mutating func drop() {
     (faults, lines, pending, order, head, known) = (nil, [], [:], [], 0, [:])
   }
 
-  /// The next message, unless the rate is exhausted or nothing is pending. `spend` is to follow.
+  /// The next message; nil if the rate is exhausted or nothing is pending. `spend` must be called for it.
   package mutating func next(at now: ServerTime) -> LiveMapState.Message? {
     let passed = max(0, now.steady - (credited ?? now.steady))
     credited = now.steady
@@ -92,7 +92,7 @@ package struct PageFeed: Sendable {
 
   /// Accounts for a message.
   ///
-  /// - Parameter bytes: of the event as it is sent.
+  /// - Parameter bytes: size of the event as it is sent.
   package mutating func spend(_ bytes: Int) {
     allowance -= Int64(bytes)
   }
@@ -100,7 +100,7 @@ package struct PageFeed: Sendable {
   /// Steady milliseconds when the rate allows the next message; nil when nothing is pending.
   package var deadline: Int64? {
     guard faults != nil || !lines.isEmpty || head < order.count else { return nil }
-    // Not for each message alone: a tenth of a second's at once.
+    // Wake-ups send the bytes of at least a tenth of a second, instead of one for each message.
     let wanted = rate / 10
     return (credited ?? 0) + max(1, (wanted - allowance) * 1000 / max(1, rate))
   }

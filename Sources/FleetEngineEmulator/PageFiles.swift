@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// The files of the live map's page: its own are in the program, Leaflet's are where Debian's libjs-leaflet puts them.
+/// The files of the live map's page: its own are built into the program, Leaflet's are those of Debian's libjs-leaflet.
 package struct PageFiles {
-  /// Every file of the folder LiveMap; a test compares.
+  /// Every file of the folder LiveMap; a test checks that none is missing.
   static let embedded: [String: [UInt8]] = [
     "canvas.js": PackageResources.canvas_js,
     "clusters.js": PackageResources.clusters_js,
@@ -22,31 +22,31 @@ package struct PageFiles {
     "tracks.js": PackageResources.tracks_js,
   ]
 
-  /// By the name that the page knows, in order of preference.
+  /// Leaflet's files, by the name that the page uses, in order of preference.
   private static let leaflet: [String: [String]] = [
     "leaflet.js": ["leaflet.min.js", "leaflet.js"], "leaflet.css": ["leaflet.css"],
     "images/layers.png": ["images/layers.png"], "images/layers-2x.png": ["images/layers-2x.png"],
     "images/marker-icon.png": ["images/marker-icon.png"], "images/marker-icon-2x.png": ["images/marker-icon-2x.png"],
     "images/marker-shadow.png": ["images/marker-shadow.png"],
   ]
-  /// Bytes; the largest file of Leaflet has half a million.
+  /// Maximum size of a file in bytes; Leaflet's largest file has half a million.
   private static let maximumSize = 4_000_000
 
   private let folder: String?
   private let leafletFolder: String
 
   /// - Parameters:
-  ///   - folder: the page's own files are read from there instead, each time, for working on them.
+  ///   - folder: if given, the page's own files are read from there at each request, for changing them.
   ///   - leaflet: the folder of Leaflet's files.
   package init(folder: String? = nil, leaflet: String = "/usr/share/javascript/leaflet") {
     self.folder = folder
     leafletFolder = leaflet
   }
 
-  /// Whether Leaflet is there.
+  /// Whether Leaflet is installed.
   var hasLeaflet: Bool { (content("leaflet.js") ?? []).isEmpty == false }
 
-  /// - Parameter name: as the page asks for it, such as `map.css`; only names that are known are looked for.
+  /// - Parameter name: the name that the page requests, such as `map.css`; only known names are looked up.
   func content(_ name: String) -> [UInt8]? {
     if let bytes = Self.embedded[name] {
       return folder.map { Self.read("\($0)/\(name)") } ?? bytes

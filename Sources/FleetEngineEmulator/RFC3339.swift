@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// `google.protobuf.Timestamp` as JSON writes it.
+/// `google.protobuf.Timestamp` in JSON.
 package enum RFC3339 {
   /// Reads `2026-11-21T09:00:00.25Z`, with `Z` or an offset, up to nine digits of a second, years 1 to 9999.
   ///
-  /// - Returns: milliseconds since 1970, cut; nil when the text is not such a time.
+  /// - Returns: milliseconds since 1970, rounded down; nil if the text has no valid time.
   package static func milliseconds(_ text: String) -> Int64? {
     var rest = Array(text.utf8)[...]
     func number(_ digits: Int) -> Int64? {
@@ -98,7 +98,7 @@ package enum RFC3339 {
 
   private static func date(_ milliseconds: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let day = floorDivide(milliseconds, 86_400_000)
-    // At most a few years early, never late.
+    // The estimate is at most a few years early, and never late.
     var year = 1970 + floorDivide(day, day < 0 ? 365 : 366)
     while days(year: year + 1, month: 1, day: 1) <= day { year += 1 }
     var month: Int64 = 1

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The two clocks of the emulator, read together and passed to whatever needs them.
+/// The two clocks of the emulator, read together.
 package struct ServerTime: Equatable, Sendable {
-  /// Milliseconds since 1970, UTC, with the clock offset in it.
+  /// Milliseconds since 1970, UTC, including the clock offset.
   package var wall: Int64
   /// Milliseconds of steady time since some start.
   package var steady: Int64
@@ -12,7 +12,7 @@ package struct ServerTime: Equatable, Sendable {
     self.steady = steady
   }
 
-  /// `wall` in whole seconds, as the claims of tokens have it.
+  /// `wall` in whole seconds, for the claims of tokens.
   package var seconds: Int64 { wall / 1000 }
 
   /// The time after some milliseconds, for tests.

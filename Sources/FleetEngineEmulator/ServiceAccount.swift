@@ -3,24 +3,24 @@ import Glibc
 
 /// A Google service account with its private key, as the Google Cloud console exports it: a JSON file.
 package struct ServiceAccount {
-  /// Bytes; an exported file has about 2400.
+  /// Maximum size of the file in bytes; an exported file has about 2400.
   private static let maximumSize = 65_536
 
-  /// What `iss` and `sub` say in its tokens.
+  /// The account's e-mail address: `iss` and `sub` in its tokens.
   package let email: String
-  /// Signs its tokens.
+  /// The key that signs its tokens.
   package let key: SigningKey
 
   /// Reads the file.
   ///
-  /// - Throws: `EmulatorError` that names the file and what is wrong with it; also when others than its owner have access.
+  /// - Throws: `EmulatorError` that names the file and what is wrong with it; also if other users have access to it.
   package init(file path: String) throws(EmulatorError) {
     try self.init(try Self.content(of: path), file: path)
   }
 
-  /// Reads what such a file holds.
+  /// Parses the contents of such a file.
   ///
-  /// - Throws: `EmulatorError` that names the file and the key in it, and contains nothing that is secret.
+  /// - Throws: `EmulatorError` with the file and the member that is wrong, without secrets.
   package init(_ content: [UInt8], file path: String) throws(EmulatorError) {
     let json: JSON
     do throws(JSONError) {
@@ -51,7 +51,7 @@ package struct ServiceAccount {
     }
   }
 
-  private static let expectation = "expected the JSON key of a service account as the Google Cloud console gives it"
+  private static let expectation = "expected the JSON key of a service account, as the Google Cloud console exports it"
 
   private static func content(of path: String) throws(EmulatorError) -> [UInt8] {
     // O_NONBLOCK: a FIFO must not hold it up.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// An RSA key: one of 2048 bits that is made here and never written down, or one that was read. RS256 is RSASSA-PKCS1-v1_5
-/// with SHA-256.
+/// An RSA key: either a generated one of 2048 bits, which is never stored, or one from a file. It signs with RS256
+/// (RSASSA-PKCS1-v1_5 with SHA-256).
 @safe package final class SigningKey {
   private let key: OpaquePointer
 
-  /// What `kid` says in the tokens that it signs.
+  /// `kid` in the tokens that it signs.
   package let identifier: String
 
   /// - Throws: `EmulatorError` when OpenSSL has no randomness or no memory.
@@ -24,21 +24,23 @@ import COpenSSL
 
   /// A private key in PEM, as in `-----BEGIN PRIVATE KEY-----` (PKCS#8), without a passphrase.
   ///
-  /// - Throws: `EmulatorError` that says what is wrong with it, and nothing of what is in it.
+  /// - Throws: `EmulatorError`, which never contains parts of the key.
   package init(pem: String, identifier: String) throws(EmulatorError) {
     let bytes = Array(pem.utf8)
-    guard pem.contains("-----BEGIN PRIVATE KEY-----"), bytes.count <= Int(Int32.max) else {
+    guard pem.split(separator: "\n").contains(where: { $0.hasPrefix("-----BEGIN PRIVATE KEY-----") }),
+      bytes.count <= Int(Int32.max)
+    else {
       throw EmulatorError(.key, "no PKCS#8 key in PEM: expected -----BEGIN PRIVATE KEY-----")
     }
-    // OpenSSL reads from this memory until the BIO is freed, so it must stay where it is for as long. Without a function that
-    // knows no passphrase, OpenSSL would ask the terminal.
+    // OpenSSL reads from this memory until the BIO is freed, so it must not move until then. The callback returns no passphrase;
+    // without it OpenSSL would prompt on the terminal.
     let read = unsafe bytes.withUnsafeBytes { buffer -> OpaquePointer? in
       let memory = unsafe BIO_new_mem_buf(buffer.baseAddress, Int32(buffer.count))
       defer { unsafe BIO_free(memory) }
       return unsafe PEM_read_bio_PrivateKey(memory, nil, { _, _, _, _ in 0 }, nil)
     }
     guard let key = unsafe read else {
-      throw EmulatorError(.key, "no key that OpenSSL can read: it is cut off or damaged")
+      throw EmulatorError(.key, "not a key that OpenSSL can read: it is truncated or damaged")
     }
     unsafe self.key = key
     self.identifier = identifier
@@ -49,7 +51,7 @@ import COpenSSL
 
   deinit { unsafe EVP_PKEY_free(key) }
 
-  /// The half that verifies, in PEM, for other programs than this one; empty when OpenSSL has no memory.
+  /// The public key in PEM, for other programs; empty if OpenSSL has no memory.
   package var publicKey: String {
     let memory = unsafe BIO_new(BIO_s_mem())
     defer { unsafe BIO_free(memory) }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where the pictures behind the live map come from, when they are wanted: the one thing that is fetched from outside.
+/// The background tiles of the live map: the only thing that the page loads from another server.
 package struct TileSource: Equatable, Sendable {
   /// With `{z}`, `{x}` and `{y}` in it.
   package let url: String
-  /// Plain text; those who make maps want to be named.
+  /// The copyright notice, as plain text.
   package let attribution: String
   /// Scheme, host and port, as a content security policy names them.
   package let origin: String
 
-  /// - Throws: `EmulatorError`, which says what was expected.
+  /// - Throws: `EmulatorError` with the expected format.
   package init(url: String, attribution: String) throws(EmulatorError) {
     let expected = EmulatorError(
       .tiles, "\(UpdateLine.plain(url)): expected a URL such as https://tiles.example.org/{z}/{x}/{y}.png")
@@ -18,14 +18,12 @@ package struct TileSource: Equatable, Sendable {
     }
     let rest = url.dropFirst(scheme.count)
     let authority = rest.prefix { $0 != "/" }
-    // What may stand in a policy without becoming part of it.
+    // Other characters could change the content security policy that contains the host.
     guard !authority.isEmpty, authority.utf8.allSatisfy({ Self.isHostByte($0) }) else { throw expected }
-    var path = String(rest.dropFirst(authority.count))
-    for name in ["{z}", "{x}", "{y}"] {
-      let parts = path.split(separator: name, omittingEmptySubsequences: false)
-      guard parts.count == 2 else { throw expected }
-      path = parts.joined()
-    }
+    let parts = rest.dropFirst(authority.count).split(separator: "{", omittingEmptySubsequences: false)
+    // Each of {x}, {y} and {z} once.
+    guard parts.count == 4, Set(parts.dropFirst().map { $0.prefix(2) }) == ["x}", "y}", "z}"] else { throw expected }
+    let path = parts[0] + parts.dropFirst().map { $0.dropFirst(2) }.joined()
     guard path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !Array("{}\"'<>\\#".utf8).contains($0) }) else {
       throw expected
     }

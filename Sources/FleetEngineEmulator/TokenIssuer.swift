@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Signs the tokens that a backend gives to a vehicle, whole or with a flaw that was asked for.
+/// Signs tokens as a backend does, correct ones or, for a simulated fault, with a flaw.
 package struct TokenIssuer {
-  /// What may be wrong with a token.
+  /// What is wrong with a token.
   package enum Flaw: String, Sendable, CaseIterable {
     case expired
     case wrongVehicle = "wrong-vehicle"
@@ -12,13 +12,13 @@ package struct TokenIssuer {
     case algorithmNone = "alg-none"
     case badSignature = "bad-signature"
     case wrongAudience = "wrong-audience"
-    /// Two hours, where one is allowed.
+    /// Valid for two hours; one is allowed.
     case longLife = "long-life"
     case notYetValid = "not-yet-valid"
     case garbage
   }
 
-  /// A token and the times that the answer has beside it, in milliseconds since 1970.
+  /// A token, and its times in the answer, in milliseconds since 1970.
   package struct Token: Equatable, Sendable {
     /// The signed JWT.
     package var text: String
@@ -29,14 +29,14 @@ package struct TokenIssuer {
   }
 
   static let audience = "https://fleetengine.googleapis.com/"
-  /// The service account of tokens that the emulator makes for itself.
+  /// The service account in the emulator's own tokens.
   package static let account = "driver@emulated-fleet.iam.gserviceaccount.com"
 
   private let key: SigningKey
   private let account: String
   /// Seconds.
   private let lifetime: Int64
-  /// Of the last token with an ID. `iat` has whole seconds only, too coarse to say which came first.
+  /// The serial number (`jti`) of the last token. `iat` has whole seconds, which is too coarse to order tokens.
   private(set) var lastSerial = 0
 
   /// - Parameters:
@@ -48,7 +48,7 @@ package struct TokenIssuer {
     self.lifetime = lifetime
   }
 
-  /// What verifies the tokens, in PEM.
+  /// The public key of the tokens, in PEM.
   package var publicKey: String { key.publicKey }
 
   /// A token without a flaw.
@@ -60,8 +60,8 @@ package struct TokenIssuer {
   }
 
   /// - Parameters:
-  ///   - claim: of `authorization`, which names the ID.
-  ///   - id: of the vehicle, or of what the token is for.
+  ///   - claim: the member of the `authorization` claim that contains the ID.
+  ///   - id: of the vehicle, trip or parcel.
   /// - Throws: `EmulatorError` when OpenSSL fails.
   mutating func issue(
     _ claim: String, _ id: String, at now: ServerTime, flaw: Flaw? = nil

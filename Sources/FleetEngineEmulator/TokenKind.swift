@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a token is for, by the path that gives it at Google's two sample backends.
+/// The kind of a token, by its path in Google's two sample backends.
 struct TokenKind: Sendable {
-  /// The keys of the answer.
+  /// The format of the answer.
   enum Dialect: Sendable {
-    /// Of the sample for last mile fleets.
+    /// The format of the sample for last mile fleets.
     case lastMile
-    /// Of the sample for rides.
+    /// The format of the sample for rides.
     case rides
   }
 
   /// `/token/PATH/{id}`.
   let path: String
-  /// What the token's `authorization` names the ID in.
+  /// The member of the token's `authorization` claim that contains the ID.
   let claim: String
   let dialect: Dialect
-  /// Whose vehicle drives with it; nil for a watching client's token.
+  /// The service of the vehicle that the token is for; nil for a consumer's token.
   let service: VehicleService?
 
-  /// All but the one that sees everything.
+  /// All kinds, except the token that can read the whole fleet.
   static let all = [
     TokenKind(
       path: "delivery_driver", claim: VehicleService.deliveries.claim, dialect: .lastMile, service: .deliveries),

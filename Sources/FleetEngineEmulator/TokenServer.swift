@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Gives tokens that Google's Fleet Engine takes, signed with the key of a real service account: for trials, as a fleet's
-/// backend would give them, but to any client.
+/// Issues tokens that Google's Fleet Engine accepts, signed with the key of a real service account, to any client: for tests
+/// before there is a backend.
 package final class TokenServer {
-  /// What the command line decides.
+  /// The options of the command line.
   package struct Options: Sendable {
-    /// IDs of the vehicles that tokens are given for, or beginnings of IDs with `*` at their end. Empty: all.
+    /// IDs of the vehicles for which tokens are issued; an ID that ends in `*` is a prefix. Empty: all.
     package var vehicles: [String] = []
-    /// What requests must hold in `Authorization`; nil wants nothing.
+    /// The value of `Authorization` that requests must have; nil requires none.
     package var authorization: String?
-    /// Seconds, up to an hour, which is all that Fleet Engine takes.
+    /// Lifetime in seconds, at most an hour, the maximum of Fleet Engine.
     package var lifetime: Int64 = 3600
-    /// Whether it gives tokens that see the whole fleet.
+    /// Whether it issues tokens that can read the whole fleet.
     package var servesReaders = false
-    /// Whether other machines may ask, by whatever name they know this one. Else it is asked by a name of the loopback only:
-    /// a page of another site, open in a browser of this machine, is not to get a token.
+    /// Whether other machines may send requests, under any host name. Otherwise the host name must be one of the loopback
+    /// interface, so that a page of another site, open in a browser of this machine, gets no token.
     package var isPublic = false
 
     package init() {}
@@ -24,10 +24,10 @@ package final class TokenServer {
   private let issuer: TokenIssuer
   private let log: (String) -> Void
 
-  /// Tokens given since the start.
+  /// Tokens issued since the start.
   package private(set) var tokens = 0
 
-  /// - Parameter log: takes each readable line; no token is in it.
+  /// - Parameter log: receives each readable line, which never contains a token.
   package init(account: ServiceAccount, options: Options, log: @escaping (String) -> Void) {
     self.options = options
     self.log = log
@@ -56,13 +56,15 @@ package final class TokenServer {
     if !options.isPublic { try BrowserGuard.check(request) }
     let segments = try request.segments()
     guard segments.count == 3, segments[0] == "token" else {
-      throw APIError(.notFound, "There are only tokens here: /token/delivery_driver/{vehicle}.", reason: "NO_SUCH_PATH")
+      throw APIError(
+        .notFound, "This server has only tokens: /token/delivery_driver/{vehicle}.", reason: "NO_SUCH_PATH")
     }
     guard !request.isTooLarge, request.method == "GET" || request.method == "POST" else {
       throw FleetService.methodNotAllowed(request)
     }
     if let expected = options.authorization, !Self.isSame(request.header("authorization") ?? "", expected) {
-      throw APIError(.unauthenticated, "The token server wants another Authorization.", reason: "CREDENTIALS_MISSING")
+      throw APIError(
+        .unauthenticated, "The token server requires another Authorization.", reason: "CREDENTIALS_MISSING")
     }
     let (kind, id) = (segments[1], segments[2])
     let (rights, dialect) = try rights(kind, id)
@@ -73,20 +75,20 @@ package final class TokenServer {
       throw APIError(.internal, error.message, reason: "SIGNING_FAILED")
     }
     tokens += 1
-    say(id, "token given (\(kind))", at: now)
+    say(id, "token issued (\(kind))", at: now)
     return dialect.answer(token)
   }
 
-  /// What the token is to allow, by the paths of Google's samples.
+  /// The `authorization` claim for a path of Google's samples, and the format of the answer.
   private func rights(_ kind: String, _ id: String) throws(APIError) -> (JSON, TokenKind.Dialect) {
     if kind == "fleet_reader" {
       guard options.servesReaders else {
         throw APIError(
-          .permissionDenied, "Tokens for the whole fleet are given with --fleet-reader only.", reason: "NOT_ALLOWED")
+          .permissionDenied, "Tokens for the whole fleet need --fleet-reader.", reason: "NOT_ALLOWED")
       }
       return (["deliveryvehicleid": "*", "taskids": ["*"]], .lastMile)
     }
-    if id == "*" { throw .invalid("A token for everything (\"*\") is not given.") }
+    if id == "*" { throw .invalid("No token is issued for everything (\"*\").") }
     try ResourceName.check(id)
     guard let kind = TokenKind.all.first(where: { $0.path == kind }) else {
       throw APIError(
@@ -103,11 +105,11 @@ package final class TokenServer {
       || options.vehicles.contains { $0.hasSuffix("*") ? id.hasPrefix($0.dropLast()) : id == $0 }
     guard isServed else {
       throw APIError(
-        .permissionDenied, "No token is given for this vehicle: it is not in --vehicle-scope.", reason: "NOT_ALLOWED")
+        .permissionDenied, "No token is issued for this vehicle: it is not in --vehicle-scope.", reason: "NOT_ALLOWED")
     }
   }
 
-  /// In constant time.
+  /// Compares in constant time.
   private static func isSame(_ text: String, _ expected: String) -> Bool {
     let (left, right) = (Array(text.utf8), Array(expected.utf8))
     guard left.count == right.count else { return false }

@@ -2,49 +2,50 @@
 
 /// Checks the `Authorization` header as Fleet Engine does: signer, audience, expiration, vehicle.
 package struct TokenVerifier {
-  /// Seconds that `iat` may lie in the future.
+  /// Maximum seconds that `iat` may be in the future.
   private static let allowedSkew: Int64 = 600
-  /// Seconds that a token may live.
+  /// Maximum lifetime of a token in seconds.
   private static let maximumLife: Int64 = 3600
 
-  /// What tokens are taken for, though their times are right.
-  package enum Fate: Sendable {
+  /// Why a token is rejected that is still valid by its times.
+  package enum RevocationReason: Sendable {
     case revoked
     case expired
   }
 
-  /// The keys whose signatures count, each with the e-mail address of its service account.
+  /// The accepted keys, each with the e-mail address of its service account.
   private let signers: [(key: SigningKey, account: String)]
-  /// By vehicle ID, empty for all: up to which serial, and for tokens without one before which second since 1970.
-  private var fates: [String: (fate: Fate, serial: Int, second: Int64)] = [:]
+  /// Revocations by vehicle ID, with an empty ID for all: the last revoked serial number, and, for tokens without one, the second
+  /// since 1970 before which they are revoked.
+  private var revocations: [String: (reason: RevocationReason, serial: Int, second: Int64)] = [:]
 
   /// - Parameters:
   ///   - key: of the emulator's own token endpoints.
-  ///   - account: a service account whose tokens are accepted too, as `token-server` gives them.
+  ///   - account: a service account whose tokens are also accepted, for example those of `token-server`.
   package init(key: SigningKey, account: ServiceAccount? = nil) {
     signers = [(key, TokenIssuer.account)] + [account].compactMap { $0 }.map { ($0.key, $0.email) }
   }
 
-  /// Refuses from now on what was issued until now.
+  /// Rejects from now on the tokens that were issued until now.
   ///
   /// - Parameters:
-  ///   - serial: of the last of the emulator's own tokens that is refused. Tokens of the service account have none: they
-  ///     are refused when they are of an earlier second than `now`.
+  ///   - serial: the serial number of the last of the emulator's own tokens that is rejected. Tokens of the service account
+  ///     have none: they are rejected if they were issued in an earlier second than `now`.
   ///   - vehicle: nil means every vehicle.
-  package mutating func revoke(_ fate: Fate, until serial: Int, vehicle: String?, at now: ServerTime) {
-    if vehicle == nil { fates = [:] }
-    fates[vehicle ?? ""] = (fate, serial, now.seconds)
+  package mutating func revoke(_ reason: RevocationReason, until serial: Int, vehicle: String?, at now: ServerTime) {
+    if vehicle == nil { revocations = [:] }
+    revocations[vehicle ?? ""] = (reason, serial, now.seconds)
   }
 
-  /// Passes when the token lets its bearer act for the vehicle.
+  /// Checks that the token permits requests for the vehicle.
   ///
-  /// - Throws: `APIError`: UNAUTHENTICATED when the token proves nothing, PERMISSION_DENIED when it proves another right.
+  /// - Throws: `APIError`: UNAUTHENTICATED if the token is invalid, PERMISSION_DENIED if it is for something else.
   func check(
     _ authorization: String?, vehicle: String, of service: VehicleService, at now: ServerTime
   ) throws(APIError) {
     let claims = try signedClaims(authorization)
     try checkTimes(claims, at: now)
-    try checkFate(claims, vehicle: vehicle)
+    try checkRevocation(claims, vehicle: vehicle)
     guard claims["aud"]?.string == TokenIssuer.audience else {
       throw denied("The token is not for the audience \(TokenIssuer.audience).", "AUDIENCE_MISMATCH")
     }
@@ -56,7 +57,7 @@ package struct TokenVerifier {
     }
   }
 
-  /// The claims of a token whose signature is ours.
+  /// The claims of a token that is signed with one of the accepted keys.
   private func signedClaims(_ authorization: String?) throws(APIError) -> JSON {
     guard let authorization, !authorization.isEmpty else {
       throw APIError(
@@ -102,12 +103,14 @@ package struct TokenVerifier {
     }
   }
 
-  private func checkFate(_ claims: JSON, vehicle: String) throws(APIError) {
+  private func checkRevocation(_ claims: JSON, vehicle: String) throws(APIError) {
     let serial = claims["jti"]?.string.flatMap { Int($0) }
     let issued = claims["iat"]?.integer ?? 0
     for name in [vehicle, ""] {
-      guard let (fate, last, second) = fates[name], serial.map({ $0 <= last }) ?? (issued < second) else { continue }
-      switch fate {
+      guard let (reason, last, second) = revocations[name], serial.map({ $0 <= last }) ?? (issued < second) else {
+        continue
+      }
+      switch reason {
       case .revoked: throw unauthenticated("The token has been revoked.", "ACCESS_TOKEN_REVOKED")
       case .expired: throw unauthenticated("The token has expired.", "ACCESS_TOKEN_EXPIRED")
       }

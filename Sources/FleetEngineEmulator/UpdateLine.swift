@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The lines that a person watches, without the time that stands before each.
+/// The lines on the terminal, without the time before each.
 enum UpdateLine {
   /// `truck-17  48.1173000,11.5166700   12.3 m/s   87°  ±4 m  fix 0.2 s old  +3 past`
   static func accepted(
@@ -38,11 +38,11 @@ enum UpdateLine {
   private static func explain(_ warning: VehicleLedger.Warning, gap: Int64?) -> String {
     let gap = fixed(Double(gap ?? 0) / 1000, 1)
     return switch warning {
-    case .tooSoon: "\(gap) s after the last update; 5 s is the least"
-    case .tooLate: "\(gap) s after the last update; 60 s is the most"
+    case .tooSoon: "\(gap) s after the last update; the minimum is 5 s"
+    case .tooLate: "\(gap) s after the last update; the maximum is 60 s"
     case .backwards: "older than the position it replaces"
     case .pastIsNewer: "a past location is newer than lastLocation"
-    case .noPosition: "lastLocation holds no position"
+    case .noPosition: "lastLocation has no position"
     case .ignoredField: "a field is not in the mask and was ignored"
     case .noState: "vehicleState is in the mask and not in the body"
     }
@@ -56,7 +56,7 @@ enum UpdateLine {
     return seconds < 172_800 ? "fix \(fixed(seconds / 3600, 0)) h old" : "fix \(fixed(seconds / 86_400, 0)) days old"
   }
 
-  /// A decimal number with that many digits after the point, at most 9; huge ones as Swift writes them.
+  /// A decimal number with this number of digits after the point, at most 9; huge ones in Swift's format.
   static func fixed(_ value: Double, _ digits: Int) -> String {
     let scale = (0..<digits).reduce(1.0) { product, _ in product * 10 }
     let scaled = (value * scale).rounded()
@@ -71,7 +71,7 @@ enum UpdateLine {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }
 
-  /// Text from a client, without what could move the cursor.
+  /// Text from a client, with control characters escaped, so that it cannot control the terminal.
   static func plain(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A field mask as JSON and the query write it: lowerCamelCase paths joined by commas.
+/// A field mask in its JSON format, as in a query: lowerCamelCase paths separated by commas.
 package struct UpdateMask: Equatable, Sendable {
   /// At least one; each one names a field of the vehicle.
   package let paths: [String]
@@ -17,7 +17,7 @@ package struct UpdateMask: Equatable, Sendable {
         throw .invalid("update_mask: \"\(path)\" must be in lowerCamelCase.", field: "update_mask")
       }
       guard let field = Self.field(path, of: schema) else {
-        throw .invalid("update_mask: \"\(path)\" is no field of \(schema.name).", field: "update_mask")
+        throw .invalid("update_mask: \"\(path)\" is not a field of \(schema.name).", field: "update_mask")
       }
       if field.behaviour == .outputOnly {
         throw .invalid(

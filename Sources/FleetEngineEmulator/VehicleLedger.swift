@@ -1,78 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one vehicle has sent so far, and which rules of Fleet Engine it broke without an error: the real server reports
-/// nothing when updates come too often or a position goes back in time.
+/// The counters of one vehicle, and its violations of rules that the real Fleet Engine does not answer with an error, such as
+/// updates that are too frequent or a position older than the previous one.
 package struct VehicleLedger: Sendable {
-  /// A rule whose breach costs the sender something and brings no error.
+  /// A violation of a rule that is not answered with an error.
   package enum Warning: String, Sendable, CaseIterable {
-    /// Under 5 s after the update before.
+    /// Less than 5 s after the previous update.
     case tooSoon
-    /// More than 60 s after the update before.
+    /// More than 60 s after the previous update.
     case tooLate
     /// `lastLocation` is older than the stored one, and has replaced it.
     case backwards
     /// A past location is newer than `lastLocation`.
     case pastIsNewer
-    /// `lastLocation` is named in the mask but holds no position.
+    /// `lastLocation` is named in the mask but has no position.
     case noPosition
     /// A field of the body is not named in the mask: it was ignored.
     case ignoredField
-    /// `vehicleState` is named in the mask but the body has none: the state is unknown now.
+    /// `vehicleState` is named in the mask but the body has none: the state is then unknown.
     case noState
   }
 
-  /// What Fleet Engine asks for. Milliseconds.
-  package static let leastGap: Int64 = 5000
-  /// Tolerance of the least gap, for the delay of the request. Milliseconds.
-  private static let allowance: Int64 = 50
-  private static let greatestGap: Int64 = 60_000
+  /// Minimum milliseconds between two updates, by Fleet Engine's documentation.
+  package static let minimumInterval: Int64 = 5000
+  /// Tolerance of `minimumInterval` in milliseconds, because the delays of requests differ.
+  private static let tolerance: Int64 = 50
+  private static let maximumInterval: Int64 = 60_000
 
   /// Updates that were accepted.
   package private(set) var accepted = 0
-  /// Updates that were rejected, by the HTTP status of the answer; 0 stands for none.
+  /// Updates that were rejected, by the HTTP status of the answer; 0 for no answer.
   package private(set) var refused: [Int: Int] = [:]
   /// Tokens that were issued.
   package private(set) var tokens = 0
   /// Requests for a token.
   package private(set) var tokenRequests = 0
-  /// Of the bodies of all updates.
+  /// Bytes of the bodies of all updates.
   package private(set) var bytes = 0
-  /// Of the accepted updates.
+  /// Bytes of the bodies of the accepted updates.
   package private(set) var acceptedBytes = 0
-  /// Positions that came through `pastLocations`.
+  /// Positions received in `pastLocations`.
   package private(set) var pastLocations = 0
-  /// Breaches of each rule.
+  /// Number of violations of each rule.
   package private(set) var warnings: [Warning: Int] = [:]
-  /// When the last update passed.
+  /// When the last update was accepted.
   package private(set) var lastUpdate: ServerTime?
-  /// The shortest time between two updates that passed, milliseconds.
+  /// The shortest time between two accepted updates, milliseconds.
   package private(set) var minimumGap: Int64?
   /// The longest, milliseconds.
   package private(set) var maximumGap: Int64?
   /// Time of the last live position, milliseconds since 1970.
   package private(set) var lastFix: Int64?
-  /// `ONLINE` or `OFFLINE`, of on-demand trips; nil until an update has brought one.
+  /// `ONLINE` or `OFFLINE`, for on-demand trips; nil until an update has had one.
   package private(set) var state: String?
 
   package init() {}
 
-  /// All of them, whatever their status.
+  /// The number of rejected updates.
   package var refusals: Int { refused.values.reduce(0, +) }
 
-  /// All of them, whatever the rule.
+  /// The number of violations of all rules.
   package var warningCount: Int { warnings.values.reduce(0, +) }
 
-  /// Counts a request for a token, which may yet be refused.
-  package mutating func askForToken() {
+  /// Counts a token request, accepted or not.
+  package mutating func countTokenRequest() {
     tokenRequests += 1
   }
 
   /// Counts an issued token.
-  package mutating func giveToken() {
+  package mutating func countToken() {
     tokens += 1
   }
 
-  /// - Parameter status: of the answer; 0 when there was none.
+  /// Counts a rejected update.
+  ///
+  /// - Parameter status: the HTTP status of the answer; 0 if there was none.
   package mutating func refuse(status: Int, bytes: Int) {
     refused[status, default: 0] += 1
     self.bytes += bytes
@@ -80,10 +82,11 @@ package struct VehicleLedger: Sendable {
 
   /// Counts an accepted update.
   ///
-  /// - Parameter leastGap: milliseconds after the update before, under which it is too soon.
-  /// - Returns: what was wrong with it all the same.
+  /// - Parameter minimumInterval: minimum milliseconds after the previous update.
+  /// - Returns: the rules that it violates.
   package mutating func accept(
-    _ vehicle: JSON, mask: UpdateMask, bytes: Int, at now: ServerTime, leastGap: Int64 = VehicleLedger.leastGap
+    _ vehicle: JSON, mask: UpdateMask, bytes: Int, at now: ServerTime,
+    minimumInterval: Int64 = VehicleLedger.minimumInterval
   ) -> [Warning] {
     var found: [Warning] = []
     accepted += 1
@@ -93,14 +96,13 @@ package struct VehicleLedger: Sendable {
     let newState = named.contains("vehicleState") ? vehicle["vehicleState"]?.string : state
     if let lastUpdate {
       let gap = now.steady - lastUpdate.steady
-      // What is limited is how often a position comes; a change of state does not wait for its turn, and a vehicle off duty
-      // need not report.
+      // The interval limits positions; a change of state may be sent at any time, and a vehicle off duty need not report.
       if newState == state, named.contains("lastLocation") {
-        if gap < leastGap - Self.allowance { found.append(.tooSoon) }
+        if gap < minimumInterval - Self.tolerance { found.append(.tooSoon) }
         minimumGap = min(minimumGap ?? gap, gap)
       }
       if state != "OFFLINE" {
-        if gap > Self.greatestGap { found.append(.tooLate) }
+        if gap > Self.maximumInterval { found.append(.tooLate) }
         maximumGap = max(maximumGap ?? gap, gap)
       }
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One of Fleet Engine's services for vehicles, as the server sees it: everything in which services differ.
+/// One of Fleet Engine's two services: everything in which they differ on the server's side.
 struct VehicleService: Sendable {
-  /// What stands before a vehicle's ID where vehicles of all services are listed.
+  /// Prefix of a vehicle's ID in lists of vehicles of both services.
   let keyPrefix: String
   /// The collection in a resource's name.
   let collection: String
@@ -10,18 +10,18 @@ struct VehicleService: Sendable {
   let updateMethod: String
   /// The query parameter that names the vehicle to create.
   let identifierParameter: String
-  /// The request's field that the body is, for messages.
+  /// The name of the request's field that is the body, for messages.
   let bodyField: String
-  /// What a token's `authorization` must name the vehicle in.
+  /// The member of a token's `authorization` claim that must contain the vehicle's ID.
   let claim: String
-  /// What `authorization` is to allow access to, for messages.
+  /// What the `authorization` claim gives access to, for messages.
   let noun: String
   let vehicle: MessageSchema
-  /// Without these a vehicle is not created.
+  /// Fields that a new vehicle must have.
   let requiredToCreate: [String]
-  /// What a new vehicle may not have; the rest may be set.
+  /// Fields that a new vehicle must not have.
   let refusedToCreate: Set<String>
-  /// What of a new vehicle is dropped, as if it were not there.
+  /// Fields of a new vehicle that are ignored.
   let ignoredToCreate: Set<String>
 
   /// UpdateDeliveryVehicle, GetDeliveryVehicle, CreateDeliveryVehicle. Of a new vehicle only type, lastLocation and
@@ -45,14 +45,14 @@ struct VehicleService: Sendable {
       "remainingDistanceMeters", "remainingTimeSeconds", "etaToFirstWaypoint", "navigationStatus",
     ])
 
-  /// All that are emulated.
+  /// Both services.
   static let all = [deliveries, trips]
 
   /// The name of a vehicle.
   func name(provider: String, vehicle: String) -> String { "providers/\(provider)/\(collection)/\(vehicle)" }
 
-  /// What names a vehicle among those of all services: its ID, after `trips/` when it is one of on-demand trips. An ID
-  /// has no slash, so a vehicle whose ID exists in both services has two keys.
+  /// The key of a vehicle among those of both services: its ID, with the prefix `trips/` for on-demand trips. An ID
+  /// has no slash, so two vehicles with the same ID in different services have different keys.
   func key(_ vehicle: String) -> String { keyPrefix + vehicle }
 
   /// The ID of the vehicle with this key.

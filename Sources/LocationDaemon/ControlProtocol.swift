@@ -1,32 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
-import ExternalInput
-import FoundationEssentials
+import JSON
 import Observability
 
 /// The protocol of the control socket: requests and answers are JSON objects, one on each line.
 enum ControlProtocol {
   /// In the service's runtime directory; nil if it runs without systemd.
   static var socketPath: String? { RuntimeDirectory.path.map { "\($0)/control.sock" } }
-
-  private struct Request: Decodable {
-    var command: String
-  }
-
-  private struct Failure: Encodable {
-    var error: String
-  }
-
-  private struct Metrics: Encodable {
-    /// Prometheus' text format.
-    var metrics: String
-  }
-
-  private struct Done: Encodable {
-    var done = true
-    /// A remark for the user.
-    var remark: String?
-  }
 
   /// The result of `pause` or `resume`.
   enum PauseResult {
@@ -44,33 +24,34 @@ enum ControlProtocol {
     setPause: (VehicleAgent.Input) -> PauseResult,
     metrics: () -> String
   ) -> [UInt8] {
-    guard JSONBounds.message.admits(question),
-      let question = try? JSONDecoder().decode(Request.self, from: Data(question))
-    else {
-      return encode(Failure(error: "expected {\"command\": \"…\"}"))
+    guard let command = (try? JSONValue(parsing: question))?["command"]?.string else {
+      return failure("expected {\"command\": \"…\"}")
     }
-    switch question.command {
-    case "status": return encode(report())
-    case "reload": return reload().map { encode(Failure(error: $0)) } ?? encode(Done())
+    switch command {
+    case "status": return (try? JSONValue(encoding: report()).encoded) ?? failure("the answer cannot be encoded")
+    case "reload": return reload().map(failure) ?? done(remark: nil)
     case "pause": return encode(setPause(.pause(nil)))
     case "resume": return encode(setPause(.resume))
-    case "metrics": return encode(Metrics(metrics: metrics()))
-    default:
-      return encode(
-        Failure(error: "unknown command; expected \"status\", \"metrics\", \"reload\", \"pause\" or \"resume\""))
+    case "metrics": return JSONValue.object(["metrics": .string(metrics())]).encoded
+    default: return failure("unknown command; expected \"status\", \"metrics\", \"reload\", \"pause\" or \"resume\"")
     }
   }
 
   private static func encode(_ result: PauseResult) -> [UInt8] {
     switch result {
-    case .done(let remark): encode(Done(remark: remark))
-    case .refused(let why): encode(Failure(error: why))
+    case .done(let remark): done(remark: remark)
+    case .refused(let why): failure(why)
     }
   }
 
-  private static func encode(_ value: some Encodable) -> [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return (try? encoder.encode(value)).map { [UInt8]($0) } ?? Array(#"{"error":"the answer cannot be encoded"}"#.utf8)
+  /// - Parameter remark: for the user.
+  private static func done(remark: String?) -> [UInt8] {
+    var members: [String: JSONValue] = ["done": .bool(true)]
+    if let remark { members["remark"] = .string(remark) }
+    return JSONValue.object(members).encoded
+  }
+
+  private static func failure(_ message: String) -> [UInt8] {
+    JSONValue.object(["error": .string(message)]).encoded
   }
 }

@@ -11,7 +11,7 @@ package nonisolated struct DaemonError: Error, Sendable {
 
   /// One of `ExitCode`.
   package let code: Int32
-  /// One line or more for a person: file, key or device, and what to do.
+  /// What is wrong (with file, key or device) and what to do, in one or more lines.
   package let message: String
   /// The underlying error; nil if there is none.
   package let cause: (any Error)?
@@ -24,25 +24,25 @@ package nonisolated struct DaemonError: Error, Sendable {
 
   /// Whether the only problem is a file or credential of the settings that cannot be used yet: missing, incomplete or not
   /// readable for this user.
-  package var isAbsence: Bool {
+  package var mayAppearLater: Bool {
     switch cause {
-    case let error as ConfigurationError: error.isAbsence
-    case let error as KeptSettings.Refusal: error.isAbsence
+    case let error as ConfigurationError: error.mayAppearLater
+    case let error as KeptSettings.Refusal: error.mayAppearLater
     case is ServiceManagerError: true
     default: false
     }
   }
 
   /// Whether this user may not read a settings file or a secret.
-  var isDenied: Bool {
+  var isPermissionDenied: Bool {
     switch cause {
-    case let error as ConfigurationError: error.isDenial
+    case let error as ConfigurationError: error.isPermissionDenied
     case let error as ServiceManagerError: error.code == .denied
     default: false
     }
   }
 
-  /// Converts the error that ended a run; other errors than the daemon's own count as errors of the system.
+  /// Converts the error that ended a run. An error that is not a `DaemonError` has the exit code `system`.
   init(stoppedBy error: any Error) {
     switch error {
     case let error as DaemonError: self = error

@@ -32,10 +32,10 @@ final class EffectPerformer {
   private let clients: HTTPClients
   private let tokens: TokenFetcher
   private let tokenCache = TokenCache()
-  private let limits = RuntimeDirectory.path.map { RuntimeNote(directory: $0, name: "limits") }
+  private let limits = RuntimeDirectory.path.map { RuntimeFile(directory: $0, name: "limits") }
   private var hasLimitsFailed = false
   private let pauseFile = PauseFile.ofService
-  private var keeper: StorePerformer?
+  private var storePerformer: StorePerformer?
   private var handlers: Handlers?
   /// Why the pause, or its end, could not be stored.
   private(set) var pauseTrouble: String?
@@ -52,7 +52,7 @@ final class EffectPerformer {
     tokens.configure(settings.token, settings.agent.tokenProvider)
   }
 
-  func use(_ handlers: Handlers) {
+  func setHandlers(_ handlers: Handlers) {
     self.handlers = handlers
   }
 
@@ -71,10 +71,10 @@ final class EffectPerformer {
     case .dropConnections:
       clients.updates.dropConnections()
       clients.tokens.dropConnections()
-    case .readStore: keeper?.handle(.start)
-    case .backlog(let change): keeper?.handle(.changed(change))
-    case .backlogSnapshot(let records): keeper?.handle(.snapshot(records))
-    case .forgetOthers(let time): keeper?.handle(.forgetOthers(before: time))
+    case .readStore: storePerformer?.handle(.start)
+    case .backlog(let change): storePerformer?.handle(.changed(change))
+    case .backlogSnapshot(let records): storePerformer?.handle(.snapshot(records))
+    case .forgetOthers(let time): storePerformer?.handle(.forgetOthers(before: time))
     case .event(let event): write(event)
     case .storePause(let note):
       pauseTrouble = pauseFile.store(note)
@@ -85,14 +85,14 @@ final class EffectPerformer {
     case .stopping: handlers?.stopping()
     case .finished(let ending):
       tokens.endPrograms()
-      keeper?.close()
+      storePerformer?.close()
       handlers?.finished(ending)
     }
   }
 
   func write(_ event: Event) {
     recentEvents.note(event, at: loop.now.boot)
-    guard journal.takes(event.kind.priority) else { return }
+    guard journal.accepts(event.kind.priority) else { return }
     journal.log(JournalEntry(event))
   }
 
@@ -136,11 +136,13 @@ final class EffectPerformer {
     if let trouble { write(.pauseNotKept(trouble)) }
   }
 
-  /// Prepares for the backlog's file, which is read on request of the agent.
+  /// Prepares the access to the backlog's file, which is read when the agent requests it.
   ///
   /// - Throws: the system denied a timer.
   func prepareBacklog(_ settings: Settings) throws(EventLoopError) {
-    keeper = try StorePerformer(settings.store, vehicle: settings.vehicle, loop: loop) { [weak self] in self?.feed($0) }
+    storePerformer = try StorePerformer(settings.store, vehicle: settings.vehicle, loop: loop) { [weak self] in
+      self?.feed($0)
+    }
     feed(.store(.unread))
   }
 
@@ -173,15 +175,15 @@ final class EffectPerformer {
     clients.updates.replaceClient(by: newClients.updates)
     clients.tokens.replaceClient(by: newClients.tokens)
     tokens.configure(settings.token, settings.agent.tokenProvider)
-    keeper?.configure(settings.store, vehicle: settings.vehicle)
+    storePerformer?.configure(settings.store, vehicle: settings.vehicle)
   }
 
   func resumeBacklog() {
-    keeper?.start()
+    storePerformer?.start()
   }
 
   /// Bytes of the backlog on disk; nil without a file.
-  var storeBytes: Int64? { keeper?.bytes }
+  var storeBytes: Int64? { storePerformer?.bytes }
 
   /// The protocol of Fleet Engine's last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
   var transport: String? { clients.updates.version }

@@ -10,18 +10,19 @@ package protocol FixSource: AnyObject {
   func start()
   /// Closes everything; no report follows.
   func stop()
-  /// Whether every fix after the first waits for `readyForNextFix`; false for sources that run in real time.
+  /// Whether the source reports each fix after the first only when `readyForNextFix` is called; false for sources that run in
+  /// real time.
   var waits: Bool { get }
   /// The daemon has processed the last fix; a source that waits for this reports the next one.
   func readyForNextFix()
   /// The source's next deadline, which the watchdog checks; nil while it waits for something else.
   var nextDeadline: BootInstant? { get }
   /// Counters of its NMEA 0183 line; nil if it has none.
-  var lineHealth: LineHealth? { get }
+  var lineStatistics: LineStatistics? { get }
 }
 
 extension FixSource {
   package var waits: Bool { false }
   package func readyForNextFix() {}
-  package var lineHealth: LineHealth? { nil }
+  package var lineStatistics: LineStatistics? { nil }
 }

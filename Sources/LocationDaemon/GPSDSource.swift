@@ -85,7 +85,10 @@ package final class GPSDSource: FixSource {
         guard let self else { return }
         let wasConnected = isConnected
         disconnect()
-        handle(wasConnected ? .ended("gpsd at \(error.message)") : .connectFailed(GPSDSource.refusal(error)))
+        handle(
+          wasConnected
+            ? .ended("gpsd at \(error.message)")
+            : .connectFailed("gpsd at \(error.message); \(ConnectionAdvice.gpsd(error))"))
       })
   }
 
@@ -93,20 +96,6 @@ package final class GPSDSource: FixSource {
     socket?.close()
     socket = nil
     isConnected = false
-  }
-
-  /// Why there is no connection, and what to do.
-  private static func refusal(_ error: StreamSocketError) -> String {
-    let advice =
-      switch error.code {
-      case .refused:
-        "gpsd does not run there, or uses another address: systemctl status gpsd.socket gpsd; a gpsd on another "
-          + "machine must be started with -G"
-      case .unknownHost: "check source.address and the name servers"
-      case .unreachable, .timeout: "check source.address, the network and the firewall"
-      default: "check source.address"
-      }
-    return "gpsd at \(error.message): \(advice)"
   }
 }
 

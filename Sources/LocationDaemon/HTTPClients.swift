@@ -39,8 +39,8 @@ extension MetricReading.Traffic {
 final class ExchangeTable {
   private var client: HTTPClient
   private var configuration: HTTPClientConfiguration
-  /// Counters of clients that have been replaced.
-  private var before = TrafficCounters()
+  /// The sum of the counters of all replaced clients.
+  private var earlierTraffic = TrafficCounters()
   /// A replaced client lives until its requests end.
   private var running: [UInt64: (client: HTTPClient, exchange: HTTPExchange)] = [:]
 
@@ -66,7 +66,7 @@ final class ExchangeTable {
   }
 
   /// Counters of all clients since the start.
-  var traffic: TrafficCounters { before + client.counters }
+  var traffic: TrafficCounters { earlierTraffic + client.counters }
 
   /// The protocol of the last answer, `HTTP/2` or `HTTP/1.1`; nil before the first.
   var version: String? { client.version }
@@ -83,7 +83,7 @@ final class ExchangeTable {
   /// Uses the other table's client for later requests, unless its configuration is the same: then the connection is reused.
   func replaceClient(by other: ExchangeTable) {
     guard other.configuration != configuration else { return }
-    before = traffic
+    earlierTraffic = traffic
     client = other.client
     configuration = other.configuration
   }

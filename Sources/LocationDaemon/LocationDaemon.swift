@@ -65,7 +65,7 @@ package final class LocationDaemon {
       throw DaemonError(ExitCode.system, error.message, cause: error)
     }
     timerHandler.action = { [weak self] in self?.feed(.deadline) }
-    performer.use(
+    performer.setHandlers(
       EffectPerformer.Handlers(
         feed: { [weak self] in self?.feed($0) },
         readyForNextFix: { [weak self] in self?.sources?.readyForNextFix($0) },
@@ -95,11 +95,12 @@ package final class LocationDaemon {
       if loop.now.wall < Release.buildDate { write(.clockUnset) }
       if let mistake = inForce.mistake { write(.settingsKept(mistake)) }
       warn()
-      // A deadline input compares the clocks, which detects the suspend.
+      // `feed` compares the clocks before each input, which detects the suspend or step.
       let trouble = monitor.watch(
-        onNetwork: { [weak self] in self?.feed(.network($0)) }, onWake: { [weak self] in self?.feed(.deadline) })
+        onNetwork: { [weak self] in self?.feed(.network($0)) }, onClockChange: { [weak self] in self?.feed(.deadline) })
       if let trouble { write(.networkUnwatched(trouble)) }
-      // The state of an earlier run is restored before the first fix; the token before the pause, which may need it.
+      // The state of the previous run is restored before the first fix. The token comes before the pause, because a paused
+      // vehicle may have to send OFFLINE.
       performer.restoreLimits()
       performer.restoreToken(settings.token)
       performer.restorePause()
@@ -139,7 +140,7 @@ package final class LocationDaemon {
     }
     if isProven { storeSettings() }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
-    statusPublisher.inputHandled(input, effects, at: now, text: statusLine(at: now))
+    statusPublisher.update(after: input, effects, at: now, text: statusLine(at: now))
     writeMetrics(at: now)
     if traffic.isDue(at: now.boot) { readTraffic(at: now) }
   }
@@ -194,7 +195,7 @@ package final class LocationDaemon {
     agent.snapshot(at: now).publicStatusLine + settingsReading.statusSuffix
   }
 
-  /// Stores the settings after an accepted update, for a start with mistakes in the files.
+  /// Stores the settings with which an update was accepted. They are used if the files have mistakes at a later start.
   private func storeSettings() {
     guard inForce.mistake == nil, let trouble = loader.store(inForce.file) else { return }
     write(.settingsWarning(trouble))

@@ -22,7 +22,7 @@ struct MetricsFile {
     self.path = path
   }
 
-  /// Whether this is its path.
+  /// Whether the file has this path.
   func isAt(_ path: String?) -> Bool { self.path == path }
 
   func isDue(at now: BootInstant, isOnline: Bool) -> Bool {

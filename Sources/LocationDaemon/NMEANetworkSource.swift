@@ -72,7 +72,7 @@ package final class NMEANetworkSource: FixSource {
 
   package var nextDeadline: BootInstant? { timer == nil ? nil : session.nextDeadline }
 
-  package var lineHealth: LineHealth? { session.health }
+  package var lineStatistics: LineStatistics? { session.lineStatistics }
 
   /// The port on which it listens; nil while it does not listen.
   package var port: Int? { listener?.port ?? datagrams?.port }
@@ -120,7 +120,7 @@ package final class NMEANetworkSource: FixSource {
       }
       handle(.opened)
     } catch {
-      handle(.openFailed(NMEANetworkSource.refusal(error)))
+      handle(.openFailed("\(error.message); \(ConnectionAdvice.listener(error))"))
     }
   }
 
@@ -140,7 +140,8 @@ package final class NMEANetworkSource: FixSource {
         guard let self else { return }
         let wasConnected = isConnected
         close()
-        handle(wasConnected ? .ended(error.message) : .openFailed(NMEANetworkSource.refusal(error)))
+        handle(
+          wasConnected ? .ended(error.message) : .openFailed("\(error.message); \(ConnectionAdvice.sender(error))"))
       })
   }
 
@@ -184,19 +185,6 @@ package final class NMEANetworkSource: FixSource {
     senders = [:]
     datagrams?.close()
     datagrams = nil
-  }
-
-  /// Why the connection or socket could not be opened, and what to do.
-  private static func refusal(_ error: StreamSocketError) -> String {
-    let advice =
-      switch error.code {
-      case .refused: "nothing listens there; check source.address and the sender's settings"
-      case .unknownHost: "check source.address and the name servers"
-      case .inUse: "another program uses the address: ss -lnp shows which"
-      case .unreachable, .timeout: "check the address, the interface, the network and the firewall"
-      default: "check the address"
-      }
-    return "\(error.message): \(advice)"
   }
 }
 

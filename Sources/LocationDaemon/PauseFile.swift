@@ -3,10 +3,10 @@ import Glibc
 import Delivery
 import SystemCalls
 
-/// The pause on disk: a small file in the state directory. Its existence is the pause; its text has the time of its beginning.
+/// The pause on disk: a small file in the state directory. If the file exists, the vehicle is paused; its text says since when.
 nonisolated struct PauseFile {
   private static let name = "paused"
-  private static let longestText = 4096
+  private static let maxTextSize = 4096
 
   /// Nil if the service has no state directory.
   let path: String?
@@ -22,11 +22,11 @@ nonisolated struct PauseFile {
   }
 
   /// - Returns: the pause of an earlier run, or why the file cannot be read.
-  func read() -> (note: PauseNote?, trouble: String?) {
+  func read() -> (note: PauseRecord?, trouble: String?) {
     guard let path else { return (nil, nil) }
     do throws(Errno) {
-      guard let bytes = try AtomicFile.read(path, limit: PauseFile.longestText) else { return (nil, nil) }
-      return (PauseNote(text: String(decoding: bytes, as: UTF8.self)), nil)
+      guard let bytes = try AtomicFile.read(path, limit: PauseFile.maxTextSize) else { return (nil, nil) }
+      return (PauseRecord(text: String(decoding: bytes, as: UTF8.self)), nil)
     } catch {
       return (
         nil,
@@ -39,7 +39,7 @@ nonisolated struct PauseFile {
   /// Stores a pause, or its end (nil). It is on disk when this returns.
   ///
   /// - Returns: why it could not be stored, and what to do; nil on success.
-  func store(_ note: PauseNote?) -> String? {
+  func store(_ note: PauseRecord?) -> String? {
     guard let path else {
       return note == nil
         ? nil
@@ -50,7 +50,7 @@ nonisolated struct PauseFile {
         try AtomicFile.remove(path)
         return nil
       }
-      // On a full disk an empty file is enough.
+      // `isNameEnough`: on a full disk the file is empty, which still pauses the vehicle.
       try AtomicFile.write(Array(note.text.utf8), to: path, mode: 0o600, isDurable: true, isNameEnough: true)
       return nil
     } catch {

@@ -50,7 +50,7 @@ package final class SerialSource: FixSource {
 
   package var nextDeadline: BootInstant? { timer == nil ? nil : session.nextDeadline }
 
-  package var lineHealth: LineHealth? { session.health }
+  package var lineStatistics: LineStatistics? { session.lineStatistics }
 
   private func handle(_ input: SerialSession.Input) {
     perform(session.handle(input, at: loop.now.boot))

@@ -10,7 +10,7 @@ package struct SettingsLoader {
   /// Name of the file with the last settings that led to an accepted update.
   private static let keptName = "kept-settings.toml"
   /// Maximum size in bytes, as of the settings files themselves.
-  private static let longestKept = 1_000_000
+  private static let maxKeptSize = 1_000_000
 
   private let path: String
   private let environment: ConfigurationEnvironment
@@ -46,8 +46,8 @@ package struct SettingsLoader {
     do {
       return SettingsInForce(file: try load())
     } catch {
-      // For a missing file or credential the daemon waits: the kept settings name the same one.
-      guard error.code == ExitCode.configuration, !error.isAbsence, let kept else { throw error }
+      // If only a file or credential is missing, the kept settings are no help, because they name the same one; the daemon waits.
+      guard error.code == ExitCode.configuration, !error.mayAppearLater, let kept else { throw error }
       let file: SettingsFile
       do throws(KeptSettings.Refusal) {
         file = try kept.settings(replacing: path, environment: environment)
@@ -66,25 +66,26 @@ package struct SettingsLoader {
   }
 
   private var kept: KeptSettings? {
-    guard let keptPath, let bytes = try? AtomicFile.read(keptPath, limit: SettingsLoader.longestKept) else {
+    guard let keptPath, let bytes = try? AtomicFile.read(keptPath, limit: SettingsLoader.maxKeptSize) else {
       return nil
     }
     return KeptSettings(path: keptPath, bytes: bytes)
   }
 
-  /// Stores settings for a start with mistakes in the files. Equal settings are not written again.
+  /// Stores the settings as the last that worked, for a start at which the files have mistakes. Equal settings are not written
+  /// again.
   ///
   /// - Returns: why they could not be stored; nil on success.
   func store(_ file: SettingsFile) -> String? {
     guard let keptPath else { return nil }
     let text = Array(file.keptText.utf8)
     do throws(Errno) {
-      if try AtomicFile.read(keptPath, limit: SettingsLoader.longestKept) == text { return nil }
+      if try AtomicFile.read(keptPath, limit: SettingsLoader.maxKeptSize) == text { return nil }
       try AtomicFile.write(text, to: keptPath, mode: 0o600, isDurable: true)
       return nil
     } catch {
       return
-        "The settings cannot be stored for a start with mistakes in the files: \(keptPath) cannot be written: \(error)"
+        "The last settings that worked cannot be stored: \(keptPath) cannot be written: \(error)"
     }
   }
 }
@@ -93,12 +94,12 @@ package struct SettingsLoader {
 package struct SettingsInForce {
   /// The settings, their warnings and the names of the files.
   package var file: SettingsFile
-  /// The mistakes of the settings files, one a line, if the kept settings are used instead; otherwise nil.
+  /// The mistakes of the settings files, one on each line, if the kept settings are used instead; otherwise nil.
   package var mistake: String?
 
   /// A hash in 16 hexadecimal digits: equal for equal settings, regardless of files and order.
   var hash: String {
-    // It fails only if memory is short.
+    // The hash function fails only if memory is short.
     String((Digest.hexadecimal(of: file.canonicalText) ?? "").prefix(16))
   }
 }

@@ -37,13 +37,13 @@ package struct SettingsValidation: Sendable {
       exitCode = ExitCode.done
       output = "\(file.files.joined(separator: ", ")): valid\n"
       errors = file.warnings.map { "\($0)\n" }.joined()
-    } catch let error where !isService && (error.cause as? ServiceManagerError)?.code == .notHandedOut {
+    } catch let error where !isService && (error.cause as? ServiceManagerError)?.code == .notPassed {
       // Only the service gets the credential, so it cannot be checked here.
       exitCode = ExitCode.done
       output = "\(path): valid\n"
       errors =
         "\(error.message); it was not checked, because only the service can read it: sudo fleet-locationctl doctor\n"
-    } catch let error where !isService && error.isDenied && UserAccount.current.id != 0 {
+    } catch let error where !isService && error.isPermissionDenied && UserAccount.current.id != 0 {
       exitCode = ExitCode.denied
       output = ""
       errors = "\(error.message); or run this as root\n"

@@ -14,7 +14,7 @@ package final class SettingsWait {
   package nonisolated static let statusPrefix = "Waiting for a file or credential that the settings name: "
 
   /// Interval between two checks: the first, and the maximum.
-  private static let (shortest, longest) = (Duration.seconds(5), Duration.seconds(60))
+  private static let (firstInterval, maxInterval) = (Duration.seconds(5), Duration.seconds(60))
   /// systemd provides credentials only at a start, so this process exits after this time to be restarted.
   private static let limit = Duration.seconds(15 * 60)
 
@@ -23,7 +23,7 @@ package final class SettingsWait {
   private let notifier: ServiceNotifier
   private let check: () -> DaemonError?
   private var timer: LoopTimer?
-  private var pause = shortest
+  private var interval = firstInterval
   private let end: BootInstant
 
   /// - Parameters:
@@ -55,12 +55,12 @@ package final class SettingsWait {
     let watchdog = try Watchdog(loop: loop, notifier: notifier) { true }
     defer { withExtendedLifetime((signals, watchdog)) {} }
     notifier.ready()
-    timer?.arm(at: loop.now.boot + pause)
+    timer?.arm(at: loop.now.boot + interval)
     let code = try loop.run()
     return code == SettingsWait.readAgain ? nil : code
   }
 
-  /// Not an exit code of the program.
+  /// Ends the loop so that the settings are read again. It is not an exit code of the program.
   private static let readAgain: Int32 = 255
 
   private func checkAgain(isReload: Bool = false) {
@@ -70,8 +70,8 @@ package final class SettingsWait {
       journal.log(JournalEntry(.settingsAwaited(error.message)))
       return loop.exit(ExitCode.unavailable)
     }
-    if !isReload { pause = min(pause + pause, SettingsWait.longest) }
-    timer?.arm(at: loop.now.boot + pause)
+    if !isReload { interval = min(interval + interval, SettingsWait.maxInterval) }
+    timer?.arm(at: loop.now.boot + interval)
   }
 
   private func show(_ error: DaemonError) {

@@ -63,7 +63,7 @@ final class SourceSet {
   /// The key of a source in the settings file.
   nonisolated static func key(_ index: Int, of count: Int) -> String { count > 1 ? "source[\(index + 1)]" : "source" }
 
-  /// Stops the sources that are not in the list, and starts the new ones. None reports from within.
+  /// Stops the sources that are not in the list, and starts the new ones. `report` is never called before this returns.
   func replace(by list: [Member]) {
     let old = members
     members = list
@@ -84,10 +84,10 @@ final class SourceSet {
     }
   }
 
-  /// The line counters of each source that has a line.
+  /// The counters of each source that has a serial line or receives NMEA 0183 over the network.
   var lines: [LineReading] {
     members.compactMap { member in
-      member.source?.lineHealth.map { LineReading(source: member.settings.kind.name, health: $0) }
+      member.source?.lineStatistics.map { LineReading(source: member.settings.kind.name, statistics: $0) }
     }
   }
 

@@ -21,8 +21,8 @@ struct StatusPublisher {
   /// Updates the status line after an input, if it is due.
   ///
   /// - Parameter text: the line; evaluated only if it is sent.
-  mutating func inputHandled(
-    _ input: VehicleAgent.Input, _ effects: [VehicleAgent.Effect], at now: Moment, text: @autoclosure () -> String
+  mutating func update(
+    after input: VehicleAgent.Input, _ effects: [VehicleAgent.Effect], at now: Moment, text: @autoclosure () -> String
   ) {
     // The journal rate-limits network changes; the status line shows each.
     let isOfNetwork = if case .network = input { true } else { false }

@@ -24,8 +24,8 @@ final class SystemMonitor {
   ///   - onNetwork: called at each change.
   ///   - onWake: called after a suspend or a step of the clock; `changes` returns which.
   /// - Returns: why the network cannot be monitored; nil on success.
-  func watch(onNetwork: @escaping (NetworkState) -> Void, onWake: @escaping () -> Void) -> String? {
-    clockWatch = try? ClockWatch(loop: loop) { onWake() }
+  func watch(onNetwork: @escaping (NetworkState) -> Void, onClockChange: @escaping () -> Void) -> String? {
+    clockWatch = try? ClockWatch(loop: loop) { onClockChange() }
     do {
       network = try NetworkWatch(loop: loop) { onNetwork($0) }
       return nil
@@ -37,8 +37,8 @@ final class SystemMonitor {
   /// The last reported state; nil if the network is not monitored.
   var networkState: NetworkState? { network?.state }
 
-  /// Changes of the clocks since the last call. To be called first in a turn, so that later inputs are handled with the
-  /// suspend known.
+  /// Changes of the clocks since the last call. It must be called before each other input is handled, so that the agent first
+  /// learns of a suspend or a clock step.
   func changes(at now: Moment) -> [VehicleAgent.Input] {
     clocks.read(now, awake: loop.awake).map { change in
       switch change {

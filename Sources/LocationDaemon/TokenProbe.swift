@@ -34,12 +34,12 @@ package final class TokenProbe {
     /// When the answer was complete.
     package var arrivedAt: Moment
     /// From the request to the end of the answer.
-    package var took: Duration
+    package var duration: Duration
 
     /// Evaluates an outcome as the daemon would.
     package init(
       _ outcome: TokenOutcome, from provider: TokenProvider, for context: AuthorizationContext, at now: Moment,
-      took: Duration, buildDate: Timestamp
+      duration: Duration, buildDate: Timestamp
     ) {
       let clock = now.wall < buildDate ? nil : now.wall
       let time: Timestamp? = if case .http(let answer) = outcome { answer.date ?? clock } else { clock }
@@ -51,7 +51,7 @@ package final class TokenProbe {
       inspection = secret.map { TokenInspection(of: $0, for: context, at: time) }
       statedExpiration = provider.statedExpiration(in: outcome, at: now)
       arrivedAt = now
-      self.took = took
+      self.duration = duration
     }
   }
 
@@ -100,7 +100,8 @@ package final class TokenProbe {
       let now = loop.now
       completion(
         Answer(
-          outcome, from: provider, for: context, at: now, took: now.boot - start.boot, buildDate: Release.buildDate))
+          outcome, from: provider, for: context, at: now, duration: now.boot - start.boot, buildDate: Release.buildDate)
+      )
     }
   }
 

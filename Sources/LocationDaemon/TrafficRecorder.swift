@@ -26,7 +26,7 @@ struct TrafficRecorder {
     self.meters = meters
     path = stateDirectory?.split(separator: ":").first.map { "\($0)/\(TrafficRecorder.name)" }
     // An unreadable file counts as missing: the ledger begins with zero, and replaces it.
-    let stored = path.flatMap { try? AtomicFile.read($0, limit: TrafficLedger.longestText) }
+    let stored = path.flatMap { try? AtomicFile.read($0, limit: TrafficLedger.maxTextSize) }
     ledger = TrafficLedger(stored.map { String(decoding: $0, as: UTF8.self) }, at: now)
   }
 

@@ -2,7 +2,7 @@
 import CommandLineOptions
 import FleetEngineEmulator
 
-/// What the command line of `token-server` asks for.
+/// The parsed command line of `token-server`.
 struct TokenServerArguments {
   var service = TokenServer.Options()
   var accountFile = ""
@@ -11,31 +11,31 @@ struct TokenServerArguments {
   var isPublic = false
   var readyFile: String?
   var isQuiet = false
-  /// Nil runs until a signal comes.
+  /// Seconds to run; nil runs until a signal.
   var seconds: Int64?
 
   static let usage = """
     Usage: fleet-engine-emulator token-server --service-account FILE [OPTION]...
-    Gives real tokens for Google's Fleet Engine, to any client: for trials, until there is a backend that authenticates its clients.
+    Signs real tokens for Google's Fleet Engine. It is for tests, until there is a backend that authenticates the vehicles.
 
-      --service-account FILE   the JSON key of a Google service account; nobody but its owner may have access
-      --port N                 listen on port N; 0 (the default) takes a free one
-      --address ADDRESS        127.0.0.1 (the default) or ::1; with --allow-network any address of this machine
-      --allow-network          let other machines ask, in plain HTTP; needs --authorization
-      --vehicle-scope LIST     give tokens for these vehicles only: IDs with commas between, or beginnings such as truck-*
-      --authorization VALUE    want `Authorization: VALUE`
-      --token-lifetime N       seconds that a token lives, 1 to 3600 (default 3600; Fleet Engine takes no more)
-      --fleet-reader           serve /token/fleet_reader/: a token that sees every vehicle and task
-      --ready-file FILE        write the URL to FILE once it is listening
-      --quiet                  do not print who was given a token
+      --service-account FILE   the JSON key of a Google service account; only the owner of FILE may have access to it
+      --port N                 listen on port N; 0 (the default) selects a free port
+      --address ADDRESS        listen on 127.0.0.1 (the default) or ::1; with --allow-network on any address of this machine
+      --allow-network          accept connections from other machines, unencrypted; needs --authorization
+      --vehicle-scope LIST     sign only for these vehicles: IDs separated by commas, or prefixes such as truck-*
+      --authorization VALUE    requests must have the header `Authorization: VALUE`
+      --token-lifetime N       lifetime of tokens in seconds, 1 to 3600 (default 3600, the maximum of Fleet Engine)
+      --fleet-reader           serve /token/fleet_reader/: a token that can read every vehicle and task
+      --ready-file FILE        write the URL to FILE when the server is listening
+      --quiet                  do not print the requests
       --seconds N              stop after N seconds
       --help, --version
 
-    GET  /token/delivery_driver/{vehicle}          deliveryvehicleid, as Google's last mile sample answers
-    GET  /token/delivery_consumer/{tracking ID}    trackingid
-    GET  /token/driver/{vehicle}                   vehicleid, as Google's rides sample answers
-    GET  /token/consumer/{trip}                    tripid
-    What a token is good for depends on the role of the service account as well.
+    GET  /token/delivery_driver/{vehicle}          claim deliveryvehicleid, in the format of Google's last mile sample
+    GET  /token/delivery_consumer/{tracking ID}    claim trackingid
+    GET  /token/driver/{vehicle}                   claim vehicleid, in the format of Google's rides sample
+    GET  /token/consumer/{trip}                    claim tripid
+    The role of the service account also limits what a token permits.
 
     """
 
@@ -47,7 +47,7 @@ struct TokenServerArguments {
   ]
 
   /// - Parameter arguments: with the command's name first.
-  init(_ arguments: [String]) throws(Arguments.Stop) {
+  init(_ arguments: [String]) throws(EmulatorArguments.Stop) {
     let options: CommandLineOptions
     do throws(CommandLineOptions.Mistake) {
       options = try CommandLineOptions(arguments, options: Self.options)
@@ -56,43 +56,45 @@ struct TokenServerArguments {
     }
     for (name, value) in options.given { try apply(name, value) }
     if let operand = options.operands.first {
-      throw .mistake("unexpected \"\(operand)\": token-server takes no argument but options; try token-server --help")
+      throw .mistake("unexpected \"\(operand)\": only options are allowed; try token-server --help")
     }
     guard !accountFile.isEmpty else {
       throw .mistake("token-server needs --service-account FILE, the JSON key of a Google service account")
     }
     guard !isPublic || service.authorization != nil else {
-      throw .mistake("--allow-network needs --authorization: else every machine that reaches this one has real tokens")
+      throw .mistake(
+        "--allow-network needs --authorization: otherwise every machine that can connect to this one gets real tokens")
     }
   }
 
-  private mutating func apply(_ name: String, _ value: String) throws(Arguments.Stop) {
+  private mutating func apply(_ name: String, _ value: String) throws(EmulatorArguments.Stop) {
     switch name {
     case "service-account": accountFile = value
-    case "port": port = UInt16(try Arguments.number(name, value, 0...65_535))
+    case "port": port = UInt16(try EmulatorArguments.number(name, value, 0...65_535))
     case "address": address = value
     case "allow-network": (isPublic, service.isPublic) = (true, true)
     case "vehicle-scope": service.vehicles = try TokenServerArguments.vehicles(value)
     case "authorization":
       guard !value.isEmpty else {
-        throw .mistake("--authorization: expected what requests must hold, as in \"Bearer …\"")
+        throw .mistake("--authorization is empty: the value of the header is expected, as in \"Bearer …\"")
       }
       service.authorization = value
-    case "token-lifetime": service.lifetime = try Arguments.number(name, value, 1...3600)
+    case "token-lifetime": service.lifetime = try EmulatorArguments.number(name, value, 1...3600)
     case "fleet-reader": service.servesReaders = true
     case "ready-file": readyFile = value
     case "quiet": isQuiet = true
-    case "seconds": seconds = try Arguments.number(name, value, 1...86_400_000)
+    case "seconds": seconds = try EmulatorArguments.number(name, value, 1...86_400_000)
     case "version": throw .version
     default: throw .tokenServerHelp
     }
   }
 
-  private static func vehicles(_ list: String) throws(Arguments.Stop) -> [String] {
+  private static func vehicles(_ list: String) throws(EmulatorArguments.Stop) -> [String] {
     let vehicles = list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     guard vehicles.allSatisfy({ !$0.isEmpty && !$0.dropLast().contains("*") }) else {
       throw .mistake(
-        "--vehicle-scope \(list): expected vehicle IDs with commas between; a * may stand at the end of one")
+        "--vehicle-scope \(list): expected vehicle IDs separated by commas; an ID may end in *, for all with this prefix"
+      )
     }
     return vehicles
   }

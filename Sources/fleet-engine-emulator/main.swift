@@ -10,7 +10,9 @@ func warn(_ message: String) {
   _ = unsafe write(STDERR_FILENO, line, line.utf8.count)
 }
 
-/// Says why on standard error and ends: 2 for a mistake on the command line, 1 for the rest.
+/// Prints the reason to standard error and exits.
+///
+/// - Parameter status: 2 for a mistake on the command line, 1 for any other failure.
 func fail(_ message: String, status: Int32) -> Never {
   warn(message)
   exit(status)
@@ -28,8 +30,8 @@ func route(_ path: String) throws(EmulatorError) -> [LiveMap.RoutePoint] {
   }
 }
 
-func serve(_ arguments: Arguments) throws(EmulatorError) -> Int32 {
-  let interruption = Interruption()
+func serve(_ arguments: EmulatorArguments) throws(EmulatorError) -> Int32 {
+  let stopSignals = StopSignals()
   var record: ((JSON) -> Void)?
   if let path = arguments.recordFile {
     let file = Shared(try LineFile(path: path))
@@ -47,17 +49,18 @@ func serve(_ arguments: Arguments) throws(EmulatorError) -> Int32 {
     log: { if !isQuiet { LineFile.standardOutput.add($0) } }, record: record)
   let service = emulator.service
   let server = try HTTPServer(
-    address: arguments.address, port: arguments.port, clock: clock, attend: { emulator.attend(at: $0, isWatched: $1) },
+    address: arguments.address, port: arguments.port, clock: clock,
+    performPendingWork: { emulator.performPendingWork(at: $0, isWatched: $1) },
     answer: { emulator.handle($0, at: clock()) })
   let host = arguments.address == "::1" ? "[::1]" : arguments.address
   let url = "http://\(host):\(server.port)"
   LineFile.standardOutput.add("listening on \(url)")
   LineFile.standardOutput.add("map: \(url)/")
   if let path = arguments.readyFile { try LineFile(path: path, truncating: true).add(url) }
-  server.run(until: interruption, or: arguments.seconds.map { clock().steady + $0 * 1000 })
+  server.run(until: stopSignals, or: arguments.seconds.map { clock().steady + $0 * 1000 })
   LineFile.standardOutput.add(
     "accepted \(service.accepted) updates, refused \(service.refused), \(service.warnings) warnings, "
-      + "\(service.tokens) tokens given")
+      + "\(service.tokens) tokens issued")
   guard service.accepted >= arguments.requiredUpdates else {
     fail("\(arguments.requiredUpdates) accepted updates were required", status: 1)
   }
@@ -65,7 +68,7 @@ func serve(_ arguments: Arguments) throws(EmulatorError) -> Int32 {
 }
 
 func serveTokens(_ arguments: TokenServerArguments) throws(EmulatorError) -> Int32 {
-  let interruption = Interruption()
+  let stopSignals = StopSignals()
   let account = try ServiceAccount(file: arguments.accountFile)
   let isQuiet = arguments.isQuiet
   let clock = { SystemClock.now(offset: 0) }
@@ -78,20 +81,20 @@ func serveTokens(_ arguments: TokenServerArguments) throws(EmulatorError) -> Int
   }
   let host = arguments.address.contains(":") ? "[\(arguments.address)]" : arguments.address
   let url = "http://\(host):\(server.port)"
-  let whoever = arguments.service.authorization == nil ? "whoever asks" : "whoever has the Authorization"
+  let clients = arguments.service.authorization == nil ? "any client" : "any client with the Authorization header"
   let vehicles = arguments.service.vehicles.isEmpty ? "any vehicle" : arguments.service.vehicles.joined(separator: ", ")
   warn(
-    "WARNING: for trials only. \(url) gives REAL tokens, signed by \(account.email), to \(whoever), for \(vehicles)"
-      + (arguments.isPublic ? ", in plain text over the network" : "")
-      + ". A fleet needs a backend that knows who asks; the key belongs there.")
+    "WARNING: for tests only. \(url) issues REAL tokens, signed by \(account.email), to \(clients), for \(vehicles)"
+      + (arguments.isPublic ? ", unencrypted over the network" : "")
+      + ". A fleet needs a backend that authenticates its vehicles; keep the key there.")
   LineFile.standardOutput.add("listening on \(url)")
   if let path = arguments.readyFile { try LineFile(path: path, truncating: true).add(url) }
-  server.run(until: interruption, or: arguments.seconds.map { clock().steady + $0 * 1000 })
-  LineFile.standardOutput.add("\(service.tokens) tokens given")
+  server.run(until: stopSignals, or: arguments.seconds.map { clock().steady + $0 * 1000 })
+  LineFile.standardOutput.add("\(service.tokens) tokens issued")
   return 0
 }
 
-/// Lets a closure hold a value that cannot be copied.
+/// Holds a noncopyable value, so that a closure can capture it.
 final class Shared<Value: ~Copyable> {
   let value: Value
 
@@ -100,13 +103,13 @@ final class Shared<Value: ~Copyable> {
   }
 }
 
-do throws(Arguments.Stop) {
+do throws(EmulatorArguments.Stop) {
   let run: () throws(EmulatorError) -> Int32
   if CommandLine.arguments.dropFirst().first == "token-server" {
     let arguments = try TokenServerArguments(Array(CommandLine.arguments.dropFirst()))
     run = { () throws(EmulatorError) in try serveTokens(arguments) }
   } else {
-    let arguments = try Arguments(CommandLine.arguments)
+    let arguments = try EmulatorArguments(CommandLine.arguments)
     run = { () throws(EmulatorError) in try serve(arguments) }
   }
   do throws(EmulatorError) {
@@ -116,7 +119,7 @@ do throws(Arguments.Stop) {
   }
 } catch {
   switch error {
-  case .help: print(Arguments.usage, terminator: "")
+  case .help: print(EmulatorArguments.usage, terminator: "")
   case .tokenServerHelp: print(TokenServerArguments.usage, terminator: "")
   case .version: print(Release.banner("fleet-engine-emulator"), terminator: "")
   case .mistake(let message): fail(message, status: 2)

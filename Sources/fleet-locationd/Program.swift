@@ -13,8 +13,8 @@ import Timekeeping
 /// Runs the program for its arguments.
 enum Program {
   static func run(_ arguments: [String]) -> Int32 {
-    switch Arguments(arguments) {
-    case .help: return writeOutput(Arguments.usage)
+    switch DaemonArguments(arguments) {
+    case .help: return writeOutput(DaemonArguments.usage)
     case .version: return writeOutput(Release.banner("fleet-locationd"))
     case .settingsReference: return writeOutput(SettingsReference.markdown())
     case .exampleSettings: return writeOutput(String(decoding: PackageResources.example_settings_toml, as: UTF8.self))
@@ -37,7 +37,7 @@ enum Program {
     let journal = Journal(level: .notice)
     let notifier = ServiceNotifier()
     do {
-      // First of all, so that nothing of another daemon is touched.
+      // The locks come first: another daemon's files must not be changed.
       let locks = try DirectoryLocks()
       defer { withExtendedLifetime(locks) {} }
       LocationDaemon.reportCrashes()
@@ -65,7 +65,7 @@ enum Program {
   /// The result of the start.
   private enum Start {
     case run(SettingsInForce)
-    /// The daemon does not run: the exit code.
+    /// The program must exit with this exit code.
     case end(Int32)
   }
 
@@ -74,16 +74,16 @@ enum Program {
     _ loader: SettingsLoader, _ journal: Journal, _ notifier: ServiceNotifier
   ) throws -> Start {
     while true {
-      let absence: DaemonError
+      let missing: DaemonError
       switch Result(catching: { () throws(DaemonError) in try loader.start() }) {
       case .success(let settings): return .run(settings)
       // Without systemd, on a terminal, the error is reported instead of waiting.
-      case .failure(let error) where error.isAbsence && notifier.isActive: absence = error
+      case .failure(let error) where error.mayAppearLater && notifier.isActive: missing = error
       case .failure(let error): throw error
       }
-      let wait = try SettingsWait(loop: EventLoop(), journal: journal, notifier: notifier, error: absence) {
+      let wait = try SettingsWait(loop: EventLoop(), journal: journal, notifier: notifier, error: missing) {
         if case .failure(let error) = Result(catching: { () throws(DaemonError) in try loader.start() }),
-          error.isAbsence
+          error.mayAppearLater
         {
           error
         } else {

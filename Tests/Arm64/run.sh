@@ -13,7 +13,7 @@ interop=$here/../Interop
 cache=${ARM64_CACHE:-/var/cache/fleet-locationd-arm64}/test
 base=$cache/root
 
-step() { printf '== %s\n' "$1"; }
+. "$here/../Support/library.sh"
 fail() {
   echo "failed: $*" >&2
   [ ! -s "${work:-}/daemon.log" ] || tail -n 20 "$work/daemon.log" >&2
@@ -64,14 +64,6 @@ inside() { chroot "$root" "${clean[@]}" "$@"; }
 as_service() {
   exec_inside setpriv --reuid=fleet-locationd --regid=fleet-locationd --init-groups --no-new-privs \
     env STATE_DIRECTORY=/var/lib/fleet-locationd RUNTIME_DIRECTORY=/run/fleet-locationd NOTIFY_SOCKET=/run/notify "$@"
-}
-until_true() { # SECONDS COMMAND...
-  local end=$((SECONDS + $1))
-  shift
-  until "$@"; do
-    [ $SECONDS -lt $end ] || return 1
-    sleep 0.3
-  done
 }
 
 # -- The packages
@@ -166,7 +158,10 @@ kill -KILL "$daemon"
 wait "$daemon" 2>/dev/null || true
 start
 until_true 60 answers || fail "no answer after kill -9"
-after=$(sed -n 's/^\([0-9]*\) positions\? of an earlier run found on disk.*/\1/p' "$work/daemon.log")
+# The file is read after the first request, or three seconds.
+restored() { sed -n 's/^\([0-9]*\) positions\? of an earlier run found on disk.*/\1/p' "$work/daemon.log"; }
+until_true 30 eval '[ -n "$(restored)" ]' || fail "no position of the earlier run is found"
+after=$(restored)
 [ "${after:-0}" -ge "$((before - 3))" ] || fail "of $before queued positions $after are left"
 emulate
 until_true 60 eval 'online && [ "$(waiting)" -le 1 ]' || fail "the backlog does not drain: $(cat "$work/status")"

@@ -25,22 +25,26 @@ import Timekeeping
   }
 
   private func answer(_ authorization: String) -> TokenOutcome {
-    let token = Fixture.token(#"{"iat":1796083200,"exp":1796083800,"authorization":\#(authorization)}"#)
-    return .http(.response(Fixture.response(#"{"token":"\#(token)"}"#)))
+    let token = AuthorizationFixture.token(#"{"iat":1796083200,"exp":1796083800,"authorization":\#(authorization)}"#)
+    return .http(.response(AuthorizationFixture.response(#"{"token":"\#(token)"}"#)))
   }
 
   @Test("the same agent gets and keeps a token for every scope", arguments: scopes)
   func everyScope(scope: Scope, claims: String) throws {
     let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
     var agent = TokenAgent(
-      context: context, provider: provider("https://t.test/{scope}/{id}"), buildDate: Fixture.buildDate, seed: 1)
-    let effects = agent.handle(.needed, at: Fixture.moment(0))
+      context: context, provider: provider("https://t.test/{scope}/{id}"), buildDate: AuthorizationFixture.buildDate,
+      seed: 1)
+    let effects = agent.handle(.needed, at: AuthorizationFixture.moment(0))
     guard case .fetch(let id, .http(let request))? = effects.first else {
       Issue.record("no fetch: \(effects)")
       return
     }
     #expect(request.url == "https://t.test/\(scope.name)/\(scope.id)")
-    guard case .obtained(let token, _)? = agent.handle(.answered(id: id, answer(claims)), at: Fixture.moment(0)).first
+    guard
+      case .obtained(let token, _)? = agent.handle(
+        .answered(id: id, answer(claims)), at: AuthorizationFixture.moment(0)
+      ).first
     else {
       Issue.record("no token: \(String(describing: agent.lastFailure))")
       return
@@ -55,8 +59,8 @@ import Timekeeping
     let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
     let other = AuthorizationContextTests.scopes[given].0
     let fits = scope == other || (scope.claim == other.claim && (claims.contains("*") || claims.contains(scope.id)))
-    let failure = Fixture.failure {
-      try TokenClaims(of: Secret(Fixture.token(#"{"authorization":\#(claims)}"#))).check(for: context)
+    let failure = AuthorizationFixture.failure {
+      try TokenClaims(of: Secret(AuthorizationFixture.token(#"{"authorization":\#(claims)}"#))).check(for: context)
     }
     #expect((failure == nil) == fits, "\(scope) with \(claims)")
     guard let failure else { return }
@@ -75,17 +79,17 @@ import Timekeeping
     ]
     for other in others {
       var agent = TokenAgent(
-        context: first, provider: provider("https://t.test/{id}"), buildDate: Fixture.buildDate, seed: 1)
-      guard case .fetch(let id, _)? = agent.handle(.needed, at: Fixture.moment(0)).first else {
+        context: first, provider: provider("https://t.test/{id}"), buildDate: AuthorizationFixture.buildDate, seed: 1)
+      guard case .fetch(let id, _)? = agent.handle(.needed, at: AuthorizationFixture.moment(0)).first else {
         Issue.record("no fetch")
         return
       }
-      _ = agent.handle(.answered(id: id, answer(#"{"deliveryvehicleid":"v"}"#)), at: Fixture.moment(0))
+      _ = agent.handle(.answered(id: id, answer(#"{"deliveryvehicleid":"v"}"#)), at: AuthorizationFixture.moment(0))
       #expect(agent.token(at: .boot) != nil)
-      _ = agent.handle(.configured(other, provider("https://t.test/{id}")), at: Fixture.moment(1))
+      _ = agent.handle(.configured(other, provider("https://t.test/{id}")), at: AuthorizationFixture.moment(1))
       #expect(agent.token(at: .boot + .seconds(1)) == nil)
       // And coming back does not bring it back.
-      _ = agent.handle(.configured(first, provider("https://t.test/{id}")), at: Fixture.moment(2))
+      _ = agent.handle(.configured(first, provider("https://t.test/{id}")), at: AuthorizationFixture.moment(2))
       #expect(agent.token(at: .boot + .seconds(2)) == nil)
     }
   }
@@ -93,7 +97,7 @@ import Timekeeping
   @Test("a provider that is set up for a vehicle is not asked about a trip: missingAuthorizationContext")
   func template() throws {
     let trip = try #require(AuthorizationContext(providerID: "p", scope: .trip("t")))
-    let failure = Fixture.failure { try provider("https://t.test/{vehicle_id}").request(for: trip) }
+    let failure = AuthorizationFixture.failure { try provider("https://t.test/{vehicle_id}").request(for: trip) }
     #expect(failure?.reason == .missingAuthorizationContext)
     #expect(failure?.message.contains("{vehicle_id}") == true && failure?.message.contains("trip") == true)
     #expect(AuthorizationContext(providerID: "", scope: .trip("t")) == nil)

@@ -11,7 +11,8 @@ import Timekeeping
 
   private func token(vehicle: String = "truck-17", at second: Int = 100, life: Int = 600) throws -> AccessToken {
     AccessToken(
-      secret: Secret(Fixture.token(Fixture.claims(vehicle: vehicle))), context: try Fixture.context(),
+      secret: Secret(AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: vehicle))),
+      context: try AuthorizationFixture.context(),
       receivedAt: .boot + .seconds(second), lifetime: .seconds(life), lifetimeSource: .responseDate)
   }
 
@@ -22,7 +23,7 @@ import Timekeeping
   private func unfitness(
     _ text: Secret, for context: AuthorizationContext? = nil, key: StoredToken.Key = key, at second: Int = 200
   ) throws -> StoredToken.DiscardReason? {
-    let context = try context ?? Fixture.context()
+    let context = try context ?? AuthorizationFixture.context()
     do throws(StoredToken.DiscardReason) {
       _ = try StoredToken(text, for: context, key: key, at: .boot + .seconds(second))
       return nil
@@ -36,7 +37,8 @@ import Timekeeping
   func round() throws {
     let token = try token()
     let kept = try StoredToken(
-      StoredToken(token, key: StoredTokenTests.key).text, for: try Fixture.context(), key: StoredTokenTests.key,
+      StoredToken(token, key: StoredTokenTests.key).text, for: try AuthorizationFixture.context(),
+      key: StoredTokenTests.key,
       at: .boot + .seconds(699))
     #expect(kept.token == token)
     #expect(kept.token.prefetch == token.prefetch)
@@ -48,16 +50,16 @@ import Timekeeping
     #expect(try unfitness(text(), at: 700) == .expired)
   }
 
-  @Test("another boot voids it, by its name, and also by a receipt that is yet to come")
+  @Test("after a reboot it is invalid, by the boot ID, and also by a time of receipt in the future")
   func otherBoot() throws {
     #expect(try unfitness(text(), key: StoredToken.Key(subject: "5ab1ec7", boot: "b008")) == .otherBoot)
     #expect(try unfitness(text(), at: 99) == .otherBoot)
   }
 
-  @Test("other settings void it, and claims that are another vehicle's, and a vehicle that is not known")
+  @Test("other settings make it invalid, so do the claims of another vehicle, and an unknown vehicle")
   func otherSettings() throws {
     #expect(try unfitness(text(), key: StoredToken.Key(subject: "07he4", boot: "b007")) == .otherSettings)
-    #expect(try unfitness(text(), for: Fixture.context("truck-18")) == .otherSettings)
+    #expect(try unfitness(text(), for: AuthorizationFixture.context("truck-18")) == .otherSettings)
     #expect(throws: StoredToken.DiscardReason.otherSettings) {
       try StoredToken(text(), for: nil, key: StoredTokenTests.key, at: .boot + .seconds(200))
     }
@@ -65,9 +67,10 @@ import Timekeeping
 
   @Test("an end that its own claims do not allow is damage")
   func outlivesClaims() throws {
-    let issued = Fixture.wall.milliseconds / 1000
+    let issued = AuthorizationFixture.wall.milliseconds / 1000
     let token = AccessToken(
-      secret: Secret(Fixture.token(Fixture.claims(iat: issued, exp: issued + 3600))), context: try Fixture.context(),
+      secret: Secret(AuthorizationFixture.token(AuthorizationFixture.claims(iat: issued, exp: issued + 3600))),
+      context: try AuthorizationFixture.context(),
       receivedAt: .boot + .seconds(100), lifetime: .seconds(600), lifetimeSource: .claims)
     let text = StoredToken(token, key: StoredTokenTests.key).text.reveal()
     for (end, isDamage) in [
@@ -104,7 +107,7 @@ import Timekeeping
     #expect(try unfitness(changed) == .damaged)
   }
 
-  @Test("it is kept as a secret, which prints as nothing")
+  @Test("it is stored as a secret, which prints as nothing")
   func secrecy() throws {
     let kept = StoredToken(try token(), key: StoredTokenTests.key)
     #expect("\(kept.text)" == "<redacted>")
@@ -124,7 +127,7 @@ import Timekeeping
 
   @Test("whatever decides which token is given makes another subject")
   func subjects() throws {
-    let context = try Fixture.context()
+    let context = try AuthorizationFixture.context()
     let command = TokenCommand(
       arguments: ["/bin/get", "a", "b"],
       format: TokenResponseFormat(tokenKey: "t", expirationKey: nil, expiration: .jwt))
@@ -132,7 +135,7 @@ import Timekeeping
     otherCommand.arguments = ["/bin/get", "a b"]
     let subjects = [
       StoredToken.subject(of: context, from: endpoint()),
-      StoredToken.subject(of: try Fixture.context("truck-18"), from: endpoint()),
+      StoredToken.subject(of: try AuthorizationFixture.context("truck-18"), from: endpoint()),
       StoredToken.subject(
         of: AuthorizationContext(providerID: "my project", scope: .vehicle("truck-17")), from: endpoint()),
       StoredToken.subject(of: context, from: endpoint { $0.urlTemplate = "https://u.test/{vehicle_id}" }),
@@ -150,7 +153,7 @@ import Timekeeping
 
   @Test("secrets are not part of the digest: they may change, and the digest does not allow to guess them")
   func noSecrets() throws {
-    let context = try Fixture.context()
+    let context = try AuthorizationFixture.context()
     let subject = StoredToken.subject(of: context, from: endpoint())
     #expect(subject?.contains("hush") == false)
     let renewed = endpoint { $0.headers[0] = .init("Authorization", .secret(prefix: "", Secret("new"))) }
@@ -162,50 +165,55 @@ import Timekeeping
   @Test("a token from a file is not stored, and neither is a token without a context")
   func nothing() throws {
     let format = TokenResponseFormat(tokenKey: "t", expirationKey: nil, expiration: .jwt)
-    #expect(try StoredToken.subject(of: Fixture.context(), from: .file(TokenFile(path: "/t", format: format))) == nil)
+    #expect(
+      try StoredToken.subject(of: AuthorizationFixture.context(), from: .file(TokenFile(path: "/t", format: format)))
+        == nil)
     #expect(StoredToken.subject(of: nil, from: endpoint()) == nil)
   }
 
   // MARK: - The agent
 
   private func agent() throws -> TokenAgent {
-    TokenAgent(context: try Fixture.context(), provider: endpoint(), buildDate: Fixture.buildDate, seed: 1)
+    TokenAgent(
+      context: try AuthorizationFixture.context(), provider: endpoint(), buildDate: AuthorizationFixture.buildDate,
+      seed: 1)
   }
 
   @Test("a token of the previous run is used at once, and the next one is requested in the last fifth of its lifetime")
   func restored() throws {
     var agent = try agent()
     let token = try token()
-    #expect(agent.handle(.restored(token), at: Fixture.moment(200)) == [.restored(token)])
+    #expect(agent.handle(.restored(token), at: AuthorizationFixture.moment(200)) == [.restored(token)])
     #expect(agent.token(at: .boot + .seconds(200)) == token)
-    #expect(agent.handle(.needed, at: Fixture.moment(579)).isEmpty)
-    #expect(agent.handle(.needed, at: Fixture.moment(640)).count == 1)
+    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(579)).isEmpty)
+    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(640)).count == 1)
     #expect(agent.token(at: .boot + .seconds(699)) == token)
     #expect(agent.token(at: .boot + .seconds(700)) == nil)
   }
 
-  @Test("one that is another vehicle's, or over, or older than what this run has got, is not taken")
+  @Test("one that is another vehicle's, expired, or older than what this run has received, is not used")
   func notTaken() throws {
     var agent = try agent()
     let other = AccessToken(
-      secret: Secret("x"), context: try Fixture.context("truck-18"), receivedAt: .boot, lifetime: .seconds(900),
+      secret: Secret("x"), context: try AuthorizationFixture.context("truck-18"), receivedAt: .boot,
+      lifetime: .seconds(900),
       lifetimeSource: .claims)
-    #expect(agent.handle(.restored(other), at: Fixture.moment(200)).isEmpty)
-    #expect(agent.handle(.restored(try token()), at: Fixture.moment(700)).isEmpty)
+    #expect(agent.handle(.restored(other), at: AuthorizationFixture.moment(200)).isEmpty)
+    #expect(agent.handle(.restored(try token()), at: AuthorizationFixture.moment(700)).isEmpty)
     #expect(agent.token(at: .boot + .seconds(700)) == nil)
     let newer = try token(at: 700)
-    _ = agent.handle(.restored(newer), at: Fixture.moment(700))
-    #expect(agent.handle(.restored(try token(at: 699)), at: Fixture.moment(700)).isEmpty)
+    _ = agent.handle(.restored(newer), at: AuthorizationFixture.moment(700))
+    #expect(agent.handle(.restored(try token(at: 699)), at: AuthorizationFixture.moment(700)).isEmpty)
     #expect(agent.token(at: .boot + .seconds(700)) == newer)
   }
 
-  @Test("when Fleet Engine refuses it, it is forgotten, and a fresh one is fetched at once")
+  @Test("when Fleet Engine rejects it, it is removed, and a new one is fetched at once")
   func refused() throws {
     var agent = try agent()
     let token = try token()
-    _ = agent.handle(.restored(token), at: Fixture.moment(200))
-    #expect(agent.handle(.refused(token), at: Fixture.moment(201)) == [.discardStored])
+    _ = agent.handle(.restored(token), at: AuthorizationFixture.moment(200))
+    #expect(agent.handle(.refused(token), at: AuthorizationFixture.moment(201)) == [.discardStored])
     #expect(agent.token(at: .boot + .seconds(201)) == nil)
-    #expect(agent.handle(.needed, at: Fixture.moment(201)).count == 1)
+    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(201)).count == 1)
   }
 }

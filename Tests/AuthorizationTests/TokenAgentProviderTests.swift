@@ -12,21 +12,23 @@ import Timekeeping
   private let file = TokenProvider.file(TokenFile(path: "/run/token", format: format))
 
   private func agent(_ provider: TokenProvider) throws -> TokenAgent {
-    TokenAgent(context: try Fixture.context(), provider: provider, buildDate: Fixture.buildDate, seed: 1)
+    TokenAgent(
+      context: try AuthorizationFixture.context(), provider: provider, buildDate: AuthorizationFixture.buildDate,
+      seed: 1)
   }
 
   private func body(_ serial: Int, life: Int = 600) -> String {
-    #"{"token":"\#(Fixture.token(Fixture.claims(serial: serial)))","seconds":\#(life)}"#
+    #"{"token":"\#(AuthorizationFixture.token(AuthorizationFixture.claims(serial: serial)))","seconds":\#(life)}"#
   }
 
   private func answer(_ serial: Int, life: Int = 600) -> TokenOutcome {
-    .http(.response(Fixture.response(body(serial, life: life))))
+    .http(.response(AuthorizationFixture.response(body(serial, life: life))))
   }
 
   private func text(_ serial: Int) -> TokenOutcome { .file(.text(Secret(body(serial)), age: .zero)) }
 
   private func fetch(_ agent: inout TokenAgent, at second: Double) -> UInt64? {
-    for case .fetch(let id, _) in agent.handle(.needed, at: Fixture.moment(second)) { return id }
+    for case .fetch(let id, _) in agent.handle(.needed, at: AuthorizationFixture.moment(second)) { return id }
     return nil
   }
 
@@ -34,15 +36,15 @@ import Timekeeping
   func sameToken() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
-    _ = agent.handle(.answered(id: first, answer(1)), at: Fixture.moment(0))
+    _ = agent.handle(.answered(id: first, answer(1)), at: AuthorizationFixture.moment(0))
     let token = try #require(agent.token(at: .boot))
     var fetches = 0
     // An update every five seconds in the last tenth of its life.
     for second in stride(from: 540.0, to: 600, by: 5) {
       guard let id = fetch(&agent, at: second) else { continue }
       fetches += 1
-      #expect(agent.handle(.answered(id: id, answer(1)), at: Fixture.moment(second)).isEmpty)
-      #expect(agent.token(at: Fixture.moment(second).boot) == token)
+      #expect(agent.handle(.answered(id: id, answer(1)), at: AuthorizationFixture.moment(second)).isEmpty)
+      #expect(agent.token(at: AuthorizationFixture.moment(second).boot) == token)
     }
     #expect((2...4).contains(fetches))
     #expect(agent.token(at: .boot + .seconds(600)) == nil)
@@ -52,39 +54,40 @@ import Timekeeping
   func refusedAgain() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
-    _ = agent.handle(.answered(id: first, answer(1)), at: Fixture.moment(0))
+    _ = agent.handle(.answered(id: first, answer(1)), at: AuthorizationFixture.moment(0))
     let token = try #require(agent.token(at: .boot))
-    _ = agent.handle(.refused(token), at: Fixture.moment(10))
+    _ = agent.handle(.refused(token), at: AuthorizationFixture.moment(10))
     let second = try #require(fetch(&agent, at: 10))
-    let effects = agent.handle(.answered(id: second, answer(1)), at: Fixture.moment(10))
+    let effects = agent.handle(.answered(id: second, answer(1)), at: AuthorizationFixture.moment(10))
     #expect(effects == [try .failed(#require(agent.lastFailure))])
     #expect(agent.lastFailure?.reason == .unchanged)
-    let retry = agent.earliest - Fixture.moment(10).boot
+    let retry = agent.earliest - AuthorizationFixture.moment(10).boot
     #expect(retry >= .seconds(60) && retry <= .seconds(120))
     #expect(fetch(&agent, at: 69) == nil)
     let later = 10 + retry.inSeconds + 0.01
     let third = try #require(fetch(&agent, at: later))
-    guard case .obtained? = agent.handle(.answered(id: third, answer(1)), at: Fixture.moment(later)).first else {
+    guard case .obtained? = agent.handle(.answered(id: third, answer(1)), at: AuthorizationFixture.moment(later)).first
+    else {
       Issue.record("never tried again")
       return
     }
     // A rotated key: the next token is another, and goes at once.
-    let again = try #require(agent.token(at: Fixture.moment(later).boot))
-    _ = agent.handle(.refused(again), at: Fixture.moment(later + 1))
-    #expect(agent.token(at: Fixture.moment(later + 1).boot) == nil)
+    let again = try #require(agent.token(at: AuthorizationFixture.moment(later).boot))
+    _ = agent.handle(.refused(again), at: AuthorizationFixture.moment(later + 1))
+    #expect(agent.token(at: AuthorizationFixture.moment(later + 1).boot) == nil)
   }
 
   @Test("a rotated key costs one refresh, without a wait")
   func rotated() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
-    _ = agent.handle(.answered(id: first, answer(1)), at: Fixture.moment(0))
+    _ = agent.handle(.answered(id: first, answer(1)), at: AuthorizationFixture.moment(0))
     let token = try #require(agent.token(at: .boot))
-    #expect(agent.handle(.refused(token), at: Fixture.moment(10)) == [.discardStored])
+    #expect(agent.handle(.refused(token), at: AuthorizationFixture.moment(10)) == [.discardStored])
     let second = try #require(fetch(&agent, at: 10))
-    _ = agent.handle(.answered(id: second, answer(2)), at: Fixture.moment(10))
+    _ = agent.handle(.answered(id: second, answer(2)), at: AuthorizationFixture.moment(10))
     #expect(agent.token(at: .boot + .seconds(10)) != nil)
-    _ = agent.handle(.accepted, at: Fixture.moment(11))
+    _ = agent.handle(.accepted, at: AuthorizationFixture.moment(11))
     #expect(agent.lastFailure == nil && agent.failingSince == nil)
   }
 
@@ -92,14 +95,15 @@ import Timekeeping
   func renewed() throws {
     var agent = try agent(file)
     let first = try #require(fetch(&agent, at: 0))
-    _ = agent.handle(.answered(id: first, text(1)), at: Fixture.moment(0))
+    _ = agent.handle(.answered(id: first, text(1)), at: AuthorizationFixture.moment(0))
     #expect(fetch(&agent, at: 20) == nil)
-    guard case .fetch(let id, let request)? = agent.handle(.fileChanged, at: Fixture.moment(30)).first else {
+    guard case .fetch(let id, let request)? = agent.handle(.fileChanged, at: AuthorizationFixture.moment(30)).first
+    else {
       Issue.record("not read")
       return
     }
     #expect(request == .file(path: "/run/token"))
-    guard case .obtained? = agent.handle(.answered(id: id, text(2)), at: Fixture.moment(30)).first else {
+    guard case .obtained? = agent.handle(.answered(id: id, text(2)), at: AuthorizationFixture.moment(30)).first else {
       Issue.record("not taken")
       return
     }
@@ -111,17 +115,19 @@ import Timekeeping
     var agent = try agent(file)
     var id = try #require(fetch(&agent, at: 0))
     for second in [0.0, 20, 40] {
-      _ = agent.handle(.answered(id: id, .file(.text(Secret(#"{"tok"#), age: .zero))), at: Fixture.moment(second))
+      _ = agent.handle(
+        .answered(id: id, .file(.text(Secret(#"{"tok"#), age: .zero))), at: AuthorizationFixture.moment(second))
       #expect(agent.lastFailure?.reason == .notJSON)
       // By itself it is tried again within ten seconds.
-      #expect(agent.earliest <= Fixture.moment(second + 10).boot)
-      guard case .fetch(let next, _)? = agent.handle(.fileChanged, at: Fixture.moment(second + 2)).first else {
+      #expect(agent.earliest <= AuthorizationFixture.moment(second + 10).boot)
+      guard case .fetch(let next, _)? = agent.handle(.fileChanged, at: AuthorizationFixture.moment(second + 2)).first
+      else {
         Issue.record("not read at \(second)")
         return
       }
       id = next
     }
-    _ = agent.handle(.answered(id: id, text(1)), at: Fixture.moment(43))
+    _ = agent.handle(.answered(id: id, text(1)), at: AuthorizationFixture.moment(43))
     #expect(agent.token(at: .boot + .seconds(43)) != nil && agent.failingSince == nil)
   }
 
@@ -130,7 +136,7 @@ import Timekeeping
     var agent = try agent(file)
     var reads = 0
     for step in 0..<60_000 {
-      let moment = Fixture.moment(Double(step) / 1000)
+      let moment = AuthorizationFixture.moment(Double(step) / 1000)
       for case .fetch(let id, _) in agent.handle(.fileChanged, at: moment) {
         reads += 1
         _ = agent.handle(.answered(id: id, text(step)), at: moment)
@@ -144,49 +150,50 @@ import Timekeeping
   @Test("a file that held halves of a token, which Fleet Engine has refused, is read within ten seconds of its change")
   func piecesOfToken() throws {
     var agent = try agent(file)
-    let stamp = Fixture.wall.milliseconds / 1000
-    let whole = Fixture.token(Fixture.claims(iat: stamp, exp: stamp + 3600)) + "signature"
+    let stamp = AuthorizationFixture.wall.milliseconds / 1000
+    let whole = AuthorizationFixture.token(AuthorizationFixture.claims(iat: stamp, exp: stamp + 3600)) + "signature"
     for (cut, second) in [(6, 0.0), (3, 5)] {
       let id = try #require(fetch(&agent, at: second))
       let half = TokenOutcome.file(.text(Secret(String(whole.dropLast(cut))), age: .zero))
-      _ = agent.handle(.answered(id: id, half), at: Fixture.moment(second))
-      let token = try #require(agent.token(at: Fixture.moment(second).boot))
-      _ = agent.handle(.refused(token), at: Fixture.moment(second + 1))
+      _ = agent.handle(.answered(id: id, half), at: AuthorizationFixture.moment(second))
+      let token = try #require(agent.token(at: AuthorizationFixture.moment(second).boot))
+      _ = agent.handle(.refused(token), at: AuthorizationFixture.moment(second + 1))
     }
     // The whole one is renamed into place.
-    #expect(agent.handle(.fileChanged, at: Fixture.moment(20)).isEmpty)
+    #expect(agent.handle(.fileChanged, at: AuthorizationFixture.moment(20)).isEmpty)
     let id = try #require(fetch(&agent, at: 30))
-    _ = agent.handle(.answered(id: id, .file(.text(Secret(whole), age: .zero))), at: Fixture.moment(30))
-    #expect(agent.token(at: Fixture.moment(30).boot)?.secret == Secret(whole))
+    _ = agent.handle(.answered(id: id, .file(.text(Secret(whole), age: .zero))), at: AuthorizationFixture.moment(30))
+    #expect(agent.token(at: AuthorizationFixture.moment(30).boot)?.secret == Secret(whole))
   }
 
-  @Test("without a change nothing lifts the wait that repeated refusals impose, and a change all but ten seconds of it")
+  @Test("after repeated rejections only a change of the file shortens the wait, to ten seconds")
   func damped() throws {
     var agent = try agent(file)
     for (serial, second) in [(1, 0.0), (2, 5)] {
       let id = try #require(fetch(&agent, at: second))
-      _ = agent.handle(.answered(id: id, text(serial)), at: Fixture.moment(second))
-      let token = try #require(agent.token(at: Fixture.moment(second).boot))
-      _ = agent.handle(.refused(token), at: Fixture.moment(second + 1))
+      _ = agent.handle(.answered(id: id, text(serial)), at: AuthorizationFixture.moment(second))
+      let token = try #require(agent.token(at: AuthorizationFixture.moment(second).boot))
+      _ = agent.handle(.refused(token), at: AuthorizationFixture.moment(second + 1))
     }
     #expect(fetch(&agent, at: 65) == nil)
-    #expect(agent.handle(.fileChanged, at: Fixture.moment(20)).isEmpty)
-    #expect(agent.handle(.fileChanged, at: Fixture.moment(29)).isEmpty)
+    #expect(agent.handle(.fileChanged, at: AuthorizationFixture.moment(20)).isEmpty)
+    #expect(agent.handle(.fileChanged, at: AuthorizationFixture.moment(29)).isEmpty)
     #expect(fetch(&agent, at: 29) == nil)
     #expect(fetch(&agent, at: 30) != nil)
   }
 
-  @Test("since when it goes wrong is the first failure, and forgotten with the first token")
+  @Test("the failing time begins with the first failure, and is reset by the first token")
   func failingSince() throws {
     var agent = try agent(http)
     for second in [3.0, 60, 120] {
       let id = try #require(fetch(&agent, at: second))
       _ = agent.handle(
-        .answered(id: id, .http(.failure(TransportFailure(.unreachable, "x")))), at: Fixture.moment(second))
-      #expect(agent.failingSince == Fixture.moment(3).boot)
+        .answered(id: id, .http(.failure(TransportFailure(.unreachable, "x")))), at: AuthorizationFixture.moment(second)
+      )
+      #expect(agent.failingSince == AuthorizationFixture.moment(3).boot)
     }
     let id = try #require(fetch(&agent, at: 200))
-    _ = agent.handle(.answered(id: id, answer(1)), at: Fixture.moment(200))
+    _ = agent.handle(.answered(id: id, answer(1)), at: AuthorizationFixture.moment(200))
     #expect(agent.failingSince == nil)
   }
 }

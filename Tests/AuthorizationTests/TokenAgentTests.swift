@@ -12,12 +12,12 @@ import Timekeeping
   private let provider = TokenProvider.http(endpoint)
 
   private func agent(_ context: AuthorizationContext?, seed: UInt64 = 1) -> TokenAgent {
-    TokenAgent(context: context, provider: provider, buildDate: Fixture.buildDate, seed: seed)
+    TokenAgent(context: context, provider: provider, buildDate: AuthorizationFixture.buildDate, seed: seed)
   }
 
   private func answer(_ life: Int = 600, serial: Int = 0, vehicle: String = "truck-17") -> TokenOutcome {
-    let token = Fixture.token(Fixture.claims(vehicle: vehicle, serial: serial))
-    return .http(.response(Fixture.response(#"{"token":"\#(token)","seconds":\#(life)}"#)))
+    let token = AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: vehicle, serial: serial))
+    return .http(.response(AuthorizationFixture.response(#"{"token":"\#(token)","seconds":\#(life)}"#)))
   }
 
   private let down = TokenOutcome.http(.failure(TransportFailure(.refused, "refused")))
@@ -25,7 +25,7 @@ import Timekeeping
   private func fetchID(_ effects: [TokenAgent.Effect]) throws -> UInt64 {
     guard effects.count == 1, case .fetch(let id, _)? = effects.first else {
       Issue.record("not one fetch: \(effects)")
-      throw Fixture.failure { throw TokenFailure(.missingData, "") } ?? TokenFailure(.missingData, "")
+      throw AuthorizationFixture.failure { throw TokenFailure(.missingData, "") } ?? TokenFailure(.missingData, "")
     }
     return id
   }
@@ -34,32 +34,34 @@ import Timekeeping
   ///
   /// - Returns: the wait before the next.
   private func retry(_ agent: inout TokenAgent, _ input: TokenAgent.Input, at second: Double) throws -> Duration {
-    let effects = agent.handle(input, at: Fixture.moment(second))
+    let effects = agent.handle(input, at: AuthorizationFixture.moment(second))
     guard effects == [try .failed(#require(agent.lastFailure))] else {
       Issue.record("no failure: \(effects)")
       return .zero
     }
-    return agent.earliest - Fixture.moment(second).boot
+    return agent.earliest - AuthorizationFixture.moment(second).boot
   }
 
   /// An agent that got its token at second 0.
   private func supplied(life: Int = 600, seed: UInt64 = 1) throws -> TokenAgent {
-    var agent = agent(try Fixture.context(), seed: seed)
-    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
-    _ = agent.handle(.answered(id: id, answer(life)), at: Fixture.moment(0))
+    var agent = agent(try AuthorizationFixture.context(), seed: seed)
+    let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
+    _ = agent.handle(.answered(id: id, answer(life)), at: AuthorizationFixture.moment(0))
     return agent
   }
 
-  @Test("needed: one fetch, and no second while it is under way; then the token, until its very end")
+  @Test("needed: one fetch, and no second one while it is in flight; then the token, until it expires")
   func singleFlight() throws {
-    var agent = agent(try Fixture.context())
+    var agent = agent(try AuthorizationFixture.context())
     #expect(agent.token(at: .boot) == nil)
-    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
-    #expect(agent.handle(.needed, at: Fixture.moment(1)).isEmpty)
+    let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
+    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(1)).isEmpty)
     #expect(agent.isFetching)
     #expect(agent.fetchDeadline == .boot + .seconds(15))
-    #expect(agent.handle(.answered(id: id + 1, answer()), at: Fixture.moment(2)).isEmpty)
-    guard case .obtained(let token, nil)? = agent.handle(.answered(id: id, answer()), at: Fixture.moment(2)).first
+    #expect(agent.handle(.answered(id: id + 1, answer()), at: AuthorizationFixture.moment(2)).isEmpty)
+    guard
+      case .obtained(let token, nil)? = agent.handle(.answered(id: id, answer()), at: AuthorizationFixture.moment(2))
+        .first
     else {
       Issue.record("no token")
       return
@@ -67,17 +69,17 @@ import Timekeeping
     #expect(agent.token(at: .boot + .seconds(2)) == token)
     #expect(agent.token(at: .boot + .milliseconds(601_999)) == token)
     #expect(agent.token(at: .boot + .seconds(602)) == nil)
-    #expect(agent.handle(.answered(id: id, answer()), at: Fixture.moment(3)).isEmpty)
+    #expect(agent.handle(.answered(id: id, answer()), at: AuthorizationFixture.moment(3)).isEmpty)
   }
 
   @Test("the next token is requested by an update in the last fifth of the lifetime, never by a timer")
   func prefetch() throws {
     var agent = try supplied()
-    #expect(agent.handle(.needed, at: Fixture.moment(479)).isEmpty)
+    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(479)).isEmpty)
     let old = agent.token(at: .boot + .seconds(540))
-    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(540)))
+    let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(540)))
     #expect(agent.token(at: .boot + .seconds(541)) == old)
-    _ = agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(542))
+    _ = agent.handle(.answered(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(542))
     #expect(agent.token(at: .boot + .seconds(542)) != old)
     #expect(agent.token(at: .boot + .seconds(1141)) != nil)
   }
@@ -89,46 +91,50 @@ import Timekeeping
     let seconds = try (UInt64(0)..<200).map { seed -> Double in
       var agent = try supplied(seed: seed)
       return try #require(
-        stride(from: 480.0, through: 540, by: 0.5).first { !agent.handle(.needed, at: Fixture.moment($0)).isEmpty })
+        stride(from: 480.0, through: 540, by: 0.5).first {
+          !agent.handle(.needed, at: AuthorizationFixture.moment($0)).isEmpty
+        })
     }
     for sixth in 0..<6 {
       #expect((15...55).contains(seconds.count { Int($0 - 480) / 10 == sixth }))
     }
   }
 
-  @Test("of a long life the last ten minutes are enough")
+  @Test("of a long lifetime the last ten minutes are enough")
   func longLife() throws {
     let token = try #require(supplied(life: 36_000).token(at: .boot))
     #expect(token.prefetch == (.boot + .seconds(35_400), .boot + .seconds(35_700)))
   }
 
-  @Test("a provider that is down is not noticed while the old token lives, and retried at once when it is gone")
+  @Test(
+    "a provider that is down has no effect while the old token is valid, and is retried at once when it has expired")
   func providerDown() throws {
     var agent = try supplied()
     var second = 540.0
     while second < 600 {
-      for effect in agent.handle(.needed, at: Fixture.moment(second)) {
+      for effect in agent.handle(.needed, at: AuthorizationFixture.moment(second)) {
         guard case .fetch(let id, _) = effect else { continue }
         let wait = try retry(&agent, .answered(id: id, down), at: second)
         #expect(wait >= .seconds(1) && wait <= .seconds(24))
       }
-      #expect(agent.token(at: Fixture.moment(second).boot) != nil)
+      #expect(agent.token(at: AuthorizationFixture.moment(second).boot) != nil)
       second += 10
     }
-    let effects = agent.handle(.needed, at: Fixture.moment(600))
+    let effects = agent.handle(.needed, at: AuthorizationFixture.moment(600))
     #expect(agent.token(at: .boot + .seconds(600)) == nil)
     #expect(agent.isFetching == !effects.isEmpty)
   }
 
   @Test(
-    "a provider that refuses connections is asked no more than once a minute from the fifth minute on; one that the network does not let through to, within 10 s",
+    "a provider that refuses connections is asked at most once a minute from the fifth minute on; one that the network cannot reach, within 10 s",
     arguments: [(TransportFailure.Kind.refused, 60.0...120), (.unreachable, 1...10), (.timedOut, 1...10)])
   func longOutage(_ kind: TransportFailure.Kind, _ late: ClosedRange<Double>) throws {
-    var agent = agent(try Fixture.context())
+    var agent = agent(try AuthorizationFixture.context())
     var now = 0.0
     while now < 3600 {
-      let id = try fetchID(agent.handle(.needed, at: Fixture.moment(now)))
-      _ = agent.handle(.answered(id: id, .http(.failure(TransportFailure(kind, "down")))), at: Fixture.moment(now))
+      let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(now)))
+      _ = agent.handle(
+        .answered(id: id, .http(.failure(TransportFailure(kind, "down")))), at: AuthorizationFixture.moment(now))
       let wait = (agent.earliest - .boot).inSeconds - now
       #expect(wait >= 0.99 && wait <= max(10, now * 0.5 + 0.1))
       if now >= 300 { #expect(wait >= late.lowerBound - 0.01 && wait <= late.upperBound + 0.01) }
@@ -138,15 +144,15 @@ import Timekeeping
 
   @Test("without a token a failed fetch has a time for the next, and there is none before it")
   func backoff() throws {
-    var agent = agent(try Fixture.context())
+    var agent = agent(try AuthorizationFixture.context())
     var now = 0.0
     for _ in 0..<50 {
-      let id = try fetchID(agent.handle(.needed, at: Fixture.moment(now)))
-      _ = agent.handle(.answered(id: id, down), at: Fixture.moment(now))
+      let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(now)))
+      _ = agent.handle(.answered(id: id, down), at: AuthorizationFixture.moment(now))
       let next = agent.earliest
       let wait = (next - .boot).inSeconds - now
       #expect(wait >= 0.99 && wait <= 120)
-      #expect(agent.handle(.needed, at: Fixture.moment(now + wait - 0.5)).isEmpty)
+      #expect(agent.handle(.needed, at: AuthorizationFixture.moment(now + wait - 0.5)).isEmpty)
       now = (Double(next.nanoseconds) / 1e6).rounded(.up) / 1e3 + 0.001
     }
     #expect(agent.lastFailure?.reason == .transport(.refused))
@@ -154,52 +160,56 @@ import Timekeeping
 
   @Test("a token that comes after failures says how long they lasted, and the next one does not")
   func afterFailures() throws {
-    var agent = agent(try Fixture.context())
+    var agent = agent(try AuthorizationFixture.context())
     for second in [0.0, 20] {
-      let id = try fetchID(agent.handle(.needed, at: Fixture.moment(second)))
+      let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(second)))
       _ = try retry(&agent, .answered(id: id, down), at: second)
       #expect(agent.failingSince == .boot)
     }
-    var id = try fetchID(agent.handle(.needed, at: Fixture.moment(40)))
-    guard case .obtained(_, .seconds(41)?)? = agent.handle(.answered(id: id, answer()), at: Fixture.moment(41)).first
+    var id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(40)))
+    guard
+      case .obtained(_, .seconds(41)?)? = agent.handle(.answered(id: id, answer()), at: AuthorizationFixture.moment(41))
+        .first
     else {
       Issue.record("no token, or without the time")
       return
     }
     #expect(agent.failingSince == nil && agent.lastFailure == nil)
-    id = try fetchID(agent.handle(.needed, at: Fixture.moment(600)))
-    guard case .obtained(_, nil)? = agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(600)).first
+    id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(600)))
+    guard
+      case .obtained(_, nil)? = agent.handle(.answered(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(600))
+        .first
     else {
       Issue.record("no token, or with a time")
       return
     }
   }
 
-  @Test("the provider's Retry-After is followed by the usual wait, and no network event lifts it")
+  @Test("the provider's Retry-After is followed by the usual backoff, and no network event shortens it")
   func pushback() throws {
-    var agent = agent(try Fixture.context())
-    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
-    let busy = Fixture.response("{}", status: 503, headers: [("Retry-After", "120")])
+    var agent = agent(try AuthorizationFixture.context())
+    let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
+    let busy = AuthorizationFixture.response("{}", status: 503, headers: [("Retry-After", "120")])
     let wait = try retry(&agent, .answered(id: id, .http(.response(busy))), at: 0)
     #expect(wait >= .seconds(121) && wait <= .seconds(122))
-    _ = agent.handle(.networkUp, at: Fixture.moment(60))
-    #expect(agent.handle(.needed, at: Fixture.moment(121)).isEmpty)
-    _ = try fetchID(agent.handle(.needed, at: Fixture.moment(122)))
+    _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(60))
+    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(121)).isEmpty)
+    _ = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(122)))
   }
 
-  @Test("a network that comes up cuts a wait short, once in half a minute")
+  @Test("a network that comes up resets the backoff, at most once in half a minute")
   func networkUp() throws {
-    var agent = agent(try Fixture.context())
+    var agent = agent(try AuthorizationFixture.context())
     for (second, isKick) in [(0.0, true), (10, false), (30, true)] {
-      if agent.earliest <= Fixture.moment(second).boot {
-        let id = try fetchID(agent.handle(.needed, at: Fixture.moment(second)))
-        let page = Fixture.response("<html>")
-        _ = agent.handle(.answered(id: id, .http(.response(page))), at: Fixture.moment(second))
+      if agent.earliest <= AuthorizationFixture.moment(second).boot {
+        let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(second)))
+        let page = AuthorizationFixture.response("<html>")
+        _ = agent.handle(.answered(id: id, .http(.response(page))), at: AuthorizationFixture.moment(second))
       }
       let before = agent.earliest
-      _ = agent.handle(.networkUp, at: Fixture.moment(second))
+      _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(second))
       let after = agent.earliest
-      if isKick { #expect(after <= Fixture.moment(second + 9).boot) } else { #expect(before == after) }
+      if isKick { #expect(after <= AuthorizationFixture.moment(second + 9).boot) } else { #expect(before == after) }
     }
   }
 
@@ -207,39 +217,39 @@ import Timekeeping
   func refusals() throws {
     var agent = try supplied()
     let first = try #require(agent.token(at: .boot))
-    #expect(agent.handle(.refused(first), at: Fixture.moment(100)) == [.discardStored])
+    #expect(agent.handle(.refused(first), at: AuthorizationFixture.moment(100)) == [.discardStored])
     #expect(agent.token(at: .boot + .seconds(100)) == nil)
-    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(100)))
-    _ = agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(100))
+    let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(100)))
+    _ = agent.handle(.answered(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(100))
     let second = try #require(agent.token(at: .boot + .seconds(100)))
     // A late answer to the token before says nothing of this one.
-    #expect(agent.handle(.refused(first), at: Fixture.moment(100)).isEmpty)
+    #expect(agent.handle(.refused(first), at: AuthorizationFixture.moment(100)).isEmpty)
     #expect(agent.token(at: .boot + .seconds(100)) == second)
-    let effects = agent.handle(.refused(second), at: Fixture.moment(101))
-    let wait = agent.earliest - Fixture.moment(101).boot
+    let effects = agent.handle(.refused(second), at: AuthorizationFixture.moment(101))
+    let wait = agent.earliest - AuthorizationFixture.moment(101).boot
     #expect(effects == [.repeatedlyRefused(second, retry: wait), .discardStored])
     #expect(wait >= .seconds(60) && wait <= .seconds(900))
-    _ = agent.handle(.networkUp, at: Fixture.moment(110))
-    #expect(agent.handle(.needed, at: Fixture.moment(160.9)).isEmpty)
-    let again = try fetchID(agent.handle(.needed, at: Fixture.moment(101 + wait.inSeconds + 0.01)))
-    _ = agent.handle(.answered(id: again, answer(serial: 3)), at: Fixture.moment(1100))
-    _ = agent.handle(.accepted, at: Fixture.moment(1101))
+    _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(110))
+    #expect(agent.handle(.needed, at: AuthorizationFixture.moment(160.9)).isEmpty)
+    let again = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(101 + wait.inSeconds + 0.01)))
+    _ = agent.handle(.answered(id: again, answer(serial: 3)), at: AuthorizationFixture.moment(1100))
+    _ = agent.handle(.accepted, at: AuthorizationFixture.moment(1101))
     let third = try #require(agent.token(at: .boot + .seconds(1101)))
     // All is forgotten: the next refusal is a first again.
-    #expect(agent.handle(.refused(third), at: Fixture.moment(1200)) == [.discardStored])
-    _ = try fetchID(agent.handle(.needed, at: Fixture.moment(1200)))
+    #expect(agent.handle(.refused(third), at: AuthorizationFixture.moment(1200)) == [.discardStored])
+    _ = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(1200)))
   }
 
-  @Test("another vehicle: the token is dropped, the fetch under way cancelled, its answer ignored")
+  @Test("another vehicle: the token is dropped, the fetch in flight cancelled, its answer ignored")
   func otherVehicle() throws {
     var agent = try supplied()
-    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(550)))
-    let other = try Fixture.context("truck-18")
-    #expect(agent.handle(.configured(other, provider), at: Fixture.moment(551)) == [.cancelFetch(id: id)])
+    let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(550)))
+    let other = try AuthorizationFixture.context("truck-18")
+    #expect(agent.handle(.configured(other, provider), at: AuthorizationFixture.moment(551)) == [.cancelFetch(id: id)])
     #expect(agent.token(at: .boot + .seconds(551)) == nil)
-    #expect(agent.handle(.answered(id: id, answer(serial: 2)), at: Fixture.moment(552)).isEmpty)
+    #expect(agent.handle(.answered(id: id, answer(serial: 2)), at: AuthorizationFixture.moment(552)).isEmpty)
     #expect(agent.token(at: .boot + .seconds(552)) == nil)
-    let effects = agent.handle(.needed, at: Fixture.moment(552))
+    let effects = agent.handle(.needed, at: AuthorizationFixture.moment(552))
     guard case .fetch(_, .http(let request))? = effects.first else {
       Issue.record("no fetch: \(effects)")
       return
@@ -247,22 +257,22 @@ import Timekeeping
     #expect(request.url == "https://t.test/truck-18")
   }
 
-  @Test("the same settings change nothing; another provider keeps the token that still lives")
+  @Test("the same settings change nothing; after another provider is set, a valid token stays in use")
   func sameVehicle() throws {
     var agent = try supplied()
     let token = agent.token(at: .boot)
-    let context = try Fixture.context()
-    #expect(agent.handle(.configured(context, provider), at: Fixture.moment(1)).isEmpty)
+    let context = try AuthorizationFixture.context()
+    #expect(agent.handle(.configured(context, provider), at: AuthorizationFixture.moment(1)).isEmpty)
     var elsewhere = TokenAgentTests.endpoint
     elsewhere.urlTemplate = "https://other.test/"
-    #expect(agent.handle(.configured(context, .http(elsewhere)), at: Fixture.moment(2)).isEmpty)
+    #expect(agent.handle(.configured(context, .http(elsewhere)), at: AuthorizationFixture.moment(2)).isEmpty)
     #expect(agent.token(at: .boot + .seconds(2)) == token)
   }
 
-  @Test("a token for another vehicle is not kept")
+  @Test("a token for another vehicle is not used")
   func foreign() throws {
-    var agent = agent(try Fixture.context())
-    let id = try fetchID(agent.handle(.needed, at: Fixture.moment(0)))
+    var agent = agent(try AuthorizationFixture.context())
+    let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
     _ = try retry(&agent, .answered(id: id, answer(vehicle: "truck-18")), at: 0)
     #expect(agent.lastFailure?.reason == .wrongVehicle)
     #expect(agent.token(at: .boot) == nil)

@@ -6,18 +6,19 @@ import Timekeeping
 
 @Suite struct TokenClaimsTests {
   private func failure(_ text: String) throws -> TokenFailure? {
-    let context = try Fixture.context()
-    return Fixture.failure { try TokenClaims(of: Secret(text)).check(for: context) }
+    let context = try AuthorizationFixture.context()
+    return AuthorizationFixture.failure { try TokenClaims(of: Secret(text)).check(for: context) }
   }
 
   @Test("a token for this vehicle passes, and one for any vehicle", arguments: ["truck-17", "*"])
   func good(vehicle: String) throws {
-    #expect(try failure(Fixture.token(Fixture.claims(vehicle: vehicle))) == nil)
+    #expect(try failure(AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: vehicle))) == nil)
   }
 
   @Test("claims are read from their payload, of any length of padding", arguments: ["a", "ab", "abc", "abcd"])
   func padding(filler: String) throws {
-    let text = Fixture.token(#"{"x":"\#(filler)","iat":100,"exp":"200","authorization":{"deliveryvehicleid":"ä/?>"}}"#)
+    let text = AuthorizationFixture.token(
+      #"{"x":"\#(filler)","iat":100,"exp":"200","authorization":{"deliveryvehicleid":"ä/?>"}}"#)
     let claims = try TokenClaims(of: Secret(text))
     #expect(claims.issuedAt == Timestamp(seconds: 100))
     #expect(claims.expiresAt == Timestamp(seconds: 200))
@@ -26,7 +27,7 @@ import Timekeeping
 
   @Test("a token for another vehicle is refused, and the message names both")
   func wrongVehicle() throws {
-    let failure = try failure(Fixture.token(Fixture.claims(vehicle: "truck-18")))
+    let failure = try failure(AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: "truck-18")))
     #expect(failure?.reason == .wrongVehicle)
     #expect(failure?.message.contains("truck-18") == true && failure?.message.contains("truck-17") == true)
   }
@@ -38,7 +39,7 @@ import Timekeeping
       #"{"authorization":{"vehicleid":"truck-17"}}"#,
     ])
   func missingClaim(payload: String) throws {
-    let failure = try failure(Fixture.token(payload))
+    let failure = try failure(AuthorizationFixture.token(payload))
     #expect(failure?.reason == .missingClaim)
     #expect(failure?.message.contains("deliveryvehicleid") == true && failure?.message.contains("truck-17") == true)
   }
@@ -47,13 +48,12 @@ import Timekeeping
   func otherService() throws {
     func message(_ claim: String, for scope: AuthorizationContext.Scope) throws -> String? {
       let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
-      let claims = try TokenClaims(of: Secret(Fixture.token(#"{"authorization":{"\#(claim)":"v"}}"#)))
-      return Fixture.failure { try claims.check(for: context) }?.message
+      let claims = try TokenClaims(of: Secret(AuthorizationFixture.token(#"{"authorization":{"\#(claim)":"v"}}"#)))
+      return AuthorizationFixture.failure { try claims.check(for: context) }?.message
     }
     #expect(
       try message("deliveryvehicleid", for: .vehicle("v"))
-        == "the token is for `deliveryvehicleid`, and the settings say trips, whose vehicles are claimed by `vehicleid`: "
-        + "write service = \"deliveries\" under [vehicle], or let the provider sign `vehicleid`: \"v\"")
+        == "the token is for `deliveryvehicleid`, and the settings say trips, which needs `vehicleid`: \"v\"")
     #expect(try message("vehicleid", for: .deliveryVehicle("v"))?.contains("the settings say deliveries") == true)
     #expect(try message("tripid", for: .vehicle("v"))?.contains("has no `vehicleid` (it has `tripid`)") == true)
   }
@@ -69,7 +69,7 @@ import Timekeeping
     "a token that cannot be the value of a header is none, and the message says why",
     arguments: ["\n", "\r\nX-Y: z", "\u{0}", " ", "\t", "\u{7F}", "\u{85}", "é", "\u{202E}", "\"", ",", "+", "/"])
   func notAHeader(end: String) throws {
-    let token = Fixture.token(Fixture.claims())
+    let token = AuthorizationFixture.token(AuthorizationFixture.claims())
     #expect(try failure(token) == nil)
     let failure = try failure(token + end)
     #expect(failure?.reason == .notJWT)

@@ -10,7 +10,7 @@ import Timekeeping
   @Test("IDs are percent-encoded where they are put into the URL, in one pass")
   func template() throws {
     let endpoint = TokenEndpoint(urlTemplate: "https://t.test/{provider_id}/{vehicle_id}?x={other}&{", format: format)
-    let request = try endpoint.request(for: Fixture.context("{provider_id}/ä"))
+    let request = try endpoint.request(for: AuthorizationFixture.context("{provider_id}/ä"))
     #expect(request.url == "https://t.test/my%20project/%7Bprovider_id%7D%2F%C3%A4?x={other}&{")
     #expect(request.method == .get)
     #expect(request.body.isEmpty)
@@ -23,14 +23,14 @@ import Timekeeping
       urlTemplate: "https://t.test/", method: .post, bodyTemplate: #"{"vehicle":"{vehicle_id}"}"#,
       headers: [.init("accept", .plain("application/jwt")), .init("X-Key", .secret(prefix: "", Secret("k")))],
       format: format)
-    let request = try endpoint.request(for: Fixture.context("a\"b\\c\n"))
+    let request = try endpoint.request(for: AuthorizationFixture.context("a\"b\\c\n"))
     #expect(String(decoding: request.body, as: UTF8.self) == #"{"vehicle":"a\"b\\c\u000a"}"#)
     #expect(request.headers.map(\.name) == ["accept", "X-Key", "Content-Type"])
   }
 
   @Test("without a vehicle there is no request: missingAuthorizationContext, as in the original protocol")
   func noContext() {
-    let failure = Fixture.failure {
+    let failure = AuthorizationFixture.failure {
       try TokenProvider.http(TokenEndpoint(urlTemplate: "https://t.test/", format: format)).request(for: nil)
     }
     #expect(failure?.reason == .missingAuthorizationContext)
@@ -70,14 +70,15 @@ import Timekeeping
         #""end":1796086800"#, TokenResponseFormat.Expiration.epochSeconds,
         Timestamp?.some(Timestamp(seconds: 1_796_086_800))
       ),
-      (#""end":600"#, .relativeSeconds, Fixture.wall + .seconds(600)),
+      (#""end":600"#, .relativeSeconds, AuthorizationFixture.wall + .seconds(600)),
       (#""end":"2026-12-01T01:00:00Z""#, .rfc3339, Timestamp(seconds: 1_796_086_800)),
       (#""end":"soon""#, .rfc3339, nil), (#""other":1"#, .epochSeconds, nil), (#""end":1796086800"#, .jwt, nil),
     ])
-  func told(_ member: String, _ expiration: TokenResponseFormat.Expiration, _ expected: Timestamp?) throws {
+  func statedExpiration(_ member: String, _ expiration: TokenResponseFormat.Expiration, _ expected: Timestamp?) throws {
     let format = TokenResponseFormat(tokenKey: "token", expirationKey: "end", expiration: expiration)
     let provider = TokenProvider.http(TokenEndpoint(urlTemplate: "https://t.test/", format: format))
-    let response = Fixture.response(#"{"token":"not-even-a-token",\#(member)}"#, headers: [("Date", Fixture.date)])
-    #expect(provider.statedExpiration(in: .http(.response(response)), at: Fixture.moment(1)) == expected)
+    let response = AuthorizationFixture.response(
+      #"{"token":"not-even-a-token",\#(member)}"#, headers: [("Date", AuthorizationFixture.date)])
+    #expect(provider.statedExpiration(in: .http(.response(response)), at: AuthorizationFixture.moment(1)) == expected)
   }
 }

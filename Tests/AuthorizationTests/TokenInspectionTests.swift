@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Authorization
 import HTTPMessages
+import JSON
 import Testing
 import Timekeeping
 
@@ -25,9 +27,9 @@ import Timekeeping
   private static func inspect(
     _ claims: String, header: String = header, signature: String = "c2ln", at time: Timestamp? = time
   ) throws -> TokenInspection {
-    let parts = [header, claims].map { Fixture.token($0).split(separator: ".")[1] }
+    let parts = [header, claims].map { AuthorizationFixture.token($0).split(separator: ".")[1] }
     return TokenInspection(
-      of: Secret("\(parts[0]).\(parts[1]).\(signature)"), for: try Fixture.context(), at: time)
+      of: Secret("\(parts[0]).\(parts[1]).\(signature)"), for: try AuthorizationFixture.context(), at: time)
   }
 
   @Test("a valid token has no problem, and its lifetime is known")
@@ -90,11 +92,11 @@ import Timekeeping
     let inspection = try TokenInspectionTests.inspect(
       TokenInspectionTests.claims(example.changes), header: example.header, signature: example.signature)
     #expect(inspection.problems.map(\.kind) == [example.kind])
-    #expect(inspection.problems.first?.sentence.contains(example.says) == true, "\(inspection.problems)")
+    #expect(inspection.problems.first?.sentence.text.contains(example.says) == true, "\(inspection.problems)")
     #expect((inspection.refusal == nil) == [.keyIDMissing, .anyContext].contains(example.kind))
   }
 
-  @Test("without a clock that can be trusted nothing is said of its end")
+  @Test("without a reliable clock its expiry is not judged")
   func withoutClock() throws {
     let inspection = try TokenInspectionTests.inspect(
       TokenInspectionTests.claims(["iat": "1", "exp": "3601"]), at: nil)
@@ -115,18 +117,19 @@ import Timekeeping
 
   @Test("what is no JWT is the only problem then", arguments: ["", "a.b", "opaque", "a.b.c.d"])
   func notJWT(text: String) throws {
-    let inspection = TokenInspection(of: Secret(text), for: try Fixture.context(), at: nil)
+    let inspection = TokenInspection(of: Secret(text), for: try AuthorizationFixture.context(), at: nil)
     #expect(inspection.problems.map(\.kind) == [.notJWT])
     #expect(inspection.header == nil && inspection.claims == nil)
   }
 
-  @Test("no sentence holds a part of the token")
+  @Test("no sentence contains a part of the token")
   func secrecy() throws {
     for example in TokenInspectionTests.cases {
       let parts = [example.header, TokenInspectionTests.claims(example.changes)]
-        .map { Fixture.token($0).split(separator: ".")[1] }
+        .map { AuthorizationFixture.token($0).split(separator: ".")[1] }
       let token = "\(parts[0]).\(parts[1]).\(example.signature)"
-      let said = "\(TokenInspection(of: Secret(token), for: try Fixture.context(), at: TokenInspectionTests.time))"
+      let said =
+        "\(TokenInspection(of: Secret(token), for: try AuthorizationFixture.context(), at: TokenInspectionTests.time))"
       for part in parts where part.count > 4 { #expect(!said.contains(part)) }
     }
   }

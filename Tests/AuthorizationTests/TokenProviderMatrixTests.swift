@@ -11,7 +11,7 @@ import Timekeeping
 
   struct Form: CustomTestStringConvertible {
     var expiration: TokenResponseFormat.Expiration
-    /// As JSON; an hour after `Fixture.wall`.
+    /// As JSON; an hour after `AuthorizationFixture.wall`.
     var value: String
     var testDescription: String { "\(expiration) \(value)" }
   }
@@ -24,7 +24,7 @@ import Timekeeping
     Form(expiration: .automatic, value: "3600"), Form(expiration: .automatic, value: "\"2026-12-01T01:00:00Z\""),
   ]
 
-  static let token = Fixture.token(Fixture.claims(iat: 1_796_083_200, exp: 1_796_086_800))
+  static let token = AuthorizationFixture.token(AuthorizationFixture.claims(iat: 1_796_083_200, exp: 1_796_086_800))
 
   private func provider(_ kind: Kind, _ form: Form) -> TokenProvider {
     let format = TokenResponseFormat(
@@ -38,17 +38,18 @@ import Timekeeping
 
   private func outcome(_ kind: Kind, _ body: String, age: Duration = .zero) -> TokenOutcome {
     switch kind {
-    case .http: .http(.response(Fixture.response(body, headers: [("Date", Fixture.date)])))
+    case .http: .http(.response(AuthorizationFixture.response(body, headers: [("Date", AuthorizationFixture.date)])))
     case .command: .command(TokenCommand.Outcome(.exited(0), output: [UInt8](body.utf8)))
     case .file: .file(.text(Secret(body), age: age))
     }
   }
 
   private func read(
-    _ kind: Kind, _ form: Form, _ outcome: TokenOutcome, wall: Timestamp = Fixture.wall
+    _ kind: Kind, _ form: Form, _ outcome: TokenOutcome, wall: Timestamp = AuthorizationFixture.wall
   ) throws -> AccessToken {
     try provider(kind, form).token(
-      from: outcome, for: Fixture.context(), at: Fixture.moment(100, wall: wall), buildDate: Fixture.buildDate)
+      from: outcome, for: AuthorizationFixture.context(), at: AuthorizationFixture.moment(100, wall: wall),
+      buildDate: AuthorizationFixture.buildDate)
   }
 
   private func body(_ token: String, _ value: String) -> String {
@@ -66,7 +67,9 @@ import Timekeeping
   func wrongClock(kind: Kind, form: Form) throws {
     for wall in [Timestamp(seconds: 7), Timestamp(seconds: 2_147_483_648)] {
       // Without a date and with a clock past the build, the clock is all there is to judge by; the claims bound it.
-      if kind == .command, wall > Fixture.wall, form.expiration != .relativeSeconds, form.value != "3600" { continue }
+      if kind == .command, wall > AuthorizationFixture.wall, form.expiration != .relativeSeconds, form.value != "3600" {
+        continue
+      }
       let token = try read(kind, form, outcome(kind, body(TokenProviderMatrixTests.token, form.value)), wall: wall)
       #expect(token.deadline == .boot + .seconds(3700), "\(wall.rfc3339)")
     }
@@ -82,7 +85,7 @@ import Timekeeping
   static let failures: [Failure] = forms.flatMap { form in
     func body(_ token: String, _ end: String) -> String { #"{"data":{"token":\#(token)},"end":\#(end)}"# }
     let good = "\"\(token)\""
-    let old = Fixture.token(Fixture.claims(iat: 1_796_070_000, exp: 1_796_073_600))
+    let old = AuthorizationFixture.token(AuthorizationFixture.claims(iat: 1_796_070_000, exp: 1_796_073_600))
     let ended: String =
       switch form.expiration {
       case .epochSeconds: "1796073600"
@@ -99,10 +102,11 @@ import Timekeeping
       ("a number", body("5", form.value), .missingField), ("an empty token", body("\"\"", form.value), .missingField),
       ("no JWT", body("\"opaque\"", form.value), .notJWT),
       (
-        "another vehicle's", body("\"\(Fixture.token(Fixture.claims(vehicle: "truck-18")))\"", form.value),
+        "another vehicle's",
+        body("\"\(AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: "truck-18")))\"", form.value),
         .wrongVehicle
       ),
-      ("no claim", body("\"\(Fixture.token("{}"))\"", form.value), .missingClaim),
+      ("no claim", body("\"\(AuthorizationFixture.token("{}"))\"", form.value), .missingClaim),
       ("expired", body("\"\(old)\"", ended), .expired),
       ("half of it", String(body(good, form.value).dropLast(8)), .notJSON),
     ]
@@ -121,9 +125,9 @@ import Timekeeping
     "every provider with every form and every failure names it, and never the token", arguments: Kind.allCases, failures
   )
   func failing(kind: Kind, failure: Failure) throws {
-    // A file that has just been written gets the benefit of the doubt.
+    // A file that has just been written counts as new.
     let age = failure.reason == .expired ? Duration.seconds(13_200) : .zero
-    let result = Fixture.failure { try read(kind, failure.form, outcome(kind, failure.body, age: age)) }
+    let result = AuthorizationFixture.failure { try read(kind, failure.form, outcome(kind, failure.body, age: age)) }
     // What begins otherwise is taken for a token that stands alone.
     let isLone = kind == .file && failure.body.first.map { $0 != "{" && $0 != " " } ?? false
     #expect(result?.reason == (isLone ? .notJWT : failure.reason))
@@ -139,18 +143,18 @@ import Timekeeping
   func mixedUp(asked: Kind, answered: Kind) throws {
     let form = TokenProviderMatrixTests.forms[0]
     let answer = outcome(answered, body(TokenProviderMatrixTests.token, form.value))
-    #expect((Fixture.failure { try read(asked, form, answer) } == nil) == (asked == answered))
+    #expect((AuthorizationFixture.failure { try read(asked, form, answer) } == nil) == (asked == answered))
   }
 
   // MARK: - Each its own
 
   @Test("no response is distinguished from an incomplete one", arguments: TransportFailure.Kind.allCases)
   func transport(kind: TransportFailure.Kind) throws {
-    let failure = Fixture.failure {
-      try read(.http, TokenProviderMatrixTests.forms[0], .http(.failure(TransportFailure(kind, "as told"))))
+    let failure = AuthorizationFixture.failure {
+      try read(.http, TokenProviderMatrixTests.forms[0], .http(.failure(TransportFailure(kind, "as reported"))))
     }
     #expect(failure?.reason == .transport(kind))
-    #expect(failure?.message.contains(": as told") == true)
+    #expect(failure?.message.contains(": as reported") == true)
     #expect(failure?.message.contains("cannot be reached") == [.unresolved, .unreachable, .refused].contains(kind))
   }
 
@@ -158,10 +162,10 @@ import Timekeeping
     "a redirect is a failure like another status, and its target is not shown",
     arguments: [301, 302, 307, 308, 401, 403, 404, 429, 500, 503])
   func status(status: Int) throws {
-    let response = Fixture.response(
+    let response = AuthorizationFixture.response(
       TokenProviderMatrixTests.token, status: status,
       headers: [("Location", "https://evil.test/?t=\(TokenProviderMatrixTests.token)")])
-    let failure = Fixture.failure {
+    let failure = AuthorizationFixture.failure {
       try read(.http, TokenProviderMatrixTests.forms[0], .http(.response(response)))
     }
     #expect(failure?.reason == .status(status))
@@ -169,7 +173,7 @@ import Timekeeping
   }
 
   @Test(
-    "a program that fails is named, with what it said last",
+    "a program that fails is named, with its last output",
     arguments: [
       (.exited(1), "exit1", "exit code 1: No route, says the helper"), (.killed(11), "signal11", "signal 11"),
       (.timedOut, "timedOut", "longer than 15 s"), (.tooLarge, "tooLarge", "65536 bytes"),
@@ -180,12 +184,14 @@ import Timekeeping
       ending, output: [UInt8](body(TokenProviderMatrixTests.token, "1").utf8),
       errors: [UInt8]("trying \(TokenProviderMatrixTests.token)\n\nNo route, says the helper\n".utf8))
     #expect(outcome.remarks.map(\.description) == ["trying e30.<redacted>", "No route, says the helper"])
-    let failure = Fixture.failure { try read(.command, TokenProviderMatrixTests.forms[0], .command(outcome)) }
+    let failure = AuthorizationFixture.failure {
+      try read(.command, TokenProviderMatrixTests.forms[0], .command(outcome))
+    }
     #expect(failure?.reason.name == name)
     #expect(failure?.message.contains("/bin/get-token") == true && failure?.message.contains(words) == true)
   }
 
-  @Test("what a program says is bounded, in lines and in length")
+  @Test("the output of a program is limited, in lines and in length")
   func remarks() {
     let outcome = TokenCommand.Outcome(
       .exited(0), errors: [UInt8]((0..<1000).map { "\($0) \(String(repeating: "a b", count: 200))\n" }.joined().utf8))
@@ -194,18 +200,19 @@ import Timekeeping
     #expect(TokenCommand.Outcome(.exited(0), errors: [0xFF, 0xFE, 10]).remarks.count == 1)
   }
 
-  @Test("a file may hold the token alone, with or without a line break", arguments: ["", "\n", "\r\n", "  \n\n"])
+  @Test("a file may contain only the token, with or without a line break", arguments: ["", "\n", "\r\n", "  \n\n"])
   func lone(end: String) throws {
     let form = TokenProviderMatrixTests.forms[0]
     let token = try read(.file, form, .file(.text(Secret(TokenProviderMatrixTests.token + end), age: .zero)))
     #expect(token.secret.reveal() == TokenProviderMatrixTests.token)
     #expect(token.deadline == .boot + .seconds(3700))
     let two = TokenProviderMatrixTests.token + "\n" + TokenProviderMatrixTests.token
-    #expect(Fixture.failure { try read(.file, form, .file(.text(Secret(two), age: .zero))) }?.reason == .notJWT)
+    #expect(
+      AuthorizationFixture.failure { try read(.file, form, .file(.text(Secret(two), age: .zero))) }?.reason == .notJWT)
   }
 
   @Test(
-    "what has lain in a file for a while has lived for as long, by its age or by the clock, whichever promises more")
+    "the lifetime of a token in a file is counted from the file's age or by the clock, whichever is longer")
   func age() throws {
     let answer = body(TokenProviderMatrixTests.token, "3600")
     let form = Form(expiration: .relativeSeconds, value: "3600")
@@ -217,13 +224,15 @@ import Timekeeping
     #expect(try left(600, Timestamp(seconds: 5), form) == .seconds(3000))
     // By the claims, and a clock that is right.
     let lone = TokenProviderMatrixTests.forms[5]
-    #expect(try left(600, Fixture.wall + .seconds(600), lone) == .seconds(3000))
+    #expect(try left(600, AuthorizationFixture.wall + .seconds(600), lone) == .seconds(3000))
     // The clock was set after the file was written: it looks older than it is.
-    #expect(try left(9_999_999, Fixture.wall + .seconds(600), lone) == .seconds(3000))
+    #expect(try left(9_999_999, AuthorizationFixture.wall + .seconds(600), lone) == .seconds(3000))
     // The clock is days ahead, and so is the time at which the file was written.
-    #expect(try left(600, Fixture.wall + .seconds(400_000), lone) == .seconds(3000))
+    #expect(try left(600, AuthorizationFixture.wall + .seconds(400_000), lone) == .seconds(3000))
     // Written before the clock was lost: nothing is known of its age, and it is tried.
     #expect(try left(-50, Timestamp(seconds: 5), lone) == .seconds(3600))
-    #expect(Fixture.failure { try left(4000, Fixture.wall + .seconds(4000), lone) }?.reason == .expired)
+    #expect(
+      AuthorizationFixture.failure { try left(4000, AuthorizationFixture.wall + .seconds(4000), lone) }?.reason
+        == .expired)
   }
 }

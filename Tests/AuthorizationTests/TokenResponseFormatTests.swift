@@ -8,17 +8,17 @@ import Timekeeping
   private func read(
     _ body: String, _ expiration: TokenResponseFormat.Expiration = .epochMilliseconds, key: String? = "end",
     creationKey: String? = nil, headers: [(name: String, value: String)] = [], status: Int = 200,
-    wall: Timestamp = Fixture.wall
+    wall: Timestamp = AuthorizationFixture.wall
   ) throws -> AccessToken {
     let format = TokenResponseFormat(
       tokenKey: "token", expirationKey: key, expiration: expiration, creationKey: creationKey)
     return try format.token(
-      from: Fixture.response(body, status: status, headers: headers), for: Fixture.context(),
-      at: Fixture.moment(100, wall: wall), buildDate: Fixture.buildDate)
+      from: AuthorizationFixture.response(body, status: status, headers: headers), for: AuthorizationFixture.context(),
+      at: AuthorizationFixture.moment(100, wall: wall), buildDate: AuthorizationFixture.buildDate)
   }
 
-  private func body(_ end: String, _ claims: String = Fixture.claims(), more: String = "") -> String {
-    #"{"token":"\#(Fixture.token(claims))","end":\#(end)\#(more)}"#
+  private func body(_ end: String, _ claims: String = AuthorizationFixture.claims(), more: String = "") -> String {
+    #"{"token":"\#(AuthorizationFixture.token(claims))","end":\#(end)\#(more)}"#
   }
 
   @Test(
@@ -30,18 +30,18 @@ import Timekeeping
       (.automatic, #""2026-12-01T01:00:00Z""#),
     ] as [(TokenResponseFormat.Expiration, String)])
   func formats(format: TokenResponseFormat.Expiration, value: String) throws {
-    let token = try read(body(value), format, headers: [("Date", Fixture.date)])
+    let token = try read(body(value), format, headers: [("Date", AuthorizationFixture.date)])
     #expect(token.deadline == .boot + .seconds(3700))
     #expect(token.receivedAt == .boot + .seconds(100))
   }
 
-  @Test("the lifetime comes from the best source there is, in the order of trust")
+  @Test("the lifetime comes from the most reliable source that is available")
   func sources() throws {
     let end = "1796086800000"
-    let date: [(name: String, value: String)] = [("date", Fixture.date)]
+    let date: [(name: String, value: String)] = [("date", AuthorizationFixture.date)]
     let created = #","made":1796083200000"#
     let early = Timestamp(seconds: 0)
-    let claims = Fixture.claims(iat: 1_796_083_200, exp: 1_796_086_800)
+    let claims = AuthorizationFixture.claims(iat: 1_796_083_200, exp: 1_796_086_800)
     // Relative seconds, whatever else there is.
     let relative = try read(body("1800", claims, more: created), .relativeSeconds, creationKey: "made", headers: date)
     #expect(relative.lifetimeSource == .relative)
@@ -56,7 +56,7 @@ import Timekeeping
     #expect(creation.lifetimeSource == .creation)
     #expect(creation.deadline - creation.receivedAt == .seconds(3600))
     // Then a wall clock that can be right.
-    let wall = try read(body(end, claims), wall: Fixture.wall + .seconds(60))
+    let wall = try read(body(end, claims), wall: AuthorizationFixture.wall + .seconds(60))
     #expect(wall.lifetimeSource == .wallClock)
     #expect(wall.deadline - wall.receivedAt == .seconds(3540))
     // Then the claims.
@@ -64,55 +64,62 @@ import Timekeeping
     #expect(claimed.lifetimeSource == .claims)
     #expect(claimed.deadline - claimed.receivedAt == .seconds(3600))
     // Then nothing.
-    #expect(Fixture.failure { try read(body(end), wall: early) }?.reason == .unknownLifetime)
+    #expect(AuthorizationFixture.failure { try read(body(end), wall: early) }?.reason == .unknownLifetime)
   }
 
   @Test("a provider cannot lengthen what it has signed")
   func signedLife() throws {
-    let claims = Fixture.claims(iat: 1_796_083_200, exp: 1_796_083_500)
+    let claims = AuthorizationFixture.claims(iat: 1_796_083_200, exp: 1_796_083_500)
     let token = try read(body("86400", claims), .relativeSeconds)
     #expect(token.deadline - token.receivedAt == .seconds(300))
   }
 
   @Test("with the format jwt, or without a key, only the claims are used", arguments: [true, false])
   func claimsOnly(isKeyless: Bool) throws {
-    let text = body("17", Fixture.claims(iat: 1_796_083_200, exp: 1_796_086_800))
+    let text = body("17", AuthorizationFixture.claims(iat: 1_796_083_200, exp: 1_796_086_800))
     let token = try read(
-      text, isKeyless ? .epochSeconds : .jwt, key: isKeyless ? nil : "end", headers: [("Date", Fixture.date)])
+      text, isKeyless ? .epochSeconds : .jwt, key: isKeyless ? nil : "end",
+      headers: [("Date", AuthorizationFixture.date)])
     #expect(token.deadline - token.receivedAt == .seconds(3600))
     #expect(token.lifetimeSource == .responseDate)
   }
 
   @Test("a token that has ended on arrival is refused, and the message says by how much")
   func expired() {
-    let failure = Fixture.failure { try read(body("1796083140000"), headers: [("Date", Fixture.date)]) }
+    let failure = AuthorizationFixture.failure {
+      try read(body("1796083140000"), headers: [("Date", AuthorizationFixture.date)])
+    }
     #expect(failure?.reason == .expired)
     #expect(failure?.message.contains("60 s before it arrived") == true)
-    #expect(Fixture.failure { try read(body("0"), .relativeSeconds) }?.reason == .expired)
+    #expect(AuthorizationFixture.failure { try read(body("0"), .relativeSeconds) }?.reason == .expired)
   }
 
   @Test("an expiration in seconds where milliseconds are set is named as that, and not as a wrong clock")
   func secondsForMilliseconds() {
-    let failure = Fixture.failure { try read(body("1796086800"), headers: [("Date", Fixture.date)]) }
+    let failure = AuthorizationFixture.failure {
+      try read(body("1796086800"), headers: [("Date", AuthorizationFixture.date)])
+    }
     #expect(failure?.reason == .unknownLifetime)
     #expect(failure?.message.contains("gave seconds at `end`") == true)
-    #expect(failure?.message.contains("token.expiration_format = \"epoch-s\"") == true)
+    #expect(failure?.advice?.contains("token.expiration_format") == true)
     // Neither a small number nor a time in the past is one.
     for value in ["17", "1000000000000"] {
-      #expect(Fixture.failure { try read(body(value), headers: [("Date", Fixture.date)]) }?.reason == .expired)
+      #expect(
+        AuthorizationFixture.failure { try read(body(value), headers: [("Date", AuthorizationFixture.date)]) }?.reason
+          == .expired)
     }
   }
 
   @Test("an empty answer is missingData, as the original protocol calls it")
   func empty() {
-    let failure = Fixture.failure { try read("") }
+    let failure = AuthorizationFixture.failure { try read("") }
     #expect(failure?.reason == .missingData)
     #expect(failure?.reason.name == "missingData")
   }
 
   @Test("an answer that is not a JSON object is refused", arguments: ["<html>login", "[]", "null", "tok.en.x", "{"])
   func notJSON(text: String) {
-    let failure = Fixture.failure { try read(text) }
+    let failure = AuthorizationFixture.failure { try read(text) }
     #expect(failure?.reason == .notJSON)
     #expect(text.first != "<" || failure?.message.contains("web page") == true)
   }
@@ -120,22 +127,24 @@ import Timekeeping
   @Test(
     "a status other than 2xx is refused with advice",
     arguments: [
-      (302, "redirects"), (401, "credentials"), (403, "credentials"), (404, "vehicle"), (429, "fewer"), (500, "fault"),
+      (302, "redirects"), (401, "credential"), (403, "credential"), (404, "vehicle"), (429, "limit"), (500, "log"),
     ])
   func status(http: Int, word: String) {
-    let failure = Fixture.failure { try read(body("1"), status: http) }
+    let failure = AuthorizationFixture.failure { try read(body("1"), status: http) }
     #expect(failure?.reason == .status(http))
-    #expect(failure?.message.contains(word) == true)
+    #expect(failure?.advice?.contains(word) == true)
   }
 
-  @Test("keys that are missing, or hold another type, are named")
+  @Test("keys that are missing, or have another type, are named")
   func missingKeys() {
-    let noToken = Fixture.failure { try read(#"{"jwt":"x","end":1}"#) }
+    let noToken = AuthorizationFixture.failure { try read(#"{"jwt":"x","end":1}"#) }
     #expect(noToken?.reason == .missingField)
     #expect(noToken?.message.contains("`token`") == true && noToken?.message.contains("jwt") == true)
-    #expect(Fixture.failure { try read(#"{"token":5,"end":1}"#) }?.reason == .missingField)
-    #expect(Fixture.failure { try read(#"{"token":"","end":1}"#) }?.reason == .missingField)
-    let noEnd = Fixture.failure { try read(#"{"token":"\#(Fixture.token(Fixture.claims()))"}"#) }
+    #expect(AuthorizationFixture.failure { try read(#"{"token":5,"end":1}"#) }?.reason == .missingField)
+    #expect(AuthorizationFixture.failure { try read(#"{"token":"","end":1}"#) }?.reason == .missingField)
+    let noEnd = AuthorizationFixture.failure {
+      try read(#"{"token":"\#(AuthorizationFixture.token(AuthorizationFixture.claims()))"}"#)
+    }
     #expect(noEnd?.reason == .missingField)
     #expect(noEnd?.message.contains("`end`") == true)
   }
@@ -147,14 +156,14 @@ import Timekeeping
       (.rfc3339, "5"), (.rfc3339, #""2026-12-01""#), (.automatic, "[]"), (.automatic, "-1"),
     ] as [(TokenResponseFormat.Expiration, String)])
   func wrongType(format: TokenResponseFormat.Expiration, value: String) {
-    #expect(Fixture.failure { try read(body(value), format) }?.reason == .unknownLifetime)
+    #expect(AuthorizationFixture.failure { try read(body(value), format) }?.reason == .unknownLifetime)
   }
 
-  @Test("the wildest numbers trap nothing", arguments: ["9223372036854775807", "-9223372036854775808", "1e18"])
+  @Test("extreme numbers do not trap", arguments: ["9223372036854775807", "-9223372036854775808", "1e18"])
   func wildNumbers(value: String) {
     for format: TokenResponseFormat.Expiration in [.epochSeconds, .epochMilliseconds, .automatic, .relativeSeconds] {
-      _ = Fixture.failure { try read(body(value), format, headers: [("Date", Fixture.date)]) }
-      _ = Fixture.failure {
+      _ = AuthorizationFixture.failure { try read(body(value), format, headers: [("Date", AuthorizationFixture.date)]) }
+      _ = AuthorizationFixture.failure {
         try read(body(value, #"{"iat":\#(value),"exp":\#(value),"authorization":{"deliveryvehicleid":"*"}}"#), format)
       }
     }
@@ -162,8 +171,8 @@ import Timekeeping
 
   @Test("no failure contains the token")
   func secrecy() {
-    let text = Fixture.token(Fixture.claims(vehicle: "other"))
-    let failure = Fixture.failure { try read(#"{"token":"\#(text)","end":1}"#) }
+    let text = AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: "other"))
+    let failure = AuthorizationFixture.failure { try read(#"{"token":"\#(text)","end":1}"#) }
     #expect(failure?.message.contains(text) == false)
   }
 }

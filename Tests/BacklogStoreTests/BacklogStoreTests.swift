@@ -94,7 +94,7 @@ import SystemCalls
     }
   }
 
-  @Test("the file stops at its largest size, keeps what it has, and takes more when there is room again")
+  @Test("a file at its maximum size rejects writes, loses nothing, and accepts writes when there is room again")
   func maxSize() throws {
     let fixture = try StoreFixture()
     let store = try fixture.open(maxSize: 1_500_000)
@@ -143,7 +143,7 @@ import SystemCalls
     #expect(try fixture.seconds(store) == held)
   }
 
-  @Test("an older file is brought up to date with all that it holds; a newer one is set aside, not overwritten")
+  @Test("an older file is migrated with its contents; a newer one is set aside, not overwritten")
   func migration() throws {
     let fixture = try StoreFixture()
     try fixture.open().commit(try fixture.puts(1...3))

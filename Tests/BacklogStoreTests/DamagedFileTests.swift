@@ -152,7 +152,7 @@ import Timekeeping
   }
 
   @Test(
-    "a thinned way and one that is not to be thinned come back as they were", arguments: ["0", "17.5", "1000", "9e999"])
+    "the interpolation error of a position is restored as it was written", arguments: ["0", "17.5", "1000", "9e999"])
   func possibleError(spent: String) throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell("UPDATE positions SET spent = \(spent) WHERE time = 5001")
@@ -184,7 +184,7 @@ import Timekeeping
     #expect(try opens(fixture)?.why.contains("views or triggers") == true)
   }
 
-  @Test("a file with pages of another size, in which no size would hold, is another program's")
+  @Test("a file with another page size, for which the maximum size would be wrong, is another program's")
   func largePages() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell("PRAGMA journal_mode = DELETE; PRAGMA page_size = 65536; VACUUM")

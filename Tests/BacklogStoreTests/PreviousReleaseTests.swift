@@ -54,7 +54,7 @@ import FleetEngine
   private static let forgetOthers =
     "DELETE FROM positions WHERE vehicle NOT IN (SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?) AND time < ?"
 
-  @Test("a file of 0.1.0 gives all that it holds, and stays one that 0.1.0 reads")
+  @Test("all positions of a file of 0.1.0 are read, and 0.1.0 can still read it")
   func upgrade() throws {
     let fixture = try fixtureWithItsFile()
     let schema = try fixture.shell(Self.schema)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import FleetEngine
 import Foundation
 import Positioning
@@ -10,18 +11,15 @@ import Timekeeping
 
 /// A directory of its own, and stores in it.
 final class StoreFixture {
-  let directory: String
+  private let temporary: TemporaryDirectory
   let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
   let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
 
   init() throws {
-    directory = NSTemporaryDirectory() + "backlog-store-" + UUID().uuidString
-    try FileManager.default.createDirectory(
-      atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    temporary = try TemporaryDirectory()
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: directory) }
-
+  var directory: String { temporary.path }
   var path: String { "\(directory)/backlog.sqlite" }
 
   /// Opens the store, which must find nothing to set aside.
@@ -64,7 +62,7 @@ final class StoreFixture {
     try store.content(of: vehicle ?? truck).records.map { $0.id.milliseconds / 1000 }
   }
 
-  var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted() }
+  var names: [String] { (try? temporary.names) ?? [] }
 
   /// The output of SQLite's command-line shell: an independent view of the file.
   func shell(_ sql: String) throws -> String {

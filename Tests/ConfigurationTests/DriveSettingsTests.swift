@@ -75,10 +75,10 @@ import Testing
 
   @Test("a command line reads the same quantities")
   func quantities() throws {
-    #expect(try abs(QuantityText.speed("36 km/h") - 10) < 1e-9)
-    #expect(try QuantityText.place("1.2 km") == 1200)
-    #expect(try QuantityText.duration("1h 30min", .zero...(.seconds(9000))) == .seconds(5400))
-    #expect(throws: QuantityText.Mistake.self) { try QuantityText.length("1.2") }
-    #expect(throws: QuantityText.Mistake.self) { try QuantityText.speed("501 km/h") }
+    #expect(try abs(QuantityOption.speed("36 km/h") - 10) < 1e-9)
+    #expect(try QuantityOption.routeDistance("1.2 km") == 1200)
+    #expect(try QuantityOption.duration("1h 30min", .zero...(.seconds(9000))) == .seconds(5400))
+    #expect(throws: QuantityOption.Mistake.self) { try QuantityOption.length("1.2") }
+    #expect(throws: QuantityOption.Mistake.self) { try QuantityOption.speed("501 km/h") }
   }
 }

@@ -119,13 +119,13 @@ import Timekeeping
         "type = \"nmea-tcp\"\nlisten = \"0.0.0.0:10110\"",
         "source.allow: is missing; the senders' addresses are expected"
       ),
-      ("type = \"nmea-tcp\"\nlisten = \"eth0:10110\"", "is no address of this machine in digits"),
+      ("type = \"nmea-tcp\"\nlisten = \"eth0:10110\"", "is not a numeric address of this machine"),
       ("type = \"nmea-tcp\"\nlisten = \"127.0.0.1:1\"\nconnections = 33", "33 is out of range"),
       ("type = \"nmea-udp\"", "source.allow: is missing"),
-      ("type = \"nmea-udp\"\nallow = [\"192.168.0.1/24\"]", "no range, whose bits after the prefix are 0"),
+      ("type = \"nmea-udp\"\nallow = [\"192.168.0.1/24\"]", "a range has zero bits after the prefix"),
       ("type = \"nmea-udp\"\nallow = []", "has 0 entries; allowed: 1 to 64"),
       ("type = \"nmea-udp\"\nallow = \"192.168.0.1\"", "is a string; an array of strings"),
-      ("type = \"nmea-udp\"\nallow = [\"10.0.0.1\"]\ngroup = \"10.0.0.2\"", "is no multicast address"),
+      ("type = \"nmea-udp\"\nallow = [\"10.0.0.1\"]\ngroup = \"10.0.0.2\"", "is not a multicast address"),
       ("type = \"nmea-udp\"\nallow = [\"10.0.0.1\"]\ngroup = \"ff02::1\"", "are not both IPv4 or both IPv6"),
       ("type = \"nmea-udp\"\nallow = [\"10.0.0.1\"]\ninterface = \"eth0\"", "has no effect without `group`"),
       ("device = \"/dev/gps0\"", "source.type: is missing"),
@@ -189,7 +189,7 @@ import Timekeeping
   }
 
   @Test(
-    "the heartbeat lies between the interval and 50s, and follows an interval that is longer",
+    "the heartbeat is between the interval and 50s, and equals an interval that is longer",
     arguments: [
       ("interval = \"20s\"\nheartbeat = \"10s\"", nil), ("heartbeat = \"60s\"", nil),
       ("interval = \"60s\"", Duration.seconds(60)), ("interval = \"30s\"\nheartbeat = \"30s\"", .seconds(30)),

@@ -53,7 +53,7 @@ import Timekeeping
 
   @Test("every key is in the reference once, and no two of one source share a place")
   func keys() {
-    let paths = SettingSection.all.map { "\($0.section).\($0.name) \($0.owner ?? "")" }
+    let paths = SettingSection.all.map { "\($0.section).\($0.name) \($0.selectorValue ?? "")" }
     #expect(Set(paths).count == paths.count)
     for key in SettingSection.all { #expect(SettingsReference.markdown().contains("| `\(key.name)`")) }
   }
@@ -119,7 +119,7 @@ import Timekeeping
     #expect(settings.logLevel == .debug)
   }
 
-  @Test("over what all daemons of a box share lies what only this one has; what another one has is left out")
+  @Test("an instance's settings override those that all instances share; those of another instance are not read")
   func ownDirectory() throws {
     var machine = machine.adding(minimal(), ["z.toml": "[vehicle]\nvehicle_id = \"shared\"\n[log]\nlevel = \"debug\""])
     machine.files["/etc/f/f.toml.d/a.toml"] = Array("[vehicle]\nvehicle_id = \"own\"".utf8)
@@ -144,7 +144,7 @@ import Timekeeping
       minimal(), ["x.toml": "[source]\ntype = \"replay\"\nfile = \"-\"\npace = 0"]
     ).load()
     #expect(file.settings.sources[0].kind == .replay(ReplaySettings(file: "-", pace: 0)))
-    #expect(file.settings.agent.filter.keepsTimes)
+    #expect(file.settings.agent.filter.usesRecordedTimes)
     #expect(file.warnings.map(\.key) == ["source.device"])
     #expect(file.files == ["/etc/f/f.toml", "/etc/f/conf.d/x.toml"])
   }
@@ -189,7 +189,7 @@ import Timekeeping
     machine.problems["/etc/f/f.toml"] = problem
     let error = try #require(throws: ConfigurationError.self) { try machine.load() }
     #expect(error.code == .unreadable)
-    #expect(error.isDenial == (problem == .denied))
+    #expect(error.isPermissionDenied == (problem == .denied))
     #expect(error.message.hasPrefix("/etc/f/f.toml: \(part)"))
   }
 

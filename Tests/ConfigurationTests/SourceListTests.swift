@@ -46,7 +46,7 @@ import Timekeeping
       ("imei = \"12345\"", "is no IMEI; 14 to 16 digits are expected"),
       ("device = \"ttyUSB0\"", "is not an absolute path"),
       ("device = \"/sys/a\"\nimei = \"354479080000017\"", "source.imei: selects the modem, as `device` does"),
-      ("[[source]]\ntype = \"modemmanager\"", "another source already uses this modem"),
+      ("[[source]]\ntype = \"modemmanager\"", "selects the same modem as another source"),
     ] {
       let table = keys.hasPrefix("[[") ? "[[source]]" : "[source]"
       let messages = machine.messages(for: text("\(table)\ntype = \"modemmanager\"\n\(keys)"))

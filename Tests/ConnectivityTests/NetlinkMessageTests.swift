@@ -6,17 +6,17 @@ import Testing
 @Suite struct NetlinkMessageTests {
   @Test("links, with their names and what they do")
   func links() throws {
-    let links = try Recording.links.messages().compactMap { if case .link(let link) = $0 { link } else { nil } }
+    let links = try NetlinkRecording.links.messages().compactMap { if case .link(let link) = $0 { link } else { nil } }
     let loopback = try #require(links.first { $0.name == "lo" })
     #expect(loopback.isLoopback && loopback.isUp)
     let modem = try #require(links.first { $0.name == "wwan0" })
     #expect(!modem.isLoopback && modem.isUp && modem.isRunning)
-    #expect(try Recording.links.messages().last == .done)
+    #expect(try NetlinkRecording.links.messages().last == .done)
   }
 
   @Test("global addresses of both families, and no others")
   func addresses() throws {
-    let addresses = try Recording.addresses.messages().compactMap {
+    let addresses = try NetlinkRecording.addresses.messages().compactMap {
       if case .address(let address) = $0 { address } else { nil }
     }
     let ipv6: [UInt8] = [0x20, 1, 0xD, 0xB8, 0, 7] + [UInt8](repeating: 0, count: 9) + [2]
@@ -26,7 +26,7 @@ import Testing
 
   @Test("default routes of both families; no host route, no table of the machine's own, no unreachable one")
   func routes() throws {
-    let routes = try Recording.routes.messages().compactMap {
+    let routes = try NetlinkRecording.routes.messages().compactMap {
       if case .defaultRoute(let route) = $0 { route } else { nil }
     }
     #expect(routes.map(\.family) == [.ipv4, .ipv6])
@@ -36,7 +36,7 @@ import Testing
 
   @Test("a default route with two next hops has two links")
   func multipath() throws {
-    let routes = try Recording.multipath.messages().compactMap {
+    let routes = try NetlinkRecording.multipath.messages().compactMap {
       if case .defaultRoute(let route) = $0 { route } else { nil }
     }
     #expect(routes.count == 1)
@@ -45,29 +45,29 @@ import Testing
 
   @Test("what comes unasked: a carrier that is lost, an address and a link that go")
   func notifications() throws {
-    let lost = try Recording.carrierLost.messages()
+    let lost = try NetlinkRecording.carrierLost.messages()
     #expect(lost.contains { if case .link(let link) = $0 { link.name == "wwan0" && !link.isRunning } else { false } })
     #expect(
-      try Recording.addressGone.messages().contains {
+      try NetlinkRecording.addressGone.messages().contains {
         if case .addressGone(let address) = $0 { address.bytes == [10, 64, 7, 2] } else { false }
       })
     #expect(
-      try Recording.linkGone.messages().contains { if case .linkGone = $0 { true } else { false } })
+      try NetlinkRecording.linkGone.messages().contains { if case .linkGone = $0 { true } else { false } })
   }
 
   @Test("the kernel does not notify of a default route that is removed with its address")
   func silentRoutes() throws {
     // This is why the picture is never patched from notifications.
     #expect(
-      try !Recording.addressGone.messages().contains { if case .defaultRouteGone = $0 { true } else { false } })
+      try !NetlinkRecording.addressGone.messages().contains { if case .defaultRouteGone = $0 { true } else { false } })
   }
 
   @Test(
     "a datagram cut short anywhere gives a part of its messages, and nothing else",
     arguments: [
-      Recording.links, .addresses, .routes, .multipath, .carrierLost,
+      NetlinkRecording.links, .addresses, .routes, .multipath, .carrierLost,
     ])
-  func truncated(recording: Recording) throws {
+  func truncated(recording: NetlinkRecording) throws {
     let bytes = try recording.bytes()
     let whole = NetlinkMessage.decode(bytes).map(\.message)
     for count in 0..<bytes.count {
@@ -76,9 +76,9 @@ import Testing
     }
   }
 
-  @Test("lengths that lie are not followed", arguments: [0, 1, 15, 17, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
+  @Test("wrong lengths are rejected", arguments: [0, 1, 15, 17, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
   func lies(length: UInt32) throws {
-    var bytes = try Recording.routes.bytes()
+    var bytes = try NetlinkRecording.routes.bytes()
     for place in 0..<4 { bytes[place] = UInt8(truncatingIfNeeded: length >> UInt32(place * 8)) }
     let messages = NetlinkMessage.decode(bytes).map(\.message)
     #expect(messages.isEmpty || messages == [.other])

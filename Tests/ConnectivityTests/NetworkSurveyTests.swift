@@ -24,9 +24,11 @@ import Timekeeping
       }
     }
 
-    mutating func answer(_ recording: Recording) throws { handle(.received(try recording.bytes(sequence: sequence))) }
+    mutating func answer(_ recording: NetlinkRecording) throws {
+      handle(.received(try recording.bytes(sequence: sequence)))
+    }
 
-    mutating func dump(routes: Recording = .routes) throws {
+    mutating func dump(routes: NetlinkRecording = .routes) throws {
       try answer(.links)
       try answer(.addresses)
       try answer(routes)
@@ -60,9 +62,9 @@ import Timekeeping
     var fixture = Fixture()
     fixture.handle(.start)
     try fixture.dump()
-    fixture.handle(.received(try Recording.links.bytes().notifying))
+    fixture.handle(.received(try NetlinkRecording.links.bytes().notifying))
     #expect(fixture.survey.nextDeadline == nil)
-    fixture.handle(.received(try Recording.addressGone.bytes()), after: .seconds(10))
+    fixture.handle(.received(try NetlinkRecording.addressGone.bytes()), after: .seconds(10))
     #expect(fixture.requests == 3)
     #expect(fixture.survey.nextDeadline == fixture.now + NetworkSurvey.settling)
     fixture.handle(.deadline, after: NetworkSurvey.settling)
@@ -95,7 +97,7 @@ import Timekeeping
     var fixture = Fixture()
     fixture.handle(.start)
     try fixture.answer(.links)
-    fixture.handle(.received(try Recording.carrierLost.bytes()))
+    fixture.handle(.received(try NetlinkRecording.carrierLost.bytes()))
     try fixture.answer(.addresses)
     try fixture.answer(.routes)
     #expect(fixture.survey.nextDeadline == fixture.now + NetworkSurvey.settling)
@@ -108,7 +110,7 @@ import Timekeeping
     for _ in 0..<4 {
       #expect(fixture.states.isEmpty)
       try fixture.answer(.links)
-      fixture.handle(.received(try Recording.carrierLost.bytes()))
+      fixture.handle(.received(try NetlinkRecording.carrierLost.bytes()))
       try fixture.answer(.addresses)
       try fixture.answer(.routes)
       fixture.handle(.deadline, after: NetworkSurvey.settling)
@@ -121,8 +123,8 @@ import Timekeeping
     var fixture = Fixture()
     fixture.handle(.start)
     try fixture.dump()
-    fixture.handle(.received(try Recording.links.bytes(sequence: 1)))
-    fixture.handle(.received(try Recording.routes.bytes(sequence: 900)))
+    fixture.handle(.received(try NetlinkRecording.links.bytes(sequence: 1)))
+    fixture.handle(.received(try NetlinkRecording.routes.bytes(sequence: 900)))
     #expect(fixture.requests == 3)
     #expect(fixture.states.count == 1)
   }

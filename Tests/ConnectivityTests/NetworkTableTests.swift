@@ -38,7 +38,7 @@ import Testing
     #expect(!NetworkTableTests.table(routes: [route]).state.isUsable)
   }
 
-  @Test("connections may be dead after another address or a better way, and not after a second, worse one")
+  @Test("connections may be dead after another address or a better route, and not after a second, worse one")
   func moves() {
     let before = NetworkTableTests.table().state
     let other = NetworkTableTests.table(address: [10, 0, 0, 3]).state

@@ -96,7 +96,8 @@ import Timekeeping
     #expect(run.month == 7)
   }
 
-  @Test("as long as the time is not known nothing counts for a day, and nothing is kept; then all of it does at once")
+  @Test(
+    "while the time is unknown, bytes belong to no day and nothing is stored; then all of them are assigned at once")
   func clockSetLate() throws {
     var run = Run(time: nil)
     for _ in 0..<30 { run.pass(.seconds(60), bytes: 10, updates: 1) }
@@ -188,7 +189,7 @@ import Timekeeping
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 123_456)
     let text = try #require(run.kept)
-    #expect(text.utf8.count < TrafficLedger.longestText)
+    #expect(text.utf8.count < TrafficLedger.maxTextSize)
     for bad in ["", "\n", "end", String(text.dropLast()), text + "x", "date 5", String(repeating: " ", count: 1024)] {
       #expect(TrafficLedger(bad, at: Self.start) == TrafficLedger(at: Self.start), "\(bad)")
     }

@@ -292,7 +292,7 @@ import Timekeeping
     let report = StatusReport(snapshot)
     let state = try #require(report.state)
     let next = report.nextUpdate.map { "\($0.kind) in \($0.due) s" } ?? "null"
-    let rows = StatusScreen.lines(of: StatusSheet(report), width: nil, capabilities: .plain).map(\.text)
+    let rows = StatusScreen.lines(of: StatusRows(report), width: nil, capabilities: .plain).map(\.text)
     let shown = rows.filter { $0.hasPrefix("Fleet Engine") || $0.hasPrefix("Next update") }
     let lines = [
       "STATUS=  \(report.summary)", "state    \(state.cause), \(state.level)", "next     \(next)",
@@ -322,9 +322,9 @@ import Timekeeping
     let state = try #require(report.state)
     let line = "\(state.label)\(state.detail)"
     #expect(report.summary.lowercased().hasPrefix(line.lowercased()))
-    let rows = StatusScreen.lines(of: StatusSheet(report), width: nil, capabilities: .plain).map(\.text)
+    let rows = StatusScreen.lines(of: StatusRows(report), width: nil, capabilities: .plain).map(\.text)
     #expect(rows.contains("Fleet Engine  \(line)"))
-    #expect(StatusSheet(report).state.text == state.label)
+    #expect(StatusRows(report).state.text == state.label)
     // If nothing prevents updates, explain says what happened to the last fix.
     let isFree = ["notDue", "inFlight", "spacing"].contains(state.cause)
     if !isFree { #expect(report.explanation.reason == state.cause) }

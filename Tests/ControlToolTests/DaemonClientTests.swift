@@ -23,8 +23,8 @@ import Testing
       (#"{"error":"unknown command"}"#, false), (#"{"version":9}"#, false), ("<html>", false), ("", false),
     ])
   func unreadable(text: String, isOfOther: Bool) {
-    let complaint = DaemonClient.decodingError(of: Array(text.utf8))
-    #expect(complaint.contains("release 9.9") == isOfOther && complaint.contains(Release.version) == isOfOther)
-    #expect(complaint.contains("cannot"))
+    let message = DaemonClient.decodingError(of: Array(text.utf8))
+    #expect(message.contains("release 9.9") == isOfOther && message.contains(Release.version) == isOfOther)
+    #expect(message.contains("cannot"))
   }
 }

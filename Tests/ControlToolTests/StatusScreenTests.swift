@@ -96,7 +96,7 @@ import Testing
     _ capabilities: TerminalCapabilities = StatusScreenTests.full
   ) throws -> [String] {
     StatusScreen.frame(
-      of: StatusSheet(try status(changes)), size: Terminal.Size(columns: columns, rows: rows),
+      of: StatusRows(try status(changes)), size: Terminal.Size(columns: columns, rows: rows),
       capabilities: capabilities
     ).map(\.text)
   }
@@ -145,12 +145,12 @@ import Testing
     let capabilities = TerminalCapabilities(hasColour: true, isUnicode: isUnicode)
     let none: [String: Any] = ["fix": NSNull(), "events": NSNull(), "track": NSNull(), "lastMinutes": NSNull()]
     for changes in [[:], StatusScreenTests.offline, StatusScreenTests.worst, none] {
-      let sheet = StatusSheet(try StatusScreenTests.status(changes))
+      let sheet = StatusRows(try StatusScreenTests.status(changes))
       for columns in [1, 2, 14, 15, 40, 71, 72, 80, 200] {
         for rows in [1, 3, 12, 24, 60] {
-          for silence in [nil, StyledText("the daemon does not run: systemctl status fleet-locationd")] {
+          for failure in [nil, StyledText("the daemon does not run: systemctl status fleet-locationd")] {
             let lines = StatusScreen.frame(
-              of: sheet, silence: silence, size: Terminal.Size(columns: columns, rows: rows),
+              of: sheet, failure: failure, size: Terminal.Size(columns: columns, rows: rows),
               capabilities: capabilities)
             #expect(lines.count <= rows)
             #expect(lines.allSatisfy { $0.width <= columns })
@@ -216,15 +216,15 @@ import Testing
 
   @Test("without a daemon the reason is on top, and the last answer is shown faint")
   func silent() throws {
-    let sheet = StatusSheet(try StatusScreenTests.status())
+    let sheet = StatusRows(try StatusScreenTests.status())
     let lines = StatusScreen.frame(
-      of: sheet, silence: StyledText("For 5 s: the daemon does not run"), size: Terminal.Size(columns: 80, rows: 24),
+      of: sheet, failure: StyledText("For 5 s: the daemon does not run"), size: Terminal.Size(columns: 80, rows: 24),
       capabilities: StatusScreenTests.full)
     #expect(lines[0].text.hasPrefix("truck-17  no daemon answers"))
     #expect(lines[1].pieces == [StyledText.Piece(text: "For 5 s: the daemon does not run", style: .bad)])
     #expect(lines.contains { $0.text.hasPrefix("Token ") && $0.pieces.allSatisfy { $0.style == .faint } })
     let first = StatusScreen.frame(
-      of: nil, silence: StyledText("the daemon does not run"), size: Terminal.Size(columns: 80, rows: 24),
+      of: nil, failure: StyledText("the daemon does not run"), size: Terminal.Size(columns: 80, rows: 24),
       capabilities: StatusScreenTests.full)
     #expect(first.map(\.text).dropFirst() == ["the daemon does not run"])
   }
@@ -232,7 +232,7 @@ import Testing
   @Test("in a pipe each row is one line with its name, of any length, without drawings")
   func plain() throws {
     let lines = StatusScreen.lines(
-      of: StatusSheet(try StatusScreenTests.status(StatusScreenTests.offline)), width: nil, capabilities: .plain
+      of: StatusRows(try StatusScreenTests.status(StatusScreenTests.offline)), width: nil, capabilities: .plain
     ).map(\.text)
     #expect(lines[0] == "Vehicle       truck-17, 0.1.0, up 3 h")
     #expect(
@@ -252,7 +252,7 @@ import Testing
   func once() throws {
     for changes in [[:], StatusScreenTests.offline] {
       let lines = StatusScreen.lines(
-        of: StatusSheet(try StatusScreenTests.status(changes)), width: 80, capabilities: StatusScreenTests.full)
+        of: StatusRows(try StatusScreenTests.status(changes)), width: 80, capabilities: StatusScreenTests.full)
       #expect(lines.count <= 23)
       #expect(lines.allSatisfy { $0.width <= 80 })
     }
@@ -264,7 +264,7 @@ import Testing
       "vehicle": NSNull(), "version": NSNull(), "uptime": NSNull(), "isUpdating": NSNull(), "nextUpdate": NSNull(),
       "lastOutcome": NSNull(), "lastMinutes": NSNull(), "track": NSNull(), "events": NSNull(),
     ])
-    let lines = StatusScreen.lines(of: StatusSheet(answer), width: nil, capabilities: .plain).map(\.text)
+    let lines = StatusScreen.lines(of: StatusRows(answer), width: nil, capabilities: .plain).map(\.text)
     #expect(lines.contains("Last update   3 s ago"))
     #expect(lines.contains("Fleet Engine  online"))
   }

@@ -20,7 +20,7 @@ import Testing
     #expect(StyledText("\u{1b}[31mred").inASCII.text == "?[31mred")
   }
 
-  @Test("a text of several lines becomes one line, and letters of any language are kept")
+  @Test("a text of several lines becomes one line, and letters of any language stay")
   func lines() {
     #expect(StyledText("one\ntwo\tthree").text == "one two three")
     #expect(StyledText("Lkw Süd 東京").text == "Lkw Süd 東京")
@@ -56,8 +56,8 @@ import Testing
   @Test("the last allowed line is marked where it is cut, and styles survive the break")
   func wrapMost() {
     let text = StyledText("aaaa bbbb ", .bad) + StyledText("cccc dddd")
-    #expect(text.wrapped(to: 9, most: 2).map(\.text) == ["aaaa bbbb", "cccc dddd"])
-    #expect(text.wrapped(to: 5, most: 2).map(\.text) == ["aaaa", "bbbb…"])
+    #expect(text.wrapped(to: 9, maxLines: 2).map(\.text) == ["aaaa bbbb", "cccc dddd"])
+    #expect(text.wrapped(to: 5, maxLines: 2).map(\.text) == ["aaaa", "bbbb…"])
     #expect(text.wrapped(to: 9)[0].pieces == [StyledText.Piece(text: "aaaa bbbb", style: .bad)])
   }
 

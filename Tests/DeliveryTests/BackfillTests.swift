@@ -102,7 +102,7 @@ import Timekeeping
   }
 
   @Test(
-    "one poisonous record among n costs at most log2 n + 4 refusals, and each is followed by the live position alone",
+    "one bad record among n costs at most log2 n + 4 rejections, and each is followed by the live position alone",
     arguments: [1, 2, 3, 7, 50, 64, 99, 100])
   func onePoison(size: Int) throws {
     for poison in 0..<Int64(size) {
@@ -130,7 +130,7 @@ import Timekeeping
     #expect(bench.backlog.isEmpty)
   }
 
-  @Test("several poisonous records are each found, whatever the network does in between", arguments: 1...20)
+  @Test("several bad records are each found, whatever the network does in between", arguments: 1...20)
   func severalPoisons(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let poisons = Set(
@@ -152,7 +152,7 @@ import Timekeeping
     #expect(bench.refusals <= poisons.count * 11)
   }
 
-  @Test("twenty poisonous records in a row are got rid of one by one, and nothing else is lost")
+  @Test("twenty bad records in a row are removed one by one, and nothing else is lost")
   func rowOfPoisons() throws {
     var bench = try Bench(300)
     bench.answer = { $0.contains { (40..<60).contains($0) } ? .rejected : nil }
@@ -212,7 +212,7 @@ import Timekeeping
     #expect(bench.delivered.count == 300)
   }
 
-  @Test("a single 403 that passes holds past positions back for two minutes")
+  @Test("a single 403 that passes suspends past positions for two minutes")
   func deniedOnce() throws {
     var bench = try Bench(300)
     _ = bench.request(.permissionDenied)
@@ -221,7 +221,7 @@ import Timekeeping
   }
 
   @Test(
-    "requests that are refused at random give up no position, and deliver all of them", arguments: [0.02, 0.1, 0.37])
+    "requests that are rejected at random drop no position, and all are delivered", arguments: [0.02, 0.1, 0.37])
   func randomRefusals(rate: Double) throws {
     for seed in UInt64(1)...200 {
       var random = SplitMix64(seed: seed)
@@ -235,7 +235,7 @@ import Timekeeping
     }
   }
 
-  @Test("a poisonous record is given up among random refusals too, when they end")
+  @Test("a bad record among random rejections is dropped when they end")
   func poisonAmongRandomRefusals() throws {
     for seed in UInt64(1)...50 {
       var random = SplitMix64(seed: seed)
@@ -281,7 +281,7 @@ import Timekeeping
     #expect(bench.refused == [0])
   }
 
-  @Test("a live position that is refused by itself leaves the backlog alone")
+  @Test("a live position that is rejected alone changes nothing in the backlog")
   func liveRefused() throws {
     var bench = try Bench(300)
     for _ in 0..<10 {
@@ -316,7 +316,7 @@ import Timekeeping
     #expect(bench.sizes == [100, 50, 25, 12, 8, 8, 8, 8] + [8, 16, 32, 64, 100, 100])
   }
 
-  @Test("a request holds no more than its bytes, and at least one position")
+  @Test("a request has at most the allowed number of bytes, and at least one position")
   func bytes() throws {
     var bench = try Bench(0, limit: 1000)
     let coordinate = try #require(Coordinate(latitude: -48.1234567, longitude: -111.1234567))

@@ -14,7 +14,7 @@ import Timekeeping
     for second in seconds { expiry.observe(start + .seconds(second), at: at(second)) }
   }
 
-  @Test("nothing is too old until stamps have kept step with elapsed time for five minutes")
+  @Test("nothing is too old until time stamps have agreed with elapsed time for five minutes")
   mutating func steady() {
     #expect(expiry.check(at: at(0)) == nil)
     observe(0...299)

@@ -98,14 +98,14 @@ import Timekeeping
     #expect(bench.agent.backlog.count == 2)
   }
 
-  @Test("nothing is kept where nothing may be")
+  @Test("with a limit of zero nothing is queued")
   func none() throws {
     var bench = try Bench { $0.maxLocations = 0 }
     #expect(try bench.send(10) == ["send 1"])
     #expect(bench.handle(.ended(id: 1, Bench.failure(.unavailable)), at: 11) == ["failed unavailable"])
   }
 
-  @Test("the end of another request than the one under way says nothing")
+  @Test("the end of a request other than the one in flight is ignored")
   func stranger() throws {
     var bench = try Bench()
     #expect(bench.handle(.ended(id: 1, .accepted), at: 0) == [])
@@ -114,7 +114,7 @@ import Timekeeping
     #expect(bench.agent.failure == nil && !bench.agent.isIdle)
   }
 
-  @Test("after a failure the position waits, and goes along with the next; the failure lasts until one is accepted")
+  @Test("after a failure the position is queued, and sent with the next; the failure lasts until one is accepted")
   func failed() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -163,7 +163,7 @@ import Timekeeping
     #expect(bench.agent.earliest == (.boot + .seconds(11), .floor))
   }
 
-  @Test("a request that is given up is cancelled, and its position waits", arguments: [true, false])
+  @Test("an abandoned request is cancelled, and its position is queued", arguments: [true, false])
   func abandoned(isPause: Bool) throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -175,7 +175,7 @@ import Timekeeping
     #expect(bench.handle(.connectionsLost, at: 22) == [])
   }
 
-  @Test("a network that comes up ends a wait, once in 30 s, and not one that the server asked for")
+  @Test("a network that comes up resets the backoff, once in 30 s, but not a wait that the server requested")
   func networkUp() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -189,7 +189,7 @@ import Timekeeping
     #expect(bench.agent.earliest.at <= .boot + .seconds(103 + 40))
   }
 
-  @Test("a position that is refused alone is replaced by the newest that waits, until a newer one comes")
+  @Test("a position that is rejected alone is replaced by the newest pending one, until a newer one comes")
   func refusedLive() throws {
     var bench = try Bench()
     _ = bench.handle(.restored([Backlog.Record(try Bench.location(-10))]), at: 0)
@@ -212,7 +212,7 @@ import Timekeeping
     #expect(bench.agent.mayBeLive(try Bench.location(0)))
   }
 
-  @Test("another vehicle begins with nothing, and the floor of the one before is kept for its return")
+  @Test("another vehicle begins with an empty state, and the floor of the previous one is stored for its return")
   func otherVehicle() throws {
     var bench = try Bench()
     _ = try bench.send(0)

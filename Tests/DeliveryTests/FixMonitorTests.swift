@@ -62,7 +62,7 @@ import Timekeeping
     #expect(monitor.rejection == nil)
   }
 
-  @Test("a machine that woke waits a moment for its receiver, and no longer when a fix has come")
+  @Test("after a resume from suspend the receiver has a grace period, which ends with the first fix")
   mutating func woke() {
     #expect(monitor.awakeAt == .boot)
     monitor.woke(at: at(100))

@@ -39,7 +39,7 @@ import Timekeeping
     #expect(other.state == .stopping(until: LifecycleTests.soon, attempted: false))
   }
 
-  @Test("what is kept free for OFFLINE is half of the time, and 5 s at most; positions end before it")
+  @Test("half of the time is reserved for OFFLINE, at most 5 s; positions end before it")
   func leave() {
     #expect(Lifecycle.reserve(of: .seconds(3)) == .milliseconds(1500))
     #expect(Lifecycle.reserve(of: .seconds(60)) == .seconds(5))

@@ -42,7 +42,7 @@ import Timekeeping
     #expect(!yard.isParked)
   }
 
-  @Test("a receiver without speed is released by the way that it has gone")
+  @Test("a receiver without speed starts to move by the distance from where it was parked")
   func noSpeed() throws {
     var yard = Yard()
     #expect(try yard.observe(30, speed: nil).count == 1)

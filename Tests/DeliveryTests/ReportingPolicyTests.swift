@@ -66,7 +66,7 @@ import Timekeeping
     #expect(road.report(9.5) == .interval)
   }
 
-  @Test("a first report that was late does not make every position late: the next waits for its fix")
+  @Test("a first report that was late does not make every position late: the next one is sent with its fix")
   func lateFirstReport() throws {
     var road = Road()
     try road.observe(0)

@@ -109,7 +109,7 @@ import Timekeeping
     #expect(bench.selector.overview.used == 0)
   }
 
-  @Test("at the start the next one waits until the preferred has had its silence timeout")
+  @Test("at the start the next source is used only after the silence timeout of the one with the highest priority")
   func chance() throws {
     var bench = Bench(2)
     _ = bench.handle(.reading("s0"), from: 0)
@@ -156,7 +156,7 @@ import Timekeeping
     #expect(try bench.play(13) == repeated("b", 11) + "aa")
   }
 
-  @Test("a preferred one that comes and goes is trusted later each time, and fully after a good while")
+  @Test("the hold-down of a source that comes and goes grows each time, and is reset after a stable period")
   func flapping() throws {
     var bench = Bench(2)
     bench.good = [0, 1]
@@ -260,7 +260,7 @@ import Timekeeping
     #expect(bench.hasEnded && bench.conditions == [.ended, .ended, .ended])
   }
 
-  @Test("another list keeps what is known of the sources that stay")
+  @Test("another list keeps the state of the sources that remain")
   func replaced() throws {
     var bench = Bench(2)
     bench.good = [0, 1]

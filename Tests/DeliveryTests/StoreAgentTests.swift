@@ -104,7 +104,7 @@ import Timekeeping
 
   // MARK: - What is written, and when
 
-  @Test("at the start the file is opened, and what it holds of the vehicle is reported once")
+  @Test("at the start the file is opened, and the vehicle's positions in it are reported once")
   func start() throws {
     var bench = Bench()
     #expect(bench.deadline == nil)
@@ -216,7 +216,7 @@ import Timekeeping
 
   // MARK: - Failures
 
-  @Test("after a failure the file is closed, nothing is forgotten, and the waits grow up to five minutes")
+  @Test("after a failure the file is closed, nothing is lost, and the backoff grows up to five minutes")
   func failures() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
@@ -318,7 +318,7 @@ import Timekeeping
   }
 
   @Test(
-    "a file that turns out to be beyond use is replaced once, without a wait", arguments: ["commit", "room", "read"])
+    "a file that proves unusable is replaced once, without a wait", arguments: ["commit", "room", "read"])
   func replaces(during operation: String) throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -354,7 +354,7 @@ import Timekeeping
 
   // MARK: - Other vehicles
 
-  @Test("what other vehicles left is forgotten while the file is open and idle, and otherwise left for the next time")
+  @Test("expired positions of other vehicles are deleted while the file is open and idle, otherwise the next time")
   func forgetsOthers() throws {
     var bench = Bench()
     #expect(bench.handle(.forgetOthers(before: Timestamp(seconds: 50))) == [])
@@ -436,7 +436,7 @@ import Timekeeping
     #expect(bench.handle(.ended(.committed)) == ["read truck-2"])
   }
 
-  @Test("an old file that cannot be written does not hold the new one up")
+  @Test("an old file that cannot be written does not block the new one")
   func movesAfterFailure() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
@@ -446,7 +446,7 @@ import Timekeeping
     #expect(bench.handle(.start) == ["open /b"])
   }
 
-  @Test("a start that comes before what is in memory is not forgotten")
+  @Test("a start that comes before the contents of memory is not lost")
   func startWhileMoving() throws {
     var bench = Bench.open()
     #expect(bench.handle(.configured(Self.configuration("/b"), Self.truck)) == ["close", "starts over"])
@@ -473,7 +473,7 @@ import Timekeeping
     #expect(bench.handle(.close) == ["close"])
   }
 
-  @Test("another interval holds from the next change on")
+  @Test("another interval applies from the next change on")
   func interval() throws {
     var bench = Bench.open()
     _ = bench.handle(.configured(Self.configuration("/a", interval: .seconds(30)), Self.truck))

@@ -8,7 +8,7 @@ import Timekeeping
 
 @testable import Delivery
 
-/// What the agent and a store on disk owe each other.
+/// What the agent and a store on disk may expect of each other.
 @Suite struct StoreContractTests {
   /// Records at these seconds since the fixture's start; negative is before.
   private func records(_ seconds: [Double]) throws -> [Backlog.Record] {
@@ -30,7 +30,7 @@ import Timekeeping
     #expect(fixture.snapshot().pendingCount == 1)
   }
 
-  @Test("what an earlier run left goes with the first update, oldest first, and leaves when it has arrived")
+  @Test("positions of an earlier run are sent with the first update, oldest first, and removed when they have arrived")
   func restored() throws {
     var fixture = try AgentFixture()
     let effects = fixture.handle(.restored(try records([-20, -40, -30])), at: 0)
@@ -46,7 +46,7 @@ import Timekeeping
     #expect(fixture.agent.delivery.isIdle && !fixture.agent.delivery.hasPending)
   }
 
-  @Test("a store is read when the first request has ended, and what it holds goes with the next")
+  @Test("a store is read when the first request has ended, and its positions are sent with the next")
   func readAfterFirstRequest() throws {
     var fixture = try AgentFixture()
     #expect(fixture.handle(.store(.unread), at: 0).brief == [])
@@ -75,7 +75,7 @@ import Timekeeping
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .seconds(11))
   }
 
-  @Test("a recording that has ended waits for what the store holds, and not for one that cannot be read")
+  @Test("a recording that has ended waits until the store is read, unless it cannot be read")
   func readAtTheEnd() throws {
     for answer in [.restored([]), .store(.memoryOnly("it is full")), .store(.off)] as [VehicleAgent.Input] {
       var fixture = try AgentFixture()
@@ -109,7 +109,7 @@ import Timekeeping
     #expect(fixture.handle(.updateEnded(id: 2, refusal), at: 11).brief == [])
     #expect(live(fixture.handle(.deadline, at: 12.1), isAt: 10))
     #expect(fixture.handle(.updateEnded(id: 3, refusal), at: 13).events.contains(.offline))
-    // Fleet Engine has the one of second 0, which is newer than what waits.
+    // Fleet Engine has the one of second 0, which is newer than the pending ones.
     let again = fixture.handle(.deadline, at: 55)
     #expect(again.brief == ["send 4 with past"])
     #expect(live(again, isAt: 0))
@@ -130,7 +130,7 @@ import Timekeeping
     #expect(fixture.agent.delivery.backlog.count == 1)
   }
 
-  @Test("more than may be kept, by number or by bytes, is not kept: it is thinned", arguments: [true, false])
+  @Test("a backlog above its limit, by number or by bytes, is thinned", arguments: [true, false])
   func tooMuch(isByBytes: Bool) throws {
     var fixture = try AgentFixture {
       if isByBytes { $0.delivery.maxBytes = 2 * Backlog.recordSize + 255 } else { $0.delivery.maxLocations = 2 }
@@ -140,7 +140,7 @@ import Timekeeping
   }
 
   @Test(
-    "age is judged by the positions' own time, once that has kept step for five minutes; until then the old stay unsent"
+    "age is judged by the positions' own time, once that has agreed with elapsed time for five minutes; until then old ones stay unsent"
   )
   func age() throws {
     var fixture = try AgentFixture { $0.delivery.maxAge = .seconds(1000) }

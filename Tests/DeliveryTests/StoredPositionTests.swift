@@ -9,7 +9,7 @@ import Timekeeping
 
 @testable import Delivery
 
-/// What waits on disk is delivered whether there is a fix or not.
+/// Positions on disk are delivered whether there is a fix or not.
 @Suite struct StoredPositionTests {
   private static func records(_ seconds: [Int]) throws -> [Backlog.Record] {
     try seconds.map { second in
@@ -24,7 +24,8 @@ import Timekeeping
     }.first
   }
 
-  @Test("without a fix the newest goes as the live position with its own time after an interval, the others with it")
+  @Test(
+    "without a fix the newest is sent as the live position with its own time after an interval, and the others with it")
   func withoutFix() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
@@ -45,7 +46,7 @@ import Timekeeping
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(16_400))
   }
 
-  @Test("more than fits into a request follows an interval apart, with the same live position")
+  @Test("what does not fit into a request follows an interval later, with the same live position")
   func batches() throws {
     var fixture = try AgentFixture { $0.delivery.batch = 2 }
     _ = fixture.handle(.restored(try StoredPositionTests.records(Array(-60 ..< -55))), at: 1)
@@ -97,7 +98,7 @@ import Timekeeping
   @Test("not during a pause")
   func pause() throws {
     var fixture = try AgentFixture()
-    _ = fixture.handle(.pause(PauseNote(since: nil)), at: 0.5)
+    _ = fixture.handle(.pause(PauseRecord(since: nil)), at: 0.5)
     _ = fixture.handle(.restored(try StoredPositionTests.records([-100])), at: 1)
     #expect(fixture.handle(.deadline, at: 100).brief.isEmpty)
     _ = fixture.handle(.resume, at: 200)
@@ -140,7 +141,7 @@ import Timekeeping
       fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 17.2).brief == ["drop [-200.0, -100.0] delivered"])
   }
 
-  @Test("what a server has said once is not kept for the next run, and removes nothing there")
+  @Test("a server's time that was reported once is not stored for the next run, and removes nothing there")
   func loneWordAndRestart() throws {
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
@@ -174,7 +175,7 @@ import Timekeeping
     #expect(sent && second < 73)
   }
 
-  @Test("a stored position from the future is not the live one, and is removed when two witnesses agree about the time")
+  @Test("a stored position from the future is not the live one, and is removed when two time sources agree")
   func future() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-100, 9000])), at: 1)

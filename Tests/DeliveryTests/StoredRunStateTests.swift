@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import FleetEngine
+import HTTPMessages
 import Testing
 import Timekeeping
 
@@ -68,6 +69,18 @@ import Timekeeping
     #expect(fixture.agent.clocks.bounds(at: Moment(boot: .boot + .seconds(2), wall: Timestamp(seconds: 0))) == bounds)
   }
 
+  @Test("the time that an answer confirms is stored with that answer: there may be no other before the end of the run")
+  func timeOfFirstAnswer() throws {
+    var fixture = try AgentFixture { $0.boot = "b1" }
+    _ = try fixture.drive(to: 0)
+    _ = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
+    let answer = HTTPResponse(
+      status: 200, headers: [("Date", "Tue, 01 Dec 2026 00:00:00 GMT")], body: [UInt8](#"{"name":"v"}"#.utf8))
+    let text = try #require(kept(fixture.handle(.updateEnded(id: 1, .response(answer)), at: 0.2)))
+    let bounds = try #require(StoredRunState(text, at: .boot + .seconds(1))?.bounds)
+    #expect(bounds == fixture.agent.clocks.bounds(at: Moment(boot: .boot + .seconds(1), wall: Timestamp(seconds: 0))))
+  }
+
   @Test(
     "a file that is not this program's, or cannot be now, changes nothing and is reported",
     arguments: [
@@ -110,7 +123,7 @@ import Timekeeping
     }
   }
 
-  @Test("a request that was under way counts until its deadline, and not from each start on")
+  @Test("a request that was in flight counts until its deadline, and not anew at each start")
   func inFlight() throws {
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let text = StoredRunState(
@@ -121,7 +134,7 @@ import Timekeeping
     #expect(fixture.agent.delivery.earliest.at < .boot + .seconds(1000))
   }
 
-  @Test("OFFLINE that was under way when the program ended may arrive until its deadline: no position goes before")
+  @Test("OFFLINE that was in flight when the program ended may arrive until its deadline: no position is sent before")
   func offlineUnderWay() throws {
     var fixture = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()

@@ -77,7 +77,7 @@ extension TimeJudge {
     var watch = observed()
     #expect(watch.clockChange(at: moment(36_000, ahead: 0)) == nil)
     #expect(watch.clockChange(at: moment(36_001, ahead: 100)) != nil)
-    // After a day without a word it does not judge any more.
+    // After a day without an observation it judges no more.
     #expect(watch.clockChange(at: moment(86_401, ahead: 100_000)) == nil)
   }
 

@@ -154,7 +154,7 @@ import Timekeeping
     #expect(errors[0] < 25)
   }
 
-  @Test("arrival and departure of every stop are kept, and what lies between them goes first", arguments: [5, 6, 7])
+  @Test("arrival and departure of every stop stay, and positions between them are removed first", arguments: [5, 6, 7])
   func stops(seed: UInt64) throws {
     var road = try Road(seed: seed)
     var (backlog, all) = (Backlog(), [VehicleLocation]())
@@ -171,7 +171,7 @@ import Timekeeping
     #expect(kept.count { $0.speed == 0 } < all.count { $0.speed == 0 } / 2)
   }
 
-  @Test("a night in the garage is no way: the positions before and after it are kept")
+  @Test("a night in the garage is a segment break: the positions before and after it stay")
   func gap() throws {
     var road = try Road(seed: 9)
     var (backlog, ends) = (Backlog(), [VehicleLocation]())

@@ -22,7 +22,7 @@ import Timekeeping
     }
   }
 
-  @Test("a pause is kept, then OFFLINE is sent at once, and that it was accepted is kept too")
+  @Test("a pause is stored, then OFFLINE is sent at once, and its acceptance is stored too")
   func pause() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -36,7 +36,7 @@ import Timekeeping
     #expect(try fixture.drive(to: 21).brief.last == "send 3")
   }
 
-  @Test("a position that was under way may follow: OFFLINE is sent once more after the longest time that it takes")
+  @Test("a position that was in flight may still arrive: OFFLINE is sent once more after its deadline")
   func inFlight() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -72,7 +72,7 @@ import Timekeeping
   func restored() throws {
     func effects(_ note: String) throws -> [String] {
       var fixture = try fixture()
-      _ = fixture.handle(.pause(PauseNote(text: note)), at: 0)
+      _ = fixture.handle(.pause(PauseRecord(text: note)), at: 0)
       return fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1).brief
     }
     #expect(try effects("2026-12-01T00:00:05Z\noffline trips/p/truck-1\n") == [])
@@ -112,7 +112,8 @@ import Timekeeping
   }
 
   @Test(
-    "resumed while OFFLINE is under way: ONLINE goes after its outcome, and the journal has the end of the pause alone")
+    "resumed while OFFLINE is in flight: ONLINE is sent after its outcome, and the journal has only the end of the pause"
+  )
   func resumeUnderWay() throws {
     var fixture = try fixture()
     try fixture.comeOnline()

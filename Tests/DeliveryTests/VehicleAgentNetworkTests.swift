@@ -19,7 +19,7 @@ import Timekeeping
     return state
   }
 
-  @Test("without a network nothing is tried, and what is due is kept")
+  @Test("without a network nothing is tried, and due positions are queued")
   func lost() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -108,7 +108,7 @@ import Timekeeping
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 < .boot + .seconds(10) } == true)
   }
 
-  @Test("another address gives up the request under way and sends its position through a fresh connection")
+  @Test("another address cancels the request in flight and sends its position through a new connection")
   func moved() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)

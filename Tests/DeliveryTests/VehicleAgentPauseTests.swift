@@ -37,13 +37,13 @@ import Timekeeping
     #expect(first.events.isEmpty)
   }
 
-  @Test("a pause that an earlier run has kept is in force before the first fix, and is not written again")
+  @Test("a pause that an earlier run has stored is in force before the first fix, and is not written again")
   func restored() throws {
     var fixture = try AgentFixture()
-    let effects = fixture.handle(.pause(PauseNote(text: "2026-12-01T00:00:05Z\n")), at: 0)
+    let effects = fixture.handle(.pause(PauseRecord(text: "2026-12-01T00:00:05Z\n")), at: 0)
     #expect(effects.brief == ["drop connections"])
     #expect(try fixture.drive(to: 1).brief.isEmpty)
-    #expect(fixture.snapshot().pause == PauseNote(since: AgentFixture.start + .seconds(5)))
+    #expect(fixture.snapshot().pause == PauseRecord(since: AgentFixture.start + .seconds(5)))
   }
 
   @Test("a second pause is stored again and not reported; resume on duty has no effect")
@@ -62,14 +62,14 @@ import Timekeeping
     let effects = fixture.agent.handle(
       .pause(nil), at: Moment(boot: .boot + .seconds(5), wall: Timestamp(seconds: 100)))
     #expect(effects.brief.first == "keep pause unknown")
-    #expect(fixture.snapshot(at: 6).pause == PauseNote(since: nil))
+    #expect(fixture.snapshot(at: 6).pause == PauseRecord(since: nil))
   }
 
   @Test(
-    "a file that is there is a pause, whatever it holds",
+    "an existing file is a pause, whatever its contents",
     arguments: ["", "\n", "unknown\n", "\0\0\0", "2026-13-41", String(repeating: "x", count: 5000)])
   func note(text: String) {
-    #expect(PauseNote(text: text).since == nil)
+    #expect(PauseRecord(text: text).since == nil)
   }
 
   @Test("a token file that changes during a pause is read after it")

@@ -56,7 +56,7 @@ import Timekeeping
     #expect(kept(next.handle(.tokenEnded(id: 1, next.token()), at: 51.1)) == nil)
   }
 
-  @Test("a token that Fleet Engine refuses is forgotten")
+  @Test("a token that Fleet Engine rejects is removed from the cache")
   func refused() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -66,7 +66,7 @@ import Timekeeping
         .removeStoredToken))
   }
 
-  @Test("another vehicle, another provider, or no cache any more: what was kept is forgotten")
+  @Test("another vehicle, another provider, or no cache any more: the cached token is removed")
   func otherSettings() throws {
     let changes: [(inout VehicleAgent.Configuration) throws -> Void] = [
       { configuration in

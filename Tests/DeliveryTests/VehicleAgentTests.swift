@@ -9,7 +9,7 @@ import Timekeeping
 
 @Suite struct VehicleAgentTests {
   @Test(
-    "from the first fix to the first update: the position is kept, a token fetched, the update sent, the record dropped"
+    "from the first fix to the first update: the position is queued, a token fetched, the update sent, the record dropped"
   )
   func firstUpdate() throws {
     var fixture = try AgentFixture()
@@ -23,7 +23,7 @@ import Timekeeping
     #expect(last.events == [.online, .updateAccepted])
   }
 
-  @Test("one request in flight: what is due meanwhile is kept, and follows")
+  @Test("one request in flight: positions that are due meanwhile are queued, and follow")
   func oneInFlight() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -37,7 +37,7 @@ import Timekeeping
     #expect(fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 29.2).brief == ["drop [20.2] delivered"])
   }
 
-  @Test("an outage: each due position is kept once, retries carry the newest, all is delivered in order")
+  @Test("an outage: each due position is queued once, retries carry the newest, all are delivered in order")
   func outage() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -101,7 +101,7 @@ import Timekeeping
     #expect(fixture.agent.delivery.pendingCount == 1)
   }
 
-  @Test("another vehicle: what is under way is cancelled, the backlog left to the store, a token fetched")
+  @Test("another vehicle: requests in flight are cancelled, the backlog stays in the store, a token is fetched")
   func otherVehicle() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -137,7 +137,7 @@ import Timekeeping
     #expect(fixture.agent.nextDeadline(at: fixture.moment.boot) == .boot + .milliseconds(7500))
   }
 
-  @Test("a reload of the same vehicle keeps token, backlog and what is under way")
+  @Test("a reload of the same vehicle keeps token, backlog and requests in flight")
   func sameVehicle() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -174,7 +174,7 @@ import Timekeeping
       ])
   }
 
-  @Test("when the time to stop is over, what is in flight is kept for the next start")
+  @Test("at the stop timeout, the positions in flight are stored for the next start")
   func stopInFlight() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -214,7 +214,7 @@ import Timekeeping
     #expect(!fixture.agent.isProgressing(at: .boot + .seconds(70)))
   }
 
-  @Test("progress: a step that is due and not done is noticed after half a minute, with nothing under way")
+  @Test("progress: a step that is due and not done is detected after half a minute, with nothing in flight")
   func progressWithoutRequest() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -224,7 +224,7 @@ import Timekeeping
     #expect(!fixture.agent.isProgressing(at: due + .seconds(31)))
   }
 
-  @Test("a source that waits may give its next fix once the last one is delivered, or goes nowhere")
+  @Test("a source that waits may deliver its next fix once the last one is delivered or dropped")
   func readyForNextFix() throws {
     var fixture = try AgentFixture {
       $0.reporting.interval = .zero

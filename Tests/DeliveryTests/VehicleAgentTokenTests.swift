@@ -56,7 +56,7 @@ import Timekeeping
     #expect(fixture.handle(.tokenEnded(id: 2, fixture.token()), at: 11.6).brief == ["send 3"])
     let second = fixture.handle(.updateEnded(id: 3, VehicleAgentTokenTests.expired), at: 11.7)
     // What is wrong with the token itself shows without asking anybody.
-    let flaws = second.compactMap { if case .event(.tokenRefused(_, _, let flaw, _)) = $0 { flaw } else { nil } }
+    let flaws = second.compactMap { if case .event(.tokenRefused(_, let flaw, _)) = $0 { flaw } else { nil } }
     #expect(flaws.count == 1 && flaws[0].contains("there is no audience"))
     for second in stride(from: 12.0, to: 71, by: 1) {
       #expect(try fixture.drive(to: second).brief.allSatisfy { !$0.hasPrefix("fetch") })
@@ -80,7 +80,7 @@ import Timekeeping
   }
 
   @Test(
-    "after hours of sleep the token in hand is past its end by elapsed time, whatever the clock says, and is not used",
+    "after hours of suspend the token has expired by elapsed time, whatever the clock shows, and is not used",
     arguments: [0, -7200])
   func suspend(clockError: Int) throws {
     var fixture = try AgentFixture()

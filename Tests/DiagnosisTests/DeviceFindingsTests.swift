@@ -74,9 +74,10 @@ import Testing
   func standIn() {
     let service = UserAccount(name: "fleet-locationd", id: 990, groups: [990])
     let hidden = Self.status(owner: 0, group: 65_534, mode: 0o660)
-    for (opens, severity) in [(true, Finding.Severity.pass), (false, .fail)] {
+    for (isAccessible, severity) in [(true, Finding.Severity.pass), (false, .fail)] {
       let findings = DeviceFindings.findings(
-        "/dev/ttyUSB0", hidden, for: service, isService: true, opens: opens, groupName: { _ in "nogroup" })
+        "/dev/ttyUSB0", hidden, for: service, isService: true, isAccessible: isAccessible, groupName: { _ in "nogroup" }
+      )
       #expect(findings.last?.severity == severity)
       #expect(findings.last?.text.contains("nogroup") == false)
     }

@@ -75,9 +75,7 @@ import Timekeeping
   ) -> Finding {
     let body = #"{"error":{"code":\#(status),"message":"\#(message)","status":"\#(code)"}}"#
     let response = HTTPResponse(status: status, headers: [], body: [UInt8](body.utf8))
-    return FleetEngineFindings.finding(
-      UpdateOutcome(.response(response), from: service),
-      FleetEngineVehicle(service: service, providerID: "my-project", vehicleID: "truck-17"))
+    return FleetEngineFindings.finding(UpdateOutcome(.response(response), from: service))
   }
 
   @Test("a test update that is rejected for its empty mask shows that the token is accepted")

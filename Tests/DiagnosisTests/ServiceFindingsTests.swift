@@ -143,7 +143,7 @@ import Timekeeping
     .lives("device root:root 0600", "noSource", "no source", ": /dev/gps0: permission denied", "permission denied"),
     .lives(
       "wrong baud", "noSource", "no source",
-      ": /dev/gps0 sends bytes but no whole NMEA sentence for 10 s: check source.baud",
+      ": /dev/gps0 sends bytes but no whole NMEA sentence for 10 s; check source.baud",
       "no whole NMEA sentence", "source.baud"),
     .lives(
       "UBX mode", "noSource", "no source", ": /dev/gps0 speaks u-blox's binary protocol and not NMEA 0183 for 10 s",
@@ -153,7 +153,7 @@ import Timekeeping
       "at any speed"),
     .lives(
       "receiver silent", "noSource", "no source",
-      ": /dev/gps0 is open but silent for 10 s: check the receiver and its power",
+      ": /dev/gps0 is open but silent for 10 s; check the receiver and its power",
       "silent for 10 s"),
     .lives(
       "no sky from the start", "noFix", "waiting for a fix", " for 5 min, 3 satellites in view",
@@ -172,7 +172,7 @@ import Timekeeping
     .rejected("credential name mistyped in TOML", "credential token-provder: there is no such file"),
     .lives(
       "credential without Bearer", "noToken", "no token",
-      ": the token provider answered HTTP 401: it wants other credentials",
+      ": the token provider answered HTTP 401; check token.headers",
       "HTTP 401"),
     .rejected("secret in the TOML", "token.headers.Authorization: a secret does not belong here"),
     .lives("provider=file missing", "noToken", "no token", ": the token file /run/t is not there", "/run/t"),
@@ -192,7 +192,7 @@ import Timekeeping
     .rejected(
       "backlog.directory outside", "backlog.directory: must be a directory that the service's user may write to"),
     .rejected("vehicle_id = { environment }, not set", "vehicle.vehicle_id: the environment has no VEHICLE_ID"),
-    .rejected("vehicle_id = { credential }, not handed out", "vehicle.vehicle_id: systemd has handed out none"),
+    .rejected("vehicle_id = { credential }, not passed", "vehicle.vehicle_id: systemd has passed none"),
     .rejected("conf.d typo", "conf.d/a.toml:1:1: is not a setting"),
   ]
 
@@ -209,10 +209,12 @@ import Timekeeping
     .lives("token for another vehicle", "noToken", "no token", ": the token is for vehicle van-2", "van-2"),
     .lives("token endpoint 404", "noToken", "no token", ": the token provider answered HTTP 404", "HTTP 404"),
     .lives(
-      "token endpoint 302", "noToken", "no token", ": the token provider answered HTTP 302: it redirects", "redirects"),
+      "token endpoint 302", "noToken", "no token",
+      ": the token provider answered HTTP 302; set token.url to the URL that it redirects to", "redirects"),
     .lives("token endpoint HTML", "noToken", "no token", ": the token provider gave a web page", "web page"),
     .lives(
-      "token endpoint, other keys", "noToken", "no token", ": gave nothing at `token`: set token_key", "token_key"),
+      "token endpoint, other keys", "noToken", "no token", ": gave nothing at `token`; check token.token_key",
+      "token_key"),
     .lives("token endpoint 500", "noToken", "no token", ": the token provider answered HTTP 500", "HTTP 500"),
     .lives(
       "bare JWT", "noToken", "no token", ": what the token provider gave is not a JSON object", "not a JSON object"),

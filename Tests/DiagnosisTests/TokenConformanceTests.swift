@@ -50,7 +50,7 @@ import Timekeeping
   @Test(
     "each fault of the token is exactly one failure",
     arguments: [
-      (TokenFixture.token(header: #"{"alg":"HS256","kid":"k"}"#), "takes RS256 only"),
+      (TokenFixture.token(header: #"{"alg":"HS256","kid":"k"}"#), "accepts only RS256"),
       (TokenFixture.token(["aud": "\"https://example.com/\""]), "the audience (`aud`) is \"https://example.com/\""),
       (TokenFixture.token(["sub": "\"c@d\""]), "differ"),
       (TokenFixture.token(["authorization": nil]), "there is no `authorization` claim"),

@@ -34,17 +34,6 @@ import Testing
     }
   }
 
-  @Test("every problem of a token, and every reason for having none, has advice")
-  func advice() {
-    let reasons: [TokenFailure.Reason] =
-      [
-        .missingAuthorizationContext, .missingData, .notJSON, .missingField, .unknownLifetime, .notJWT, .missingClaim,
-        .wrongVehicle, .wrongContext, .expired, .unchanged, .program("exit1"), .file("missing"),
-      ] + [200, 302, 401, 403, 404, 429, 500, 503].map { .status($0) }
-      + TransportFailure.Kind.allCases.map { .transport($0) }
-    for reason in reasons { #expect(!TokenFailure(reason, "").advice.isEmpty) }
-  }
-
   @Test("the credentials of the daemon that reads these settings are used, also if a box has several")
   func unit() {
     #expect(InstalledService.unit(for: "/etc/fleet-locationd/fleet-locationd.toml") == "fleet-locationd.service")

@@ -59,6 +59,7 @@ enum TokenFixture {
     _ outcome: TokenOutcome, expiration: TokenResponseFormat.Expiration = .epochSeconds
   ) throws -> TokenProbe.Answer {
     TokenProbe.Answer(
-      outcome, from: provider(expiration), for: try context(), at: now, took: .milliseconds(12), buildDate: buildDate)
+      outcome, from: provider(expiration), for: try context(), at: now, duration: .milliseconds(12),
+      buildDate: buildDate)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import FileTesting
 import Glibc
 import LoopTesting
 import SystemCalls
@@ -162,17 +163,17 @@ import Timekeeping
   @Test("A watched directory reports names that are added and removed, and its own removal")
   func watches() throws {
     let loop = try EventLoop()
-    let directory = try #require(makeDirectory())
+    let directory = try TemporaryDirectory()
     var events: [PathEvent] = []
-    let source = try loop.addWatch(directory, [.appeared, .vanished, .gone]) { events.append($0) }
-    let path = directory + "/name"
+    let source = try loop.addWatch(directory.path, [.appeared, .vanished, .gone]) { events.append($0) }
+    let path = directory("name")
     close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600))
     unlink(path)
     #expect(try loop.turns { events.count == 2 })
     #expect(events.map(\.name) == ["name", "name"])
     #expect(!events[0].events.isDisjoint(with: .appeared))
     #expect(!events[1].events.isDisjoint(with: .vanished))
-    rmdir(directory)
+    rmdir(directory.path)
     #expect(try loop.turns { events.last?.events.isDisjoint(with: .gone) == false })
     source.close()
   }
@@ -205,13 +206,6 @@ private final class Pipe {
   isolated deinit {
     close(readEnd)
     close(writeEnd)
-  }
-}
-
-private func makeDirectory() -> String? {
-  var template = Array("/tmp/fleet-loop-XXXXXX".utf8CString)
-  return template.withUnsafeMutableBufferPointer { buffer in
-    buffer.baseAddress.flatMap(mkdtemp).map { String(cString: $0) }
   }
 }
 

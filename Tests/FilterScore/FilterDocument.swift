@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Positioning
 import Delivery
-import Documentation
 
 /// `docs/filter.md`, made of the code and of what it scored.
 enum FilterDocument {
@@ -13,90 +13,92 @@ enum FilterDocument {
     var text = """
       # Which fixes are accepted
 
-      For technicians who ask why a vehicle was shown in a wrong place, or not at all. Look at the last rejection first:
+      For technicians who ask why a vehicle was shown in a wrong place, or not at all: what each rejection means, the rules of the filter,
+      how to examine a recording, and how well the filter does on recorded and simulated drives. Look at the last rejection first:
       `fleet-locationctl explain` names its reason, and so does the journal (`FLEET_EVENT=fixRejected`). A recording of the
       receiver shows more: see [Looking into a complaint](#looking-into-a-complaint).
 
-      A filter stands between the receiver and Fleet Engine. It compares each fix with the last accepted one and with elapsed
-      time. Each rejected fix has a reason, which is counted.
+      The filter compares each fix with the last accepted one and with elapsed time. Each rejection has a reason, which is counted.
 
-      No error lasts, and no rejection does. One wild fix changes nothing. \(FixFilter.agreement) in a row, over three seconds or more, that
-      contradict the last accepted one but agree with each other replace it. What is unknown (an accuracy, a speed, a number of satellites)
-      speaks against no fix.
+      No error of the filter is permanent. A single wrong fix changes nothing. \(FixFilter.agreement) fixes in a row, over three seconds or more, that
+      contradict the last accepted fix but agree with each other replace it. An accuracy, a speed or a number of satellites that the
+      receiver does not report is no reason for a rejection.
 
       ## The reasons
 
-      | Reason | What it means | What to make of it |
+      | Reason | What it means | Cause and remedy |
       |---|---|---|
 
       """
     for reason in FixRejection.allCases {
-      text += "| \(reason.rawValue) | \(reason.explanation) | \(reason.advice) |\n"
+      text += "| \(reason.rawValue) | \(reason.sentence.text) | \((reason.advice ?? "").sentenceCase). |\n"
     }
     return text + """
 
-      The limits are settings ([filter] in [settings.md](settings.md)). The rest is fixed:
+      The limits are settings ([filter] in [settings.md](settings.md)). The other rules are fixed. A *predicted position* is the one
+      to which the speeds and headings of the two fixes lead.
 
-      * **Time.** A stamp may be 3 s ahead of elapsed time, counted from the stamps before, and `max_age` behind it. A date before
-        that of the build is a receiver's week rollover: it is moved forward by 1024 weeks.
-      * **Date.** A receiver without a date (GGA or GLL alone) gets that of this machine's clock, at every fix. While the clock is
-        wrong, so is the date; once the clock is set, the next fix has the right one. A clock before the date of the build
-        cannot be right and is ignored.
-      * **HDOP.** It describes one solution, and receivers filter. Beyond `max_hdop`, or where the accuracy that it suggests is worse than
-        `max_accuracy`, a fix is still accepted if it continues the ones before: within 5 s, and within 10 m and 2.5 m × (seconds)² of
-        where the reported speeds and headings lead. Its accuracy is then that of the last good fix and 3 m for each second since, and
-        is reported so. When it exceeds `max_accuracy`, fixes are rejected until the HDOP improves. HDOP does not matter
-        where the receiver states its accuracy: by GST, PGRME (Garmin), PUBX,00 (u-blox) or gpsd's `eph`.
-      * **Dead reckoning.** A position without satellites is extrapolated. It is rejected unless the receiver states its accuracy, as receivers
-        with wheel ticks and inertial sensors do.
-      * **Jump.** A speed comes from the Doppler shift and is right when the place is not. A fix is rejected if it is further from
-        the last than the higher of both speeds and 4 m/s² allow; or, within 5 s and from 3 m/s on, if it is further from where
-        speed and heading lead than 2.5 m × (seconds)². Beyond that it may be off by 2.15 times both accuracies together (the root of the sum
-        of their squares: 99 % of differences), at least 30 m. Where a receiver reports no speed, the last three fixes predict the next in
-        its place. A receiver whose speeds are refuted by its own places has no say in this until they have been right for 64 fixes,
-        and for twice as many each time.
-      * **Catching up.** Two fixes in a row, instead of \(FixFilter.agreement), replace the last accepted one if the second is within 5 m and
-        2.5 m × (seconds)² of where its own speed leads from the first, and either the places accepted in the last 10 s have drifted by more than 50 m
-        from what the reported speeds say, or they had no height of their own (2D) and the new ones have.
-      * **Frozen.** The same place to the last digit, while the reported speeds, of 2 m/s or more, add up to 30 m. A parked
-        receiver that repeats its place exactly reports a speed near 0, and is accepted.
-      * **After a gap** of 5 s or more in a stream of at least a fix every 2 s, the first fix waits for a second that agrees with
-        it within 20 m (or 2.15 times both accuracies), for 8 s at most: a receiver is often drawn in from far away
-        then, and claims to be good. One that is within 20 m of where the speeds before and after the gap lead is accepted at once. Fixes
-        rejected for their accuracy or HDOP are no gap; dead reckoning is. None of this holds for a recording whose own times are kept.
-      * **Fast.** Ferries and trains are no trouble: nothing asks for a road. A vehicle faster than `max_speed` is rejected
-        until ten fixes in a row, over 9 s, have places and speeds that bear each other out; then it is accepted for as long as
-        it is so fast.
-      * **Parked.** Not rejected, but held still: under \(tenths(MotionDetector.parkedBelow)) m/s for 10 s a vehicle is parked, and its place is locked. It is released
-        at \(tenths(MotionDetector.movingFrom)) m/s for 3 s; at any speed and without one, when it has been 30 m and three times the accuracy away for 3 s; and at
-        once by a first fix after a gap of 5 s or more that is 30 m and its accuracy away: then it was moved unseen.
+      * **Time.** A time stamp may be at most 3 s ahead of elapsed time, counted from earlier stamps, and at most `max_age` behind it. A
+        date before the build date is a week rollover of the receiver, and is moved forward by multiples of 1024 weeks.
+      * **Date.** For a receiver without a date (only GGA or GLL) the date is that of this machine's clock. While the clock is
+        wrong, so is the date; once the clock is set, the next fix has the right date. A clock before the build date is ignored.
+      * **HDOP.** HDOP describes a single solution, but receivers combine several. So a fix whose HDOP is above `max_hdop`, or whose accuracy
+        estimated from it is worse than `max_accuracy`, is still accepted if it continues the previous fixes: it is at most 5 s later, and
+        within 10 m plus 2.5 m × (seconds)² of the predicted position. The accuracy reported for it is that of the last good fix plus 3 m
+        for each second since. When this exceeds `max_accuracy`, such fixes are rejected until the HDOP improves. HDOP is ignored
+        if the receiver reports its accuracy: with GST, PGRME (Garmin), PUBX,00 (u-blox) or gpsd's `eph`.
+      * **Dead reckoning.** A position without satellites is extrapolated. It is rejected unless the receiver reports its accuracy, as
+        receivers with wheel ticks and inertial sensors do.
+      * **Jump.** Reported speeds are measured by Doppler shift, and are right even if the position is wrong. A fix is rejected if it is
+        further from the last one than the higher of both speeds and an acceleration of 4 m/s² allow. Within 5 s, and from 3 m/s on, it is
+        also rejected if it is further than 2.5 m × (seconds)² from the predicted position. Both rules tolerate an additional
+        2.15 times the combined accuracy of both fixes (the root of the sum of the squares: 99 % of differences), but at least 30 m. If the
+        receiver reports no speed, the prediction uses the motion between the last three fixes. If accepted positions contradict the
+        speeds that a receiver reports, its speeds are ignored until they have matched 64 fixes in a row; this number doubles each time.
+      * **Catching up.** Two fixes in a row, instead of \(FixFilter.agreement), replace the last accepted one if the second is within 5 m plus
+        2.5 m × (seconds)² of the position predicted from the first, and one of these holds: the positions accepted in the last 10 s have
+        drifted by more than 50 m from the predicted ones; or they were 2D fixes, and the new ones are 3D and no less accurate.
+      * **Frozen.** The position is the same to the last digit, while the reported speeds, of 2 m/s or more, add up to 30 m. A parked
+        receiver that repeats its position exactly reports a speed near 0, and is accepted.
+      * **After a gap** of 5 s or more in a stream of at least one fix every 2 s, a fix is rejected until a second one agrees with
+        it within 20 m (or 2.15 times the combined accuracy), for 8 s at most: after a gap receivers often converge from far away, and
+        report a good accuracy meanwhile. A first fix within 20 m of the predicted position is accepted at once. Fixes
+        rejected for their accuracy or HDOP do not count as a gap; rejected dead reckoning does. This rule does not apply to a recording whose
+        own times are kept.
+      * **Fast.** The filter knows no roads, so it accepts ferries and trains like cars. A vehicle faster than `max_speed` is rejected
+        until ten fixes in a row, over 9 s, have positions and speeds that confirm each other; then it is accepted while it is this fast.
+      * **Parked.** This is not a rejection: below \(tenths(MotionDetector.parkedBelow)) m/s for 10 s a vehicle is parked, and its position is kept constant. It moves
+        again after 3 s at \(tenths(MotionDetector.movingFrom)) m/s or more; or, whatever its reported speed, after 3 s at a distance of more than 30 m and more than
+        three times the accuracy; or at once, if the first fix after a gap of 5 s or more is further away than 30 m and than its
+        accuracy: the vehicle was moved, for example on a ferry.
 
       ## Accuracy
 
-      Accuracies are one standard deviation, in metres over ground. GST's deviations to north and east are put together (the root
-      of the sum of their squares); PGRME and PUBX,00 are taken as they are. A receiver that states none is given HDOP times the error of one range:
-      5 m, with corrections 2 m, RTK float 0.5 m, RTK fixed 2 cm. Dead reckoning and simulated positions have none, for HDOP says nothing of them.
+      Accuracies are one standard deviation, in metres over ground. GST's deviations to north and east are combined (the root
+      of the sum of their squares); PGRME and PUBX,00 are used unchanged. If a receiver reports no accuracy, it is estimated as HDOP times the
+      error of one range: 5 m, with corrections 2 m, RTK float 0.5 m, RTK fixed 2 cm. Dead reckoning and simulated positions have no
+      estimate, because HDOP says nothing about them.
 
       ## Looking into a complaint
 
-      When a vehicle was shown in a wrong place, or in none, a recording of its receiver says why. What the daemon reads from a serial
-      port is recorded with `cat /dev/ttyUSB0 > drive.nmea` while the daemon is stopped, from gpsd with `gpspipe -w > drive.json`; GPX
-      of another device does as well.
+      When a vehicle was shown in a wrong place, or not at all, a recording of its receiver shows why. To record what the daemon reads:
+      from a serial port with `cat /dev/ttyUSB0 > drive.nmea`, while the daemon is stopped; from gpsd with `gpspipe -w > drive.json`. A GPX
+      file of another device can be used, too.
 
       ```
       fleet-locationctl fixes --verdict --map drive.svg --config /etc/fleet-locationd/fleet-locationd.toml drive.nmea > verdicts.jsonl
       ```
 
-      Each fix is judged as the daemon would have judged it live, arriving at the time that it states. Its line has the members that
-      `fixes` prints, and `verdict`: `accepted`, or one of the reasons above; `assumedAccuracy`: what the filter took for its accuracy,
-      in metres, where the receiver stated none as well; and always `time`, on 2000-01-01 where the recording has no date. The summary
-      on standard error has the counts, the longest time without an accepted fix, the speeds that the positions imply, and where fixes
-      were rejected: with the time, the reasons, and how far they were off the line between the accepted fixes around them. A fix that
-      was rejected far off that line was wrong; one that was rejected on it was most likely right.
+      Each fix is filtered as the daemon would have done live, as if it had arrived at its own time. The line of a fix has the members that
+      `fixes` prints, and `verdict`, which is `accepted` or one of the reasons above; `assumedAccuracy`, the accuracy in metres that the
+      filter used, even if the receiver reported none; and always `time`, on 2000-01-01 if the recording has no date. The summary
+      on standard error has the counts, the longest time without an accepted fix, the speeds between the positions, and where fixes
+      were rejected: with the time, the reasons, and the distance from the line between the accepted fixes around them. A fix that
+      was rejected far from that line was wrong; one that was rejected on it was most likely right.
 
-      `drive.svg` opens in any browser: the track with the rejected fixes in the colour of their reason, and below it the six longest
-      episodes closer, each with a scale bar, the times, and a thin line from fix to fix in the order in which they came. It holds no
-      coordinates, but who knows the streets will know the place: treat it like the recording.
+      `drive.svg` opens in any browser. It shows the track with the rejected fixes in the colour of their reason, and below it the six longest
+      periods with rejections, enlarged, each with a scale bar, the times, and a thin line from fix to fix in the order of their arrival. It
+      contains no coordinates, but a reader who knows the streets can recognize the place: treat it like the recording.
 
 
       """
@@ -107,11 +109,11 @@ enum FilterDocument {
     var text = """
       ## How well it does on real roads
 
-      Drives of other people, 6.9 hours, judged with live rules ([where they are from](../Tests/FilterScore/Drives/README.md)). *Wrong* are
-      rejected fixes that were measured and lie within 15 m of the line between the accepted ones around them; *longest*, for how many seconds in
-      a row while moving. Then how many fixes without satellites and of a frozen receiver were rejected, and how many *jumps* are left between
-      accepted fixes, of more than 50 m beyond what the speeds allow: an echo begins with one and ends with one. With `FILTER_SCORE=1`
-      or without, `swift test --filter FilterScore` compares them with this page.
+      Published recordings, 6.9 hours, filtered with the rules for live fixes ([their sources](../Tests/FilterScore/Drives/README.md)). *Wrong* are
+      wrong rejections: fixes that were not extrapolated and lie within 15 m of the line between the accepted ones around them; *longest* is the
+      number of seconds in a row with wrong rejections while moving. The next columns are the fixes without satellites, and those of a frozen
+      receiver, that were rejected. *Jumps* are those left between accepted fixes, of more than 50 m beyond what the speeds allow: a multipath
+      error begins and ends with one. `swift test --filter FilterScore` compares this table with the page.
 
       | Drive | Fixes | Rejected | Wrong | | Longest | Without satellites | Frozen | Jumps |
       |---|---:|---:|---:|---:|---:|---:|---:|---:|
@@ -127,7 +129,7 @@ enum FilterDocument {
     let known = scores.map(\.1).reduce(RoadScore(), +)
     return text + """
 
-      Against the reference trajectory of mtv-f9k half of the accepted fixes are off by less than \(hundredths(known.median)) m, and none by more
+      Compared with the reference trajectory of mtv-f9k, half of the accepted fixes are off by less than \(hundredths(known.median)) m, and none by more
       than \(hundredths(known.largest)) m.
 
 
@@ -138,18 +140,18 @@ enum FilterDocument {
     var text = """
       ## How well it does against a known truth
 
-      Drives of five minutes with a fix every second (two hours with one every 5 s, parked), \(seeds.count) of each kind, with a known truth. A fix is
-      bad when it is off by more than 50 m and by more than three times what it claims, or when its time is wrong and cannot be
-      repaired. The rest are good. The last columns are the longest time for which good fixes were rejected, and how often in an hour the
-      vehicle was said to stop or set off. The same numbers come from
+      Simulated drives of five minutes with a fix every second (parked: two hours with one every 5 s), \(seeds.count) of each kind. A fix is
+      bad if it is off by more than 50 m and by more than three times its reported accuracy, or if its time is wrong and cannot be
+      repaired; all other fixes are good. *Longest* is the longest time for which good fixes were rejected, and the last column is how
+      often in an hour the vehicle was reported to stop or to start. These figures are measured by
 
       ```
       FILTER_SCORE=1 swift test --filter FilterScore
       ```
 
-      which also compares them with this page; with `UPDATE_GOLDENS=1` instead of `FILTER_SCORE=1` it writes them anew.
+      which compares them with this page; with `UPDATE_GOLDENS=1` instead of `FILTER_SCORE=1` it updates the page.
 
-      | Trouble | Bad fixes | accepted | | Good fixes | rejected | | Longest | Turns/h |
+      | Simulated error | Bad fixes | accepted | | Good fixes | rejected | | Longest | Stops and starts/h |
       |---|---:|---:|---:|---:|---:|---:|---:|---:|
 
       """
@@ -162,10 +164,10 @@ enum FilterDocument {
     }
     return text + """
 
-      What is accepted of the bad ones is what the receiver's own reports do not contradict: a place that wanders off between walls
-      by less than 30 m a second while 4 m are claimed; the last of an error after a tunnel, which fades by less than 20 m a second;
-      a receiver that froze at a stop, with a speed of 0. Of a frozen receiver's fixes those count as good
-      that lie within 50 m of the truth, frozen or not.
+      The bad fixes that were accepted are those that the receiver's own reports do not contradict: a position that drifts between walls
+      by less than 30 m a second, with a reported accuracy of 4 m; the end of an error after a tunnel, which decreases by less than 20 m a
+      second; a receiver that froze at a stop, with a speed of 0. Fixes of a frozen receiver count as good if they are within 50 m of the
+      truth.
 
       """
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Documentation
+import ExternalInput
 import FoundationEssentials
 import Glibc
 import Positioning
@@ -46,11 +46,13 @@ import Testing
     #expect(score.longestSilence <= bound.silence, "\(score)")
   }
 
-  @Test("every reason has an explanation and advice that fit a table", arguments: FixRejection.allCases)
+  @Test("every reason has a sentence and advice that fit a table", arguments: FixRejection.allCases)
   func reasons(reason: FixRejection) {
-    #expect(reason.explanation.count >= 10 && !reason.explanation.hasSuffix("."))
-    #expect(reason.advice.count >= 30 && reason.advice.hasSuffix("."))
-    #expect(!(reason.explanation + reason.advice).contains { $0 == "|" || $0 == "\n" })
+    let sentence = reason.sentence.text
+    let advice = reason.advice ?? ""
+    #expect(sentence.count >= 10 && !sentence.hasSuffix("."))
+    #expect(advice.count >= 30 && !advice.hasSuffix("."))
+    #expect(!(sentence + advice).contains { $0 == "|" || $0 == "\n" })
   }
 
   /// `docs/filter.md`.

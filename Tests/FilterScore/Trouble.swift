@@ -13,17 +13,17 @@ enum Trouble: String, CaseIterable {
   case parked = "parked for two hours, drifting by 8 m"
   case jump = "a jump of 60 to 2,000 m for one fix"
   case burst = "the same for 2 to 4 fixes"
-  case honestCanyon = "echoes of 15 m, told"
-  case falseCanyon = "echoes of 25 m, and 4 m claimed"
+  case honestCanyon = "multipath of 15 m, reported in the accuracy"
+  case falseCanyon = "multipath of 25 m, reported accuracy 4 m"
   case frozen = "a receiver frozen for 20 s"
   case future = "a stamp an hour or a day ahead"
   case past = "a stamp an hour or a day late"
   case rollover = "a date 1024 weeks late"
   case zero = "0° N 0° E for 10 s"
-  case honestTunnel = "a tunnel of 60 s; first fixes off by 80 to 400 m, told"
-  case falseTunnel = "the same, and 5 m claimed"
+  case honestTunnel = "a tunnel of 60 s; first fixes off by 80 to 400 m, reported in the accuracy"
+  case falseTunnel = "the same, reported accuracy 5 m"
   case noSpeedBurst = "jumps of 2 to 4 fixes, from a receiver without speed"
-  case zeroSpeed = "none: a receiver that always tells a speed of 0"
+  case zeroSpeed = "none: a receiver that always reports a speed of 0"
 
   var drive: TrueDrive.Kind {
     switch self {

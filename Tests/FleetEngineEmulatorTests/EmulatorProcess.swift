@@ -30,9 +30,9 @@ enum EmulatorProcess {
   static func run(_ program: String, _ arguments: [String]) throws -> Result {
     let (process, output, errors) = try start(program, arguments)
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let errorText = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
-    return Result(status: process.terminationStatus, output: text, errors: complaint)
+    return Result(status: process.terminationStatus, output: text, errors: errorText)
   }
 
   static func curl(_ arguments: String...) throws -> Result {
@@ -62,8 +62,8 @@ enum EmulatorProcess {
     try body(try #require(line.split(separator: " ").last.map(String.init), "\(line)"))
     process.terminate()
     text.append(output.fileHandleForReading.readDataToEndOfFile())
-    let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let errorText = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
-    return Result(status: process.terminationStatus, output: String(decoding: text, as: UTF8.self), errors: complaint)
+    return Result(status: process.terminationStatus, output: String(decoding: text, as: UTF8.self), errors: errorText)
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Testing
 
@@ -6,6 +7,12 @@ import Testing
 
 /// The program itself, over real HTTP.
 @Suite struct EmulatorProcessTests {
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
   private func token(_ url: String) throws -> String {
     let answer = try EmulatorProcess.curl("\(url)/token/delivery_driver/truck-17").output
     return try #require(try JSONParser.parse(Array(answer.utf8))["token"]?.string)
@@ -23,19 +30,18 @@ import Testing
       ] + more)
   }
 
-  @Test("it gives a token, takes updates, records them and sums up")
+  @Test("it issues a token, accepts updates, records them and prints totals")
   func day() throws {
-    let file = FileManager.default.temporaryDirectory.appending(path: "emulator-\(UUID().uuidString).jsonl")
-    defer { try? FileManager.default.removeItem(at: file) }
-    let result = try EmulatorProcess.with(["--record", file.path(), "--require-updates", "1"]) { url in
+    let file = directory("emulator.jsonl")
+    let result = try EmulatorProcess.with(["--record", file, "--require-updates", "1"]) { url in
       let token = try token(url)
       #expect(try update(url, token).output == "{\"name\":\"providers/p/deliveryVehicles/truck-17\"}\n 200\n")
       #expect(try update(url, "nonsense").output.hasSuffix(" 401\n"))
-      let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+      let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
       #expect(lines.count == 2, "each line is there at once")
     }
     #expect(result.status == 0, "\(result.errors)")
-    #expect(result.output.contains("accepted 1 updates, refused 1, 0 warnings, 1 tokens given"))
+    #expect(result.output.contains("accepted 1 updates, refused 1, 0 warnings, 1 tokens issued"))
   }
 
   @Test("faults of the connection reach the client")
@@ -107,10 +113,9 @@ import Testing
 
   @Test("a route file is shown on the map, and one that cannot be read is named")
   func route() throws {
-    let file = FileManager.default.temporaryDirectory.appending(path: "route-\(UUID().uuidString).geojson")
-    defer { try? FileManager.default.removeItem(at: file) }
-    try Data(#"{"type":"LineString","coordinates":[[6.5,54.25],[6.75,54.5]]}"#.utf8).write(to: file)
-    _ = try EmulatorProcess.with(["--route", file.path()]) { url in
+    let file = try directory.write(
+      #"{"type":"LineString","coordinates":[[6.5,54.25],[6.75,54.5]]}"#, to: "route.geojson")
+    _ = try EmulatorProcess.with(["--route", file]) { url in
       let config = try EmulatorProcess.curl("\(url)/map/config").output
       #expect(config.contains(#""route":[[54.25,6.5],[54.5,6.75]]"#))
     }
@@ -121,21 +126,19 @@ import Testing
   @Test("token-server warns aloud, listens, and gives tokens of the service account until its time is over")
   func tokenServer() throws {
     let program = try #require(EmulatorProcess.emulator)
-    let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json")
-    defer { try? FileManager.default.removeItem(at: file) }
-    try Data(KeyFixture.file()).write(to: file)
-    let open = try EmulatorProcess.run(program, ["token-server", "--service-account", file.path(), "--seconds", "1"])
-    #expect(open.status == 1 && open.errors.contains("chmod 600 \(file.path())"))
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path())
-    let result = try EmulatorProcess.with(["token-server", "--service-account", file.path()]) { url in
+    let file = try directory.write(Data(KeyFixture.file()), to: "key.json", mode: 0o644)
+    let open = try EmulatorProcess.run(program, ["token-server", "--service-account", file, "--seconds", "1"])
+    #expect(open.status == 1 && open.errors.contains("chmod 600 \(file)"))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+    let result = try EmulatorProcess.with(["token-server", "--service-account", file]) { url in
       #expect(url.hasPrefix("http://127.0.0.1:"))
       let token = try token(url)
       let payload = try #require(Base64.decode(String(token.split(separator: ".")[1]), alphabet: .url))
       #expect(try JSONParser.parse(payload)["iss"]?.string == KeyFixture.email)
     }
     #expect(result.status == 0)
-    #expect(result.errors.contains("WARNING: for trials only.") && result.errors.contains(KeyFixture.email))
-    #expect(result.output.contains("1 tokens given"))
+    #expect(result.errors.contains("WARNING: for tests only.") && result.errors.contains(KeyFixture.email))
+    #expect(result.output.contains("1 tokens issued"))
   }
 
   @Test(
@@ -145,7 +148,7 @@ import Testing
       (["--service-account", "k", "--token-lifetime", "3601"], "from 1 to 3600"),
       (["--service-account", "k", "--vehicle-scope", "a,,b"], "expected vehicle IDs"),
       (["--service-account", "k", "--vehicle-scope", "*a"], "expected vehicle IDs"),
-      (["--service-account", "k", "--authorization", ""], "expected what requests must hold"),
+      (["--service-account", "k", "--authorization", ""], "--authorization is empty"),
       (["--service-account", "k", "more"], "unexpected \"more\""),
     ])
   func tokenServerMistakes(_ arguments: [String], says: String) throws {
@@ -156,11 +159,8 @@ import Testing
   @Test("token-server on another address than the loopback's is refused unless the network is allowed")
   func tokenServerAddress() throws {
     let program = try #require(EmulatorProcess.emulator)
-    let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json")
-    defer { try? FileManager.default.removeItem(at: file) }
-    try Data(KeyFixture.file()).write(to: file)
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path())
-    let options = ["token-server", "--service-account", file.path(), "--seconds", "1", "--address"]
+    let file = try directory.write(Data(KeyFixture.file()), to: "key.json")
+    let options = ["token-server", "--service-account", file, "--seconds", "1", "--address"]
     let closed = try EmulatorProcess.run(program, options + ["0.0.0.0"])
     #expect(closed.status == 1 && closed.errors.contains("127.0.0.1 or ::1 only"))
     // An address that no machine has: allowed, and not to be had.

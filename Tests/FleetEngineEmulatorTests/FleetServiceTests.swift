@@ -97,7 +97,7 @@ import Testing
     #expect(error?["message"]?.string == "JWT does not contain any scopes.")
   }
 
-  @Test("a token lives until its expiry and not a second longer")
+  @Test("a token is valid until its expiry and not a second longer")
   func expiry() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -165,7 +165,7 @@ import Testing
     _ = bench.update(token: token, seconds: -30)
     #expect(
       bench.lines.last?.contains(
-        "! 2.0 s after the last update; 5 s is the least  ! older than the position it replaces") == true)
+        "! 2.0 s after the last update; the minimum is 5 s  ! older than the position it replaces") == true)
     bench.now = bench.now.advanced(by: 61_000)
     let future = RFC3339.text(milliseconds: bench.now.wall + 5000)
     _ = bench.update(
@@ -181,7 +181,7 @@ import Testing
 
   @Test("where any interval is right, haste is not remarked on")
   func anyInterval() throws {
-    let bench = try FleetBench { $0.leastGap = 0 }
+    let bench = try FleetBench { $0.minimumInterval = 0 }
     let token = try bench.token()
     _ = bench.update(token: token)
     bench.now = bench.now.advanced(by: 1)

@@ -61,7 +61,7 @@ import Testing
     #expect(JSON.number(text).integer == nil)
   }
 
-  @Test("base64 goes both ways, and what is not base64 is refused")
+  @Test("base64 is encoded and decoded, and invalid base64 is rejected")
   func base64() {
     for count in 0..<20 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37 + 250) }

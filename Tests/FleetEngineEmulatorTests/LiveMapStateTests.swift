@@ -102,7 +102,7 @@ import Testing
     let shown = try #require(bench.handle(.refused(.init(fault, reply))).first)
     #expect(shown.name == "refused" && shown.data["status"]?.integer == 0 && shown.data["reason"]?.string == "reset")
     #expect(shown.data["stats"]?["refusals"]?.text == #"{"ACCESS_TOKEN_EXPIRED":2,"reset":1}"#)
-    #expect(shown.data["stats"]?["lastRefusal"]?["message"]?.string == "The connection breaks off.")
+    #expect(shown.data["stats"]?["lastRefusal"]?["message"]?.string == "The connection is reset.")
   }
 
   @Test("the number of reasons, which a fault can choose, is bounded")
@@ -170,7 +170,7 @@ import Testing
   @Test("faults are sent with the wall time at which they end")
   func faults() throws {
     var bench = Bench()
-    let act = try Act(["act": "tunnel", "vehicle": "truck-17"])
+    let act = try MapCommand(["act": "tunnel", "vehicle": "truck-17"])
     var plan = FaultPlan()
     plan.add(try #require(act.fault(at: bench.now)))
     let shown = bench.handle(.faults(plan.faults), "", "tunnel for 30 s")

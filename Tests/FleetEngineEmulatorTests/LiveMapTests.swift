@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Testing
 
@@ -57,7 +58,7 @@ import Testing
 
     /// The events since it was last asked, as they go over the wire.
     func events() -> [String] {
-      emulator.attend(at: now, isWatched: true).events.map { String(decoding: $0, as: UTF8.self) }
+      emulator.performPendingWork(at: now, isWatched: true).events.map { String(decoding: $0, as: UTF8.self) }
     }
   }
 
@@ -92,14 +93,13 @@ import Testing
 
   @Test("files are served from a folder when that is asked for, those that the page knows and no others")
   func folder() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "map-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder.appending(path: "images"), withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+    let folder = try TemporaryDirectory()
+    try FileManager.default.createDirectory(atPath: folder("images"), withIntermediateDirectories: false)
     for (name, text) in [
       ("map.css", "body{}"), ("secret.txt", "secret"), ("leaflet.js", "big"), ("leaflet.min.js", "small"),
       ("images/layers.png", "PNG"),
-    ] { try Data(text.utf8).write(to: folder.appending(path: name)) }
-    let bench = try Bench(PageFiles(folder: folder.path(), leaflet: folder.path()))
+    ] { try folder.write(text, to: name) }
+    let bench = try Bench(PageFiles(folder: folder.path, leaflet: folder.path))
     #expect(bench.send("GET", "/map/map.css").text == "body{}")
     #expect(bench.send("GET", "/map/leaflet.js").text == "small")
     let image = bench.send("GET", "/map/images/layers.png")
@@ -109,7 +109,7 @@ import Testing
     }
     let config = try bench.json(bench.send("GET", "/map/config")).text
     #expect(config == #"{"tiles":null,"leaflet":true,"version":"1.2.3","route":[]}"#)
-    let bare = try Bench(PageFiles(leaflet: folder.appending(path: "none").path()))
+    let bare = try Bench(PageFiles(leaflet: folder("none")))
     #expect(try bare.json(bare.send("GET", "/map/config"))["leaflet"]?.bool == false)
     #expect(bare.send("GET", "/map/leaflet.js").status == 404 && bare.send("GET", "/").status == 200)
   }
@@ -147,7 +147,7 @@ import Testing
     #expect(throws: EmulatorError.self) { try TileSource(url: url, attribution: "A") }
   }
 
-  @Test("tiles without a word of who made them are refused", arguments: ["", "a\nb"])
+  @Test("tiles without an attribution are rejected", arguments: ["", "a\nb"])
   func attribution(_ text: String) {
     #expect(throws: EmulatorError.self) { try TileSource(url: "https://a/{z}/{x}/{y}", attribution: text) }
   }
@@ -162,12 +162,12 @@ import Testing
     #expect(bench.update(token).silence == .reset)
     #expect(bench.send("GET", "/token/delivery_driver/truck-17").silence == .reset)
     #expect(bench.update(other, "truck-18").status == 200)
-    #expect(bench.emulator.attend(at: bench.now, isWatched: true).deadline == bench.now.steady + 10_000)
+    #expect(bench.emulator.performPendingWork(at: bench.now, isWatched: true).deadline == bench.now.steady + 10_000)
     bench.now = bench.now.advanced(by: 10_000)
     let events = bench.events()
     #expect(events.contains { $0.contains("event: faults\ndata: {\"faults\":[]}\n\n") })
     #expect(bench.lines.last == "truck-17  tunnel, over")
-    #expect(bench.emulator.attend(at: bench.now, isWatched: true).deadline == nil)
+    #expect(bench.emulator.performPendingWork(at: bench.now, isWatched: true).deadline == nil)
     #expect(bench.update(token).status == 200)
   }
 
@@ -233,7 +233,7 @@ import Testing
   }
 
   @Test(
-    "an act comes as JSON by POST, and in no other way",
+    "an action is accepted only as JSON by POST",
     arguments: [
       ("POST", "text/plain", 415), ("POST", "application/x-www-form-urlencoded", 415), ("POST", nil, 415),
       ("GET", "application/json", 405), ("PUT", "application/json", 405),

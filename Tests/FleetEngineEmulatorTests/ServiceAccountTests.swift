@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Testing
 
@@ -44,7 +45,7 @@ enum KeyFixture {
 }
 
 @Suite struct ServiceAccountTests {
-  private func complaint(_ content: [UInt8]) -> String? {
+  private func message(_ content: [UInt8]) -> String? {
     do {
       _ = try ServiceAccount(content, file: "key.json")
       return nil
@@ -58,35 +59,31 @@ enum KeyFixture {
     let account = try ServiceAccount(KeyFixture.file(), file: "key.json")
     #expect(account.email == KeyFixture.email)
     #expect(account.key.identifier == "0123abcd")
-    let directory = FileManager.default.temporaryDirectory.appending(path: "account-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let (signature, key) = (directory.appending(path: "signature"), directory.appending(path: "public.pem"))
-    try Data(try account.key.sign(Array("a message".utf8))).write(to: signature)
-    try KeyFixture.run(["pkey", "-pubout"], input: KeyFixture.rsa).write(to: key, atomically: false, encoding: .utf8)
-    let verdict = KeyFixture.run(
-      ["dgst", "-sha256", "-verify", key.path(), "-signature", signature.path()], input: "a message")
-    #expect(verdict == "Verified OK\n")
+    let directory = try TemporaryDirectory()
+    let signature = try directory.write(Data(try account.key.sign(Array("a message".utf8))), to: "signature")
+    let key = try directory.write(KeyFixture.run(["pkey", "-pubout"], input: KeyFixture.rsa), to: "public.pem")
+    let result = KeyFixture.run(["dgst", "-sha256", "-verify", key, "-signature", signature], input: "a message")
+    #expect(result == "Verified OK\n")
   }
 
   @Test(
     "a key of the file that is missing, empty or of another type is named",
     arguments: ["type", "client_email", "private_key_id", "private_key"], [nil, "", 7] as [JSON?])
   func missing(name: String, value: JSON?) {
-    let says = complaint(KeyFixture.file { $0[name] = value })
+    let says = message(KeyFixture.file { $0[name] = value })
     #expect(
       says?.hasPrefix("key.json: `\(name)` is missing or no text; expected the JSON key of a service account") == true)
   }
 
   @Test("what is no key file says so")
   func nonsense() {
-    #expect(complaint(Array("-----BEGIN".utf8))?.hasPrefix("key.json: not JSON, at byte ") == true)
-    #expect(complaint([])?.hasPrefix("key.json: not JSON") == true)
-    #expect(complaint(Array("[1]".utf8))?.hasPrefix("key.json: not a JSON object") == true)
-    let user = complaint(KeyFixture.file { $0["type"] = "authorized_user" })
+    #expect(message(Array("-----BEGIN".utf8))?.hasPrefix("key.json: not JSON, at byte ") == true)
+    #expect(message([])?.hasPrefix("key.json: not JSON") == true)
+    #expect(message(Array("[1]".utf8))?.hasPrefix("key.json: not a JSON object") == true)
+    let user = message(KeyFixture.file { $0["type"] = "authorized_user" })
     #expect(user?.hasPrefix("key.json: `type` is not \"service_account\"") == true)
     #expect(
-      complaint(KeyFixture.file { $0["client_email"] = "driver" })?.contains("`client_email` is no e-mail address")
+      message(KeyFixture.file { $0["client_email"] = "driver" })?.contains("`client_email` is no e-mail address")
         == true)
   }
 
@@ -94,12 +91,12 @@ enum KeyFixture {
   func keys() {
     let keys = [
       ("hush", "no PKCS#8 key in PEM"), (KeyFixture.sealed, "no PKCS#8 key in PEM"),
-      (String(KeyFixture.rsa.dropLast(200)), "no key that OpenSSL can read"),
+      (String(KeyFixture.rsa.dropLast(200)), "not a key that OpenSSL can read"),
       (KeyFixture.short, "not an RSA key of 2048 bits"), (KeyFixture.elliptic, "not an RSA key of 2048 bits"),
     ]
     for (key, why) in keys {
       #expect(!key.isEmpty)
-      let says = complaint(KeyFixture.file { $0["private_key"] = .string(key) })
+      let says = message(KeyFixture.file { $0["private_key"] = .string(key) })
       #expect(says?.contains("key.json: `private_key`: \(why)") == true, "\(says ?? "")")
       #expect(says?.contains("hush") == false && says?.contains(key.prefix(60).dropFirst(28)) == false)
     }
@@ -107,9 +104,8 @@ enum KeyFixture {
 
   @Test("a file that others may read is refused with the command that fixes it; so is what is no file")
   func modes() throws {
-    let path = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json").path()
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    try Data(KeyFixture.file()).write(to: URL(filePath: path))
+    let directory = try TemporaryDirectory()
+    let path = try directory.write(Data(KeyFixture.file()), to: "key.json")
     func says() -> String? {
       do {
         _ = try ServiceAccount(file: path)

@@ -62,7 +62,7 @@ import Testing
     let accepted = try send(token(), to: service)
     #expect(accepted["lastLocation"] != nil)
     now = ServerTime(wall: now.wall + 1000, steady: now.steady + 1000)
-    try service.perform(try Act(try JSONParser.parse(Array(#"{"act":"revoke"}"#.utf8))), at: now)
+    try service.perform(try MapCommand(try JSONParser.parse(Array(#"{"act":"revoke"}"#.utf8))), at: now)
     #expect(try send(token(), to: service).text.contains("ACCESS_TOKEN_REVOKED"))
     let fresh = try TokenIssuer(key: bench.account.key, account: bench.account.email, lifetime: 3600)
       .issue(["deliveryvehicleid": "truck-17"], at: now)
@@ -105,7 +105,7 @@ import Testing
     let end = answer[kind.hasPrefix("delivery") ? "expiration_timestamp_ms" : "expirationTimestamp"]
     #expect(end == 1_795_255_200_000)
     #expect(bench.server.tokens == 1)
-    #expect(bench.lines.count == 1 && bench.lines[0].contains("truck 17  token given (\(kind))"))
+    #expect(bench.lines.count == 1 && bench.lines[0].contains("truck 17  token issued (\(kind))"))
   }
 
   @Test("no line contains a token")

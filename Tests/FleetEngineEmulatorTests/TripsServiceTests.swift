@@ -150,10 +150,10 @@ import Testing
     let token = try bench.driverToken()
     try bench.fault(#"{"target":"update","vehicle":"taxi-1","status":503}"#)
     #expect(try bench.trip("ONLINE", token: token).status == 503)
-    try bench.service.perform(try Act(["act": "revoke", "vehicle": "taxi-1"]), at: bench.now)
+    try bench.service.perform(try MapCommand(["act": "revoke", "vehicle": "taxi-1"]), at: bench.now)
     #expect(try bench.trip("ONLINE", token: token).status == 401)
     #expect(throws: APIError.self) {
-      try bench.service.perform(try Act(["act": "tunnel", "vehicle": "taxi-2"]), at: bench.now)
+      try bench.service.perform(try MapCommand(["act": "tunnel", "vehicle": "taxi-2"]), at: bench.now)
     }
   }
 

@@ -32,9 +32,9 @@ import Timekeeping
       let past =
         switch row.pastPositions {
         case .notSuspect: "no"
-        case .tooMany: "too many, perhaps"
-        case .notPermitted: "not permitted, perhaps"
-        case .rejected: "rejected, perhaps"
+        case .tooMany: "perhaps, if they are too many"
+        case .notPermitted: "perhaps, if they are not permitted"
+        case .rejected: "perhaps, if one is invalid"
         }
       #expect(
         table[category.rawValue]?.dropFirst() == [
@@ -60,10 +60,10 @@ import Timekeeping
   @Test("a failure for which something can be done says what, after its message", arguments: Category.allCases)
   func advice(_ category: Category) {
     let failure = UpdateFailure(category, "words", from: .deliveries)
-    #expect(failure.advice == category.row.advice.map { "words; \($0)" } ?? "words")
-    #expect(failure.advice.text.count > 5 || category.row.isTransient || category == .throttled)
-    // If a person must act, the remedy is reported.
-    #expect(!category.row.needsConfiguration || category.row.advice != nil)
+    #expect(failure.withAdvice == failure.advice.map { "words; \($0)" } ?? "words")
+    #expect(failure.advice != nil || category.row.isTransient || category == .throttled)
+    // If a person must act, the advice is reported.
+    #expect(!category.row.needsConfiguration || failure.advice != nil)
   }
 
   @Test("a token whose times are refused counts as refused, and waits as a 401 does")
@@ -72,7 +72,7 @@ import Timekeeping
     #expect(failure.refusesToken && failure.isJudged)
     #expect(failure.backoff == Category.unauthenticated.row.backoff)
     #expect(UpdateFailure(.clockSkew, "words", from: .deliveries).backoff == .seconds(5, cap: 60))
-    #expect(failure.remedy == RefusalCause.expired.advice(for: .deliveries))
+    #expect(failure.advice == RefusalCause.expired.advice(for: .deliveries))
   }
 
   @Test("no other source compares categories")

@@ -2,6 +2,7 @@
 import ExternalInput
 import Authorization
 import HTTPMessages
+import JSON
 import Positioning
 import Testing
 import Timekeeping
@@ -124,6 +125,6 @@ extension FleetEngineService {
   @Test("advice names the role that the service needs")
   func role() {
     let failure = UpdateFailure(.permissionDenied, "words", from: .rovers, cause: .role)
-    #expect(failure.advice.text.contains("roles/test.rover"))
+    #expect(failure.advice?.contains("roles/test.rover") == true)
   }
 }

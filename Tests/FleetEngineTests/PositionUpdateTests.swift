@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import FleetEngine
 import HTTPMessages
+import JSON
 import Positioning
 import Testing
 import Timekeeping

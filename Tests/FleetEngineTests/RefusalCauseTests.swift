@@ -68,14 +68,14 @@ import Testing
   func signature(message: String, reason: String?) throws {
     let failure = try #require(refusal(401, "UNAUTHENTICATED", message, reason: reason))
     #expect(failure.category == .unauthenticated && failure.cause == .signature)
-    #expect(failure.remedy?.contains("key") == true && failure.remedy?.contains("role") == false)
+    #expect(failure.advice?.contains("key") == true && failure.advice?.contains("role") == false)
   }
 
   @Test("a denied request names the project of the settings, whether the response has a reason or not")
   func project() throws {
     for message in ["Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource", "no"] {
       let failure = try #require(refusal(403, "PERMISSION_DENIED", message))
-      #expect(failure.remedy?.contains("vehicle.provider_id") == true)
+      #expect(failure.advice?.contains("vehicle.provider_id") == true)
     }
   }
 

@@ -4,14 +4,12 @@
 # first box, and $packages to the directory of our packages. All boxes have the loopback of this machine.
 #
 #   use NAME                 the box that the next commands mean; boots it if it does not run; all end with the test
-#   inside COMMAND...        runs a command in it
-#   write PATH [MODE]        writes standard input to a file in it
 #   install_package NAME...  installs packages of ours with dpkg
 #   emulate [OPTION...]      the emulator on this machine, at $port, which also gives tokens; ends with the test
 #   settings VEHICLE-ID      writes settings of a simulated drive to it, in TOML, against the emulator
 #   accepted VEHICLE         whether the emulator has accepted an update of it
-#   until_true SECONDS COMMAND...
-#   step TEXT, fail TEXT
+#   fail TEXT                ends the test, and prints the end of the journal
+# and the functions of Tests/Systemd/library.sh, for that box.
 
 systemd_tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/../Systemd" && pwd)
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -21,6 +19,7 @@ port=$((20000 + $$ % 20000))
 boxes=()
 # Processes on this machine that end with the test.
 background=()
+. "$systemd_tests/library.sh"
 
 container() { CONTAINER_NAME=fleet-$box-$$ "$systemd_tests/container.sh" "$@"; }
 finish() {
@@ -37,13 +36,6 @@ use() {
   boxes+=("$box")
   container boot
 }
-inside() { container exec "$@"; }
-write() {
-  cat > "$work/text"
-  chmod "${2:-644}" "$work/text"
-  container push "$work/text" "$1"
-}
-package() { ls "$packages/$1"_[0-9]*_"$(dpkg --print-architecture)".deb; }
 install_package() {
   local name files=()
   for name in "$@"; do
@@ -76,15 +68,6 @@ heartbeat = "5s"
 END
 }
 accepted() { grep -q "deliveryVehicles/$1[?\"].*updateMask" "$work/record.jsonl"; }
-until_true() {
-  local end=$((SECONDS + $1))
-  shift
-  until "$@"; do
-    [ $SECONDS -lt $end ] || return 1
-    sleep 0.2
-  done
-}
-step() { printf '== %s\n' "$1"; }
 fail() {
   inside journalctl -n 60 --no-pager -o short-monotonic >&2 || true
   echo "failed: $*" >&2

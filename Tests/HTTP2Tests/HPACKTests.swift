@@ -175,7 +175,7 @@ import Timekeeping
     #expect(sizes[6] == 7)
   }
 
-  @Test("in a table for the token alone the token is kept, and does not drive out the path from request to request")
+  @Test("in a table with room for the token only, the token stays, and the path does not evict it")
   func smallTable() {
     var encoder = HPACKEncoder()
     encoder.setPeerCapacity(900)

@@ -235,7 +235,7 @@ import Timekeeping
     #expect(transcript.takeLines() == ["PING ACK", "SETTINGS ACK", "answered 200 {}"])
   }
 
-  @Test("a table that the server shrinks to nothing under way is honoured from the next request on")
+  @Test("a table that the server shrinks to nothing during a request is honoured from the next request on")
   func tableShrinks() {
     let transcript = Transcript()
     var server = ScriptedServer()
@@ -251,7 +251,7 @@ import Timekeeping
     #expect(transcript.fields.count == 7)
   }
 
-  @Test("while the server allows no stream a request waits, and goes when it does")
+  @Test("while the server allows no stream a request waits, and is sent when it does")
   func noStreams() {
     let transcript = Transcript(settings: [(3, 0)])
     transcript.send()
@@ -298,7 +298,7 @@ import Timekeeping
     #expect(transcript.failures.map(\.kind) == [.unprocessed])
   }
 
-  @Test("a GOAWAY while nothing is under way closes the connection")
+  @Test("a GOAWAY while no request is in flight closes the connection")
   func goAwayIdle() {
     let transcript = Transcript()
     transcript.receive(ScriptedServer.goAway(last: 0))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import FileTesting
 import Glibc
 import HTTPClient
 import HTTPMessages
@@ -62,16 +63,13 @@ struct CertificateTests {
 private final class TLSServer {
   let port: Int
   let certificateFile: String
-  private let directory: String
+  private let directory: TemporaryDirectory
   private var process: pid_t = 0
 
   init(name: String) throws {
-    var template = Array("/tmp/fleet-tls-XXXXXX".utf8CString)
-    let directory = try #require(
-      template.withUnsafeMutableBufferPointer { $0.baseAddress.flatMap(mkdtemp).map { String(cString: $0) } })
-    self.directory = directory
-    certificateFile = directory + "/cert.pem"
-    let key = directory + "/key.pem"
+    directory = try TemporaryDirectory()
+    certificateFile = directory("cert.pem")
+    let key = directory("key.pem")
     let made = try TLSServer.start(
       [
         "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out",
@@ -93,9 +91,6 @@ private final class TLSServer {
       kill(process, SIGKILL)
       waitpid(process, nil, 0)
     }
-    unlink(certificateFile)
-    unlink(directory + "/key.pem")
-    rmdir(directory)
   }
 
   var request: HTTPRequest { HTTPRequest(method: .get, url: "https://localhost:\(port)/?key=secret") }

@@ -129,7 +129,7 @@ struct HTTP2TransportTests {
     #expect(lines.filter { $0.hasPrefix("request") }.count == 3)
   }
 
-  @Test("a GOAWAY to a connection that nothing is under way on has the next one made too")
+  @Test("after a GOAWAY on an idle connection the next request opens another")
   func idleGoAway() throws {
     let bench = try Bench("goaway-idle")
     _ = try bench.fixture.response(bench.request())
@@ -184,7 +184,7 @@ struct HTTP2TransportTests {
     #expect(bench.fixture.client.counters.connections == 1)
   }
 
-  @Test("a request that is cancelled before the server allows it a stream does not hold up the one behind it")
+  @Test("a request that is cancelled before the server allows it a stream does not block the next one")
   func cancelledWithoutStream() throws {
     let bench = try Bench("no-streams")
     _ = try bench.fixture.response(bench.request())
@@ -198,7 +198,7 @@ struct HTTP2TransportTests {
     #expect(bench.fixture.client.counters.connections == 2)
   }
 
-  @Test("connections dropped while a request is under way: it ends well, and the next opens another")
+  @Test("connections dropped while a request is in flight: it succeeds, and the next opens another")
   func droppedUnderWay() throws {
     let bench = try Bench("")
     _ = try bench.fixture.response(bench.request())

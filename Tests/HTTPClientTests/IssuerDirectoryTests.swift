@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Glibc
 import Testing
 
@@ -12,14 +13,9 @@ import Testing
       (["5ad8a5d6.1", "5ad8a5d6", "5AD8A5D6.0", "a5ad8a5d6.0"], false), ([], false),
     ])
   func links(names: [String], isKnown: Bool) throws {
-    var template = Array("/tmp/issuers.XXXXXX".utf8CString)
-    let path = try String(cString: #require(mkdtemp(&template)))
-    defer {
-      for name in names { unlink("\(path)/\(name)") }
-      rmdir(path)
-    }
-    for name in names { try #require(symlink("nowhere", "\(path)/\(name)") == 0) }
-    #expect(IssuerDirectory.hasHashLinks(path) == isKnown)
+    let directory = try TemporaryDirectory()
+    for name in names { try #require(symlink("nowhere", directory(name)) == 0) }
+    #expect(IssuerDirectory.hasHashLinks(directory.path) == isKnown)
   }
 
   @Test("a directory that is not there has no links")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import FileTesting
 import Glibc
 import Testing
 import Timekeeping
@@ -66,35 +67,27 @@ final class TestProcess {
 final class ScriptedTLSServer {
   let port: Int
   let certificateFile: String
-  private let directory: String
+  private let directory: TemporaryDirectory
   private let process: TestProcess
 
   init(_ script: String, alpn: String) throws {
-    var template = Array("/tmp/fleet-h2-XXXXXX".utf8CString)
-    let directory = try #require(
-      template.withUnsafeMutableBufferPointer { $0.baseAddress.flatMap(mkdtemp).map { String(cString: $0) } })
-    self.directory = directory
-    certificateFile = directory + "/cert.pem"
+    directory = try TemporaryDirectory()
+    certificateFile = directory("cert.pem")
+    let key = directory("key.pem")
     let openssl = try TestProcess(
       "/usr/bin/openssl",
       [
         "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
-        directory + "/key.pem", "-out", certificateFile, "-days", "10", "-subj", "/CN=test", "-addext",
+        key, "-out", certificateFile, "-days", "10", "-subj", "/CN=test", "-addext",
         "subjectAltName=DNS:localhost",
       ])
     try #require(openssl.finish())
     let path = "\(#filePath)".split(separator: "/").dropLast(2).joined(separator: "/")
     process = try TestProcess(
       "/usr/bin/python3",
-      ["/\(path)/Interop/http2/scripted_server.py", certificateFile, directory + "/key.pem", script, alpn])
+      ["/\(path)/Interop/http2/scripted_server.py", certificateFile, key, script, alpn])
     let first = try process.lines { !$0.isEmpty }.first ?? ""
     port = try #require(Int(first.dropFirst("port ".count)))
-  }
-
-  isolated deinit {
-    unlink(certificateFile)
-    unlink(directory + "/key.pem")
-    rmdir(directory)
   }
 
   /// What it has written so far, once that satisfies.

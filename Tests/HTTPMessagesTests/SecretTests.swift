@@ -29,7 +29,7 @@ import Testing
     #expect(Mirror(reflecting: secret).children.isEmpty)
   }
 
-  @Test("it has no encoder and no decoder: nothing that is written or sent as a whole can hold one")
+  @Test("it has no encoder and no decoder: nothing that is written or sent as a whole can contain one")
   func neverEncodes() {
     #expect(!(Secret.self is any Encodable.Type))
     #expect(!(Secret.self is any Decodable.Type))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import FileTesting
 import Foundation
 import Glibc
 import HelperProgram
@@ -9,10 +10,12 @@ import Timekeeping
 
 @Suite struct HelperProgramTests {
   private let loop: EventLoop
+  private let directory: TemporaryDirectory
 
   init() throws {
     EventLoop.blockSignals()
     loop = try EventLoop()
+    directory = try TemporaryDirectory()
   }
 
   private final class Answer {
@@ -88,8 +91,7 @@ import Timekeeping
 
   @Test("one that stops its process group is gone when it is cancelled")
   func stoppedAndCancelled() throws {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("helper-\(UUID())").path
-    defer { try? FileManager.default.removeItem(atPath: file) }
+    let file = directory("process")
     let program = HelperProgram(
       loop: loop, arguments: ["/bin/sh", "-c", "echo $$ > \(file); kill -STOP 0"],
       environment: [], deadline: .seconds(100), maximumOutputSize: 100
@@ -106,8 +108,7 @@ import Timekeeping
     "one that kills its process group, or the process that waits for it, is gone, and the next one runs",
     arguments: ["kill -9 0", "sleep 0.2; kill -9 $PPID; sleep 100"])
   func killsGroup(script: String) throws {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("helper-\(UUID())").path
-    defer { try? FileManager.default.removeItem(atPath: file) }
+    let file = directory("process")
     #expect(try run("echo $$ > \(file); \(script)").ending == .killed(SIGKILL))
     #expect(try isGone(file))
     #expect(try run("echo next").output == Array("next\n".utf8))
@@ -121,7 +122,7 @@ import Timekeeping
     #expect(ContinuousClock.now - start >= .milliseconds(2200))
   }
 
-  @Test("one that prints without end is ended, and no more is kept than was asked for")
+  @Test("one that prints without end is ended, and its output is cut off at the limit")
   func tooLarge() throws {
     let result = try run(["/usr/bin/yes"], limit: 1000)
     #expect(result.ending == .tooLarge)
@@ -136,7 +137,7 @@ import Timekeeping
     #expect(try run("head -c 1001 /dev/zero", limit: 1000).ending == .tooLarge)
   }
 
-  @Test("a megabyte of standard error is read and dropped, and does not hold it up")
+  @Test("a megabyte of standard error is read and dropped, and does not block it")
   func manyErrors() throws {
     let result = try run("head -c 1000000 /dev/zero >&2; echo done")
     #expect(result.ending == .exited(0))
@@ -149,7 +150,7 @@ import Timekeeping
     #expect(try run("kill -9 $$").ending == .killed(SIGKILL))
   }
 
-  @Test("a child that it leaves behind neither holds the answer up nor lives on")
+  @Test("a child that it leaves running neither delays the answer nor survives")
   func leftBehind() throws {
     let start = ContinuousClock.now
     let result = try run("sleep 100 & echo $!")
@@ -177,8 +178,7 @@ import Timekeeping
   @Test("cancelled, it is killed and reaped, and no handler is called")
   func cancel() throws {
     let answer = Answer()
-    let path = NSTemporaryDirectory() + "helper-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-    defer { unlink(path) }
+    let path = directory("process")
     var program: HelperProgram? = HelperProgram(
       loop: loop, arguments: ["/bin/sh", "-c", "echo $$ > \(path); sleep 100"], environment: [],
       deadline: .seconds(50), maximumOutputSize: 100
@@ -237,8 +237,7 @@ import Timekeeping
       "(setsid sh -c 'setsid sh -c \"echo \\$\\$ > FILE; exec sleep 100\" & exec sleep 100' &) ; until [ -s FILE ]; do sleep 0.01; done",
     ])
   func leftovers(script: String) throws {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("helper-\(UUID())").path
-    defer { try? FileManager.default.removeItem(atPath: file) }
+    let file = directory("process")
     let result = try run(script.replacingOccurrences(of: "FILE", with: file))
     #expect(result.ending == .exited(0))
     #expect(try isGone(file))
@@ -246,8 +245,7 @@ import Timekeeping
 
   @Test("at its deadline all that it has started goes with it")
   func leftoversAtDeadline() throws {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("helper-\(UUID())").path
-    defer { try? FileManager.default.removeItem(atPath: file) }
+    let file = directory("process")
     let result = try run(
       "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > \(file); exec sleep 100' & while :; do sleep 1; done",
       deadline: .milliseconds(500))
@@ -257,8 +255,7 @@ import Timekeeping
 
   @Test("one that is cancelled is gone with all that it has started")
   func leftoversAfterCancel() throws {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("helper-\(UUID())").path
-    defer { try? FileManager.default.removeItem(atPath: file) }
+    let file = directory("process")
     let program = HelperProgram(
       loop: loop, arguments: ["/bin/sh", "-c", "(setsid sh -c 'echo $$ > \(file); exec sleep 100' &); exec sleep 100"],
       environment: [], deadline: .seconds(100), maximumOutputSize: 100

@@ -32,7 +32,7 @@ import Testing
   @Test("with the clock in 1970 positions have the receiver's time, certificates are valid, and STATUS says so")
   func epoch() throws {
     let bench = try Bench(wall: Date(timeIntervalSince1970: 40))
-    var drive = Drive()
+    var drive = NMEADrive()
     for count in 1...3 {
       bench.receiver.send(drive.next())
       try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == count }
@@ -49,7 +49,7 @@ import Testing
   @Test("with the clock in 1970 an expired certificate is still rejected")
   func epochExpired() throws {
     let bench = try Bench(wall: Date(timeIntervalSince1970: 40), certificate: .expired)
-    var drive = Drive()
+    var drive = NMEADrive()
     bench.receiver.send(drive.next())
     try bench.bench.wait("the status says so") {
       bench.daemon.statuses.contains { $0.hasPrefix("No token: ") && $0.contains("expired") }
@@ -62,7 +62,7 @@ import Testing
     arguments: ["2038-01-19T03:14:00Z", "2040-02-29T12:00:00Z"])
   func ahead(wall: String) throws {
     let bench = try Bench(wall: try ClockTests.date(wall))
-    var drive = Drive()
+    var drive = NMEADrive()
     for count in 1...3 {
       bench.receiver.send(drive.next())
       try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == count }
@@ -77,7 +77,7 @@ import Testing
   @Test("a clock step from 1970 to today is reported with its size, and loses no token and no position")
   func step() throws {
     let bench = try Bench(wall: Date(timeIntervalSince1970: 40))
-    var drive = Drive()
+    var drive = NMEADrive()
     bench.receiver.send(drive.next())
     try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == 1 }
     try bench.clock.set()
@@ -91,12 +91,12 @@ import Testing
   @Test("after suspend the connection is closed, and the first update arrives at once")
   func suspend() throws {
     let bench = try Bench(wall: Date())
-    var drive = Drive()
+    var drive = NMEADrive()
     bench.receiver.send(drive.next())
     try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == 1 }
     try bench.clock.set(wall: Date() + 600, slept: 600)
     let woke = ContinuousClock.now
-    drive = Drive(from: Date() + 600)
+    drive = NMEADrive(from: Date() + 600)
     // After a gap the filter wants two that agree.
     bench.receiver.send(drive.next(2))
     try bench.bench.wait("an update") { (bench.bench.emulator?.accepted.count ?? 0) > 1 }

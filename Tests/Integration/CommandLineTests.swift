@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Testing
@@ -33,7 +34,8 @@ import Testing
       ("fleet-locationctl", ["reload", "--instance", "van-9"], 69, "/run/fleet-locationd-van-9/control.sock"),
       ("fleet-locationctl", ["metrics", "--instance", "van-9"], 69, "systemctl status fleet-locationd@van-9"),
       ("fleet-locationctl", ["check", "--instance", "van-9"], 78, "/etc/fleet-locationd/van-9.toml"),
-      ("fleet-engine-emulator", ["--bogus"], 2, "--bogus"), ("fleet-engine-emulator", ["extra"], 2, "argument"),
+      ("fleet-engine-emulator", ["--bogus"], 2, "--bogus"),
+      ("fleet-engine-emulator", ["extra"], 2, "only options are allowed"),
       ("fleet-engine-emulator", ["--port", "99999"], 2, "--port 99999"),
       ("fleet-engine-emulator", ["--address", "192.0.2.1"], 1, "192.0.2.1"),
     ])
@@ -118,7 +120,7 @@ import Testing
   @Test("fixes prints a recording as JSON Lines")
   func fixes() throws {
     let directory = try TemporaryDirectory()
-    var drive = Drive()
+    var drive = NMEADrive()
     let path = try directory.write(drive.next(3), to: "drive.nmea")
     let process = try ChildProcess("fleet-locationctl", ["fixes", path])
     #expect(try process.finish() == 0)
@@ -133,7 +135,7 @@ import Testing
     ])
   func verdict(name: String, verdict: String) throws {
     let directory = try TemporaryDirectory()
-    var drive = Drive()
+    var drive = NMEADrive()
     let seconds = 10...12
     let text =
       switch name {
@@ -162,10 +164,10 @@ import Testing
       process.errors.text.contains("\(verdict == "accepted" ? "accepted" : "rejected")                 3  100.00 %"))
   }
 
-  @Test("--map draws a picture beside the verdicts")
+  @Test("--map draws a map in addition to the lines")
   func map() throws {
     let directory = try TemporaryDirectory()
-    var drive = Drive()
+    var drive = NMEADrive()
     let path = try directory.write(drive.next(3), to: "drive.nmea")
     let picture = directory("drive.svg")
     let process = try ChildProcess("fleet-locationctl", ["fixes", "--map", picture, path])
@@ -185,7 +187,7 @@ import Testing
     bench.settings["filter.max_accuracy"] = "\"1 m\""
     let settings = try bench.writeSettings()
     let directory = try TemporaryDirectory()
-    var drive = Drive()
+    var drive = NMEADrive()
     let path = try directory.write(drive.next(3), to: "drive.nmea")
     let process = try ChildProcess("fleet-locationctl", ["fixes", "--verdict", "--config", settings, path])
     #expect(try process.finish() == 0)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Testing
@@ -30,7 +31,7 @@ import Testing
     try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
     let writer = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     defer { close(writer) }
-    var drive = Drive()
+    var drive = NMEADrive()
     let text = drive.next(3)
     #expect(write(writer, text, text.utf8.count) == text.utf8.count)
     try bench.wait("two updates") { bench.emulator?.accepted.count == 2 }

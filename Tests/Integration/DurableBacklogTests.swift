@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Testing
@@ -165,7 +166,7 @@ import Testing
     }
     let lost = expected.filter { times[stamp($0)] == nil }
     #expect(expected.count > rounds * 2)
-    #expect(lost.isEmpty, "\(lost.count) of \(expected.count) are lost\n\(daemon.story)")
+    #expect(lost.isEmpty, "\(lost.count) of \(expected.count) are lost\n\(daemon.transcript)")
     let repeated = times.values.count { $0 > 1 }
     print(
       "\(rounds) kills: \(expected.count) positions expected, \(lost.count) lost, \(repeated) of \(times.count) arrived more than once"

@@ -50,7 +50,7 @@ import Testing
     bench.settings["source.silence_timeout"] = "\"60s\""
     try bench.emulator?.fault("{\"target\": \"update\", \(example.fault), \"times\": 1}")
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     let category = "(\(example.category)): "
     try bench.wait("the status says so") {
@@ -71,7 +71,7 @@ import Testing
     let receiver = try bench.receiver()
     try bench.emulator?.fault(#"{"target": "update", "status": 429, "times": 1, "retry_after": "3"}"#)
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("it is offline") { daemon.shows("(throttled)") }
     let start = ContinuousClock.now
@@ -85,7 +85,7 @@ import Testing
     let bench = try TestBench()
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     let before = try daemon.process.statusField("VmHWM")
@@ -100,7 +100,7 @@ import Testing
     let bench = try TestBench()
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     drive.period = 0.2
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
@@ -134,7 +134,7 @@ import Testing
     let bench = try TestBench()
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     drive.period = 0.2
     let before = drive.date
     receiver.send(drive.next())

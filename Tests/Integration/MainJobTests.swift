@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Testing
@@ -44,7 +45,7 @@ import Testing
   @Test("a recording with pace 0 and interval 0s arrives fix by fix, and the program exits with 0")
   func replay() throws {
     let bench = try TestBench()
-    var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
     try bench.recording(drive.next(50))
     let daemon = try bench.start()
     #expect(try bench.exitCode() == 0)
@@ -60,7 +61,7 @@ import Testing
   @Test("standard input is a recording too")
   func standardInput() throws {
     let bench = try TestBench()
-    var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
     let file = try bench.directory.write(drive.next(5), to: "drive.nmea")
     bench.settings.source("replay", ["file": "\"-\"", "pace": "0"])
     try bench.start(input: file)
@@ -75,7 +76,7 @@ import Testing
     ])
   func rejected(count: Int, says: String) throws {
     let bench = try TestBench()
-    var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
     try bench.recording(drive.next(count))
     bench.settings["filter.max_accuracy"] = "\"1 m\""
     let daemon = try bench.start()
@@ -87,7 +88,7 @@ import Testing
   @Test("rejected positions are counted beside the delivered ones")
   func partlyRejected() throws {
     let bench = try TestBench()
-    var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
     let before = drive.next(5)
     drive.longitude += 1
     let wild = drive.next(1)
@@ -101,7 +102,7 @@ import Testing
   @Test("a recording that cannot be delivered ends with status 75 after drain_timeout")
   func undeliverable() throws {
     let bench = try TestBench()
-    var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
     try bench.recording(drive.next(20), pace: "1000")
     bench.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(try Loopback.freePort())\""
     bench.settings["reporting.drain_timeout"] = "\"1s\""
@@ -114,7 +115,7 @@ import Testing
   @Test("a recording that cannot be delivered ends with status 0 if the program is stopped")
   func undeliverableAndStopped() throws {
     let bench = try TestBench()
-    var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
     try bench.recording(drive.next(20))
     bench.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(try Loopback.freePort())\""
     let daemon = try bench.start()

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Testing
@@ -20,7 +21,7 @@ import Testing
       environment: ["NOTIFY_SOCKET": notifications.path])
     bench.servers.append(contentsOf: daemon.sources)
     try bench.wait("it opens the receiver") { receiver.isOpened }
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("no network") { notifications.statuses.last?.hasPrefix("No network for ") == true }
     func ip(_ words: String...) throws {
@@ -56,7 +57,7 @@ import Testing
     var environment = try ShiftedClock(in: bench.directory).environment
     environment["NO_NETLINK"] = "1"
     let daemon = try bench.start(reading: receiver, environment: environment)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     try bench.wait("the journal says so") {

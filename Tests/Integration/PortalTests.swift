@@ -34,7 +34,7 @@ import Testing
     let (bench, _, _) = try PortalTests.portal(body, status: status, certificate: nil)
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
       // Where it leads is the portal's word, which every local user could read there.
@@ -57,7 +57,7 @@ import Testing
       "", certificate: certificate)
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     let port = try #require(front).port
     try bench.wait("the status says so") {
@@ -73,7 +73,7 @@ import Testing
     bench.settings["token.url"] = "\"https://localhost:\(try #require(front).port)/token/{vehicle_id}\""
     bench.settings["token.ca_file"] = bench.settings["fleet_engine.ca_file"]
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
       daemon.statuses.contains { $0.hasPrefix("No token: ") && $0.contains("captive portal") }
@@ -87,7 +87,7 @@ import Testing
     bench.settings["fleet_engine.endpoint"] = "\"https://fleetengine.invalid\""
     bench.settings["reporting.interval"] = "\"5s\""
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("the status says so", within: .seconds(30)) {
       daemon.statuses.contains { $0.contains("(network): fleetengine.invalid:443: ") }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Testing
@@ -23,7 +24,7 @@ import Testing
     let daemon = try bench.start(
       reading: receiver, environment: ["CREDENTIALS_DIRECTORY": bench.directory("credentials")])
 
-    var drive = Drive()
+    var drive = NMEADrive()
     drive.period = 0.5
     receiver.send(drive.next())
     try bench.wait("an update") { emulator.accepted.count == 1 }
@@ -43,7 +44,7 @@ import Testing
     daemon.process.signal(SIGTERM)
     #expect(try bench.exitCode() == 0)
 
-    let said = [daemon.process.errors.text, daemon.process.output.text, daemon.story].joined(separator: "\n")
+    let said = [daemon.process.errors.text, daemon.process.output.text, daemon.transcript].joined(separator: "\n")
     #expect(said.contains("debug: "))
     let secrets =
       [token, credential, "hush-hush"] + token.split(separator: ".").map(String.init) + ["48.1", "11.5"]
@@ -78,7 +79,7 @@ import Testing
     let daemon = try bench.start(
       reading: receiver,
       environment: ["RUNTIME_DIRECTORY": bench.directory.path, "CREDENTIALS_DIRECTORY": bench.directory("credentials")])
-    var drive = Drive()
+    var drive = NMEADrive()
     drive.period = 0.5
     receiver.send(drive.next())
     var asked: [String] = []
@@ -101,7 +102,8 @@ import Testing
     #expect(try bench.exitCode() == 0)
 
     #expect(asked.contains { $0.contains("token") }, "\(asked)")
-    let said = ([daemon.process.errors.text, daemon.process.output.text, daemon.story] + asked).joined(separator: "\n")
+    let said = ([daemon.process.errors.text, daemon.process.output.text, daemon.transcript] + asked).joined(
+      separator: "\n")
     #expect(said.contains("No token"))
     // The parts, and any stretch of one that is long enough to be of use.
     let parts = token.split(separator: ".").map(String.init)
@@ -127,7 +129,7 @@ import Testing
     let cut = "\(token[..<middle])/\(token[middle...].prefix(40))"
     bench.settings["log.level"] = "\"debug\""
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     for form in forms + [cut] {
       try emulator.fault(
         "{\"target\": \"update\", \"status\": 503, \"times\": 1, \"message\": \"no room for the parcel \(form) password=hunter2\"}"
@@ -140,7 +142,7 @@ import Testing
     try bench.wait("the journal") { daemon.log.contains { $0.contains("no room for the parcel <redacted>") } }
     daemon.process.signal(SIGTERM)
     _ = try bench.exitCode()
-    let said = daemon.story + daemon.process.errors.text
+    let said = daemon.transcript + daemon.process.errors.text
     for form in forms + cut.split(separator: "/").map(String.init) + ["hunter2"] {
       #expect(!said.contains(form), "\(form)")
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Glibc
 import Testing
 
@@ -15,7 +16,7 @@ import Testing
     #expect(daemon.log.contains { $0.hasPrefix("warning: Source unavailable: \(receiver.device)") })
     try receiver.plugIn()
     try bench.wait("it opens the device") { receiver.isOpened }
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     #expect(daemon.logs("Reading \(receiver.device) at 9600 baud"))
@@ -38,7 +39,7 @@ import Testing
     let bench = try TestBench()
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     drive.period = 0.5
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
@@ -58,12 +59,12 @@ import Testing
     let bench = try TestBench()
     let receiver = try bench.receiver(silenceTimeout: "2s")
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
-      daemon.shows("No source: \(receiver.device) is open but silent for 2 s: check the receiver and its power")
+      daemon.shows("No source: \(receiver.device) is open but silent for 2 s; check the receiver and its power")
     }
-    drive = Drive()
+    drive = NMEADrive()
     let before = try #require(bench.emulator).accepted.count
     var isBack = false
     while !isBack {
@@ -87,7 +88,7 @@ import Testing
     }
     #expect(daemon.shows("No source: \(receiver.device) sends bytes but no whole NMEA sentence for 2 s"))
     #expect(bench.emulator?.updates.isEmpty == true)
-    var drive = Drive()
+    var drive = NMEADrive()
     while try #require(bench.emulator).accepted.isEmpty {
       receiver.send("\u{1}\u{2}garbage$GP" + drive.next())
       try bench.watch(for: .milliseconds(500))

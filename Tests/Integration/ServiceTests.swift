@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Testing
@@ -34,7 +35,7 @@ import Testing
     let bench = try TestBench()
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
 
@@ -54,7 +55,7 @@ import Testing
     #expect(daemon.logs("Settings reloaded"))
 
     receiver.send(drive.next())
-    var otherDrive = Drive()
+    var otherDrive = NMEADrive()
     otherDrive.step = 0.000_2
     other.send(otherDrive.next(2))
     try bench.wait("an update of the other vehicle") {
@@ -71,7 +72,7 @@ import Testing
     bench.settings["reporting.interval"] = "\"30s\""
     bench.settings["log.level"] = "\"debug\""
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     drive.period = 0.2
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
@@ -97,7 +98,7 @@ import Testing
     let line = bench.settings.text.split(separator: "\n", omittingEmptySubsequences: false).count
     #expect(daemon.logs("\(path):\(line):"))
     #expect(daemon.logs("the previous ones stay in force"))
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
@@ -108,7 +109,7 @@ import Testing
     let receiver = try bench.receiver()
     bench.settings["reporting.interval"] = "\"1s\""
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     drive.period = 0.3
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
@@ -131,7 +132,7 @@ import Testing
     let daemon = try bench.start()
     let writer = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     defer { close(writer) }
-    var drive = Drive()
+    var drive = NMEADrive()
     func deliver(_ count: Int) throws {
       let before = bench.emulator?.accepted.count ?? 0
       let text = drive.next(count)

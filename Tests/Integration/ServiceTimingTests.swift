@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Testing
@@ -23,7 +24,7 @@ import Testing
     bench.settings["reporting.stop_timeout"] = "\"500ms\""
     try bench.emulator?.fault(#"{"target": "update", "drop": true, "times": 100}"#)
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("a request") { bench.emulator?.updates.count == 1 }
     let start = ContinuousClock.now
@@ -43,7 +44,7 @@ import Testing
     let daemon = try bench.start()
     let writer = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     defer { close(writer) }
-    var drive = Drive()
+    var drive = NMEADrive()
     let text = drive.next(2)
     #expect(write(writer, text, text.utf8.count) == text.utf8.count)
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
@@ -87,7 +88,7 @@ import Testing
         "\(ChildProcess.products)/fleet-locationd", try bench.writeSettings(),
       ], environment: ["NOTIFY_SOCKET": notifications.path, "WATCHDOG_USEC": "200000"])
     try bench.wait("it opens the receiver") { receiver.isOpened }
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("it is offline") { notifications.statuses.contains { $0.contains("(network): ") } }
     let start = ContinuousClock.now

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Glibc
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
 
     let bench: TestBench
     let receivers: [Receiver]
-    private var drives: [Drive]
+    private var drives: [NMEADrive]
     /// Which receivers have the sky.
     var seeing: Set<Int> = [0, 1]
 
@@ -19,7 +20,7 @@ import Testing
       let directory = bench.directory
       receivers = (0..<2).map { Receiver(device: directory("gps\($0)")) }
       drives = Pair.longitudes.map { longitude in
-        var drive = Drive()
+        var drive = NMEADrive()
         drive.period = 0.5
         drive.longitude = longitude
         return drive
@@ -40,7 +41,7 @@ import Testing
         try bench.watch(for: .milliseconds(500))
         if try condition() { return }
       }
-      throw TestFailure("\(what) is not so after \(seconds) s\n\(bench.daemon?.story ?? "")\n\(owners)")
+      throw TestFailure("\(what) is not so after \(seconds) s\n\(bench.daemon?.transcript ?? "")\n\(owners)")
     }
 
     /// Whose each accepted position is, in the order of their arrival.

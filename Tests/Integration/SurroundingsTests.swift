@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Testing
@@ -12,7 +13,7 @@ import Testing
     bench.settings["log.level"] = "\"debug\""
     let daemon = try bench.start(reading: receiver)
     daemon.process.errors.closeReader()
-    var drive = Drive()
+    var drive = NMEADrive()
     drive.period = 0.2
     for count in 1...3 {
       receiver.send(drive.next())
@@ -26,7 +27,7 @@ import Testing
   func fullPipe() throws {
     let bench = try TestBench()
     bench.settings["log.level"] = "\"debug\""
-    var drive = Drive(from: Date(timeIntervalSince1970: 1_700_000_000))
+    var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
     try bench.recording(drive.next(300))
     let fifo = bench.directory("stderr")
     mkfifo(fifo, 0o600)
@@ -52,7 +53,7 @@ import Testing
     let receiver = try bench.receiver()
     let proxy = "http://127.0.0.1:\(try Loopback.freePort())"
     try bench.start(reading: receiver, environment: ["http_proxy": proxy, "https_proxy": proxy, "all_proxy": proxy])
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
@@ -70,7 +71,7 @@ import Testing
     }
     try bench.wait("it is ready") { daemon.notifications.count(of: "READY") == 4 }
     #expect(daemon.log.contains { $0.contains("Settings not reloaded") && $0.contains("\(path): does not exist") })
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Testing
@@ -65,7 +66,7 @@ import Testing
       (#""status": 503"#, "the token provider answered HTTP 503"), (#""body": "html""#, "gave a web page"),
       (#""body": "empty""#, "gave an empty body"), (#""body": "truncated""#, "broke off"),
       (#""body": "huge""#, "longer than the 65536 bytes"), (#""body": "not-json""#, "is not a JSON object"),
-      (#""reset": true"#, "broke off"), (#""status": 302"#, "it redirects, which is not followed"),
+      (#""reset": true"#, "broke off"), (#""status": 302"#, "redirects are not followed"),
     ])
   func faults(_ fault: String, _ words: String) throws {
     let bench = try bench()
@@ -147,7 +148,7 @@ import Testing
     #expect(try run(["token", "--trip", "a", "--task", "b"], bench).exitCode == 64)
     let trip = try run(["token", "--trip", "trip-9"], bench)
     #expect(trip.exitCode == 78)
-    #expect(trip.errors.text.contains("a token for a trip has none"))
+    #expect(trip.errors.text.contains("{vehicle_id}, which does not exist for a trip"))
     bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
     let missing = try run(["token"], bench)
     #expect(missing.exitCode == 78)

@@ -41,7 +41,7 @@ import Testing
     bench.settings["token.deadline"] = "\"1s\""
     try bench.emulator?.fault("{\"target\": \"token\", \(example.fault), \"times\": 1}")
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
       daemon.statuses.contains { $0.hasPrefix("No token") && (example.isExternal || $0.contains(example.says)) }
@@ -59,7 +59,7 @@ import Testing
     let port = try Loopback.freePort()
     bench.settings["token.url"] = "\"http://127.0.0.1:\(port)/token/delivery_driver/{vehicle_id}\""
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
       daemon.statuses.contains { $0.hasPrefix("No token") && $0.contains("127.0.0.1:\(port)") }

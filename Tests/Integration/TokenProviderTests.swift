@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Testing
@@ -35,7 +36,7 @@ import Testing
     bench.settings["token.command"] = "[\"\(program)\", \"{vehicle_id}\"]"
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     #expect(daemon.logs("The token command says: for truck-17 truck-17 my-project delivery-vehicle"))
@@ -67,7 +68,7 @@ import Testing
     bench.settings["token.command"] = "[\"\(program)\"]"
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
       daemon.statuses.contains { $0.hasPrefix("No token") && $0.contains(program) && $0.contains(fault.says) }
@@ -100,7 +101,7 @@ import Testing
     bench.settings["reporting.stop_timeout"] = "\"1s\""
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     var child: pid_t?
     try bench.wait("the program runs") {
@@ -123,7 +124,7 @@ import Testing
     bench.settings["token.file"] = "\"\(path)\""
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("it is missed") { daemon.shows("No token") && daemon.shows("\(path): there is no such file") }
     let token = try token(bench)
@@ -142,7 +143,7 @@ import Testing
     bench.settings["token.file"] = "\"\(path)\""
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     func obtained() -> Int { daemon.log.count { $0.contains("Token obtained") || $0.contains("Token renewed") } }
@@ -167,7 +168,7 @@ import Testing
     bench.settings["token.file"] = "\"\(path)\""
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("it is refused") { daemon.shows("correct it with: chmod 0640 \(path)") }
     #expect(bench.emulator?.updates.isEmpty == true)
@@ -194,7 +195,7 @@ import Testing
     bench.settings["token.body"] = #"'{"vehicle":"{vehicle_id}"}'"#
     let receiver = try bench.receiver()
     try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     #expect(provider.requests.first?.hasPrefix("POST /t/delivery-vehicle/truck-17 HTTP/1.1\r\n") == true)
@@ -208,7 +209,7 @@ import Testing
     let bench = try TestBench(emulator: ["--clock-offset", offset])
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": bench.directory.path])
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     if words.isEmpty {

@@ -30,7 +30,7 @@ import Testing
     let receiver = try bench.receiver()
     try emulator.fault("{\"target\": \"token\", \"token\": \"\(flaw.testDescription)\", \"times\": 100}")
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("it is offline") { daemon.log.contains { $0.contains("Offline (\(flaw.category))") } }
     // The emulator signs by the second: the fresh token is another then.
@@ -49,7 +49,7 @@ import Testing
     let port = try #require(bench.emulator).port
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     // Another emulator has another key.
@@ -77,7 +77,7 @@ import Testing
     bench.settings["token.proxy"] = "\"http://127.0.0.1:\(proxy.port)\""
     let receiver = try bench.receiver()
     try bench.start(reading: receiver)
-    var drive = Drive()
+    var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     #expect(proxy.requests.first?.hasPrefix("GET http://127.0.0.1:\(unusedPort)/token/truck-17 HTTP/1.1\r\n") == true)

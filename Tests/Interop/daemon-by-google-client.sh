@@ -7,24 +7,15 @@ set -euo pipefail
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 python=$here/../../.venv/bin/python
-work=$(mktemp -d)
-children=()
-finish() {
-  [ ${#children[@]} -eq 0 ] || kill "${children[@]}" 2>/dev/null || true
-  wait 2>/dev/null || true
-  rm -rf "$work"
-}
-trap finish EXIT
+. "$here/library.sh"
 
-"$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --record "$work/requests.jsonl" --quiet &
-children+=($!)
-for _ in $(seq 100); do [ -s "$work/url" ] && break; sleep 0.05; done
-url=$(cat "$work/url")
+emulate
 "$here/tls-front.sh" certificates "$work/tls"
 front=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 "$here/tls-front.sh" serve "$work/tls" good "$front" "${url##*:}" >"$work/front.log" 2>&1 &
 children+=($!)
-for _ in $(seq 100); do (exec 3<>"/dev/tcp/127.0.0.1/$front") 2>/dev/null && break; sleep 0.05; done
+listens() { (exec 3<>"/dev/tcp/127.0.0.1/$front") 2>/dev/null; }
+until_true 10 listens || fail "the TLS server does not listen"
 
 settings() { # service, path of its tokens, their form, position field
   mkdir -p "$work/$1"
@@ -49,6 +40,8 @@ interval = "0s"
 END
 }
 
+has_past() { tail -n "+$(($2 + 1))" "$work/requests.jsonl" | grep "/$1/.*pastLocations" >/dev/null; }
+is_offline() { curl -sSf "$url/debug/stats" | grep OFFLINE >/dev/null; }
 drive() { # position field
   settings deliveries delivery_driver lmfs "$1"
   settings trips driver rides-stub "$1"
@@ -64,13 +57,10 @@ drive() { # position field
   before=$(wc -l <"$work/requests.jsonl")
   curl -sSf -X POST "$url/debug/faults" -d '{"target": "update", "status": 503, "for_ms": 3000}' >/dev/null
   for service in vehicles deliveryVehicles; do
-    for _ in $(seq 400); do
-      tail -n "+$((before + 1))" "$work/requests.jsonl" | grep "/$service/.*pastLocations" >/dev/null && break
-      sleep 0.1
-    done
+    until_true 40 has_past "$service" "$before" || fail "no request for $service carried pastLocations"
   done
   "$bin/fleet-locationctl" pause --socket "$work/trips/control.sock" >/dev/null
-  for _ in $(seq 100); do curl -sSf "$url/debug/stats" | grep OFFLINE >/dev/null && break; sleep 0.05; done
+  until_true 10 is_offline || fail "Fleet Engine has not accepted OFFLINE"
   kill "${daemons[@]}"
   for service in "${!daemons[@]}"; do
     wait "${daemons[$service]}" || { cat "$work/$service/log" >&2; return 1; }
@@ -79,8 +69,5 @@ drive() { # position field
 drive supplemental
 drive location
 
-for service in vehicles deliveryVehicles; do
-  grep -q "/$service/.*pastLocations" "$work/requests.jsonl" || { echo "no request for $service carried pastLocations" >&2; exit 1; }
-done
-[ "$(grep -c '"query":"updateMask=vehicleState","' "$work/requests.jsonl")" -ge 2 ] || { echo "no request with OFFLINE alone" >&2; exit 1; }
+[ "$(grep -c '"query":"updateMask=vehicleState","' "$work/requests.jsonl")" -ge 2 ] || fail "no request with OFFLINE alone"
 "$python" "$here/google_client_judge.py" "$work/requests.jsonl"

@@ -10,8 +10,6 @@ them; then they change roles with the same file. All of it is done twice, beginn
 the file must arrive, and the file must not be set aside.
 """
 import contextlib
-import datetime
-import json
 import os
 import signal
 import socket
@@ -22,12 +20,10 @@ import tempfile
 import time
 import urllib.request
 
+from trial import Failure, Record, epoch_seconds, positions
+
 # Seconds that a release drives without Fleet Engine: a position a second.
 DRIVE = 8
-
-
-class Failure(Exception):
-    pass
 
 
 def programs(source, work, name):
@@ -96,19 +92,8 @@ batch = 3
 
     def arrived(self):
         """The times of all positions that Fleet Engine has accepted, in milliseconds."""
-        times = set()
-        if not os.path.exists(self.record):
-            return times
-        with open(self.record) as file:
-            for line in file:
-                update = json.loads(line) if line.endswith("\n") else {}
-                if not update.get("accepted"):
-                    continue
-                body = json.loads(update["body"])
-                for location in [body["lastLocation"], *body.get("pastLocations", [])]:
-                    moment = datetime.datetime.fromisoformat(location["supplementalLocationTime"].replace("Z", "+00:00"))
-                    times.add(round(moment.timestamp() * 1000))
-        return times
+        accepted = (entry for entry in Record(self.record).entries() if entry["accepted"])
+        return {round(epoch_seconds(position["supplementalLocationTime"]) * 1000) for entry in accepted for position in positions(entry)}
 
     def run(self, folder, log):
         return subprocess.Popen(

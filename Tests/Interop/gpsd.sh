@@ -7,39 +7,14 @@ set -euo pipefail
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 drive=$here/gpsd_drive.py
-work=$(mktemp -d)
+. "$here/library.sh"
 # gpsd gives up root before it opens what is in here.
 chmod 755 "$work"
 gpsd=$(command -v gpsd || echo /usr/sbin/gpsd)
-children=()
-finish() {
-  [ ${#children[@]} -eq 0 ] || kill "${children[@]}" 2>/dev/null || true
-  wait 2>/dev/null || true
-  rm -rf "$work"
-}
-trap finish EXIT
 
 free_port() { /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-fail() {
-  echo "failed: $1" >&2
-  cat "$work/daemon.log" >&2
-  exit 1
-}
-# until_true TENTHS COMMAND...
-until_true() {
-  local tenths=$1
-  shift
-  for _ in $(seq "$tenths"); do
-    "$@" && return 0
-    sleep 0.1
-  done
-  return 1
-}
 
-"$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --record "$work/requests.jsonl" --quiet &
-children+=($!)
-until_true 100 test -s "$work/url"
-url=$(cat "$work/url")
+emulate
 port=$(free_port)
 cat > "$work/gpsd.toml" <<END
 [vehicle]
@@ -61,7 +36,7 @@ END
 "$bin/fleet-locationd" --config "$work/gpsd.toml" 2>"$work/daemon.log" &
 daemon=$!
 children+=("$daemon")
-until_true 100 grep -q 'gpsd does not run there' "$work/daemon.log" || fail "a gpsd that does not run is not reported"
+until_true 10 grep -q 'check that gpsd runs there' "$work/daemon.log" || fail "a gpsd that does not run is not reported"
 
 # The recording through gpsd. One sentence after the other, so that an epoch takes its half second.
 "$drive" record 30 > "$work/drive.nmea"
@@ -70,7 +45,7 @@ timeout --kill-after=1 120 gpsfake -1 -q -c 0.1666 -P "$port" "$work/drive.nmea"
 player=$!
 children+=("$player")
 # gpsfake does not end while another client is connected; the daemon must detect the silence after the drive.
-until_true 600 grep -q 'Source unavailable: gpsd at .* for 3 s' "$work/daemon.log" || fail "the end of the drive is not noticed"
+until_true 60 grep -q 'Source unavailable: gpsd at .* for 3 s' "$work/daemon.log" || fail "the end of the drive is not noticed"
 kill "$player"
 wait "$player" || true
 "$bin/fleet-locationctl" fixes "$work/drive.nmea" > "$work/fixes.jsonl"
@@ -79,7 +54,7 @@ wait "$player" || true
 # A receiver on a gpsd that dies.
 "$drive" feed "$work/receiver" 120 &
 children+=($!)
-until_true 50 test -e "$work/receiver"
+until_true 5 test -e "$work/receiver"
 sent() { wc -l < "$work/requests.jsonl"; }
 has_sent() { [ "$(sent)" -ge "$1" ]; }
 start_gpsd() {
@@ -88,14 +63,14 @@ start_gpsd() {
   children+=("$server")
 }
 start_gpsd
-until_true 200 has_sent $(($(sent) + 4)) || fail "no positions from gpsd"
+until_true 20 has_sent $(($(sent) + 4)) || fail "no positions from gpsd"
 kill -KILL "$server"
 wait "$server" 2>/dev/null || true
-until_true 50 grep -q 'closed by the other side' "$work/daemon.log" || fail "the end of gpsd is not reported"
+until_true 5 grep -q 'closed by the other side' "$work/daemon.log" || fail "the end of gpsd is not reported"
 before=$(sent)
 sleep 2
 start_gpsd
-until_true 200 has_sent $((before + 4)) || fail "the daemon does not come back to gpsd"
+until_true 20 has_sent $((before + 4)) || fail "the daemon does not come back to gpsd"
 kill "$daemon"
 wait "$daemon" || fail "the daemon does not end well"
 echo "gpsd: killed and started again, the daemon came back by itself"

@@ -13,40 +13,17 @@ if [ ! -x "$program" ]; then
   echo "NOT RUN: there is no $program (Debian's package modemmanager)"
   exit 0
 fi
-work=$(mktemp -d)
-children=()
-finish() {
-  [ ${#children[@]} -eq 0 ] || kill "${children[@]}" 2>/dev/null || true
-  wait 2>/dev/null || true
-  rm -rf "$work"
-}
-trap finish EXIT
-fail() {
-  echo "failed: $1" >&2
-  cat "$work/daemon.log" >&2
-  tail -n 20 "$work/modemmanager.log" >&2
-  exit 1
-}
-# until_true TENTHS COMMAND...
-until_true() {
-  local tenths=$1
-  shift
-  for _ in $(seq "$tenths"); do
-    "$@" && return 0
-    sleep 0.1
-  done
-  return 1
-}
+. "$here/library.sh"
 mark=0
 said() {
-  until_true 300 seen "$1" || fail "the daemon does not say: $1"
+  until_true 30 seen "$1" || fail "the daemon does not say: $1"
   mark=$(wc -l < "$work/daemon.log")
 }
 seen() { tail -n +$((mark + 1)) "$work/daemon.log" | grep -- "$1" >/dev/null; }
 
 dbus-daemon --config-file="$here/modem/bus.conf" --nofork --print-address=3 3>"$work/bus" 2>/dev/null &
 children+=($!)
-until_true 50 test -s "$work/bus"
+until_true 5 test -s "$work/bus"
 DBUS_SYSTEM_BUS_ADDRESS=$(head -n 1 "$work/bus")
 export DBUS_SYSTEM_BUS_ADDRESS
 cat > "$work/settings.toml" <<TOML
@@ -84,7 +61,7 @@ manager READY
 said "modem 0, Quectel EC25 has no receiver that ModemManager knows"
 end
 manager "SIM PIN"
-said "modem 0, Quectel EC25 is locked: its SIM wants its PIN"
+said "modem 0, Quectel EC25 is locked: without the PIN of its SIM"
 end
 manager ""
 said "modem 0, Quectel EC25 has no SIM, and ModemManager before 1.24"

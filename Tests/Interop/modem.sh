@@ -6,38 +6,16 @@ set -euo pipefail
 
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-children=()
-finish() {
-  [ ${#children[@]} -eq 0 ] || kill "${children[@]}" 2>/dev/null || true
-  wait 2>/dev/null || true
-  rm -rf "$work"
-}
-trap finish EXIT
-fail() {
-  echo "failed: $1" >&2
-  tail -n 30 "$work/daemon.log" "$work/modemmanager.log" >&2
-  exit 1
-}
-# until_true TENTHS COMMAND...
-until_true() {
-  local tenths=$1
-  shift
-  for _ in $(seq "$tenths"); do
-    "$@" && return 0
-    sleep 0.1
-  done
-  return 1
-}
+. "$here/library.sh"
 # What the daemon has counted.
 fixes() { "$bin/fleet-locationctl" metrics --socket "$work/run/control.sock" | awk '/^fleet_locationd_fixes_total/ { print $2 }'; }
 has_fixes() { [ "$(fixes)" -ge "$1" ]; }
-reports() { until_true 100 has_fixes $(($(fixes) + 1)) || fail "no positions $1"; }
+reports() { until_true 10 has_fixes $(($(fixes) + 1)) || fail "no positions $1"; }
 modem() { echo "$*" > "$work/modem"; }
 # said TEXT: the daemon has written it since the last time that something was looked for.
 mark=0
 said() {
-  until_true 100 seen "$1" || fail "the daemon does not say: $1"
+  until_true 10 seen "$1" || fail "the daemon does not say: $1"
   mark=$(wc -l < "$work/daemon.log")
 }
 seen() { tail -n +$((mark + 1)) "$work/daemon.log" | grep -- "$1" >/dev/null; }
@@ -47,7 +25,7 @@ calls() {
   local before
   before=$(grep -c "^calls" "$work/modemmanager.log" || true)
   modem calls
-  until_true 50 is_counted "$before" || fail "the fake ModemManager does not count"
+  until_true 5 is_counted "$before" || fail "the fake ModemManager does not count"
   awk '/^calls/ { last = $2 } END { print last }' "$work/modemmanager.log"
 }
 is_counted() { [ "$(grep -c "^calls" "$work/modemmanager.log")" -gt "$1" ]; }
@@ -57,13 +35,10 @@ start_bus() {
   dbus-daemon --config-file="$here/modem/bus.conf" --address="$DBUS_SYSTEM_BUS_ADDRESS" --nofork 2>"$work/bus.log" &
   bus=$!
   children+=("$bus")
-  until_true 50 test -S "$work/bus" || fail "the bus does not start"
+  until_true 5 test -S "$work/bus" || fail "the bus does not start"
 }
 start_bus
-"$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --record "$work/requests.jsonl" --quiet &
-children+=($!)
-until_true 100 test -s "$work/url"
-url=$(cat "$work/url")
+emulate
 cat > "$work/settings.toml" <<TOML
 [vehicle]
 provider_id = "interop"
@@ -93,7 +68,7 @@ start_modemmanager() {
   "$bin/fleet-locationctl" simulate "$here/../../config/examples/town.gpx" --format nmea --pace 1 --loop |
     "$here/modem/fake_modemmanager.py" "$work/modem" >>"$work/modemmanager.log" 2>&1 &
   children+=($!)
-  until_true 100 test -p "$work/modem" || fail "the fake ModemManager does not start"
+  until_true 10 test -p "$work/modem" || fail "the fake ModemManager does not start"
 }
 start_modemmanager
 reports "from the modem"
@@ -122,21 +97,21 @@ reports "of the modem that was plugged in again"
 modem sim no
 said "has no SIM, and ModemManager before 1.24 gives no positions without one"
 modem sim pin
-said "is locked: its SIM wants its PIN"
+said "is locked: without the PIN of its SIM"
 modem sim ok
 reports "after the SIM was unlocked"
 modem unmanaged on
 said 'another program has enabled gps-unmanaged .*device = "/dev/ttyUSB1"'
 modem allow setup no
 modem unmanaged off
-said "is off, and switching it on is not for this user: sudo fleet-locationctl modem enable"
+said "is off, and this user may not switch it on; switch it on: sudo fleet-locationctl modem enable"
 if "$bin/fleet-locationctl" modem enable --config "$work/settings.toml" 2>"$work/refusal"; then fail "enable may not"; fi
 grep -q "this user may not switch on the receiver" "$work/refusal" || fail "enable does not say why"
 modem allow setup yes
 "$bin/fleet-locationctl" modem enable --config "$work/settings.toml" | grep "is on now" >/dev/null || fail "enable"
 reports "after root has switched the receiver on"
 modem allow location no
-said "does not give positions to this user: polkit has to grant org.freedesktop.ModemManager1.Location"
+said "does not give positions to this user; grant it org.freedesktop.ModemManager1.Location with polkit"
 modem allow location yes
 modem off
 reports "after the receiver was switched off by another program"

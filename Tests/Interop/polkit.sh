@@ -17,20 +17,8 @@ if [ -z "${IN_NAMESPACE:-}" ]; then
   IN_NAMESPACE=1 exec unshare -m "$here/polkit.sh"
 fi
 
-work=$(mktemp -d)
+. "$here/library.sh"
 chmod 0755 "$work"
-children=()
-finish() {
-  kill "${children[@]}" 2>/dev/null || true
-  wait 2>/dev/null || true
-  rm -rf "$work"
-}
-trap finish EXIT
-fail() {
-  echo "failed: $1" >&2
-  cat "$work/log" >&2
-  exit 1
-}
 # polkitd asks for names, and the service's user is not on this machine.
 user=64321
 { cat /etc/passwd; echo "fleet-locationd:x:$user:$user::/nonexistent:/usr/sbin/nologin"; } > "$work/passwd"
@@ -38,12 +26,13 @@ mount --bind "$work/passwd" /etc/passwd
 mount --bind "$here/../../packaging/polkit" /usr/share/polkit-1/rules.d
 
 export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus
-dbus-daemon --config-file="$here/modem/bus.conf" --address="$DBUS_SYSTEM_BUS_ADDRESS" --nofork 2>"$work/log" &
+dbus-daemon --config-file="$here/modem/bus.conf" --address="$DBUS_SYSTEM_BUS_ADDRESS" --nofork 2>"$work/bus.log" &
 children+=($!)
-for _ in $(seq 50); do [ ! -S "$work/bus" ] || break; sleep 0.1; done
-/usr/lib/polkit-1/polkitd >>"$work/log" 2>&1 &
+until_true 5 test -S "$work/bus" || fail "the bus does not start"
+/usr/lib/polkit-1/polkitd >>"$work/bus.log" 2>&1 &
 children+=($!)
-for _ in $(seq 50); do ! pkaction >/dev/null 2>&1 || break; sleep 0.1; done
+answers() { pkaction >/dev/null 2>&1; }
+until_true 5 answers || fail "polkitd does not start"
 actions=$(pkaction | grep '^org.freedesktop.ModemManager1.')
 setpriv --reuid "$user" --regid "$user" --clear-groups sleep infinity &
 service=$!
@@ -51,7 +40,8 @@ setpriv --reuid 65534 --regid 65534 --clear-groups sleep infinity &
 other=$!
 children+=("$service" "$other")
 # setpriv is root's for a moment.
-for _ in $(seq 50); do [ "$(stat -c %u "/proc/$service")-$(stat -c %u "/proc/$other")" != "$user-65534" ] || break; sleep 0.1; done
+are_users() { [ "$(stat -c %u "/proc/$service")-$(stat -c %u "/proc/$other")" = "$user-65534" ]; }
+until_true 5 are_users || fail "setpriv does not change the users"
 
 may() { pkcheck --action-id "$1" --process "$2" >/dev/null 2>&1; }
 right=org.freedesktop.ModemManager1.Location

@@ -1,18 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Prometheus' own programs as the judge of metrics and alerts: metrics.sh BINDIR. Debian's packages are unpacked and not
+# Prometheus' own programs as the judge of metrics and alerts: prometheus.sh BINDIR. Debian's packages are unpacked and not
 # installed: that would start servers on this machine.
 set -euo pipefail
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-work=$(mktemp -d)
-pids=()
-cleanup() {
-  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-  rm -rf "$work"
-}
-trap cleanup EXIT
+. "$here/library.sh"
 
 tools=$root/.build/prometheus-tools
 if [ ! -x "$tools/usr/bin/promtool" ] || [ ! -x "$tools/usr/bin/prometheus-node-exporter" ]; then
@@ -31,10 +25,7 @@ promtool=$tools/usr/bin/promtool
 "$root/Tests/FleetOps/dashboard.py" "$root"/packaging/fleet/grafana/*.json
 
 # A daemon that drives.
-"$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" >"$work/emulator.log" 2>&1 &
-pids+=($!)
-for _ in $(seq 100); do [ -s "$work/url" ] && break; sleep 0.1; done
-url=$(cat "$work/url")
+emulate
 mkdir "$work/textfiles"
 cat >"$work/settings.toml" <<SETTINGS
 [vehicle]
@@ -44,25 +35,24 @@ vehicle_id = "truck-17"
 type = "simulated"
 route = "$root/config/examples/demo.gpx"
 [token]
-url = "${url%/}/token/delivery_driver/{vehicle_id}"
+url = "$url/token/delivery_driver/{vehicle_id}"
 [fleet_engine]
-endpoint = "${url%/}"
+endpoint = "$url"
 [metrics]
 textfile = "$work/textfiles/fleet_locationd.prom"
 SETTINGS
 RUNTIME_DIRECTORY=$work "$bin/fleet-locationd" --config "$work/settings.toml" >"$work/daemon.log" 2>&1 &
 daemon=$!
-pids+=("$daemon")
+children+=("$daemon")
 ctl() { "$bin/fleet-locationctl" "$@" --socket "$work/control.sock"; }
-for _ in $(seq 100); do ctl status >/dev/null 2>&1 && break; sleep 0.1; done
-ctl status >/dev/null || { cat "$work/daemon.log" >&2; exit 1; }
+answers() { ctl status >/dev/null 2>&1; }
+until_true 10 answers || fail "the daemon does not answer"
 
 ctl metrics >"$work/metrics"
 "$promtool" check metrics <"$work/metrics"
-# The judge is awake.
+# promtool rejects what is invalid.
 if sed 's/^\(# TYPE fleet_locationd_online\) gauge/\1 nonsense/' "$work/metrics" | "$promtool" check metrics >/dev/null 2>&1; then
-  echo "promtool takes nonsense" >&2
-  exit 1
+  fail "promtool accepts an invalid type"
 fi
 grep -qx 'fleet_locationd_online{provider="[^"]*",vehicle="[^"]*"} 1' "$work/metrics"
 
@@ -70,8 +60,8 @@ grep -qx 'fleet_locationd_online{provider="[^"]*",vehicle="[^"]*"} 1' "$work/met
 mkdir "$work/other"
 sed -e 's/truck-17/truck-18/' -e "s|$work/textfiles/|$work/other/|" "$work/settings.toml" >"$work/other.toml"
 RUNTIME_DIRECTORY=$work/other "$bin/fleet-locationd" --config "$work/other.toml" >"$work/other.log" 2>&1 &
-pids+=($!)
-for _ in $(seq 100); do grep -q '^fleet_locationd_online{.*} 1$' "$work/other/fleet_locationd.prom" 2>/dev/null && break; sleep 0.1; done
+children+=($!)
+until_true 10 grep -qs '^fleet_locationd_online{.*} 1$' "$work/other/fleet_locationd.prom" || fail "the other vehicle is not online"
 
 # The real node exporter reads the file; through a link, as docs/metrics.md says.
 mkdir "$work/collector"
@@ -80,8 +70,8 @@ ln -s "$work/other/fleet_locationd.prom" "$work/collector/truck-18.prom"
 port=$((20000 + RANDOM % 20000))
 "$tools/usr/bin/prometheus-node-exporter" --web.listen-address="127.0.0.1:$port" --collector.disable-defaults \
   --collector.textfile --collector.textfile.directory="$work/collector" >"$work/exporter.log" 2>&1 &
-pids+=($!)
-for _ in $(seq 100); do curl -sf "http://127.0.0.1:$port/metrics" >"$work/scraped" && break; sleep 0.1; done
+children+=($!)
+until_true 10 curl -sf -o "$work/scraped" "http://127.0.0.1:$port/metrics" || fail "the node exporter does not answer"
 # Stopped, the daemon writes the file once more: the exporter then has its last values.
 kill "$daemon"
 wait "$daemon"

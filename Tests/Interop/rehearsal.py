@@ -22,14 +22,13 @@ import math
 import os
 import random
 import resource
-import shutil
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+
+from trial import Failure, Record, epoch_seconds, positions, print_tail, work_directory
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Seconds between the fixes of a receiver.
@@ -46,10 +45,6 @@ PAGE = 150_000  # bytes in any second to a page of the live map, after its first
 # Seconds after the last fix for it to arrive.
 GRACE = 60
 TICKS = os.sysconf("SC_CLK_TCK")
-
-
-class Failure(Exception):
-    pass
 
 
 def quantile(values, share):
@@ -219,10 +214,9 @@ class Rehearsal:
         self.outage = max(3, min(20, seconds // 6))
         self.base = self.free_range(vehicles)
         self.port, self.front_port = self.free_port(), self.free_port()
-        self.record = f"{work}/record.jsonl"
+        self.record = Record(f"{work}/record.jsonl")
         self.emulator = self.front = self.page = self.receivers = None
         self.figures = {}
-        self.read = 0
         self.accepted, self.refused, self.transports = [], collections.Counter(), collections.Counter()
         self.complaints = []
         # Of both lives together.
@@ -259,7 +253,7 @@ class Rehearsal:
             os.unlink(ready)
         self.emulator = subprocess.Popen(
             [f"{self.binaries}/fleet-engine-emulator", "--port", str(self.port), "--ready-file", ready, "--record",
-             self.record, "--quiet"], stdout=subprocess.DEVNULL)
+             self.record.path, "--quiet"], stdout=subprocess.DEVNULL)
         self.until(20, lambda: os.path.exists(ready), "the emulator starts", 0.01)
         front = os.path.join(HERE, "tls-front.sh")
         subprocess.run([front, "certificates", f"{self.work}/tls"], check=True)
@@ -420,30 +414,22 @@ interval = "0s"
     def collect(self):
         """What the emulator has recorded since."""
         names = {each.name: each for each in self.vehicles}
-        with open(self.record, "rb") as file:
-            file.seek(self.read)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                self.read += len(line)
-                entry = json.loads(line)
-                at = datetime.datetime.fromisoformat(entry["time"].replace("Z", "+00:00")).timestamp()
-                if not entry["accepted"]:
-                    self.refused[entry["status"]] += 1
-                    continue
-                self.accepted.append(at)
-                # nghttpx says what it was asked over: `2 nghttpx`, or `1.1 nghttpx`.
-                via = {name.lower(): value for name, value in entry["headers"].items()}.get("via", "nothing")
-                self.transports[via] += 1
-                vehicle = names[entry["path"].rsplit("/", 1)[1]]
-                body = json.loads(entry["body"])
-                positions = [body["lastLocation"]] if "lastLocation" in body else []
-                for position in positions + body.get("pastLocations", []):
-                    where = next(position[key] for key in ("supplementalLocation", "location", "rawLocation") if key in position)
-                    stamp = next(position[key] for key in ("supplementalLocationTime", "updateTime", "rawLocationTime") if key in position)
-                    second = datetime.datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
-                    vehicle.again += second in vehicle.arrived
-                    vehicle.arrived.setdefault(second, (where.get("latitude", 0), where.get("longitude", 0), at))
+        for entry in self.record.entries():
+            at = epoch_seconds(entry["time"])
+            if not entry["accepted"]:
+                self.refused[entry["status"]] += 1
+                continue
+            self.accepted.append(at)
+            # nghttpx adds the protocol of the request: `2 nghttpx`, or `1.1 nghttpx`.
+            via = {name.lower(): value for name, value in entry["headers"].items()}.get("via", "nothing")
+            self.transports[via] += 1
+            vehicle = names[entry["path"].rsplit("/", 1)[1]]
+            for position in positions(entry):
+                where = next(position[key] for key in ("supplementalLocation", "location", "rawLocation") if key in position)
+                stamp = next(position[key] for key in ("supplementalLocationTime", "updateTime", "rawLocationTime") if key in position)
+                second = epoch_seconds(stamp)
+                vehicle.again += second in vehicle.arrived
+                vehicle.arrived.setdefault(second, (where.get("latitude", 0), where.get("longitude", 0), at))
 
     def missing(self):
         return sum(len(each.due - each.arrived.keys()) for each in self.vehicles)
@@ -561,36 +547,30 @@ def main():
     options = parser.parse_args()
     if not (1 <= options.vehicles <= 5000 and 20 <= options.seconds <= 3600):
         parser.error("VEHICLES: a whole number from 1 to 5000 is expected, and SECONDS: 20 to 3600")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     # nghttpx and the emulator hold a connection or two for each vehicle.
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    work = tempfile.mkdtemp(prefix="rehearsal-")
-    rehearsal = Rehearsal(os.path.abspath(options.binaries), work, options.vehicles, options.seconds)
     complaints = ["it did not come to an end"]
-    try:
-        rehearsal.run()
-        rehearsal.judge()
-        complaints = rehearsal.complaints
-        if "page_bytes_in_a_second" in rehearsal.figures:
-            rehearsal.report()
-        if options.json:
-            with open(options.json, "w") as file:
-                json.dump(rehearsal.figures, file, indent=2)
-    except Failure as failure:
-        complaints = [str(failure), *rehearsal.complaints]
-    finally:
-        rehearsal.down()
-        for complaint in complaints:
-            print(f"rehearsal: {complaint}", file=sys.stderr)
-        for vehicle in rehearsal.vehicles if complaints else []:
-            if vehicle.name in complaints[0]:
-                with open(f"{work}/{vehicle.name}/log", errors="replace") as file:
-                    sys.stderr.write("".join(file.readlines()[-20:]))
-        if options.keep:
-            print(f"kept in {work}")
-        else:
-            shutil.rmtree(work, ignore_errors=True)
+    with work_directory("rehearsal", options.keep) as work:
+        rehearsal = Rehearsal(os.path.abspath(options.binaries), work, options.vehicles, options.seconds)
+        try:
+            rehearsal.run()
+            rehearsal.judge()
+            complaints = rehearsal.complaints
+            if "page_bytes_in_a_second" in rehearsal.figures:
+                rehearsal.report()
+            if options.json:
+                with open(options.json, "w") as file:
+                    json.dump(rehearsal.figures, file, indent=2)
+        except Failure as failure:
+            complaints = [str(failure), *rehearsal.complaints]
+        finally:
+            rehearsal.down()
+            for complaint in complaints:
+                print(f"rehearsal: {complaint}", file=sys.stderr)
+            for vehicle in rehearsal.vehicles if complaints else []:
+                if vehicle.name in complaints[0]:
+                    print_tail(f"{work}/{vehicle.name}/log", 20)
     sys.exit(1 if complaints else 0)
 
 

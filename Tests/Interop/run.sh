@@ -7,7 +7,7 @@ bin=$1
 here=$(cd "$(dirname "$0")" && pwd)
 python=$here/../../.venv/bin/python
 
-step() { printf '== %s\n' "$1"; }
+. "$here/../Support/library.sh"
 step "Google's client library can refuse"
 "$python" "$here/google_client_judge.py" --self-test
 step "Google's client drives the emulator"

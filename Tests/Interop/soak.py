@@ -16,24 +16,20 @@ import json
 import os
 import pty
 import random
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import tty
 import urllib.request
+
+from trial import Failure, Record, epoch_seconds, positions, print_tail, work_directory
 
 # After the receiver's return: to be opened, and for the filter to accept its fixes again.
 REGAIN = 6
 # kB that memory may grow from minute 2 on: what the allocator keeps of an outage's backlog.
 GROWTH = 1024
-
-
-class Failure(Exception):
-    pass
 
 
 class Receiver:
@@ -113,12 +109,12 @@ class Soak:
         self.random = random.Random(seed)
         self.done = collections.Counter()
         self.arrived = collections.Counter()
-        self.requests, self.read, self.partial = 0, 0, b""
+        self.requests = 0
         self.samples = []
         self.daemon = self.emulator = None
         self.front = None
         self.port, self.front_port = self.free_port(), self.free_port()
-        self.record = f"{work}/record.jsonl"
+        self.record = Record(f"{work}/record.jsonl")
 
     # -- Parts
 
@@ -150,7 +146,7 @@ class Soak:
             os.unlink(ready)
         self.emulator = subprocess.Popen(
             [f"{self.binaries}/fleet-engine-emulator", "--port", str(self.port), "--ready-file", ready, "--record",
-             self.record, "--quiet", "--token-lifetime", "40"],
+             self.record.path, "--quiet", "--token-lifetime", "40"],
             stdout=subprocess.DEVNULL)
         end = time.monotonic() + 20
         while not os.path.exists(ready):
@@ -327,20 +323,12 @@ level = "{level}"
     # -- What is seen
 
     def collect(self):
-        with open(self.record, "rb") as file:
-            file.seek(self.read)
-            data = self.partial + file.read()
-            self.read = file.tell()
-        *lines, self.partial = data.split(b"\n")
-        for line in lines:
-            entry = json.loads(line)
+        for entry in self.record.entries():
             if not entry["accepted"]:
                 continue
             self.requests += 1
-            body = json.loads(entry["body"])
-            for position in [body["lastLocation"]] + body.get("pastLocations", []):
-                moment = datetime.datetime.fromisoformat(position["supplementalLocationTime"].replace("Z", "+00:00"))
-                self.arrived[int(moment.timestamp())] += 1
+            for position in positions(entry):
+                self.arrived[int(epoch_seconds(position["supplementalLocationTime"]))] += 1
 
     def status(self):
         answer = subprocess.run(
@@ -451,30 +439,24 @@ def main():
     parser.add_argument("--json", help="write the figures here")
     parser.add_argument("--keep", action="store_true", help="keep log and record")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    work = tempfile.mkdtemp(prefix="soak-")
-    soak = Soak(os.path.abspath(arguments.binaries), work, arguments.seed, arguments.short)
     complaints = ["it did not come to an end"]
-    try:
-        soak.start()
-        soak.soak(arguments.minutes if not arguments.short else 0)
-        complaints, figures = soak.judge()
-        if arguments.json:
-            with open(arguments.json, "w") as file:
-                json.dump(figures, file, indent=2)
-    except Failure as failure:
-        complaints = [str(failure)]
-    finally:
-        soak.down()
-        for complaint in complaints:
-            print(f"soak: {complaint}", file=sys.stderr)
-        if complaints and os.path.exists(f"{work}/daemon.log"):
-            with open(f"{work}/daemon.log") as file:
-                sys.stderr.write("".join(file.readlines()[-40:]))
-        if arguments.keep:
-            print(f"kept in {work}")
-        else:
-            shutil.rmtree(work, ignore_errors=True)
+    with work_directory("soak", arguments.keep) as work:
+        soak = Soak(os.path.abspath(arguments.binaries), work, arguments.seed, arguments.short)
+        try:
+            soak.start()
+            soak.soak(arguments.minutes if not arguments.short else 0)
+            complaints, figures = soak.judge()
+            if arguments.json:
+                with open(arguments.json, "w") as file:
+                    json.dump(figures, file, indent=2)
+        except Failure as failure:
+            complaints = [str(failure)]
+        finally:
+            soak.down()
+            for complaint in complaints:
+                print(f"soak: {complaint}", file=sys.stderr)
+            if complaints:
+                print_tail(f"{work}/daemon.log", 40)
     sys.exit(1 if complaints else 0)
 
 

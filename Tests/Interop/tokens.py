@@ -218,7 +218,7 @@ def main(binaries):
 
         trial.refuses("alg none", 'the algorithm is "none"', sign(key=None, algorithm="none"), now + 3600)
         trial.refuses(
-            "HS256", 'the algorithm is "HS256", and Fleet Engine takes RS256 only',
+            "HS256", 'the algorithm is "HS256", and Fleet Engine accepts only RS256',
             sign(key="a-secret-that-is-long-enough-for-SHA-256", algorithm="HS256"), now + 3600)
         trial.refuses(
             "a wrong audience", 'the audience (`aud`) is "https://example.com/"',

@@ -11,40 +11,12 @@ fi
 
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-children=()
-daemon=''
-port=''
-finish() {
-  kill $daemon $port ${children[@]+"${children[@]}"} 2>/dev/null || true
-  wait 2>/dev/null || true
-  rm -rf "$work"
-}
-trap finish EXIT
-
-fail() {
-  echo "failed: $1" >&2
-  tail -n 30 "$work/daemon.log" >&2
-  exit 1
-}
-# until_true TENTHS COMMAND...
-until_true() {
-  local tenths=$1
-  shift
-  for _ in $(seq "$tenths"); do
-    "$@" && return 0
-    sleep 0.1
-  done
-  return 1
-}
+. "$here/library.sh"
 updates() { grep -c updateMask "$work/requests.jsonl" || true; }
 has_updates() { [ "$(updates)" -ge "$1" ]; }
-reports() { until_true 300 has_updates $(($(updates) + 2)) || fail "no positions after $1"; }
+reports() { until_true 30 has_updates $(($(updates) + 2)) || fail "no positions after $1"; }
 
-"$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --record "$work/requests.jsonl" --quiet &
-children+=($!)
-until_true 100 test -s "$work/url"
-url=$(cat "$work/url")
+emulate
 cat > "$work/settings.toml" <<END
 [vehicle]
 provider_id = "interop"
@@ -71,11 +43,13 @@ children+=("$receiver")
 start_port() {
   socat -u EXEC:"tail -n 0 -f $work/drive.nmea" "PTY,link=$work/gps0,rawer" &
   port=$!
-  until_true 50 test -e "$work/gps0" || fail "socat has made no port"
+  children+=("$port")
+  until_true 5 test -e "$work/gps0" || fail "socat has made no port"
 }
 start_daemon() {
   "$bin/fleet-locationd" --config "$work/settings.toml" 2>>"$work/daemon.log" &
   daemon=$!
+  children+=("$daemon")
 }
 stop() { # SIGNAL PID
   kill "-$1" "$2"
@@ -98,7 +72,7 @@ for round in $(seq 10); do
   reports "restart $round of socat"
 done
 kill -STOP "$receiver"
-until_true 100 grep -q 'is open but silent' "$work/daemon.log" || fail "the silence is not reported"
+until_true 10 grep -q 'is open but silent' "$work/daemon.log" || fail "the silence is not reported"
 kill -CONT "$receiver"
 reports "a silence"
 ! grep 'another program' "$work/daemon.log" || fail "the daemon was locked out"

@@ -9,27 +9,11 @@ import Timekeeping
 @testable import LocationDaemon
 
 @Suite struct GPSDSourceTests {
-  private final class Log {
-    var fixes: [Fix] = []
-    var reading: [String] = []
-    var lost: [String] = []
-
-    func take(_ report: SourceReport) {
-      switch report {
-      case .fix(let fix): fixes.append(fix)
-      case .reading(let name): reading.append(name)
-      case .sky: break
-      case .lost(let why): lost.append(why)
-      case .ended: Issue.record("a source of live positions ended")
-      }
-    }
-  }
-
   private func source(
-    _ loop: EventLoop, _ port: Int, _ log: Log, host: String = "127.0.0.1", device: String? = nil,
+    _ loop: EventLoop, _ port: Int, _ log: SourceLog, host: String = "127.0.0.1", device: String? = nil,
     silence: Duration = .seconds(10)
   ) -> GPSDSource {
-    GPSDSource(loop: loop, host: host, port: port, device: device, silenceTimeout: silence) { log.take($0) }
+    GPSDSource(loop: loop, host: host, port: port, device: device, silenceTimeout: silence) { log.append($0) }
   }
 
   @Test("Fixes come from gpsd, by address and by the name of this machine", arguments: ["127.0.0.1", "localhost"])
@@ -37,7 +21,7 @@ import Timekeeping
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)
     server.greeting = GPSDTranscript.greeting + [GPSDTranscript.tpv("/dev/a", 1)]
-    let log = Log()
+    let log = SourceLog()
     let source = source(loop, server.port, log, host: host)
     source.start()
     #expect(try loop.turns { log.fixes.count == 1 })
@@ -57,14 +41,14 @@ import Timekeeping
     var server: FakeGPSD? = try FakeGPSD(loop)
     let port = try #require(server?.port)
     server?.greeting = [GPSDTranscript.tpv("/dev/a", 1)]
-    let log = Log()
+    let log = SourceLog()
     let source = source(loop, port, log)
     source.start()
     #expect(try loop.turns { log.fixes.count == 1 })
     server = nil
     #expect(try loop.turns { log.lost.count == 2 })
     #expect(log.lost.first?.contains("closed by the other side") == true)
-    #expect(log.lost.last?.contains("127.0.0.1:\(port): Connection refused: gpsd does not run there") == true)
+    #expect(log.lost.last?.contains("127.0.0.1:\(port): Connection refused; check that gpsd runs there") == true)
     server = try FakeGPSD(loop, port: port)
     server?.greeting = [GPSDTranscript.tpv("/dev/a", 2)]
     #expect(try loop.turns { log.fixes.count == 2 })
@@ -76,7 +60,7 @@ import Timekeeping
   func silence() throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)
-    let log = Log()
+    let log = SourceLog()
     let source = source(loop, server.port, log, silence: .milliseconds(100))
     source.start()
     #expect(try loop.turns { log.lost.count == 1 })
@@ -90,7 +74,7 @@ import Timekeeping
   @Test("An unknown host name is reported, without blocking the loop")
   func unknownName() throws {
     let loop = try EventLoop()
-    let log = Log()
+    let log = SourceLog()
     // RFC 6761: no name under .invalid exists. Without any network the look-up fails as well.
     let source = source(loop, 2947, log, host: "gpsd.invalid")
     source.start()
@@ -106,7 +90,7 @@ import Timekeeping
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)
     server.greeting = [GPSDTranscript.tpv("/dev/a", 1)]
-    let log = Log()
+    let log = SourceLog()
     let source = source(loop, server.port, log)
     source.start()
     for _ in 0..<turns { _ = try loop.turn(waitingAtMost: .milliseconds(100)) }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import FileTesting
 import Foundation
 import Glibc
 import LoopTesting
@@ -11,34 +12,30 @@ import Timekeeping
 
 /// Where there is no bus, or none that answers; what ModemManager does is in Tests/Interop.
 @Suite struct ModemManagerSourceTests {
-  private final class Log {
-    var lost: [String] = []
-    var others = 0
-
-    func take(_ report: SourceReport) {
-      if case .lost(let why) = report { lost.append(why) } else { others += 1 }
-    }
-  }
-
-  private func source(_ loop: EventLoop, _ path: String, _ log: Log) -> ModemManagerSource {
+  private func source(_ loop: EventLoop, _ path: String, _ log: SourceLog) -> ModemManagerSource {
     ModemManagerSource(
       loop: loop, bus: "unix:path=\(path)", selection: ModemSelection(), silenceTimeout: .seconds(10)
-    ) { log.take($0) }
+    ) { log.append($0) }
   }
 
-  private let path = NSTemporaryDirectory() + "bus-" + UUID().uuidString
+  private let directory: TemporaryDirectory
+  private var path: String { directory("bus") }
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
 
   @Test("a missing bus is reported, and the connection retried")
   func absent() throws {
     let loop = try EventLoop()
-    let log = Log()
+    let log = SourceLog()
     let source = source(loop, path, log)
     source.start()
     #expect(try loop.turns { !log.lost.isEmpty })
     #expect(log.lost == ["ModemManager cannot be reached without the D-Bus system bus: systemctl status dbus"])
     #expect(source.nextDeadline != nil)
     source.stop()
-    #expect(source.nextDeadline == nil && log.others == 0)
+    #expect(source.nextDeadline == nil && log.count == log.lost.count)
   }
 
   @Test(
@@ -46,10 +43,7 @@ import Timekeeping
   func hangsUp(isStopped: Bool) throws {
     let loop = try EventLoop()
     let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
-    defer {
-      close(listener)
-      unlink(path)
-    }
+    defer { close(listener) }
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
@@ -59,7 +53,7 @@ import Timekeeping
       }
     }
     try #require(isListening)
-    let log = Log()
+    let log = SourceLog()
     let source = source(loop, path, log)
     source.start()
     try loop.turnsUntilIdle()
@@ -75,6 +69,6 @@ import Timekeeping
       #expect(source.nextDeadline != nil)
       source.stop()
     }
-    #expect(log.others == 0)
+    #expect(log.count == log.lost.count)
   }
 }

@@ -12,21 +12,6 @@ import Timekeeping
 
 /// NMEA 0183 through real sockets of this machine's loopback.
 @Suite struct NMEANetworkSourceTests {
-  private final class Log {
-    var fixes: [Fix] = []
-    var reading: [String] = []
-    var lost: [String] = []
-
-    func take(_ report: SourceReport) {
-      switch report {
-      case .fix(let fix): fixes.append(fix)
-      case .reading(let name): reading.append(name)
-      case .lost(let why): lost.append(why)
-      case .sky, .ended: break
-      }
-    }
-  }
-
   /// A program that sends.
   private final class Sender {
     let descriptor: Int32
@@ -64,18 +49,18 @@ import Timekeeping
   }
 
   private func source(
-    _ loop: EventLoop, _ log: Log, _ endpoint: NMEANetworkSource.Endpoint, allow: [String] = ["127.0.0.1"],
+    _ loop: EventLoop, _ log: SourceLog, _ endpoint: NMEANetworkSource.Endpoint, allow: [String] = ["127.0.0.1"],
     silence: Duration = .seconds(10)
   ) -> NMEANetworkSource {
     NMEANetworkSource(
       loop: loop, name: "net", endpoint: endpoint, allow: allow.compactMap(AddressRange.init), silenceTimeout: silence,
-      report: { log.take($0) })
+      report: { log.append($0) })
   }
 
   @Test("A TCP server of sentences is read, and connected again after it was away")
   func connects() throws {
     let loop = try EventLoop()
-    let log = Log()
+    let log = SourceLog()
     var clients: [StreamSocket] = []
     func serve(_ port: Int) throws -> StreamListener {
       try StreamListener(loop: loop, host: "127.0.0.1", port: port) { connection in
@@ -108,25 +93,25 @@ import Timekeeping
   @Test("Senders connect; one that is not permitted is closed unread and named, and a thousand of them have no effect")
   func listens() throws {
     let loop = try EventLoop()
-    let log = Log()
+    let log = SourceLog()
     let source = source(loop, log, .listen(host: "127.0.0.1", port: 0, connections: 4))
     source.start()
     #expect(try loop.turns { source.port != nil })
     let port = try #require(source.port)
     let good = try Sender(SOCK_STREAM, to: port)
-    #expect(try loop.turns { source.lineHealth?.senders.count == 1 })
+    #expect(try loop.turns { source.lineStatistics?.senders.count == 1 })
     good.send(Self.epoch(1))
     #expect(try loop.turns { log.fixes.count == 1 })
     #expect(log.reading == ["net, from 127.0.0.1"])
     for round in 1...100 {
       let hostile = try (0..<10).map { _ in try Sender(SOCK_STREAM, to: port, from: 0x7F00_0009) }
       for sender in hostile { sender.send(Self.epoch(9)) }
-      #expect(try loop.turns { (source.lineHealth?.refused.first?.count ?? 0) >= 10 * UInt64(round) })
+      #expect(try loop.turns { (source.lineStatistics?.refused.first?.count ?? 0) >= 10 * UInt64(round) })
     }
     good.send(Self.epoch(2))
     #expect(try loop.turns { log.fixes.count == 2 })
-    #expect(source.lineHealth?.refused.map(\.address) == [IPAddress(v4: 0x7F00_0009)])
-    #expect(source.lineHealth?.counters.sentences == 2)
+    #expect(source.lineStatistics?.refused.map(\.address) == [IPAddress(v4: 0x7F00_0009)])
+    #expect(source.lineStatistics?.counters.sentences == 2)
     #expect(log.lost.isEmpty)
     source.stop()
   }
@@ -134,7 +119,7 @@ import Timekeeping
   @Test("Datagrams are read, but not those of a sender that is not permitted, however many")
   func datagrams() throws {
     let loop = try EventLoop()
-    let log = Log()
+    let log = SourceLog()
     let source = source(loop, log, .datagrams(host: "127.0.0.1", port: 0, group: nil))
     source.start()
     #expect(try loop.turns { source.port != nil })
@@ -146,15 +131,15 @@ import Timekeeping
     good.send(Self.epoch(3))
     #expect(try loop.turns { log.fixes.count == 3 })
     #expect(log.fixes.compactMap { $0.timestamp.map { $0.milliseconds / 1000 % 60 } } == [1, 2, 3])
-    #expect(try loop.turns { source.lineHealth?.refused.first?.count == 50 })
-    #expect(source.lineHealth?.counters.sentences == 3)
+    #expect(try loop.turns { source.lineStatistics?.refused.first?.count == 50 })
+    #expect(source.lineStatistics?.counters.sentences == 3)
     source.stop()
   }
 
   @Test("A group is joined on its interface, and a failure is reported")
   func group() throws {
     let loop = try EventLoop()
-    let log = Log()
+    let log = SourceLog()
     let address = try #require(IPAddress("239.255.46.9"))
     let missing = source(
       loop, log, .datagrams(host: "0.0.0.0", port: 0, group: .init(address, interface: "none0")))
@@ -171,7 +156,7 @@ import Timekeeping
   @Test("An address in use is reported, and opened once it is free")
   func inUse() throws {
     let loop = try EventLoop()
-    let log = Log()
+    let log = SourceLog()
     var other: StreamListener? = try StreamListener(loop: loop, host: "127.0.0.1", port: 0) { _ in }
     let port = try #require(other?.port)
     let source = source(loop, log, .listen(host: "127.0.0.1", port: port, connections: 1))
@@ -187,7 +172,7 @@ import Timekeeping
   @Test("A source that is stopped at any moment reports nothing more", arguments: 0..<4)
   func stopped(turns: Int) throws {
     let loop = try EventLoop()
-    let log = Log()
+    let log = SourceLog()
     let source = source(loop, log, .datagrams(host: "127.0.0.1", port: 0, group: nil))
     source.start()
     for _ in 0..<turns { _ = try loop.turn(waitingAtMost: .zero) }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import Delivery
@@ -8,16 +9,15 @@ import Timekeeping
 @testable import LocationDaemon
 
 @Suite struct PauseFileTests {
-  private let directory: String
+  private let directory: TemporaryDirectory
 
   init() throws {
-    directory = NSTemporaryDirectory() + "pause-file-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    directory = try TemporaryDirectory()
   }
 
-  private var file: PauseFile { PauseFile(stateDirectory: directory) }
-  private var path: String { "\(directory)/paused" }
-  private let note = PauseNote(since: Timestamp(seconds: 1_796_083_200))
+  private var file: PauseFile { PauseFile(stateDirectory: directory.path) }
+  private var path: String { directory("paused") }
+  private let note = PauseRecord(since: Timestamp(seconds: 1_796_083_200))
 
   @Test("a stored pause is read again, by no other user, and no other file is left")
   func roundTrip() throws {
@@ -26,8 +26,8 @@ import Timekeeping
     #expect(file.read() == (note, nil))
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "2026-12-01T00:00:00Z\n")
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
-    #expect(file.store(PauseNote(since: nil)) == nil)
-    #expect(file.read() == (PauseNote(since: nil), nil))
+    #expect(file.store(PauseRecord(since: nil)) == nil)
+    #expect(file.read() == (PauseRecord(since: nil), nil))
     // The longest IDs, percent-encoded.
     var offline = note
     offline.offline =
@@ -37,15 +37,13 @@ import Timekeeping
     #expect(file.store(nil) == nil)
     #expect(file.store(nil) == nil)
     #expect(file.read() == (nil, nil))
-    #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
-    try FileManager.default.removeItem(atPath: directory)
+    #expect(try directory.names.isEmpty)
   }
 
   @Test("a file with any contents is a pause", arguments: ["", "\n", "garbage", "\u{0}\u{0}"])
   func damaged(text: String) throws {
     try text.write(toFile: path, atomically: false, encoding: .utf8)
-    #expect(file.read() == (PauseNote(since: nil), nil))
-    try FileManager.default.removeItem(atPath: directory)
+    #expect(file.read() == (PauseRecord(since: nil), nil))
   }
 
   @Test("a temporary file that a power cut has left is not a pause, and does not interfere")
@@ -54,16 +52,14 @@ import Timekeeping
     #expect(file.read() == (nil, nil))
     #expect(file.store(note) == nil)
     #expect(file.read() == (note, nil))
-    try FileManager.default.removeItem(atPath: directory)
   }
 
   @Test("a name that is a directory or a dangling link is a pause, and is not followed")
   func odd() throws {
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere/at/all")
-    #expect(file.read() == (PauseNote(since: nil), nil))
+    #expect(file.read() == (PauseRecord(since: nil), nil))
     #expect(file.store(note) == nil)
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeRegular)
-    try FileManager.default.removeItem(atPath: directory)
   }
 
   @Test("without a state directory the service says that a pause will not survive a restart")
@@ -78,7 +74,7 @@ import Timekeeping
 
   @Test("a missing directory is reported, with the remedy")
   func gone() throws {
-    try FileManager.default.removeItem(atPath: directory)
+    try FileManager.default.removeItem(atPath: directory.path)
     #expect(file.store(note)?.contains("\(path) cannot be written: No such file") == true)
     #expect(file.store(nil) == nil)
   }

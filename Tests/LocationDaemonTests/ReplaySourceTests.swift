@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
-import Foundation
+import FileTesting
 import LoopTesting
 import Positioning
 import Testing
@@ -24,9 +24,8 @@ import Timekeeping
         + ReplaySourceTests.sentence("GPGSA,A,3,04,17,13,23,20,07,32,11,,,,,2.4,1.5,1.9")
         + ReplaySourceTests.sentence("GPRMC,\(time),A,\(position),10.00,45.00,211126,,,A")
     }.joined()
-    let path = NSTemporaryDirectory() + "replay-\(UUID().uuidString).nmea"
-    try (String(repeating: "#", count: 60) + "\n" + epochs).write(toFile: path, atomically: false, encoding: .utf8)
-    defer { try? FileManager.default.removeItem(atPath: path) }
+    let directory = try TemporaryDirectory()
+    let path = try directory.write(String(repeating: "#", count: 60) + "\n" + epochs, to: "replay.nmea")
     let loop = try EventLoop()
     var fixes: [Fix] = []
     var isAtEnd = false

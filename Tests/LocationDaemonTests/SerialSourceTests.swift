@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CPseudoTerminal
 import EventLoop
+import FileTesting
 import Glibc
 import LoopTesting
 import Positioning
@@ -92,11 +93,8 @@ import Timekeeping
   )
   func replug() throws {
     let loop = try EventLoop()
-    var directory = Array("/tmp/fleet-replug-XXXXXX".utf8CString)
-    try #require(mkdtemp(&directory) != nil)
-    let path = String(decoding: directory.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    defer { rmdir(path) }
-    let link = path + "/gps0"
+    let directory = try TemporaryDirectory()
+    let link = directory("gps0")
     var reading: [String] = []
     var lost: [String] = []
     var fixes = 0

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
+import FileTesting
 import Foundation
 import Testing
 
 @testable import LocationDaemon
 
-@Suite final class SettingsLoaderTests {
-  private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("kept-\(UUID().uuidString)")
-    .path
+@Suite struct SettingsLoaderTests {
+  private let directory: TemporaryDirectory
+  private let secret: String
+  private var keptPath: String { directory("kept-settings.toml") }
+
   private static let good = """
     [vehicle]
     provider_id = "p"
@@ -22,19 +25,13 @@ import Testing
   private static let mistake = "\n[reporting]\ninterval = 3\n"
 
   init() throws {
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    try Data("Bearer s3cret".utf8).write(to: URL(fileURLWithPath: secret))
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
+    directory = try TemporaryDirectory()
+    secret = try directory.write("Bearer s3cret", to: "secret")
   }
-
-  deinit { try? FileManager.default.removeItem(atPath: directory) }
-
-  private var secret: String { "\(directory)/secret" }
-  private var keptPath: String { "\(directory)/kept-settings.toml" }
 
   private func loader(_ text: String) -> SettingsLoader {
     let bytes = Array(text.replacing("SECRET", with: secret).utf8)
-    let directory = directory
+    let directory = directory.path
     return SettingsLoader(
       path: "/etc/f/f.toml",
       environment: ConfigurationEnvironment(
@@ -105,16 +102,16 @@ import Testing
     try FileManager.default.removeItem(atPath: secret)
     for text in [Self.good, Self.good + Self.mistake] {
       let error = #expect(throws: DaemonError.self) { try loader(text).start() }
-      #expect(error?.isAbsence == true)
+      #expect(error?.mayAppearLater == true)
       #expect(error?.message.contains(secret) == true)
       #expect(error?.message.contains("interval") == text.contains("interval"))
     }
     // Written, and still to get its mode.
     try Data("Bearer s3cret".utf8).write(to: URL(fileURLWithPath: secret))
     let exposed = #expect(throws: DaemonError.self) { try loader(Self.good).start() }
-    #expect(exposed?.isAbsence == true)
+    #expect(exposed?.mayAppearLater == true)
     let mistake = #expect(throws: DaemonError.self) { try loader(Self.good + "\nx = 1").start() }
-    #expect(mistake?.isAbsence == false)
+    #expect(mistake?.mayAppearLater == false)
   }
 
   @Test("settings that cannot be stored are reported")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 @testable import Configuration
 import EventLoop
+import FileTesting
 import FleetEngine
 import Foundation
 import LoopTesting
@@ -13,9 +14,11 @@ import SystemCalls
 @testable import BacklogStore
 @testable import LocationDaemon
 
-/// The keeper on a real loop, with real files.
+/// The performer on a real loop, with real files.
 @Suite final class StorePerformerTests {
   private let loop: EventLoop
+  private let temporary: TemporaryDirectory
+  /// Where the store is; not created yet.
   private let directory: String
   private let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
   private let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
@@ -24,10 +27,9 @@ import SystemCalls
 
   init() throws {
     loop = try EventLoop()
-    directory = NSTemporaryDirectory() + "backlog-keeper-" + UUID().uuidString
+    temporary = try TemporaryDirectory()
+    directory = temporary("backlog")
   }
-
-  isolated deinit { try? FileManager.default.removeItem(atPath: directory) }
 
   private func settings(
     _ interval: Duration = .milliseconds(20), in directory: String? = nil
@@ -40,33 +42,36 @@ import SystemCalls
   }
 
   /// Answers as the vehicle's agent does.
-  private func keeper(_ settings: StoreAgent.Configuration? = nil) throws -> StorePerformer {
+  private func performer(_ settings: StoreAgent.Configuration? = nil) throws -> StorePerformer {
     var reached: () -> StorePerformer? = { nil }
-    let keeper = try StorePerformer(settings ?? self.settings(), vehicle: truck, loop: loop) { [unowned self] input in
+    let performer = try StorePerformer(settings ?? self.settings(), vehicle: truck, loop: loop) {
+      [unowned self] input in
       guard input == .storeStartsOver else { return reports.append(input) }
       reached()?.handle(.snapshot(memory.records))
     }
-    reached = { [weak keeper] in keeper }
-    return keeper
+    reached = { [weak performer] in performer }
+    return performer
   }
 
-  private func add(_ seconds: some Sequence<Int64>, to keeper: StorePerformer) throws {
+  private func add(_ seconds: some Sequence<Int64>, to performer: StorePerformer) throws {
     for second in seconds {
       let place = try #require(Coordinate(latitude: 48.1 + Double(second) / 1e6, longitude: 11.7654321))
       for change in memory.append(
         VehicleLocation(coordinate: place, time: Timestamp(seconds: second)), limit: 100_000)
       {
-        keeper.handle(.changed(change))
+        performer.handle(.changed(change))
       }
     }
   }
 
-  private func remove(_ seconds: [Int64], from keeper: StorePerformer) {
-    for change in memory.remove(seconds.map(Timestamp.init(seconds:)), .delivered) { keeper.handle(.changed(change)) }
+  private func remove(_ seconds: [Int64], from performer: StorePerformer) {
+    for change in memory.remove(seconds.map(Timestamp.init(seconds:)), .delivered) {
+      performer.handle(.changed(change))
+    }
   }
 
-  /// In words, without numbers that differ each time.
-  private var news: [String] {
+  /// The reports as text, without numbers that differ each time.
+  private var reported: [String] {
     reports.map { input in
       switch input {
       case .restored(let records): "restored \(records.map { $0.id.milliseconds / 1000 })"
@@ -92,32 +97,32 @@ import SystemCalls
   @Test(
     "changes are on disk after the commit interval, and are reported at the next start")
   func follows() throws {
-    var keeper: StorePerformer? = try keeper()
-    keeper?.start()
-    #expect(news == ["restored []", "healthy"])
-    let empty = try #require(keeper?.bytes)
-    try add(1...50, to: try #require(keeper))
-    #expect(keeper?.bytes == empty)
-    #expect(try loop.turns { (keeper?.bytes ?? 0) > empty })
-    remove([2, 3], from: try #require(keeper))
-    keeper?.close()
-    keeper = nil
+    var performer: StorePerformer? = try performer()
+    performer?.start()
+    #expect(reported == ["restored []", "healthy"])
+    let empty = try #require(performer?.bytes)
+    try add(1...50, to: try #require(performer))
+    #expect(performer?.bytes == empty)
+    #expect(try loop.turns { (performer?.bytes ?? 0) > empty })
+    remove([2, 3], from: try #require(performer))
+    performer?.close()
+    performer = nil
     #expect(try held() == [1] + Array(4...50))
     reports = []
-    let next = try self.keeper()
+    let next = try self.performer()
     next.start()
-    #expect(news == ["restored \([1] + Array(4...50))", "healthy"])
+    #expect(reported == ["restored \([1] + Array(4...50))", "healthy"])
     next.close()
   }
 
   @Test("with an interval of zero a change is on disk before handle returns")
   func atOnce() throws {
-    let keeper = try keeper(settings(.zero))
-    keeper.start()
-    let before = try #require(keeper.bytes)
-    try add([1], to: keeper)
-    #expect(try #require(keeper.bytes) > before)
-    keeper.close()
+    let performer = try performer(settings(.zero))
+    performer.start()
+    let before = try #require(performer.bytes)
+    try add([1], to: performer)
+    #expect(try #require(performer.bytes) > before)
+    performer.close()
   }
 
   @Test("positions of other vehicles are dropped, the oldest first, when the file has reached its maximum size")
@@ -139,13 +144,13 @@ import SystemCalls
       }
       #expect(error?.code == .full)
     }
-    let keeper = try keeper(small)
-    keeper.start()
-    try add(1...1500, to: keeper)
+    let performer = try performer(small)
+    performer.start()
+    try add(1...1500, to: performer)
     #expect(try loop.turns { self.reports.count > 2 })
     // A slow machine writes in between, and needs room more than once.
-    #expect(news.prefix(2) == ["restored []", "healthy"] && Set(news.dropFirst(2)) == ["others dropped"])
-    keeper.close()
+    #expect(reported.prefix(2) == ["restored []", "healthy"] && Set(reported.dropFirst(2)) == ["others dropped"])
+    performer.close()
     #expect(try held() == Array(1...1500))
     let left = try held(by: other)
     #expect(left.last == count - 1)
@@ -155,26 +160,26 @@ import SystemCalls
   @Test("changes that cannot be written stay in memory, and are on disk once there is a directory")
   func noDirectory() throws {
     try Data().write(to: URL(fileURLWithPath: directory))
-    let keeper = try keeper()
-    keeper.start()
-    #expect(news == ["memory only"])
-    try add(1...3, to: keeper)
-    remove([2], from: keeper)
+    let performer = try performer()
+    performer.start()
+    #expect(reported == ["memory only"])
+    try add(1...3, to: performer)
+    remove([2], from: performer)
     try FileManager.default.removeItem(atPath: directory)
     // As at a reload, which does not wait for the retry.
-    keeper.start()
-    #expect(news == ["memory only", "restored [1, 3]", "healthy"])
-    keeper.close()
+    performer.start()
+    #expect(reported == ["memory only", "restored [1, 3]", "healthy"])
+    performer.close()
     #expect(try held() == [1, 3])
   }
 
   @Test("a file that is found damaged in use is renamed, and the new one has everything that is in memory")
   func damagedInUse() throws {
-    let keeper = try keeper()
-    keeper.start()
+    let performer = try performer()
+    performer.start()
     // More than the connection keeps in memory.
-    try add(1...9000, to: keeper)
-    #expect(try loop.turns { (keeper.bytes ?? 0) > 350_000 })
+    try add(1...9000, to: performer)
+    #expect(try loop.turns { (performer.bytes ?? 0) > 350_000 })
     for name in ["backlog.sqlite", "backlog.sqlite-wal"] {
       let handle = try #require(FileHandle(forWritingAtPath: "\(directory)/\(name)"))
       let size = Int(try handle.seekToEnd())
@@ -182,10 +187,10 @@ import SystemCalls
       handle.write(Data(repeating: 0xA5, count: max(size - 4096, 0)))
       try handle.close()
     }
-    for second in Int64(1)...40 { remove([second * 200], from: keeper) }
-    #expect(try loop.turns { news.contains("set aside backlog.sqlite.corrupt-1") })
-    #expect(news.filter { $0 == "memory only" }.isEmpty)
-    keeper.close()
+    for second in Int64(1)...40 { remove([second * 200], from: performer) }
+    #expect(try loop.turns { reported.contains("set aside backlog.sqlite.corrupt-1") })
+    #expect(reported.filter { $0 == "memory only" }.isEmpty)
+    performer.close()
     #expect(try held() == memory.records.map { $0.id.milliseconds / 1000 })
     #expect(try held().count == 8960)
   }
@@ -194,11 +199,11 @@ import SystemCalls
     "a deleted or replaced file, log or directory is detected at the next commit, and rewritten",
     arguments: ["file", "log", "directory", "another file"])
   func deletedInUse(what: String) throws {
-    let keeper = try keeper()
-    keeper.start()
-    try add(1...50, to: keeper)
-    let before = keeper.bytes ?? 0
-    #expect(try loop.turns { (keeper.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
+    let performer = try performer()
+    performer.start()
+    try add(1...50, to: performer)
+    let before = performer.bytes ?? 0
+    #expect(try loop.turns { (performer.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
     reports = []
     switch what {
     case "file":
@@ -214,25 +219,25 @@ import SystemCalls
       let old = Backlog.Record(VehicleLocation(coordinate: place, time: Timestamp(seconds: 0)))
       try backup.commit([StoreAgent.Write(key: StoreAgent.Key(vehicle: truck, id: old.id), record: old)])
     }
-    try add([51], to: keeper)
+    try add([51], to: performer)
     if what == "log" {
       // Nothing is lost: the file itself gets what stood in the log.
       #expect(try loop.turns { self.onDisk("backlog.sqlite") > 4096 })
     } else {
       #expect(try loop.turns { self.reports.count > 1 })
-      #expect(news == ["replaced in its directory", "restored \(Array((what == "another file" ? 0 : 1)...51))"])
+      #expect(reported == ["replaced in its directory", "restored \(Array((what == "another file" ? 0 : 1)...51))"])
     }
-    keeper.close()
+    performer.close()
     #expect(try held() == Array((what == "another file" ? 0 : 1)...51))
   }
 
   @Test("a file that is deleted after the last commit is rewritten at the end")
   func deletedBeforeEnd() throws {
-    let keeper = try keeper(settings(.zero))
-    keeper.start()
-    try add(1...3, to: keeper)
+    let performer = try performer(settings(.zero))
+    performer.start()
+    try add(1...3, to: performer)
     try FileManager.default.removeItem(atPath: directory)
-    keeper.close()
+    performer.close()
     #expect(try held() == [1, 2, 3])
   }
 
@@ -253,48 +258,47 @@ import SystemCalls
         try store.commit([StoreAgent.Write(key: StoreAgent.Key(vehicle: truck, id: record.id), record: record)])
       }
     }
-    let keeper = try keeper()
-    keeper.start()
-    #expect(news == ["1 rows damaged", "restored [1, 3]", "healthy"])
-    keeper.close()
+    let performer = try performer()
+    performer.start()
+    #expect(reported == ["1 rows damaged", "restored [1, 3]", "healthy"])
+    performer.close()
     reports = []
-    let next = try self.keeper()
+    let next = try self.performer()
     next.start()
-    #expect(news == ["restored [1, 3]", "healthy"])
+    #expect(reported == ["restored [1, 3]", "healthy"])
     next.close()
   }
 
   @Test("another vehicle gets its own positions, and those of the first stay until it is configured again")
   func otherVehicle() throws {
-    let keeper = try keeper(settings(.seconds(60)))
-    keeper.start()
-    try add(1...3, to: keeper)
-    keeper.configure(settings(.seconds(60)), vehicle: other)
+    let performer = try performer(settings(.seconds(60)))
+    performer.start()
+    try add(1...3, to: performer)
+    performer.configure(settings(.seconds(60)), vehicle: other)
     memory.forget()
     reports = []
-    keeper.start()
-    #expect(news == ["restored []"])
-    try add([7], to: keeper)
-    keeper.handle(.forgetOthers(before: Timestamp(seconds: 2)))
-    keeper.configure(settings(.seconds(60)), vehicle: truck)
+    performer.start()
+    #expect(reported == ["restored []"])
+    try add([7], to: performer)
+    performer.handle(.forgetOthers(before: Timestamp(seconds: 2)))
+    performer.configure(settings(.seconds(60)), vehicle: truck)
     memory.forget()
     reports = []
-    keeper.start()
-    #expect(news == ["restored [2, 3]"])
-    keeper.close()
+    performer.start()
+    #expect(reported == ["restored [2, 3]"])
+    performer.close()
     #expect(try held(by: other) == [7])
   }
 
   @Test("a new directory gets everything that is in memory")
   func otherDirectory() throws {
-    let keeper = try keeper(settings(.seconds(60)))
-    keeper.start()
-    try add(1...3, to: keeper)
-    let elsewhere = directory + "-elsewhere"
-    defer { try? FileManager.default.removeItem(atPath: elsewhere) }
-    keeper.configure(settings(.seconds(60), in: elsewhere), vehicle: truck)
-    keeper.start()
-    keeper.close()
+    let performer = try performer(settings(.seconds(60)))
+    performer.start()
+    try add(1...3, to: performer)
+    let elsewhere = temporary("elsewhere")
+    performer.configure(settings(.seconds(60), in: elsewhere), vehicle: truck)
+    performer.start()
+    performer.close()
     #expect(try held(in: elsewhere) == [1, 2, 3])
   }
 
@@ -302,11 +306,11 @@ import SystemCalls
   func off() throws {
     var settings = settings()
     settings.directory = nil
-    let keeper = try keeper(settings)
-    keeper.start()
-    try add(1...3, to: keeper)
-    #expect(news == ["off"])
-    #expect(keeper.bytes == nil)
-    keeper.close()
+    let performer = try performer(settings)
+    performer.start()
+    try add(1...3, to: performer)
+    #expect(reported == ["off"])
+    #expect(performer.bytes == nil)
+    performer.close()
   }
 }

@@ -2,31 +2,28 @@
 import AgentTesting
 import Authorization
 import Delivery
-import Foundation
+import FileTesting
 import Testing
 
 @testable import LocationDaemon
 
 /// The token that a run leaves to the next one, through the agent, the keys of the settings and a real file.
-@Suite final class TokenCacheTests {
-  private let directory: String
+@Suite struct TokenCacheTests {
+  private let directory: TemporaryDirectory
 
   init() throws {
-    directory = NSTemporaryDirectory() + "token-keeper-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    directory = try TemporaryDirectory()
   }
-
-  isolated deinit { try? FileManager.default.removeItem(atPath: directory) }
 
   /// A run that needs a token.
   ///
   /// - Returns: whether it asks the provider, and why it does not use what was kept.
   private func run(_ settings: VehicleAgent.Configuration, at second: Double) throws -> (asks: Bool, why: String?) {
     var configuration = settings
-    configuration.tokenKey = StoredToken.Key(settings.context, settings.tokenProvider, directory: directory)
+    configuration.tokenKey = StoredToken.Key(settings.context, settings.tokenProvider, directory: directory.path)
     try #require(configuration.tokenKey != nil)
     var fixture = try AgentFixture { $0 = configuration }
-    let cache = TokenCache(directory: directory)
+    let cache = TokenCache(directory: directory.path)
     var effects: [VehicleAgent.Effect] = []
     if let text = try cache.read() { effects += fixture.handle(.tokenFound(text), at: second) }
     effects += try fixture.drive(to: second)

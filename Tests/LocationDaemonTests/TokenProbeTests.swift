@@ -2,6 +2,7 @@
 import Authorization
 import Configuration
 import EventLoop
+import FileTesting
 import Foundation
 import HTTPMessages
 import LocationDaemon
@@ -11,25 +12,16 @@ import Timekeeping
 
 @Suite struct TokenProbeTests {
   private let loop: EventLoop
-  private let directory: String
+  private let directory: TemporaryDirectory
 
   init() throws {
     EventLoop.blockSignals()
     loop = try EventLoop()
-    directory = NSTemporaryDirectory() + "inquiry-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    directory = try TemporaryDirectory()
   }
 
   private final class Slot {
     var answer: TokenProbe.Answer?
-  }
-
-  private func write(_ text: String, to name: String) throws -> String {
-    let path = "\(directory)/\(name)"
-    #expect(
-      FileManager.default.createFile(
-        atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600]))
-    return path
   }
 
   private func ask(_ token: String, for scope: AuthorizationContext.Scope) throws -> TokenProbe.Answer {
@@ -42,13 +34,12 @@ import Timekeeping
       [token]
       \(token)
       """
-    let file = try SettingsFile.load(path: try write(text, to: "settings.toml"), environment: .system)
-    let inquiry = try TokenProbe(file.settings, loop: loop)
+    let file = try SettingsFile.load(path: try directory.write(text, to: "settings.toml"), environment: .system)
+    let probe = try TokenProbe(file.settings, loop: loop)
     let slot = Slot()
     let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
-    try inquiry.ask(for: context) { slot.answer = $0 }
+    try probe.ask(for: context) { slot.answer = $0 }
     #expect(try loop.turns { slot.answer != nil })
-    try FileManager.default.removeItem(atPath: directory)
     return try #require(slot.answer)
   }
 
@@ -64,7 +55,7 @@ import Timekeeping
 
   @Test("a program is asked for a trip's token, and the result and all problems are reported")
   func command() throws {
-    let answer = try write(#"{"token":"\#(token(at: now))"}"#, to: "answer")
+    let answer = try directory.write(#"{"token":"\#(token(at: now))"}"#, to: "answer")
     let result = try ask(
       "provider = \"command\"\ncommand = [\"/bin/cat\", \"\(answer)\"]", for: .trip("trip-9"))
     let token = try result.token.get()
@@ -75,10 +66,10 @@ import Timekeeping
 
   @Test("a token that the daemon would not use is inspected nevertheless")
   func refused() throws {
-    let file = try write(token(at: now - 7200), to: "token")
+    let file = try directory.write(token(at: now - 7200), to: "token")
     let result = try ask("provider = \"file\"\nfile = \"\(file)\"", for: .deliveryVehicle("truck-17"))
     guard case .failure(let failure) = result.token else {
-      Issue.record("taken")
+      Issue.record("the token is accepted")
       return
     }
     #expect(failure.reason == .missingClaim)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import SystemCalls
@@ -9,13 +10,15 @@ import Timekeeping
 
 /// Where no systemd answers; what a real one does is in Tests/Systemd.
 @Suite final class MessageBusTests {
-  private let path = NSTemporaryDirectory() + "bus-" + UUID().uuidString
+  private let directory: TemporaryDirectory
+  private var path: String { directory("bus") }
   private var listener: Int32 = -1
 
-  deinit {
-    close(listener)
-    unlink(path)
+  init() throws {
+    directory = try TemporaryDirectory()
   }
+
+  deinit { close(listener) }
 
   /// Takes connections, as far as the kernel does it for a program that never accepts one.
   private func listen() throws {

@@ -114,9 +114,9 @@ enum EventSamples {
     .tokenNotKept("no directory"), .tokenFailed(TokenFailure(.status(500), "HTTP 500"), left: nil, suppressed: 0),
     .tokenFailed(TokenFailure(.notJWT, "not a JWT"), left: .seconds(600), suppressed: 4),
     .tokenRemark(ExternalText("hello")),
-    .tokenRefused(nil, of: .deliveries, nil, retry: .seconds(60)),
-    .tokenRefused(role, of: .deliveries, nil, retry: .seconds(60)),
-    .tokenRefused(role, of: .deliveries, "it is for another vehicle", retry: .seconds(900)),
+    .tokenRefused(nil, nil, retry: .seconds(60)),
+    .tokenRefused(role, nil, retry: .seconds(60)),
+    .tokenRefused(role, "it is for another vehicle", retry: .seconds(900)),
   ]
 
   private static let backlog: [Event] =
@@ -161,8 +161,8 @@ enum EventSamples {
     .networkLost(suppressed: 0), .networkLost(suppressed: 3), .networkBack(["eth0", "wwan0"], after: .seconds(400)),
     .trafficOfDay(traffic(updates: 2880)), .trafficOfDay(traffic(updates: 1)), .trafficOfDay(traffic(updates: 0)),
     .networkUnwatched("socket: denied"), .resumed(after: .milliseconds(3_599_600)),
-    .paused(PauseNote(since: nil), isOld: false), .paused(PauseNote(since: nil), isOld: true),
-    .paused(PauseNote(since: stamp + .milliseconds(300)), isOld: true), .pauseEnded(after: nil),
+    .paused(PauseRecord(since: nil), isOld: false), .paused(PauseRecord(since: nil), isOld: true),
+    .paused(PauseRecord(since: stamp + .milliseconds(300)), isOld: true), .pauseEnded(after: nil),
     .pauseEnded(after: .seconds(1800)), .pauseNotKept("the file"),
     .stateOffline(after: nil), .stateOffline(after: .seconds(75)), .stateOfflineFailed(silence, suppressed: 0),
     .stateOfflineFailed(role, suppressed: 3), .stateOfflineMissing(vehicle: "taxi-1", isRepeated: true),

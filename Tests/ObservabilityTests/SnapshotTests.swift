@@ -109,7 +109,7 @@ import Timekeeping
   @Test("a pause has the time of its beginning, if it was known", arguments: ["2026-12-01T00:00:05Z", nil])
   func pause(since: String?) throws {
     var fixture = try AgentFixture()
-    _ = fixture.handle(.pause(PauseNote(text: "\(since ?? "unknown")\n")), at: 10)
+    _ = fixture.handle(.pause(PauseRecord(text: "\(since ?? "unknown")\n")), at: 10)
     let start = since.map { "Paused since \($0), " } ?? "Paused, "
     #expect(fixture.snapshot().statusLine.hasPrefix("\(start)fleet-locationctl resume ends it; "))
     let report = StatusReport(fixture.snapshot())

@@ -78,7 +78,7 @@ import Timekeeping
     #expect((report.lastMinutes ?? []).allSatisfy { $0[0] == 0 && $0[1] > 0 })
   }
 
-  @Test("while a request is under way there is no next one yet")
+  @Test("while a request is in flight there is no next one yet")
   func inFlight() throws {
     var fixture = try AgentFixture()
     let effects = try fixture.drive(to: 0)
@@ -105,7 +105,7 @@ import Timekeeping
     #expect(long.seconds <= 600)
   }
 
-  @Test("the answer holds no coordinates")
+  @Test("the answer contains no coordinates")
   func noCoordinates() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...100)

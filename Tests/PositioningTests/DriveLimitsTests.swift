@@ -240,8 +240,8 @@ import Timekeeping
     for index in 0..<3000 {
       let elapsed = simulator.period * index
       let fix = try #require(simulator.fix(at: elapsed, startingAt: start))
-      let verdict = filter.judge(fix, at: Moment(boot: .boot + elapsed, wall: start + elapsed))
-      if case .failure(let rejection) = verdict { Issue.record("\(rejection) at \(index)") }
+      let result = filter.judge(fix, at: Moment(boot: .boot + elapsed, wall: start + elapsed))
+      if case .failure(let rejection) = result { Issue.record("\(rejection) at \(index)") }
     }
   }
 

@@ -9,7 +9,7 @@ import Timekeeping
   private static func refused(_ sentences: [String]) -> [FixRejection?] {
     var filter = FixFilter(FixFilter.Configuration(buildDate: Timestamp(seconds: 1_400_000_000)))
     var decoder = NMEADecoder()
-    var verdicts: [FixRejection?] = []
+    var rejections: [FixRejection?] = []
     for (second, text) in sentences.enumerated() {
       let now = Moment(boot: .boot + .seconds(100 + second), wall: Timestamp(milliseconds: 0))
       var found: [Fix] = []
@@ -17,13 +17,13 @@ import Timekeeping
       decoder.expire(at: now.boot + .milliseconds(900)) { found.append($0) }
       for fix in found {
         if case .failure(let rejection) = filter.judge(fix, at: now) {
-          verdicts.append(rejection)
+          rejections.append(rejection)
         } else {
-          verdicts.append(nil)
+          rejections.append(nil)
         }
       }
     }
-    return verdicts
+    return rejections
   }
 
   private static func padded(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }

@@ -157,9 +157,9 @@ import Timekeeping
     }
   }
 
-  @Test("a recording keeps its times, at any pace")
-  func keepsTimes() throws {
-    var filter = filter { $0.keepsTimes = true }
+  @Test("the time stamps of a recording stay unchanged, at any pace")
+  func usesRecordedTimes() throws {
+    var filter = filter { $0.usesRecordedTimes = true }
     let old = Timestamp(seconds: 1_000_000_000)
     for second in Int64(0)..<100 {
       let kept = try fix(0, north: Double(second)) { $0.time = .utc(old + .seconds(second)) }
@@ -234,7 +234,7 @@ import Timekeeping
 
   @Test("a recording without dates continues across midnight, whatever the clock does")
   func datelessRecording() throws {
-    var filter = filter { $0.keepsTimes = true }
+    var filter = filter { $0.usesRecordedTimes = true }
     for minute in Int64(0)..<2880 {
       let truth = FixFilterTests.start + .seconds(minute * 60)
       let dateless = try fix(0) { $0.time = .ofDay(milliseconds: truth.millisecondsOfDay) }

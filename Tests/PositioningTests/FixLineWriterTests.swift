@@ -14,7 +14,7 @@ import Timekeeping
     Fix(coordinate: try #require(Coordinate(latitude: latitude, longitude: longitude)))
   }
 
-  @Test("All that a fix holds is written in a fixed order")
+  @Test("All values of a fix are written in a fixed order")
   func whole() throws {
     var fix = try fix(52.5, -13.4)
     fix.time = .utc(Timestamp(milliseconds: 1_795_249_800_250))

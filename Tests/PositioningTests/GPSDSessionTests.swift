@@ -88,7 +88,7 @@ import Timekeeping
   @Test(
     "A useless connection is closed, with the known reason",
     arguments: [
-      ([], nil, "is it gpsd?"), (["SSH-2.0-OpenSSH_9.2"], nil, "not as gpsd does"),
+      ([], nil, "may not be gpsd"), (["SSH-2.0-OpenSSH_9.2"], nil, "not as gpsd does"),
       (
         [
           #"{"class":"VERSION","release":"3.22","proto_major":3,"proto_minor":14}"#,
@@ -98,7 +98,7 @@ import Timekeeping
       (GPSDTranscript.greeting, nil, "check the receiver"),
       (
         GPSDTranscript.greeting + [GPSDTranscript.tpv("/dev/a", 1)], "/dev/b",
-        "has had no receiver /dev/b for 10 s: it has /dev/a; check source.device"
+        "has had no receiver /dev/b for 10 s; it has /dev/a; check source.device"
       ),
     ] as [([String], String?, String)])
   func silence(lines: [String], device: String?, word: String) {

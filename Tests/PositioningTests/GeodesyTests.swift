@@ -93,7 +93,7 @@ import Testing
     _ = point.interpolated(to: opposite, fraction: 0.5)
   }
 
-  @Test("the way between two points is met at its ends and in its middle")
+  @Test("interpolation between two points reaches both endpoints and the middle")
   func interpolation() throws {
     let start = try #require(Coordinate(latitude: 10, longitude: 179.999))
     let end = try #require(Coordinate(latitude: 10.01, longitude: -179.999))

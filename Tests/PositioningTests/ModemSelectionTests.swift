@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Positioning
 import Testing
 
@@ -21,7 +22,7 @@ import Testing
   }
 
   private func trouble(_ modems: [Modem], _ selection: ModemSelection = ModemSelection()) -> String? {
-    if case .wait(let trouble) = selection.step(among: modems) { return trouble.text }
+    if case .wait(let trouble) = selection.step(among: modems) { return trouble.withAdvice.text }
     return nil
   }
 
@@ -44,7 +45,7 @@ import Testing
     let text = trouble(modems, ModemSelection(imei: "990000862471854")) ?? ""
     #expect(text.contains("no modem with the imei of the settings"))
     #expect(!text.contains("990000862471854"))
-    #expect(trouble([], ModemSelection(imei: "990000862471854"))?.contains("has no modem: check its plug") == true)
+    #expect(trouble([], ModemSelection(imei: "990000862471854"))?.contains("has no modem; check its plug") == true)
   }
 
   @Test(
@@ -52,7 +53,8 @@ import Testing
     arguments: [
       (Modem.State.failed(.noSIM), "has no SIM, and ModemManager before 1.24"),
       (.failed(.badSIM), "cannot use the SIM"),
-      (.failed(.other), "journalctl -u ModemManager"), (.locked, "its SIM wants its PIN"), (.starting, "half a minute"),
+      (.failed(.other), "journalctl -u ModemManager"), (.locked, "without the PIN of its SIM"),
+      (.starting, "half a minute"),
       (.enabled, "offers no positions"),
     ])
   func states(state: Modem.State, words: String) {

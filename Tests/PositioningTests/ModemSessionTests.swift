@@ -99,7 +99,7 @@ import Timekeeping
     #expect(fixes(back).count == 1)
   }
 
-  @Test("what ModemManager has kept since before the start is never a fix")
+  @Test("what ModemManager has stored since before the start is never a fix")
   func frozenFromTheStart() throws {
     var session = reading()
     var now = BootInstant.boot
@@ -189,7 +189,7 @@ import Timekeeping
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
     let effects = session.handle(.refused(isRight ? .unauthorized : .wrongState), at: .boot)
-    #expect(loss(effects)?.contains(isRight ? "is not for this user" : "is not enabled: NetworkManager") == true)
+    #expect(loss(effects)?.contains(isRight ? "may not switch it on" : "is not enabled; enable it") == true)
     #expect(session.release == nil)
   }
 
@@ -198,7 +198,8 @@ import Timekeeping
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
     let why = loss(session.handle(.refused(.other), at: .boot))
-    #expect(why?.contains("cannot switch the receiver of modem 0, Quectel EC25 on: sudo fleet-locationctl") == true)
+    #expect(
+      why?.contains("cannot switch the receiver of modem 0, Quectel EC25 on; see why: sudo fleet-locationctl") == true)
     #expect(try #require(session.nextDeadline) <= .boot + .seconds(1))
   }
 
@@ -241,7 +242,8 @@ import Timekeeping
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
     let effects = session.handle(.refused(.unauthorized), at: .boot)
     #expect(
-      loss(effects)?.contains("is off, and switching it on is not for this user: sudo fleet-locationctl modem enable")
+      loss(effects)?.contains(
+        "is off, and this user may not switch it on; switch it on: sudo fleet-locationctl modem enable")
         == true)
     #expect(session.nextDeadline == .boot + .seconds(60))
     #expect(session.handle(.deadline, at: .boot + .seconds(60)) == [.list])

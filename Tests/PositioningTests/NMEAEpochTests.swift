@@ -170,7 +170,7 @@ import Timekeeping
   }
 
   @Test("A receiver that pauses within its epochs is waited for longer")
-  func patience() {
+  func holdOff() {
     var decoder = NMEADecoder()
     var found: [Fix] = []
     for second in 0..<6 {

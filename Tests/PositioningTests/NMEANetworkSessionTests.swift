@@ -89,9 +89,9 @@ import Timekeeping
     #expect(
       bench.wait() == [
         "close",
-        "lost net accepts the connection but sends nothing for 10 s: check the sender's receiver and its settings; connecting again",
+        "lost net accepts the connection but sends nothing for 10 s; check the sender's receiver and its settings; connecting again",
       ])
-    #expect(bench.session.health.counters.sentences == 4)
+    #expect(bench.session.lineStatistics.counters.sentences == 4)
   }
 
   @Test(
@@ -104,8 +104,8 @@ import Timekeeping
     bench.now = .boot + .seconds(1)
     #expect(bench.datagram("\\s:r1,c:1120959341*51\\" + Self.epoch(2, end: end)) == [])
     #expect(bench.wait() == ["fix 2"])
-    #expect(bench.session.health.counters.foreign == 1)
-    #expect(bench.session.health.counters.unchecked == 0)
+    #expect(bench.session.lineStatistics.counters.foreign == 1)
+    #expect(bench.session.lineStatistics.counters.unchecked == 0)
   }
 
   @Test(
@@ -118,11 +118,12 @@ import Timekeeping
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened)
     _ = bench.datagram(line)
-    #expect(bench.session.health.counters.foreign == 1)
+    #expect(bench.session.lineStatistics.counters.foreign == 1)
     _ = bench.datagram(line + Self.epoch(1))
     #expect(bench.wait() == ["fix 1"])
-    #expect(bench.session.health.counters.foreign == 2)
-    #expect(bench.session.health.counters.wrongChecksum == 0 && bench.session.health.counters.unchecked == 0)
+    #expect(bench.session.lineStatistics.counters.foreign == 2)
+    #expect(
+      bench.session.lineStatistics.counters.wrongChecksum == 0 && bench.session.lineStatistics.counters.unchecked == 0)
   }
 
   @Test("a sentence that a datagram cuts is not joined with the next, and counted")
@@ -132,8 +133,8 @@ import Timekeeping
     let whole = Self.epoch(1)
     _ = bench.datagram(String(whole.prefix(30)))
     _ = bench.datagram(String(whole.dropFirst(30)))
-    #expect(bench.session.health.counters.unchecked == 1)
-    #expect(bench.session.health.counters.sentences == 1)
+    #expect(bench.session.lineStatistics.counters.unchecked == 1)
+    #expect(bench.session.lineStatistics.counters.sentences == 1)
   }
 
   @Test("datagrams that overtake each other give each epoch once, in the order of time")
@@ -148,7 +149,7 @@ import Timekeeping
       fixes += bench.wait(until: bench.now + .milliseconds(800))
     }
     #expect(fixes.filter { $0.hasPrefix("fix") } == ["fix 1", "fix 2", "fix 4", "fix 5", "fix 6", "fix 7"])
-    #expect(bench.session.health.counters.late == 6)
+    #expect(bench.session.lineStatistics.counters.late == 6)
   }
 
   @Test("a stream whose clock goes back is no reordering")
@@ -167,23 +168,23 @@ import Timekeeping
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened)
     for _ in 0..<3 { #expect(bench.datagram(Self.epoch(1), from: Self.stranger) == []) }
-    #expect(bench.session.health.counters == NMEADecoder.Counters())
-    #expect(bench.session.health.senders.isEmpty)
-    #expect(bench.session.health.refused.map(\.address) == [Self.stranger])
-    #expect(bench.session.health.refused.map(\.count) == [3])
+    #expect(bench.session.lineStatistics.counters == NMEADecoder.Counters())
+    #expect(bench.session.lineStatistics.senders.isEmpty)
+    #expect(bench.session.lineStatistics.refused.map(\.address) == [Self.stranger])
+    #expect(bench.session.lineStatistics.refused.map(\.count) == [3])
     let other = IPAddress(v4: 0x0A00_0008)
     _ = bench.datagram("$", from: other)
     bench.now = .boot + .seconds(5)
     _ = bench.datagram("$", from: Self.stranger)
-    #expect(bench.session.health.refused.map(\.address) == [other, Self.stranger])
-    #expect(bench.session.health.refused.map(\.count) == [1, 4])
-    #expect(bench.session.health.refused.last?.last == .boot + .seconds(5))
-    #expect(bench.session.health.refusals == 5)
+    #expect(bench.session.lineStatistics.refused.map(\.address) == [other, Self.stranger])
+    #expect(bench.session.lineStatistics.refused.map(\.count) == [1, 4])
+    #expect(bench.session.lineStatistics.refused.last?.last == .boot + .seconds(5))
+    #expect(bench.session.lineStatistics.refusals == 5)
     var server = Bench(.listener(connections: 4))
     _ = server.handle(.opened)
     let refused = server.session.admit(Self.stranger, at: server.now)
     #expect(refused == nil)
-    #expect(server.session.health.refused.map(\.address) == [Self.stranger])
+    #expect(server.session.lineStatistics.refused.map(\.address) == [Self.stranger])
   }
 
   @Test("a flood of senders that are not allowed takes no memory")
@@ -193,17 +194,17 @@ import Timekeeping
     for number in 0..<10_000 {
       #expect(bench.datagram("$", from: IPAddress(v4: 0x0A00_0000 + UInt32(number))) == [])
     }
-    #expect(bench.session.health.refused.count == 4)
+    #expect(bench.session.lineStatistics.refused.count == 4)
   }
 
-  @Test("more allowed senders than there are places wait until one is silent")
+  @Test("with more allowed senders than can be read, the others wait until one is silent")
   func places() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened)
     for number in 0..<100 { _ = bench.datagram(Self.epoch(1), from: IPAddress(v4: 0xC0A8_0000 + UInt32(number))) }
-    #expect(bench.session.health.senders.count == NMEANetworkSession.maximumDatagramSenders)
+    #expect(bench.session.lineStatistics.senders.count == NMEANetworkSession.maximumDatagramSenders)
     _ = bench.wait(until: .boot + .seconds(11))
-    #expect(bench.session.health.senders.isEmpty)
+    #expect(bench.session.lineStatistics.senders.isEmpty)
     var server = Bench(.listener(connections: 2))
     _ = server.handle(.opened)
     let ids = (0..<1000).map { _ in server.session.admit(Self.router, at: server.now) }
@@ -226,7 +227,8 @@ import Timekeeping
     #expect(bench.stream(void(2), from: first) == [])
     #expect(bench.stream(String(Self.epoch(1).dropFirst(50)), from: second) == [])
     #expect(bench.wait() == ["reading net, from 192.168.0.2", "fix 1"])
-    #expect(bench.session.health.senders == [.init(Self.router, isUsed: false), .init(Self.spare, isUsed: true)])
+    #expect(
+      bench.session.lineStatistics.senders == [.init(Self.router, isUsed: false), .init(Self.spare, isUsed: true)])
     // The other has a fix as well, and is in reserve.
     bench.now = .boot + .seconds(2)
     _ = bench.stream(Self.epoch(2), from: first)
@@ -255,7 +257,7 @@ import Timekeeping
   }
 
   private static let nothing =
-    "lost net has received nothing for 10 s: check the sender's settings, its address in source.allow and the firewall; still listening"
+    "lost net has received nothing for 10 s; check the sender's settings, its address in source.allow and the firewall; still listening"
 
   @Test("silence is reported while the socket stays open, the group is joined again, and the first datagram ends it")
   func silence() {
@@ -301,18 +303,18 @@ import Timekeeping
     _ = bench.stream(Self.epoch(1), from: id)
     #expect(bench.wait() == ["fix 1"])
     #expect(bench.wait(until: .boot + .seconds(100)) == [Self.nothing])
-    #expect(bench.session.health.senders == [.init(Self.router, isUsed: false)])
+    #expect(bench.session.lineStatistics.senders == [.init(Self.router, isUsed: false)])
     #expect(bench.stream(Self.epoch(2), from: id) == ["reading net, from 192.168.0.1"])
     #expect(bench.wait() == ["fix 2"])
-    #expect(bench.session.health.senders == [.init(Self.router, isUsed: true)])
+    #expect(bench.session.lineStatistics.senders == [.init(Self.router, isUsed: true)])
   }
 
-  @Test("a line without end keeps nothing, and the next one is read")
+  @Test("a line without end stores nothing, and the next one is read")
   func endless() {
     var bench = Bench(.connection)
     _ = bench.handle(.opened)
     for _ in 0..<256 { _ = bench.stream("$" + String(repeating: "A", count: 4095)) }
-    #expect(bench.session.health.counters.overlong >= 256)
+    #expect(bench.session.lineStatistics.counters.overlong >= 256)
     #expect(bench.stream("\r\n" + Self.epoch(1)) == ["reading net"])
     #expect(bench.wait() == ["fix 1"])
   }

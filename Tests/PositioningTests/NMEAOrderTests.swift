@@ -43,7 +43,7 @@ import Timekeeping
   func studied() {
     let bytes = Array(NMEAOrderTests.sirf(1..<20).joined().utf8)
     var decoder = NMEADecoder()
-    decoder.study(bytes.span)
+    decoder.learnSentenceOrder(from: bytes.span)
     var found: [Fix] = []
     decoder.decode(bytes, at: .boot) { found.append($0) }
     decoder.finish { found.append($0) }
@@ -93,7 +93,7 @@ import Timekeeping
     return found
   }
 
-  @Test("live, silence parts the bursts in any order, and a recording gives the same fixes")
+  @Test("live, silence separates the bursts in any order, and a recording gives the same fixes")
   func live() {
     let bursts = NMEAOrderTests.sirf(0..<20)
     #expect(hdops(live(bursts)) == own(0..<20))

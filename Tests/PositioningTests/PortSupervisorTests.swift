@@ -23,7 +23,7 @@ import Timekeeping
     #expect(
       port.handle(.deadline, at: at(12)) == [
         .close,
-        .lost("/dev/gps0 is open but silent for 10 s: check the receiver and its power; opening it again"),
+        .lost("/dev/gps0 is open but silent for 10 s; check the receiver and its power; opening it again"),
       ])
   }
 
@@ -37,7 +37,7 @@ import Timekeeping
     #expect(
       port.handle(.deadline, at: at(30)) == [
         .close,
-        .lost("/dev/gps0 sends bytes but no whole NMEA sentence for 30 s: check source.baud; opening it again"),
+        .lost("/dev/gps0 sends bytes but no whole NMEA sentence for 30 s; check source.baud; opening it again"),
       ])
   }
 

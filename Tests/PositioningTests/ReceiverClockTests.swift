@@ -46,7 +46,7 @@ import Timekeeping
     for second in 16..<30 { #expect(judge(&clock, second, ahead: 3600) == .settled(change: .zero)) }
   }
 
-  @Test("a corrected receiver whose report is held back, and comes in one burst, stays corrected by the same")
+  @Test("a corrected receiver whose report is delayed, and comes in one burst, stays corrected by the same offset")
   func lateBurst() {
     var clock = ReceiverClock()
     for second in 1...10 { _ = judge(&clock, second, ahead: 3600) }

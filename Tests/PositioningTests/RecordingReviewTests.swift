@@ -38,7 +38,7 @@ import Timekeeping
     #expect(review.fastestRejected == nil)
   }
 
-  @Test("rules that live fixes alone are subject to hold, whatever the limits say of a recording's times")
+  @Test("the rules for live fixes apply, whatever the limits are for the times of a recording")
   func liveRules() {
     // A tunnel of 20 s: the first fix after it is not where the speed has led, and waits for a second.
     let fixes =
@@ -49,7 +49,7 @@ import Timekeeping
         return fix
       }
     var limits = RecordingReviewTests.limits
-    limits.keepsTimes = true
+    limits.usesRecordedTimes = true
     let review = RecordingReview(fixes, limits: limits)
     #expect(reasons(review) == [.unsettled: 1])
     #expect(review.longestStretch?.start == RecordingReviewTests.start + .seconds(50))
@@ -120,7 +120,7 @@ import Timekeeping
     #expect(review.fixes.last?.isAccepted == true)
   }
 
-  @Test("what lies off the track is named with its distance, its speed and its reason")
+  @Test("positions off the track are listed with distance, speed and reason")
   func episode() throws {
     var fixes = RecordingReviewTests.drive(0..<40)
     for index in 20...21 { fixes[index].coordinate = fixes[index].coordinate.moved(by: 300, heading: 0) }

@@ -103,7 +103,7 @@ import Timekeeping
     #expect(bench.handle(.readyForNextFix) == [])
   }
 
-  @Test("bytes that hold no fix are followed by a request for more")
+  @Test("bytes without a fix are followed by a request for more")
   func nothing() {
     var bench = Bench(pace: 0)
     _ = bench.handle(.start)

@@ -31,7 +31,7 @@ import Timekeeping
     #expect(played.map(\.time) == played.map { ($0.due * 1000).rounded(.down) / 1000 })
   }
 
-  @Test("times that are kept stay what they were, and are due all the same")
+  @Test("recorded times stay unchanged, and are due at the same moments")
   func keeps() throws {
     let played = try play([0, 1, 3], pace: 1, shiftsTimes: false, base: ReplayTimelineTests.recorded)
     #expect(played.map(\.due) == [0, 1, 3])

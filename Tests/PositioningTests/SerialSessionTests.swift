@@ -79,7 +79,7 @@ import Timekeeping
     #expect(
       bench.wait() == [
         "close",
-        "lost /dev/gps0 is open but silent for 10 s: check the receiver and its power; opening it again",
+        "lost /dev/gps0 is open but silent for 10 s; check the receiver and its power; opening it again",
       ])
     #expect(bench.now == .boot + .seconds(12))
     #expect(bench.wait() == ["open at 4800"])
@@ -317,7 +317,7 @@ import Timekeeping
     #expect(
       bench.wait() == [
         "close",
-        "lost /dev/gps0 sends u-blox's binary protocol and no NMEA sentence for 10 s: switch NMEA on in the receiver, or let gpsd read it; opening it again",
+        "lost /dev/gps0 sends u-blox's binary protocol and no NMEA sentence for 10 s; switch NMEA on in the receiver, or let gpsd read it; opening it again",
       ])
     // The next one may be another receiver.
     _ = bench.wait()
@@ -349,7 +349,7 @@ import Timekeeping
     #expect(
       said == [
         "close",
-        "lost /dev/gps0 sends bytes but no whole NMEA sentence at any speed for 45 s: does the receiver speak NMEA 0183?; opening it again",
+        "lost /dev/gps0 sends bytes but no whole NMEA sentence at any speed for 45 s; check that the receiver speaks NMEA 0183; opening it again",
       ])
   }
 }

@@ -59,7 +59,7 @@ import Timekeeping
     #expect(try parse("<gpx>\(waypoints)\(course)</gpx>").points.map(\.coordinate.latitude) == [3, 4])
   }
 
-  @Test("marks along the way are read: stops, names, tunnels and canyons")
+  @Test("marks along the route are read: stops, names, tunnels and canyons")
   func marks() throws {
     let route = try parse(
       """
@@ -168,7 +168,7 @@ import Timekeeping
     #expect(error?.message.contains("DOCTYPE") == true)
   }
 
-  @Test("after an error the parser keeps to it")
+  @Test("after an error the parser repeats it")
   func staysBroken() throws {
     let parser = try GPXParser(file: "r.gpx")
     #expect(throws: RouteFileError.self) { try parser.parse(Array("<kml>".utf8)[...]) }

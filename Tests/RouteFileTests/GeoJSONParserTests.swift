@@ -63,8 +63,6 @@ import Timekeeping
   @Test(
     "what is wrong is named with its place and what is expected",
     arguments: [
-      ("", "is not valid JSON"), ("{", "is not valid JSON"),
-      (#"{"type":"Point","coordinates":[1e999,2]}"#, "coordinates: a longitude from"),
       ("[1]", "a GeoJSON object with a \"type\" is expected"), ("{\"type\":1}", "a GeoJSON object with a \"type\""),
       (#"{"type":"Topology"}"#, "has the type \"Topology\""),
       (#"{"type":"LineString"}"#, "an array \"coordinates\" is expected"),
@@ -87,6 +85,19 @@ import Timekeeping
     let problem = problem(text)
     #expect(problem?.message.hasPrefix("r.geojson: ") == true)
     #expect(problem?.message.contains(message) == true, "\(String(describing: problem))")
+  }
+
+  @Test(
+    "what is not JSON is named with its line and column",
+    arguments: [
+      ("", "1:1"), ("{", "1:2"), ("{\n  \"type\": Point\n}", "2:11"),
+      (#"{"type":"Point","coordinates":[1e999,2]}"#, "1:32"), ("{}\n\n x", "3:2"),
+    ])
+  func notJSON(_ text: String, _ position: String) {
+    #expect(
+      problem(text)?.message
+        == "r.geojson:\(position): is not valid JSON; GeoJSON in UTF-8, with finite numbers, is expected")
+    #expect(problem(text)?.code == .malformed)
   }
 
   @Test("nesting without end is refused")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Glibc
 import SerialPort
 import Testing
@@ -17,7 +18,7 @@ import Testing
   func device() throws {
     let terminal = try PseudoTerminal()
     let directory = try TemporaryDirectory()
-    let link = directory.path + "/gps0"
+    let link = directory("gps0")
     #expect(symlink(terminal.path, link) == 0)
     let status = try DeviceStatus.of(link)
     #expect(status.kind == .characterDevice)
@@ -31,12 +32,12 @@ import Testing
   @Test("missing, dangling and non-device paths are distinguished")
   func others() throws {
     let directory = try TemporaryDirectory()
-    let link = directory.path + "/gps0"
+    let link = directory("gps0")
     #expect(symlink("../../ttyUSB7", link) == 0)
-    #expect(Self.refusal(directory.path + "/none") == .missing)
+    #expect(Self.refusal(directory("none")) == .missing)
     #expect(Self.refusal(link) == .dangling(target: "../../ttyUSB7"))
     #expect(try DeviceStatus.of(directory.path).kind == .directory)
-    #expect(try DeviceStatus.of(directory.file("drive.nmea", "$")).kind == .other)
+    #expect(try DeviceStatus.of(directory.write("$", to: "drive.nmea")).kind == .other)
   }
 
   @Test("this process does not count among those that have a device open")

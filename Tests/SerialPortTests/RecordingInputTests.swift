@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
+import FileTesting
 import Glibc
 import LoopTesting
 import SerialPort
@@ -11,7 +12,7 @@ import SystemCalls
   func regularFile() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
-    let input = try RecordingInput(loop: loop, path: directory.file("drive.nmea", "abcdef"))
+    let input = try RecordingInput(loop: loop, path: directory.write("abcdef", to: "drive.nmea"))
     var isReadable = false
     input.whenReadable { isReadable = true }
     #expect(!isReadable)
@@ -25,7 +26,7 @@ import SystemCalls
   func fifo() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
-    let path = directory.path + "/fifo"
+    let path = directory("fifo")
     mkfifo(path, 0o600)
     let input = try RecordingInput(loop: loop, path: path)
     #expect(try input.read(upTo: 10) == .wouldBlock)
@@ -64,7 +65,7 @@ import SystemCalls
   func closed() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
-    let input = try RecordingInput(loop: loop, path: directory.file("drive.nmea", "abc"))
+    let input = try RecordingInput(loop: loop, path: directory.write("abc", to: "drive.nmea"))
     input.whenReadable { Issue.record("called after close") }
     input.close()
     try loop.turnsUntilIdle()

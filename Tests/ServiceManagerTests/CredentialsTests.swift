@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
+import Foundation
 import Glibc
 import HTTPMessages
 import ServiceManager
@@ -20,15 +22,15 @@ import Testing
       ("key\n", "key"), ("key", "key"), ("key\r\n", "key"), ("a b\n\n", "a b\n"), ("schlüssel\n", "schlüssel"),
     ])
   func text(content: String, secret: String) throws {
-    let path = directory.file("token", Array(content.utf8), mode: 0o600)
+    let path = try directory.write(content, to: "token")
     #expect(try credentials.secret(inFile: path).reveal() == secret)
     #expect(try credentials.credential(named: "token").reveal() == secret)
   }
 
   @Test(
     "A file that others can read is rejected with the command that fixes it", arguments: [0o640, 0o604, 0o620, 0o666])
-  func exposed(mode: mode_t) throws {
-    let path = directory.file("token", Array("key".utf8), mode: mode)
+  func exposed(mode: Int) throws {
+    let path = try directory.write("key", to: "token", mode: mode)
     let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.secret(inFile: path) }
     #expect(error?.code == .exposed)
     #expect(error?.message.contains("chmod 600 \(path)") == true)
@@ -39,7 +41,7 @@ import Testing
     "What cannot be a secret is refused, and the message never shows it",
     arguments: [[], [0x0A], Array("a\0b".utf8), [0xFF, 0xFE], [UInt8](repeating: 0x61, count: 16_385)])
   func unusable(content: [UInt8]) throws {
-    let path = directory.file("token", content, mode: 0o600)
+    let path = try directory.write(Data(content), to: "token")
     let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.secret(inFile: path) }
     #expect(error?.code == .unusable)
     #expect(error?.message.hasPrefix(path) == true)
@@ -48,8 +50,8 @@ import Testing
 
   @Test("A directory and a FIFO are refused at once")
   func kinds() throws {
-    mkfifo(directory.path + "/fifo", 0o600)
-    for path in [directory.path, directory.path + "/fifo"] {
+    mkfifo(directory("fifo"), 0o600)
+    for path in [directory.path, directory("fifo")] {
       let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.secret(inFile: path) }
       #expect(error?.code == .unusable)
     }
@@ -66,7 +68,7 @@ import Testing
     let none = #expect(throws: ServiceManagerError.self) {
       _ = try Credentials(directory: nil).credential(named: "other")
     }
-    #expect(none?.code == .notHandedOut)
+    #expect(none?.code == .notPassed)
     #expect(none?.message.contains("LoadCredential=other:") == true)
   }
 
@@ -74,30 +76,5 @@ import Testing
   func names(name: String) throws {
     let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.credential(named: name) }
     #expect(error?.code == .unusable)
-  }
-}
-
-/// A directory that goes away with the files in it.
-final class TemporaryDirectory {
-  let path: String
-
-  init() throws {
-    var template = Array("/tmp/fleet-service-XXXXXX".utf8CString)
-    path = try #require(
-      template.withUnsafeMutableBufferPointer { $0.baseAddress.flatMap(mkdtemp).map { String(cString: $0) } })
-  }
-
-  deinit {
-    for name in ["token", "fifo", "notify", "log"] { unlink(path + "/" + name) }
-    rmdir(path)
-  }
-
-  func file(_ name: String, _ bytes: [UInt8], mode: mode_t) -> String {
-    let path = path + "/" + name
-    let descriptor = open(path, O_CREAT | O_WRONLY | O_CLOEXEC | O_TRUNC, 0o600)
-    _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-    fchmod(descriptor, mode)
-    close(descriptor)
-    return path
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Glibc
 import Testing
 import Timekeeping
@@ -14,7 +15,7 @@ import Timekeeping
 
   /// What a journal on a file writes there.
   private func lines(level: Priority, stream: String? = nil, _ entries: [JournalEntry]) -> String {
-    let path = directory.path + "/log"
+    let path = directory("log")
     let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_TRUNC, 0o600)
     defer { close(descriptor) }
     let journal = Journal(level: level, descriptor: descriptor, journalStream: stream)
@@ -41,8 +42,8 @@ import Timekeeping
     #expect(lines(level: .warning, entries) == "error: error\nwarning: warning\n")
     #expect(lines(level: .error, entries) == "error: error\n")
     let journal = Journal(level: .notice, descriptor: STDERR_FILENO, journalStream: nil)
-    #expect(journal.takes(.notice))
-    #expect(!journal.takes(.info))
+    #expect(journal.accepts(.notice))
+    #expect(!journal.accepts(.info))
   }
 
   @Test(

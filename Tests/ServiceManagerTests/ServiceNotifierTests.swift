@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Glibc
 import ServiceManager
 import Testing
@@ -61,7 +62,7 @@ private final class Manager {
 
   init() throws {
     directory = try TemporaryDirectory()
-    let path = directory.path + "/notify"
+    let path = directory("notify")
     descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

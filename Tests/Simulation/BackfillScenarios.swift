@@ -13,12 +13,13 @@ import Timekeeping
     }.max() ?? 0
   }
 
-  @Test("four hours without a network: 1,440 positions follow within four minutes, and live updates keep their pace")
+  @Test(
+    "four hours without a network: 1,440 positions follow within three minutes, and live updates keep their interval")
   func fourHours() throws {
     let world = try World.drive(Scenario(duration: 15_600, faults: [Fault(.unreachable, 300..<14_700)]))
     let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
-    #expect(drained.at < 14_700 + 240)
-    #expect(world.longestHole(10..<15_580) <= 13)
+    #expect(drained.at < 14_700 + 180)
+    #expect(world.longestGap(10..<15_580) <= 13)
     // From the network's return on there is a live update in every interval, and no more requests than usual.
     let after = world.applied(14_700..<15_600)
     #expect(zip(after, after.dropFirst()).allSatisfy { $1.at - $0.at < 11 })
@@ -27,14 +28,15 @@ import Timekeeping
   }
 
   @Test(
-    "an interval of five seconds: 2,880 positions follow within four minutes, with twelve requests in a minute at most")
+    "an interval of five seconds: 2,880 positions follow within three minutes, with twelve requests in a minute at most"
+  )
   func fiveSeconds() throws {
     let world = try World.drive(
       Scenario(duration: 15_600, faults: [Fault(.unreachable, 300..<14_700)], settings: [.interval(5)]))
     let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
-    #expect(drained.at < 14_700 + 240)
+    #expect(drained.at < 14_700 + 180)
     #expect(fullestMinute(world) <= 12)
-    #expect(world.longestHole(10..<15_580) <= 8)
+    #expect(world.longestGap(10..<15_580) <= 8)
   }
 
   @Test("a backlog with twice its capacity is delivered thinned, within the reported error")
@@ -46,7 +48,7 @@ import Timekeeping
     #expect(world.agent.delivery.backlog.thinnedWithin < 300)
   }
 
-  @Test("at 1,200 bytes a second the live position comes through first, and the backlog after it")
+  @Test("at 1,200 bytes a second the live position arrives first, and the backlog after it")
   func slowLink() throws {
     let world = try World.drive(
       Scenario(duration: 9000, faults: [Fault(.silent, 300..<3900), Fault(.bandwidth(1200), 3900..<9000)]))
@@ -54,7 +56,7 @@ import Timekeeping
     let after = world.applied(3930..<9000)
     #expect(zip(after, after.dropFirst()).allSatisfy { $1.at - $0.at < 45 })
     #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.longestHole(10..<8900) <= 16)
+    #expect(world.longestGap(10..<8900) <= 16)
   }
 
   @Test("a server that takes twenty at a time is found out, and gets all of it", arguments: [1, 20, 60])
@@ -64,7 +66,7 @@ import Timekeeping
     #expect(world.agent.delivery.pendingCount == 0)
     #expect(!world.removals.contains { $0.reason == .refused })
     #expect(world.attempts(1820..<12_000) - world.applied(1820..<12_000).count <= 20)
-    #expect(world.longestHole(10..<11_980) <= 13)
+    #expect(world.longestGap(10..<11_980) <= 13)
   }
 
   @Test("a server that takes eight thousand bytes (413) gets all of it")
@@ -73,30 +75,30 @@ import Timekeeping
       Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800), Fault(.mostBytes(8000), 0..<4000)]))
     #expect(world.agent.delivery.pendingCount == 0)
     #expect(!world.removals.contains { $0.reason == .refused })
-    #expect(world.longestHole(10..<3980) <= 13)
+    #expect(world.longestGap(10..<3980) <= 13)
   }
 
   @Test("five bad positions are isolated and dropped, all others are delivered, live updates continue")
-  func fivePoisons() throws {
+  func fiveBadPositions() throws {
     let steady = try World.drive(Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800)]))
     let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
-    let poisons = Set([0, 1, 40, 90, 150].map { past[$0] })
+    let rejected = Set([0, 1, 40, 90, 150].map { past[$0] })
     let world = try World.drive(
-      Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800), Fault(.poison(poisons), 0..<4000)]))
+      Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1800), Fault(.rejectsPositions(rejected), 0..<4000)]))
     #expect(
       Set(world.removals.filter { $0.reason == .refused }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) })
-        == poisons)
+        == rejected)
     #expect(world.agent.delivery.pendingCount == 0)
     let live = world.applied(1830..<4000)
     #expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
   }
 
-  @Test("a poisonous position among outages, 503 and 429 is found all the same")
-  func poisonAndTrouble() throws {
+  @Test("a bad position among outages, 503 and 429 is found nevertheless")
+  func badPositionInOutages() throws {
     let steady = try World.drive(Scenario(duration: 4000, faults: [Fault(.unreachable, 200..<1200)]))
     let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
-    let poison = past[past.count / 3]
-    var faults = [Fault(.unreachable, 200..<1200), Fault(.poison([poison]), 0..<4000)]
+    let bad = past[past.count / 3]
+    var faults = [Fault(.unreachable, 200..<1200), Fault(.rejectsPositions([bad]), 0..<4000)]
     for (index, from) in stride(from: 1203, to: 1500, by: 12).enumerated() {
       let kinds: [Fault.Kind] = [
         .answers(503, "UNAVAILABLE"), .unreachable, .answersLost, .answers(429, "RESOURCE_EXHAUSTED", retryAfter: "4"),
@@ -106,29 +108,30 @@ import Timekeeping
     let world = try World.drive(Scenario(duration: 4000, faults: faults))
     #expect(world.removals.filter { $0.reason == .refused }.count == 1)
     #expect(world.agent.delivery.pendingCount == 0)
-    #expect(past.filter { !world.arrivedSeconds.contains($0) } == [poison])
+    #expect(past.filter { !world.arrivedSeconds.contains($0) } == [bad])
   }
 
   @Test("a live position that the server refuses is dropped by name, and costs nothing else")
-  func poisonLive() throws {
+  func badLivePosition() throws {
     let steady = try World.drive(Scenario(duration: 600))
     let second = World.second(of: steady.server.applied[30].live)
-    let world = try World.drive(Scenario(duration: 1800, faults: [Fault(.poisonLive([second]), 0..<1800)]))
+    let world = try World.drive(Scenario(duration: 1800, faults: [Fault(.rejectsLivePositions([second]), 0..<1800)]))
     #expect(
       world.removals.filter { $0.reason == .refused }.map { Int(($0.record.id - Scenario.boot).wholeSeconds) }
         == [second])
     #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.longestHole(10..<1780) <= 26)
+    #expect(world.longestGap(10..<1780) <= 26)
   }
 
-  @Test("a live position that the server refuses does not hold the backlog back when no fix comes after it")
-  func poisonLiveAndNoFix() throws {
+  @Test("a live position that the server rejects does not block the backlog when no fix comes after it")
+  func badLivePositionWithoutFix() throws {
     // Into a tunnel in the last seconds of an outage: the newest position is one that the server refuses.
     let world = try World.drive(
       Scenario(
         duration: 1800,
         faults: [
-          Fault(.unreachable, 200..<500), Fault(.noFix, 490..<1400), Fault(.poisonLive([488, 489, 490]), 0..<1800),
+          Fault(.unreachable, 200..<500), Fault(.noFix, 490..<1400),
+          Fault(.rejectsLivePositions([488, 489, 490]), 0..<1800),
         ]))
     let inTime = world.server.applied.filter { $0.at < 700 }.flatMap { $0.past + [$0.live] }.map(World.second)
     for second in stride(from: 210, to: 470, by: 20) {
@@ -141,7 +144,7 @@ import Timekeeping
   }
 
   @Test(
-    "requests that are refused at random: no good position is given up, and nothing waits when they end",
+    "requests that are rejected at random: no good position is dropped, and nothing is pending when they end",
     arguments: [
       .answersSometimes(0.05, 400, "INVALID_ARGUMENT"), .answersSometimes(0.4, 400, "INVALID_ARGUMENT"),
       .answersSometimes(0.2, 403, "PERMISSION_DENIED"), .answersSometimes(0.2, 200, "INTERNAL"),
@@ -158,21 +161,21 @@ import Timekeeping
     }
   }
 
-  @Test("one passing 403 holds past positions back for minutes, not for the token's life")
+  @Test("one passing 403 suspends past positions for minutes, not for the token's lifetime")
   func deniedOnce() throws {
     let world = try World.drive(
       Scenario(duration: 1500, faults: [Fault(.unreachable, 100..<400), Fault(.deniesPast, 400..<412)]))
     let drained = try #require(world.server.applied.last { !$0.past.isEmpty })
     #expect(drained.at < 700)
     #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.longestHole(10..<1480) <= 13)
+    #expect(world.longestGap(10..<1480) <= 13)
   }
 
   @Test("200 with an error in it delivers nothing")
   func errorWithin() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.answers(200, "UNAVAILABLE"), 100..<400)]))
     #expect(world.applied(100..<400).isEmpty)
-    #expect(world.longestHole(10..<880) <= 13)
+    #expect(world.longestGap(10..<880) <= 13)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
@@ -182,18 +185,18 @@ import Timekeeping
       Scenario(
         duration: 3000, faults: [Fault(.unreachable, 200..<500), Fault(.deniesPast, 0..<1500)], tokenLife: 600))
     #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.longestHole(10..<2980) <= 13)
+    #expect(world.longestGap(10..<2980) <= 13)
     #expect(world.events(.backfillRefused).count <= 6)
   }
 
-  @Test("a server that knows no past locations loses none of them: they wait until it does")
+  @Test("a server that rejects all past locations loses none of them: they stay queued until it accepts them")
   func rejectedUntilMended() throws {
     let world = try World.drive(
       Scenario(
         duration: 5000, faults: [Fault(.unreachable, 200..<500), Fault(.rejectsPast, 0..<3000)], tokenLife: 600))
     #expect(!world.removals.contains { $0.reason == .refused })
     #expect(world.agent.delivery.pendingCount == 0)
-    #expect(world.longestHole(10..<4980) <= 13)
+    #expect(world.longestGap(10..<4980) <= 13)
     let live = world.applied(530..<3000)
     #expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at < 13 })
   }

@@ -16,7 +16,7 @@ import Timekeeping
     #expect(!world.applied(3900..<3902).isEmpty)
     #expect(world.events(.networkLost).count == 1)
     #expect(world.events(.networkBack).count == 1)
-    #expect(world.longestHole(10..<4180) <= 13)
+    #expect(world.longestGap(10..<4180) <= 13)
     #expect(world.agent.delivery.backlog.isEmpty)
   }
 
@@ -31,7 +31,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(duration: 2400, faults: [Fault(.silent, 300..<600)], acts: [(1, .network(false))]))
     #expect(!world.applied(600..<800).isEmpty)
-    #expect(world.longestHole(10..<2380) <= 13)
+    #expect(world.longestGap(10..<2380) <= 13)
   }
 
   @Test("another address in the middle of a silent request costs no deadline")
@@ -50,11 +50,11 @@ import Timekeeping
     let world = try World.drive(scenario)
     #expect(world.attempts.count <= 12 * 20)
     #expect(world.events(.networkLost).count <= 3)
-    #expect(world.longestHole(10..<1180) <= 13)
+    #expect(world.longestGap(10..<1180) <= 13)
   }
 
   @Test(
-    "after suspend the first update arrives within 2 s, whether or not a request was under way",
+    "after suspend the first update arrives within 2 s, whether or not a request was in flight",
     arguments: [30, 3600, 40_000], [0, 1])
   func suspend(length: Int, offset: Int) throws {
     let start = 305 + offset

@@ -50,9 +50,9 @@ import Timekeeping
 
     let root = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
     let journal = try String(contentsOf: root.appendingPathComponent("docs/journal.md"), encoding: .utf8)
-    let told = journal.split(separator: "\n").filter { $0.wholeMatch(of: /\d\d:\d\d:\d\d  .*/) != nil }
-    #expect(told.count > 10)
-    for line in told { #expect(diary.contains("\(line)\n"), "docs/journal.md: \(line)") }
+    let quoted = journal.split(separator: "\n").filter { $0.wholeMatch(of: /\d\d:\d\d:\d\d  .*/) != nil }
+    #expect(quoted.count > 10)
+    for line in quoted { #expect(diary.contains("\(line)\n"), "docs/journal.md: \(line)") }
   }
 
   private static func timeOfDay(_ instant: BootInstant) -> String {

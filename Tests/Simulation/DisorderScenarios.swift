@@ -9,7 +9,7 @@ import Timekeeping
   @Test("responses that arrive when the next request is in flight are ignored, and nothing is lost")
   func lateAnswers() throws {
     let world = try World.drive(Scenario(duration: 1500, faults: [Fault(.answersLate, 200..<500)]))
-    #expect(world.longestHole(10..<1480) <= 16)
+    #expect(world.longestGap(10..<1480) <= 16)
     #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.events(.offline).count == 1)
   }
@@ -25,11 +25,11 @@ import Timekeeping
     #expect(lost.dropFirst(2).allSatisfy { $0.past.count <= 8 })
     let repeats = Dictionary(grouping: world.server.applied.flatMap(\.past), by: \.time).values.map(\.count)
     #expect(repeats.max() ?? 0 <= lost.count + 1)
-    #expect(world.longestHole(10..<1480) <= 13)
+    #expect(world.longestGap(10..<1480) <= 13)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
-  @Test("404, 503, 429 and 401 in turns: each waits in its way, and the track arrives")
+  @Test("404, 503, 429 and 401 in turns: each has its own backoff, and the track arrives")
   func turns() throws {
     var faults: [Fault] = []
     let kinds: [Fault.Kind] = [
@@ -40,7 +40,7 @@ import Timekeeping
       faults.append(Fault(kinds[index % kinds.count], from..<(from + 25)))
     }
     let world = try World.drive(Scenario(duration: 3600, faults: faults))
-    #expect(world.longestHole(10..<3580) <= 16)
+    #expect(world.longestGap(10..<3580) <= 16)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
@@ -73,7 +73,7 @@ import Timekeeping
       [Fault(.providerDown, $0..<($0 + 40)), Fault(.silent, ($0 + 30)..<($0 + 60))]
     }
     let world = try World.drive(Scenario(duration: 3000, faults: faults, tokenLife: 120))
-    #expect(world.longestHole(10..<2980) <= 16)
+    #expect(world.longestGap(10..<2980) <= 16)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 }

@@ -43,7 +43,7 @@ import Timekeeping
       Scenario(
         duration: 600, acts: [(301, .powerCut(afterEffects: effects, seconds: 20)), (301, .pause), (340, .pause)],
         settings: Self.trips))
-    #expect(world.life == 1)
+    #expect(world.runNumber == 1)
     #expect(world.pauseNote?.offline == "trips/provider/truck-1")
     #expect(world.server.states.last?.isOnline == false)
   }
@@ -197,7 +197,7 @@ import Timekeeping
         duration: 600, acts: [(301, .pause), (400, .resume)], settings: [.trips(reportsState: false)]))
     #expect(world.server.states.isEmpty)
     #expect(world.attempts(301..<400) == 0)
-    #expect(world.longestHole(10..<298) <= 13)
+    #expect(world.longestGap(10..<298) <= 13)
   }
 
   @Test("another vehicle after a reload during a pause is OFFLINE too; of the one before it is said if it is not")
@@ -212,7 +212,7 @@ import Timekeeping
     #expect(world.pauseNote?.offline == "trips/provider/truck-2")
   }
 
-  @Test("sleep and another network while OFFLINE is under way: it is sent again at once")
+  @Test("suspend and another network while OFFLINE is in flight: it is sent again at once")
   func sleep() throws {
     let world = try World.drive(
       Scenario(
@@ -227,7 +227,7 @@ import Timekeeping
       Scenario(
         duration: 1200, faults: [Fault(.unreachable, 100..<350)], acts: [(301, .pause), (600, .resume)],
         settings: Self.trips))
-    #expect(world.longestHole(10..<298) <= 13)
+    #expect(world.longestGap(10..<298) <= 13)
     #expect(world.agent.delivery.pendingCount == 0)
     #expect(world.server.states.last?.isOnline == true)
   }

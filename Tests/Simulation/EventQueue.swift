@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// What will happen, in the order in which it will: by time, and in the order of scheduling within one instant.
-struct EventQueue<Happening> {
+/// Scheduled events, ordered by time, and within one instant by the order of scheduling.
+struct EventQueue<Element> {
   private struct Entry {
     var at: BootInstant
     var order: UInt64
-    var happening: Happening
+    var element: Element
 
     func isBefore(_ other: Entry) -> Bool { at == other.at ? order < other.order : at < other.at }
   }
@@ -18,9 +18,9 @@ struct EventQueue<Happening> {
   /// Nil when nothing will.
   private(set) var nextTime: BootInstant?
 
-  mutating func schedule(_ happening: Happening, at time: BootInstant) {
+  mutating func schedule(_ element: Element, at time: BootInstant) {
     scheduled += 1
-    heap.append(Entry(at: time, order: scheduled, happening: happening))
+    heap.append(Entry(at: time, order: scheduled, element: element))
     var child = heap.count - 1
     while child > 0, heap[child].isBefore(heap[(child - 1) / 2]) {
       heap.swapAt(child, (child - 1) / 2)
@@ -29,11 +29,11 @@ struct EventQueue<Happening> {
     nextTime = heap[0].at
   }
 
-  mutating func next() -> Happening? {
+  mutating func next() -> Element? {
     guard let first = heap.first else { return nil }
     defer { nextTime = heap.first?.at }
     let last = heap.removeLast()
-    guard !heap.isEmpty else { return first.happening }
+    guard !heap.isEmpty else { return first.element }
     heap[0] = last
     var parent = 0
     while 2 * parent + 1 < heap.count {
@@ -44,6 +44,6 @@ struct EventQueue<Happening> {
       heap.swapAt(parent, smaller)
       parent = smaller
     }
-    return first.happening
+    return first.element
   }
 }

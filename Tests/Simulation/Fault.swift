@@ -5,7 +5,7 @@ import Timekeeping
 struct Fault: Sendable {
   enum Kind: Sendable {
     // The network.
-    /// The name servers do not answer: nothing has an address, and it takes the whole deadline to know.
+    /// The name servers do not answer: nothing has an address, and the whole deadline passes before that is known.
     case nameServersDead
     case unresolved
     case unreachable
@@ -18,31 +18,31 @@ struct Fault: Sendable {
     /// A hotel's network: a web page for everything.
     case captivePortal
     case certificateNotYetValid
-    /// So many milliseconds each way.
+    /// Milliseconds in each direction.
     case latency(Int)
-    /// Answers come when their requests have been given up, and others are on their way.
+    /// Answers come when their requests have been cancelled, and others are in flight.
     case answersLate
-    /// So many bytes go up in a second.
+    /// Bytes that can be sent in a second.
     case bandwidth(Int)
 
     // Fleet Engine.
     /// It needs this many seconds to respond.
     case slow(Int)
-    /// It answers so. The status of google.rpc.Status, then headers and RetryInfo.
+    /// It answers with this. The status of google.rpc.Status, then headers and RetryInfo.
     case answers(Int, String, retryAfter: String? = nil, retryInfo: String? = nil)
-    /// This part of the requests is answered so, drawn for each, whatever it holds.
+    /// This part of the requests is answered with this, drawn for each, whatever it contains.
     case answersSometimes(Double, Int, String)
     case deniesPast
-    /// Refuses all past locations, and does not say that it is for a role.
+    /// Refuses all past locations, with an error that names no missing role.
     case rejectsPast
     /// Refuses more past locations than this.
     case mostPast(Int)
     /// Refuses bodies with more bytes than this.
     case mostBytes(Int)
     /// Refuses live locations whose second since boot is one of these, and as past locations too.
-    case poisonLive(Set<Int>)
+    case rejectsLivePositions(Set<Int>)
     /// Refuses past locations whose second since boot is one of these.
-    case poison(Set<Int>)
+    case rejectsPositions(Set<Int>)
     /// Refuses every token that was issued before the fault's start.
     case revoked
     /// The `Date` of its responses has this error in seconds.
@@ -70,14 +70,14 @@ struct Fault: Sendable {
     case twice
     /// Each epoch comes after its successor.
     case swapped
-    /// Everything is held back, and comes at once at the end.
+    /// Everything is delayed, and comes at once at the end.
     case heldBack
     case noTime
 
     // The line from the receiver to its port.
-    /// This part of the bytes are others.
+    /// This part of the bytes is changed.
     case noise(Double)
-    /// This part of the bytes are lost, a few in a row.
+    /// This part of the bytes is lost, a few in a row.
     case bytesLost(Double)
     /// The receiver writes at this many bits per second.
     case speed(Int)
@@ -118,7 +118,8 @@ struct Fault: Sendable {
     case .nameServersDead, .unresolved, .unreachable, .silent, .loss, .answersLost, .captivePortal,
       .certificateNotYetValid, .latency, .answersLate, .bandwidth:
       .network
-    case .slow, .answers, .answersSometimes, .deniesPast, .rejectsPast, .mostPast, .mostBytes, .poison, .poisonLive,
+    case .slow, .answers, .answersSometimes, .deniesPast, .rejectsPast, .mostPast, .mostBytes, .rejectsPositions,
+      .rejectsLivePositions,
       .revoked, .serverClock:
       .server
     case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale, .providerClock: .provider

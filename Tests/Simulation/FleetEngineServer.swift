@@ -44,12 +44,12 @@ struct FleetEngineServer {
   private var knownClaims: [String: (exp: Double, vehicle: String)] = [:]
 
   mutating func answer(
-    _ request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario, tokens: TokenProvider
+    _ request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario, tokens: TokenProviderServer
   ) -> HTTPResponse {
     requests += 1
-    var date = TokenProvider.date(at: second)
+    var date = TokenProviderServer.date(at: second)
     for fault in scenario.faults where fault.isActive(at: second) {
-      if case .serverClock(let error) = fault.kind { date = TokenProvider.date(at: second, wrongBy: error) }
+      if case .serverClock(let error) = fault.kind { date = TokenProviderServer.date(at: second, wrongBy: error) }
     }
     let answer = judge(request, id: id, at: second, scenario, tokens: tokens)
     if case .refused(let status, let code, let why, let headers, let details) = answer {
@@ -60,14 +60,14 @@ struct FleetEngineServer {
     return HTTPResponse(status: 200, headers: [date], body: [UInt8](#"{"name":"providers/p/deliveryVehicles/v"}"#.utf8))
   }
 
-  private enum Verdict {
+  private enum Decision {
     case accepted
     case refused(Int, String, String, [(name: String, value: String)] = [], details: String = "")
   }
 
   private mutating func judge(
-    _ request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario, tokens: TokenProvider
-  ) -> Verdict {
+    _ request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario, tokens: TokenProviderServer
+  ) -> Decision {
     let faults = scenario.faults.filter { $0.place == .server && $0.isActive(at: second) }
     for fault in faults {
       guard case .answers(let status, let code, let retryAfter, let retryInfo) = fault.kind else { continue }
@@ -126,8 +126,8 @@ struct FleetEngineServer {
       case .mostPast(let most) where past.count > most: return .refused(400, "INVALID_ARGUMENT", "too many")
       case .mostBytes(let most) where request.body.count > most:
         return .refused(413, "INVALID_ARGUMENT", "too large")
-      case .poison(let seconds) where has(seconds, past),
-        .poisonLive(let seconds) where has(seconds, past + [live.position]):
+      case .rejectsPositions(let seconds) where has(seconds, past),
+        .rejectsLivePositions(let seconds) where has(seconds, past + [live.position]):
         return .refused(400, "INVALID_ARGUMENT", "a location that I do not like")
       default: break
       }
@@ -143,8 +143,8 @@ struct FleetEngineServer {
   }
 
   private mutating func refusal(
-    of request: HTTPRequest, for target: Target, at second: Double, _ faults: [Fault], _ tokens: TokenProvider
-  ) -> Verdict? {
+    of request: HTTPRequest, for target: Target, at second: Double, _ faults: [Fault], _ tokens: TokenProviderServer
+  ) -> Decision? {
     guard let token = FleetEngineServer.bearer(of: request), let issued = tokens.issued[token],
       let (exp, allowed) = claims(of: token, isTrips: target.isTrips)
     else { return .refused(401, "UNAUTHENTICATED", "no such token") }

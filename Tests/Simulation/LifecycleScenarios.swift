@@ -17,7 +17,7 @@ import Timekeeping
     #expect(world.applied(300..<600).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
   }
 
-  @Test("a vehicle that the settings name again gets what it had left behind")
+  @Test("a vehicle that the settings name again gets its stored positions")
   func backAgain() throws {
     let world = try World.drive(
       Scenario(
@@ -30,15 +30,15 @@ import Timekeeping
     #expect(world.applied(290..<500).flatMap(\.past).allSatisfy { World.second(of: $0) >= 289 })
   }
 
-  @Test("a reload when the store is about to write: each vehicle gets what it had left, and no other's")
+  @Test("a reload when the store is about to write: each vehicle gets its own stored positions")
   func reloadAtCommit() throws {
-    // Positions of second 335 are put on the backlog at 336, and due on disk at the very moment of the reload.
+    // Positions of second 335 are queued at 336, and due on disk at the very moment of the reload.
     let world = try World.drive(
       Scenario(
         seed: 6419, duration: 600, drive: .city,
         faults: [Fault(.answers(403, "PERMISSION_DENIED"), 321..<339)],
         acts: [(331, .reload(vehicle: "truck-2")), (341, .reload(vehicle: "truck-1"))], noise: 0))
-    #expect(world.left["truck-1"] == nil)
+    #expect(world.unrestored["truck-1"] == nil)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
@@ -58,7 +58,7 @@ import Timekeeping
     #expect(world.server.applied.last.map { World.second(of: $0.live) } ?? 0 >= 306)
   }
 
-  @Test("stopped without a network, the daemon ends in time and says what is left")
+  @Test("stopped without a network, the daemon ends in time and reports the undelivered positions")
   func stopWithoutNetwork() throws {
     for kind in [Fault.Kind.unreachable, .silent] {
       let world = try World.drive(
@@ -80,7 +80,7 @@ import Timekeeping
     let end = try #require(world.finishedAt)
     #expect(end <= World.time(345))
     #expect(world.undelivered == 0)
-    #expect(world.longestHole(5..<299) <= 13)
+    #expect(world.longestGap(5..<299) <= 13)
   }
 
   @Test("a recording that ends without a network ends all the same, after a minute")

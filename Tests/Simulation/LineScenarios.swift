@@ -7,39 +7,40 @@ import Timekeeping
 /// Faults of the line between the receiver and the program.
 @Suite struct LineScenarios {
   @Test(
-    "whatever the order of its sentences and its speed, a receiver gives a fix a second", arguments: Dialect.allCases)
-  func dialects(dialect: Dialect) throws {
+    "whatever the order of its sentences and its speed, a receiver gives a fix a second",
+    arguments: NMEADialect.allCases)
+  func dialects(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, baud: 38_400))
     #expect(world.agent.statistics.fixes == 299)
     #expect(world.agent.statistics.rejected.isEmpty)
-    #expect(world.longestHole(5..<290) <= 11)
+    #expect(world.longestGap(5..<290) <= 11)
   }
 
-  @Test("a receiver whose sentences come in datagrams gives a fix a second", arguments: Dialect.allCases)
-  func datagrams(dialect: Dialect) throws {
+  @Test("a receiver whose sentences come in datagrams gives a fix a second", arguments: NMEADialect.allCases)
+  func datagrams(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, isNetworked: true))
     #expect(world.agent.statistics.fixes == 299)
     #expect(world.agent.statistics.rejected.isEmpty)
-    #expect(world.longestHole(5..<290) <= 11)
+    #expect(world.longestGap(5..<290) <= 11)
   }
 
   @Test(
-    "a receiver in a modem, of which ModemManager keeps the last sentences, gives a fix a second",
-    arguments: Dialect.allCases)
-  func modem(dialect: Dialect) throws {
+    "a receiver in a modem, whose last sentences ModemManager stores, gives a fix a second",
+    arguments: NMEADialect.allCases)
+  func modem(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, hasModem: true))
     #expect(world.agent.statistics.fixes >= 296)
     #expect(world.agent.statistics.rejected.isEmpty)
-    #expect(world.longestHole(8..<290) <= 11)
+    #expect(world.longestGap(8..<290) <= 11)
   }
 
   @Test("a modem that is unplugged, or repeats its last sentences, is read again by itself, and no position twice")
   func badModem() throws {
     let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]
     let world = try World.drive(Scenario(duration: 900, faults: faults, hasModem: true))
-    #expect(world.longestHole(302..<395) <= 13)
-    #expect(world.longestHole(515..<595) <= 13)
-    #expect(world.longestHole(715..<890) <= 13)
+    #expect(world.longestGap(302..<395) <= 13)
+    #expect(world.longestGap(515..<595) <= 13)
+    #expect(world.longestGap(715..<890) <= 13)
     let rejected = world.agent.statistics.rejected
     #expect(rejected[.duplicate] == nil && rejected[.outOfOrder] == nil && rejected[.frozen] == nil)
     #expect(world.events(.sourceLost).contains { $0.contains("ModemManager has no modem") })
@@ -50,29 +51,29 @@ import Timekeeping
   func badDatagrams() throws {
     let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]
     let world = try World.drive(Scenario(duration: 900, faults: faults, isNetworked: true))
-    #expect(world.longestHole(302..<395) <= 13)
-    #expect(world.longestHole(515..<595) <= 13)
-    #expect(world.longestHole(705..<890) <= 13)
+    #expect(world.longestGap(302..<395) <= 13)
+    #expect(world.longestGap(515..<595) <= 13)
+    #expect(world.longestGap(705..<890) <= 13)
     #expect(world.events(.sourceLost).contains { $0.contains("has received nothing") })
   }
 
   @Test(
     "noise costs the fixes that it hits, and no wrong one gets through", arguments: [0.0005, 0.005, 0.02],
-    Dialect.allCases)
-  func noise(part: Double, dialect: Dialect) throws {
+    NMEADialect.allCases)
+  func noise(part: Double, dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noise(part), 100..<800)], dialect: dialect))
     let lost = 899 - Int(world.agent.statistics.fixes)
     #expect(lost < 700)
     if part >= 0.005 { #expect(lost > 0) }
-    #expect(world.longestHole(5..<100) <= 11)
-    #expect(world.longestHole(804..<890) <= 13)
+    #expect(world.longestGap(5..<100) <= 11)
+    #expect(world.longestGap(804..<890) <= 13)
   }
 
   @Test("bytes that are lost cost the sentences that they were in")
   func bytesLost() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.bytesLost(0.01), 100..<800)]))
     #expect((400..<899).contains(Int(world.agent.statistics.fixes)))
-    #expect(world.longestHole(5..<890) <= 20)
+    #expect(world.longestGap(5..<890) <= 20)
     #expect(world.events(.sourceLost).isEmpty)
   }
 
@@ -83,7 +84,7 @@ import Timekeeping
     #expect(world.events(.fixLost).count == 1)
     // A try waits for 10 s at most.
     #expect(!world.applied(600..<613).isEmpty)
-    #expect(world.longestHole(612..<890) <= 13)
+    #expect(world.longestGap(612..<890) <= 13)
   }
 
   @Test("a receiver that is unplugged is lost at once, and read within two seconds of its return")
@@ -91,9 +92,9 @@ import Timekeeping
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)]))
     #expect(world.events(.sourceLost).first?.contains("/dev/gps0 was unplugged") == true)
     #expect(world.events(.sourceOpened).count == 2)
-    #expect(world.longestHole(5..<298) <= 11)
+    #expect(world.longestGap(5..<298) <= 11)
     #expect(!world.applied(600..<603).isEmpty)
-    #expect(world.longestHole(603..<890) <= 13)
+    #expect(world.longestGap(603..<890) <= 13)
   }
 
   @Test("a receiver that is plugged in after the start is read at once")
@@ -107,7 +108,7 @@ import Timekeeping
   func loosePlug() throws {
     let faults = stride(from: 100, to: 1000, by: 9).map { Fault(.unplugged, $0..<($0 + 3)) }
     let world = try World.drive(Scenario(duration: 1200, faults: faults))
-    #expect(world.longestHole(5..<1190) <= 20)
+    #expect(world.longestGap(5..<1190) <= 20)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
@@ -142,9 +143,9 @@ import Timekeeping
   func forgottenSpeed() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.speed(9600), 300..<900)], baud: 115_200, isAutobaud: true))
-    #expect(world.longestHole(20..<298) <= 11)
+    #expect(world.longestGap(20..<298) <= 11)
     // Ten seconds of silence, a second until it is opened again, and two speeds before the right one at most.
     #expect(!world.applied(300..<325).isEmpty)
-    #expect(world.longestHole(325..<890) <= 13)
+    #expect(world.longestGap(325..<890) <= 13)
   }
 }

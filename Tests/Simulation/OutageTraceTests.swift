@@ -15,7 +15,7 @@ import Testing
   func outage() throws {
     let world = try World.drive(OutageTraceTests.scenario)
     #expect(world.applied(181..<420).isEmpty && world.applied(600..<720).isEmpty)
-    #expect(world.longestHole(5..<269) <= 13 && world.longestHole(331..<890) <= 13)
+    #expect(world.longestGap(5..<269) <= 13 && world.longestGap(331..<890) <= 13)
     #expect(world.waiting.count == 900)
     #expect(world.waiting[410] >= 15 && world.waiting[899] == 0)
     #expect(Set(world.attempts.map { $0.status ?? 0 }) == [0, 200, 503])

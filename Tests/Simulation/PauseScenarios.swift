@@ -8,14 +8,14 @@ import Timekeeping
 /// That nothing leaves, is recorded or fetched during a pause, and that no position of it leaves later, is watched by the
 /// world in every scenario.
 @Suite struct PauseScenarios {
-  @Test("a pause on a good network: nothing leaves, and the first update after it goes within two seconds")
+  @Test("a pause on a good network: nothing is sent, and the first update after it follows within two seconds")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, acts: [(300, .pause), (600, .resume)]))
     #expect(world.applied(301..<600).isEmpty)
     #expect(world.attempts(300..<600) == 0)
     #expect(!world.applied(600..<602).isEmpty)
-    #expect(world.longestHole(10..<298) <= 13)
-    #expect(world.longestHole(602..<880) <= 13)
+    #expect(world.longestGap(10..<298) <= 13)
+    #expect(world.longestGap(602..<880) <= 13)
     #expect(world.events(.paused).count == 1)
     #expect(world.events(.pauseEnded) == ["The pause has ended after 5 min"])
   }
@@ -25,7 +25,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(duration: 1200, faults: [Fault(.unreachable, 100..<350)], acts: [(300, .pause), (600, .resume)]))
     #expect(world.attempts(300..<600) == 0)
-    #expect(world.longestHole(10..<298) <= 13)
+    #expect(world.longestGap(10..<298) <= 13)
     #expect(!world.arrivedSeconds.contains { (301..<599).contains($0) })
     #expect(world.agent.delivery.pendingCount == 0)
   }
@@ -40,16 +40,17 @@ import Timekeeping
           (300, .pause), (400, .powerCut(afterEffects: effects, seconds: 20)), (401, .networkUp), (402, .networkUp),
           (403, .networkUp), (404, .networkUp), (800, .resume),
         ]))
-    #expect(world.life == 1)
+    #expect(world.runNumber == 1)
     #expect(world.attempts(301..<800) == 0)
     #expect(world.events(.paused).last?.hasPrefix("Still paused since ") == true)
     #expect(!world.applied(800..<803).isEmpty)
-    #expect(world.longestHole(10..<298) <= 13)
+    #expect(world.longestGap(10..<298) <= 13)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test(
-    "the power goes in the middle of pausing: it is paused from when it was on disk, or not at all", arguments: 0..<3)
+    "a power cut in the middle of pausing: it is paused from the moment when that was on disk, or not at all",
+    arguments: 0..<3)
   func cutWhilePausing(effects: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -57,18 +58,18 @@ import Timekeeping
         acts: [(299, .powerCut(afterEffects: effects, seconds: 10)), (299, .pause), (600, .resume)]))
     #expect(!world.applied(600..<880).isEmpty)
     #expect(world.agent.isPaused == false)
-    #expect(world.life == 1)
+    #expect(world.runNumber == 1)
   }
 
   @Test(
-    "the power goes in the middle of resuming: paused still or not any more, and resumed when asked again",
+    "a power cut in the middle of resuming: it is still paused or not, and resumed when asked again",
     arguments: 0..<4)
   func cutWhileResuming(effects: Int) throws {
     let world = try World.drive(
       Scenario(
         duration: 900,
         acts: [(300, .pause), (599, .powerCut(afterEffects: effects, seconds: 10)), (600, .resume), (700, .resume)]))
-    #expect(world.life == 1)
+    #expect(world.runNumber == 1)
     #expect(world.attempts(300..<600) == 0)
     #expect(!world.applied(700..<710).isEmpty)
     #expect(world.applied(610..<650).isEmpty == (effects == 0))
@@ -125,7 +126,7 @@ import Timekeeping
     #expect(!world.applied(700..<703).isEmpty)
   }
 
-  @Test("the watchdog is fed all through a pause, parked, without a fix and without a network")
+  @Test("the watchdog is notified throughout a pause, parked, without a fix and without a network")
   func watchdog() throws {
     let world = try World(
       Scenario(

@@ -31,7 +31,7 @@ final class Port {
   var deadline = BootInstant.distantFuture
 
   /// Sentences that passed the checksum and were never written.
-  var forgeries = Forgeries()
+  var collisions = ChecksumCollisions()
   /// Sound positions that must come out of the decoder, by the second in which they went in.
   var awaited: Set<Int> = []
   /// Since which second nothing has been wrong with the line and the receiver's speed; nil while something is.
@@ -57,7 +57,7 @@ final class Port {
     soundFor = 0
   }
 
-  /// Whether the line has been bad in this second, or in the one before.
+  /// Whether the line has a fault in this second, or had one in the second before.
   func isDisturbed(at second: Int) -> Bool {
     faults.contains { $0.from <= second && second <= $0.until }
   }
@@ -80,14 +80,14 @@ final class Port {
       guard !isMute(at: second) else { return }
       for fault in faults where fault.isActive(at: Double(second)) {
         switch fault.kind {
-        case .noise(let part): spoil(&bytes, part)
-        case .bytesLost(let part): thin(&bytes, part)
+        case .noise(let part): corrupt(&bytes, part)
+        case .bytesLost(let part): drop(&bytes, part)
         default: break
         }
       }
     }
-    if receiverSpeed != speed { spoil(&bytes, 1) }
-    if bytes != epoch { forgeries.look(at: bytes, written: epoch, at: second) }
+    if receiverSpeed != speed { corrupt(&bytes, 1) }
+    if bytes != epoch { collisions.look(at: bytes, written: epoch, at: second) }
     let pieces = max(Int.random(in: -4...3, using: &random), 1)
     var start = 0
     for piece in 1...pieces {
@@ -111,15 +111,15 @@ final class Port {
     !faults.contains { if case .unplugged = $0.kind { $0.isActive(at: Double(second)) } else { false } }
   }
 
-  /// This part of the bytes are others.
-  private func spoil(_ bytes: inout [UInt8], _ part: Double) {
+  /// Changes this part of the bytes.
+  private func corrupt(_ bytes: inout [UInt8], _ part: Double) {
     for index in bytes.indices where Double.random(in: 0..<1, using: &random) < part {
       bytes[index] ^= UInt8.random(in: 1...255, using: &random)
     }
   }
 
-  /// This part of the bytes are gone, a few in a row.
-  private func thin(_ bytes: inout [UInt8], _ part: Double) {
+  /// Removes this part of the bytes, a few in a row.
+  private func drop(_ bytes: inout [UInt8], _ part: Double) {
     var kept: [UInt8] = []
     var missing = 0
     for byte in bytes {

@@ -13,7 +13,7 @@ import Timekeeping
       (second: $0, act: Scenario.Act.kill(afterEffects: 5 + $0 / period % 7, seconds: 1))
     }
     let world = try World.drive(Scenario(duration: 240, acts: acts, settings: [.interval(5)]))
-    #expect(world.attempts.count { $0.life > 0 } >= 5 && world.agent.delivery.backlog.count <= 1)
+    #expect(world.attempts.count { $0.runNumber > 0 } >= 5 && world.agent.delivery.backlog.count <= 1)
     #expect(!world.applied(180..<190).isEmpty)
     #expect(world.attempts.count <= 12 * 4 + 2)
   }
@@ -28,7 +28,7 @@ import Timekeeping
   }
 
   @Test(
-    "what waits on disk is delivered within an interval of the network being there, without a fix",
+    "positions on disk are delivered within an interval of the network's return, without a fix",
     arguments: [true, false])
   func withoutReceiver(isOfPower: Bool) throws {
     let act =
@@ -51,8 +51,8 @@ import Timekeeping
       Scenario(
         duration: 1500, faults: [Fault(.unreachable, 200..<900)], acts: [(600, .powerCut(afterEffects: 0, seconds: 30))]
       ))
-    #expect(world.longestHole(10..<598) <= 13)
-    #expect(world.longestHole(645..<1480) <= 13)
+    #expect(world.longestGap(10..<598) <= 13)
+    #expect(world.longestGap(645..<1480) <= 13)
     #expect(world.lostInCuts.count <= 1)
     #expect(world.events(.backlogRestored).count == 1)
     #expect(world.agent.delivery.pendingCount == 0)
@@ -61,12 +61,12 @@ import Timekeeping
   @Test("a power cut on a good network costs no position that was sent")
   func online() throws {
     let world = try World.drive(Scenario(duration: 900, acts: [(400, .powerCut(afterEffects: 0, seconds: 20))]))
-    #expect(world.longestHole(10..<390) <= 13)
+    #expect(world.longestGap(10..<390) <= 13)
     #expect(!world.applied(420..<426).isEmpty)
-    #expect(world.longestHole(425..<880) <= 13)
+    #expect(world.longestGap(425..<880) <= 13)
   }
 
-  @Test("wherever in its work the power goes, nothing is lost but the last seconds", arguments: 0..<40)
+  @Test("wherever the power is cut, only the last seconds are lost", arguments: 0..<40)
   func anyBoundary(effects: Int) throws {
     let world = try World.drive(
       Scenario(
@@ -82,9 +82,9 @@ import Timekeeping
       ($1, Scenario.Act.powerCut(afterEffects: $0 % 9, seconds: 8))
     }
     let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.loss(0.5), 0..<3600)], acts: acts))
-    #expect(world.life == acts.count)
+    #expect(world.runNumber == acts.count)
     #expect(world.lostInCuts.count <= acts.count)
-    #expect(world.longestHole(10..<3480) <= 45)
+    #expect(world.longestGap(10..<3480) <= 45)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
@@ -96,19 +96,30 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 4500, faults: [Fault(.unreachable, 100..<4000)], acts: acts, noise: 3, settings: [.maxLocations(60)]))
-    #expect(world.life == acts.count)
+    #expect(world.runNumber == acts.count)
     #expect(world.removals.contains { $0.reason == .thinned })
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
-  @Test("a power cut while a poisonous position is being looked for: it is found again, all others arrive")
+  @Test("killed while its backlog is full, and restarted a second before the end: the positions on disk count")
+  func thinnedAndUnread() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 420, drive: .random, faults: [Fault(.unreachable, 100..<420)],
+        acts: [(400, .kill(afterEffects: 0, seconds: 18))], settings: [.maxLocations(3)]))
+    #expect(world.removals.contains { $0.reason == .thinned })
+    // The file is read with the first request, or after some seconds.
+    #expect(world.copy.isEmpty && world.unrestored["truck-1"]?.count == 3)
+  }
+
+  @Test("a power cut while a bad position is being isolated: it is found again, all others arrive")
   func whileHalving() throws {
     let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900)]))
     let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
     for cut in [908, 915, 931, 960] {
       let world = try World.drive(
         Scenario(
-          duration: 2500, faults: [Fault(.unreachable, 200..<900), Fault(.poison([past[31]]), 0..<2500)],
+          duration: 2500, faults: [Fault(.unreachable, 200..<900), Fault(.rejectsPositions([past[31]]), 0..<2500)],
           acts: [(cut, .powerCut(afterEffects: 1, seconds: 8))]))
       #expect(world.removals.filter { $0.reason == .refused }.count == 1)
       #expect(world.agent.delivery.pendingCount == 0)
@@ -116,13 +127,13 @@ import Timekeeping
     }
   }
 
-  @Test("a machine without a clock of its own loses its power, and what waited keeps its times")
+  @Test("a machine without a real-time clock loses power, and queued positions keep their times")
   func withoutClock() throws {
     let world = try World.drive(
       Scenario(
         duration: 1500, faults: [Fault(.unreachable, 200..<900)],
         acts: [(600, .powerCut(afterEffects: 0, seconds: 30)), (610, .clockStep(-1_700_000_000))], wallError: nil))
-    #expect(world.longestHole(10..<598) <= 13)
+    #expect(world.longestGap(10..<598) <= 13)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
@@ -132,7 +143,7 @@ import Timekeeping
       Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<900), Fault(.diskFull, 300..<600)]))
     #expect(world.events(.backlogInMemory).count == 1)
     #expect(world.events(.backlogOnDisk).count == 1)
-    #expect(world.longestHole(10..<1480) <= 13)
+    #expect(world.longestGap(10..<1480) <= 13)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
@@ -142,7 +153,7 @@ import Timekeeping
       Scenario(
         duration: 1500, faults: [Fault(.unreachable, 200..<900), Fault(.diskFull, 500..<900)],
         acts: [(600, .powerCut(afterEffects: 0, seconds: 30))]))
-    #expect(world.longestHole(10..<490) <= 13)
+    #expect(world.longestGap(10..<490) <= 13)
     #expect((8...12).contains(world.lostInCuts.count))
   }
 
@@ -166,7 +177,7 @@ import Timekeeping
         acts: [(900, .powerCut(afterEffects: 0, seconds: 10))]))
     #expect(world.disk.setAside == 1)
     #expect(world.events(.storeSetAside).count == 1)
-    #expect(world.longestHole(5..<890) <= 13)
+    #expect(world.longestGap(5..<890) <= 13)
     #expect(world.lostInCuts.count <= 1)
     #expect(world.agent.delivery.pendingCount == 0)
   }
@@ -180,17 +191,30 @@ import Timekeeping
         acts: [(900, .powerCut(afterEffects: 0, seconds: 10))]))
     #expect(world.disk.deletions == 1)
     #expect(world.events(.storeReplaced).count == 1)
-    #expect(world.longestHole(5..<890) <= 13)
+    #expect(world.longestGap(5..<890) <= 13)
     #expect(world.lostInCuts.count <= 1)
+    #expect(world.agent.delivery.pendingCount == 0)
+  }
+
+  @Test("a power cut while a deleted file is written anew costs what it held, and nothing after it", arguments: 0..<6)
+  func diskDeletedAndCut(effects: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, faults: [Fault(.unreachable, 200..<700), Fault(.diskDeleted, 500..<520)],
+        acts: [(500, .powerCut(afterEffects: effects, seconds: 10))]))
+    #expect(world.disk.deletions == 1)
+    #expect(world.longestGap(525..<880) <= 13)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
   @Test("a file that is deleted in an outage just before the end is there for the next run")
   func deletedBeforeEnd() throws {
-    _ = try World.drive(
+    let world = try World.drive(
       Scenario(
         duration: 600, faults: [Fault(.unreachable, 200..<600), Fault(.diskDeleted, 500..<600)],
         acts: [(500, .stop(within: 0))]))
+    #expect(world.disk.deletions == 1)
+    #expect(world.disk.held["truck-1"]?.count ?? 0 >= 29)
   }
 
   @Test("a power cut and another vehicle's name in the settings: each gets its own")
@@ -208,18 +232,18 @@ import Timekeeping
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
-  @Test("asleep for an hour: an update within two seconds of waking, with the network there")
+  @Test("suspended for an hour: an update within two seconds of the resume, if there is a network")
   func sleep() throws {
     let world = try World.drive(Scenario(duration: 4500, acts: [(300, .suspend(3600))]))
     #expect(world.applied(301..<3900).isEmpty)
     #expect(world.applied(3900..<3903).count == 1)
-    #expect(world.longestHole(3904..<4480) <= 13)
+    #expect(world.longestGap(3904..<4480) <= 13)
   }
 
-  @Test("asleep past the token's end: a new one is fetched on waking", arguments: [600, 3600])
-  func sleepPastToken(life: Int) throws {
+  @Test("suspended until the token has expired: a new one is fetched after the resume", arguments: [600, 3600])
+  func suspendedPastToken(lifetime: Int) throws {
     let world = try World.drive(
-      Scenario(duration: 6000, acts: [(300, .suspend(4000))], tokenLife: life))
+      Scenario(duration: 6000, acts: [(300, .suspend(4000))], tokenLife: lifetime))
     #expect(!world.applied(4300..<4304).isEmpty)
     #expect(world.events(.offline).isEmpty)
   }
@@ -230,16 +254,16 @@ import Timekeeping
       Scenario(
         duration: 900, faults: [Fault(.latency(700), 0..<900), Fault(.unreachable, 100..<250)],
         acts: [(251 + tenth, .suspend(60))]))
-    #expect(world.longestHole(10..<250) <= 13)
+    #expect(world.longestGap(10..<250) <= 13)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
-  @Test("asleep, and the clock is another on waking: nothing depends on it")
+  @Test("suspended, and the clock is stepped before the resume: nothing depends on it")
   func sleepAndStep() throws {
     let world = try World.drive(
       Scenario(duration: 1500, acts: [(300, .suspend(300)), (450, .clockStep(86_400 * 400))]))
     #expect(world.applied(600..<603).count == 1)
-    #expect(world.longestHole(604..<1480) <= 13)
+    #expect(world.longestGap(604..<1480) <= 13)
   }
 
   @Test("a process that is killed repeatedly continues with its token until it expires, and requests no other")
@@ -248,9 +272,9 @@ import Timekeeping
       ($1, Scenario.Act.kill(afterEffects: $0 % 9, seconds: 8))
     }
     let world = try World.drive(Scenario(duration: 3600, acts: acts, tokenLife: 3060))
-    #expect(world.life == acts.count)
+    #expect(world.runNumber == acts.count)
     #expect(world.boots == 0)
-    // One at the start, one in the last ten minutes of its life.
+    // One at the start, one in the last ten minutes of its lifetime.
     #expect(world.fetches.count == 2, "\(world.fetches)")
     #expect(world.events(.tokenRestored).count == acts.count)
     #expect(world.events(.tokenNotRestored).isEmpty)
@@ -283,7 +307,7 @@ import Timekeeping
       Scenario(
         duration: 900, faults: [Fault(.providerDown, 150..<900)], acts: [(200, .kill(afterEffects: 0, seconds: 10))]))
     #expect(!world.applied(210..<215).isEmpty)
-    #expect(world.longestHole(215..<890) <= 12)
+    #expect(world.longestGap(215..<890) <= 12)
     #expect(world.fetches.count == 1)
   }
 }

@@ -118,7 +118,8 @@ struct Receiver {
       note(wallError: wallError)
       stamp = time.nearest(millisecondsOfDay: milliseconds)
     }
-    if let reported = reported[stamp.milliseconds]?.first(where: { $0.matches(fix, isWhole: isWhole) }) {
+    // A wrong clock may have given this stamp before.
+    if let reported = reported[stamp.milliseconds]?.last(where: { $0.matches(fix, isWhole: isWhole) }) {
       return reported.second
     }
     guard !isWhole || fix.timestamp == nil else { return nil }
@@ -164,7 +165,7 @@ struct Receiver {
     }
   }
 
-  /// What was held back is lost: the machine is off, or sleeps.
+  /// What was delayed is lost: the machine is off, or sleeps.
   mutating func skip() {
     (held, swapped) = ([], nil)
   }
@@ -172,7 +173,7 @@ struct Receiver {
   /// What it says in this second.
   ///
   /// - Parameter wallError: seconds by which the machine's clock is wrong.
-  mutating func output(second: Int, of drive: Drive, wallError: Int64) -> Output {
+  mutating func output(second: Int, of drive: PlannedDrive, wallError: Int64) -> Output {
     if scenario.isDateless { note(wallError: wallError) }
     var stamp = Scenario.boot + .seconds(second) + offset
     var coordinate = drive.coordinate.stepped(
@@ -278,4 +279,4 @@ struct Receiver {
   }
 }
 
-enum SimulationError: Error { case noStart, noContext }
+enum ScenarioError: Error { case noStart, noContext }

@@ -9,23 +9,23 @@ import Timekeeping
   func oneStampFromTheFuture() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.ahead(31_536_000), 300..<301)]))
     #expect(world.agent.statistics.rejected == [.future: 1])
-    #expect(world.longestHole(5..<590) <= 12)
+    #expect(world.longestGap(5..<590) <= 12)
   }
 
   @Test("a first stamp from the future is overruled within seconds")
   func firstStampFromTheFuture() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.ahead(31_536_000), 1..<2)]))
-    #expect(world.longestHole(7..<590) <= 14)
+    #expect(world.longestGap(7..<590) <= 14)
     #expect(world.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("a wrong stamp that waits in the backlog goes when it is overruled")
+  @Test("a queued position with a wrong time stamp is removed when the time is corrected")
   func wrongStampInBacklog() throws {
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.ahead(86_400), 1..<2), Fault(.unreachable, 0..<200)]))
     #expect(world.removals.filter { $0.reason == .misdated }.count == 1)
     #expect(world.agent.delivery.backlog.isEmpty)
-    #expect(world.longestHole(7..<590) <= 14)
+    #expect(world.longestGap(7..<590) <= 14)
   }
 
   @Test("a jump of five kilometres is refused; if it stays, it is the truth")
@@ -34,7 +34,7 @@ import Timekeeping
     #expect(once.agent.statistics.rejected == [.impossibleSpeed: 1])
     let forGood = try World.drive(Scenario(duration: 300, faults: [Fault(.jump(5000), 100..<400)]))
     #expect(forGood.agent.statistics.rejected == [.impossibleSpeed: 4])
-    #expect(forGood.longestHole(5..<290) <= 16)
+    #expect(forGood.longestGap(5..<290) <= 16)
   }
 
   @Test("GPS lost: the last position is repeated with its age, and fresh ones follow at once when it is back")
@@ -63,7 +63,7 @@ import Timekeeping
   @Test("in stop-and-go traffic each stop and start is reported when it happens")
   func city() throws {
     let world = try World.drive(Scenario(duration: 3600, drive: .city))
-    #expect(world.longestHole(5..<3590) <= 52)
+    #expect(world.longestGap(5..<3590) <= 52)
     // The start is detected 3 s after it happens, and reported within the floor of 5 s.
     let starts = stride(from: 70, to: 3500, by: 70)
     for start in starts {
@@ -78,10 +78,10 @@ import Timekeeping
     #expect(world.agent.statistics.rejected == [.outOfOrder: 50])
     // The fix that waits for its successor when the disorder ends is the one that is missing.
     #expect(world.agent.statistics.fixes == 900 - 1)
-    #expect(world.longestHole(5..<890) <= 13)
+    #expect(world.longestGap(5..<890) <= 13)
   }
 
-  @Test("fixes that were held back for a minute are stale, but for the last seconds of them")
+  @Test("fixes that were delayed for a minute are stale, except for the last seconds of them")
   func heldBack() throws {
     let world = try World.drive(Scenario(duration: 400, faults: [Fault(.heldBack, 100..<160)]))
     #expect((world.agent.statistics.rejected[.stale] ?? 0) >= 45)
@@ -96,7 +96,7 @@ import Timekeeping
       (500, .clockStep(1_576_800_000)), (900, .clockStep(-3_000_000_000)),
     ]
     let world = try World.drive(Scenario(duration: 1500, acts: steps, wallError: error, tokenLife: 300))
-    #expect(world.longestHole(5..<1490) <= 12)
+    #expect(world.longestGap(5..<1490) <= 12)
     #expect(world.events(.offline).isEmpty)
     #expect((6...8).contains(world.fetches.count))
   }
@@ -107,7 +107,7 @@ import Timekeeping
   func dateless(error: Int64?) throws {
     let world = try World.drive(
       Scenario(duration: 600, acts: [(200, .clockSet)], wallError: error, isDateless: true))
-    #expect(world.longestHole(205..<590) <= 14)
+    #expect(world.longestGap(205..<590) <= 14)
     let isRefused = error == nil
     #expect((world.agent.statistics.rejected[.noDate] ?? 0) == (isRefused ? 199 : 0))
     #expect(world.agent.statistics.rejected.count == (isRefused ? 1 : 0))

@@ -58,7 +58,7 @@ struct Scenario {
   var seed: UInt64 = 1
   /// Seconds.
   var duration = 3600
-  var drive = Drive.Plan.steady(14)
+  var drive = PlannedDrive.Plan.steady(14)
   var faults: [Fault] = []
   var acts: [(second: Int, act: Act)] = []
   /// Seconds by which the wall clock is wrong at boot; nil: it starts in 1970.
@@ -70,7 +70,7 @@ struct Scenario {
   /// The receiver reports the time of day alone.
   var isDateless = false
   /// Which sentences the receivers write, and at how many bits per second.
-  var dialect = Dialect.brief
+  var dialect = NMEADialect.brief
   var baud = 9600
   /// The settings name no speed.
   var isAutobaud = false
@@ -79,10 +79,10 @@ struct Scenario {
   /// The first receiver is in a modem that ModemManager has.
   var hasModem = false
   var second: Second?
-  /// Certificates are from a month before boot to two months after, by the clock that judges them.
+  /// Certificates are valid from a month before boot to two months after, by the clock that they are checked with.
   var hasCertificates = false
 
-  /// The first second that is known to the world: boot.
+  /// The time of boot, with which the simulation begins.
   static let boot = Timestamp(seconds: 1_796_083_200)
   static let bootMilliseconds = boot.milliseconds
   static let buildDate = Timestamp(seconds: 1_795_219_200)
@@ -109,7 +109,7 @@ struct Scenario {
     }
   }
 
-  /// What the vehicle's service is to the others of the world; nil: scheduled tasks.
+  /// The settings of a vehicle of on-demand trips; nil: scheduled tasks.
   var trips: (reportsState: Bool, offlineOnStop: Bool)? {
     for setting in settings {
       if case .trips(let reportsState, let offlineOnStop) = setting { return (reportsState, offlineOnStop) }
@@ -117,13 +117,26 @@ struct Scenario {
     return nil
   }
 
-  /// The first second since boot at which both a server and a receiver have been wrong about the time; infinity: never.
-  var secondLieAt: Double {
+  /// The first second since boot at which the references that are wrong about the time can outvote the others; infinity:
+  /// never. Those are a server and a receiver, or Fleet Engine alone if another reference is missing: a program that has
+  /// been restarted does not know the provider's time, and a receiver that lags does not support it.
+  var secondClockErrorAt: Double {
     var (server, receiver) = (Double.infinity, Double.infinity)
+    let isOneMissing =
+      (wallError ?? 1) != 0 || second?.lag ?? 0 >= 3000
+      || acts.contains {
+        switch $0.act {
+        case .clockStep, .powerCut, .kill: true
+        default: false
+        }
+      } || faults.contains { if case .providerClock = $0.kind { true } else { false } }
     for fault in faults {
       switch fault.kind {
-      case .serverClock, .providerClock: server = min(server, Double(fault.from))
-      // What is held back is as late as if the clock were behind.
+      case .serverClock:
+        server = min(server, Double(fault.from))
+        if isOneMissing { receiver = min(receiver, Double(fault.from)) }
+      case .providerClock: server = min(server, Double(fault.from))
+      // What is delayed is as late as if the clock were behind.
       case .ahead, .behind, .undated, .heldBack: receiver = min(receiver, Double(fault.from))
       default: break
       }

@@ -7,17 +7,17 @@ import Timekeeping
   @Test("a server that takes fourteen seconds is asked one thing at a time, and gets every position")
   func slowServer() throws {
     let world = try World.drive(Scenario(duration: 1200, faults: [Fault(.slow(14), 200..<1000)]))
-    #expect(world.longestHole(10..<1180) <= 16)
+    #expect(world.longestGap(10..<1180) <= 16)
     #expect(world.agent.delivery.backlog.isEmpty)
     #expect(world.events(.offline).isEmpty)
   }
 
-  @Test("a storm of 503 is weathered with few requests, and nothing is lost")
+  @Test("during minutes of 503 few requests are sent, and nothing is lost")
   func storm() throws {
     let world = try World.drive(Scenario(duration: 2400, faults: [Fault(.answers(503, "UNAVAILABLE"), 300..<1500)]))
     #expect(world.attempts(300..<1500) < 140)
     #expect(!world.applied(1500..<1532).isEmpty)
-    #expect(world.longestHole(10..<2380) <= 13)
+    #expect(world.longestGap(10..<2380) <= 13)
   }
 
   @Test(
@@ -33,7 +33,7 @@ import Timekeeping
     #expect(world.attempts(311..<420) == 0)
     // The usual wait follows.
     #expect(!world.applied(420..<445).isEmpty)
-    #expect(world.longestHole(10..<590) <= 13)
+    #expect(world.longestGap(10..<590) <= 13)
   }
 
   @Test(
@@ -52,11 +52,11 @@ import Timekeeping
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.revoked, 400..<900)]))
     #expect(world.fetches.count == 2)
     #expect(world.attempts.count == world.server.applied.count + 1)
-    #expect(world.longestHole(10..<880) <= 13)
+    #expect(world.longestGap(10..<880) <= 13)
     #expect(world.events(.tokenRefused).isEmpty)
   }
 
-  @Test("a 403 for ever is said once in a while, and costs few requests and tokens an hour")
+  @Test("a permanent 403 is reported now and then, and costs few requests and tokens an hour")
   func deniedForEver() throws {
     let world = try World.drive(
       Scenario(duration: 7500, faults: [Fault(.answers(403, "PERMISSION_DENIED"), 300..<7500)]))
@@ -76,16 +76,16 @@ import Timekeeping
     #expect(world.agent.delivery.backlog.count > 15)
   }
 
-  @Test("one poisonous past location is found and dropped, all others arrive")
-  func poison() throws {
+  @Test("one bad past location is found and dropped, all others arrive")
+  func badPosition() throws {
     let steady = try World.drive(Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<600)]))
     let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
-    let poison = past[past.count / 2]
+    let bad = past[past.count / 2]
     let world = try World.drive(
-      Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<600), Fault(.poison([poison]), 0..<1500)]))
+      Scenario(duration: 1500, faults: [Fault(.unreachable, 200..<600), Fault(.rejectsPositions([bad]), 0..<1500)]))
     #expect(world.removals.filter { $0.reason == .refused }.count == 1)
     #expect(world.agent.delivery.backlog.isEmpty)
-    #expect(past.filter { !world.arrivedSeconds.contains($0) } == [poison])
+    #expect(past.filter { !world.arrivedSeconds.contains($0) } == [bad])
     // Live updates go on all the while.
     #expect(world.applied(615..<1500).count > 80)
   }

@@ -3,7 +3,7 @@ import Testing
 import Timekeeping
 
 @Suite struct ShrinkerTests {
-  @Test("of many troubles the one that matters is left, and no longer than it takes")
+  @Test("of many faults the one that causes the failure remains, as short as possible")
   func smallest() throws {
     let whole = Scenario(random: 7)
     var scenario = whole

@@ -15,11 +15,11 @@ import Timekeeping
         duration: 900, faults: [Fault(.unplugged, 300..<600)], second: Scenario.Second(lag: milliseconds)))
     #expect(world.events(.sourceChosen).count == 3)
     #expect(world.agent.statistics.rejected.isEmpty)
-    #expect(world.longestHole(5..<298) <= 11)
+    #expect(world.longestGap(5..<298) <= 11)
     // The device is gone: that is known at once, and the other one is good already. Its clock may have to catch up.
     #expect(!world.applied(300..<(312 + milliseconds / 1000)).isEmpty)
     // By the stamps, on the way back from a clock that lags.
-    #expect(world.longestHole(312..<890) <= 12 + milliseconds / 1000)
+    #expect(world.longestGap(312..<890) <= 12 + milliseconds / 1000)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 
@@ -46,7 +46,7 @@ import Timekeeping
       Scenario(duration: 900, faults: [Fault(.noFix, 300..<600)], second: Scenario.Second(metresOff: 5000)))
     #expect(world.agent.statistics.rejected.isEmpty)
     #expect(!world.applied(310..<322).isEmpty)
-    #expect(world.longestHole(5..<890) <= 23)
+    #expect(world.longestGap(5..<890) <= 23)
   }
 
   @Test("the first receiver on a noisy line, the second on a good one: the track is whole")
@@ -54,7 +54,7 @@ import Timekeeping
     let world = try World.drive(
       Scenario(
         duration: 900, faults: [Fault(.noise(0.3), 200..<700)], second: Scenario.Second(lag: 400)))
-    #expect(world.longestHole(5..<890) <= 23)
+    #expect(world.longestGap(5..<890) <= 23)
     #expect(world.events(.fixLost).isEmpty)
   }
 
@@ -64,7 +64,7 @@ import Timekeeping
       [Fault(.noFix, $0..<($0 + 30)), Fault(.unplugged, ($0 + 30)..<($0 + 60), of: 1)]
     }
     let world = try World.drive(Scenario(duration: 1500, faults: faults, second: Scenario.Second(lag: 3000)))
-    #expect(world.longestHole(5..<1490) <= 30)
+    #expect(world.longestGap(5..<1490) <= 30)
     #expect(world.agent.delivery.pendingCount == 0)
   }
 }

@@ -12,7 +12,7 @@ import Timekeeping
     }
     #expect(first != nil, sourceLocation: sourceLocation)
     #expect(!world.server.applied.contains { $0.isIgnored }, sourceLocation: sourceLocation)
-    #expect(world.longestHole(15..<(world.scenario.duration - 15)) <= 16, sourceLocation: sourceLocation)
+    #expect(world.longestGap(15..<(world.scenario.duration - 15)) <= 16, sourceLocation: sourceLocation)
   }
 
   @Test(
@@ -23,6 +23,17 @@ import Timekeeping
       let world = try World.drive(Scenario(duration: 400, faults: [Fault(.ahead(seconds), from..<(from + length))]))
       expectRecovery(of: world, at: from + length)
     }
+  }
+
+  @Test("killed after the first update of a boot: the next run knows the time, and sends nothing from the future")
+  func aheadAndKilled() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 120, faults: [Fault(.ahead(18), 1..<60)], acts: [(10, .kill(afterEffects: 0, seconds: 6))],
+        hasCertificates: true))
+    #expect(world.attempts.count { $0.runNumber == 0 } == 1)
+    #expect(world.applied(15..<30).count >= 1)
+    #expect(!world.server.applied.contains { $0.isIgnored })
   }
 
   @Test("a receiver without leap seconds is reported, and that it has them")
@@ -45,7 +56,7 @@ import Timekeeping
   }
 
   @Test(
-    "one lie of Fleet Engine or the provider about the time is outvoted at the next honest answer",
+    "one wrong time of Fleet Engine or the provider is outvoted at its next correct answer",
     arguments: [3600, -3600, 1_000_000, 3_155_760_000, -3_155_760_000] as [Int64],
     [0, nil, -864_000] as [Int64?])
   func lyingServers(seconds: Int64, wallError: Int64?) throws {
@@ -64,11 +75,11 @@ import Timekeeping
     arguments: [315_360_000, 946_080_000, -3_000_000, nil] as [Int64?])
   func certificates(wallError: Int64?) throws {
     let world = try World.drive(Scenario(duration: 400, wallError: wallError, hasCertificates: true))
-    #expect(world.longestHole(40..<390) <= 14)
+    #expect(world.longestGap(40..<390) <= 14)
   }
 
   @Test(
-    "a machine's clock that is years ahead delays the first update until the receiver's time has kept step for 5 s",
+    "a machine's clock that is years ahead delays the first update until the receiver's time has agreed with elapsed time for 5 s",
     arguments: [315_360_000, 946_080_000] as [Int64])
   func firstUpdate(wallError: Int64) throws {
     let world = try World.drive(Scenario(duration: 60, wallError: wallError, hasCertificates: true))
@@ -79,7 +90,7 @@ import Timekeeping
   func certificatesAndReceiver() throws {
     let faults = [Fault(.ahead(315_360_000), 0..<400)]
     let world = try World.drive(Scenario(duration: 400, faults: faults, hasCertificates: true))
-    #expect(world.longestHole(40..<390) <= 14)
+    #expect(world.longestGap(40..<390) <= 14)
   }
 
   @Test("a provider that is half an hour behind costs a box without a fix none of the positions that it has stored")

@@ -9,17 +9,17 @@ import Timekeeping
     let world = try World.drive(
       Scenario(duration: 2400, faults: [Fault(.providerDown, 480..<590)], tokenLife: 600))
     #expect(world.events(.offline).isEmpty)
-    #expect(world.longestHole(10..<2380) <= 12)
+    #expect(world.longestGap(10..<2380) <= 12)
     #expect((236...241).contains(world.server.applied.count))
   }
 
-  @Test("without a token positions wait, and none is missing when the provider is back")
+  @Test("without a token positions are queued, and none is missing when the provider is back")
   func downPastExpiry() throws {
     let world = try World.drive(
       Scenario(duration: 2400, faults: [Fault(.providerDown, 400..<1500)], tokenLife: 600))
     #expect(world.applied(602..<1500).isEmpty)
     #expect(!world.applied(1500..<1625).isEmpty)
-    #expect(world.longestHole(10..<2380) <= 13)
+    #expect(world.longestGap(10..<2380) <= 13)
     // From the fifth minute on at most one a minute.
     #expect(
       (1..<world.fetches.count).allSatisfy { index in
@@ -30,7 +30,7 @@ import Timekeeping
   }
 
   @Test(
-    "a token that is not good is not used, and the provider is not asked in a hurry",
+    "an invalid token is not used, and the provider is not asked at short intervals",
     arguments: [Fault.Kind.providerForeign, .providerStale, .providerWebPage, .providerAnswers(403)])
   func unusable(kind: Fault.Kind) throws {
     let world = try World.drive(Scenario(duration: 4500, faults: [Fault(kind, 0..<3600)]))
@@ -47,7 +47,7 @@ import Timekeeping
     #expect(world.events(.clockWrong).count == 1)
     #expect(world.events(.clockWrong).allSatisfy { $0.contains("60 min ahead") })
     #expect(world.events(.clockRight).count == 1)
-    #expect(world.longestHole(5..<1490) <= 12)
+    #expect(world.longestGap(5..<1490) <= 12)
     #expect((6...8).contains(world.fetches.count))
   }
 
@@ -57,13 +57,13 @@ import Timekeeping
     #expect(world.events(.clockWrong).count == 1)
     #expect(
       world.events(.clockWrong).allSatisfy { $0.contains(error == nil ? "20787 days behind" : "4383 days ahead") })
-    #expect(world.longestHole(5..<890) <= 12)
+    #expect(world.longestGap(5..<890) <= 12)
   }
 
-  @Test("tokens that live for forty seconds are renewed in time and serve a whole drive")
+  @Test("tokens with a lifetime of forty seconds are renewed in time and suffice for a whole drive")
   func shortLife() throws {
     let world = try World.drive(Scenario(duration: 1200, tokenLife: 40))
-    #expect(world.longestHole(5..<1190) <= 12)
+    #expect(world.longestGap(5..<1190) <= 12)
     #expect(world.fetches.count <= 42)
   }
 }

@@ -12,29 +12,30 @@ extension World {
     checkTimes()
     checkGaps()
     checkCoverage()
-    checkLedger()
+    checkDelivered()
     checkThinning()
-    checkAccounts()
-    checkRefused()
+    checkBacklog()
+    checkRejected()
     checkRepeats()
     checkDrain()
     checkReturn()
     checkPauses()
     if finishedAt == nil { checkOffline() }
-    checkLastWord()
+    checkStateOrder()
     // The file is read after the first request, which may take its whole deadline.
-    if !isOff, finishedAt == nil, store.troubledSince == nil, left[vehicle] != nil, now - startedAt > .seconds(30) {
-      violate("what \(vehicle) has left behind was never given back to it")
+    if !isOff, finishedAt == nil, store.troubledSince == nil, unrestored[vehicle] != nil, now - startedAt > .seconds(30)
+    {
+      violate("the stored positions of \(vehicle) were never restored")
     }
   }
 
-  /// No position of a pause leaves, not even afterwards.
+  /// No position of a pause is sent, not even afterwards.
   private func checkPauses() {
     let open = pausedAt.map { [$0...max(now, $0)] } ?? []
     let times = (offDuty + open).map {
       Scenario.boot + .nanoseconds($0.lowerBound.nanoseconds)...Scenario.boot + .nanoseconds($0.upperBound.nanoseconds)
     }
-    // A modem is asked, and what it says on the way is as old as the last question at most.
+    // A modem is polled, and its answer is at most as old as the previous poll.
     let age = Duration.milliseconds(scenario.hasModem ? 2000 : 0)
     for applied in server.applied {
       for position in applied.past + [applied.live] {
@@ -42,7 +43,7 @@ extension World {
         let reported = reported(at: position.time)
         guard !reported.isEmpty, !reported.contains(where: \.isFaulty) else { continue }
         let isOfPause = reported.allSatisfy { reported in
-          // What was held back came later.
+          // What was delayed came later.
           guard !scenario.isActive(at: Double(reported.second), { if case .heldBack = $0 { true } else { false } })
           else {
             return false
@@ -51,7 +52,7 @@ extension World {
           return times.contains { $0.lowerBound < arrived && arrived + age < $0.upperBound }
         }
         if isOfPause {
-          violate("the position of \(position.time.rfc3339) is from a pause, and has left")
+          violate("the position of \(position.time.rfc3339) is from a pause, and was sent")
         }
       }
     }
@@ -77,8 +78,8 @@ extension World {
         }
         if !isReported { violate("the server has a position of \(position.time.rfc3339), which no receiver reported") }
       }
-      // What was given up on the way may come after its successor.
-      guard !ghostly.contains(applied.request) else { continue }
+      // A request that was cancelled in flight may arrive after its successor.
+      guard !abandonedIDs.contains(applied.request) else { continue }
       if let before = newest[applied.vehicle], applied.live.time < before, !isFaulty(before),
         !isFaulty(applied.live.time), !isStored(applied)
       {
@@ -92,21 +93,33 @@ extension World {
   private func checkTimes() {
     // What another receiver's clock lags by is waited for, up to a limit, and then counts.
     guard !scenario.isDateless, scenario.second?.lag ?? 0 <= 10_000 else { return }
-    // Two witnesses that lie can outvote the others.
-    for applied in server.applied where applied.at < scenario.secondLieAt {
+    // Two time sources with the same error can outvote the others.
+    for applied in server.applied where applied.at < scenario.secondClockErrorAt {
       let ahead = (applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)))).inSeconds
+      if ahead > 5, isWithoutServer(applied) { return }
       if ahead > 5 { violate("an update at \(applied.at) s is \(ahead) s ahead of the time") }
-      if applied.isIgnored, !ghostly.contains(applied.request), !isStored(applied) {
+      if applied.isIgnored, !abandonedIDs.contains(applied.request), !isStored(applied) {
         violate("an update at \(applied.at) s is older than the one before")
       }
     }
+  }
+
+  /// Whether it was sent with a cached token, before the first answer of Fleet Engine in this boot: only the receiver and the
+  /// machine's clock had given a time.
+  private func isWithoutServer(_ applied: FleetEngineServer.Applied) -> Bool {
+    guard let attempt = attempts.first(where: { $0.id == applied.request }), let start = starts[attempt.runNumber]
+    else {
+      return false
+    }
+    return !fetches.contains { start <= $0 && $0 < attempt.at }
+      && !attempts.contains { $0.boots == attempt.boots && $0.isAccepted && $0.endedAt ?? now <= attempt.at }
   }
 
   /// Whether the live position is from before the program started, or before a pause: without a fix it is the newest that the
   /// program knows.
   private func isStored(_ applied: FleetEngineServer.Applied) -> Bool {
     guard let attempt = attempts.first(where: { $0.id == applied.request }) else { return false }
-    let start = attempt.life > 0 ? starts[attempt.life] ?? .boot : .boot
+    let start = attempt.runNumber > 0 ? starts[attempt.runNumber] ?? .boot : .boot
     let pause = offDuty.last { World.seconds($0.upperBound) <= applied.at }?.lowerBound ?? .boot
     return applied.live.time < Scenario.boot + .nanoseconds(max(start, pause).nanoseconds)
   }
@@ -117,9 +130,9 @@ extension World {
 
   /// Updates are at least 5 s apart, and at most 60 s while the vehicle is online with a token and a fix.
   private func checkGaps() {
-    let troubles = (tokenTroubles + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
+    let failures = (tokenFailures + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
     let arrivals = Dictionary(server.applied.map { ($0.request, $0.at) }) { first, _ in first }
-    // What was stored is not repeated: without a fix there is nothing to say after it.
+    // What was stored is not repeated: without a fix there is nothing to send after it.
     let stored = Set(server.applied.filter(isStored).map(\.request))
     var last: Attempt?
     for attempt in attempts {
@@ -129,23 +142,25 @@ extension World {
       }
       if let last, last.vehicle == attempt.vehicle, last.boots == attempt.boots, let before = arrivals[last.id] {
         if arrival - before < 5 { violate("two accepted updates within \(arrival - before) s") }
-        if last.life == attempt.life, arrival - before > 60 + transit, !hasPaused(from: before, to: arrival),
-          !isAway(before..<arrival),
-          !troubles.contains(where: { before < $0 && $0 < arrival })
+        if last.runNumber == attempt.runNumber, arrival - before > 60 + transit, !hasPaused(from: before, to: arrival),
+          !isOffOrSuspended(before..<arrival),
+          !failures.contains(where: { before < $0 && $0 < arrival })
         {
           violate("\(arrival - before) s without an update while online")
         }
       }
       last = attempt.isAccepted && !stored.contains(attempt.id) ? attempt : nil
     }
-    if let last, let before = arrivals[last.id], finishedAt == nil, second - before > 60 + transit,
-      !troubles.contains(where: { before < $0 }), !hasPaused(from: before, to: second), !isAway(before..<second)
+    if let last, last.runNumber == runNumber, !isOff, let before = arrivals[last.id], finishedAt == nil,
+      second - before > 60 + transit,
+      !failures.contains(where: { before < $0 }), !hasPaused(from: before, to: second),
+      !isOffOrSuspended(before..<second)
     {
       violate("\(second - before) s without an update at the end, while online")
     }
   }
 
-  /// Whether the machine slept in between, or knew that it had no network, or the driver was off duty.
+  /// Whether the machine was suspended in between, or knew that it had no network, or the driver was off duty.
   private func hasPaused(from start: Double, to end: Double) -> Bool {
     let open = [absentSince, pausedAt].compactMap { $0.map { $0...max(now, $0) } }
     return (pauses + offDuty + open).contains {
@@ -160,7 +175,7 @@ extension World {
 
   /// Between two positions that are kept or have arrived there is never more time than the policy allows.
   private func checkCoverage() {
-    // Another vehicle's positions are let go by design; a bounded backlog forgets by design.
+    // Another vehicle's positions are dropped by design, and a bounded backlog drops the oldest.
     guard !scenario.acts.contains(where: { if case .reload = $0.act { true } else { false } }) else { return }
     var stamps = Set<Int>()
     func add(_ time: Timestamp) {
@@ -182,17 +197,17 @@ extension World {
       guard !isOffDuty(from: Double(before), to: Double(stamp)) else { continue }
       let seconds = track.enumerated().dropFirst(before - 1).prefix(stamp - before + 1)
       let isSlow = track.dropFirst(max(before - 15, 0)).prefix(stamp - before + 17).contains { $0.speed < 2 }
-      let holes = seconds.count { !$0.element.hasFix }
+      let secondsWithoutFix = seconds.count { !$0.element.hasFix }
       // An update that was just accepted puts off the next by its floor of 5 s, and the limiter by 9 s.
-      let allowed = (isSlow ? heartbeat : 13) + 11 + (holes > 0 ? holes + 10 : 0)
+      let allowed = (isSlow ? heartbeat : 13) + 11 + (secondsWithoutFix > 0 ? secondsWithoutFix + 10 : 0)
       if stamp - before > allowed {
         violate("positions from second \(before) to \(stamp) are lost: \(stamp - before) s, allowed \(allowed)")
       }
     }
   }
 
-  /// What the backlog calls delivered is at the server.
-  private func checkLedger() {
+  /// What the backlog counts as delivered is at the server.
+  private func checkDelivered() {
     var arrived = Set<Timestamp>()
     for applied in server.applied {
       arrived.insert(applied.live.time)
@@ -218,16 +233,19 @@ extension World {
       for position in applied.past + [applied.live] { known[position.time] = (position.latitude, position.longitude) }
     }
     let others = removals.filter { $0.reason != .thinned && $0.vehicle == vehicle }.map(\.record.location)
-    for location in copy.values.map(\.location) + others {
+    // Also the positions on disk, if the run ends before they are restored.
+    for location in (pending[vehicle] ?? [:]).values.map(\.location) + others {
       known[location.time] = (location.coordinate.latitude, location.coordinate.longitude)
     }
     // Each run restores the interpolation errors of previous runs for the positions still pending.
     let reported = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
-    for key in lostInCuts where key.vehicle == vehicle { known[key.id] = known[key.id] ?? coordinate(of: key.id) }
+    for key in lostInCuts where key.vehicle == vehicle && known[key.id] == nil {
+      known[key.id] = recorded[key].map { ($0.place.latitude, $0.place.longitude) }
+    }
     let track = known.filter { !isMisdated($0.key, $0.value) }.sorted { $0.key < $1.key }
     for location in thinned {
       guard let after = track.firstIndex(where: { $0.key >= location.time }), after > 0 else {
-        violate("the thinned position of \(location.time.rfc3339) lies outside of what is left")
+        violate("the thinned position of \(location.time.rfc3339) is outside of the remaining track")
         continue
       }
       let (start, end) = (track[after - 1], track[after])
@@ -236,21 +254,24 @@ extension World {
         latitude: start.value.latitude + (end.value.latitude - start.value.latitude) * fraction,
         longitude: start.value.longitude + (end.value.longitude - start.value.longitude) * fraction)
       let error = place?.distance(to: location.coordinate) ?? .infinity
-      // Coordinates are sent to a centimetre.
-      if error > reported + 0.02 {
+      // Six decimals are sent: half of the last one, in both directions.
+      if error > reported + 0.08 {
         violate("a position was thinned that is \(error) m off, reported is \(reported) m")
       }
     }
   }
 
   /// Whether a position is more than ten seconds from where the vehicle was at its stamp: of no receiver that only lags. A
-  /// wrong clock's stamp may come again when it is right, so of those with the stamp the nearest counts.
+  /// wrong clock's stamp may come again when it is right, so of those with the stamp the nearest counts. While the vehicle
+  /// stands, its own place of that second is as near, but for noise.
   private func isMisdated(_ stamp: Timestamp, _ place: (latitude: Double, longitude: Double)) -> Bool {
     func distance(_ reported: Receiver.ReportedFix) -> Double {
       abs(reported.coordinate.latitude - place.latitude) + abs(reported.coordinate.longitude - place.longitude)
     }
     let second = Int((stamp - Scenario.boot).wholeSeconds)
-    return reported(at: stamp).min { distance($0) < distance($1) }.map { abs($0.second - second) > 10 } ?? false
+    let candidates = reported(at: stamp)
+    guard let nearest = candidates.map(distance).min() else { return false }
+    return !candidates.contains { distance($0) < nearest + 1e-4 && abs($0.second - second) <= 10 }
   }
 
   /// After the network returns the newest position arrives within an interval, if the vehicle has tried before.
@@ -264,8 +285,8 @@ extension World {
         tried.endedAt.map(World.seconds) ?? from, fault.isQuick ? from : (lastFetch(before: from) ?? from) + 15,
       ]
       // Without a default route, attempts are three minutes apart.
-      let isHeldBack = scenario.acts.contains { if case .network(false) = $0.act { true } else { false } }
-      let limit = (ends + [from]).reduce(from, max) + (isHeldBack ? 195 : 11)
+      let isSuppressed = scenario.acts.contains { if case .network(false) = $0.act { true } else { false } }
+      let limit = (ends + [from]).reduce(from, max) + (isSuppressed ? 195 : 11)
       let others = scenario.faults.filter { $0.from != fault.from || $0.until != fault.until }
       let isCalm = !others.contains { Double($0.until) > Double(fault.from) - 320 && Double($0.from) < limit }
       let isUndisturbed = !scenario.acts.contains {
@@ -282,7 +303,7 @@ extension World {
     fetches.last { World.seconds($0) < second }.map(World.seconds)
   }
 
-  /// What a slow network may add to the time between two arrivals: the way of a token there and back, and of the update.
+  /// What a slow network may add to the time between two arrivals: the round trip of a token request, and the update's transit.
   private var transit: Double {
     scenario.faults.reduce(0) { most, fault in
       if case .latency(let milliseconds) = fault.kind { max(most, Double(milliseconds) * 6 / 1000) } else { most }

@@ -6,10 +6,10 @@ import Timekeeping
 /// The driver goes off duty and comes back.
 extension World {
   /// The shell has it on disk when the agent's effect is done: it does not wait as the backlog's store does.
-  func storePause(_ note: PauseNote?) {
+  func storePause(_ note: PauseRecord?) {
     if note == nil { checkOffline() }
     // It is text on disk.
-    pauseNote = note.map { PauseNote(text: $0.text) }
+    pauseNote = note.map { PauseRecord(text: $0.text) }
     if pauseNote != nil {
       pausedAt = pausedAt ?? now
       if isOfflineSettled, offlineSettledAt == nil { offlineSettledAt = now }
@@ -48,9 +48,9 @@ extension World {
     }
   }
 
-  /// What was sent last has the last word: no OFFLINE arrives after the ONLINE of a later request, but over a reboot, which the
-  /// daemon knows nothing of.
-  func checkLastWord() {
+  /// The state that was requested last is the last to arrive: no OFFLINE arrives after the ONLINE of a later request, except
+  /// after a reboot, which the daemon does not detect.
+  func checkStateOrder() {
     var online: [String: UInt64] = [:]
     for change in server.states {
       guard !change.isOnline else {
@@ -92,7 +92,7 @@ extension World {
     guard scenario.trips?.offlineOnStop == true, pausedAt == nil,
       !events.contains(where: { $0.event.kind == .stateOfflineMissing && $0.at == now }),
       // What was given up may have come after OFFLINE.
-      !attempts.contains(where: { ghostly.contains($0.id) && now - $0.at < .seconds(20) })
+      !attempts.contains(where: { abandonedIDs.contains($0.id) && now - $0.at < .seconds(20) })
     else { return }
     if server.states.last(where: { $0.vehicle == vehicle })?.isOnline != false {
       violate("the run has ended, and the vehicle is not OFFLINE")

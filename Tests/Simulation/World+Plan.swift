@@ -3,16 +3,16 @@ import Delivery
 import Positioning
 import Timekeeping
 
-/// The agent's plan is a promise: nothing happens before its end without an input, and at its end something does.
+/// The agent's plan is exact: nothing happens before its end without an input, and at its end something does.
 ///
-/// At every call the plan must be a wait that ends later, and what was promised must happen when its end comes. Looking ahead,
+/// At every call the plan must be a wait that ends later, and the planned action must happen at its end. Looking ahead,
 /// and asking again later, costs more than all the rest: that is done after every fourth input, and every 32nd fix.
 extension World {
   /// Remembers the plan after the agent was called, and looks ahead.
   func notePlan(after input: VehicleAgent.Input) {
     let plan = agent.plan(at: bootNow)
-    promise = finishedAt == nil ? plan : nil
-    guard case .wait(let until, _, _) = plan else { return violate("\(plan) was left undone") }
+    lastPlan = finishedAt == nil ? plan : nil
+    guard case .wait(let until, _, _) = plan else { return violate("\(plan) was not carried out") }
     if case .source(_, .fix(_)) = input {
       looksAhead = (calls + phase) % 32 == 0
     } else {
@@ -33,14 +33,14 @@ extension World {
 
   /// Before an input is handed over: what was planned is still the plan. At its end it is the step returned, to be done.
   func checkPlan() -> Plan.Step? {
-    guard let promise, finishedAt == nil else { return nil }
-    if let until = promise.until, bootNow >= until {
+    guard let lastPlan, finishedAt == nil else { return nil }
+    if let until = lastPlan.until, bootNow >= until {
       if case .act(let step) = agent.plan(at: bootNow) { return step }
-      violate("at its end, \(promise) becomes \(agent.plan(at: bootNow)): nothing happens")
+      violate("at its end, \(lastPlan) becomes \(agent.plan(at: bootNow)): nothing happens")
     } else if looksAhead {
       let plan = agent.plan(at: bootNow)
       // As long as the plan is to wait, a deadline that comes too early changes nothing.
-      if plan != promise { violate("\(promise) became \(plan) without an input") }
+      if plan != lastPlan { violate("\(lastPlan) became \(plan) without an input") }
     }
     return nil
   }
@@ -50,7 +50,7 @@ extension Plan.Step {
   /// Whether the effects show that this was done.
   func isDone(by effects: [VehicleAgent.Effect]) -> Bool {
     switch self {
-    // What Fleet Engine has, or what is held already, is not put on the backlog again.
+    // A position that Fleet Engine has, or that is queued already, is not queued again.
     case .enqueue: true
     // A start-up deadline may pass without a source to use.
     case .selectSource: true

@@ -9,9 +9,9 @@ extension World {
   /// The shell starts its sources.
   func startPorts() {
     for index in ports.indices where !isOff {
-      ports[index].session = World.session(scenario, index: index, seed: scenario.seed &+ life &* 31)
-      ports[index].network = World.network(scenario, index: index, seed: scenario.seed &+ life &* 31)
-      ports[index].modem = World.modem(scenario, index: index, seed: scenario.seed &+ life &* 31)
+      ports[index].session = World.session(scenario, index: index, seed: scenario.seed &+ runNumber &* 31)
+      ports[index].network = World.network(scenario, index: index, seed: scenario.seed &+ runNumber &* 31)
+      ports[index].modem = World.modem(scenario, index: index, seed: scenario.seed &+ runNumber &* 31)
       ports[index].close()
       handlePort(index, .start)
     }
@@ -51,8 +51,8 @@ extension World {
 
   // MARK: - Once a second
 
-  /// The receivers say where the drive is.
-  func speak(second: Int) {
+  /// The receivers write where the vehicle is.
+  func transmit(second: Int) {
     drive.advance(second: second)
     var isSound = false
     for index in ports.indices {
@@ -79,8 +79,8 @@ extension World {
     track.append((isSound, drive.speed))
   }
 
-  /// What is written in this second is lost: the machine sleeps.
-  func speakUnheard(second: Int) {
+  /// What is written in this second is lost: the machine is suspended.
+  func skipTransmission(second: Int) {
     drive.advance(second: second)
     for index in receivers.indices {
       receivers[index].skip()
@@ -97,7 +97,7 @@ extension World {
       && (ports[index].network == nil || isInOrder)
   }
 
-  /// Whether no receiver's time ever goes back: datagrams that are up to two seconds late are left out.
+  /// Whether no receiver's time ever goes back: datagrams that are up to two seconds late are ignored.
   private var isInOrder: Bool {
     !scenario.faults.contains { fault in
       switch fault.kind {
@@ -238,7 +238,7 @@ extension World {
     ports[index].deadline = ports[index].session.nextDeadline.map { bootedAt + ($0 - .boot) } ?? .distantFuture
   }
 
-  /// A fix that comes out of the decoder was reported by the receiver, or is one that the checksum could not catch.
+  /// A fix of the decoder was reported by the receiver, or is of a sentence that was corrupted and has the right checksum.
   func judge(_ fix: Fix, from index: Int) {
     let second = Int(self.second)
     // A modem's sentences are up to a second old.
@@ -248,8 +248,10 @@ extension World {
     let reported = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
     if let reported {
       ports[index].awaited.remove(reported)
-    } else if let forged = ports[index].forgeries.last, ports[index].isDisturbed(at: second), second - forged <= 2 {
-      forgedFixes += 1
+    } else if let collision = ports[index].collisions.last, ports[index].isDisturbed(at: second),
+      second - collision <= 2
+    {
+      fixesOfCollisions += 1
       let stamp = fix.timestamp ?? trueTime.nearest(millisecondsOfDay: trueTime.millisecondsOfDay)
       receivers[index].note(fix, at: stamp, second: second)
     } else {
@@ -270,8 +272,8 @@ extension World {
       violate("a fix is rejected for its date, and the clock is right")
     }
     let truth = trueTime.nearest(millisecondsOfDay: milliseconds)
-    // What a server has said twice counts for more than the clock.
-    let truths = [trueTime] + lies(until: self.second).map { trueTime + .seconds($0) }
+    // A server's time that was confirmed has priority over the clock.
+    let truths = [trueTime] + clockErrors(until: self.second).map { trueTime + .seconds($0) }
     let isCorrected =
       agent.newestTime.map { newest in truths.contains { max(newest - $0, $0 - newest) < .seconds(5) } } ?? true
     if after.rejected == before.rejected, !isCorrected, let newest = agent.newestTime, newest != truth {
@@ -286,11 +288,12 @@ extension World {
     let reported =
       receivers.count == 1 ? receivers[0].reported(at: stamp) : receivers.flatMap { $0.reported(at: stamp) }
     guard reported.isEmpty else { return reported }
-    return lies(until: .infinity).flatMap { error in receivers.flatMap { $0.reported(at: stamp, wrongBy: error) } }
+    return clockErrors(until: .infinity).flatMap { error in receivers.flatMap { $0.reported(at: stamp, wrongBy: error) }
+    }
   }
 
   /// By how many seconds servers' clocks have been wrong, of the faults that began before a second.
-  private func lies(until second: Double) -> [Int64] {
+  private func clockErrors(until second: Double) -> [Int64] {
     scenario.faults.compactMap { fault in
       switch fault.kind {
       case .serverClock(let error), .providerClock(let error): Double(fault.from) <= second ? error : nil

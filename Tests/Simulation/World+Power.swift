@@ -23,23 +23,26 @@ extension World {
       for id in ids { revived[Disk.Key(vehicle: vehicle, id: id), default: 0] += 1 }
     }
     thinnedWithin = max(thinnedWithin, agent.delivery.backlog.thinnedWithin)
-    giveUpUpdate()
-    (fetch, deadline, promise) = (nil, nil, nil)
+    abandonUpdate()
+    (fetch, deadline, lastPlan) = (nil, nil, nil)
     isOff = true
     closePorts()
     queue.schedule(.powerReturns, at: now + .seconds(max(seconds, isOfPower ? 6 : 1)))
   }
 
+  /// While the disk works, everything that was recorded before this is on it. In sleep, nothing is written.
+  var writtenUntil: BootInstant {
+    now - Disk.commitInterval - (now - resumedAt < Disk.commitInterval ? suspendedFor : .zero)
+  }
+
   private func loseUnwritten() {
-    // Nobody writes in sleep.
-    let slept = now - wakesAt < Disk.commitInterval ? sleepLasts : .zero
-    let since = store.troubledSince ?? now - Disk.commitInterval - slept
+    let since = store.troubledSince ?? writtenUntil
     for (name, records) in pending {
       let onDisk = disk.held[name] ?? [:]
       for id in records.keys where onDisk[id] == nil {
         let key = Disk.Key(vehicle: name, id: id)
         lostInCuts.insert(key)
-        if let at = recorded[key], at < since {
+        if let at = recorded[key]?.at, at < since {
           violate("a position is lost that was recorded \((now - at).inSeconds) s before")
         }
       }
@@ -50,18 +53,18 @@ extension World {
   func powerReturns() {
     note("!power returns")
     isOff = false
-    life += 1
+    runNumber += 1
     startedAt = now
-    starts[life] = now
+    starts[runNumber] = now
     let boot = "\(boots)"
     // The kernel has been up for a while when the program starts.
     if configuration.tokenKey?.boot != boot { bootedAt = now - .seconds(12) }
     configuration.tokenKey = StoredToken.Key(subject: vehicle, boot: boot)
     configuration.boot = boot
-    agent = VehicleAgent(configuration, seed: scenario.seed &+ life &* 1_000_003)
+    agent = VehicleAgent(configuration, seed: scenario.seed &+ runNumber &* 1_000_003)
     copy = [:]
-    left = disk.held
-    store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed &+ life &* 17)
+    unrestored = disk.held
+    store = StoreShell(configuration.delivery.endpoint.vehicle, seed: scenario.seed &+ runNumber &* 17)
     if let storedRunState { handle(.runStateFound(storedRunState)) }
     if let storedToken { handle(.tokenFound(storedToken)) }
     if let pauseNote { handle(.pause(pauseNote)) }

@@ -46,7 +46,7 @@ struct StoreShell {
 extension World {
   /// Everything that is pending, of each vehicle.
   var pending: [String: [Backlog.ID: Backlog.Record]] {
-    left.merging([vehicle: copy]) { $0.merging($1) { $1 } }
+    unrestored.merging([vehicle: copy]) { $0.merging($1) { $1 } }
   }
 
   func startStore() {
@@ -65,7 +65,7 @@ extension World {
     deliverReports()
     guard !isOff else { return }
     if other != vehicle {
-      left = pending
+      unrestored = pending
       vehicle = other
       copy = [:]
     }
@@ -76,6 +76,12 @@ extension World {
   /// The run is at its end: all that is pending is on disk, if it can be.
   func closeStore() {
     performStore(.close)
+    // A file that was found to be gone is written anew, as in the shell.
+    while !store.reports.isEmpty {
+      for case .backlogSnapshot(let records) in agent.handle(store.reports.removeFirst(), at: moment) {
+        performStore(.snapshot(records))
+      }
+    }
     guard store.troubledSince == nil else { return }
     let missing = (pending[vehicle] ?? [:]).keys.filter { disk.held[vehicle]?[$0] == nil }
     if !missing.isEmpty { violate("\(missing.count) positions are not on disk at the end") }
@@ -110,13 +116,13 @@ extension World {
     store.isDelivering = false
   }
 
-  /// What was left behind is given back, all of it.
+  /// All stored positions are restored.
   private func restore(_ records: [Backlog.Record]) {
     let known = Set(records.map(\.id))
-    for id in (left[vehicle] ?? [:]).keys where !known.contains(id) {
+    for id in (unrestored[vehicle] ?? [:]).keys where !known.contains(id) {
       violate("the store has lost the position of \(id.rfc3339) of \(vehicle)")
     }
-    left[vehicle] = nil
+    unrestored[vehicle] = nil
     for record in records where copy[record.id] == nil { copy[record.id] = record }
   }
 
@@ -138,8 +144,9 @@ extension World {
         for id in (disk.held[vehicle] ?? [:]).keys where copy[id] == nil {
           lostInCuts.insert(Disk.Key(vehicle: vehicle, id: id))
         }
-        left = [:]
-        disk.held = [:]
+        // What is in memory is nowhere else until it is written anew.
+        if disk.held[vehicle]?.isEmpty == false { store.troubledSince = .boot }
+        loseFile()
         disk.deletions += 1
       default: break
       }
@@ -160,8 +167,7 @@ extension World {
       }
       // What is in memory is written anew; until then it is in the file that is set aside alone.
       if disk.held[vehicle]?.isEmpty == false { store.troubledSince = .boot }
-      left = [:]
-      disk.held = [:]
+      loseFile()
       disk.setAside += 1
       return .opened(StoreAgent.SetAside(name: "backlog.db.\(disk.setAside)", why: why))
     case .commit(let writes):
@@ -178,15 +184,21 @@ extension World {
       for other in disk.held.keys where other != vehicle.vehicleID {
         for id in (disk.held[other] ?? [:]).keys where id < time { forgotten.insert(Disk.Key(vehicle: other, id: id)) }
         disk.held[other] = disk.held[other]?.filter { $0.key >= time }
-        left[other] = left[other]?.filter { $0.key >= time }
+        unrestored[other] = unrestored[other]?.filter { $0.key >= time }
       }
       return .forgotten
     case .close: return nil
     }
   }
 
+  /// The file is gone. What another vehicle has left and was never written is still in the store's memory.
+  private func loseFile() {
+    for (name, records) in disk.held { unrestored[name] = unrestored[name]?.filter { records[$0.key] == nil } }
+    disk.held = [:]
+  }
+
   private func fail(_ kind: StoreAgent.Failure.Kind, _ why: String) -> StoreAgent.Outcome {
-    store.troubledSince = store.troubledSince ?? now - Disk.commitInterval
+    store.troubledSince = store.troubledSince ?? writtenUntil
     return .failed(StoreAgent.Failure(kind, why))
   }
 

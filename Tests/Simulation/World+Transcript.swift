@@ -57,13 +57,13 @@ extension World {
       return again.violations.contains { kinds.contains(words($0)) }
     }
     let smallest = shrinker.shrink(world.scenario)
-    let complaint = try complaint(about: run(smallest)) ?? ""
+    let failure = try failure(of: run(smallest)) ?? ""
     return "SIMULATION_SEED=\(world.scenario.seed) SIMULATION_RUNS=1 swift test --filter RandomRunTests\n"
-      + "smallest: \(smallest.source)\n\(complaint)"
+      + "smallest: \(smallest.source)\n\(failure)"
   }
 
   /// What went wrong, with the last of what was said before it; nil when nothing did.
-  static func complaint(about world: World) throws -> String? {
+  static func failure(of world: World) throws -> String? {
     guard !world.violations.isEmpty else { return nil }
     let again = try run(world.scenario, transcribing: true)
     let lines = again.transcript

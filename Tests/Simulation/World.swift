@@ -10,16 +10,16 @@ import Timekeeping
 /// Simulates a day in a fraction of a second: one `VehicleAgent`, and its environment in virtual time.
 ///
 /// The world performs the agent's effects, calls it at its deadlines, and watches the invariants all the while; what it
-/// sees broken is in `violations`.
+/// finds violated is in `violations`.
 final class World {
-  enum Happening {
+  enum TimedEvent {
     case tick(second: Int)
     case act(Scenario.Act)
     case requestArrives(id: UInt64)
     case updateEnds(id: UInt64, HTTPOutcome)
     case tokenRequestArrives(id: UInt64)
     case tokenEnds(id: UInt64, HTTPOutcome)
-    /// An answer to a request that was given up before.
+    /// An answer to a request that was cancelled before.
     case lateAnswer(id: UInt64, HTTPOutcome)
     case powerReturns
   }
@@ -40,8 +40,8 @@ final class World {
     var isAccepted = false
     /// What came back; nil while nothing has.
     var status: Int?
-    /// How many power cuts there were before.
-    var life: UInt64
+    /// How many restarts there were before.
+    var runNumber: UInt64
     var boots: Int
     /// No connection was made for it.
     var isUnsent = false
@@ -50,77 +50,77 @@ final class World {
   let scenario: Scenario
   var agent: VehicleAgent
   var now = BootInstant.boot
-  var drive: Drive
+  var drive: PlannedDrive
   var receivers: [Receiver]
   var ports: [Port]
   /// Per second since boot: whether a sound position can be had, and the speed.
   var track: [(hasFix: Bool, speed: Double)] = []
-  /// Fixes that the checksum could not catch.
-  var forgedFixes = 0
+  /// Fixes of corrupted sentences with the right checksum.
+  var fixesOfCollisions = 0
   var server = FleetEngineServer()
-  var provider = TokenProvider()
+  var provider = TokenProviderServer()
   /// In every third run updates go through the program's own HTTP/2.
   var line: VirtualLine?
   var attempts: [Attempt] = []
   var fetches: [BootInstant] = []
   var events: [(at: BootInstant, event: Event)] = []
   /// When a token fetch failed.
-  var tokenTroubles: [BootInstant] = []
-  /// When the machine slept, or knew that it had no network.
+  var tokenFailures: [BootInstant] = []
+  /// When the machine was suspended, or knew that it had no network.
   var pauses: [ClosedRange<BootInstant>] = []
   /// When the agent had the open connections dropped.
   var drops: [BootInstant] = []
   var finishedAt: BootInstant?
   var undelivered: Int?
   var violations: [String] = []
-  /// Kept from the effects alone.
+  /// The backlog, computed from the effects alone.
   var copy: [Backlog.ID: Backlog.Record] = [:]
-  /// What other vehicles of this machine have left, or this one and it has not been restored yet.
-  var left: [String: [Backlog.ID: Backlog.Record]] = [:]
+  /// What is stored for other vehicles of this machine, or for this one before it is restored.
+  var unrestored: [String: [Backlog.ID: Backlog.Record]] = [:]
   var disk = Disk()
   var store: StoreShell
   /// When the file was damaged, each once.
   var damages: Set<Int> = []
   var removals: [(record: Backlog.Record, reason: Backlog.Removal, vehicle: String)] = []
-  /// Everything that was ever put on the backlog, with its vehicle, and when.
-  var recorded: [Disk.Key: BootInstant] = [:]
-  /// What a power cut has cost.
+  /// Every position that was ever queued, with its vehicle, when and where.
+  var recorded: [Disk.Key: (at: BootInstant, place: Coordinate)] = [:]
+  /// What a power cut has lost.
   var lostInCuts: Set<Disk.Key> = []
-  /// What the store has let go because it was too old, while another vehicle drove.
+  /// What the store has dropped because it was too old, while another vehicle drove.
   var forgotten: Set<Disk.Key> = []
-  /// What a power cut has brought back: the removal was not on disk yet.
+  /// Positions that a power cut restored although they were removed: the removal was not on disk yet.
   var revived: [Disk.Key: Int] = [:]
   /// The largest reported error of thinning, over all runs.
   var thinnedWithin = 0.0
   var transcript: [String] = []
   var vehicle = "truck-1"
-  /// How many positions waited at each second in which the machine did not sleep.
+  /// How many positions were pending at each second in which the machine was not suspended.
   var waiting: [Int] = []
   /// How many times the agent was called.
   var calls = 0
   var isTranscribing = false
-  /// What the agent planned when it was called last.
-  var promise: Plan?
-  /// At which of the calls the plan is looked at more closely.
+  /// What the agent planned at its last call.
+  var lastPlan: Plan?
+  /// At which of the calls the plan is verified in advance.
   let phase: Int
-  /// Whether that plan is looked at again before the next call.
+  /// Whether that plan is verified again before the next call.
   var looksAhead = false
 
   var configuration: VehicleAgent.Configuration
-  var queue = EventQueue<Happening>()
+  var queue = EventQueue<TimedEvent>()
   var random: SplitMix64
   var update: (id: UInt64, flight: Flight)?
   var fetch: (id: UInt64, flight: Flight)?
   var received: [String: BootInstant] = [:]
   var deadline: BootInstant?
   var wallError: Int64
-  /// How many power cuts there were; when the machine came up, for all that the program knows.
-  var life: UInt64 = 0
+  /// The number of restarts; when the machine was booted, as the program sees it.
+  var runNumber: UInt64 = 0
   var bootedAt = BootInstant.boot
   var isOff = false
-  /// When the last sleep ended, and how long it was.
-  var wakesAt = BootInstant.boot
-  var sleepLasts = Duration.zero
+  /// When the last suspend ended, and how long it was.
+  var resumedAt = BootInstant.boot
+  var suspendedFor = Duration.zero
   /// Effects until the power is cut, or the program killed, and for how long.
   var cut: (effects: Int, seconds: Int, isOfPower: Bool)?
   /// The number of boots. Runtime files also survive a reboot here: the program has to detect that.
@@ -130,16 +130,16 @@ final class World {
   var storedRunState: String?
   /// Of the program that runs.
   var startedAt = BootInstant.boot
-  /// When the program was started, by its life.
+  /// When the program was started, by the number of the run.
   var starts: [UInt64: BootInstant] = [:]
-  /// Requests that were given up, and may arrive all the same.
-  var ghosts: [UInt64: Flight] = [:]
-  var ghostly: Set<UInt64> = []
+  /// Requests that were cancelled, and may arrive nevertheless.
+  var abandoned: [UInt64: Flight] = [:]
+  var abandonedIDs: Set<UInt64> = []
   /// How many addresses the machine has had.
   var addresses: UInt8 = 0
-  var asleepUntil: BootInstant?
+  var suspendedUntil: BootInstant?
   /// What is on disk of a pause, and since when it is in force.
-  var pauseNote: PauseNote?
+  var pauseNote: PauseRecord?
   var pausedAt: BootInstant?
   /// When the daemon has noted in this pause that OFFLINE was accepted for good.
   var offlineSettledAt: BootInstant?
@@ -156,8 +156,8 @@ final class World {
     configuration.tokenKey = StoredToken.Key(subject: "truck-1", boot: "0")
     configuration.boot = "0"
     agent = VehicleAgent(configuration, seed: scenario.seed)
-    guard let start = Coordinate(latitude: 48.137, longitude: 11.575) else { throw SimulationError.noStart }
-    drive = Drive(scenario.drive, from: start, seed: scenario.seed &+ 7)
+    guard let start = Coordinate(latitude: 48.137, longitude: 11.575) else { throw ScenarioError.noStart }
+    drive = PlannedDrive(scenario.drive, from: start, seed: scenario.seed &+ 7)
     let sources = scenario.second == nil ? 0..<1 : 0..<2
     receivers = sources.map { Receiver(scenario, index: $0) }
     ports = sources.map { index in
@@ -176,7 +176,7 @@ final class World {
 
   static func configuration(vehicle: String) throws -> VehicleAgent.Configuration {
     guard let context = AuthorizationContext(providerID: "provider", scope: .deliveryVehicle(vehicle)) else {
-      throw SimulationError.noContext
+      throw ScenarioError.noContext
     }
     return VehicleAgent.Configuration(
       context: context,
@@ -218,7 +218,7 @@ final class World {
 
   // MARK: - Running
 
-  /// Who is next.
+  /// What comes next.
   private enum Turn { case queue, port(Int), store, agent }
 
   /// Runs to the end of the scenario, or to the agent's own.
@@ -233,10 +233,10 @@ final class World {
       now = max(time, now)
       switch turn {
       case .queue:
-        if let happening = queue.next() { happen(happening) }
-        if let wake = asleepUntil {
-          asleepUntil = nil
-          dream(until: wake)
+        if let event = queue.next() { perform(event) }
+        if let wake = suspendedUntil {
+          suspendedUntil = nil
+          suspend(until: wake)
         }
       case .port(let index): advancePort(index)
       case .store: advanceStore()
@@ -244,7 +244,7 @@ final class World {
       }
     }
     now = finishedAt ?? end
-    if fetch != nil { tokenTroubles.append(now) }
+    if fetch != nil { tokenFailures.append(now) }
     checkAfterwards()
   }
 
@@ -257,21 +257,21 @@ final class World {
     return (turn, time)
   }
 
-  func happen(_ happening: Happening) {
-    switch happening {
+  func perform(_ event: TimedEvent) {
+    switch event {
     case .tick(let second):
       waiting.append(copy.count)
-      speak(second: second)
+      transmit(second: second)
       if second < scenario.duration { queue.schedule(.tick(second: second + 1), at: World.time(second + 1)) }
     case .act(let act): perform(act)
     case .powerReturns: powerReturns()
     case .lateAnswer(let id, let outcome):
-      if !isOff, id >> 32 == life { handle(.updateEnded(id: id & 0xFFFF_FFFF, outcome)) }
+      if !isOff, id >> 32 == runNumber { handle(.updateEnded(id: id & 0xFFFF_FFFF, outcome)) }
     case .requestArrives(let id): updateArrives(id)
     case .tokenRequestArrives(let id): tokenRequestArrives(id)
     case .updateEnds(let id, let outcome):
       guard let (current, _) = update, current == id else { return }
-      let outcome = broughtBack(outcome)
+      let outcome = throughHTTP2(outcome)
       update = nil
       if let index = attempts.lastIndex(where: { $0.id == id }) {
         attempts[index].endedAt = now
@@ -311,7 +311,7 @@ final class World {
     switch act {
     case .networkUp: changeNetwork()
     case .network(let isUsable): changeNetwork(isUsable: isUsable)
-    case .suspend(let seconds): asleepUntil = min(now + .seconds(seconds), World.time(scenario.duration))
+    case .suspend(let seconds): suspendedUntil = min(now + .seconds(seconds), World.time(scenario.duration))
     case .stop(let seconds): handle(.stop(within: .seconds(seconds), signal: "SIGTERM"))
     case .sourceEnded: endSources()
     case .clockStep(let seconds):
@@ -343,31 +343,33 @@ final class World {
     handle(.network(state))
   }
 
-  // MARK: - Sleep
+  // MARK: - Suspend
 
   /// The machine is suspended: events continue elsewhere, and it receives none.
-  func dream(until wake: BootInstant) {
-    let fellAsleep = now
-    while let time = queue.nextTime, time < wake, let happening = queue.next() {
+  func suspend(until wake: BootInstant) {
+    let suspendedAt = now
+    while let time = queue.nextTime, time < wake, let event = queue.next() {
       now = max(time, now)
-      switch happening {
+      switch event {
       case .tick(let second):
-        speakUnheard(second: second)
+        skipTransmission(second: second)
         if second < scenario.duration { queue.schedule(.tick(second: second + 1), at: World.time(second + 1)) }
       case .requestArrives(let id): updateArrives(id)
       case .tokenRequestArrives(let id): tokenRequestArrives(id)
       case .updateEnds(let id, _):
-        queue.schedule(.updateEnds(id: id, .failure(TransportFailure(.timedOut, "slept"))), at: wake + .milliseconds(1))
+        queue.schedule(
+          .updateEnds(id: id, .failure(TransportFailure(.timedOut, "suspended"))), at: wake + .milliseconds(1))
       case .tokenEnds(let id, _):
-        queue.schedule(.tokenEnds(id: id, .failure(TransportFailure(.timedOut, "slept"))), at: wake + .milliseconds(1))
-      case .act: queue.schedule(happening, at: wake + .milliseconds(2))
+        queue.schedule(
+          .tokenEnds(id: id, .failure(TransportFailure(.timedOut, "suspended"))), at: wake + .milliseconds(1))
+      case .act: queue.schedule(event, at: wake + .milliseconds(2))
       case .lateAnswer, .powerReturns: break
       }
     }
     now = wake
-    (wakesAt, sleepLasts) = (wake, wake - fellAsleep)
-    pauses.append(fellAsleep...wake)
-    handle(.resumed(after: wake - fellAsleep))
+    (resumedAt, suspendedFor) = (wake, wake - suspendedAt)
+    pauses.append(suspendedAt...wake)
+    handle(.resumed(after: wake - suspendedAt))
   }
 
   func reload(_ other: String) {
@@ -405,14 +407,14 @@ final class World {
       }
       if isTranscribing { note("  < \(World.brief(effect))") }
       switch effect {
-      case .sendUpdate(let id, let request): sendUpdate(life << 32 | id, request)
-      case .cancelUpdate(let id): if update?.id == life << 32 | id { giveUpUpdate() }
-      case .fetchToken(let id, .http(let request)): fetchToken(life << 32 | id, request)
+      case .sendUpdate(let id, let request): sendUpdate(runNumber << 32 | id, request)
+      case .cancelUpdate(let id): if update?.id == runNumber << 32 | id { abandonUpdate() }
+      case .fetchToken(let id, .http(let request)): fetchToken(runNumber << 32 | id, request)
       case .cancelToken(let id):
-        if fetch?.id == life << 32 | id {
+        if fetch?.id == runNumber << 32 | id {
           fetch = nil
           // What did not come while it was waited for was missing, however that ended.
-          tokenTroubles.append(now)
+          tokenFailures.append(now)
         }
       case .storeToken(let text): storedToken = text
       case .removeStoredToken: storedToken = nil
@@ -441,10 +443,10 @@ final class World {
         closeStore()
       }
     }
-    if let failed, failed != agent.statistics.tokenFailures { tokenTroubles.append(now) }
+    if let failed, failed != agent.statistics.tokenFailures { tokenFailures.append(now) }
     // As a shell does, the world asks once after each call, and not again before the next.
     notePlan(after: input)
-    deadline = promise?.until.map { bootedAt + ($0 - .boot) }
+    deadline = lastPlan?.until.map { bootedAt + ($0 - .boot) }
     guard hasBacklogChanged || calls % 16 == 0 else { return }
     let backlog = agent.delivery.backlog
     // In addition to the live position in flight.
@@ -461,7 +463,7 @@ final class World {
     switch change {
     case .added(let record):
       if let pausedAt, pausedAt < now { violate("a position is recorded during a pause") }
-      recorded[Disk.Key(vehicle: vehicle, id: record.id)] = now
+      recorded[Disk.Key(vehicle: vehicle, id: record.id)] = (now, record.location.coordinate)
       if copy.updateValue(record, forKey: record.id) != nil { violate("a record was added twice") }
     case .changed(let records):
       for record in records where copy.updateValue(record, forKey: record.id) == nil {
@@ -473,6 +475,8 @@ final class World {
           violate("record \(id) was removed that is not there")
           continue
         }
+        // It was never written for the vehicle that has left and is back.
+        if disk.held[vehicle]?[id] == nil { unrestored[vehicle]?[id] = nil }
         removals.append((record, reason, vehicle))
       }
     }
@@ -489,7 +493,7 @@ final class World {
     let recent = attempts.suffix(24).filter { $0.boots == boots && now - $0.at < .seconds(60) }
     if recent.count(where: { !$0.isUnsent }) >= 12 { violate("more than twelve updates in a minute") }
     if recent.count >= 24 { violate("more than 24 tries in a minute") }
-    attempts.append(Attempt(id: id, at: now, vehicle: vehicle, life: life, boots: boots))
+    attempts.append(Attempt(id: id, at: now, vehicle: vehicle, runNumber: runNumber, boots: boots))
     checkToken(of: request)
     let obstacle = obstacle(at: second, request)
     var request = request
@@ -513,17 +517,17 @@ final class World {
     }
   }
 
-  /// An outcome of the network as the program's HTTP/2 sees it.
-  private func broughtBack(_ outcome: HTTPOutcome) -> HTTPOutcome {
+  /// An outcome of the network as the program's HTTP/2 reports it.
+  private func throughHTTP2(_ outcome: HTTPOutcome) -> HTTPOutcome {
     guard line != nil else { return outcome }
     defer { for offence in line?.offences ?? [] { violate("HTTP/2: \(offence)") } }
     switch outcome {
     case .response(let response) where response.body.starts(with: Array("<html>".utf8)): return outcome
     case .response(let response):
-      let brought = line?.answer(response, at: now)
-      if case .response(var same) = brought {
+      let received = line?.answer(response, at: now)
+      if case .response(var same) = received {
         same.headers = response.headers
-        if same != response { violate("HTTP/2 made another answer of \(response.status)") }
+        if same != response { violate("HTTP/2 changed the answer \(response.status)") }
       } else {
         violate("HTTP/2 has lost an answer")
       }
@@ -536,17 +540,17 @@ final class World {
   }
 
   func updateArrives(_ id: UInt64) {
-    let ghost = ghosts.removeValue(forKey: id)
-    guard let flight = ghost ?? (update?.id == id ? update?.flight : nil) else { return }
-    if ghost == nil, line?.refuses() == true {
+    let late = abandoned.removeValue(forKey: id)
+    guard let flight = late ?? (update?.id == id ? update?.flight : nil) else { return }
+    if late == nil, line?.refuses() == true {
       let refused = TransportFailure(.unprocessed, "refused")
       return queue.schedule(.updateEnds(id: id, .failure(refused)), at: min(now + delay(), flight.endsBy))
     }
-    // What was given up is not carried on for longer than its sender would have waited.
-    if ghost != nil, now > flight.endsBy { return }
+    // A cancelled request is not transmitted for longer than its sender's deadline.
+    if late != nil, now > flight.endsBy { return }
     let answer = server.answer(flight.request, id: id, at: second, scenario, tokens: provider)
-    for offence in server.offences { violate("the server was sent nonsense: \(offence)") }
-    guard ghost == nil else { return }
+    for offence in server.offences { violate("the server received an invalid request: \(offence)") }
+    guard late == nil else { return }
     var wait = Duration.zero
     for fault in scenario.faults where fault.isActive(at: second) {
       if case .slow(let seconds) = fault.kind { wait = .seconds(seconds) }
@@ -559,12 +563,12 @@ final class World {
     queue.schedule(.updateEnds(id: id, .response(answer)), at: back)
   }
 
-  /// The program reads its answer no more; the server may still get the request.
-  func giveUpUpdate() {
+  /// The program no longer reads the answer; the server may still receive the request.
+  func abandonUpdate() {
     line?.cancel(at: now)
     if let (id, flight) = update {
-      ghosts[id] = flight
-      ghostly.insert(id)
+      abandoned[id] = flight
+      abandonedIDs.insert(id)
     }
     update = nil
   }
@@ -613,9 +617,9 @@ final class World {
     else { return violate("a token that was never issued") }
     if issued.vehicle != vehicle { violate("a token for \(issued.vehicle) used for \(vehicle)") }
     // One that was over when it came is taken for a living one where the provider's clock is as wrong as its tokens are old.
-    let isLie =
-      issued.life <= 0 && scenario.faults.contains { if case .providerClock = $0.kind { true } else { false } }
-    if now >= at + .seconds(issued.life), !isLie { violate("a token used past its end") }
+    let hasClockError =
+      issued.lifetime <= 0 && scenario.faults.contains { if case .providerClock = $0.kind { true } else { false } }
+    if now >= at + .seconds(issued.lifetime), !hasClockError { violate("a token used past its end") }
   }
 
   // MARK: - What is seen

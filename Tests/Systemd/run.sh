@@ -15,28 +15,14 @@ finish() {
   rm -rf "$work"
 }
 trap finish EXIT
+. "$here/library.sh"
 
 # Reads to the end, unlike grep -q, after which a writer fails with EPIPE.
 has() { grep "$@" >/dev/null; }
-step() { printf '== %s\n' "$1"; }
 fail() {
   container exec journalctl -u 'fleet-locationd*' -n 40 --no-pager -o short-monotonic >&2 || true
   echo "failed: $*" >&2
   exit 1
-}
-inside() { container exec "$@"; }
-write() { # PATH [MODE], the text on standard input
-  cat > "$work/text"
-  chmod "${2:-644}" "$work/text"
-  container push "$work/text" "$1"
-}
-until_true() { # SECONDS COMMAND...
-  local end=$((SECONDS + $1))
-  shift
-  until "$@"; do
-    [ $SECONDS -lt $end ] || return 1
-    sleep 0.2
-  done
 }
 # Whether the program that runs is the one that is installed.
 runs_installed() { [ "$(inside readlink "/proc/$(property MainPID "$1")/exe")" = /usr/bin/fleet-locationd ]; }
@@ -60,7 +46,6 @@ doctor_passes() { # WORDS
 # Makes Fleet Engine answer with this fault; the container shares the loopback interface of this machine.
 fault() { curl -sf -X POST -d "$1" "http://127.0.0.1:$port/debug/faults" >"$work/fault" || fail "fault: $(cat "$work/fault")"; }
 
-package() { ls "$packages/$1"_[0-9]*_"$(dpkg --print-architecture)".deb; }
 port=$((20000 + $$ % 20000))
 settings() { # VEHICLE [INSTANCE [SERVICE]]
   local path=delivery_driver form=lmfs
@@ -465,7 +450,7 @@ inside rm /etc/systemd/system/fleet-locationd.service.d/watchdog.conf
 inside systemctl daemon-reload
 dpkg-deb -x "$(package fleet-locationd-dbgsym)" "$work/symbols"
 crash | "$here/../../scripts/crash-names.sh" "$(find "$work/symbols" -name '*.debug')" >"$work/names"
-grep -E 'BacklogStore|AtomicFile|TokenStore' "$work/names" | head -n 2 | sed 's/^/   /'
+grep ' at ' "$work/names" | sed 's/^/   /'
 grep -q 'BacklogStore\|AtomicFile\|TokenStore' "$work/names" && grep -q 'LocationDaemon.*LocationDaemon.swift' "$work/names" ||
   fail "the names: $(cat "$work/names")"
 

@@ -17,14 +17,14 @@ import Timekeeping
     }
   }
 
-  @Test("a floor holds, past the cap too")
+  @Test("a floor applies above the cap too")
   func floor() {
     var random = SplitMix64(seed: 1)
     var backoff = Backoff()
     #expect(backoff.next(.seconds(1, cap: 10), floor: .seconds(60), using: &random) == .seconds(60))
   }
 
-  @Test("the waits use the whole range, so that a fleet does not come back as one")
+  @Test("the waits use the whole range, so that a fleet does not retry in the same second")
   func jitter() {
     var random = SplitMix64(seed: 2)
     var waits: [Double] = []

@@ -43,7 +43,7 @@ import Timekeeping
     #expect(changes == [.stepped(.milliseconds(Int64(size * 1000)))])
   }
 
-  @Test("a clock that is set during sleep gives both")
+  @Test("a clock that is set during suspend gives both")
   func both() {
     let changes = ClockComparisonTests.changes(
       ClockComparisonTests.reading(100), ClockComparisonTests.reading(200, slept: 90, wall: 5))

@@ -27,14 +27,14 @@ import Timekeeping
     #expect(gate.failed(bounds, at: at(100)) <= .seconds(2))
   }
 
-  @Test("a floor holds: who asks for a minute gets it")
+  @Test("a floor applies: a requested minute is waited")
   func floor() {
     var gate = RetryGate(seed: 1)
     #expect(gate.failed(bounds, floor: .seconds(60), at: at(5)) == .seconds(60))
     #expect(gate.earliest == at(65))
   }
 
-  @Test("the usual wait begins at the end of the one that the other side asks for, so that a fleet is spread again")
+  @Test("the usual backoff begins at the end of the wait that the server asks for, so that a fleet is spread again")
   func pushback() {
     let waits = (UInt64(0)..<100).map { seed in
       var gate = RetryGate(seed: seed)
@@ -44,7 +44,7 @@ import Timekeeping
     #expect(Set(waits).count > 40)
   }
 
-  @Test("an end of the wait leaves the growth as it is, a reset does not")
+  @Test("the end of a wait leaves the growth of the backoff unchanged, a reset does not")
   func allow() {
     var (one, other) = (RetryGate(seed: 1), RetryGate(seed: 1))
     for _ in 0..<4 {
@@ -64,7 +64,7 @@ import Timekeeping
     #expect(waits.contains { $0 > .seconds(8) })
   }
 
-  @Test("a wait that grows on another account leaves this one's alone")
+  @Test("a backoff that grows for another reason does not change this one")
   func otherAccount() {
     var gate = RetryGate(seed: 1)
     var other = Backoff()
@@ -75,7 +75,7 @@ import Timekeeping
     #expect(gate.failed(bounds, at: at(0)) <= .seconds(2))
   }
 
-  @Test("news end a wait at most once in 30 s, however often a link flaps")
+  @Test("network events reset the backoff at most once in 30 s, however often a link flaps")
   func resetUnlessRecent() {
     var gate = RetryGate(seed: 1)
     _ = gate.failed(bounds, floor: .seconds(600), at: at(0))
@@ -88,7 +88,7 @@ import Timekeeping
     #expect(gate.earliest == .boot)
   }
 
-  @Test("news end no limit: twelve attempts in a minute, whatever happens")
+  @Test("network events do not lift the limit: twelve attempts in a minute, whatever happens")
   func limit() {
     var gate = RetryGate(seed: 1)
     var now = at(0)
@@ -107,7 +107,7 @@ import Timekeeping
     #expect(attempts.count > 50)
   }
 
-  @Test("300 vehicles that fail at one moment do not come back at one moment")
+  @Test("300 vehicles that fail in the same moment do not retry in the same moment")
   func fleet() {
     for bounds in [Backoff.Bounds.seconds(1, cap: 10), .atLeastHalf(.seconds(1), cap: .seconds(10))] {
       for failures in 1...5 {
@@ -126,7 +126,7 @@ import Timekeeping
     }
   }
 
-  @Test("where half of the bound is the least, a wait is never shorter")
+  @Test("if half of the bound is the minimum, a wait is never shorter")
   func half() {
     for seed in 0..<200 {
       var gate = RetryGate(seed: UInt64(seed))
@@ -137,7 +137,7 @@ import Timekeeping
     }
   }
 
-  @Test("after a success, attempts of the outage that never arrived do not stretch the rhythm; those that did, do")
+  @Test("after a success, attempts of the outage that never arrived do not increase the spacing; those that did, do")
   func outage() {
     func earliest(_ neverArrive: Bool) -> BootInstant {
       var gate = RetryGate(seed: 1)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Foundation
 import Glibc
 import HTTPMessages
@@ -6,18 +7,15 @@ import Testing
 
 @testable import TokenStore
 
-@Suite final class TokenStoreTests {
-  private let directory: String
+@Suite struct TokenStoreTests {
+  private let directory: TemporaryDirectory
   private let store: TokenStore
-  private var path: String { directory + "/token" }
+  private var path: String { directory("token") }
 
   init() throws {
-    directory = NSTemporaryDirectory() + "token-store-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
-    store = TokenStore(directory: directory)
+    directory = try TemporaryDirectory()
+    store = TokenStore(directory: directory.path)
   }
-
-  deinit { try? FileManager.default.removeItem(atPath: directory) }
 
   private func trouble() -> String? {
     do {
@@ -38,10 +36,10 @@ import Testing
     #expect(try store.read() == Secret("two\n"))
     let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     #expect(mode == 0o600)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["token"])
+    #expect(try directory.names == ["token"])
     store.remove()
     #expect(try store.read() == nil)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+    #expect(try directory.names.isEmpty)
   }
 
   @Test("a file that others can read or write is not read", arguments: [0o640, 0o604, 0o620, 0o666])
@@ -59,8 +57,8 @@ import Testing
   }
 
   @Test("a link, a FIFO and a directory in its place are not read, and a link is not written through")
-  func strangers() throws {
-    let victim = directory + "/victim"
+  func otherKinds() throws {
+    let victim = directory("victim")
     try Data("keep".utf8).write(to: URL(fileURLWithPath: victim))
     symlink(victim, path)
     #expect(trouble() == "\(path): cannot be read: it is a link")
@@ -75,7 +73,7 @@ import Testing
     mkdir(path, 0o700)
     #expect(trouble() == "\(path): this is not a regular file")
     #expect(throws: TokenStoreError.self) { try store.write(Secret("one")) }
-    #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["token", "victim"])
+    #expect(try directory.names == ["token", "victim"])
   }
 
   @Test("what is no text, or far too long for a token, is not read")
@@ -89,8 +87,8 @@ import Testing
 
   @Test("a directory that is missing or full is reported with its path")
   func noDirectory() {
-    let store = TokenStore(directory: directory + "/missing")
-    #expect(throws: TokenStoreError("\(directory)/missing/token: cannot be written: No such file or directory")) {
+    let store = TokenStore(directory: directory("missing"))
+    #expect(throws: TokenStoreError("\(directory("missing/token")): cannot be written: No such file or directory")) {
       try store.write(Secret("one"))
     }
   }

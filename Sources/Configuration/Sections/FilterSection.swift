@@ -19,6 +19,6 @@ extension Settings {
     ),
     Setting(
       "max_age", \.agent.filter.maxAge, .duration(.seconds(1)...(.seconds(300))),
-      "Reject fixes whose time is further behind than this."),
+      "Reject fixes whose time is further in the past than this."),
   ]
 }

@@ -27,7 +27,7 @@ extension Settings {
 }
 
 extension Settings.FleetEngine {
-  /// Whether the endpoint is on this machine, so that no position is sent to another.
+  /// Whether the endpoint is a loopback address: no position leaves this machine.
   package var isLoopback: Bool {
     (try? WebAddress.parse(endpoint, schemes: ["https", "http"]).isLoopback) ?? false
   }
@@ -40,14 +40,15 @@ extension Settings.FleetEngine {
     package var port: Int
   }
 
-  /// Where the first connection goes: the proxy if there is one, otherwise the endpoint. Nil for settings that no file can have.
+  /// Where the daemon connects to: the proxy if there is one, otherwise the endpoint. Nil if its address is not valid, which a
+  /// settings file with a valid address cannot cause.
   package var firstHop: Hop? {
     guard let proxy = client.proxy else {
       return (try? WebAddress.parse(endpoint, schemes: ["https", "http"])).map {
         Hop(host: $0.host, port: $0.port ?? ($0.scheme == "https" ? 443 : 80))
       }
     }
-    // libcurl's port for every kind of proxy.
+    // libcurl's default port of proxies: 443 for https, 1080 for all others.
     return (try? WebAddress.parse(proxy, schemes: ["http", "https", "socks5", "socks5h"])).map {
       Hop(host: $0.host, port: $0.port ?? ($0.scheme == "https" ? 443 : 1080))
     }

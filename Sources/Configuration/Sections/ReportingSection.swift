@@ -10,7 +10,7 @@ extension Settings {
     ),
     Setting(
       "heartbeat", \.agent.reporting.heartbeat, .duration(.seconds(1)...(.seconds(60))),
-      "Time between updates while parked. Allowed from `interval` to 50s, so that no gap exceeds a minute; if `interval` is longer than 50s, `interval` is used instead."
+      "Time between updates while parked. Allowed: `interval` to 50s, because a gap of more than a minute looks like an outage. If `interval` is longer than 50s, leave this out: `interval` is then also the time between updates while parked."
     ),
     Setting(
       "stop_timeout", \.stopTimeout, .duration(.zero...(.seconds(60))),
@@ -29,34 +29,35 @@ extension Settings {
 
   /// Checks that the interval, the heartbeat and the endpoint fit together.
   mutating func checkReporting(_ reader: inout SettingsReader) {
-    let (interval, heartbeat) = (\Settings.agent.reporting.interval, \Settings.agent.reporting.heartbeat)
-    guard reader.isSound(interval), reader.isSound(heartbeat) else { return }
-    let (shorter, longer) = (agent.reporting.interval, agent.reporting.heartbeat)
-    // With an endpoint that is wrong, the rules that depend on it are left for the next run.
-    let isLoopback = !reader.isSound(\Settings.fleetEngine.endpoint) || fleetEngine.isLoopback
-    if shorter < .seconds(5), !isLoopback {
+    let (intervalKey, heartbeatKey) = (\Settings.agent.reporting.interval, \Settings.agent.reporting.heartbeat)
+    guard reader.isValid(intervalKey), reader.isValid(heartbeatKey) else { return }
+    let (interval, heartbeat) = (agent.reporting.interval, agent.reporting.heartbeat)
+    // If the endpoint has a mistake, it is not known whether it is a loopback address, so short intervals are not reported.
+    let isLoopback = !reader.isValid(\Settings.fleetEngine.endpoint) || fleetEngine.isLoopback
+    if interval < .seconds(5), !isLoopback {
       reader.problem(
-        with: interval,
+        with: intervalKey,
         "is under 5s, which Fleet Engine does not accept; allowed: 5s to 60s (less only with an endpoint on loopback)")
     }
-    if shorter > .seconds(50) {
-      reader.warning(about: interval, "is over 50s: with the time that a request takes, gaps may exceed a minute")
+    if interval > .seconds(50) {
+      reader.warning(about: intervalKey, "is over 50s: with the time that a request takes, gaps may exceed a minute")
     }
-    if longer < shorter, !reader.isWritten(heartbeat) {
-      agent.reporting.heartbeat = shorter
-    } else if longer < shorter {
+    if heartbeat < interval, !reader.isWritten(heartbeatKey) {
+      agent.reporting.heartbeat = interval
+    } else if heartbeat < interval {
       reader.problem(
-        with: heartbeat,
-        "is shorter than the interval, \(Quantity.text(shorter)); allowed: "
-          + (shorter < .seconds(50) ? "\(Quantity.text(shorter)) to 50s" : "\(Quantity.text(shorter)), or leave it out")
+        with: heartbeatKey,
+        "is shorter than the interval, \(Quantity.text(interval)); allowed: "
+          + (interval < .seconds(50)
+            ? "\(Quantity.text(interval)) to 50s" : "\(Quantity.text(interval)), or leave it out")
       )
-    } else if longer > .seconds(50), longer > shorter {
+    } else if heartbeat > .seconds(50), heartbeat > interval {
       reader.problem(
-        with: heartbeat,
+        with: heartbeatKey,
         "is over 50s: with the time that a request takes, gaps would exceed the minute after which a vehicle counts as lost"
       )
-    } else if longer < .seconds(5), !isLoopback {
-      reader.problem(with: heartbeat, "is under 5s, which Fleet Engine does not accept; allowed: 5s to 50s")
+    } else if heartbeat < .seconds(5), !isLoopback {
+      reader.problem(with: heartbeatKey, "is under 5s, which Fleet Engine does not accept; allowed: 5s to 50s")
     }
   }
 }

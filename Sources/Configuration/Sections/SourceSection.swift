@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The keys that every source has.
-struct SourceDraft {
-  /// The `SourceSettings.type` of its kind.
+/// The values of the `[source]` keys that every kind of source has.
+struct SourceSection {
+  /// The kind of source, as in `serial`: the `SourceSettings.type` of one of `SourceKind.all`.
   var type = ""
   var silenceTimeout = Duration.seconds(10)
 
-  static let keys: [Setting<SourceDraft>] = [
+  static let keys: [Setting<SourceSection>] = [
     Setting(
       "type", \.type, .choice(of: SourceKind.all.map { Swift.type(of: $0).type }, \.self), isRequired: true,
-      "A receiver on a serial port, the receivers of a gpsd, NMEA 0183 over TCP or in UDP datagrams, the receiver in a modem (ModemManager), a simulated drive along a route, or a recording."
+      "The kind of source. `serial`: a receiver on a serial port. `gpsd`: the receivers of a gpsd. `nmea-tcp`, `nmea-udp`: NMEA 0183 over TCP or in UDP datagrams. `modemmanager`: the receiver in a modem. `simulated`: a simulated drive along a route. `replay`: a recording."
     ),
     Setting(
       "silence_timeout", \.silenceTimeout, .duration(.seconds(2)...(.seconds(600))),
@@ -24,12 +24,12 @@ extension SettingsReader {
     var sources: [Settings.Source] = []
     for index in 0..<sourceCount {
       select(source: index)
-      var draft = SourceDraft()
+      var draft = SourceSection()
       let before = problems.count
-      read(SourceDraft.keys, of: .source, into: &draft)
-      checkNames(in: .source, of: draft.type)
+      read(SourceSection.keys, of: .source, into: &draft)
+      reportUnknownKeys(in: .source, of: draft.type)
       guard let kind = SourceKind.all.first(where: { type(of: $0).type == draft.type }) else { continue }
-      checkOwners(in: .source, of: draft.type)
+      reportKeysOfOtherChoices(in: .source, of: draft.type)
       let source = Settings.Source(kind: read(kind), silenceTimeout: draft.silenceTimeout)
       guard problems.count == before else { continue }
       if sourceCount > 1 { check(source.kind.settings, after: sources.map(\.kind)) }
@@ -49,7 +49,7 @@ extension SettingsReader {
   private mutating func check(_ settings: some SourceSettings, after others: [SourceKind]) {
     if let endless = others.firstIndex(where: \.settings.isEndless) {
       warning(
-        about: \SourceDraft.type,
+        about: \SourceSection.type,
         "comes after source[\(endless + 1)], a simulated drive with loop = true, which never ends, so that this "
           + "one is never used; put the simulated one last")
     }

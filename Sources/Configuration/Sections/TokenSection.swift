@@ -2,8 +2,8 @@
 import Authorization
 import HTTPMessages
 
-/// The values of all `[token]` keys as they are read; `provider` makes the token provider of them.
-struct TokenDraft {
+/// The values of all `[token]` keys as they are read; `provider` is the token provider made from them.
+struct TokenSection {
   enum Provider: String, CaseIterable, Sendable {
     case http
     case command
@@ -18,7 +18,7 @@ struct TokenDraft {
   var preset: ResponsePreset?
   var token = Settings.Token()
 
-  static let keys: [Setting<TokenDraft>] = [
+  static let keys: [Setting<TokenSection>] = [
     Setting(
       "provider", \.kind, .choice,
       "Where tokens come from: `http` requests them from a URL, `command` runs a program, `file` reads a file that another program keeps up to date."
@@ -114,14 +114,14 @@ enum ResponsePreset: String, CaseIterable, Sendable {
 
 extension SettingsReader {
   /// Reads the token provider.
-  mutating func readToken() -> TokenDraft {
-    var draft = TokenDraft()
-    read(TokenDraft.keys.filter { $0.name == SettingSection.token.selector }, of: .token, into: &draft)
-    let isKnown = isSound(\TokenDraft.kind)
-    if isKnown { checkOwners(in: .token, of: draft.kind.rawValue) }
-    let keys = TokenDraft.keys.filter { key in
+  mutating func readToken() -> TokenSection {
+    var draft = TokenSection()
+    read(TokenSection.keys.filter { $0.name == SettingSection.token.selector }, of: .token, into: &draft)
+    let isKnown = isValid(\TokenSection.kind)
+    if isKnown { reportKeysOfOtherChoices(in: .token, of: draft.kind.rawValue) }
+    let keys = TokenSection.keys.filter { key in
       key.name != SettingSection.token.selector
-        && (key.owner == nil || isKnown && key.owner == draft.kind.rawValue)
+        && (key.selectorValue == nil || isKnown && key.selectorValue == draft.kind.rawValue)
     }
     read(keys, of: .token, into: &draft)
     if draft.kind == .http, isKnown { checkRequest(draft) }
@@ -130,12 +130,12 @@ extension SettingsReader {
     return draft
   }
 
-  private mutating func checkRequest(_ draft: TokenDraft) {
-    if draft.endpoint.bodyTemplate != nil, draft.endpoint.method == .get, isSound(\TokenDraft.endpoint.method) {
+  private mutating func checkRequest(_ draft: TokenSection) {
+    if draft.endpoint.bodyTemplate != nil, draft.endpoint.method == .get, isValid(\TokenSection.endpoint.method) {
       problem(
-        with: \TokenDraft.endpoint.bodyTemplate, "is sent with method = \"POST\" only; the method is \"GET\"")
+        with: \TokenSection.endpoint.bodyTemplate, "is sent with method = \"POST\" only; the method is \"GET\"")
     }
-    let (certificate, key) = (\TokenDraft.token.client.clientCertificate, \TokenDraft.token.client.clientKey)
+    let (certificate, key) = (\TokenSection.token.client.clientCertificate, \TokenSection.token.client.clientKey)
     if isWritten(certificate), !isWritten(key) {
       problem(with: certificate, "needs `client_key`, the private key of the certificate")
     }
@@ -144,9 +144,9 @@ extension SettingsReader {
     }
   }
 
-  private mutating func checkExpiration(_ draft: TokenDraft) {
-    let (format, key) = (\TokenDraft.endpoint.format.expiration, \TokenDraft.endpoint.format.expirationKey)
-    guard isSound(format) else { return }
+  private mutating func checkExpiration(_ draft: TokenSection) {
+    let (format, key) = (\TokenSection.endpoint.format.expiration, \TokenSection.endpoint.format.expirationKey)
+    guard isValid(format) else { return }
     let expiration = draft.endpoint.format.expiration
     switch expiration {
     case .epochSeconds, .epochMilliseconds, .relativeSeconds, .rfc3339:
@@ -161,9 +161,9 @@ extension SettingsReader {
   }
 
   /// Sets the preset's values, except for keys that are written.
-  private func apply(_ preset: TokenResponseFormat, to draft: inout TokenDraft) {
+  private func apply(_ preset: TokenResponseFormat, to draft: inout TokenSection) {
     func apply<Value>(_ property: WritableKeyPath<TokenResponseFormat, Value>) {
-      let format: WritableKeyPath<TokenDraft, TokenResponseFormat> = \.endpoint.format
+      let format: WritableKeyPath<TokenSection, TokenResponseFormat> = \.endpoint.format
       let target = format.appending(path: property)
       if !isWritten(target) { draft[keyPath: target] = preset[keyPath: property] }
     }

@@ -24,10 +24,10 @@ extension Settings {
     ),
   ]
 
-  /// Notes which keys belong to another service, and which contradict each other.
+  /// Reports keys that are allowed only with another service, and keys that contradict each other.
   func checkVehicle(_ reader: inout SettingsReader) {
-    guard reader.isSound(\Settings.vehicle.service) else { return }
-    reader.checkOwners(in: .vehicle, of: vehicle.service.name)
+    guard reader.isValid(\Settings.vehicle.service) else { return }
+    reader.reportKeysOfOtherChoices(in: .vehicle, of: vehicle.service.name)
     if agent.goesOfflineOnStop, !agent.delivery.endpoint.reportsState {
       reader.problem(with: \Settings.agent.goesOfflineOnStop, "needs report_state = true: it sets the vehicle's state")
     }

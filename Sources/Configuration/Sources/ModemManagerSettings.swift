@@ -20,7 +20,9 @@ extension ModemManagerSettings: SourceSettings {
       "device", \.device, .device,
       "The modem's device as `mmcli -m any` shows it (`/sys/devices/…`, the same after each start), or the path of its D-Bus object. Default: the first modem with a GNSS receiver."
     ),
-    Setting("imei", \.imei, .imei, "The modem's IMEI, to find it in any port. Either this or `device`."),
+    Setting(
+      "imei", \.imei, .imei,
+      "The modem's IMEI, which finds the modem whichever port it is connected to. Use either this or `device`."),
   ]
 
   var kind: SourceKind { .modemManager(self) }
@@ -38,7 +40,9 @@ extension ModemManagerSettings: SourceSettings {
     guard others.contains(where: { if case .modemManager(let other) = $0 { other == self } else { false } }) else {
       return
     }
-    reader.problem(with: \ModemManagerSettings.device, "is missing or the same: another source already uses this modem")
+    reader.problem(
+      with: \ModemManagerSettings.device,
+      "selects the same modem as another source; each needs its own `device` or `imei`")
   }
 }
 

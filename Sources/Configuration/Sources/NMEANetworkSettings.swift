@@ -113,7 +113,7 @@ extension NMEAUDPSettings: SourceSettings {
 
   mutating func finish(_ reader: inout SettingsReader) {
     NMEANetworkRules.finish(&allow, \NMEAUDPSettings.allow, listen, \NMEAUDPSettings.listen, &reader)
-    if interface != nil, group == nil, reader.isSound(\NMEAUDPSettings.group) {
+    if interface != nil, group == nil, reader.isValid(\NMEAUDPSettings.group) {
       reader.problem(with: \NMEAUDPSettings.interface, "has no effect without `group`")
     }
     if let interface, interface.utf8.count > 15 {
@@ -131,7 +131,7 @@ extension NMEAUDPSettings: SourceSettings {
   }
 }
 
-/// Rules for every address at which senders are received.
+/// Rules for `allow`, which are the same for TCP and UDP.
 private enum NMEANetworkRules {
   static let allowSummary =
     "Addresses of the permitted senders, as in `[\"192.168.0.1\", \"10.0.0.0/8\"]`; data from others is dropped unread, and `status` lists them. Required, unless `listen` is a loopback or link-local address: then the default is all addresses of that kind."
@@ -141,7 +141,7 @@ private enum NMEANetworkRules {
     _ allow: inout [AddressRange], _ allowKey: AnyKeyPath, _ listen: HostAddress, _ listenKey: AnyKeyPath,
     _ reader: inout SettingsReader
   ) {
-    guard reader.isSound(allowKey), reader.isSound(listenKey), let host = IPAddress(listen.host) else { return }
+    guard reader.isValid(allowKey), reader.isValid(listenKey), let host = IPAddress(listen.host) else { return }
     if reader.isWritten(allowKey) {
       if let open = allow.first(where: \.isEverything) {
         reader.warning(
@@ -179,7 +179,7 @@ extension SettingKind where Value == HostAddress {
     guard let host = IPAddress(address.host), !host.isMulticast else {
       throw ValueProblem(
         message:
-          "\"\(address.host.printable)\" is no address of this machine in digits; it is expected as in \(example)")
+          "\"\(address.host.printable)\" is not a numeric address of this machine, as in \(example)")
     }
     return address
   }
@@ -193,7 +193,7 @@ extension SettingKind where Value == IPAddress {
     guard let address = IPAddress(text), address.isMulticast else {
       throw ValueProblem(
         message:
-          "\"\(text.printable)\" is no multicast address; one of 224.0.0.0/4 or ff00::/8 is expected, as in \"239.255.46.9\""
+          "\"\(text.printable)\" is not a multicast address; one in 224.0.0.0/4 or ff00::/8 is expected, as in \"239.255.46.9\""
       )
     }
     return address
@@ -220,7 +220,7 @@ extension SettingKind where Value == [AddressRange] {
       guard let range = AddressRange(text) else {
         throw ValueProblem(
           message:
-            "\"\(text.printable)\" is no address and no range, whose bits after the prefix are 0, as in \(example)",
+            "\"\(text.printable)\" is neither an address nor a range; a range has zero bits after the prefix, as in \(example)",
           position: element.position)
       }
       ranges.append(range)

@@ -4,7 +4,7 @@
 package struct SerialSettings: Equatable, Sendable {
   /// Absolute path.
   package var device = ""
-  /// Bits per second; nil is the speed at which sentences have the right checksum.
+  /// Bits per second; nil to try each rate until sentences have correct checksums.
   package var baud: Int? = 9600
 }
 

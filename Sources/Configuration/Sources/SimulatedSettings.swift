@@ -64,6 +64,6 @@ extension SimulatedSettings: SourceSettings {
   var kind: SourceKind { .simulated(self) }
   var name: String { route }
 
-  /// In a tunnel another source is used.
+  /// In a tunnel it has no fix, and another source is used.
   var isEndless: Bool { drive.loops && drive.tunnels.isEmpty }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Terminal
 
 /// The abilities of a terminal.
@@ -21,7 +22,7 @@ struct TerminalCapabilities: Equatable, Sendable {
     hasColour = !isDumb && (environment("NO_COLOR") ?? "").isEmpty
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { environment($0) }.first { !$0.isEmpty } ?? "C"
     let charset = locale.uppercased()
-    isUnicode = charset.contains("UTF-8") || charset.contains("UTF8")
+    isUnicode = charset.contains(text: "UTF-8") || charset.contains(text: "UTF8")
   }
 
   /// Whether the terminal cannot even move its cursor (TERM=dumb).
@@ -67,7 +68,7 @@ struct StyledText: Equatable, Sendable {
   }
 
   mutating func append(_ text: String, _ style: TextStyle = .plain) {
-    let text = StyledText.harmless(text)
+    let text = StyledText.sanitized(text)
     guard !text.isEmpty else { return }
     if let last = pieces.indices.last, pieces[last].style == style {
       pieces[last].text += text
@@ -92,11 +93,11 @@ struct StyledText: Equatable, Sendable {
   /// Columns on a terminal.
   var width: Int { pieces.reduce(0) { $0 + DisplayWidth.of($1.text) } }
 
-  /// The whole text in one style.
+  /// The same text, all in one style.
   func styled(_ style: TextStyle) -> StyledText { StyledText(text, style) }
 
-  /// A text from outside, with control characters replaced.
-  static func harmless(_ text: String) -> String {
+  /// Replaces the control characters of a text that another program has sent, so that it cannot control the terminal.
+  static func sanitized(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return text }
     var result = ""
     for scalar in text.unicodeScalars {
@@ -152,14 +153,16 @@ struct StyledText: Equatable, Sendable {
     return missing > 0 ? self + StyledText(String(repeating: " ", count: missing)) : self
   }
 
-  /// Wrapped at spaces into lines of at most this number of columns; longer words are broken.
+  /// The text, wrapped at spaces into lines of at most `columns`; longer words are broken.
   ///
-  /// - Parameter most: maximum number of lines; the last one is cut if the text is longer.
-  func wrapped(to columns: Int, most: Int = .max, mark: String = "…") -> [StyledText] {
+  /// - Parameters:
+  ///   - maxLines: the last of these lines is cut if the text is longer.
+  ///   - mark: the character at the end of a text that was cut.
+  func wrapped(to columns: Int, maxLines: Int = .max, mark: String = "…") -> [StyledText] {
     guard columns > 0 else { return [] }
     var lines: [StyledText] = []
     var rest = self
-    while rest.width > columns, lines.count + 1 < most {
+    while rest.width > columns, lines.count + 1 < maxLines {
       let (front, back) = rest.broken(at: columns)
       lines.append(front)
       rest = back

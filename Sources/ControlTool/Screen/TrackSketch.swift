@@ -3,11 +3,11 @@ import Observability
 
 /// The vehicle's track of the last minutes, drawn with characters, north up.
 struct TrackSketch {
-  /// Dots of one character: braille patterns (Unicode 2800) have two columns of four dots, about evenly spaced.
+  /// The dots of one character: a braille pattern (from U+2800) has two columns of four dots, about evenly spaced.
   private static let dots = (across: 2, down: 4)
 
-  /// Minimum metres for a dot; smaller movements are noise.
-  private static let finest = 1.0
+  /// Minimum scale, in metres per dot: smaller movements are noise.
+  private static let minimumScale = 1.0
 
   /// Metres east and north of the newest position.
   private struct Point {
@@ -33,8 +33,8 @@ struct TrackSketch {
 
   /// The duration and the size of the track, as in `Track, 10 min, 1.2 km`.
   var caption: String {
-    let size = max(reach(\.east), reach(\.north))
-    return "Track, \(StatusSheet.time(seconds)), \(TrackSketch.distance(size))"
+    let size = max(extent(\.east), extent(\.north))
+    return "Track, \(StatusRows.time(seconds)), \(TrackSketch.distance(size))"
   }
 
   /// - Parameters:
@@ -47,8 +47,8 @@ struct TrackSketch {
     let stretch = isUnicode ? 1.0 : 0.5
     let (width, height) = (max(columns, 1) * dots.across, max(rows, 1) * dots.down)
     let scale = max(
-      reach(\.east) / Double(max(width - 1, 1)), reach(\.north) * stretch / Double(max(height - 1, 1)),
-      TrackSketch.finest)
+      extent(\.east) / Double(max(width - 1, 1)), extent(\.north) * stretch / Double(max(height - 1, 1)),
+      TrackSketch.minimumScale)
     let middle = (east: centre(\.east), north: centre(\.north))
     func cell(_ point: Point) -> (x: Int, y: Int) {
       let x = (point.east - middle.east) / scale + Double(width - 1) / 2
@@ -63,7 +63,7 @@ struct TrackSketch {
     return canvas.lines(isUnicode: isUnicode, here: (here.x / dots.across, here.y / dots.down))
   }
 
-  private func reach(_ side: KeyPath<Point, Double>) -> Double {
+  private func extent(_ side: KeyPath<Point, Double>) -> Double {
     let values = points.map { $0[keyPath: side] }
     return (values.max() ?? 0) - (values.min() ?? 0)
   }

@@ -2,7 +2,7 @@
 
 /// A bar chart of the updates in the last minutes, one character per minute.
 struct UpdateBars: Equatable {
-  /// Accepted and failed ones, oldest first.
+  /// The numbers of accepted and failed updates in each minute, oldest first.
   private let minutes: [(accepted: Int, failed: Int)]
 
   /// - Parameter rows: pairs of accepted and failed; nil or empty gives no chart.
@@ -19,8 +19,8 @@ struct UpdateBars: Equatable {
 
   var count: Int { minutes.count }
 
-  /// As in `172 updates accepted, 3 failed`.
-  var words: String {
+  /// The totals, as in `172 accepted, 3 failed`.
+  var summary: String {
     let accepted = minutes.reduce(0) { $0 &+ $1.accepted }
     let failed = minutes.reduce(0) { $0 &+ $1.failed }
     return "\(accepted) accepted, \(failed) failed"

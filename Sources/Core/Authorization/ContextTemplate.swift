@@ -22,7 +22,7 @@ enum ContextTemplate {
         guard let variable = context.variables.first(where: { $0.name == name }) else {
           throw TokenFailure(
             .missingAuthorizationContext,
-            "the token provider is set up with {\(name)}, and a token for a \(context.scope.noun) has none: it gives none for that"
+            "the settings of the token provider contain {\(name)}, which does not exist for a \(context.scope.noun)"
           )
         }
         result += escape(variable.value)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
-import FoundationEssentials
 import HTTPMessages
+import JSON
 
 /// The parts of a JWT in its compact form (RFC 7519, RFC 7515 section 7.1). The signature is not verified: only Fleet
 /// Engine has the key.
@@ -29,7 +29,7 @@ struct JSONWebToken {
         "the token holds a line break, a space or another character that no JWT has: only base64url and dots may be in it"
       )
     }
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { Substring($0) }
     guard parts.count == 3, let claims = JSONWebToken.object(parts[1]) else {
       throw TokenFailure(
         .notJWT, "the token is not a JWT (three base64url parts joined by dots, a JSON object in the second)")
@@ -56,16 +56,38 @@ struct JSONWebToken {
     return value
   }
 
-  private static func base64URL(_ text: Substring) -> [UInt8]? {
-    var standard = text.utf8.map { byte -> UInt8 in
-      switch byte {
-      case UInt8(ascii: "-"): UInt8(ascii: "+")
-      case UInt8(ascii: "_"): UInt8(ascii: "/")
-      default: byte
+  /// Base64url (RFC 4648 section 5) with or without padding; nil for any other text. Unused bits of the last character are
+  /// ignored.
+  static func base64URL(_ text: Substring) -> [UInt8]? {
+    let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
+    let padding = text.utf8.count - digits.count
+    guard digits.count % 4 != 1, padding == 0 || padding < 3 && text.utf8.count % 4 == 0,
+      text.utf8.suffix(padding).allSatisfy({ $0 == UInt8(ascii: "=") })
+    else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(digits.count * 3 / 4)
+    var (pending, bits): (UInt32, UInt32) = (0, 0)
+    for digit in digits {
+      guard let value = base64URLValue(digit) else { return nil }
+      pending = (pending << 6 | UInt32(value)) & 0xFFFF
+      bits += 6
+      if bits >= 8 {
+        bits -= 8
+        bytes.append(UInt8(truncatingIfNeeded: pending >> bits))
       }
     }
-    // The decoder requires the padding that RFC 7515 omits.
-    while standard.count % 4 != 0 { standard.append(UInt8(ascii: "=")) }
-    return Data(base64Encoded: Data(standard)).map { [UInt8]($0) }
+    return bytes
+  }
+
+  /// Of a base64 digit, in either alphabet.
+  private static func base64URLValue(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit - UInt8(ascii: "A")
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): digit - UInt8(ascii: "a") + 26
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0") + 52
+    case UInt8(ascii: "-"), UInt8(ascii: "+"): 62
+    case UInt8(ascii: "_"), UInt8(ascii: "/"): 63
+    default: nil
+    }
   }
 }

@@ -200,7 +200,7 @@ package struct TokenAgent: Sendable {
       refusals.token = nil
       let failure = TokenFailure(
         .unchanged,
-        "the token provider gives the same token again that Fleet Engine has just refused: it caches too long")
+        "the token provider returns the same token again that Fleet Engine has just rejected: it caches too long")
       _ = waitAfterRefusal(at: now.boot)
       return note(failure, isAskedToWait: outage?.isAskedToWait ?? false, at: now.boot)
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 package import HTTPMessages
+package import JSON
 package import Timekeeping
 
 /// The claims of a JWT.
@@ -36,11 +37,10 @@ package struct TokenClaims: Equatable, Sendable {
 
   /// If the token is for a vehicle of the other service: the end of a sentence about it; otherwise nil.
   func serviceMistake(for scope: AuthorizationContext.Scope) -> String? {
-    guard let other = scope.inOtherService, let service = scope.service, let meant = other.service,
+    guard let other = scope.inOtherService, let service = scope.service,
       ids(for: scope).isEmpty, !ids(for: other).isEmpty
     else { return nil }
-    return "is for `\(other.claim)`, and the settings say \(service), whose vehicles are claimed by `\(scope.claim)`: "
-      + "write service = \"\(meant)\" under [vehicle], or let the provider sign `\(scope.claim)`: \"\(scope.id)\""
+    return "is for `\(other.claim)`, and the settings say \(service), which needs `\(scope.claim)`: \"\(scope.id)\""
   }
 
   /// Checks that the token is for this context.
@@ -69,7 +69,7 @@ package struct TokenClaims: Equatable, Sendable {
     case .deliveryVehicle, .vehicle:
       throw TokenFailure(
         .wrongVehicle,
-        "the token is for vehicle \"\(claimed)\", this is \"\(scope.id)\": check vehicle_id and what the provider is asked"
+        "the token is for vehicle \"\(claimed)\", and this is \"\(scope.id)\""
       )
     case .trip, .task, .trackingID:
       throw TokenFailure(

@@ -103,7 +103,7 @@ package struct TokenCommand: Equatable, Sendable {
     case .timedOut:
       throw TokenFailure(
         .program("timedOut"),
-        "\(program) took longer than \(deadline.wholeSeconds) s and was ended; token.deadline can be up to 60s")
+        "\(program) took longer than \(deadline.wholeSeconds) s (token.deadline, at most 60s) and was ended")
     case .tooLarge:
       throw TokenFailure(
         .program("tooLarge"),
@@ -112,7 +112,7 @@ package struct TokenCommand: Equatable, Sendable {
     case .notStarted(let why):
       throw TokenFailure(
         .program("notStarted"),
-        "\(program) cannot be run: \(why); check token.command, and that the service may execute it")
+        "\(program) cannot be run: \(why)")
     }
     return TokenResponseFormat.Answer(body: outcome.output, party: program)
   }

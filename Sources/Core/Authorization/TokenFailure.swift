@@ -4,7 +4,7 @@ package import HTTPMessages
 import Timekeeping
 
 /// Why there is no token.
-package struct TokenFailure: Error, Equatable, Sendable {
+package struct TokenFailure: Error, ReportedProblem, Equatable, Sendable {
   /// The kind of failure, which decides the wait and the advice.
   package enum Reason: Equatable, Sendable {
     /// There is no vehicle to request a token for.
@@ -62,7 +62,7 @@ package struct TokenFailure: Error, Equatable, Sendable {
 
   /// Decides the wait before the next attempt, and the advice.
   package var reason: Reason
-  /// One sentence for the journal: what arrived, what was expected, what to do. Never contains the token.
+  /// What arrived, and what was expected. Never contains the token.
   package var sentence: Sentence
   /// The sentence's text, including what the provider wrote.
   package var message: String { sentence.text }
@@ -89,13 +89,48 @@ extension TokenFailure {
         "the token provider's answer is longer than the \(TokenEndpoint.maximumResponseSize) bytes that are read"
       case .malformed: "the server at the token provider's URL does not speak HTTP"
       case .certificateUntrusted: "the token provider's certificate is not trusted"
-      case .certificateNotYetValid:
-        "the token provider's certificate is not valid yet, or the clock of this machine is behind"
-      case .certificateExpired: "the token provider's certificate has expired, or the clock of this machine is ahead"
+      case .certificateNotYetValid: "the token provider's certificate is not valid yet"
+      case .certificateExpired: "the token provider's certificate has expired"
       case .handshakeFailed: "the TLS handshake with the token provider failed"
       case .local: "the request to the token provider cannot be sent"
       }
-    let hint = failure.mayBePortal ? "; a captive portal, a proxy, or token.url or ca_file is wrong" : ""
-    self.init(.transport(failure.kind), "\(what): \(failure.message)\(hint)")
+    self.init(.transport(failure.kind), "\(what): \(failure.message)")
+  }
+
+  package var advice: String? { reason.advice }
+}
+
+extension TokenFailure.Reason {
+  var advice: String? {
+    switch self {
+    case .missingAuthorizationContext:
+      "check vehicle.provider_id, vehicle.vehicle_id, and the placeholders in [token]: docs/token-provider.md"
+    case .transport(.handshakeFailed):
+      "\(TokenFailure.Reason.advice(for: .handshakeFailed)); check token.client_certificate"
+    case .transport(let kind): TokenFailure.Reason.advice(for: kind)
+    case .status(300..<400): "set token.url to the URL that it redirects to: redirects are not followed"
+    case .status(401), .status(403): "check token.headers, the credential, and token.client_certificate"
+    case .status(404): "check token.url and vehicle.vehicle_id"
+    case .status(429): TokenFailure.Reason.advice(for: .throttled)
+    case .status(500...): "read the provider's log"
+    case .status: "check token.url, token.method and token.headers, and read the provider's log"
+    case .missingData, .notJSON: "docs/token-provider.md has the format of an answer"
+    case .missingField: "check token.token_key, token.expiration_key and token.response"
+    case .unknownLifetime: "check token.expiration_key and token.expiration_format; or sign `iat` and `exp`"
+    case .notJWT: "check token.token_key, and the provider's value for it"
+    case .missingClaim: "sign exactly this claim (docs/token-provider.md), or correct vehicle.service"
+    case .wrongVehicle, .wrongContext: "check vehicle.vehicle_id, and which ID the provider signs"
+    case .expired: "check the clocks of both machines, and that no cache returns old tokens"
+    case .unchanged: "make the provider sign a new token for each request"
+    case .program("timedOut"): "make it faster, or raise token.deadline"
+    case .program:
+      "run it as the service's user; the service cannot see /root and /home (ProtectHome=), so install it in /usr/local/bin"
+    // The sentence is of the module that reads files, and ends with the advice.
+    case .file: nil
+    }
+  }
+
+  private static func advice(for kind: TransportFailure.Kind) -> String {
+    kind.advice(section: "token", url: "token.url")
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 package import HTTPMessages
+import JSON
 import Timekeeping
 
 /// A file that another program keeps up to date with a token: the token itself, or JSON with it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import ExternalInput
+package import ExternalInput
 package import HTTPMessages
+package import JSON
 package import Timekeeping
 
 /// A token checked against everything that Fleet Engine requires of one: for a person who wants to know why it is
@@ -9,7 +10,7 @@ package import Timekeeping
 /// It contains the token's header and claims, never the token or its signature.
 package struct TokenInspection: Equatable, Sendable {
   /// A defect of the token.
-  package struct Problem: Equatable, Sendable {
+  package struct Problem: ReportedProblem, Equatable, Sendable {
     /// The part of the token, or the time or claim, that is wrong.
     package enum Kind: String, Sendable, CaseIterable {
       case notJWT, headerUnreadable, unsigned, algorithm, keyIDMissing, signatureMissing
@@ -19,8 +20,26 @@ package struct TokenInspection: Equatable, Sendable {
     }
 
     package let kind: Kind
-    /// What is wrong and what it should be, without a full stop.
-    package let sentence: String
+    /// What is wrong, and what it should be.
+    package let sentence: Sentence
+
+    package var advice: String? {
+      switch kind {
+      case .notJWT: TokenFailure.Reason.notJWT.advice
+      case .headerUnreadable, .unsigned, .algorithm, .signatureMissing:
+        "sign with the private key of a Google service account, RS256"
+      case .keyIDMissing: "set `kid` to the key's private_key_id"
+      case .audience: "set \"aud\": \"\(TokenInspection.audience)\""
+      case .account: "set both to the service account's e-mail address"
+      case .issueTimeMissing, .expirationMissing, .lifetimeTooLong, .lifetimeEmpty:
+        "set `iat` to the time of signing, and `exp` to at most 3600 seconds later"
+      case .notYetValid: "check the clock of the machine that signs"
+      case .expired: TokenFailure.Reason.expired.advice
+      case .authorizationMissing, .claimMissing, .claimMistyped: TokenFailure.Reason.missingClaim.advice
+      case .otherContext: TokenFailure.Reason.wrongContext.advice
+      case .anyContext: "sign for this one ID"
+      }
+    }
 
     /// Whether Fleet Engine rejects the token for it. Otherwise it is bad practice.
     package var isFatal: Bool {
@@ -57,7 +76,7 @@ package struct TokenInspection: Equatable, Sendable {
     do throws(TokenFailure) {
       parsed = try JSONWebToken(token)
     } catch {
-      note(.notJWT, error.message)
+      note(.notJWT, error.sentence)
       return
     }
     header = parsed.header
@@ -71,11 +90,11 @@ package struct TokenInspection: Equatable, Sendable {
 
   /// Why Fleet Engine would reject it, in one line; nil if it would not.
   package var refusal: String? {
-    let sentences = problems.filter(\.isFatal).map(\.sentence)
+    let sentences = problems.filter(\.isFatal).map(\.sentence.text)
     return sentences.isEmpty ? nil : sentences.joined(separator: "; ")
   }
 
-  private mutating func note(_ kind: Problem.Kind, _ sentence: String) {
+  private mutating func note(_ kind: Problem.Kind, _ sentence: Sentence) {
     problems.append(Problem(kind: kind, sentence: sentence))
   }
 
@@ -88,7 +107,7 @@ package struct TokenInspection: Equatable, Sendable {
     case let none? where none.lowercased() == "none":
       note(.unsigned, "the algorithm is \"none\": it is not signed, so anyone could have made it; it must be RS256")
     case let other?:
-      note(.algorithm, "the algorithm is \"\(other.shown)\", and Fleet Engine takes RS256 only")
+      note(.algorithm, "the algorithm is \"\(other.shown)\", and Fleet Engine accepts only RS256")
     case nil: note(.algorithm, "the header has no `alg`; it must be RS256")
     }
     if header.value(at: "kid")?.string?.isEmpty ?? true {
@@ -130,7 +149,7 @@ package struct TokenInspection: Equatable, Sendable {
       } else if life > TokenInspection.longestLife {
         note(
           .lifetimeTooLong,
-          "it lives for \(life.wholeSeconds) s (`exp` less `iat`); Fleet Engine takes an hour, 3600 s, at most")
+          "it lives for \(life.wholeSeconds) s (`exp` less `iat`); Fleet Engine accepts at most an hour, 3600 s")
       }
     }
     guard let time else { return }
@@ -141,7 +160,7 @@ package struct TokenInspection: Equatable, Sendable {
     if let issued = claims.issuedAt, issued - time > TokenInspection.allowedSkew {
       note(
         .notYetValid,
-        "it is issued \((issued - time).wholeSeconds) s in the future; Fleet Engine lets the clock of who signs be ahead by 600 s"
+        "it is issued \((issued - time).wholeSeconds) s in the future; Fleet Engine accepts up to 600 s"
       )
     }
   }
@@ -165,14 +184,14 @@ package struct TokenInspection: Equatable, Sendable {
     if let mistake = claims.serviceMistake(for: scope) {
       note(.claimMissing, "it \(mistake)")
     } else if ids.isEmpty {
-      let names = authorization.keys.sorted().prefix(6).map { "`\($0.shown)`" }
-      let has = names.isEmpty ? "is empty" : "has \(names.joined(separator: ", ")) only"
+      let names = authorization.keys.sorted().prefix(6).map { "`\($0.shown)`" }.joined(separator: ", ")
+      let has: Sentence = names.isEmpty ? "is empty" : "has \(ExternalText(names)) only"
       note(.claimMissing, "the `authorization` claim \(has); it must have `\(scope.claim)`: \"\(scope.id)\"")
     } else if !ids.contains(scope.id) {
       if ids.contains("*") {
         note(
           .anyContext,
-          "it is for every \(scope.noun) (\"*\"): whoever steals it from this box can act for the whole fleet; sign \"\(scope.id)\""
+          "it is for every \(scope.noun) (\"*\"): with a token stolen from this box, anyone can act for the whole fleet; it should be for \"\(scope.id)\""
         )
       } else {
         note(.otherContext, "it is for \(scope.noun) \"\((ids.first ?? "").shown)\", and not for \"\(scope.id)\"")
@@ -183,5 +202,5 @@ package struct TokenInspection: Equatable, Sendable {
 
 extension String {
   /// Limited in length and on one line, for a sentence.
-  fileprivate var shown: String { ExternalText(self, limit: 80).description }
+  fileprivate var shown: ExternalText { ExternalText(self, limit: 80) }
 }

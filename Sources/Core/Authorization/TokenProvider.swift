@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import ExternalInput
 package import HTTPMessages
+import JSON
 package import Timekeeping
 
 /// Where tokens come from. The rest of the program treats all kinds the same.
@@ -18,7 +19,7 @@ package enum TokenProvider: Equatable, Sendable {
   package func request(for context: AuthorizationContext?) throws(TokenFailure) -> TokenRequest {
     guard let context else {
       throw TokenFailure(
-        .missingAuthorizationContext, "no vehicle to ask a token for: set vehicle.provider_id and vehicle.vehicle_id")
+        .missingAuthorizationContext, "there is no vehicle to request a token for")
     }
     switch self {
     case .http(let endpoint): return .http(try endpoint.request(for: context))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 import HTTPMessages
+import JSON
 import Timekeeping
 
 extension TokenResponseFormat {
@@ -37,7 +38,7 @@ extension TokenResponseFormat {
     case (nil, nil):
       throw TokenFailure(
         .unknownLifetime,
-        "the token's lifetime is not told: no \(expirationKey.map { "`\($0)`" } ?? "`exp`") that this machine can judge without a clock, and no `iat`"
+        "the token's lifetime is unknown: no \(expirationKey.map { "`\($0)`" } ?? "`exp`") that can be evaluated without a clock, and no `iat`"
       )
     }
   }
@@ -108,12 +109,14 @@ extension TokenResponseFormat {
     guard let value = json.value(at: key) else {
       throw TokenFailure(
         .missingField,
-        "\(answer.party) gave nothing at `\(key)`\(TokenResponseFormat.keys(of: json)): set expiration_key, or expiration_format = \"jwt\""
+        "\(answer.party) gave nothing at `\(key)`\(TokenResponseFormat.keys(of: json))"
       )
     }
     guard let end = TokenResponseFormat.end(value, as: expiration) else {
       throw TokenFailure(
-        .unknownLifetime, "what \(answer.party) gave at `\(key)` is not of the form that expiration_format tells")
+        .unknownLifetime,
+        "what \(answer.party) gave at `\(key)` is not in the format of token.expiration_format (\(expiration.rawValue))"
+      )
     }
     return end
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 package import HTTPMessages
+import JSON
 package import Timekeeping
 
 /// The format of a provider's response: where the token and its expiration are.
@@ -95,7 +96,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
       let what = json.value(at: tokenKey) == nil ? "nothing" : "no text"
       throw TokenFailure(
         .missingField,
-        "\(answer.party) gave \(what) at `\(tokenKey)`\(TokenResponseFormat.keys(of: json)): set token_key")
+        "\(answer.party) gave \(what) at `\(tokenKey)`\(TokenResponseFormat.keys(of: json))")
     }
     return (Secret(text), json)
   }
@@ -114,14 +115,14 @@ package struct TokenResponseFormat: Equatable, Sendable {
       if let key = expirationKey, let json, isInSeconds(json, answer, wall: now.wall) {
         throw TokenFailure(
           .unknownLifetime,
-          "\(answer.party) gave seconds at `\(key)`, and milliseconds are expected there: set token.expiration_format = \"epoch-s\", or have milliseconds written"
+          "\(answer.party) gave seconds at `\(key)`, and token.expiration_format is \"epoch-ms\""
         )
       }
       throw TokenFailure(
         .expired,
         answer.isStored
-          ? "the token in \(answer.party) expired \((.zero - lifetime).wholeSeconds) s ago: who keeps it up to date has stopped, or a clock is wrong"
-          : "the token had expired \((.zero - lifetime).wholeSeconds) s before it arrived: \(answer.party) caches too long, or its clock or this one is wrong"
+          ? "the token in \(answer.party) expired \((.zero - lifetime).wholeSeconds) s ago: it is not renewed, or a clock is wrong"
+          : "the token had expired \((.zero - lifetime).wholeSeconds) s before it arrived: \(answer.party) caches too long, or a clock is wrong"
       )
     }
     return AccessToken(
@@ -129,23 +130,6 @@ package struct TokenResponseFormat: Equatable, Sendable {
   }
 
   // MARK: - Words
-
-  fileprivate static func failure(_ status: Int) -> TokenFailure {
-    TokenFailure(.status(status), statusMessage(status))
-  }
-
-  private static func statusMessage(_ status: Int) -> Sentence {
-    let advice =
-      switch status {
-      case 300..<400: "it redirects, which is not followed: give the final URL"
-      case 401, 403: "it wants other credentials: check [token] headers"
-      case 404: "it knows no such path or vehicle: check [token] url and vehicle_id"
-      case 429: "it asks for fewer requests"
-      case 500...: "it has a fault of its own"
-      default: "check [token] url, method and headers"
-      }
-    return "the token provider answered HTTP \(status): \(advice)"
-  }
 
   private static func notJSONMessage(_ answer: Answer) -> Sentence {
     let isHTML = answer.body.first { $0 > 32 } == UInt8(ascii: "<")
@@ -164,7 +148,9 @@ package struct TokenResponseFormat: Equatable, Sendable {
 extension TokenResponseFormat.Answer {
   /// - Throws: `TokenFailure` with reason `status` unless the status is 2xx.
   init(_ response: HTTPResponse) throws(TokenFailure) {
-    guard (200..<300).contains(response.status) else { throw TokenResponseFormat.failure(response.status) }
+    guard (200..<300).contains(response.status) else {
+      throw TokenFailure(.status(response.status), "the token provider answered HTTP \(response.status)")
+    }
     self.init(body: response.body, party: "the token provider", date: response.date)
   }
 }

@@ -87,7 +87,7 @@ package struct TrafficLedger: Equatable, Sendable {
   /// The interval of readings without a request; a power cut loses what was counted since the last.
   package static let interval = Duration.seconds(900)
   /// The maximum size of text that `init` parses.
-  package static let longestText = 1024
+  package static let maxTextSize = 1024
   private static let firstReading = Duration.seconds(60)
   private static let title = "fleet-locationd traffic 1"
 

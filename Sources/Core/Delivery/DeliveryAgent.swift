@@ -391,7 +391,7 @@ package struct DeliveryAgent: Sendable {
       vehicle.failingSince = nil
       vehicle.isOnline = false
       // The reason why a position was rejected does not apply to OFFLINE.
-      if configuration.endpoint.followsDuty, vehicle.failure?.category.row.pastPositions == .rejected { gate.allow() }
+      if configuration.endpoint.followsPause, vehicle.failure?.category.row.pastPositions == .rejected { gate.allow() }
       return abandon()
     case .configured(let configuration, let isOtherVehicle):
       return configure(configuration, isOtherVehicle: isOtherVehicle, at: now)
@@ -482,7 +482,7 @@ package struct DeliveryAgent: Sendable {
     let live = attempt.update.live
     floorStart = now
     vehicle.isOnline = true
-    vehicle.state = configuration.endpoint.followsDuty ? .online : nil
+    vehicle.state = configuration.endpoint.followsPause ? .online : nil
     vehicle.isResending = false
     vehicle.lastAcceptedAt = now
     vehicle.failure = nil

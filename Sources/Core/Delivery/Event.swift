@@ -84,7 +84,7 @@ package enum Event: Equatable, Sendable {
   /// - Parameter left: the remaining lifetime of the previous token; nil: there is none.
   indirect case tokenFailed(TokenFailure, left: Duration?, suppressed: Int)
   /// The last failure, and the defects of the token itself that can be found.
-  indirect case tokenRefused(UpdateFailure?, of: FleetEngineService, String?, retry: Duration)
+  indirect case tokenRefused(UpdateFailure?, String?, retry: Duration)
   /// A line of the token command's standard error, without secrets.
   case tokenRemark(ExternalText)
   case tokenRestored(life: Duration, AccessToken.LifetimeSource)
@@ -133,7 +133,7 @@ package enum Event: Equatable, Sendable {
   case networkUnwatched(String)
   case resumed(after: Duration)
   /// - Parameter isOld: whether the pause began before the daemon started.
-  case paused(PauseNote, isOld: Bool)
+  case paused(PauseRecord, isOld: Bool)
   /// - Parameter after: nil if the duration is unknown.
   case pauseEnded(after: Duration?)
   /// The reason.

@@ -71,7 +71,7 @@ package enum Cause: Equatable, Sendable {
   /// The daemon stops at `until` or before; nil if it has. Then what it still waits for.
   indirect case stopping(until: BootInstant?, Cause?)
   /// The driver is off duty. `offline`: why Fleet Engine has not accepted OFFLINE yet; nil if it has, or need not.
-  indirect case paused(PauseNote, offline: Cause?)
+  indirect case paused(PauseRecord, offline: Cause?)
   /// No source is read; the text has the cause and the remedy.
   case noSource(String)
   /// No fix has been accepted yet, or none since this time. The last rejection, if any.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 package import Positioning
 import Timekeeping
 
@@ -112,7 +113,7 @@ extension SourceOverview.Source {
     switch condition {
     case .waiting: "no data from \(name) yet"
     case .searching(let rejection):
-      "\(name) has no acceptable position\(rejection.map { " (rejected: \($0.explanation))" } ?? "")"
+      "\(name) has no acceptable position\(rejection.map { " (rejected: \($0.sentence.text))" } ?? "")"
     case .good: "\(name) is good again, and is used once it has stayed good for a while"
     case .lost(let why): why
     case .ended: "\(name) has ended"

@@ -209,14 +209,14 @@ package struct SourceSelector: Sendable {
   private func holdReason(of time: Timestamp, by entry: SourceState) -> SourceOverview.Hold? {
     guard let reported, let clock else { return nil }
     // Timestamps of recordings are unrelated to elapsed time.
-    let offset = filter.keepsTimes ? min(time - reported, .zero) : entry.clock - clock
+    let offset = filter.usesRecordedTimes ? min(time - reported, .zero) : entry.clock - clock
     if offset > filter.maxAge || .zero - offset > filter.maxAge { return .disputed(offset: offset) }
     return time <= reported ? .behind(by: reported - time) : nil
   }
 
   /// Why a fix that came now would be held. The last one may be as old as its period: its clock counts.
   private func expectedHold(of entry: SourceState, at now: BootInstant) -> SourceOverview.Hold? {
-    let time = filter.keepsTimes ? entry.newest : entry.time(at: now)
+    let time = filter.usesRecordedTimes ? entry.newest : entry.time(at: now)
     let hold = time.flatMap { holdReason(of: $0, by: entry) }
     return hold == .behind(by: .zero) ? nil : hold
   }
@@ -230,7 +230,7 @@ package struct SourceSelector: Sendable {
     let count = (dispute?.count ?? 0) + 1
     let since = dispute?.since ?? now
     dispute = (since, count)
-    return count >= FixFilter.agreement && (filter.keepsTimes || now - since >= SourceSelector.agreementTime)
+    return count >= FixFilter.agreement && (filter.usesRecordedTimes || now - since >= SourceSelector.agreementTime)
   }
 
   /// Whether a source waits for `VehicleAgent.Effect.readyForNextFix`.

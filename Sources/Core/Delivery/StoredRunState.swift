@@ -123,12 +123,15 @@ extension VehicleAgent {
       at: now, &effects)
   }
 
-  func storeRunState(_ effects: inout [Effect]) {
+  mutating func storeRunState(at now: Moment, _ effects: inout [Effect]) {
     guard let boot = configuration.boot, delivery.configuration.isLimited else { return }
     let (attempts, floorStart) = delivery.limits
+    // Not `timeBounds`: they do not include the answer that is being handled.
+    let judgement = clocks.judge(at: now)
     let stored = StoredRunState(
       boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts,
-      inFlight: delivery.inFlight, floorStart: floorStart, bounds: isTimeConfirmed ? timeBounds : nil,
+      inFlight: delivery.inFlight, floorStart: floorStart,
+      bounds: judgement?.isConfirmed == true ? judgement?.serverBounds : nil,
       delivered: delivery.newestDelivered)
     effects.append(.storeRunState(stored.text))
   }

@@ -8,7 +8,7 @@ extension VehicleAgent {
     effects.append(.backlog(change))
     guard case .removed(let ids, let reason) = change else { return }
     statistics.removed[reason, default: 0] += ids.count
-    report(notices.removed(ids.count, reason, within: delivery.backlog.thinnedWithin, at: now), &effects)
+    report(eventLimiter.removed(ids.count, reason, within: delivery.backlog.thinnedWithin, at: now), &effects)
   }
 
   mutating func restoreBacklog(_ records: [Backlog.Record], at now: Moment, _ effects: inout [Effect]) {
@@ -18,7 +18,7 @@ extension VehicleAgent {
     // The first request went ahead of reading the store: that must not prolong the wait for a fix.
     let since = storeReading.ended() ?? now.boot
     if more > 0 {
-      report(notices.backlogRestored(more), &effects)
+      report(eventLimiter.backlogRestored(more), &effects)
       withoutFixSince = since
     }
     apply(changes, at: now, &effects)
@@ -45,7 +45,7 @@ extension VehicleAgent {
     case .off, .memoryOnly: storeReading.failed()
     case .healthy: break
     }
-    report(notices.storeChanged(from: store, to: state, count: delivery.backlog.count, at: now), &effects)
+    report(eventLimiter.storeChanged(from: store, to: state, count: delivery.backlog.count, at: now), &effects)
     store = state
   }
 }

@@ -109,7 +109,7 @@ extension VehicleAgent {
       switch effect {
       case .send(let id, var request):
         request.certificateTime = certificateTime(at: now)
-        storeRunState(&effects)
+        storeRunState(at: now, &effects)
         effects.append(.sendUpdate(id: id, request))
       case .cancel(let id): effects.append(.cancelUpdate(id: id))
       case .backlog(let change): backlogChanged(change, at: now.boot, &effects)
@@ -123,15 +123,15 @@ extension VehicleAgent {
         // After a pause this is no recovery from an outage, but a new beginning.
         let notice =
           isPaused || lifecycle.isLeaving
-          ? notices.offlineFailed(failure, at: now.boot) : notices.updateFailed(failure, at: now.boot)
+          ? eventLimiter.offlineFailed(failure, at: now.boot) : eventLimiter.updateFailed(failure, at: now.boot)
         failed(failure, with: token, notice, at: now, &effects)
       case .resends(let failure, let sentAt): count(failure, sentAt: sentAt, at: now.boot)
       case .suspectsBacklog(let failure, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)
-        report(notices.backfillRefused(failure, at: now.boot), &effects)
+        report(eventLimiter.backfillRefused(failure, at: now.boot), &effects)
       case .failed(let failure, let token, let sentAt):
         count(failure, sentAt: sentAt, at: now.boot)
-        failed(failure, with: token, notices.updateFailed(failure, at: now.boot), at: now, &effects)
+        failed(failure, with: token, eventLimiter.updateFailed(failure, at: now.boot), at: now, &effects)
       }
     }
   }
@@ -146,13 +146,13 @@ extension VehicleAgent {
       policy.markReported(live, at: sentAt)
     }
     countAccepted(past: past, sentAt: sentAt, at: now, &effects)
-    effects += notices.updateAccepted(past: past, pending: delivery.backlog.count, at: now.boot).map { .event($0) }
+    effects += eventLimiter.updateAccepted(past: past, pending: delivery.backlog.count, at: now.boot).map { .event($0) }
     effects.append(.event(.updateAccepted(past: past, at: configuration.logsPositions ? live : nil)))
   }
 
   /// Handles an accepted update of any kind.
   private mutating func countAccepted(past: Int, sentAt: BootInstant, at now: Moment, _ effects: inout [Effect]) {
-    storeRunState(&effects)
+    storeRunState(at: now, &effects)
     statistics.accepted += 1
     statistics.backfilled += past
     outcomes.accepted(past: past, sentAt: sentAt, at: now.boot)
@@ -218,7 +218,7 @@ extension VehicleAgent {
         effects.append(.cancelToken(id: id))
       case .obtained(let token, let outage):
         statistics.tokens += 1
-        notices.tokenObtained()
+        eventLimiter.tokenObtained()
         effects.append(
           .event(
             .tokenObtained(
@@ -231,14 +231,14 @@ extension VehicleAgent {
         if case .transport = failure.reason { network.failed(at: now.boot) }
         statistics.tokenFailures[failure.reason.name, default: 0] += 1
         let left = tokens.token(at: now.boot).map { $0.deadline - now.boot }
-        report(notices.tokenFailed(failure, left: left, at: now.boot), &effects)
+        report(eventLimiter.tokenFailed(failure, left: left, at: now.boot), &effects)
       case .remarked(let lines):
         for line in lines { effects.append(.event(.tokenRemark(line))) }
       case .repeatedlyRefused(let token, let retry):
         let wall = now.wall >= configuration.filter.buildDate ? now.wall : nil
         let inspection = TokenInspection(
           of: token.secret, for: token.context, at: clocks.time(at: now)?.0 ?? wall)
-        effects.append(.event(.tokenRefused(delivery.failure, of: service, inspection.refusal, retry: retry)))
+        effects.append(.event(.tokenRefused(delivery.failure, inspection.refusal, retry: retry)))
       }
     }
   }

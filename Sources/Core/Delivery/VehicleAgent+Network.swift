@@ -9,7 +9,7 @@ import Timekeeping
 extension VehicleAgent {
   mutating func networkChanged(_ state: NetworkState, at now: Moment, _ effects: inout [Effect]) {
     let change = network.update(state, isNeeded: configuration.needsNetwork, at: now.boot)
-    report(notices.network(change, names: state.names, at: now.boot), &effects)
+    report(eventLimiter.network(change, names: state.names, at: now.boot), &effects)
     switch change {
     case .none, .lost: break
     case .back, .moved: resetConnections(at: now, &effects)

@@ -8,14 +8,14 @@ package import Timekeeping
 /// on-demand trips to OFFLINE. The receiver is still read for `status`, but no fix of the pause is ever sent.
 extension VehicleAgent {
   /// Whether nothing is recorded or sent until `resume`.
-  package var isPaused: Bool { duty.pause != nil }
+  package var isPaused: Bool { pauseState.pause != nil }
 
   /// - Parameter note: from a previous run; nil: the pause begins now.
-  mutating func pause(_ note: PauseNote?, at now: Moment, _ effects: inout [Effect]) {
-    let new = note ?? PauseNote(since: bestTime(at: now))
-    guard duty.pause(new) else {
+  mutating func pause(_ note: PauseRecord?, at now: Moment, _ effects: inout [Effect]) {
+    let new = note ?? PauseRecord(since: bestTime(at: now))
+    guard pauseState.pause(new) else {
       // Storing it may have failed the first time.
-      return effects.append(.storePause(duty.pause))
+      return effects.append(.storePause(pauseState.pause))
     }
     // The last request of the previous run may still arrive.
     if note != nil, isOfflinePending {
@@ -31,13 +31,13 @@ extension VehicleAgent {
     apply(delivery.handle(.paused, at: now.boot), at: now, &effects)
     apply(tokens.handle(.connectionsLost, at: now), at: now, &effects)
     effects.append(.dropConnections)
-    notices.paused()
+    eventLimiter.paused()
     forgetPositions()
   }
 
   mutating func resume(at now: Moment, _ effects: inout [Effect]) {
     effects.append(.storePause(nil))
-    guard let (ended, isTokenFileChanged) = duty.resume() else { return }
+    guard let (ended, isTokenFileChanged) = pauseState.resume() else { return }
     let length = ended.since.flatMap { since in bestTime(at: now).map { $0 - since } }
     effects.append(.event(.pauseEnded(after: length.flatMap { $0 > .zero ? $0 : nil })))
     // OFFLINE is not repeated. One in flight is not cancelled, because it might arrive after ONLINE: ONLINE waits for its
@@ -51,27 +51,27 @@ extension VehicleAgent {
 
   /// Whether OFFLINE is pending for this pause. False on duty.
   var isOfflinePending: Bool {
-    isPaused && configuration.delivery.endpoint.followsDuty && duty.isOfflinePending(for: vehicleName)
+    isPaused && configuration.delivery.endpoint.followsPause && pauseState.isOfflinePending(for: vehicleName)
   }
 
   /// When OFFLINE is due: at once, and if it was accepted too early, again when no position can arrive after it.
-  var offlineDue: BootInstant { duty.isAcceptedEarly ? delivery.positionMayArriveUntil : .boot }
+  var offlineDue: BootInstant { pauseState.isAcceptedEarly ? delivery.positionMayArriveUntil : .boot }
 
   /// Fleet Engine has accepted OFFLINE.
   mutating func acceptedOffline(sentAt: BootInstant, at now: Moment, _ effects: inout [Effect]) {
-    let pause = duty.acceptedOffline(of: vehicleName, isEarly: sentAt < delivery.positionMayArriveUntil)
+    let pause = pauseState.acceptedOffline(of: vehicleName, isEarly: sentAt < delivery.positionMayArriveUntil)
     if let pause { effects.append(.storePause(pause)) }
     // Irrelevant after a pause that has ended.
     guard pause != nil || lifecycle.isLeaving else { return }
     let length = pause?.since.flatMap { since in bestTime(at: now).map { $0 - since } }
-    report(notices.wentOffline(after: length.flatMap { $0 > .zero ? $0 : nil }), &effects)
+    report(eventLimiter.wentOffline(after: length.flatMap { $0 > .zero ? $0 : nil }), &effects)
   }
 
   private var vehicleName: String { StoredRunState.name(of: configuration.delivery.endpoint.vehicle) }
 
   /// A token file that changes during a pause is read after it, or at once if OFFLINE needs a token.
   mutating func tokenFileChanged(at now: Moment, _ effects: inout [Effect]) {
-    if duty.tokenFileChanged(isNeeded: isOfflinePending) {
+    if pauseState.tokenFileChanged(isNeeded: isOfflinePending) {
       apply(tokens.handle(.fileChanged, at: now), at: now, &effects)
     }
   }

@@ -54,9 +54,9 @@ extension VehicleAgent {
   enum Obstacle {
     /// The run has ended.
     case finished
-    case paused(PauseNote)
+    case paused(PauseRecord)
     /// The driver is off duty, and OFFLINE is pending: the next attempt; nil: a request is in flight.
-    case offline(PauseNote, Attempt?)
+    case offline(PauseRecord, Attempt?)
     /// The next attempt is not ready; nil: there is none, because there is no position or a request is in flight.
     case attempt(Attempt?)
     /// While stopping: a request is in flight.
@@ -75,7 +75,7 @@ extension VehicleAgent {
 
   /// Whether the end of the run sets OFFLINE.
   var leavesDuty: Bool {
-    configuration.goesOfflineOnStop && configuration.delivery.endpoint.followsDuty && !isPaused
+    configuration.goesOfflineOnStop && configuration.delivery.endpoint.followsPause && !isPaused
   }
 
   private func decideInState(at now: BootInstant) -> Decision {
@@ -89,7 +89,7 @@ extension VehicleAgent {
     case .draining(let end):
       guard now < end else { return .act(.finish) }
       // Nothing can be delivered during a pause.
-      if let pause = duty.pause {
+      if let pause = pauseState.pause {
         return isOfflinePending ? decideOffline(pause, at: now).interrupted(at: end) : .act(.finish)
       }
       if let readAt = storeReading.dueAt, isDelivered || now >= readAt { return .act(.readStore) }
@@ -100,7 +100,7 @@ extension VehicleAgent {
       if let electionAt, now >= electionAt { return .act(.selectSource) }
       if let missingAt, now >= missingAt { return .act(.reportFixMissing) }
       if let readAt = storeReading.dueAt, now >= readAt { return .act(.readStore) }
-      let decision = duty.pause.map { decideOffDuty($0, at: now) } ?? decideToReport(at: now)
+      let decision = pauseState.pause.map { decideOffDuty($0, at: now) } ?? decideToReport(at: now)
       return decision.interrupted(at: missingAt).interrupted(at: electionAt).interrupted(at: storeReading.dueAt)
     }
   }
@@ -178,11 +178,11 @@ extension VehicleAgent {
 
   // MARK: - Off duty
 
-  private func decideOffDuty(_ pause: PauseNote, at now: BootInstant) -> Decision {
+  private func decideOffDuty(_ pause: PauseRecord, at now: BootInstant) -> Decision {
     isOfflinePending ? decideOffline(pause, at: now) : .wait(until: nil, .paused(pause))
   }
 
-  private func decideOffline(_ pause: PauseNote, at now: BootInstant) -> Decision {
+  private func decideOffline(_ pause: PauseRecord, at now: BootInstant) -> Decision {
     guard delivery.isIdle else { return .wait(until: nil, .offline(pause, nil)) }
     let (earliest, limit) = delivery.earliestOffline
     let attempt = attempt(due: offlineDue, earliest: (max(earliest, network.earliest), limit), at: now)

@@ -26,7 +26,7 @@ extension VehicleAgent {
     /// The next request to Fleet Engine; nil if none is planned, or one is in flight.
     package let next: Plan.Next?
     /// Nil while the driver is on duty.
-    package let pause: PauseNote?
+    package let pause: PauseRecord?
     /// Fleet Engine accepted the last update, and there is a network.
     package let isOnline: Bool
     /// Since when there has been no network; nil if there is one, or it is unknown.
@@ -103,7 +103,7 @@ extension VehicleAgent {
       now: now, vehicle: configuration.context?.scope.id, provider: configuration.context?.providerID,
       service: configuration.delivery.endpoint.vehicle.service.name, vehicleState: vehicleState,
       cause: plan.cause ?? .stopping(until: nil, nil), next: plan.next,
-      pause: duty.pause,
+      pause: pauseState.pause,
       isOnline: isReachingFleetEngine, networkAbsentSince: network.absentSince,
       sources: selector.overview, fix: fixes.newest?.fix, fixCameAt: fixes.newest?.at ?? .boot,
       fixMissingSince: fixes.missingSince,
@@ -124,7 +124,7 @@ extension VehicleAgent {
   }
 
   private var vehicleState: VehicleState? {
-    guard configuration.delivery.endpoint.followsDuty else { return nil }
+    guard configuration.delivery.endpoint.followsPause else { return nil }
     return isPaused && !isOfflinePending ? .offline : delivery.vehicleState
   }
 

@@ -94,7 +94,7 @@ package struct VehicleAgent: Sendable {
     /// A stop was requested by this signal: finish within this time.
     case stop(within: Duration, signal: String)
     /// The driver is off duty. The stored pause of a previous run comes before the first fix; nil begins one now.
-    case pause(PauseNote?)
+    case pause(PauseRecord?)
     /// The driver is on duty again.
     case resume
   }
@@ -131,7 +131,7 @@ package struct VehicleAgent: Sendable {
     /// From now on only what is pending is delivered; `finished` follows.
     case stopping
     /// Store this for the next start, at once; nil: the pause is over.
-    case storePause(PauseNote?)
+    case storePause(PauseRecord?)
     /// The run has ended.
     case finished(Lifecycle.Ending)
   }
@@ -151,7 +151,7 @@ package struct VehicleAgent: Sendable {
   /// The stage of the run.
   package internal(set) var lifecycle = Lifecycle()
   var fixes = FixMonitor()
-  var notices = Notices()
+  var eventLimiter = EventRateLimiter()
   var expiry = BacklogExpiry()
   var track = RecentTrack()
   var outcomes = RecentOutcomes()
@@ -167,7 +167,7 @@ package struct VehicleAgent: Sendable {
   var isTimeConfirmed = false
   /// The latest timestamp with which a stored position can be sent as the live one; nil: the time is unknown.
   var storedLimit: DeliveryAgent.StoredLimit?
-  var duty = Duty()
+  var pauseState = PauseState()
   /// Since when there has been no position of this run to send: stored positions are sent alone after an interval.
   var withoutFixSince = BootInstant.boot
   /// Timestamp of the live position of the last request, if it was a stored one, which does not affect when the next is
@@ -213,7 +213,7 @@ package struct VehicleAgent: Sendable {
       effects.append(.event(.resumed(after: time)))
       fixes.woke(at: now.boot)
       resetConnections(at: now, &effects)
-    case .clockStepped(let step): report(notices.clockStepped(step, at: now.boot), &effects)
+    case .clockStepped(let step): report(eventLimiter.clockStepped(step, at: now.boot), &effects)
     case .configure(let configuration): configure(configuration, at: now, &effects)
     case .restored(let records): restoreBacklog(records, at: now, &effects)
     case .store(let state): storeChanged(state, at: now.boot, &effects)
@@ -221,7 +221,7 @@ package struct VehicleAgent: Sendable {
     case .storeReplaced(let directory): effects.append(.event(.storeReplaced(directory: directory)))
     case .storeRowsDamaged(let count):
       statistics.removed[.damaged, default: 0] += count
-      report(notices.removed(count, .damaged, within: 0, at: now.boot), &effects)
+      report(eventLimiter.removed(count, .damaged, within: 0, at: now.boot), &effects)
     case .storeStartsOver: break
     case .othersDropped(let count): effects.append(.event(.othersDropped(count)))
     case .stop(let time, let signal):
@@ -260,7 +260,7 @@ package struct VehicleAgent: Sendable {
   ) {
     noteFix(accepted.fix, at: now.boot, &effects)
     if overrules { apply(delivery.handle(.overruled(after: accepted.time), at: now.boot), at: now, &effects) }
-    if !configuration.filter.keepsTimes, let before = policy.newestTime {
+    if !configuration.filter.usesRecordedTimes, let before = policy.newestTime {
       let jump = (accepted.time - before) - (now.boot - policy.newestAt)
       if max(jump, .zero - jump) > TimeJudge.slack {
         apply(delivery.handle(.clockJumped, at: now.boot), at: now, &effects)
@@ -270,22 +270,22 @@ package struct VehicleAgent: Sendable {
     if let newest = policy.newest, !isPaused { track.observe(newest.coordinate, at: now.boot) }
     expiry.observe(accepted.time, at: now.boot)
     // Times of a recording or a simulator are no reference, and neither is a date that came from the machine's clock.
-    guard !configuration.filter.keepsTimes, accepted.fix.quality != .simulated else { return }
+    guard !configuration.filter.usesRecordedTimes, accepted.fix.quality != .simulated else { return }
     // The receiver's own timestamp: a corrected one would corroborate its own correction.
     if let stamp = accepted.fix.timestamp { clocks.observe(.gnss, stamp, at: now.boot) }
-    report(notices.receiverClock(accepted.clockOffset, at: now.boot), &effects)
+    report(eventLimiter.receiverClock(accepted.clockOffset, at: now.boot), &effects)
   }
 
   /// The used source gives accepted fixes.
   mutating func noteFix(_ fix: Fix, at now: BootInstant, _ effects: inout [Effect]) {
-    notices.fixAccepted()
+    eventLimiter.fixAccepted()
     report(fixes.accepted(fix, at: now), &effects)
   }
 
   mutating func noteRejection(_ rejection: FixRejection, at now: BootInstant, _ effects: inout [Effect]) {
     statistics.rejected[rejection, default: 0] += 1
     fixes.rejected(rejection)
-    report(notices.fixRejected(rejection, at: now), &effects)
+    report(eventLimiter.fixRejected(rejection, at: now), &effects)
   }
 
   func report(_ event: Event?, _ effects: inout [Effect]) {
@@ -297,7 +297,7 @@ package struct VehicleAgent: Sendable {
     let bounds = judgement?.serverBounds
     let isConfirmed = bounds != nil && judgement?.isConfirmed == true
     storedLimit = judgement.flatMap { judgement in
-      configuration.filter.keepsTimes
+      configuration.filter.usesRecordedTimes
         ? nil
         : DeliveryAgent.StoredLimit(
           judgement.bounds.latest(at: now.boot) + TimeJudge.slack, by: judgement.reference,
@@ -320,7 +320,7 @@ package struct VehicleAgent: Sendable {
   /// Fleet Engine ignores all positions older than one from the future. A position with a wrong timestamp is not sent:
   /// the next fix is treated as the first.
   private mutating func dropWrongTimes(_ bounds: TimeBounds, at now: Moment, _ effects: inout [Effect]) {
-    guard !configuration.filter.keepsTimes else { return }
+    guard !configuration.filter.usesRecordedTimes else { return }
     if let newest = policy.newest, ReceiverClock.error(of: newest.time, bounds, at: policy.newestAt) != nil {
       policy.forget()
       withoutFixSince = now.boot
@@ -330,7 +330,7 @@ package struct VehicleAgent: Sendable {
 
   /// Removes queued positions with timestamps in the future. With an unconfirmed time nothing is removed, only not sent.
   mutating func removeWrongTimes(at now: Moment, _ effects: inout [Effect]) {
-    guard let timeBounds, !configuration.filter.keepsTimes else { return }
+    guard let timeBounds, !configuration.filter.usesRecordedTimes else { return }
     let latest = timeBounds.latest(at: now.boot) + TimeJudge.slack
     let input = isTimeConfirmed ? DeliveryAgent.Input.overruled(after: latest) : .suspected(after: latest)
     apply(delivery.handle(input, at: now.boot), at: now, &effects)
@@ -355,7 +355,7 @@ package struct VehicleAgent: Sendable {
     simulationAlarm = SimulationAlarm(new)
     policy.configure(new.reporting)
     if isOtherVehicle {
-      duty.vehicleChanged()
+      pauseState.vehicleChanged()
       policy.restart()
       track.forget()
       outcomes = RecentOutcomes()
@@ -364,6 +364,6 @@ package struct VehicleAgent: Sendable {
     updateStoredToken(from: before, at: now.boot, &effects)
     apply(
       delivery.handle(.configured(new.delivery, isOtherVehicle: isOtherVehicle), at: now.boot), at: now, &effects)
-    notices.configured(isOtherVehicle: isOtherVehicle)
+    eventLimiter.configured(isOtherVehicle: isOtherVehicle)
   }
 }

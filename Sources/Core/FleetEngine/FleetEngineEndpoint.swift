@@ -51,12 +51,12 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
     return request("?updateMask=" + message.mask, message.body, token: token)
   }
 
-  /// Whether the vehicle's state follows the driver's duty: its service has one, and no other program sets it.
-  package var followsDuty: Bool { reportsState && vehicle.service.offline != nil }
+  /// Whether the vehicle's state follows the driver's pauses: its service has one, and no other program sets it.
+  package var followsPause: Bool { reportsState && vehicle.service.offline != nil }
 
-  /// The request that sets the vehicle's state to OFFLINE, without a position. Nil if the state does not follow the duty.
+  /// The request that sets the vehicle's state to OFFLINE, without a position. Nil if the state does not follow pauses.
   package func offlineRequest(token: Secret) -> HTTPRequest? {
-    guard followsDuty, let message = vehicle.service.offline else { return nil }
+    guard followsPause, let message = vehicle.service.offline else { return nil }
     return request("?updateMask=" + message.mask, message.body, token: token)
   }
 

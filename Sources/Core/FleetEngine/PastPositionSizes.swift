@@ -5,17 +5,26 @@ import Timekeeping
 /// Upper bounds of the bytes that past positions add to a body, by their optional values: measured once with the longest
 /// possible numbers, because encoding a backlog only to measure it would double the work of a request.
 struct PastPositionSizes: Equatable, Sendable {
-  private typealias Value = WritableKeyPath<VehicleLocation, Double?> & Sendable
+  /// An optional value of a position.
+  private struct Field: Sendable {
+    /// Sets it to its longest number.
+    let fill: @Sendable (inout VehicleLocation) -> Void
+    let isSet: @Sendable (VehicleLocation) -> Bool
+  }
 
-  /// The optional values, with the longest number of each.
-  private static let longest: [(value: any Value, number: Double)] = [
-    (\.altitude, -9999.9), (\.speed, 999.99), (\.heading, 359), (\.horizontalAccuracy, 9999.9),
-    (\.verticalAccuracy, 9999.9), (\.speedAccuracy, 99.99), (\.headingAccuracy, 999.9),
+  private static let fields: [Field] = [
+    Field(fill: { $0.altitude = -9999.9 }, isSet: { $0.altitude != nil }),
+    Field(fill: { $0.speed = 999.99 }, isSet: { $0.speed != nil }),
+    Field(fill: { $0.heading = 359 }, isSet: { $0.heading != nil }),
+    Field(fill: { $0.horizontalAccuracy = 9999.9 }, isSet: { $0.horizontalAccuracy != nil }),
+    Field(fill: { $0.verticalAccuracy = 9999.9 }, isSet: { $0.verticalAccuracy != nil }),
+    Field(fill: { $0.speedAccuracy = 99.99 }, isSet: { $0.speedAccuracy != nil }),
+    Field(fill: { $0.headingAccuracy = 999.9 }, isSet: { $0.headingAccuracy != nil }),
   ]
 
   /// The size of a position without optional values.
   private var bare = 0
-  /// The size of each value in `longest`.
+  /// The size of each of ``fields``.
   private var added: [Int] = []
 
   /// - Parameter measure: returns the size of an update's body in bytes.
@@ -28,17 +37,15 @@ struct PastPositionSizes: Equatable, Sendable {
         - measure(PositionUpdate(live: location, past: [past]))
     }
     bare = size(location)
-    added = PastPositionSizes.longest.map { value, number in
+    added = PastPositionSizes.fields.map { field in
       var past = location
-      past[keyPath: value] = number
+      field.fill(&past)
       return size(past) - bare
     }
   }
 
   /// Upper bound of the bytes that a past position adds.
   func size(of location: VehicleLocation) -> Int {
-    zip(PastPositionSizes.longest, added).reduce(bare) { sum, entry in
-      sum + (location[keyPath: entry.0.value] == nil ? 0 : entry.1)
-    }
+    zip(PastPositionSizes.fields, added).reduce(bare) { sum, entry in sum + (entry.0.isSet(location) ? entry.1 : 0) }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 
 /// Why Fleet Engine rejected a token, as far as its response says: the status 401 or 403 alone does not distinguish a
 /// wrong clock from a wrong role or a wrong vehicle.
@@ -30,7 +31,7 @@ package enum RefusalCause: String, Sendable, CaseIterable {
     }
   }
 
-  /// The remedy, as the end of a sentence.
+  /// What to do, without a capital letter and a full stop.
   package func advice(for service: FleetEngineService) -> String {
     switch self {
     case .expired:
@@ -74,7 +75,7 @@ package enum RefusalCause: String, Sendable, CaseIterable {
 
   private init?(words message: String) {
     let text = message.lowercased()
-    func says(_ parts: String...) -> Bool { parts.contains { text.contains($0) } }
+    func says(_ parts: String...) -> Bool { parts.contains { text.contains(text: $0) } }
     if says("short-lived token", "reasonable timeframe", "time_constraint_failure", "lives longer", "iat and exp") {
       self = .lifetime
     } else if says("not yet valid", "in the future", "used too early", "before issued") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
 package import Timekeeping
 
 extension UpdateFailure {
@@ -46,8 +47,6 @@ extension UpdateFailure.Category {
     package var needsConfiguration = false
     /// Whether the past positions in the request may be the cause.
     package var pastPositions = PastPositions.notSuspect
-    /// The remedy, as the end of a sentence; nil if there is none.
-    package var advice: String?
   }
 
   /// Whether the past positions in a failed request may be the cause.
@@ -66,37 +65,40 @@ extension UpdateFailure.Category {
     switch self {
     case .network:
       // Retries are cheap.
-      Row(
-        backoff: .seconds(1, cap: 10), isOfPath: true, isTransient: true, pastPositions: .tooMany)
+      Row(backoff: .seconds(1, cap: 10), isOfPath: true, isTransient: true, pastPositions: .tooMany)
     case .unavailable:
       // Already the first wait is long: a fleet that retries within a second or two triples the load of a server in
       // trouble.
       Row(backoff: .seconds(15, cap: 30), isTransient: true)
     case .notFleetEngine:
-      Row(
-        backoff: .seconds(5, cap: 300), isImpostor: true,
-        advice: "a captive portal, a proxy, or fleet_engine.endpoint or ca_file is wrong")
+      Row(backoff: .seconds(5, cap: 300), isImpostor: true)
     case .throttled:
       Row(backoff: .seconds(20, cap: 90), isJudged: true)
     case .unauthenticated:
-      Row(
-        backoff: UpdateFailure.tokenBackoff, isJudged: true, refusesToken: true, needsConfiguration: true,
-        advice: "a fresh token is fetched")
+      Row(backoff: UpdateFailure.tokenBackoff, isJudged: true, refusesToken: true, needsConfiguration: true)
     case .permissionDenied:
       Row(
         backoff: UpdateFailure.tokenBackoff, isJudged: true, refusesToken: true, needsConfiguration: true,
-        pastPositions: .notPermitted,
-        advice: "check vehicle.provider_id, vehicle.vehicle_id and the role of the token's service account")
+        pastPositions: .notPermitted)
     case .notFound:
-      Row(
-        backoff: .seconds(20, cap: 90), isJudged: true, needsConfiguration: true,
-        advice: "create the vehicle in the backend, or check vehicle.provider_id and vehicle_id")
+      Row(backoff: .seconds(20, cap: 90), isJudged: true, needsConfiguration: true)
     case .rejected:
-      Row(
-        backoff: .seconds(20, cap: 300), isJudged: true, pastPositions: .rejected,
-        advice: "Fleet Engine considers the request invalid; please report this message")
+      Row(backoff: .seconds(20, cap: 300), isJudged: true, pastPositions: .rejected)
     case .clockSkew:
-      Row(backoff: .seconds(5, cap: 60), advice: "the clock of this machine is behind")
+      Row(backoff: .seconds(5, cap: 60))
+    }
+  }
+
+  /// What to do; nil if it usually resolves itself.
+  func advice(for service: FleetEngineService) -> String? {
+    switch self {
+    case .network, .unavailable, .throttled: nil
+    case .notFleetEngine: UpdateFailure.advice(for: .certificateUntrusted)
+    case .unauthenticated: "a fresh token is fetched"
+    case .permissionDenied: UpdateFailure.roleAdvice(service)
+    case .notFound: "create the vehicle in the backend, or check vehicle.provider_id and vehicle.vehicle_id"
+    case .rejected: "Fleet Engine considers the request invalid; please report this message"
+    case .clockSkew: UpdateFailure.advice(for: .certificateNotYetValid)
     }
   }
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package import ExternalInput
+package import HTTPMessages
 package import Timekeeping
 
 /// Why an update was not accepted.
-package struct UpdateFailure: Error, Equatable, Sendable {
+package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// Determines what happens next, by its ``Category/Row``.
   package var category: Category
   /// The HTTP status, if there was a response.
   package var httpStatus: Int?
   /// `error.status` of google.rpc.Status, as in `PERMISSION_DENIED`.
   package var status: String?
-  /// One sentence for the journal, without secrets.
+  /// Without secrets.
   package var sentence: Sentence
   /// The sentence's text, including what the server wrote.
   package var message: String { sentence.text }
@@ -57,9 +58,24 @@ package struct UpdateFailure: Error, Equatable, Sendable {
   /// If the token was rejected, `TokenAgent` limits the rate: there is no attempt without a token.
   static let tokenBackoff = Backoff.Bounds.seconds(1, cap: 1)
 
-  /// The remedy, as the end of a sentence: by the cause if known. Nil if there is none.
-  package var remedy: String? { cause?.advice(for: service) ?? category.row.advice }
+  /// By the cause, or else by the category.
+  package var advice: String? { cause?.advice(for: service) ?? category.advice(for: service) }
 
-  /// The message, with the remedy if there is one.
-  package var advice: Sentence { remedy.map { "\(sentence); \($0)" } ?? sentence }
+  /// What to do if there is no response.
+  package static func advice(for kind: TransportFailure.Kind) -> String {
+    kind.advice(section: "fleet_engine", url: "fleet_engine.endpoint")
+  }
+
+  /// What to do if Fleet Engine rejects fresh tokens too.
+  package var tokenAdvice: String {
+    cause?.advice(for: service)
+      ?? (httpStatus == 401
+        ? "check which key signs the tokens, and that its service account is of the project vehicle.provider_id"
+        : UpdateFailure.roleAdvice(service))
+  }
+
+  /// If the vehicle, the project or the role may be wrong.
+  static func roleAdvice(_ service: FleetEngineService) -> String {
+    "check vehicle.provider_id, vehicle.vehicle_id and the service account's role (\(service.role))"
+  }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 package import HTTPMessages
+import JSON
 import Timekeeping
 
 /// The interpretation of a response to an update.
@@ -48,7 +49,7 @@ package enum UpdateOutcome: Equatable, Sendable {
 
   private static func read(_ response: HTTPResponse, _ service: FleetEngineService) -> UpdateOutcome {
     // Its content is not needed: it is a JSON object, so not a portal's page, and has no error.
-    if response.status == 200, JSONScan.object(response.body, hasMember: "error") == false { return .accepted }
+    if response.status == 200, JSONReader.object(response.body, hasMember: "error") == false { return .accepted }
     let answer = try? JSONValue(parsing: response.body)
     if (200..<300).contains(response.status), answer?.object?["error"] == nil {
       let body = answer?.object == nil ? describe(response.body) : "an update is acknowledged with 200"

@@ -53,26 +53,26 @@ struct HPACKEncoder: Sendable {
       HPACKEncoder.write(table.capacity, prefix: 5, 0x20, into: &output)
       self.leastCapacity = nil
     }
-    let kept = kept(fields)
-    for (field, isKept) in zip(fields, kept) { encode(field, isKept: isKept, into: &output) }
+    let indexed = indexed(fields)
+    for (field, isIndexed) in zip(fields, indexed) { encode(field, isIndexed: isIndexed, into: &output) }
   }
 
   /// The fields that get an entry: if the table is too small for all, the largest that fit together, so that they do not
   /// evict each other with each request.
-  private mutating func kept(_ fields: [HPACKField]) -> [Bool] {
-    var kept = fields.map(\.repeats)
-    if kept.contains(true) { isTight = false }
+  private mutating func indexed(_ fields: [HPACKField]) -> [Bool] {
+    var indexed = fields.map(\.repeats)
+    if indexed.contains(true) { isTight = false }
     var room = table.capacity
-    for (_, index) in fields.indices.map({ (fields[$0].size, $0) }).sorted(by: { $0.0 > $1.0 }) where kept[index] {
+    for (_, index) in fields.indices.map({ (fields[$0].size, $0) }).sorted(by: { $0.0 > $1.0 }) where indexed[index] {
       if HPACKEncoder.staticNumbers(of: fields[index]).field != nil { continue }
       if fields[index].size <= room {
         room -= fields[index].size
       } else {
-        kept[index] = false
+        indexed[index] = false
         isTight = true
       }
     }
-    return kept
+    return indexed
   }
 
   private static let staticFields = HPACKStaticTable.entries.map { HPACKField($0.name, $0.value) }
@@ -88,7 +88,7 @@ struct HPACKEncoder: Sendable {
     return (nil, name)
   }
 
-  private mutating func encode(_ field: HPACKField, isKept: Bool, into output: inout [UInt8]) {
+  private mutating func encode(_ field: HPACKField, isIndexed: Bool, into output: inout [UInt8]) {
     let known = HPACKEncoder.staticNumbers(of: field)
     if let number = known.field { return HPACKEncoder.write(number, prefix: 7, 0x80, into: &output) }
     var name = known.name
@@ -99,7 +99,7 @@ struct HPACKEncoder: Sendable {
       name = name ?? number
     }
     // A field that does not repeat only gets an entry if nothing has to be evicted for it.
-    let isAdded = isKept || (!isTight && field.size <= table.capacity - table.size)
+    let isAdded = isIndexed || (!isTight && field.size <= table.capacity - table.size)
     if isAdded {
       HPACKEncoder.write(name ?? 0, prefix: 6, 0x40, into: &output)
     } else {

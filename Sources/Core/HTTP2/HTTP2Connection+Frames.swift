@@ -3,23 +3,23 @@ import Timekeeping
 
 /// Processes the server's frames. A thrown error ends the connection; an error of one stream only ends that stream.
 extension HTTP2Connection {
-  mutating func take(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+  mutating func receive(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     if partialBlock != nil, frame.type != HTTP2FrameType.continuation.rawValue { throw .violation(.continuation) }
     guard let type = HTTP2FrameType(rawValue: frame.type) else { return try countIdleFrame(at: now) }
     switch type {
-    case .data: try takeData(frame, at: now)
-    case .headers: try takeHeaders(frame, at: now)
-    case .continuation: try takeContinuation(frame, at: now)
+    case .data: try receiveData(frame, at: now)
+    case .headers: try receiveHeaders(frame, at: now)
+    case .continuation: try receiveContinuation(frame, at: now)
     case .priority:
       guard frame.stream != 0 else { throw .violation(.frameStream) }
       guard frame.payload.count == 5 else { throw .violation(.frameLength) }
       try countIdleFrame(at: now)
-    case .resetStream: try takeReset(frame, at: now)
-    case .settings: try takeSettings(frame, at: now)
+    case .resetStream: try receiveReset(frame, at: now)
+    case .settings: try receiveSettings(frame, at: now)
     case .pushPromise: throw .violation(.push)
-    case .ping: try takePing(frame, at: now)
-    case .goAway: try takeGoAway(frame, at: now)
-    case .windowUpdate: try takeWindowUpdate(frame, at: now)
+    case .ping: try receivePing(frame, at: now)
+    case .goAway: try receiveGoAway(frame, at: now)
+    case .windowUpdate: try receiveWindowUpdate(frame, at: now)
     }
   }
 
@@ -46,7 +46,7 @@ extension HTTP2Connection {
 
   // MARK: - Responses
 
-  private mutating func takeData(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+  private mutating func receiveData(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     let isCurrent = try isCurrent(frame)
     let data = try unpadded(frame)
     let isLast = frame.has(HTTP2Flag.endStream)
@@ -68,7 +68,7 @@ extension HTTP2Connection {
       stream?.receiveWindow = HTTP2Window.initial
     }
     do throws(HTTP2Failure) {
-      try stream?.take(data)
+      try stream?.receive(data)
       if isLast { try stream?.finish() }
     } catch {
       return failStream(error)
@@ -76,36 +76,36 @@ extension HTTP2Connection {
     if isLast { answer(at: now) }
   }
 
-  private mutating func takeHeaders(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+  private mutating func receiveHeaders(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     _ = try isCurrent(frame)
     var fragment = try unpadded(frame)
     if frame.has(HTTP2Flag.priority) {
       guard fragment.count >= 5 else { throw .violation(.frameLength) }
       fragment = fragment.dropFirst(5)
     }
-    try takeFragment(
+    try receiveFieldBlockFragment(
       fragment, of: PartialBlock(stream: frame.stream, isLast: frame.has(HTTP2Flag.endStream), bytes: []),
       isEnd: frame.has(HTTP2Flag.endHeaders), at: now)
   }
 
-  private mutating func takeContinuation(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+  private mutating func receiveContinuation(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     guard let partial = partialBlock, partial.stream == frame.stream else { throw .violation(.continuation) }
     partialBlock = nil
     try countIdleFrame(at: now)
-    try takeFragment(frame.payload, of: partial, isEnd: frame.has(HTTP2Flag.endHeaders), at: now)
+    try receiveFieldBlockFragment(frame.payload, of: partial, isEnd: frame.has(HTTP2Flag.endHeaders), at: now)
   }
 
-  private mutating func takeFragment(
+  private mutating func receiveFieldBlockFragment(
     _ fragment: ArraySlice<UInt8>, of partial: consuming PartialBlock, isEnd: Bool, at now: BootInstant
   ) throws(HTTP2Failure) {
     guard partial.bytes.count + fragment.count <= HTTP2Connection.maximumHeaderBlock else {
       throw .violation(.headerBlockTooLong)
     }
     partial.bytes += fragment
-    if isEnd { try takeBlock(partial, at: now) } else { partialBlock = partial }
+    if isEnd { try receiveFieldBlock(partial, at: now) } else { partialBlock = partial }
   }
 
-  private mutating func takeBlock(_ block: PartialBlock, at now: BootInstant) throws(HTTP2Failure) {
+  private mutating func receiveFieldBlock(_ block: PartialBlock, at now: BootInstant) throws(HTTP2Failure) {
     // Always decoded, because it changes the tables of both ends (RFC 9113, section 4.3).
     let fields: [HPACKDecoder.Field]
     do {
@@ -115,7 +115,7 @@ extension HTTP2Connection {
     }
     guard stream?.id == block.stream else { return try countIdleFrame(at: now) }
     do throws(HTTP2Failure) {
-      try stream?.take(fields, isLast: block.isLast)
+      try stream?.receive(fields, isLast: block.isLast)
       if block.isLast { try stream?.finish() }
     } catch {
       return failStream(error)
@@ -125,7 +125,7 @@ extension HTTP2Connection {
     if block.isLast { answer(at: now) }
   }
 
-  private mutating func takeReset(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+  private mutating func receiveReset(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     let isCurrent = try isCurrent(frame)
     guard frame.payload.count == 4 else { throw .violation(.frameLength) }
     guard isCurrent else { return try countIdleFrame(at: now) }
@@ -137,7 +137,7 @@ extension HTTP2Connection {
 
   // MARK: - The connection
 
-  private mutating func takeSettings(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+  private mutating func receiveSettings(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     guard frame.stream == 0 else { throw .violation(.frameStream) }
     if frame.has(HTTP2Flag.acknowledgement) {
       guard peer.hasArrived else { throw .violation(.noPreface) }
@@ -181,7 +181,7 @@ extension HTTP2Connection {
     }
   }
 
-  private mutating func takePing(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+  private mutating func receivePing(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     guard frame.stream == 0 else { throw .violation(.frameStream) }
     guard frame.payload.count == 8 else { throw .violation(.frameLength) }
     try countIdleFrame(at: now)
@@ -189,7 +189,7 @@ extension HTTP2Connection {
     HTTP2Frame.write(.ping, flags: HTTP2Flag.acknowledgement, frame.payload, into: &output)
   }
 
-  private mutating func takeGoAway(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+  private mutating func receiveGoAway(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     guard frame.stream == 0 else { throw .violation(.frameStream) }
     guard frame.payload.count >= 8 else { throw .violation(.frameLength) }
     try countIdleFrame(at: now)
@@ -208,7 +208,7 @@ extension HTTP2Connection {
     closeIfDrained()
   }
 
-  private mutating func takeWindowUpdate(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
+  private mutating func receiveWindowUpdate(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     guard frame.payload.count == 4 else { throw .violation(.frameLength) }
     let increment = Int(UInt32(bytes: frame.payload) & 0x7FFF_FFFF)
     // An update that allows more of the body is progress.

@@ -343,7 +343,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
         type: type, flags: rest[start + 4], stream: UInt32(bytes: rest[(start + 5)..<(start + 9)]) & 0x7FFF_FFFF,
         payload: rest[(start + 9)..<(start + 9 + length)])
       rest = rest[(start + 9 + length)...]
-      try take(frame, at: now)
+      try receive(frame, at: now)
     }
     if state != .closed { unread = Array(rest) }
   }

@@ -49,7 +49,7 @@ struct HTTP2Stream {
   /// Processes a header block: of an interim response, of the response, or trailers.
   ///
   /// - Throws: `message` if it is none of these.
-  mutating func take(_ fields: [HPACKDecoder.Field], isLast: Bool) throws(HTTP2Failure) {
+  mutating func receive(_ fields: [HPACKDecoder.Field], isLast: Bool) throws(HTTP2Failure) {
     var pseudoFields = 0
     for field in fields {
       guard field.isValid else { throw .violation(.message) }
@@ -78,7 +78,7 @@ struct HTTP2Stream {
   }
 
   /// Processes a part of the body.
-  mutating func take(_ piece: ArraySlice<UInt8>) throws(HTTP2Failure) {
+  mutating func receive(_ piece: ArraySlice<UInt8>) throws(HTTP2Failure) {
     guard status != nil else { throw .violation(.message) }
     guard piece.count <= maximumSize - body.count else { throw .tooLarge }
     body += piece

@@ -6,9 +6,8 @@ package enum CertificateTime {
   /// A clock before the build date is unset: then the time is the build date, or the receiver's time if that is later.
   /// Spoofed satellite signals can make an expired certificate of a host valid, but not one of another authority.
   ///
-  /// - Parameters: the time by the newest position; nil if there is none.
-  ///   - receiver: nil: use the machine's clock.
-  /// - Returns: nil when the machine's clock is to judge.
+  /// - Parameter receiver: the current time according to the receiver or a server; nil if there is none.
+  /// - Returns: the time at which to check certificates; nil for the machine's clock.
   package static func at(_ now: Moment, buildDate: Timestamp, receiver: Timestamp? = nil) -> Timestamp? {
     guard now.wall < buildDate else { return nil }
     return max(receiver ?? buildDate, buildDate)

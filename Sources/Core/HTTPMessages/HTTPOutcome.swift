@@ -96,13 +96,26 @@ package struct TransportFailure: Error, Equatable, Sendable {
     case malformed
     /// The request could not be attempted: an invalid URL, an unreadable CA file, no memory.
     case local
-  }
 
-  /// Whether a captive portal or an intercepting proxy causes this failure: it answers in the name of every host.
-  package var mayBePortal: Bool {
-    switch kind {
-    case .certificateUntrusted, .handshakeFailed, .malformed: true
-    default: false
+    /// What to do about it.
+    ///
+    /// - Parameters:
+    ///   - section: the settings of the connection, as in `token`.
+    ///   - url: the setting with the URL, as in `token.url`.
+    package func advice(section: String, url: String) -> String {
+      switch self {
+      case .unresolved: "check \(url), \(section).proxy and the name servers"
+      case .unreachable, .refused, .timedOut, .broken, .unprocessed:
+        "check \(url), \(section).proxy and the firewall"
+      case .throttled: "the server limits requests: if this persists, raise its limit"
+      case .certificateUntrusted, .handshakeFailed, .tooLarge, .malformed:
+        "a captive portal or a proxy answers instead, or \(url) or \(section).ca_file is wrong"
+      case .certificateNotYetValid:
+        "check this machine's clock, which may be behind (timedatectl), and the server's certificate"
+      case .certificateExpired:
+        "check this machine's clock, which may be ahead (timedatectl), and the server's certificate"
+      case .local: "check \(url), \(section).proxy and \(section).ca_file"
+      }
     }
   }
 

@@ -24,7 +24,7 @@ extension Event {
       ("Started \(version) for vehicle \(vehicle)", [("FLEET_VEHICLE_ID", vehicle)])
     case .crashed(let report):
       (
-        "The previous run crashed: \(report.split(separator: "; ", maxSplits: 1).first ?? "")",
+        "The previous run crashed: \(report.prefix { $0 != ";" })",
         [("FLEET_BACKTRACE", report)]
       )
     case .stopping(.signal(let name)): ("Stopping: received \(name)", [])
@@ -57,29 +57,29 @@ extension Event {
     case .noFix(let time, let inView, let rejection):
       (
         "No fix for \(time.humanReadable) since the source was opened\(inView.inView)"
-          + (rejection.map { "; the last fix was rejected: \($0.explanation)" }
+          + (rejection.map { "; the last fix was rejected: \($0.sentence.text)" }
             ?? "; the antenna needs a view of the sky"),
         rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? []
       )
     case .fixLost(let rejection):
       (
-        "No fix for 30 s\(rejection.map { "; the last fix was rejected: \($0.explanation)" } ?? "")",
+        "No fix for 30 s\(rejection.map { "; the last fix was rejected: \($0.sentence.text)" } ?? "")",
         rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? []
       )
     case .fixRegained(let time): ("Fix is back after \(time.humanReadable)", [seconds(time)])
     case .fixRejected(let rejection, let suppressed):
-      ("Fix rejected: \(rejection.explanation)\(repeats(suppressed))", [("FLEET_REASON", rejection.rawValue)])
+      ("Fix rejected: \(rejection.sentence.text)\(repeats(suppressed))", [("FLEET_REASON", rejection.rawValue)])
 
     case .online(let time, let delivered, let waiting): online(after: time, delivered: delivered, waiting: waiting)
     case .offline(let failure, let time, let suppressed): offline(failure, after: time, suppressed: suppressed)
     case .stillOffline(let failure, let time, let tries):
       (
-        "Still offline after \(time.humanReadable) (\(failure.category.rawValue)): \(failure.advice.text); "
+        "Still offline after \(time.humanReadable) (\(failure.category.rawValue)): \(failure.withAdvice.text); "
           + "\(tries) \(tries == 1 ? "attempt" : "attempts") since this was last reported",
         fields(failure) + [seconds(time)]
       )
     case .interrupted(let failure):
-      ("Interrupted (\(failure.category.rawValue)): \(failure.advice.text)", fields(failure))
+      ("Interrupted (\(failure.category.rawValue)): \(failure.withAdvice.text)", fields(failure))
     case .updateAccepted(let past, let location): updateAccepted(past: past, at: location)
 
     case .tokenObtained(let life, let source, let isFirst, let time):
@@ -89,8 +89,7 @@ extension Event {
         fields(life, source)
       )
     case .tokenFailed(let failure, let left, let suppressed): tokenFailed(failure, left: left, suppressed: suppressed)
-    case .tokenRefused(let failure, let service, let flaw, let retry):
-      tokenRefused(failure, of: service, flaw, retry: retry)
+    case .tokenRefused(let failure, let flaw, let retry): tokenRefused(failure, flaw, retry: retry)
     case .tokenRemark(let line): ("The token command says: \(line)", [])
     case .tokenRestored(let life, let source):
       ("The token of the previous run is still used, valid for \(life.humanReadable)", fields(life, source))
@@ -157,7 +156,7 @@ extension Event {
         time.map { [seconds($0)] } ?? []
       )
     case .stateOfflineFailed(let failure, let suppressed):
-      ("OFFLINE was not accepted and is sent again: \(failure.advice.text)\(repeats(suppressed))", fields(failure))
+      ("OFFLINE was not accepted and is sent again: \(failure.withAdvice.text)\(repeats(suppressed))", fields(failure))
     case .stateOfflineMissing(let vehicle, let isRepeated):
       (
         "Fleet Engine has not accepted OFFLINE for vehicle \(vehicle): "
@@ -194,7 +193,7 @@ extension Event {
     let before =
       suppressed == 0
       ? "" : " (and \(suppressed) short \(suppressed == 1 ? "interruption" : "interruptions") before that)"
-    return ("Offline\(since) (\(failure.category.rawValue)): \(failure.advice.text)\(before)", fields(failure))
+    return ("Offline\(since) (\(failure.category.rawValue)): \(failure.withAdvice.text)\(before)", fields(failure))
   }
 
   private func updateAccepted(past: Int, at location: VehicleLocation?) -> Words {
@@ -208,25 +207,18 @@ extension Event {
   }
 
   private func tokenFailed(_ failure: TokenFailure, left: Duration?, suppressed: Int) -> Words {
-    let outlook =
-      left.map { "the current one is valid for \($0.humanReadable)" }
-      ?? "updates wait for one; fleet-locationctl doctor says what to do"
+    let outlook = left.map { "the current one is valid for \($0.humanReadable)" } ?? "updates wait for one"
     return (
-      "No token: \(failure.message)\(repeats(suppressed)); \(outlook)", [("FLEET_REASON", failure.reason.name)]
+      "No token: \(failure.withAdvice.text); \(outlook)\(repeats(suppressed))", [("FLEET_REASON", failure.reason.name)]
     )
   }
 
-  private func tokenRefused(
-    _ failure: UpdateFailure?, of service: FleetEngineService, _ flaw: String?, retry: Duration
-  ) -> Words {
+  private func tokenRefused(_ failure: UpdateFailure?, _ flaw: String?, retry: Duration) -> Words {
     let advice =
-      flaw.map { "the token itself is wrong: \($0)" }
-      ?? failure?.cause?.advice(for: service)
-      ?? (failure?.httpStatus == 401
-        ? "check which key signs them, and that its service account is of the project vehicle.provider_id"
-        : "check vehicle.provider_id, vehicle.vehicle_id and the service account's role (\(service.role))")
+      flaw.map { "the token itself is wrong: \($0)" } ?? failure?.tokenAdvice
+      ?? "fleet-locationctl token shows what is in them"
     return (
-      "Fleet Engine rejects fresh tokens\(failure.map { " (\($0.message))" } ?? ""): \(advice); "
+      "Fleet Engine rejects fresh tokens\(failure.map { " (\($0.message))" } ?? ""); \(advice); "
         + "next attempt in \(retry.humanReadable)",
       failure.map(fields) ?? []
     )

@@ -26,7 +26,7 @@ extension Explanation {
   /// The reason is the cause that prevents updates, as in the line of `systemctl status`; when nothing prevents them, it is
   /// what happened to the last fix.
   package init(_ snapshot: VehicleAgent.Snapshot) {
-    let row = snapshot.causeRow
+    let row = snapshot.causeDescription
     reason = row.reason
     switch snapshot.cause {
     case .notDue, .rateLimited, .inFlight:
@@ -44,13 +44,13 @@ extension Explanation {
       default: snapshot.lastFixClause
       }
     let text = [fate, row.clause?.text].compactMap(\.self).joined(separator: "; ")
-    sentence = text.prefix(1).uppercased() + text.dropFirst() + "." + snapshot.rejectionsSentence
+    sentence = text.sentenceCase + "." + snapshot.rejectionsSentence
   }
 }
 
 extension VehicleAgent.Snapshot {
   fileprivate var rejectionClause: String? {
-    lastRejection.map { "the last fix was rejected: \($0.explanation)" }
+    lastRejection.map { "the last fix was rejected: \($0.sentence.text)" }
   }
 
   /// What happened to the last fix, regardless of the cause.

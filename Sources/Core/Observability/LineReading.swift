@@ -7,12 +7,12 @@ package struct LineReading: Equatable, Sendable {
   /// The device or address of the settings.
   package var source: String
   /// Its counters and problems.
-  package var health: LineHealth
+  package var statistics: LineStatistics
 
   /// - Parameter source: the device or address of the settings.
-  package init(source: String, health: LineHealth) {
+  package init(source: String, statistics: LineStatistics) {
     self.source = source
-    self.health = health
+    self.statistics = statistics
   }
 }
 
@@ -29,18 +29,18 @@ extension StatusReport.Line {
 
   /// - Parameter reading: the current counters.
   package init(_ reading: LineReading, at now: BootInstant) {
-    let counters = reading.health.counters
+    let counters = reading.statistics.counters
     self.init(
       source: reading.source, sentences: Int(clamping: counters.sentences),
       wrongChecksums: Int(clamping: counters.wrongChecksum), cut: Int(clamping: counters.unchecked),
       overlong: Int(clamping: counters.overlong), late: Int(clamping: counters.late),
-      foreign: Int(clamping: counters.foreign), trouble: reading.health.trouble)
-    let health = reading.health
-    if !health.senders.isEmpty {
-      senders = health.senders.map { StatusReport.Sender(address: "\($0.address)", isUsed: $0.isUsed) }
+      foreign: Int(clamping: counters.foreign), trouble: reading.statistics.trouble)
+    let statistics = reading.statistics
+    if !statistics.senders.isEmpty {
+      senders = statistics.senders.map { StatusReport.Sender(address: "\($0.address)", isUsed: $0.isUsed) }
     }
-    if !health.refused.isEmpty {
-      refused = health.refused.map {
+    if !statistics.refused.isEmpty {
+      refused = statistics.refused.map {
         StatusReport.Refused(
           address: "\($0.address)", count: Int(clamping: $0.count), age: max(now - $0.last, .zero).wholeSeconds)
       }

@@ -100,7 +100,7 @@ package enum MetricTable {
       "line_refused_total", .counter, by: "source",
       "Connections and datagrams of senders that are not in source.allow; they are dropped unread."
     ) { reading in
-      reading.lines.filter { $0.health.medium == .network }.map { ($0.source, Double($0.health.refusals)) }
+      reading.lines.filter { $0.statistics.medium == .network }.map { ($0.source, Double($0.statistics.refusals)) }
     },
   ]
 
@@ -109,7 +109,7 @@ package enum MetricTable {
     _ name: String, _ help: String, _ count: @escaping @Sendable (NMEADecoder.Counters) -> UInt64
   ) -> Metric {
     .labelled("line_\(name)_total", .counter, by: "source", help) { reading in
-      reading.lines.map { ($0.source, Double(count($0.health.counters))) }
+      reading.lines.map { ($0.source, Double(count($0.statistics.counters))) }
     }
   }
 

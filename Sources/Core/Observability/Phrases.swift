@@ -16,7 +16,7 @@ extension Fix {
   }
 }
 
-extension PauseNote {
+extension PauseRecord {
   /// As in ` since 2026-11-21T08:30:00Z`; empty when it is not known.
   var words: String {
     guard let since else { return "" }

@@ -15,8 +15,8 @@ extension VehicleAgent.Snapshot {
   package var publicStatusLine: String { line.ownText }
 
   private var line: Sentence {
-    let row = causeRow
-    var parts: [Sentence] = ["\(row.label.prefix(1).uppercased())\(row.label.dropFirst())\(row.detail)"]
+    let row = causeDescription
+    var parts: [Sentence] = ["\(row.label.sentenceCase)\(row.detail)"]
     if sources.sources.count > 1, let used = sources.used {
       let troubles = sources.troubles(before: used)
       parts.append("source \(used + 1) of \(sources.sources.count)\(troubles.isEmpty ? "" : " (\(troubles))")")

@@ -17,7 +17,7 @@ extension StatusReport {
     vehicle = snapshot.vehicle
     service = snapshot.service
     vehicleState = snapshot.vehicleState?.rawValue
-    state = State(snapshot.causeRow)
+    state = State(snapshot.causeDescription)
     isOnline = snapshot.isOnline
     isPaused = snapshot.pause != nil
     pausedSince = snapshot.pause?.since?.canonicalJSON
@@ -38,7 +38,7 @@ extension StatusReport {
       }
     }
     token = snapshot.tokenDeadline.map { ($0 - now).wholeSeconds }
-    tokenTrouble = snapshot.tokenFailure?.message
+    tokenTrouble = snapshot.tokenFailure?.withAdvice.text
     tokenTroubleSince = snapshot.tokenFailingSince.map { (now - $0).wholeSeconds }
     failure = snapshot.failure.map { failure in
       Failure(
@@ -74,7 +74,7 @@ extension StatusReport.Traffic.Period {
 }
 
 extension StatusReport.State {
-  fileprivate init(_ row: CauseRow) {
+  fileprivate init(_ row: CauseDescription) {
     self.init(cause: row.reason, label: row.label, detail: row.detail.text, level: row.level.rawValue)
   }
 }

@@ -22,11 +22,11 @@ package struct FixFilter: Sendable {
     /// An earlier date is a week rollover of the receiver, and is moved forward by multiples of 1024 weeks.
     package var buildDate: Timestamp
     /// For recordings: timestamps are neither corrected nor compared with elapsed time.
-    package var keepsTimes: Bool
+    package var usesRecordedTimes: Bool
 
     package init(
       maxAccuracy: Double = 100, maxSpeed: Double = 250 / 3.6, maxHDOP: Double = 20, minSatellites: Int = 0,
-      maxAge: Duration = .seconds(10), buildDate: Timestamp, keepsTimes: Bool = false
+      maxAge: Duration = .seconds(10), buildDate: Timestamp, usesRecordedTimes: Bool = false
     ) {
       self.maxAccuracy = maxAccuracy
       self.maxSpeed = maxSpeed
@@ -34,7 +34,7 @@ package struct FixFilter: Sendable {
       self.minSatellites = minSatellites
       self.maxAge = maxAge
       self.buildDate = buildDate
-      self.keepsTimes = keepsTimes
+      self.usesRecordedTimes = usesRecordedTimes
     }
   }
 
@@ -219,12 +219,12 @@ package struct FixFilter: Sendable {
     switch fix.time {
     case nil: return .failure(.noTime)
     case .utc(let utc):
-      guard !configuration.keepsTimes else { return .success(utc) }
+      guard !configuration.usesRecordedTimes else { return .success(utc) }
       guard let plausible = plausible(utc, at: now) else { return .failure(.future) }
       stamp = plausible
     case .ofDay(let milliseconds):
       guard let dated = date(milliseconds, at: now) else { return .failure(.noDate) }
-      guard !configuration.keepsTimes else { return .success(dated) }
+      guard !configuration.usesRecordedTimes else { return .success(dated) }
       stamp = dated
     }
     switch clock.judge(
@@ -270,7 +270,7 @@ package struct FixFilter: Sendable {
     guard let reference else { return isClockSet ? now.wall.nearest(millisecondsOfDay: timeOfDay) : nil }
     let continued = (reference.time + (now.boot - reference.at)).nearest(millisecondsOfDay: timeOfDay)
     // A recording has its own pace.
-    guard isClockSet, !configuration.keepsTimes else { return continued }
+    guard isClockSet, !configuration.usesRecordedTimes else { return continued }
     let offset = continued - now.wall
     guard max(offset, .zero - offset) > FixFilter.dateSlack else { return continued }
     let time = now.wall.nearest(millisecondsOfDay: timeOfDay)
@@ -301,7 +301,7 @@ package struct FixFilter: Sendable {
     if let reference {
       if candidate.time == reference.time, candidate.coordinate == reference.coordinate { return .duplicate }
       if candidate.time <= reference.time { return .outOfOrder }
-      if !configuration.keepsTimes {
+      if !configuration.usesRecordedTimes {
         if candidate.clockOffset - reference.clockOffset > FixFilter.tolerance { return .future }
         if reference.clockOffset - candidate.clockOffset > configuration.maxAge { return .stale }
       }
@@ -318,7 +318,7 @@ package struct FixFilter: Sendable {
     // These contain nothing new.
     if rejection == .duplicate || rejection == .frozen { return false }
     // A fix that is only slightly late will pass the reference soon: no need to go back in time.
-    if rejection == .outOfOrder, !configuration.keepsTimes, let reference,
+    if rejection == .outOfOrder, !configuration.usesRecordedTimes, let reference,
       reference.clockOffset - candidate.clockOffset <= configuration.maxAge
     {
       return false
@@ -337,7 +337,7 @@ package struct FixFilter: Sendable {
     }
     let duration = isFast ? FixFilter.fastAgreementTime : FixFilter.agreementTime
     guard challenge.count >= (isFast ? FixFilter.fastAgreement : FixFilter.agreement),
-      configuration.keepsTimes || candidate.at - challenge.first.at >= duration, challenge.isExplained || !isFast
+      configuration.usesRecordedTimes || candidate.at - challenge.first.at >= duration, challenge.isExplained || !isFast
     else { return false }
     motionTrust.note(isExplained: challenge.isExplained)
     return true
@@ -350,7 +350,8 @@ package struct FixFilter: Sendable {
       return false
     }
     let difference = candidate.clockOffset - challenge.first.clockOffset
-    return configuration.keepsTimes || (difference <= FixFilter.tolerance && difference >= .zero - FixFilter.tolerance)
+    return configuration.usesRecordedTimes
+      || (difference <= FixFilter.tolerance && difference >= .zero - FixFilter.tolerance)
   }
 
   /// Whether a consistent fix can be accepted at once, or needs another one after a gap.
@@ -358,7 +359,7 @@ package struct FixFilter: Sendable {
     _ candidate: FixReference, since reference: FixReference, after silence: Duration
   ) -> Bool {
     guard let settling else {
-      guard !configuration.keepsTimes, silence >= FixFilter.gap, let period = reference.period,
+      guard !configuration.usesRecordedTimes, silence >= FixFilter.gap, let period = reference.period,
         period <= FixFilter.closePeriod
       else { return true }
       if motionTrust.isTrusted, candidate.bridges(gapAfter: reference) { return true }

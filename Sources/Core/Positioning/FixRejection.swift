@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
 
 /// Why a fix is rejected. Each reason is counted and reported.
-package enum FixRejection: String, Error, Sendable, CaseIterable {
+package enum FixRejection: String, Error, ReportedProblem, Sendable, CaseIterable {
   /// The fix has no time at all.
   case noTime
   /// The receiver reports no date, and no reliable clock can provide it.
@@ -36,8 +37,7 @@ package enum FixRejection: String, Error, Sendable, CaseIterable {
   /// The first after a gap, when receivers are least accurate: the next one that is consistent with it is accepted.
   case unsettled
 
-  /// The meaning, for display.
-  package var explanation: String {
+  package var sentence: Sentence {
     switch self {
     case .noTime: "the receiver reports a position without a time"
     case .noDate: "the receiver reports no date and this machine's clock is not set"
@@ -54,6 +54,31 @@ package enum FixRejection: String, Error, Sendable, CaseIterable {
     case .jump: "not where the vehicle's speed and heading have taken it"
     case .frozen: "the receiver repeats one position while it reports a speed"
     case .unsettled: "the first after a gap, until a second fix agrees"
+    }
+  }
+
+  package var advice: String? {
+    switch self {
+    case .noTime: "if this persists, the receiver's battery is flat or its output lacks RMC, GGA or ZDA"
+    case .noDate: "enable RMC or ZDA in the receiver, or set the clock of the box"
+    case .inaccurate:
+      "normal in a hall, in a narrow street and after a tunnel; if this persists in the open, check the antenna"
+    case .diluted:
+      "normal where part of the sky is hidden; if this persists in the open, check the antenna; fixes that continue the previous ones are accepted"
+    case .fewSatellites: "check the antenna, or lower `min_satellites`, which is off unless it is set"
+    case .noSatellites:
+      "normal in a tunnel or garage; a receiver with sensors has to state the accuracy of its dead reckoning: enable GST, or PUBX,00 of a u-blox"
+    case .zeroIsland: "if this persists, the receiver's firmware is at fault"
+    case .duplicate: "harmless: the source sends everything twice, or the receiver's clock has stopped"
+    case .outOfOrder: "if this persists, two receivers write to one port"
+    case .stale: "if this persists, the port is too slow for what the receiver sends"
+    case .future: "if all fixes are ahead, they are accepted after a few seconds: only the receiver knows the time here"
+    case .impossibleSpeed:
+      "reflected signals, or a jammer; a train faster than `max_speed` is accepted after ten seconds"
+    case .jump:
+      "reflected signals between walls or under a bridge; if this persists, the receiver reports wrong speeds or headings"
+    case .frozen: "if this persists, power-cycle the receiver"
+    case .unsettled: "normal once after each tunnel or garage, for a second"
     }
   }
 }

@@ -32,11 +32,11 @@ package struct PortSupervisor: Sendable {
     case lost(String)
   }
 
-  /// The problem of an open port, and the remedy.
+  /// The problem of an open port, and what to do.
   package struct Problem: Equatable, Sendable {
     /// The end of a sentence about the port, as in `sends nothing`.
     package var what: String
-    /// The remedy, without a full stop.
+    /// What to do, without a full stop.
     package var advice: String
 
     package init(_ what: String, _ advice: String) {
@@ -60,8 +60,8 @@ package struct PortSupervisor: Sendable {
   /// The problem if no complete sentence is received.
   package var useless = Problem("sends bytes but no whole NMEA sentence", "check source.baud")
 
-  /// What is done about either, as in `opening it again`.
-  package var remedy = "opening it again"
+  /// What the daemon does about either, as in `opening it again`.
+  package var recovery = "opening it again"
 
   private let device: String
   private let silenceTimeout: Duration
@@ -136,6 +136,6 @@ package struct PortSupervisor: Sendable {
   }
 
   private func problemText(_ problem: Problem, after time: Duration) -> String {
-    "\(device) \(problem.what) for \(time.wholeSeconds) s: \(problem.advice); \(remedy)"
+    "\(device) \(problem.what) for \(time.wholeSeconds) s; \(problem.advice); \(recovery)"
   }
 }

@@ -83,7 +83,7 @@ package struct ReplaySession {
   /// Processes the next bytes of the recording, in chunks of any size.
   package mutating func receive(_ bytes: [UInt8], at now: Moment) -> [Effect] {
     guard state == .reading else { return [] }
-    if isUnread { decoder.study(bytes.span) }
+    if isUnread { decoder.learnSentenceOrder(from: bytes.span) }
     isUnread = false
     // The time of reading is unrelated to the recorded arrival.
     decoder.decode(bytes, at: .boot) { decoded.append($0) }

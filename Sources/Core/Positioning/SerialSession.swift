@@ -62,8 +62,8 @@ package struct SerialSession {
   private var probe: BaudProbe
   private var decoder = NMEADecoder()
   /// Counters of the line.
-  package private(set) var health = LineHealth(.serial)
-  private var sky = SkyNotice()
+  package private(set) var lineStatistics = LineStatistics(.serial)
+  private var sky = SatelliteCountReporter()
   /// UBX messages since the port was opened, by their first two bytes.
   private var binaryMessages = 0
   private var lastByte: UInt8 = 0
@@ -90,7 +90,7 @@ package struct SerialSession {
       seed: seed)
     if baud == nil {
       supervisor.useless = PortSupervisor.Problem(
-        "sends bytes but no whole NMEA sentence at any speed", "does the receiver speak NMEA 0183?")
+        "sends bytes but no whole NMEA sentence at any speed", "check that the receiver speaks NMEA 0183")
     }
     useless = supervisor.useless
   }
@@ -153,7 +153,7 @@ package struct SerialSession {
     var fixes = [Effect]()
     decoder.decode(bytes, at: now) { fixes.append(.report(.fix($0))) }
     // Data at a rate that is only tried says nothing about the line.
-    if !isProbing || decoder.counters.sentences > 0 { health.observe(decoder.counters) }
+    if !isProbing || decoder.counters.sentences > 0 { lineStatistics.observe(decoder.counters) }
     var sentences = Int(clamping: decoder.counters.sentences - before)
     if isProbing { sentences = probe.received(sentences: sentences) }
     if !fixes.isEmpty { sky.hasFix(at: now) }
@@ -224,8 +224,8 @@ package struct SerialSession {
     reading = .watching
     probe.closed()
     decoder = NMEADecoder()
-    health.decoderReplaced()
-    sky = SkyNotice()
+    lineStatistics.decoderReplaced()
+    sky = SatelliteCountReporter()
   }
 
   /// Silence after the last sentence ends the epoch.
@@ -239,7 +239,7 @@ package struct SerialSession {
   private mutating func tryNextSpeed(at now: BootInstant) -> [Effect] {
     guard isProbing, let baud = probe.advance(at: now) else { return [] }
     decoder = NMEADecoder()
-    health.decoderReplaced()
+    lineStatistics.decoderReplaced()
     return [.setSpeed(baud: baud)]
   }
 }

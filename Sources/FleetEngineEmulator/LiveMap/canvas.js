@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A canvas under Leaflet's panes, and the grid on it. Sharp at every zoom, which a layer of tiles is not.
+// A canvas under Leaflet's panes, and the grid on it. Unlike tiles, it is sharp at every zoom.
 const L = window.L;
 
 /** A renderer of Leaflet's that is drawn as a whole; a subclass has `paint(context, view)`. */
@@ -18,7 +18,7 @@ export const CanvasLayer = L.Renderer.extend({
   },
 
   _update() {
-    // The canvas is being scaled; it is drawn anew when that is over.
+    // The canvas is being scaled, and is redrawn afterwards.
     if (this._map._animatingZoom && this._bounds) return;
     L.Renderer.prototype._update.call(this);
     const size = this._bounds.getSize();
@@ -43,7 +43,7 @@ export const CanvasLayer = L.Renderer.extend({
   },
 });
 
-/** Lines of round distances: the ground, where there are no tiles. */
+/** Grid lines at round distances: the background without tiles. */
 export const GridLayer = CanvasLayer.extend({
   setTheme(theme) {
     this._lines = theme === "dark" ? ["#ffffff0d", "#ffffff1a"] : ["#1b2a400c", "#1b2a401c"];
@@ -52,7 +52,7 @@ export const GridLayer = CanvasLayer.extend({
 
   paint(context, view) {
     const centre = this._map.getCenter();
-    // One latitude for the whole neighbourhood, else the lines would crawl while the map is moved.
+    // The same latitude for the whole area: otherwise the lines would shift while the map is moved.
     if (this._latitude === undefined || Math.abs(centre.lat - this._latitude) > 0.5) this._latitude = centre.lat;
     const circumference = 40075016.7 * Math.cos((this._latitude * Math.PI) / 180);
     const pixel = circumference / (256 * view.scale);

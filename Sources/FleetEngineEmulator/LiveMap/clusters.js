@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of a large fleet: which vehicles of the view have a marker of their own, and which share a cluster.
+// For a large fleet: decides which vehicles in the view have a marker of their own, and which share a cluster.
 import { make } from "./format.js";
 import { STATES } from "./panel.js";
 
 const L = window.L;
 /** Up to this number every vehicle has a marker, in the view or not. */
 export const SEVERAL = 60;
-/** Up to this number in the view all have markers once they had; fewer than SEVERAL, so that they do not change to and fro. */
+/** With at most this number in the view, clusters become markers again. It is less than SEVERAL, so that they do not alternate. */
 const CALM = 50;
-/** A cluster is of the vehicles in a square of this size: pixels. */
+/** A cluster contains the vehicles in a square of this size: pixels. */
 const CELL = 100;
 /** From the best to the worst, as on the ring of a cluster. */
 const RANKS = ["drive", "park", "off", "wait", "silent", "tunnel", "refused"];
@@ -22,7 +22,7 @@ const COLOURS = {
  *
  * @param vehicles those with a position.
  * @param view `{ scale, left, top, right, bottom }`: pixels of the world at zoom 0, and the view in pixels at this zoom.
- * @param selected has its own marker wherever it is.
+ * @param selected the vehicle that always has its own marker.
  * @param wasClustered whether the last view had clusters.
  * @returns `singles`: vehicles; `clusters`: a map of arrays of vehicles by the square's name.
  */
@@ -61,7 +61,7 @@ export class Clusters {
     this.show(new Map(), () => "wait");
   }
 
-  /** Brings the map to these clusters; `stateOf` is of a vehicle. */
+  /** Shows these clusters; `stateOf` returns the state of a vehicle. */
   show(clusters, stateOf) {
     for (const [square, each] of this.shown) {
       if (clusters.has(square)) continue;

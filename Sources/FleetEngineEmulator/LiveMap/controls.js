@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buttons that are about the view, keys, and the sheet on a phone.
+// The buttons that change the view, the keys, and the sheet on a phone.
 import { byID } from "./format.js";
 
 export class Controls {
@@ -52,7 +52,7 @@ export class Controls {
     };
     document.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || byID("shortcuts").open) return;
-      // Leaflet has these two itself while the map is in focus.
+      // While the map has the focus, Leaflet handles these two keys.
       if ("+-".includes(event.key) && byID("map").contains(document.activeElement)) return;
       const name = event.key.toLowerCase();
       if (/^[0-7]$/.test(name)) page.faultButtons.press(name);
@@ -67,7 +67,7 @@ export class Controls {
     byID("grip").setAttribute("aria-expanded", String(isTall));
   }
 
-  /** On a phone the sheet follows the finger, and then stays small or tall. */
+  /** On a phone the sheet follows the finger, and then becomes small or tall. */
   dragSheet() {
     const grip = byID("grip");
     let start = null;
@@ -80,13 +80,13 @@ export class Controls {
       start = null;
       if (Math.abs(way) < 24) return;
       this.setSheet(way < 0);
-      // The click that follows would undo it.
+      // Otherwise the click that follows would revert it.
       grip.addEventListener("click", (click) => click.stopImmediatePropagation(), { capture: true, once: true });
     });
   }
 }
 
-/** The choice outlives the page, where the browser allows it. */
+/** Stores the choice for the next visit, if the browser allows it. */
 function remember(theme) {
   try {
     localStorage.setItem("theme", theme);

@@ -4,16 +4,16 @@ import { byID, icon, isNumber, make, setText, several } from "./format.js";
 
 /** Name, title, note, and what to expect. */
 const TROUBLES = [
-  ["tunnel", "Tunnel", "30 s", "No network for 30 s. The positions are kept meanwhile, and handed in as soon as there is a network again: watch the gap fill."],
-  ["slow", "Slow network", "30 s", "Every answer is 3 s late, for 30 s. One request at a time goes out, always with the newest position."],
-  ["unavailable", "503", "30 s", "Fleet Engine is unavailable for 30 s. The pauses between attempts grow, and no position is lost."],
-  ["throttled", "429", "20 s", "Too many requests, says Fleet Engine: again in 10 s. Not one request comes before that."],
-  ["tokens-down", "Tokens down", "60 s", "The token provider fails for 60 s. Nothing is seen of it while the token lives: revoke that as well."],
-  ["revoke", "Revoke token", "once", "Fleet Engine refuses every token given so far. A new one is fetched at once, and the refused position goes out again."],
-  ["expire", "Expire token", "once", "The token is refused as expired. A new one is fetched at once, and the refused position goes out again."],
+  ["tunnel", "Tunnel", "30 s", "No network for 30 s. The positions are queued, and sent when the network is back: the gap in the track fills in."],
+  ["slow", "Slow network", "30 s", "Every answer is 3 s late, for 30 s. Only one request is in flight at a time, always with the newest position."],
+  ["unavailable", "503", "30 s", "Fleet Engine is unavailable for 30 s. The waits between attempts grow, and no position is lost."],
+  ["throttled", "429", "20 s", "Fleet Engine answers that there are too many requests, and to retry after 10 s. No request is sent before that."],
+  ["tokens-down", "Tokens down", "60 s", "The token provider fails for 60 s. This has no effect while the current token is valid: revoke it as well."],
+  ["revoke", "Revoke token", "once", "Fleet Engine rejects every token issued so far. A new one is fetched at once, and the rejected position is sent again."],
+  ["expire", "Expire token", "once", "The token is rejected as expired. A new one is fetched at once, and the rejected position is sent again."],
   ["clear", "All clear", "ends all", "Every fault ends."],
 ];
-/** How long a button that acts once shows that it did: milliseconds. */
+/** How long a button without a duration is highlighted: milliseconds. */
 const FLASH = 3000;
 
 export const titleOf = (name) => TROUBLES.find((each) => each[0] === name)?.[1] ?? name;
@@ -65,7 +65,7 @@ export class FaultButtons {
     }
   }
 
-  /** Shows what is left of each; `now` by the server's clock. */
+  /** Shows the remaining time of each; `now` is the server's time. */
   refresh(now) {
     const { vehicles, selected } = this.fleet;
     byID("only").hidden = vehicles.size < 2;

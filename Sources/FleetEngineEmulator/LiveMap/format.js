@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How figures read, and the few ways in which the page is changed. Text goes in as text, never as markup.
+// Formats figures, and changes the page. Text is inserted as text, never as markup.
 
 export const byID = (id) => document.getElementById(id);
 
@@ -8,7 +8,7 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** An element with text; what came from the server may stand in it. */
+/** An element with text, which may be from the server. */
 export function make(name, className = "", text = "") {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -51,7 +51,7 @@ export function age(milliseconds) {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min ago`;
 }
 
-/** What is left of a token: "54 min 10 s". */
+/** The remaining lifetime of a token: "54 min 10 s". */
 export function rest(milliseconds) {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
   if (seconds < 60) return `${seconds} s`;

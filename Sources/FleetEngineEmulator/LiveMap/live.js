@@ -12,14 +12,14 @@ import { Story } from "./story.js";
 import { TrackLayer } from "./tracks.js";
 
 const L = window.L;
-/** How often what counts up is shown anew, and the tracks at most while data pours in: milliseconds. */
+/** Interval at which counters are updated, and minimum interval at which tracks are redrawn: milliseconds. */
 const TICK = 250;
-/** The same for the tracks of the vehicles that are not selected, and for what lights up on them. */
+/** The same for the tracks of vehicles that are not selected, and for the points that light up on them. */
 const SLOW_TICK = 1000;
 const GLOW_TICK = 100;
-/** Until a connection that was refused is tried again: milliseconds. */
+/** Wait before a rejected connection is retried: milliseconds. */
 const RETRY = 2000;
-/** Vehicles up to which each new one is shown at once, and not with the next tick. */
+/** Up to this number of vehicles a new one is shown at once, otherwise with the next tick. */
 const FEW = 6;
 
 export class LiveMap {
@@ -77,7 +77,7 @@ export class LiveMap {
     setInterval(() => this.tick(), TICK);
   }
 
-  // What comes from the emulator
+  // Messages from the emulator
 
   connect() {
     const source = new EventSource("/map/events");
@@ -158,7 +158,7 @@ export class LiveMap {
     if (typeof data.vehicle === "string") this.fleet.vehicle(data.vehicle).learn(data.stats);
   }
 
-  // What is shown
+  // Display
 
   tick() {
     const now = this.fleet.now;
@@ -212,7 +212,7 @@ export class LiveMap {
     this.tick();
   }
 
-  /** Draws frames for as long as something moves, and not one more. */
+  /** Draws frames only while something moves. */
   animate() {
     if (this.isRunning || document.hidden) return;
     this.isRunning = true;
@@ -232,7 +232,7 @@ export class LiveMap {
         this.lastDrawOfOthers = now;
         this.others.draw();
       }
-      // One frame after the last light, so that it is out.
+      // One frame after the last point has lit up, so that its light is removed.
       if (isLit || areOthersLit) this.isStale = this.areOthersStale = true;
       this.isRunning = isGliding || this.isStale || this.areOthersStale;
       if (this.isRunning) requestAnimationFrame(frame);
@@ -240,7 +240,7 @@ export class LiveMap {
     requestAnimationFrame(frame);
   }
 
-  /** Whether points light up on a track that is drawn, but for the selected vehicle's. */
+  /** Whether points light up on a drawn track other than the selected vehicle's. */
   areOthersLit(now) {
     for (const id of this.markers.ids) {
       const vehicle = this.fleet.vehicles.get(id);
@@ -252,7 +252,7 @@ export class LiveMap {
   /** The first view: a single vehicle is followed, of several all are shown. */
   begin() {
     this.fit(false);
-    // Not before there is a vehicle: the tile server need not be asked for the whole world.
+    // Only when there is a vehicle, so that no tiles of the whole world are requested.
     if (this.tiles && [...this.fleet.vehicles.values()].some((vehicle) => vehicle.latest)) this.tiles.addTo(this.map);
     if (this.fleet.vehicles.size === 1) this.setFollow(true);
     else this.follows = false;
@@ -273,7 +273,7 @@ export class LiveMap {
     if (follows) this.keepInView();
   }
 
-  /** Moves the map only when the vehicle leaves the middle of it: that is calmer than a map that never rests. */
+  /** Moves the map only when the vehicle leaves its middle, so that the map does not move all the time. */
   keepInView(isAnimated = !prefersStillness()) {
     const latest = this.fleet.selected?.latest;
     if (!this.follows || !latest) return;

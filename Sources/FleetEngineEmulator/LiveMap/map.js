@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live map begins here. The rest needs Leaflet, and is loaded only if that is there.
+// The entry point of the live map. The other modules need Leaflet, and are loaded only if it is available.
 import { byID, make } from "./format.js";
 
 function chosenTheme() {

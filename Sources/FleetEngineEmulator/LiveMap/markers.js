@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vehicles themselves: heading, accuracy, state and, if there are several, their names.
+// The markers of the vehicles: heading, accuracy, state and, if there are several, their names.
 import { arrange, Clusters, SEVERAL } from "./clusters.js";
 import { make, makeSVG, prefersStillness } from "./format.js";
 
 const L = window.L;
-/** How long a vehicle glides to its next place: milliseconds. */
+/** How long a vehicle glides to its next position: milliseconds. */
 const GLIDE = 900;
-/** Of more vehicles only the selected one shows its accuracy: many circles would be all that is seen. */
+/** With more vehicles than this, only the selected one shows its accuracy, because many circles would cover the map. */
 const FEW = 6;
 
 class Marker {
@@ -46,17 +46,17 @@ class Marker {
 
   head(heading) {
     this.element.removeAttribute("data-blunt");
-    // The short way round.
+    // The smaller of both rotations.
     this.turn += ((((heading - this.turn) % 360) + 540) % 360) - 180;
     this.arrow.style.transform = `rotate(${this.turn}deg)`;
   }
 
-  /** Moves to where the vehicle is now, gliding if that is near. */
+  /** Moves the marker to the vehicle's position, gliding if it is near. */
   move(now) {
     const { lat, lon, heading, accuracy } = this.vehicle.latest;
     const from = this.marker.getLatLng();
     if (accuracy !== null) this.circle.setRadius(Math.min(accuracy, 100000));
-    // Who stands has no heading: the last one is still how the vehicle stands there.
+    // A stationary vehicle reports no heading; it still has the last one.
     if (heading !== null) this.head(heading);
     const isFar = this.map.project(from, 12).distanceTo(this.map.project([lat, lon], 12)) > 60;
     if (prefersStillness() || document.hidden || isFar) {
@@ -106,7 +106,7 @@ export class Markers {
     map.createPane("accuracy").style.zIndex = 390;
   }
 
-  /** Whether not every vehicle has a marker: only some of those in the view do. */
+  /** Whether only some of the vehicles in the view have a marker. */
   get areFew() {
     return this.fleet.vehicles.size > SEVERAL;
   }
@@ -125,7 +125,7 @@ export class Markers {
     this.markers.clear();
   }
 
-  /** Moves one vehicle's marker to where it is now. */
+  /** Moves one vehicle's marker to its position. */
   move(vehicle, now) {
     if (!vehicle.latest) return;
     if (!this.areFew) this.marker(vehicle);
@@ -136,7 +136,7 @@ export class Markers {
     if (!this.markers.has(vehicle.id)) this.markers.set(vehicle.id, new Marker(this.map, vehicle, this.onSelect));
   }
 
-  /** Of a large fleet: decides which vehicles have markers; `stateOf` is of a vehicle. */
+  /** For a large fleet: decides which vehicles have markers; `stateOf` returns the state of a vehicle. */
   arrange(stateOf) {
     this.map.getContainer().classList.toggle("large-fleet", this.areFew);
     if (!this.areFew) return;
@@ -162,7 +162,7 @@ export class Markers {
     return isMoving;
   }
 
-  /** Hides the names that would overlap others, and between clusters all; the selected vehicle's is always shown. */
+  /** Hides names that would overlap others, and all names if there are clusters; the selected vehicle's is always shown. */
   declutter() {
     if (this.fleet.vehicles.size < 2) return;
     const named = [];

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the vehicles. Nothing here touches the page.
+// The state of the vehicles, without access to the page.
 import { isNumber } from "./format.js";
 
-/** Most points of one track, and of all; beyond, the older half is thinned. */
+/** Maximum points of one track, and of all; when it is exceeded, the older half is thinned. */
 const MOST_POINTS = 4000;
 const MOST_OF_ALL = 400000;
 /** Delays that the panel shows. */
 const MOST_DELAYS = 60;
-/** A stretch counts as unknown if it is that much longer, in time, than between updates usually. */
+/** A stretch counts as a gap if it takes longer than the usual time between updates by this factor. */
 const GAP_FACTOR = 2.5;
 const SHORTEST_GAP = 12000;
-/** Metres: who stands still may be silent without a gap. */
+/** Metres: a vehicle that has moved less may be silent without a gap. */
 const GAP_DISTANCE = 40;
 /** How long back-filled points light up, and within what time they appear one after another: milliseconds. */
 export const GLOW = 6000;
@@ -35,7 +35,7 @@ function distance(a, b) {
   return RADIUS * Math.hypot(north, east);
 }
 
-/** A point of a track, or null for what is no place on the map. */
+/** A point of a track, or null for an invalid position. */
 function point(position) {
   if (!position || !isNumber(position.lat) || !isNumber(position.lon) || !isNumber(position.t)) return null;
   if (Math.abs(position.lat) > 85 || Math.abs(position.lon) > 180) return null;
@@ -48,10 +48,10 @@ function point(position) {
   };
 }
 
-/** What stands before the ID of a vehicle of on-demand trips. */
+/** The prefix of the IDs of on-demand trips' vehicles. */
 const TRIPS = "trips/";
 
-/** The vehicle's own ID, which a vehicle of the other service may have as well. */
+/** The vehicle's ID without the prefix; a vehicle of the other service may have the same. */
 export function nameOf(id) {
   const text = String(id ?? "");
   return text.startsWith(TRIPS) ? text.slice(TRIPS.length) : text;
@@ -62,12 +62,12 @@ export class Vehicle {
     this.id = id;
     this.name = nameOf(id);
     this.isForTrips = id.startsWith(TRIPS);
-    // Beyond the palette the golden angle keeps neighbours apart.
+    // Beyond the palette, the golden angle gives neighbours different colours.
     this.colour = HUES[index] ?? `hsl(${Math.round(index * 137.5) % 360} 55% 46%)`;
     this.track = [];
     this.stats = {};
     this.interval = 5000;
-    /** When the newest live position came, by the server's clock. */
+    /** When the newest live position arrived, by the server's clock. */
     this.located = 0;
     this.lit = 0;
   }
@@ -85,7 +85,7 @@ export class Vehicle {
     this.prune(MOST_POINTS);
   }
 
-  /** Adds an update; `now` is of performance.now(). Returns how many new points came through pastLocations. */
+  /** Adds an update; `now` is performance.now(). Returns the number of new points in pastLocations. */
   update(data, now, animated, most = MOST_POINTS) {
     this.learn(data.stats);
     if (data.position && isNumber(this.stats.delay)) this.stats.delays = [...(this.stats.delays ?? []), this.stats.delay].slice(-MOST_DELAYS);
@@ -120,7 +120,7 @@ export class Vehicle {
     let index = this.track.length;
     let isNew = 1;
     while (index > 0 && this.track[index - 1].t > added.t) index -= 1;
-    // The same moment once more: the newer word counts.
+    // A point with the same time: the newer report replaces it.
     if (index > 0 && this.track[index - 1].t === added.t) {
       const known = this.track[index - 1];
       added.past = added.past && known.past;
@@ -166,7 +166,7 @@ export class Vehicle {
     });
   }
 
-  /** OFFLINE was the last thing to be heard of it. One that goes on reporting finishes a trip, and is not off duty. */
+  /** Its last update was OFFLINE without a position. One that continues to report is finishing a trip, and is not off duty. */
   get isOffDuty() {
     return this.stats.state === "OFFLINE" && this.stats.lastUpdate > this.located;
   }
@@ -200,7 +200,7 @@ export class Fleet {
     this.vehicles = new Map();
     this.faults = [];
     this.selectedID = null;
-    /** Milliseconds that the server's clock is ahead of this one. */
+    /** Milliseconds by which the server's clock is ahead of this one. */
     this.skew = 0;
     this.fastest = 0;
   }
@@ -230,7 +230,7 @@ export class Fleet {
     this.faults = (Array.isArray(faults) ? faults : []).filter((fault) => fault && typeof fault === "object");
   }
 
-  /** The vehicle of that name, made on its first mention. */
+  /** The vehicle with this name, which is created if it is new. */
   vehicle(id) {
     let vehicle = this.vehicles.get(id);
     if (!vehicle) {
@@ -241,14 +241,14 @@ export class Fleet {
     return vehicle;
   }
 
-  /** Whether vehicles of both services are here, so that it matters which one is which. */
+  /** Whether there are vehicles of both services, so that they must be distinguished. */
   get isMixed() {
     let trips = 0;
     for (const vehicle of this.vehicles.values()) trips += vehicle.isForTrips;
     return trips > 0 && trips < this.vehicles.size;
   }
 
-  /** Most points of one vehicle's track. */
+  /** Maximum points of one vehicle's track. */
   get mostPoints() {
     return Math.max(100, Math.min(MOST_POINTS, Math.floor(MOST_OF_ALL / this.vehicles.size)));
   }
@@ -259,7 +259,7 @@ export class Fleet {
   }
 }
 
-/** Whether a vehicle in this state has not been heard of for longer than usual: its figures are of the past. */
+/** Whether a vehicle in this state has been silent for longer than usual, so that its figures are outdated. */
 export const isOutOfTouch = (state) => ["silent", "refused", "tunnel", "off"].includes(state);
 
 export const inNaturalOrder = (a, b) => a.localeCompare(b, "en", { numeric: true });

@@ -7,7 +7,7 @@ export const STATES = {
   wait: "Waiting", drive: "Driving", park: "Parked", silent: "Silent", refused: "Refused", tunnel: "No network", off: "Off duty",
 };
 
-/** Rows up to which all are kept up to date, seen or not. */
+/** Up to this number of rows all are updated, also those out of view. */
 const SHORT = 60;
 
 export class Panel {
@@ -24,7 +24,7 @@ export class Panel {
     byID("fleet-list").replaceChildren();
   }
 
-  /** Everything that depends on the time or came anew; several times a second is fine. */
+  /** Updates everything that depends on the time or has changed. It may be called several times a second. */
   refresh(now, stateOf) {
     this.list(now, stateOf);
     const vehicle = this.fleet.selected;
@@ -46,7 +46,7 @@ export class Panel {
     setText(byID("accuracy"), metres(latest?.accuracy));
     setText(byID("heading"), compass(latest?.heading));
     setText(byID("delay"), span(stats.delay));
-    // It came with the last update, and none since means none.
+    // The rate is that of the last update; without one in the last minute it is 0.
     setText(byID("rate"), count(now - stats.lastUpdate < 60000 ? stats.updatesPerMinute : 0));
     setText(byID("bytes"), count(stats.bytesPerUpdate));
     setText(byID("past"), count(stats.past));
@@ -127,7 +127,7 @@ export class Panel {
     if (row) this.reveal(row.button);
   }
 
-  /** The rows that can be seen without scrolling, and a few more; all of a short list. */
+  /** The rows in view, and a few more; all rows of a short list. */
   rowsInView() {
     const rows = [...this.rows];
     if (rows.length <= SHORT) return rows;

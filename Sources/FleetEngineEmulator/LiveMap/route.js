@@ -12,7 +12,7 @@ const PALETTE = {
 const WIDTH = 11;
 
 export const RouteLayer = CanvasLayer.extend({
-  /** @param points `[latitude, longitude]`, with `true` as the third where the segment to the next is a tunnel. */
+  /** @param points `[latitude, longitude]`, with `true` as the third element if the segment to the next point is a tunnel. */
   initialize(points, options) {
     CanvasLayer.prototype.initialize.call(this, options);
     this._palette = PALETTE.light;
@@ -40,7 +40,7 @@ export const RouteLayer = CanvasLayer.extend({
     }
     context.lineJoin = "round";
     const { edge, street, tunnel } = this._palette;
-    // Butt ends under the ground, round ones under the sky: a tunnel begins at a portal.
+    // Line ends are flat in tunnels, and round elsewhere.
     for (const [path, colour, width, cap, dashes] of [
       [tunnels, edge, WIDTH + 2, "butt", [7, 5]], [tunnels, tunnel, WIDTH - 1, "butt", []],
       [open, edge, WIDTH + 2, "round", []], [open, street, WIDTH, "round", []],

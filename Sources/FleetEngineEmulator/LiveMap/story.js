@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens: how the daemon reacts to each fault; beside it the lines as the terminal shows them.
+// The list "What happens": how the daemon reacts to each fault; and the list of the terminal's lines.
 import { byID, clockTime, isNumber, make, rest, setText, several, span } from "./format.js";
 import { nameOf } from "./model.js";
 import { titleOf } from "./faults.js";
 
-/** Most entries of either list. */
+/** Maximum entries of each list. */
 const MOST = 120;
-const ASKING = "Asked for a token: ";
+const ASKING = "Token request: ";
 
 export class Story {
   constructor(fleet) {
@@ -28,7 +28,7 @@ export class Story {
     }
   }
 
-  /** The line without the vehicle, which stands before it anyway. */
+  /** The line without the vehicle, which is shown before it. */
   bare(line) {
     const text = String(line.text ?? "");
     const name = nameOf(line.vehicle);
@@ -57,7 +57,7 @@ export class Story {
     return words;
   }
 
-  /** The same over and over is one entry. */
+  /** Repeated equal lines are one entry. */
   info(line) {
     const text = this.bare(line);
     const last = this.lastInfo;
@@ -73,7 +73,7 @@ export class Story {
     return this.add(this.list, kind, vehicle, text, at);
   }
 
-  /** Refusals in a row are one entry, which says how long the daemon waited between them. */
+  /** Successive equal rejections are one entry, with the waits between them. */
   refused({ vehicle, status, reason, message }, subject = "") {
     const now = this.fleet.now;
     const what = subject + (status > 0 ? `${status} ${reason}` : "No answer");
@@ -84,7 +84,7 @@ export class Story {
       trouble.what = what;
       trouble.same = 0;
       trouble.pauses = [];
-      const why = status > 0 ? message : reason === "reset" ? "the connection broke" : "the request came to nothing";
+      const why = status > 0 ? message : reason === "reset" ? "the connection was reset" : "no answer was sent";
       trouble.text = why ? `${what}: ${why}` : what;
       trouble.words = this.report("refused", vehicle, trouble.text);
     } else {
@@ -97,11 +97,11 @@ export class Story {
     trouble.last = now;
   }
 
-  /** An accepted update; only one that ends a trouble or fills a gap is worth a word. */
+  /** An accepted update; it is reported only if it ends a failure or has past positions. */
   updated(id, filled) {
     const trouble = this.troubles.get(id);
     this.troubles.delete(id);
-    const positions = filled > 0 ? `${several(filled, "position", "positions")} handed in afterwards` : "";
+    const positions = filled > 0 ? `${several(filled, "past position", "past positions")} delivered` : "";
     if (trouble) {
       const back = `Accepted again after ${span(this.fleet.now - trouble.since)}`;
       this.report("accepted", id, positions ? `${back}, ${positions}` : back);
@@ -112,7 +112,7 @@ export class Story {
 
   /** A vehicle of on-demand trips has changed its state. */
   duty(id, state) {
-    this.report("info", id, state === "ONLINE" ? "On duty: ONLINE" : state === "OFFLINE" ? "Off duty: OFFLINE" : "Its state is not known");
+    this.report("info", id, state === "ONLINE" ? "On duty: ONLINE" : state === "OFFLINE" ? "Off duty: OFFLINE" : "State unknown");
   }
 
   token(data) {
@@ -122,7 +122,7 @@ export class Story {
       return;
     }
     this.troubles.delete(ASKING + vehicle);
-    const left = isNumber(expires) ? `, good for ${rest(expires - this.fleet.now)}` : "";
+    const left = isNumber(expires) ? `, valid for ${rest(expires - this.fleet.now)}` : "";
     this.report("token", vehicle, `New token${left}`);
   }
 

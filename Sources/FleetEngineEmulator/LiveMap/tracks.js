@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tracks: by speed for the selected vehicle, in its own colour for another; back-filled stretches and gaps apart.
+// The tracks: coloured by speed for the selected vehicle, in one colour for each other; past positions and gaps look different.
 import { CanvasLayer } from "./canvas.js";
 import { GLOW } from "./model.js";
 
-/** From standing to the top of the scale; neighbours differ in lightness as well as hue. Also in map.css. */
+/** Colours from a speed of 0 to the maximum of the scale; neighbours differ in lightness and hue. Also in map.css. */
 const RAMP = [[94, 75, 214], [38, 128, 224], [18, 158, 142], [106, 172, 30], [240, 150, 20]];
 const STEPS = 16;
 
@@ -19,12 +19,12 @@ const colours = Array.from({ length: STEPS }, (_, step) => {
   return `rgb(${mixed.join(" ")})`;
 });
 
-/** Points of all tracks together that are drawn, but for the selected vehicle's: of more, the newest of each. */
+/** Maximum points that are drawn of all tracks except the selected vehicle's; the newest of each are drawn. */
 const MOST_POINTS = 40000;
 
-/** Either the selected vehicle's track or those of the others: these are many, and need not be drawn as often. */
+/** Draws either the selected vehicle's track, or those of the others, which are many and drawn less often. */
 export const TrackLayer = CanvasLayer.extend({
-  /** `shows` is of a vehicle: whether its track is drawn. */
+  /** `shows` returns whether the track of a vehicle is drawn. */
   options: { isSelected: true, shows: () => true },
 
   initialize(fleet, options) {
@@ -77,7 +77,7 @@ export const TrackLayer = CanvasLayer.extend({
       if (before) {
         const isGap = here.gap || isHidden;
         const isPast = here.past || before.past;
-        // What is nearer than that would not be seen.
+        // Nearer points could not be distinguished.
         if (!isGap && index !== last && isPast === here.past && Math.abs(x - x0) + Math.abs(y - y0) < (isSelected ? 2 : 3)) continue;
         if (!((x < 0 && x0 < 0) || (y < 0 && y0 < 0) || (x > width && x0 > width) || (y > height && y0 > height))) {
           let path = gaps;
@@ -101,7 +101,7 @@ export const TrackLayer = CanvasLayer.extend({
     const line = isSelected ? 5 : 3;
     context.globalAlpha = isSelected ? 1 : 0.85;
     if (isSelected) stroke(context, casing, this._palette.casing, line + 3);
-    // What was filled in later keeps the colour of its speed, with an edge of its own.
+    // Past positions have the colour of their speed, with an edge.
     stroke(context, past, this._palette.past, line + 3.5);
     context.setLineDash([1, 8]);
     stroke(context, gaps, this._palette.gap, 3);

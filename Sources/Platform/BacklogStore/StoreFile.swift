@@ -40,13 +40,13 @@ struct StoreFile {
 
   private func denied(_ error: Errno) -> BacklogStoreError {
     // For the service everything but its own directories is read-only (ProtectSystem=strict).
-    let remedy =
+    let advice =
       error.code == EROFS
       ? "the unit has to allow it, with ReadWritePaths=\(directory): docs/containers.md"
       : "backlog.directory must be a directory that the service's user may write to"
     return BacklogStoreError(
       error.code == ENOSPC || error.code == EDQUOT ? .full : .denied,
-      "\(path) cannot be made or opened (\(error)); \(remedy)")
+      "\(path) cannot be made or opened (\(error)); \(advice)")
   }
 
   /// A rename is only durable after its directory was synced.

@@ -22,7 +22,7 @@ package nonisolated enum ControlClient {
       switch error.code {
       case ENOENT, ECONNREFUSED:
         throw ControlSocketError(
-          .absent, "the daemon does not run (nobody listens at \(path)): systemctl status \(unit(at: path))",
+          .absent, "the daemon does not run (no process listens at \(path)): systemctl status \(unit(at: path))",
           cause: error)
       case EACCES, EPERM:
         throw ControlSocketError(

@@ -126,7 +126,7 @@ import URLReader
       active.append(transfer)
       guard unsafe driver?.add(transfer.handle) == CURLM_OK else {
         active.removeLast()
-        throw TransportFailure(.local, "libcurl did not take the request")
+        throw TransportFailure(.local, "libcurl did not accept the request")
       }
     } catch {
       recycle(transfer)

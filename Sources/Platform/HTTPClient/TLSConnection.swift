@@ -72,7 +72,7 @@ import Timekeeping
         onOverwork: { [weak self] in self?.giveUp() })
       self.driver = driver
       guard unsafe driver.add(self.easy.raw) == CURLM_OK else {
-        throw TransportFailure(.local, "libcurl did not take the connection")
+        throw TransportFailure(.local, "libcurl did not accept the connection")
       }
     } catch let failure as TransportFailure {
       throw failure

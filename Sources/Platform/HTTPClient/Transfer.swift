@@ -183,7 +183,8 @@ import SystemCalls
       return .failure(
         TransportFailure(
           .unprocessed,
-          FailureTable.message(endpoint, "the server refused the request or closed the kept connection unanswered")))
+          FailureTable.message(
+            endpoint, "the server refused the request or closed the reused connection without an answer")))
     }
     let words = easy.words(for: code)
     // A name lookup that times out has the code of any other timeout; only the text differs.

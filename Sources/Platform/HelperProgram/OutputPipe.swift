@@ -6,8 +6,8 @@ import SystemCalls
 
 /// One output stream of a child: stored up to a limit, and read beyond it so that the child does not block.
 final class OutputPipe {
-  private var readEnd: OneEnd?
-  private var otherEnd: OneEnd?
+  private var readEnd: PipeEnd?
+  private var childEnd: PipeEnd?
   private let limit: Int
   private var source: EventSource<IOEvents>?
   private(set) var bytes: [UInt8] = []
@@ -21,18 +21,18 @@ final class OutputPipe {
     self.limit = limit
     var ends: [Int32] = [-1, -1]
     _ = try Errno.retrying { unsafe fleet_pipe(&ends) }
-    readEnd = OneEnd(Descriptor(owning: ends[0]))
-    otherEnd = OneEnd(Descriptor(owning: ends[1]))
+    readEnd = PipeEnd(Descriptor(owning: ends[0]))
+    childEnd = PipeEnd(Descriptor(owning: ends[1]))
     _ = try Errno.retrying { fcntl(ends[0], F_SETFL, O_NONBLOCK) }
   }
 
   isolated deinit { close() }
 
   /// For the child.
-  var writeEnd: Int32 { otherEnd?.descriptor.rawValue ?? -1 }
+  var writeEnd: Int32 { childEnd?.descriptor.rawValue ?? -1 }
 
   /// Called after the child has inherited it: the stream does not end while a write end is open.
-  func closeWriteEnd() { otherEnd = nil }
+  func closeWriteEnd() { childEnd = nil }
 
   /// - Parameter onArrival: called after each read.
   func watch(on loop: EventLoop, _ onArrival: @escaping () -> Void) throws(EventLoopError) {
@@ -78,11 +78,11 @@ final class OutputPipe {
   func close() {
     stopWatching()
     readEnd = nil
-    otherEnd = nil
+    childEnd = nil
   }
 
   /// A class, because a noncopyable descriptor cannot be moved out of an object.
-  private final class OneEnd {
+  private final class PipeEnd {
     let descriptor: Descriptor
 
     init(_ descriptor: consuming Descriptor) {

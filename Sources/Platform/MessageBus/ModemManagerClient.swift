@@ -21,7 +21,7 @@ import Timekeeping
   private let bus: BusConnection
   private let handler: (ModemSession.Input) -> Void
   /// The message of ModemManager's last error. Not for STATUS=.
-  package private(set) var words = ""
+  package private(set) var errorMessage = ""
 
   /// The address of the system bus.
   package nonisolated static var systemBus: String { MessageBus.systemBus }
@@ -98,7 +98,7 @@ import Timekeeping
       try bus.send(request, timeLimit: timeLimit) { [weak self] answer in
         guard let self else { return }
         if let refusal = answer.refusal {
-          words = refusal.words
+          errorMessage = refusal.words
           return handler(.refused(ModemSession.Refusal(name: refusal.name)))
         }
         do throws(MessageBusError) {

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-import FoundationEssentials
+import JSON
 import Positioning
 import Timekeeping
 
 /// The lines and points of a GeoJSON text (RFC 7946), in the order of its objects.
-struct GeoJSONDocument: Decodable {
-  /// A problem of an object, and its path.
+struct GeoJSONDocument {
+  /// A problem of a value, and its path.
   struct Problem: Error {
-    let code: RouteFileError.Code
-    let path: String
+    var code = RouteFileError.Code.invalid
+    /// `features[2].geometry.coordinates[5]`; empty for the document itself.
+    var path = ""
     let message: String
+
+    /// The same problem, seen from the object with this member, or from the array with this element.
+    func within(_ part: String) -> Problem {
+      Problem(code: code, path: path.isEmpty || path.hasPrefix("[") ? part + path : "\(part).\(path)", message: message)
+    }
   }
 
   private static let usable = "a LineString, a MultiLineString, or a Feature or FeatureCollection with one"
@@ -17,69 +23,74 @@ struct GeoJSONDocument: Decodable {
   private(set) var points: [Route.Point] = []
   private(set) var waypoints: [Route.Waypoint] = []
 
-  private enum Key: String, CodingKey {
-    case type, coordinates, geometry, geometries, features, properties
-  }
-
-  init(from decoder: any Decoder) throws {
-    try self.init(from: decoder, properties: nil)
-  }
-
   /// - Parameter properties: those of the Feature with this geometry.
-  private init(from decoder: any Decoder, properties: GeoJSONProperties?) throws {
-    guard let object = try? decoder.container(keyedBy: Key.self),
-      let type = try? object.decode(String.self, forKey: .type)
-    else {
-      throw Self.problem(decoder.codingPath, "a GeoJSON object with a \"type\" is expected: \(Self.usable)")
+  init(_ value: JSONValue, properties: GeoJSONProperties? = nil) throws(Problem) {
+    guard let object = value.object, let type = object["type"]?.string else {
+      throw Problem(message: "a GeoJSON object with a \"type\" is expected: \(Self.usable)")
     }
     switch type {
-    case "FeatureCollection": try addAll(object, .features, properties)
-    case "GeometryCollection": try addAll(object, .geometries, properties)
+    case "FeatureCollection": try addAll(object, "features", properties)
+    case "GeometryCollection": try addAll(object, "geometries", properties)
     case "Feature":
       // A feature without a geometry is null.
-      guard object.contains(.geometry), try !object.decodeNil(forKey: .geometry) else { return }
-      let properties = try? object.decodeIfPresent(GeoJSONProperties.self, forKey: .properties)
-      self = try GeoJSONDocument(from: object.superDecoder(forKey: .geometry), properties: properties)
+      guard let geometry = value.value(at: "geometry") else { return }
+      let properties = object["properties"]?.object.map(GeoJSONProperties.init)
+      self = try Self.within("geometry") { () throws(Problem) in
+        try GeoJSONDocument(geometry, properties: properties)
+      }
     case "LineString":
-      addLine(try Self.line(Self.positions(object)), properties)
+      let positions = try Self.positions(object)
+      addLine(try Self.within("coordinates") { () throws(Problem) in try Self.line(positions) }, properties)
     case "MultiLineString":
-      var lines = try Self.positions(object)
-      while !lines.isAtEnd { addLine(try Self.line(lines.nestedUnkeyedContainer()), properties) }
+      for (index, line) in try Self.positions(object).enumerated() {
+        let line = try Self.within("coordinates[\(index)]") { () throws(Problem) in
+          guard let positions = line.array else { throw Problem(message: "an array of positions is expected") }
+          return try Self.line(positions)
+        }
+        addLine(line, properties)
+      }
     case "Point":
-      var position = try Self.positions(object)
-      addWaypoint(try Self.point(&position), properties)
+      let position = try Self.positions(object)
+      addWaypoint(try Self.within("coordinates") { () throws(Problem) in try Self.point(position) }, properties)
     case "MultiPoint", "Polygon", "MultiPolygon":
       // Not drivable, but may accompany a line.
       return
     default:
-      throw Self.problem(decoder.codingPath, "has the type \"\(GPXDocument.short(type))\"; \(Self.usable) is expected")
+      throw Problem(message: "has the type \"\(GPXDocument.short(type))\"; \(Self.usable) is expected")
     }
-    try checkCount(decoder.codingPath)
+    try checkCount()
+  }
+
+  private static func within<Value>(
+    _ part: String, _ read: () throws(Problem) -> Value
+  ) throws(Problem) -> Value {
+    do throws(Problem) { return try read() } catch { throw error.within(part) }
   }
 
   private mutating func addAll(
-    _ object: KeyedDecodingContainer<Key>, _ key: Key, _ properties: GeoJSONProperties?
-  ) throws {
-    guard var members = try? object.nestedUnkeyedContainer(forKey: key) else {
-      throw Self.problem(object.codingPath, "an array \"\(key.rawValue)\" is expected")
-    }
-    while !members.isAtEnd {
-      let member = try GeoJSONDocument(from: members.superDecoder(), properties: properties)
-      points += member.points
-      waypoints += member.waypoints
-      try checkCount(object.codingPath)
+    _ object: [String: JSONValue], _ key: String, _ properties: GeoJSONProperties?
+  ) throws(Problem) {
+    guard let members = object[key]?.array else { throw Problem(message: "an array \"\(key)\" is expected") }
+    for (index, member) in members.enumerated() {
+      let document = try Self.within("\(key)[\(index)]") { () throws(Problem) in
+        try GeoJSONDocument(member, properties: properties)
+      }
+      points += document.points
+      waypoints += document.waypoints
+      try checkCount()
     }
   }
 
-  private func checkCount(_ path: [any CodingKey]) throws {
-    guard points.count + waypoints.count <= RouteFile.maximumPoints else {
-      throw Problem(code: .tooLarge, path: Self.text(path), message: "has more than \(RouteFile.maximumPoints) points")
-    }
+  private func checkCount() throws(Problem) {
+    guard points.count + waypoints.count <= RouteFile.maximumPoints else { throw Self.tooManyPoints }
     guard waypoints.count <= RouteFile.maximumWaypoints else {
       throw Problem(
-        code: .tooLarge, path: Self.text(path),
-        message: "has more than \(RouteFile.maximumWaypoints) points with a name or a dwell")
+        code: .tooLarge, message: "has more than \(RouteFile.maximumWaypoints) points with a name or a dwell")
     }
+  }
+
+  private static var tooManyPoints: Problem {
+    Problem(code: .tooLarge, message: "has more than \(RouteFile.maximumPoints) points")
   }
 
   private mutating func addLine(_ line: [Route.Point], _ properties: GeoJSONProperties?) {
@@ -102,82 +113,60 @@ struct GeoJSONDocument: Decodable {
 
   // MARK: - Coordinates
 
-  private static func positions(_ object: KeyedDecodingContainer<Key>) throws -> any UnkeyedDecodingContainer {
-    guard let positions = try? object.nestedUnkeyedContainer(forKey: .coordinates) else {
-      throw problem(object.codingPath, "an array \"coordinates\" is expected")
+  private static func positions(_ object: [String: JSONValue]) throws(Problem) -> [JSONValue] {
+    guard let positions = object["coordinates"]?.array else {
+      throw Problem(message: "an array \"coordinates\" is expected")
     }
     return positions
   }
 
-  private static func line(_ positions: any UnkeyedDecodingContainer) throws -> [Route.Point] {
-    var positions = positions
+  private static func line(_ positions: [JSONValue]) throws(Problem) -> [Route.Point] {
+    guard positions.count <= RouteFile.maximumPoints else { throw tooManyPoints }
     var line: [Route.Point] = []
-    while !positions.isAtEnd {
-      guard line.count < RouteFile.maximumPoints else {
-        throw Problem(
-          code: .tooLarge, path: text(positions.codingPath), message: "has more than \(RouteFile.maximumPoints) points")
+    line.reserveCapacity(positions.count)
+    for (index, position) in positions.enumerated() {
+      guard let numbers = position.array else {
+        throw Problem(message: "position \(index): an array [longitude, latitude] is expected")
       }
-      guard var position = try? positions.nestedUnkeyedContainer() else {
-        throw problem(positions.codingPath, "position \(line.count): an array [longitude, latitude] is expected")
-      }
-      line.append(try point(&position))
+      do throws(Problem) { line.append(try point(numbers)) } catch { throw error.within("[\(index)]") }
     }
     return line
   }
 
   /// Longitude, latitude and optionally the altitude. Further elements are ignored.
-  private static func point(_ position: inout any UnkeyedDecodingContainer) throws -> Route.Point {
-    guard let longitude = try? position.decode(Double.self), let latitude = try? position.decode(Double.self),
+  private static func point(_ position: [JSONValue]) throws(Problem) -> Route.Point {
+    guard position.count >= 2, let longitude = position[0].double, let latitude = position[1].double,
       let coordinate = Coordinate(latitude: latitude, longitude: longitude)
     else {
-      throw problem(
-        position.codingPath,
-        "a longitude from -180 to 180 and then a latitude from -90 to 90 are expected, in degrees")
+      throw Problem(
+        message: "a longitude from -180 to 180 and then a latitude from -90 to 90 are expected, in degrees")
     }
-    let altitude = position.isAtEnd ? nil : try? position.decode(Double.self)
-    return Route.Point(coordinate: coordinate, elevation: altitude.flatMap { $0.isFinite ? $0 : nil })
-  }
-
-  private static func problem(_ path: [any CodingKey], _ message: String) -> Problem {
-    Problem(code: .invalid, path: text(path), message: message)
-  }
-
-  /// `features[2].geometry.coordinates[5]`
-  private static func text(_ path: [any CodingKey]) -> String {
-    var text = ""
-    for key in path.prefix(12) {
-      if let index = key.intValue {
-        text += "[\(index)]"
-      } else {
-        text += text.isEmpty ? GPXDocument.short(key.stringValue) : ".\(GPXDocument.short(key.stringValue))"
-      }
-    }
-    return text
+    return Route.Point(coordinate: coordinate, elevation: position.dropFirst(2).first?.double)
   }
 }
 
 /// The properties of a Feature that affect a drive. Invalid ones are ignored.
-struct GeoJSONProperties: Decodable {
+struct GeoJSONProperties {
   let name: String?
   let dwell: Duration?
   let surroundings: Route.Surroundings?
   /// One per position of the line, as written by converters from GPX.
   let times: [String]?
 
-  private enum Key: String, CodingKey {
-    case name, type, dwell, coordTimes, coordinateProperties, times
+  init(_ members: [String: JSONValue]) {
+    name = members["name"]?.string.map(RouteMark.name)
+    let type = members["type"]?.string ?? ""
+    surroundings = RouteMark.surroundings(type)
+    let seconds = members["dwell"]?.double.flatMap(RouteMark.dwell(seconds:))
+    dwell = seconds ?? (RouteMark.isStop(type) ? RouteMark.usualDwell : nil)
+    times =
+      Self.texts(members["coordTimes"]) ?? Self.texts(members["coordinateProperties"]?["times"])
   }
 
-  init(from decoder: any Decoder) throws {
-    let object = try decoder.container(keyedBy: Key.self)
-    name = (try? object.decode(String.self, forKey: .name)).map(RouteMark.name)
-    let type = (try? object.decode(String.self, forKey: .type)) ?? ""
-    surroundings = RouteMark.surroundings(type)
-    let seconds = (try? object.decode(Double.self, forKey: .dwell)).flatMap(RouteMark.dwell(seconds:))
-    dwell = seconds ?? (RouteMark.isStop(type) ? RouteMark.usualDwell : nil)
-    let properties = try? object.nestedContainer(keyedBy: Key.self, forKey: .coordinateProperties)
-    times =
-      (try? object.decode([String].self, forKey: .coordTimes))
-      ?? (try? properties?.decode([String].self, forKey: .times))
+  /// The elements of an array of strings; nil for any other value.
+  private static func texts(_ value: JSONValue?) -> [String]? {
+    guard let elements = value?.array else { return nil }
+    let texts = elements.compactMap(\.string)
+    return texts.count == elements.count ? texts : nil
   }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import ExternalInput
-import FoundationEssentials
+import JSON
 package import Positioning
 
 /// Parses GeoJSON: a LineString or MultiLineString, by itself or in a Feature or FeatureCollection. All lines are driven
@@ -8,24 +7,12 @@ package import Positioning
 package enum GeoJSONParser {
   /// - Parameter file: the name for error messages.
   package static func parse(_ bytes: [UInt8], file: String) throws(RouteFileError) -> Route {
-    // A position of three numbers is four values in about six levels, and may have a time.
-    guard JSONBounds(maximumCost: RouteFile.maximumPoints * 40).admits(bytes) else {
-      throw RouteFileError(
-        .tooLarge, file: file,
-        "nests arrays or objects deeper than \(JSONBounds.maximumDepth) levels, or has more than "
-          + "\(RouteFile.maximumPoints) points")
-    }
+    let json = try json(bytes, file: file)
     let document: GeoJSONDocument
-    do {
-      document = try JSONDecoder().decode(GeoJSONDocument.self, from: Data(bytes))
-    } catch let problem as GeoJSONDocument.Problem {
-      let place = problem.path.isEmpty ? "" : "\(problem.path): "
-      throw RouteFileError(problem.code, file: file, place + problem.message)
+    do throws(GeoJSONDocument.Problem) {
+      document = try GeoJSONDocument(json)
     } catch {
-      // The decoder does not report the position of a syntax error.
-      throw RouteFileError(
-        .malformed, file: file,
-        "is not valid JSON; GeoJSON in UTF-8, with finite numbers and not nested too deep, is expected")
+      throw RouteFileError(error.code, file: file, (error.path.isEmpty ? "" : "\(error.path): ") + error.message)
     }
     guard let route = Route(points: document.points, waypoints: document.waypoints) else {
       throw RouteFileError(
@@ -33,5 +20,27 @@ package enum GeoJSONParser {
         "has no line of two points or more; GeoJSON with a LineString or a MultiLineString is expected")
     }
     return route
+  }
+
+  private static func json(_ bytes: [UInt8], file: String) throws(RouteFileError) -> JSONValue {
+    do throws(JSONError) {
+      // A position of three numbers is four values, and may have a time.
+      return try JSONValue(parsing: bytes, maximumValues: RouteFile.maximumPoints * 10)
+    } catch {
+      switch error {
+      case .tooComplex:
+        throw RouteFileError(
+          .tooLarge, file: file,
+          "nests arrays or objects deeper than \(JSONReader.maximumDepth) levels, or has more than "
+            + "\(RouteFile.maximumPoints) points")
+      case .malformed(let offset):
+        let before = bytes.prefix(offset)
+        let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+        let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
+        throw RouteFileError(
+          .malformed, file: file, line: line, column: column,
+          "is not valid JSON; GeoJSON in UTF-8, with finite numbers, is expected")
+      }
+    }
   }
 }

@@ -29,7 +29,7 @@ package final class SerialPort {
   ///   - baud: one of `BaudRate.all`; ignored if the device is no terminal.
   ///   - onBytes: called with received data in order; the span is valid during the call.
   ///   - onEnd: called once when the device is gone; the port is closed then.
-  /// - Throws: why it cannot be opened, with the remedy.
+  /// - Throws: why it cannot be opened, with the advice.
   package init(
     loop: EventLoop, path: String, baud: Int, onBytes: @escaping (Span<UInt8>) -> Void,
     onEnd: @escaping (SerialPortError) -> Void
@@ -141,7 +141,7 @@ package final class SerialPort {
       return SerialPortError(
         .wrongKind, "\(path): this is no device; a receiver is one such as /dev/ttyUSB0", cause: error)
     }
-    let remedy =
+    let advice =
       if error.code == EPERM {
         "the unit of the service allows no device of this class: docs/receivers.md has the line to add (DeviceAllow=)"
       } else if let status, status.group == 0 || status.mode & 0o060 != 0o060 {
@@ -149,7 +149,7 @@ package final class SerialPort {
       } else {
         "this user is not in the device's group, most often dialout; fleet-locationctl doctor says what to do"
       }
-    return SerialPortError(.denied, "\(path): permission denied; \(remedy)", cause: error)
+    return SerialPortError(.denied, "\(path): permission denied; \(advice)", cause: error)
   }
 
   private static func refusal(_ path: String, _ error: Errno) -> SerialPortError {

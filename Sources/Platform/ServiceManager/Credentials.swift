@@ -22,25 +22,25 @@ package struct Credentials: Sendable {
 
   /// The credential with this name in LoadCredential= or SetCredential=.
   ///
-  /// - Throws: `notHandedOut`, `missing`, `denied`, `unusable`.
+  /// - Throws: `notPassed`, `missing`, `denied`, `unusable`.
   package func credential(named name: String) throws(ServiceManagerError) -> Secret {
     guard !name.isEmpty, !name.contains("/"), name != ".", name != "..", !name.utf8.contains(0) else {
       throw ServiceManagerError(.unusable, "credential \"\(name.onOneLine)\": this is not a name that systemd allows")
     }
-    let remedy =
-      "the unit needs LoadCredential=\(name.onOneLine):/path/of/the/file, and credentials are handed out at a start only: "
+    let advice =
+      "the unit needs LoadCredential=\(name.onOneLine):/path/of/the/file, and credentials are passed at a start only: "
       + "systemctl restart"
     guard let directory else {
       throw ServiceManagerError(
-        .notHandedOut, "credential \(name.onOneLine): systemd has handed out none to this program; \(remedy)")
+        .notPassed, "credential \(name.onOneLine): systemd has passed none to this program; \(advice)")
     }
     do {
-      return try Credentials.read("\(directory)/\(name)", isPrivate: false, remedy: remedy)
+      return try Credentials.read("\(directory)/\(name)", isPrivate: false, advice: advice)
     } catch  where error.code == .missing {
       throw ServiceManagerError(
         .missing,
-        "credential \(name.onOneLine): systemd has handed out no file of this name; check the name, and that in the unit "
-          + "(systemctl cat) LoadCredential=\(name.onOneLine):/path/of/the/file names a file; credentials are handed out at a "
+        "credential \(name.onOneLine): systemd has passed no file of this name; check the name, and that in the unit "
+          + "(systemctl cat) LoadCredential=\(name.onOneLine):/path/of/the/file names a file; credentials are passed at a "
           + "start only: systemctl restart", cause: error.cause)
     }
   }
@@ -52,7 +52,7 @@ package struct Credentials: Sendable {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw ServiceManagerError(.missing, "the path of a secret file is empty or holds a NUL")
     }
-    return try Credentials.read(path, isPrivate: true, remedy: "write the secret into it, with mode 0600")
+    return try Credentials.read(path, isPrivate: true, advice: "write the secret into it, with mode 0600")
   }
 
   /// A token file of another program, and its modification time by the wall clock. Its group may read it, because another
@@ -62,11 +62,11 @@ package struct Credentials: Sendable {
   package func token(inFile path: String) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
     try Credentials.read(
       path, othersMay: 0o050, expectedMode: "0640", isText: true,
-      remedy: "the program that renews the token has to write it")
+      advice: "the program that renews the token has to write it")
   }
 
-  private static func read(_ path: String, isPrivate: Bool, remedy: String) throws(ServiceManagerError) -> Secret {
-    try read(path, othersMay: isPrivate ? 0 : 0o777, expectedMode: "600", isText: false, remedy: remedy).0
+  private static func read(_ path: String, isPrivate: Bool, advice: String) throws(ServiceManagerError) -> Secret {
+    try read(path, othersMay: isPrivate ? 0 : 0o777, expectedMode: "600", isText: false, advice: advice).0
   }
 
   /// - Parameters:
@@ -74,7 +74,7 @@ package struct Credentials: Sendable {
   ///   - expectedMode: the mode that it should have.
   ///   - isText: whether it may have several lines, and be empty temporarily.
   private static func read(
-    _ path: String, othersMay: mode_t, expectedMode: String, isText: Bool, remedy: String
+    _ path: String, othersMay: mode_t, expectedMode: String, isText: Bool, advice: String
   ) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
     let content: (status: stat, bytes: [UInt8])
     do {
@@ -82,7 +82,7 @@ package struct Credentials: Sendable {
     } catch {
       switch error.code {
       case ENOENT, ENOTDIR:
-        throw ServiceManagerError(.missing, "\(path): there is no such file; \(remedy)", cause: error)
+        throw ServiceManagerError(.missing, "\(path): there is no such file; \(advice)", cause: error)
       case EACCES, EPERM:
         throw ServiceManagerError(
           .denied,
@@ -93,7 +93,7 @@ package struct Credentials: Sendable {
       }
     }
     guard content.status.kind == S_IFREG else {
-      throw ServiceManagerError(.unusable, "\(path): this is not a regular file; \(remedy)")
+      throw ServiceManagerError(.unusable, "\(path): this is not a regular file; \(advice)")
     }
     let others = content.status.st_mode & 0o077 & ~othersMay
     guard others == 0 else {

@@ -36,12 +36,12 @@ package struct Journal: Sendable {
     }
   }
 
-  /// Whether an entry of this priority would be written, to avoid creating it in vain.
-  package func takes(_ priority: Priority) -> Bool { priority <= level }
+  /// Whether an entry of this priority would be written. Check it first where creating an entry is costly.
+  package func accepts(_ priority: Priority) -> Bool { priority <= level }
 
   /// Writes an entry, unless it is below the level. Never blocks; entries that cannot be written are lost.
   package func log(_ entry: JournalEntry) {
-    guard takes(entry.priority) else { return }
+    guard accepts(entry.priority) else { return }
     switch destination {
     case .journal:
       if !Journal.send(entry) { Journal.write(entry, to: STDERR_FILENO, withTime: false) }

@@ -8,7 +8,7 @@ extension PlatformError.Code where Owner == Credentials {
   /// There is no such credential or file.
   package static var missing: Self { Self(rawValue: "missing") }
   /// Credentials are only available to services, and this process is none.
-  package static var notHandedOut: Self { Self(rawValue: "notHandedOut") }
+  package static var notPassed: Self { Self(rawValue: "notPassed") }
   /// Permission denied.
   package static var denied: Self { Self(rawValue: "denied") }
   /// Accessible for others.

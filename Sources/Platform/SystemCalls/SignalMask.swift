@@ -10,7 +10,7 @@ package enum SignalMask {
 
   /// Performs the default action of a blocked signal: terminate or stop the process. Returns if there is none, or when
   /// the process continues.
-  package static func letThrough(_ signal: Int32) {
+  package static func performDefaultAction(of signal: Int32) {
     _ = Glibc.signal(signal, SIG_DFL)
     raise(signal)
     change(SIG_UNBLOCK, [signal])

@@ -98,7 +98,7 @@ play
 grep -q 'changed=0 .*failed=0' "$work/play" || fail "the second time: $(cat "$work/play")"
 check_box truck-18
 
-step "the credential of one box is of no use on another"
+step "the credential of one box cannot be decrypted on another"
 use truck-17
 inside cat /etc/fleet-locationd/token-provider.cred > "$work/cred"
 use truck-18

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Glibc
 
 /// A running `fleet-locationd` with the test as its service manager.
@@ -25,7 +26,7 @@ final class Daemon {
   func shows(_ part: String) -> Bool { statuses.contains { $0.contains(part) } }
 
   /// What a technician could have read, for a test that failed.
-  var story: String {
+  var transcript: String {
     (["standard error:"] + log + ["notifications:"]
       + notifications.messages.map { $0.assignments.map { "\($0)=\($1)" }.sorted().joined(separator: " ") })
       .joined(separator: "\n  ")

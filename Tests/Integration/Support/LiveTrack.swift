@@ -4,14 +4,14 @@ import Foundation
 /// A receiver that goes on in real time, ten times a second, as often as it is asked to.
 final class LiveTrack {
   private let receiver: Receiver
-  private var drive: Drive
+  private var drive: NMEADrive
   private var next = ContinuousClock.now
   /// The time of each position that was sent, and when it was.
   private(set) var sent: [(time: Date, at: ContinuousClock.Instant)] = []
 
   init(_ receiver: Receiver) {
     self.receiver = receiver
-    drive = Drive()
+    drive = NMEADrive()
     drive.period = 0.1
     drive.step = 0.000_01
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileTesting
 import Glibc
 
 /// One test's vehicle: a directory, an emulator, settings that go together, and daemons.
@@ -72,7 +73,7 @@ final class TestBench {
     do {
       try Integration.wait(for: what, within: limit, reading: sources, until: condition)
     } catch {
-      throw TestFailure("\(error)\n\(daemon?.story ?? "no daemon")\nemulator: \(emulator?.lines.suffix(20) ?? [])")
+      throw TestFailure("\(error)\n\(daemon?.transcript ?? "no daemon")\nemulator: \(emulator?.lines.suffix(20) ?? [])")
     }
   }
 

@@ -6,22 +6,22 @@
 
 The daemon is in a network namespace of its own; between it and Fleet Engine (emulator behind TLS and HTTP/2) is link.py.
 Everything it makes, it removes. It needs root. Each scenario has a limit for the time from the network's return to the
-first update that is accepted, and none may leave a hole in the track.
+first update that is accepted, and none may leave a gap in the track.
 """
 import argparse
 import ctypes
-import datetime
 import json
 import os
 import shutil
-import signal
 import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+from trial import Failure, Record, epoch_seconds, positions, print_tail, work_directory
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INTERVAL = 5
@@ -29,10 +29,6 @@ INTERVAL = 5
 DRAIN = 60
 HOST = "fleetengine.test"
 PORT = 8443
-
-
-class Failure(Exception):
-    pass
 
 
 class NameServer(threading.Thread):
@@ -65,7 +61,7 @@ class Bench:
         self.subnet = f"10.98.{number}"
         self.car, self.net = f"flbl-car-{os.getpid()}", f"flbl-net-{os.getpid()}"
         self.children = []
-        self.read, self.updates, self.partial = 0, [], b""
+        self.updates = []
 
     # -- Parts
 
@@ -86,10 +82,10 @@ class Bench:
             stdout=subprocess.PIPE, text=True)
         if self.link.stdout.readline() != "ready\n":
             raise Failure("the link does not come up")
-        ready, self.record = f"{self.work}/url", f"{self.work}/record.jsonl"
+        ready, self.record = f"{self.work}/url", Record(f"{self.work}/record.jsonl")
         self.start(
-            f"{self.binaries}/fleet-engine-emulator", "--port", "18080", "--ready-file", ready, "--record", self.record,
-            "--quiet", space=self.net)
+            f"{self.binaries}/fleet-engine-emulator", "--port", "18080", "--ready-file", ready, "--record",
+            self.record.path, "--quiet", space=self.net)
         self.await_(lambda: os.path.exists(ready), "the emulator")
         front = f"{HERE}/../tls-front.sh"
         subprocess.run([front, "certificates", f"{self.work}/tls"], check=True)
@@ -160,23 +156,10 @@ interval = "{self.interval}s"
     # -- What is seen
 
     def accepted(self):
-        """All updates that Fleet Engine has accepted: when that was seen here, and the times of their positions."""
-        try:
-            with open(self.record, "rb") as file:
-                file.seek(self.read)
-                data = self.partial + file.read()
-                self.read = file.tell()
-        except FileNotFoundError:
-            return self.updates
-        *lines, self.partial = data.split(b"\n")
-        for line in lines:
-            entry = json.loads(line)
-            if not entry["accepted"]:
-                continue
-            body = json.loads(entry["body"])
-            positions = [body["lastLocation"]] + body.get("pastLocations", [])
-            times = [position["supplementalLocationTime"] for position in positions]
-            self.updates.append((time.monotonic(), [datetime.datetime.fromisoformat(t.rstrip("Z")) for t in times]))
+        """The updates that Fleet Engine has accepted: of each the times of its positions, in seconds since 1970."""
+        for entry in self.record.entries():
+            if entry["accepted"]:
+                self.updates.append([epoch_seconds(position["supplementalLocationTime"]) for position in positions(entry)])
         return self.updates
 
     def await_(self, condition, what, limit=20):
@@ -214,9 +197,9 @@ interval = "{self.interval}s"
             capture_output=True, timeout=10)
         return json.loads(answer.stdout)
 
-    def longest_hole(self):
-        times = sorted(t for _, positions in self.accepted() for t in positions)
-        return max((b - a).total_seconds() for a, b in zip(times, times[1:]))
+    def longest_gap(self):
+        times = sorted(each for times in self.accepted() for each in times)
+        return max(b - a for a, b in zip(times, times[1:]))
 
 
 def setns(descriptor):
@@ -327,51 +310,45 @@ def main():
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("badlink.py: network namespaces need root")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    work = tempfile.mkdtemp(prefix="badlink-")
-    bench = Bench(os.path.abspath(arguments.binaries), work)
-    results, bad_ones = [], 0
-    try:
-        bench.up()
-        for name, scenario, limit in SHORT if arguments.short else LONG:
-            if arguments.only and not any(part in name for part in arguments.only):
-                continue
-            bench.run(1 if arguments.short else INTERVAL + 1)
-            took = scenario(bench)
-            is_good = took <= limit
-            bad_ones += not is_good
-            results.append({"scenario": name, "seconds": round(took, 1), "limit": limit})
-            print(f"{'ok ' if is_good else 'BAD'} {took:5.1f} s (limit {limit}): {name}", flush=True)
-        # After lost requests, queued positions arrive eight at a time at first.
-        end = time.monotonic() + DRAIN
-        while bench.status()["backlog"]["count"] > 1 and time.monotonic() < end:
-            bench.run(1)
-        bench.run(INTERVAL + 1)
-        count = sum(len(positions) for _, positions in bench.accepted())
-        hole = bench.longest_hole()
-        # A position is due every 5 s; one that is taken just before an outage and one just after may be further apart.
-        is_whole = hole <= 2 * INTERVAL + 1
-        bad_ones += not is_whole
-        print(f"{'ok ' if is_whole else 'BAD'} {count} positions arrived, the longest hole in the track is {hole:.0f} s")
-        transport = bench.status().get("transport")
-        bad_ones += transport != "HTTP/2"
-        print(f"{'ok ' if transport == 'HTTP/2' else 'BAD'} over {transport}")
-        if arguments.json:
-            with open(arguments.json, "w") as file:
-                json.dump({"scenarios": results, "positions": count, "longestHole": hole}, file, indent=2)
-    except Failure as failure:
-        print(f"badlink: {failure}", file=sys.stderr)
-        bad_ones += 1
-    finally:
-        bench.down()
-        if bad_ones and os.path.exists(f"{work}/daemon.log"):
-            with open(f"{work}/daemon.log") as file:
-                sys.stderr.write("".join(file.readlines()[-60:]))
-        if arguments.keep:
-            print(f"kept in {work}")
-        else:
-            shutil.rmtree(work, ignore_errors=True)
-    sys.exit(1 if bad_ones else 0)
+    results, failures = [], 0
+    with work_directory("badlink", arguments.keep) as work:
+        bench = Bench(os.path.abspath(arguments.binaries), work)
+        try:
+            bench.up()
+            for name, scenario, limit in SHORT if arguments.short else LONG:
+                if arguments.only and not any(part in name for part in arguments.only):
+                    continue
+                bench.run(1 if arguments.short else INTERVAL + 1)
+                took = scenario(bench)
+                is_good = took <= limit
+                failures += not is_good
+                results.append({"scenario": name, "seconds": round(took, 1), "limit": limit})
+                print(f"{'ok ' if is_good else 'BAD'} {took:5.1f} s (limit {limit}): {name}", flush=True)
+            # After lost requests, queued positions arrive eight at a time at first.
+            end = time.monotonic() + DRAIN
+            while bench.status()["backlog"]["count"] > 1 and time.monotonic() < end:
+                bench.run(1)
+            bench.run(INTERVAL + 1)
+            count = sum(len(times) for times in bench.accepted())
+            gap = bench.longest_gap()
+            # A position is due every 5 s; one that is taken just before an outage and one just after may be further apart.
+            is_whole = gap <= 2 * INTERVAL + 1
+            failures += not is_whole
+            print(f"{'ok ' if is_whole else 'BAD'} {count} positions arrived, the longest gap in the track is {gap:.0f} s")
+            transport = bench.status().get("transport")
+            failures += transport != "HTTP/2"
+            print(f"{'ok ' if transport == 'HTTP/2' else 'BAD'} over {transport}")
+            if arguments.json:
+                with open(arguments.json, "w") as file:
+                    json.dump({"scenarios": results, "positions": count, "longestGap": gap}, file, indent=2)
+        except Failure as failure:
+            print(f"badlink: {failure}", file=sys.stderr)
+            failures += 1
+        finally:
+            bench.down()
+            if failures:
+                print_tail(f"{work}/daemon.log", 60)
+    sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":

@@ -5,19 +5,16 @@
   delays.py BINDIR RESULT.json [--minutes N]      N minutes (5) for each kind; it needs root
 
 The daemon, the link and the server are those of badlink.py. A position belongs to the link of its own time, and counts when
-it arrives for the first time, as the live position or as one that was held back.
+it arrives for the first time, as the live position or as a queued one.
 """
 import argparse
-import datetime
 import json
 import os
-import shutil
-import signal
 import sys
-import tempfile
 import time
 
-from badlink import Bench, Failure
+from badlink import Bench
+from trial import Failure, Record, epoch_seconds, positions, work_directory
 
 # The default. At 5 s Fleet Engine's own limit, which counts from each answer, would have positions wait as well.
 INTERVAL = 10
@@ -52,22 +49,13 @@ LINKS = [
 ]
 
 
-def milliseconds(text):
-    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000
-
-
 def arrivals(record):
-    """Of each position, by its time: when it arrived first, and whether it had been held back. Milliseconds."""
+    """Of each position, by its time: when it arrived first, and whether it had been queued. Seconds since 1970."""
     found = {}
-    with open(record, encoding="utf-8") as file:
-        for line in file:
-            entry = json.loads(line)
-            if not entry["accepted"]:
-                continue
-            body, at = json.loads(entry["body"]), milliseconds(entry["time"])
-            for position in body.get("pastLocations", []):
-                found.setdefault(milliseconds(position["supplementalLocationTime"]), (at, True))
-            found.setdefault(milliseconds(body["lastLocation"]["supplementalLocationTime"]), (at, False))
+    for entry in Record(record.path).entries():
+        if entry["accepted"]:
+            for index, position in enumerate(positions(entry)):
+                found.setdefault(epoch_seconds(position["supplementalLocationTime"]), (epoch_seconds(entry["time"]), index > 0))
     return found
 
 
@@ -79,37 +67,35 @@ def main():
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("delays.py: network namespaces need root")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    work = tempfile.mkdtemp(prefix="delays-")
-    bench = Bench(os.path.abspath(arguments.binaries), work, INTERVAL)
     spans = []
-    try:
-        bench.up()
-        for name, what, link in LINKS:
-            bench.order(GOOD)
-            bench.run(INTERVAL + 1)
-            begin = time.time() * 1000
-            link(bench, arguments.minutes * 60)
-            spans.append((name, what, begin, time.time() * 1000))
-            # Queued positions must not wait for the next link.
-            bench.order(GOOD)
-            bench.next_accepted(60)
-            bench.run(2 * INTERVAL)
-        found = arrivals(bench.record)
-    except Failure as failure:
-        sys.exit(f"delays.py: {failure}")
-    finally:
-        bench.down()
-        shutil.rmtree(work, ignore_errors=True)
+    with work_directory("delays", keep=False) as work:
+        bench = Bench(os.path.abspath(arguments.binaries), work, INTERVAL)
+        try:
+            bench.up()
+            for name, what, link in LINKS:
+                bench.order(GOOD)
+                bench.run(INTERVAL + 1)
+                begin = time.time()
+                link(bench, arguments.minutes * 60)
+                spans.append((name, what, begin, time.time()))
+                # Queued positions must not wait for the next link.
+                bench.order(GOOD)
+                bench.next_accepted(60)
+                bench.run(2 * INTERVAL)
+            found = arrivals(bench.record)
+        except Failure as failure:
+            sys.exit(f"delays.py: {failure}")
+        finally:
+            bench.down()
     links = []
     for name, what, begin, end in spans:
-        chosen = sorted((at - told, past) for told, (at, past) in found.items() if begin <= told < end)
+        chosen = sorted(((at - fix) * 1000, past) for fix, (at, past) in found.items() if begin <= fix < end)
         live = [round(delay) for delay, past in chosen if not past]
         past = [round(delay) for delay, past in chosen if past]
         links.append({"name": name, "what": what, "live": live, "past": past})
         middle, most = chosen[(len(chosen) - 1) // 2][0], chosen[-1][0]
         print(
-            f"{name:15} {len(chosen):4} positions ({len(past)} held back), half within {middle:.0f} ms, "
+            f"{name:15} {len(chosen):4} positions ({len(past)} queued), half within {middle:.0f} ms, "
             f"all within {most:.0f} ms ({what})")
     with open(arguments.result, "w", encoding="utf-8") as file:
         json.dump({"minutes": arguments.minutes, "interval": INTERVAL, "links": links}, file)

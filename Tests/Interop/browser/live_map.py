@@ -321,7 +321,7 @@ def test(browser, town, folder):
     asked = of(town.stats(), "taxi-4")["token_requests"]
     press(browser, "tokens-down", "taxi-4")
     press(browser, "revoke", "taxi-4")
-    browser.until(story("/taxi-4.*Asked for a token: 503/"), "taxi-4 asks for a token in vain", 25)
+    browser.until(story("/taxi-4.*Token request: 503/"), "taxi-4 requests a token, and gets 503", 25)
     check(of(town.stats(), "taxi-4")["token_requests"] > asked, "taxi-4 did not ask for a token")
     done("no token for taxi-4")
 
@@ -332,8 +332,8 @@ def test(browser, town, folder):
     browser.until("seen.tile('tunnel') === '30 s'", "the tunnel is over", 35)
     lasted = time.monotonic() - tunnel_began
     check(27 <= lasted <= 40, f"the tunnel lasted {lasted:.0f} s")
-    browser.until(f"Number(document.querySelector('#past').textContent) > {filled_before + 20}", "the tunnel's positions are handed in", 20)
-    line = browser.until(story("/truck-1.*Accepted again after .* handed in afterwards/"), "and that is shown")
+    browser.until(f"Number(document.querySelector('#past').textContent) > {filled_before + 20}", "the positions of the tunnel are delivered", 20)
+    line = browser.until(story("/truck-1.*Accepted again after .* past positions? delivered/"), "and that is shown")
     browser.until(f"seen.painted('{PAST['light']}') > {marked} + 100", "and they are marked on the map", 5)
     done(line[line.index("Accepted"):] + ", marked on the map")
 

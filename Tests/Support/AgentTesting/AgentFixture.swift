@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Authorization
 package import Delivery
+import ExternalInput
 import FleetEngine
 package import HTTPMessages
 import Positioning
@@ -134,7 +135,7 @@ extension [VehicleAgent.Effect] {
       switch effect {
       case .sendUpdate(let id, let request) where request.body == [UInt8](#"{"vehicleState":"OFFLINE"}"#.utf8):
         "send \(id) OFFLINE"
-      case .sendUpdate(let id, let request): "send \(id)\(request.url.contains("past") ? " with past" : "")"
+      case .sendUpdate(let id, let request): "send \(id)\(request.url.contains(text: "past") ? " with past" : "")"
       case .cancelUpdate(let id): "cancel update \(id)"
       case .fetchToken(let id, .http(let request)): "fetch \(id) \(request.url)"
       case .fetchToken(let id, _): "fetch \(id)"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Delivery
 import HTTPMessages
+import JSON
 package import Positioning
 import Timekeeping
 
@@ -68,10 +69,8 @@ package struct TwoReceivers {
       case .event(let event): events.append(event)
       case .fetchToken(let id, _): follow(fixture.handle(.tokenEnded(id: id, fixture.token()), at: fixture.now))
       case .sendUpdate(let id, let request):
-        let body = String(decoding: request.body, as: UTF8.self)
-        let last = body.split(separator: "\"lastLocation\"").last ?? ""
-        let time = last.split(separator: "\"supplementalLocationTime\":\"").dropFirst().first?.prefix { $0 != "\"" }
-        live.append(String(time ?? "none"))
+        let body = try? JSONValue(parsing: request.body)
+        live.append(body?.value(at: "lastLocation.supplementalLocationTime")?.string ?? "none")
         follow(fixture.handle(.updateEnded(id: id, AgentFixture.accepted), at: fixture.now))
       default: break
       }

@@ -30,7 +30,7 @@ struct FleetVehicle {
   private var random: SplitMix64
   private var drive: FleetDrive
   private var agent: VehicleAgent?
-  private var ledger = FleetLedger()
+  private var servers = FleetServerState()
   private var update: Exchange?
   private var fetch: Exchange?
   /// What the next run of the program finds.
@@ -103,7 +103,7 @@ struct FleetVehicle {
         // It has a successor ten minutes before its end.
         Int.random(in: 600..<life, using: &random)
       }
-    let secret = ledger.issueToken(for: name, from: end - life)
+    let secret = servers.issueToken(for: name, from: end - life)
     let token = AccessToken(
       secret: secret, context: context, receivedAt: FleetModel.instant(end - life), lifetime: .seconds(life),
       lifetimeSource: .claims)
@@ -128,7 +128,7 @@ struct FleetVehicle {
     guard isDriving(at: end) else { return }
     let time = FleetModel.time(end)
     // Until the first position has arrived: since it was started.
-    let since = ledger.newest ?? FleetModel.time(firstStart)
+    let since = servers.newest ?? FleetModel.time(firstStart)
     tally.count(age: Int((time - since).wholeSeconds))
     let pending = agent?.delivery.backlog.count ?? stored.count
     tally.pending += pending
@@ -142,7 +142,7 @@ struct FleetVehicle {
     } else if let exchange = update, exchange.at <= now {
       switch exchange.stage {
       case .arrives(let request):
-        let outcome = ledger.answer(request, at: now, conditions, &tally)
+        let outcome = servers.answer(request, at: now, conditions, &tally)
         update = Exchange(id: exchange.id, at: now + delay(conditions), stage: .ends(outcome))
       case .ends(let outcome):
         update = nil
@@ -211,9 +211,9 @@ struct FleetVehicle {
       case .removeStoredToken: storedToken = nil
       case .storeRunState(let text): storedRunState = text
       case .readStore: answer = .restored(stored)
-      case .backlog(.added(let record)): ledger.owes(record.id)
+      case .backlog(.added(let record)): servers.enqueue(record.id)
       case .backlog(.removed(let ids, let reason)):
-        tally.lost += reason == .delivered ? ledger.settle(ids) : ids.count
+        tally.lost += reason == .delivered ? servers.confirm(delivered: ids) : ids.count
       case .finished:
         finish(at: now, &tally)
         return
@@ -237,7 +237,7 @@ struct FleetVehicle {
   /// Settles the accounts of a run of the program.
   mutating func close(_ tally: inout FleetTally) {
     guard let agent else { return }
-    tally.lost += ledger.missing(from: Set(agent.delivery.backlog.records.map(\.id)))
+    tally.lost += servers.lost(pending: Set(agent.delivery.backlog.records.map(\.id)))
     tally.rejectedFixes += agent.statistics.rejected.values.reduce(0, +)
   }
 
@@ -279,11 +279,11 @@ struct FleetVehicle {
   private mutating func arriveAtProvider(
     _ id: UInt64, at now: BootInstant, _ conditions: FleetConditions, _ tally: inout FleetTally
   ) {
-    ledger.asksForToken(at: now, conditions, &tally)
+    servers.receiveTokenRequest(at: now, conditions, &tally)
     let outcome =
       conditions.fault == .providerRefuses
       ? HTTPOutcome.failure(TransportFailure(.refused, "connection refused"))
-      : ledger.tokenAnswer(for: name, conditions)
+      : servers.tokenAnswer(for: name, conditions)
     fetch = Exchange(id: id, at: now + delay(conditions), stage: .ends(outcome))
   }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import ExternalInput
-import FoundationEssentials
+import JSON
 
 /// The members of an object of gpsd's JSON protocol (gpsd_json(5)) that are used here. A missing member, or one of
 /// another type, is nil.
@@ -57,42 +56,15 @@ struct GPSDReport {
   /// Satellites in view, used or not, as above.
   let satellitesInView: Int?
 
-  /// The line is nested deeper, or has more values, than any valid report.
-  struct TooComplex: Error {}
-
-  /// - Throws: `DecodingError` if it is not a JSON object with a `class`, or `TooComplex`.
-  init(parsing line: [UInt8]) throws {
-    guard JSONBounds.message.admits(line) else { throw TooComplex() }
-    self = try JSONDecoder().decode(GPSDReport.self, from: Data(line))
-  }
-}
-
-extension GPSDReport: Decodable {
-  private struct Key: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(_ name: String) { stringValue = name }
-    init?(stringValue: String) { self.init(stringValue) }
-    init?(intValue: Int) { nil }
-  }
-
-  private struct Satellite: Decodable {
-    let used: Bool?
-
-    init(from decoder: any Decoder) throws {
-      used = try? decoder.container(keyedBy: Key.self).decode(Bool.self, forKey: Key("used"))
-    }
-  }
-
-  init(from decoder: any Decoder) throws {
-    let members = try decoder.container(keyedBy: Key.self)
-    // Each member is decoded on its own, so that an invalid one does not affect the others.
-    func text(_ name: String) -> String? { try? members.decode(String.self, forKey: Key(name)) }
-    func number(_ name: String) -> Double? { try? members.decode(Double.self, forKey: Key(name)) }
+  /// - Throws: if it is not a JSON object with a `class`.
+  init(parsing line: [UInt8]) throws(Malformed) {
+    guard let members = try? JSONValue(parsing: line), let name = members["class"]?.string else { throw Malformed() }
+    // Each member is read on its own, so that an invalid one does not affect the others.
+    func text(_ name: String) -> String? { members[name]?.string }
+    func number(_ name: String) -> Double? { members[name]?.double }
     func integer(_ name: String) -> Int? { number(name).flatMap { Int(exactly: $0) } }
 
-    kind = Kind(rawValue: try members.decode(String.self, forKey: Key("class"))) ?? .other
+    kind = Kind(rawValue: name) ?? .other
     release = text("release")
     majorProtocol = integer("proto_major")
     minorProtocol = integer("proto_minor")
@@ -100,7 +72,10 @@ extension GPSDReport: Decodable {
     // In DEVICE the receiver is `path`; in other reports `device`.
     let path = kind == .device ? text("path") : text("device")
     device = path.map { Device(path: $0, driver: text("driver")) }
-    devices = ((try? members.decode([Device].self, forKey: Key("devices"))) ?? []).filter { !$0.path.isEmpty }
+    devices = (members["devices"]?.array ?? []).compactMap { device in
+      guard let path = device["path"]?.string, !path.isEmpty else { return nil }
+      return Device(path: path, driver: device["driver"]?.string)
+    }
     mode = integer("mode")
     status = integer("status")
     time = text("time")
@@ -119,19 +94,11 @@ extension GPSDReport: Decodable {
     speedError = number("eps")
     trackError = number("epd")
     hdop = number("hdop")
-    let listed = try? members.decode([Satellite].self, forKey: Key("satellites"))
+    let listed = members["satellites"]?.array
     satellitesInView = integer("nSat") ?? listed?.count
-    satellites = integer("uSat") ?? listed.map { $0.count { $0.used == true } }
+    satellites = integer("uSat") ?? listed.map { $0.count { $0["used"]?.bool == true } }
   }
-}
 
-extension GPSDReport.Device: Decodable {
-  private enum CodingKeys: CodingKey { case path, driver }
-
-  /// The path is empty if an element of DEVICES has none.
-  init(from decoder: any Decoder) throws {
-    let members = try? decoder.container(keyedBy: CodingKeys.self)
-    path = (try? members?.decode(String.self, forKey: .path)) ?? ""
-    driver = try? members?.decode(String.self, forKey: .driver)
-  }
+  /// The line is not a report.
+  struct Malformed: Error {}
 }

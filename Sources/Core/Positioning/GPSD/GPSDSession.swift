@@ -37,7 +37,7 @@ package struct GPSDSession: Sendable {
   /// The receiver that was last reported as being read.
   private var announced: String?
   private var devices: [String]?
-  private var sky = SkyNotice()
+  private var sky = SatelliteCountReporter()
   private var isGPSD = false
 
   /// - Parameters:
@@ -63,7 +63,7 @@ package struct GPSDSession: Sendable {
       decoder.restart()
       announced = nil
       devices = nil
-      sky = SkyNotice()
+      sky = SatelliteCountReporter()
       isGPSD = false
       updateProblem()
       return supervise(.opened, at: now) + [.send(GPSDSession.watchCommand(for: device))]
@@ -86,15 +86,15 @@ package struct GPSDSession: Sendable {
         guard major == GPSDSession.majorProtocol else {
           return effects
             + giveUp(
-              "gpsd\(GPSDSession.name(release, " ")) at \(address) speaks version \(major) of its protocol; version 3 is "
-                + "understood: install a gpsd of a release 3.x, or update this program", at: now)
+              "gpsd\(GPSDSession.name(release, " ")) at \(address) speaks version \(major) of its protocol, and version 3 is "
+                + "supported; install a release 3.x of gpsd, or upgrade this program", at: now)
         }
       case .devices(let paths): devices = paths
       case .refused:
         // gpsd's message is only shown by `doctor`: every local user can read this text (STATUS=).
-        let advice =
+        let refused =
           device.map { "its receiver \($0); check source.device" } ?? "to report; see fleet-locationctl doctor"
-        return effects + giveUp("gpsd at \(address) refuses \(advice)", at: now)
+        return effects + giveUp("gpsd at \(address) refuses \(refused)", at: now)
       case .report(let device, let fix):
         reports += 1
         // Before the first fix, the first receiver that reports is named.
@@ -123,7 +123,7 @@ package struct GPSDSession: Sendable {
       case .reading:
         // gpsd responds, even without a fix.
         supervisor.silent = PortSupervisor.Problem(
-          "has had no word of its receiver", "it may be unplugged, which gpsd does not tell; see what cgps shows")
+          "has sent no report of its receiver", "it may be unplugged, which gpsd does not report; see what cgps shows")
         return nil
       }
     }
@@ -137,7 +137,7 @@ package struct GPSDSession: Sendable {
   private mutating func updateProblem() {
     if announced == nil {
       supervisor.silent = PortSupervisor.Problem(
-        "accepts the connection but sends nothing", "is it gpsd? Check source.address")
+        "accepts the connection but sends nothing", "check source.address: it may not be gpsd")
     }
     let others = (devices ?? []).filter { $0 != device }
     if !isGPSD {
@@ -153,7 +153,7 @@ package struct GPSDSession: Sendable {
         "has had no receiver", "name one in its DEVICES (/etc/default/gpsd), or: sudo gpsdctl add /dev/ttyUSB0")
     } else {
       supervisor.useless = PortSupervisor.Problem(
-        "has had no word of its receiver", "check the receiver and its power; see what cgps shows")
+        "has sent no report of its receiver", "check the receiver and its power; see what cgps shows")
     }
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 package import Timekeeping
 
 /// Reads the receiver of a modem from ModemManager: finds the modem, enables its receiver if necessary, and polls its
@@ -101,7 +102,7 @@ package struct ModemSession: Sendable {
   private var sentences = ModemSentences()
   private var lastRawTime: String?
   private var decoder = NMEADecoder()
-  private var sky = SkyNotice()
+  private var sky = SatelliteCountReporter()
   private var askedAt = BootInstant.boot
   /// The time of the last new position; initially of the first request.
   private var newsAt = BootInstant.boot
@@ -198,7 +199,7 @@ package struct ModemSession: Sendable {
     switch selection.step(among: modems, keeping: modem?.path) {
     case .read(let modem): return read(modem, at: now)
     case .enable(let modem, let sources): return ask(.enable(modem, sources), at: now)
-    case .wait(let trouble): return lose(trouble.text, forget: true, at: now) + wait(until: nil, at: now)
+    case .wait(let trouble): return lose(trouble.withAdvice.text, forget: true, at: now) + wait(until: nil, at: now)
     }
   }
 
@@ -254,7 +255,7 @@ package struct ModemSession: Sendable {
       return wait(until: max(askedAt + pause, now), at: now)
     }
     defer { isStuck = true }
-    return (isStuck ? [] : lose(trouble.text, forget: false, at: now))
+    return (isStuck ? [] : lose(trouble.withAdvice.text, forget: false, at: now))
       + wait(until: now + ModemSession.frozenPeriod, at: now)
   }
 
@@ -289,26 +290,26 @@ package struct ModemSession: Sendable {
     switch (refusal, question) {
     case (.absent, _):
       switchedOn = nil
-      return lose(ModemTrouble.noModemManager.text, forget: true, at: now) + wait(until: nil, at: now)
+      return lose(ModemTrouble.noModemManager.withAdvice.text, forget: true, at: now) + wait(until: nil, at: now)
     case (.gone, _):
       forget()
       return wait(until: now + gate.failed(ModemSession.retry, at: now), at: now)
     case (.unauthorized, .enable(let modem, _)):
       switchedOn = nil
       if modem.location?.enabled.contains(.raw) == true { return read(modem, at: now) }
-      return lose(ModemTrouble.mayNotEnable(modem).text, forget: true, at: now)
+      return lose(ModemTrouble.mayNotEnable(modem).withAdvice.text, forget: true, at: now)
         + wait(until: now + ModemSession.rightsPeriod, at: now)
     case (.unauthorized, _):
-      return lose(ModemTrouble.mayNotRead.text, forget: true, at: now)
+      return lose(ModemTrouble.mayNotRead.withAdvice.text, forget: true, at: now)
         + wait(until: now + ModemSession.rightsPeriod, at: now)
     case (.wrongState, _):
       if case .enable = question { switchedOn = nil }
       let modem = if case .enable(let modem, _) = question { Optional(modem) } else { self.modem }
-      let text = modem.map { ModemTrouble.wrongState($0).text } ?? "the modem is not enabled"
+      let text = modem.map { ModemTrouble.wrongState($0).withAdvice.text } ?? "the modem is not enabled"
       return lose(text, forget: true, at: now) + wait(until: now + ModemSession.rightsPeriod, at: now)
     case (.silent, _):
       return retry("ModemManager does not answer: systemctl status ModemManager", at: now)
-    case (.other, .enable(let modem, _)): return retry(ModemTrouble.cannotEnable(modem).text, at: now)
+    case (.other, .enable(let modem, _)): return retry(ModemTrouble.cannotEnable(modem).withAdvice.text, at: now)
     case (.other, _): return retry("ModemManager refuses to answer; see fleet-locationctl doctor", at: now)
     }
   }
@@ -338,7 +339,7 @@ package struct ModemSession: Sendable {
     sentences = ModemSentences()
     lastRawTime = nil
     decoder = NMEADecoder()
-    sky = SkyNotice()
+    sky = SatelliteCountReporter()
     (repeats, isPartial, isReading, isStuck) = (0, false, false, false)
   }
 }

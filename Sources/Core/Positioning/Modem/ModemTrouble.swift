@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+package import ExternalInput
 import Timekeeping
 
-/// Why there are no positions from a modem, and the remedy.
-package struct ModemTrouble: Equatable, Sendable {
-  /// The problem.
-  package var what: String
-  /// The remedy, without a full stop.
-  package var advice: String
+/// Why there are no positions from a modem.
+package struct ModemTrouble: ReportedProblem, Equatable, Sendable {
+  package let sentence: Sentence
+  package let advice: String?
 
-  /// Problem and remedy as one sentence.
-  package var text: String { "\(what): \(advice)" }
-
-  init(_ what: String, _ advice: String) {
-    self.what = what
+  init(_ sentence: Sentence, _ advice: String) {
+    self.sentence = sentence
     self.advice = advice
   }
 
@@ -20,7 +16,7 @@ package struct ModemTrouble: Equatable, Sendable {
   static func noModem(_ wanted: ModemSelection, others: Int) -> ModemTrouble {
     if let key = wanted.key, others > 0 {
       return ModemTrouble(
-        "ModemManager has no modem with the \(key) of the settings", "mmcli -L lists those it has; check source.\(key)")
+        "ModemManager has no modem with the \(key) of the settings", "check source.\(key); mmcli -L lists the modems")
     }
     return ModemTrouble(
       "ModemManager has no modem", "check its plug and its power; after a start it takes half a minute")
@@ -28,15 +24,15 @@ package struct ModemTrouble: Equatable, Sendable {
 
   /// ModemManager is not running.
   package static let noModemManager = ModemTrouble(
-    "ModemManager does not run", "apt install modemmanager; systemctl status ModemManager")
+    "ModemManager does not run", "install or start it: apt install modemmanager, systemctl status ModemManager")
 
   /// The modem's receiver is used by another program.
   static func unmanaged(_ modem: Modem) -> ModemTrouble {
     let port = modem.receiverPorts.first.map { "device = \"/dev/\($0)\"" } ?? "its port for NMEA as device"
     return ModemTrouble(
       "another program has enabled gps-unmanaged of \(modem.name)",
-      "read its sentences where they come out, with type = \"serial\" and \(port), or from the gpsd that does; or give it "
-        + "back: sudo mmcli -m \(modem.number) --location-disable-gps-unmanaged")
+      "read its sentences with type = \"serial\" and \(port), or from the gpsd that reads them; or disable it: "
+        + "sudo mmcli -m \(modem.number) --location-disable-gps-unmanaged")
   }
 
   /// The modem has no interface for positions.
@@ -54,10 +50,10 @@ package struct ModemTrouble: Equatable, Sendable {
         "see mmcli -m \(modem.number) and journalctl -u ModemManager")
     case .locked:
       ModemTrouble(
-        "\(modem.name) is locked: its SIM wants its PIN, and before that there are no positions",
-        "sudo mmcli -m \(modem.number) --pin=…, or have NetworkManager enter it (gsm.pin)")
+        "\(modem.name) is locked: without the PIN of its SIM there are no positions",
+        "enter it: sudo mmcli -m \(modem.number) --pin=…, or gsm.pin of NetworkManager")
     case .starting:
-      ModemTrouble("\(modem.name) is being set up by ModemManager", "it takes half a minute")
+      ModemTrouble("\(modem.name) is being set up by ModemManager", "wait half a minute")
     case .disabled, .enabled:
       ModemTrouble(
         "ModemManager offers no positions of \(modem.name)",
@@ -75,47 +71,48 @@ package struct ModemTrouble: Equatable, Sendable {
     let port = modem.receiverPorts.first.map { "device = \"/dev/\($0)\"" } ?? "its port for NMEA as device"
     return ModemTrouble(
       "ModemManager can only switch the receiver of \(modem.name) on, not read it",
-      "sudo mmcli -m \(modem.number) --location-enable-gps-unmanaged, and type = \"serial\" with \(port)")
+      "switch it on with sudo mmcli -m \(modem.number) --location-enable-gps-unmanaged, and read it with type = \"serial\" and \(port)"
+    )
   }
 
   /// The receiver is off, and polkit does not permit this user to enable it.
   package static func mayNotEnable(_ modem: Modem) -> ModemTrouble {
     ModemTrouble(
-      "the receiver of \(modem.name) is off, and switching it on is not for this user",
-      "sudo fleet-locationctl modem enable")
+      "the receiver of \(modem.name) is off, and this user may not switch it on",
+      "switch it on: sudo fleet-locationctl modem enable")
   }
 
   /// ModemManager failed to enable the receiver.
   static func cannotEnable(_ modem: Modem) -> ModemTrouble {
     ModemTrouble(
       "ModemManager cannot switch the receiver of \(modem.name) on",
-      "sudo fleet-locationctl modem enable shows why; so does journalctl -u ModemManager")
+      "see why: sudo fleet-locationctl modem enable, journalctl -u ModemManager")
   }
 
   /// polkit does not permit this user to read positions.
   package static let mayNotRead = ModemTrouble(
     "ModemManager does not give positions to this user",
-    "polkit has to grant org.freedesktop.ModemManager1.Location, as /usr/share/polkit-1/rules.d/fleet-locationd.rules does"
+    "grant it org.freedesktop.ModemManager1.Location with polkit, as /usr/share/polkit-1/rules.d/fleet-locationd.rules does"
   )
 
   /// ModemManager cannot do this in the modem's state.
   package static func wrongState(_ modem: Modem) -> ModemTrouble {
     ModemTrouble(
       "\(modem.name) is not enabled",
-      "NetworkManager enables it when it connects; without: sudo mmcli -m \(modem.number) --enable")
+      "enable it: sudo mmcli -m \(modem.number) --enable; NetworkManager does this when it connects")
   }
 
   /// The modem repeats its last position.
   static func frozen(_ modem: Modem, for time: Duration) -> ModemTrouble {
     ModemTrouble(
       "the receiver of \(modem.name) has frozen: ModemManager has repeated the same sentences for \(time.wholeSeconds) s",
-      "if it lasts: sudo mmcli -m \(modem.number) --reset, or power-cycle it")
+      "if this persists: sudo mmcli -m \(modem.number) --reset, or power-cycle it")
   }
 
   /// The receiver is on, but silent.
   package static func silent(_ modem: Modem, for time: Duration) -> ModemTrouble {
     ModemTrouble(
       "\(modem.name) has given no sentence for \(time.wholeSeconds) s",
-      "is its GNSS antenna connected? See mmcli -m \(modem.number) --location-get")
+      "check its GNSS antenna; see mmcli -m \(modem.number) --location-get")
   }
 }

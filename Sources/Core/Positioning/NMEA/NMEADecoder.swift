@@ -56,7 +56,7 @@ package struct NMEADecoder {
 
   /// Learns the order of the receiver's sentences from the beginning of a recording, which is then decoded from the
   /// start: there is no silence to show where the first epochs begin.
-  package mutating func study(_ beginning: Span<UInt8>) {
+  package mutating func learnSentenceOrder(from beginning: Span<UInt8>) {
     var student = NMEADecoder()
     student.decode(beginning, at: .boot) { _ in }
     assembler.adoptOrder(of: student.assembler)

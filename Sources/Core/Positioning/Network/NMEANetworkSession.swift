@@ -48,7 +48,7 @@ package struct NMEANetworkSession {
     /// Nil for an outgoing connection.
     let address: IPAddress?
     var decoder: NMEADecoder
-    var sky = SkyNotice()
+    var sky = SatelliteCountReporter()
     /// The arrival of its last complete sentence, or initially the connection.
     var lastSentence: BootInstant
     var lastFix: BootInstant?
@@ -83,7 +83,7 @@ package struct NMEANetworkSession {
   private var used: Int?
   /// The name that was reported last.
   private var announced: String?
-  private var lines = LineHealth(.network)
+  private var lines = LineStatistics(.network)
   /// Counters of senders that are gone.
   private var gone = NMEADecoder.Counters()
 
@@ -101,26 +101,26 @@ package struct NMEANetworkSession {
     self.silenceTimeout = silenceTimeout
     supervisor = PortSupervisor(device: name, silenceTimeout: silenceTimeout, seed: seed)
     supervisor.useless = PortSupervisor.Problem(
-      "sends bytes but no whole NMEA sentence", "is it set to NMEA 0183, with checksums?")
+      "sends bytes but no whole NMEA sentence", "set the sender to NMEA 0183, with checksums")
     guard transport != .connection else {
       supervisor.silent = PortSupervisor.Problem(
         "accepts the connection but sends nothing", "check the sender's receiver and its settings")
-      supervisor.remedy = "connecting again"
+      supervisor.recovery = "connecting again"
       return
     }
     supervisor.silent = PortSupervisor.Problem(
       "has received nothing", "check the sender's settings, its address in source.allow and the firewall")
     supervisor.useless.what = "has received bytes but no whole NMEA sentence"
-    supervisor.remedy = "still listening"
+    supervisor.recovery = "still listening"
   }
 
   /// Counters of the lines, the senders, and the rejected senders.
-  package var health: LineHealth {
-    var health = lines
-    health.senders = senders.compactMap { writer in
-      writer.address.map { LineHealth.Sender($0, isUsed: writer.id == used) }
+  package var lineStatistics: LineStatistics {
+    var statistics = lines
+    statistics.senders = senders.compactMap { writer in
+      writer.address.map { LineStatistics.Sender($0, isUsed: writer.id == used) }
     }
-    return health
+    return statistics
   }
 
   /// When to handle `deadline`; nil while waiting for the network only.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Timekeeping
 
 /// A map of filtered fixes within a frame, scaled to fit, with a scale bar.
@@ -151,7 +152,7 @@ struct MapPanel {
   }
 
   private func note(_ fix: RecordingReview.Judged) -> String {
-    "\(fix.time.toTheSecond) \(fix.verdict)\(fix.rejection.map { ": \($0.explanation)" } ?? "")"
+    "\(fix.time.toTheSecond) \(fix.verdict)\(fix.rejection.map { ": \($0.sentence.text)" } ?? "")"
   }
 }
 

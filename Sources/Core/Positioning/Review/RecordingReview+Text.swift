@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Timekeeping
 
 extension RecordingReview {
@@ -18,7 +19,7 @@ extension RecordingReview {
     for count in reasons {
       lines.append(
         RecordingReview.row("  " + count.reason.rawValue, count.number, of: fixes.count)
-          + "  \(count.reason.explanation)")
+          + "  \(count.reason.sentence.text)")
     }
     if let longestStretch {
       lines.append("Longest rejected stretch: \(longestStretch.duration.text) from \(longestStretch.start.toTheSecond)")

@@ -27,12 +27,12 @@ package struct RecordingReview: Sendable {
 
   /// - Parameters:
   ///   - recorded: the recorded fixes in order.
-  ///   - limits: the filter's limits. Live rules apply to times, whatever `keepsTimes` is; and as the recording may be
+  ///   - limits: the filter's limits. Live rules apply to times, whatever `usesRecordedTimes` is; and as the recording may be
   ///     older than this program, `buildDate` rejects none of them.
   package init(_ recorded: [Fix], limits: FixFilter.Configuration) {
     let times = RecordedTimes(recorded)
     var limits = limits
-    limits.keepsTimes = false
+    limits.usesRecordedTimes = false
     limits.buildDate = min(limits.buildDate, times.stamps.min() ?? limits.buildDate)
     var filter = FixFilter(limits)
     fixes = recorded.indices.map { index in

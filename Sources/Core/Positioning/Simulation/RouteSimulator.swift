@@ -19,7 +19,7 @@ package struct RouteSimulator: Sendable {
   }
 
   private let drive: Drive
-  private let sky: Sky
+  private let visibility: SatelliteVisibility
   private let noise: ReceiverNoise
   private let settings: SimulationSettings
   /// The time between two observations.
@@ -35,7 +35,7 @@ package struct RouteSimulator: Sendable {
     period = .nanoseconds(Int64(1e9 / max(self.settings.pace, 1)))
     noise = ReceiverNoise(seed: settings.seed)
     drive = try Drive(route, self.settings)
-    sky = try Sky(route, self.settings, drive, noise)
+    visibility = try SatelliteVisibility(route, self.settings, drive, noise)
     if let whole = drive.duration, self.settings.headStart.inSeconds > whole {
       throw SimulationError(
         .over,
@@ -64,11 +64,11 @@ package struct RouteSimulator: Sendable {
     guard let state = drive.state(at: timeOfDrive(of: Double(index))), let pose = drive.path.pose(at: state.distance)
     else { return .ended }
     let time = start + .nanoseconds(period.nanoseconds * index) + settings.clockOffset
-    let view = sky.view(state, in: drive)
-    guard view.hasFix else { return .noFix(time: time) }
+    let reception = visibility.reception(state, in: drive)
+    guard reception.hasFix else { return .noFix(time: time) }
     var fix = Fix(coordinate: pose.coordinate, time: .utc(time), mode: .threeD, quality: .simulated)
-    scatter(&fix, pose, view, index)
-    move(&fix, pose, state, view, index)
+    scatter(&fix, pose, reception, index)
+    move(&fix, pose, state, reception, index)
     return .fix(fix)
   }
 
@@ -85,22 +85,24 @@ package struct RouteSimulator: Sendable {
   }
 
   /// Errors are correlated: consecutive positions have similar errors. Multipath errors change faster.
-  private func scatter(_ fix: inout Fix, _ pose: RoutePath.Pose, _ view: Sky.View, _ index: Int64) {
-    let sigma = settings.noise * view.scatter
+  private func scatter(
+    _ fix: inout Fix, _ pose: RoutePath.Pose, _ reception: SatelliteVisibility.Reception, _ index: Int64
+  ) {
+    let sigma = settings.noise * reception.scatter
     func error(_ slow: ReceiverNoise.Stream, _ echo: ReceiverNoise.Stream, _ jitter: ReceiverNoise.Stream) -> Double {
       var error = 0.0
       // The squares of the weights add up to 1.
       if sigma > 0 {
         error += sigma * (0.98 * noise.drifting(slow, index, period: 60) + 0.199 * noise.white(jitter, index))
       }
-      if view.echo > 0 { error += view.echo * noise.drifting(echo, index, period: 12) }
+      if reception.multipath > 0 { error += reception.multipath * noise.drifting(echo, index, period: 12) }
       return error
     }
     let (east, north) = (error(.east, .echoEast, .jitterEast), error(.north, .echoNorth, .jitterNorth))
     fix.coordinate = pose.coordinate.moved(by: east, heading: 90).moved(by: north, heading: 0)
     fix.altitude = pose.elevation.map { $0 + 1.5 * error(.up, .echoUp, .jitterUp) }
     let usual = max(settings.noise, 0.5)
-    let actual = max((sigma * sigma + view.echo * view.echo).squareRoot(), usual)
+    let actual = max((sigma * sigma + reception.multipath * reception.multipath).squareRoot(), usual)
     let ratio = (actual / usual).squareRoot()
     fix.satellites = Int((4 + 8 / ratio).rounded())
     fix.hdop = min(0.8 * ratio, 20)
@@ -112,12 +114,13 @@ package struct RouteSimulator: Sendable {
   /// A receiver's speed comes from the Doppler shift, which is far more accurate than its positions. At a standstill it
   /// has no heading, and repeats the last.
   private func move(
-    _ fix: inout Fix, _ pose: RoutePath.Pose, _ state: Drive.State, _ view: Sky.View, _ index: Int64
+    _ fix: inout Fix, _ pose: RoutePath.Pose, _ state: Drive.State, _ reception: SatelliteVisibility.Reception,
+    _ index: Int64
   ) {
     fix.heading = pose.heading
     let speed = state.speed * settings.pace
     fix.speed = speed
-    let deviation = (min(settings.noise * view.scatter, 4) + min(view.echo, 20) * 0.5) * 0.02
+    let deviation = (min(settings.noise * reception.scatter, 4) + min(reception.multipath, 20) * 0.5) * 0.02
     fix.speedAccuracy = max(deviation, 0.1)
     guard speed > 0, deviation > 0 else { return }
     fix.speed = max(speed + noise.white(.speed, index) * deviation, 0.01)

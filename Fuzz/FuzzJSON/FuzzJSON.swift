@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Feeds the JSON parser with what libFuzzer makes up. A document that is accepted must have the same value in
+// FoundationEssentials, the reference, and after it was written and read again.
+//
+//   scripts/fuzz.sh 60 FuzzJSON
+import FoundationEssentials
+import JSON
+
+@_cdecl("LLVMFuzzerTestOneInput")
+func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+  let hasMember = JSONReader.object(input, hasMember: "a")
+  do throws(JSONError) {
+    let value = try JSONValue(parsing: input)
+    precondition(hasMember == value.object.map { $0["a"] != nil }, "two readings differ")
+    precondition((try? JSONValue(parsing: value.encoded)) == value, "the written value is another one")
+    precondition(!value.text.utf8.contains { $0 < 0x20 }, "a control character is shown")
+    let reference = try? JSONDecoder().decode(Reference.self, from: Data(input))
+    precondition(reference?.value == value, "the reference reads something else")
+  } catch {
+    precondition(hasMember == nil || isOutOfRange(error, input), "half a document is accepted")
+    if case .malformed(let offset) = error { precondition((0...input.count).contains(offset)) }
+  }
+  return 0
+}
+
+/// Whether the error is a number, whose range is not validated when no value is created.
+private func isOutOfRange(_ error: JSONError, _ input: [UInt8]) -> Bool {
+  guard case .malformed(let offset) = error, offset < input.count else { return false }
+  return input[offset] == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(input[offset])
+}
+
+/// A value as FoundationEssentials reads it.
+private struct Reference: Decodable {
+  let value: JSONValue
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let text = try? container.decode(String.self) {
+      value = .string(text)
+    } else if let members = try? container.decode([String: Reference].self) {
+      value = .object(members.mapValues(\.value))
+    } else if let elements = try? container.decode([Reference].self) {
+      value = .array(elements.map(\.value))
+    } else if let integer = try? container.decode(Int64.self) {
+      value = .integer(integer)
+    } else if container.decodeNil() {
+      value = .null
+    } else if let flag = try? container.decode(Bool.self) {
+      value = .bool(flag)
+    } else {
+      value = .number(try container.decode(Double.self))
+    }
+  }
+}

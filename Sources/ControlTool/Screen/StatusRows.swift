@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+import Observability
+import Timekeeping
+
+/// A status as rows of text, before they are laid out for a width.
+struct StatusRows {
+  /// A name and its text.
+  struct Row: Equatable {
+    var name: String
+    var text: StyledText
+    /// Rows with a low weight are removed first if the screen is too small.
+    var weight: Int
+  }
+
+  static let nameWidth = 14
+
+  /// The vehicle's ID and state, for the top line of a screen.
+  var vehicle: String
+  var state: StyledText
+  /// The daemon's release and uptime; empty if the answer has neither.
+  var daemon: String
+  /// Rows that belong together.
+  var groups: [[Row]]
+  /// Newest first: its age and its sentence.
+  var events: [(age: String, text: StyledText)]
+  var sketch: TrackSketch?
+  /// Updates of the last minutes, for a row of bars.
+  var minutes: UpdateBars?
+
+  init(_ status: StatusReport) {
+    vehicle = status.vehicle ?? "vehicle"
+    state = StatusRows.state(status)
+    daemon = [status.version, status.uptime.map { "up \(StatusRows.time($0))" }].compactMap(\.self).joined(
+      separator: ", ")
+    minutes = UpdateBars(status.lastMinutes)
+    groups = [
+      StatusRows.updates(status, minutes), StatusRows.positions(status), StatusRows.tokenAndBacklog(status),
+    ]
+    events = (status.events ?? []).map { event in
+      let (prefix, style): (String, TextStyle) =
+        switch event.level {
+        case "error": ("error: ", .bad)
+        case "warning": ("warning: ", .warning)
+        default: ("", .plain)
+        }
+      var text = StyledText(prefix, style)
+      text.append(event.sentence)
+      if event.times > 1 { text.append(" (\(event.times) times)", .faint) }
+      return (StatusRows.time(event.age), text)
+    }
+    sketch = TrackSketch(status.track)
+  }
+
+  /// The first row of a status that is printed once; `status --watch` has a top line instead.
+  var title: Row {
+    Row(
+      name: "Vehicle", text: StyledText(vehicle, .strong) + StyledText(daemon.isEmpty ? "" : ", \(daemon)"), weight: 9)
+  }
+
+  // MARK: - Fleet Engine
+
+  /// The state that the daemon reports; earlier releases report only whether it is online.
+  private static func state(_ status: StatusReport) -> StyledText {
+    guard let state = status.state else {
+      return status.isOnline ? StyledText("online", .good) : StyledText("not online", .warning)
+    }
+    let style: TextStyle =
+      switch state.level {
+      case "good": .good
+      case "warning": .warning
+      default: .bad
+      }
+    return StyledText(state.label, style)
+  }
+
+  private static func updates(_ status: StatusReport, _ minutes: UpdateBars?) -> [Row] {
+    var rows = [
+      Row(name: "Fleet Engine", text: state(status) + StyledText(status.state?.detail ?? ""), weight: 10),
+      Row(name: "Last update", text: StyledText(lastUpdate(status)), weight: 9),
+    ]
+    if let outcome = status.lastOutcome, outcome.result != "accepted" {
+      rows.append(
+        Row(
+          name: "Last attempt",
+          text: StyledText("\(outcome.result), \(time(outcome.age)) ago, after \(latency(outcome))"),
+          weight: 3))
+    }
+    rows.append(Row(name: "Next update", text: StyledText(nextUpdate(status)), weight: 7))
+    if let settings = status.settings.flatMap(settings) {
+      rows.append(Row(name: "Settings", text: settings, weight: 8))
+    }
+    if let minutes { rows.append(Row(name: "Last \(minutes.count) min", text: StyledText(minutes.summary), weight: 2)) }
+    return rows
+  }
+
+  /// Nil if the settings of the files are in force.
+  private static func settings(_ settings: StatusReport.Settings) -> StyledText? {
+    if let mistake = settings.mistake {
+      return StyledText("last ones that worked", .bad)
+        + StyledText(", because the files have a mistake: \(SettingsReading.first(of: mistake))")
+    }
+    return settings.lastReload?.mistake.map {
+      StyledText("reload failed", .bad)
+        + StyledText(", the previous ones are in force: \(SettingsReading.first(of: $0))")
+    }
+  }
+
+  private static func lastUpdate(_ status: StatusReport) -> String {
+    guard let age = status.lastUpdate else { return "none yet" }
+    guard let outcome = status.lastOutcome, outcome.result == "accepted" else { return "\(time(age)) ago" }
+    let past = outcome.past > 0 ? ", with \(outcome.past) past \(outcome.past == 1 ? "position" : "positions")" : ""
+    let transport = status.transport.map { " over \($0)" } ?? ""
+    return "\(time(age)) ago\(past), answered in \(latency(outcome))\(transport)"
+  }
+
+  private static func latency(_ outcome: StatusReport.Outcome) -> String {
+    outcome.milliseconds < 10_000 ? "\(outcome.milliseconds) ms" : time(outcome.milliseconds / 1000)
+  }
+
+  private static func nextUpdate(_ status: StatusReport) -> String {
+    if status.isPaused { return "after the pause" }
+    if status.isUpdating == true { return "under way" }
+    guard let next = status.nextUpdate else { return status.fix == nil ? "with the first fix" : "not known" }
+    let due = next.due > 0 ? "in \(time(next.due))" : "now"
+    switch next.kind {
+    case "heartbeat": return "\(due), a heartbeat"
+    case "retry": return "\(due), a retry"
+    case "token": return "with the next token, which is \(next.due > 0 ? "requested \(due)" : "being requested")"
+    default: return due
+    }
+  }
+
+  // MARK: - Positions
+
+  private static func positions(_ status: StatusReport) -> [Row] {
+    sources(status) + lines(status) + [
+      Row(
+        name: "Fix",
+        text: status.fix.map { fix($0, isLost: status.withoutFix != nil) } ?? StyledText("none yet", .warning),
+        weight: 8),
+      Row(name: "Last fix", text: StyledText(status.explanation.sentence), weight: 4),
+    ]
+  }
+
+  /// One row for each of several sources: whether it is used, or why not.
+  private static func sources(_ status: StatusReport) -> [Row] {
+    guard let sources = status.sources else {
+      let text =
+        status.source.map { StyledText($0) }
+        ?? StyledText("none", .bad) + StyledText(": \(status.sourceTrouble ?? "no data yet")")
+      return [Row(name: "Source", text: text, weight: 7)]
+    }
+    let used = sources.first(where: \.isUsed)?.name
+    return [
+      Row(
+        name: "Source",
+        text: used.map { StyledText($0) } ?? StyledText("none of the \(sources.count) has accepted fixes", .bad),
+        weight: 7)
+    ]
+      + sources.enumerated().map { index, source in
+        Row(
+          name: "  \(index + 1)", text: StyledText("\(source.isUsed ? "used: " : "")\(source.explanation)"), weight: 3)
+      }
+  }
+
+  /// One row for each problem of a serial line or of datagrams; none if all is well.
+  private static func lines(_ status: StatusReport) -> [Row] {
+    (status.lines ?? []).flatMap { line in
+      [line.trouble, line.refusal].compactMap(\.self).map {
+        Row(name: "Line", text: StyledText($0, .warning) + StyledText(" (\(line.source))"), weight: 6)
+      }
+    }
+  }
+
+  private static func fix(_ fix: StatusReport.Fix, isLost: Bool) -> StyledText {
+    var words = ["\(fix.mode)D", fix.quality]
+    if let accuracy = fix.horizontalAccuracy { words.append("±\(Int(max(min(accuracy, 9999), 0).rounded(.up))) m") }
+    words.append("\(time(fix.age)) old")
+    if let satellites = fix.satellites { words.append("\(satellites) satellites") }
+    if fix.isParked { words.append("parked") }
+    let text = StyledText(words.joined(separator: ", "))
+    return isLost ? StyledText("lost", .warning) + StyledText(": ") + text : text
+  }
+
+  // MARK: - Token, backlog, clock and traffic
+
+  private static func tokenAndBacklog(_ status: StatusReport) -> [Row] {
+    let rejected = status.counters.filter { $0.key.hasPrefix("rejected.") }.values.reduce(0, &+)
+    return [
+      Row(name: "Token", text: token(status), weight: 6),
+      Row(name: "Backlog", text: backlog(status.backlog), weight: 5),
+    ] + clock(status) + traffic(status) + [
+      Row(
+        name: "Since start",
+        text: StyledText(
+          "\(status.counters["accepted", default: 0]) updates accepted of \(status.counters["attempts", default: 0]), "
+            + "\(status.counters["backfilled", default: 0]) past positions, "
+            + "\(rejected) of \(status.counters["fixes", default: 0]) fixes rejected"), weight: 1)
+    ]
+  }
+
+  private static func token(_ status: StatusReport) -> StyledText {
+    let since = status.tokenTroubleSince.map { " for \(time($0))" } ?? ""
+    guard let life = status.token else {
+      return status.tokenTrouble.map { StyledText("none", .bad) + StyledText("\(since): \($0)") }
+        ?? StyledText("none yet")
+    }
+    let trouble = status.tokenTrouble.map { StyledText("; no new one", .warning) + StyledText("\(since): \($0)") }
+    return StyledText("valid for \(time(life))") + (trouble ?? StyledText())
+  }
+
+  /// One row if the machine's clock is wrong, otherwise none.
+  private static func clock(_ status: StatusReport) -> [Row] {
+    guard let offset = status.clockOffset else { return [] }
+    let size = time(Int64(clamping: offset.magnitude))
+    return [
+      Row(
+        name: "Clock", text: StyledText("this machine's clock is \(size) \(offset < 0 ? "behind" : "ahead")", .warning),
+        weight: 5)
+    ]
+  }
+
+  /// One row if the date is known, otherwise none: the data volume is counted for each day.
+  private static func traffic(_ status: StatusReport) -> [Row] {
+    guard let traffic = status.traffic, case let today = traffic.today else { return [] }
+    let again = today.retransmitted > 0 ? " (\(today.retransmitted.bytes) retransmitted)" : ""
+    let each = today.perUpdate.map { ", \($0.bytes) per update" } ?? ""
+    let month = (traffic.month.sent &+ traffic.month.received).bytes
+    return [
+      Row(
+        name: "Traffic",
+        text: StyledText(
+          "today \(today.sent.bytes) sent\(again), \(today.received.bytes) received\(each); this month \(month)"),
+        weight: 2)
+    ]
+  }
+
+  private static func backlog(_ backlog: StatusReport.Backlog) -> StyledText {
+    var text = StyledText("\(backlog.count) \(backlog.count == 1 ? "position" : "positions")")
+    if let age = backlog.oldestAge { text.append(", the oldest \(time(age)) old") }
+    switch backlog.store {
+    case "disk": text.append("; on disk\(backlog.bytes.map { " (\($0 / 1024 + ($0 % 1024 > 0 ? 1 : 0)) kB)" } ?? "")")
+    case "memory":
+      text.append("; ")
+      text.append("in memory only", .warning)
+      text.append(": \(backlog.storeTrouble ?? "")")
+    case "unread": text.append("; the file is not read yet")
+    default: text.append("; in memory: backlog.directory is not set")
+    }
+    let lost = backlog.removed.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+    if !lost.isEmpty { text.append("; removed: \(lost.joined(separator: ", "))") }
+    return text
+  }
+
+  /// - Parameter seconds: a duration in the daemon's answer.
+  static func time(_ seconds: Int64) -> String { Duration.seconds(seconds).humanReadable }
+}

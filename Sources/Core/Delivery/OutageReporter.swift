@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Timekeeping
+
+/// Log policy for the connection to Fleet Engine: each outage and its end; series of short ones are aggregated.
+struct OutageReporter: Sendable {
+  /// An outage is reported at once, unless another was reported within this time.
+  static let quiet = Duration.seconds(600)
+  /// An outage that lasts this long is always reported.
+  static let worthReporting = Duration.seconds(60)
+  /// When a lasting outage is reported again, since its beginning; then hourly.
+  private static let reminders: [Duration] = [.seconds(600), .seconds(1200), .seconds(2400), .seconds(3600)]
+  /// From this number on, delivered past positions get a line of their own.
+  private static let manyPositions = 10
+
+  private struct Outage {
+    var since: BootInstant
+    var isReported = false
+    /// Failures since the last report, and the categories that were reported.
+    var tries = 0
+    var kinds: Set<UpdateFailure.Category> = []
+    var reminded = 0
+  }
+
+  private var outage: Outage?
+  /// The last update was accepted.
+  private var isOnline = false
+  private var reportedAt: BootInstant?
+  /// Outages that were not reported.
+  private var suppressed = 0
+  /// Past positions since the backlog was last empty.
+  private var past = 0
+  /// It was reported that past positions are pending.
+  private var isAnnounced = false
+
+  /// - Returns: the event to report for a failed attempt, if any.
+  mutating func failed(_ failure: UpdateFailure, at now: BootInstant) -> Event? {
+    isOnline = false
+    var outage = self.outage ?? Outage(since: now)
+    defer { self.outage = outage }
+    let lasted = now - outage.since
+    outage.tries += 1
+    guard outage.isReported else {
+      if failure.category.row.isTransient, lasted < OutageReporter.worthReporting, let reportedAt,
+        now - reportedAt < OutageReporter.quiet
+      {
+        return outage.tries == 1 ? .interrupted(failure) : nil
+      }
+      outage.isReported = true
+      outage.tries = 0
+      outage.kinds = [failure.category]
+      reportedAt = now
+      defer { suppressed = 0 }
+      return .offline(failure, after: lasted, suppressed: suppressed)
+    }
+    if outage.kinds.insert(failure.category).inserted {
+      outage.tries = 0
+      return .offline(failure, after: lasted, suppressed: 0)
+    }
+    guard lasted >= OutageReporter.reminder(outage.reminded) else { return nil }
+    defer { outage.tries = 0 }
+    while lasted >= OutageReporter.reminder(outage.reminded) { outage.reminded += 1 }
+    return .stillOffline(failure, after: lasted, tries: outage.tries)
+  }
+
+  /// - Parameters:
+  ///   - delivered: past positions in this update.
+  ///   - pending: past positions still pending.
+  /// - Returns: the events to report for an accepted update.
+  mutating func accepted(delivered: Int, pending: Int, at now: BootInstant) -> [Event] {
+    past += delivered
+    var events: [Event] = []
+    defer { isOnline = true }
+    if !isOnline {
+      if let outage, !outage.isReported {
+        suppressed += 1
+      } else {
+        events.append(.online(after: outage.map { now - $0.since }, delivered: past, pending: pending))
+        // Positions whose delivery was just reported are not reported again.
+        if pending == 0 { past = 0 }
+        isAnnounced = pending > 0
+        if outage != nil { reportedAt = now }
+      }
+      outage = nil
+    }
+    guard pending == 0 else { return events }
+    if past > 0, isAnnounced || past >= OutageReporter.manyPositions { events.append(.backfilled(past)) }
+    past = 0
+    isAnnounced = false
+    return events
+  }
+
+  /// Restored positions were reported.
+  mutating func announceBacklog() {
+    isAnnounced = true
+  }
+
+  /// The settings changed: problems are reported at once.
+  mutating func settingsChanged() {
+    outage?.kinds = []
+    reportedAt = nil
+  }
+
+  /// A pause begins: a later failure is a new outage.
+  mutating func forgetOutage() {
+    isOnline = false
+    outage = nil
+    reportedAt = nil
+  }
+
+  private static func reminder(_ index: Int) -> Duration {
+    index < reminders.count ? reminders[index] : .seconds(3600 * (index - reminders.count + 2))
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Any JSON value: for documents whose structure depends on the settings, or is unknown.
+package enum JSONValue: Equatable, Sendable {
+  case null
+  case bool(Bool)
+  /// A number without fraction that fits 64 bits.
+  case integer(Int64)
+  /// Any other number; finite.
+  case number(Double)
+  case string(String)
+  case array([JSONValue])
+  case object([String: JSONValue])
+
+  /// Parses one JSON document from an untrusted source, in one pass. Of several members with one name the first counts.
+  ///
+  /// - Parameters:
+  ///   - bytes: any input; the caller limits its size.
+  ///   - maximumValues: the maximum number of values, including arrays and objects.
+  /// - Throws: `malformed` if it is not a JSON document (RFC 8259), or a number exceeds the range of `Double`; `tooComplex`
+  ///   if it is nested too deep, or has too many values.
+  package init(parsing bytes: [UInt8], maximumValues: Int = .max) throws(JSONError) {
+    var reader = JSONReader(bytes, maximumValues: maximumValues)
+    let first = try reader.token()
+    self = try JSONValue(&reader, first)
+    // Throws if something follows.
+    _ = try reader.token()
+  }
+
+  /// Recurses up to ``JSONReader/maximumDepth`` levels.
+  private init(_ reader: inout JSONReader, _ first: JSONReader.Token) throws(JSONError) {
+    switch first {
+    case .openObject:
+      var members: [String: JSONValue] = [:]
+      while case .key(let name) = try reader.token() {
+        let token = try reader.token()
+        let value = try JSONValue(&reader, token)
+        let key = reader.string(name)
+        if members[key] == nil { members[key] = value }
+      }
+      self = .object(members)
+    case .openArray:
+      var elements: [JSONValue] = []
+      var token = try reader.token()
+      while token != .close {
+        elements.append(try JSONValue(&reader, token))
+        token = try reader.token()
+      }
+      self = .array(elements)
+    case .string(let text): self = .string(reader.string(text))
+    case .number(let range):
+      guard let number = reader.number(range) else { throw .malformed(offset: range.lowerBound) }
+      self = number
+    case .bool(let value): self = .bool(value)
+    // The reader never begins a value with one of the last three.
+    case .null, .close, .key, .end: self = .null
+    }
+  }
+
+  /// The value as one JSON document without white space, the members of objects in the order of their names.
+  package var encoded: [UInt8] {
+    var writer = JSONWriter()
+    writer.value(self)
+    return writer.bytes
+  }
+
+  /// The value at a path of object keys separated by dots, as in `data.token`. A key that itself contains dots is found
+  /// if it is the whole path. Nil if there is none, or it is null.
+  package func value(at path: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    if let value = members[path] { return value == .null ? nil : value }
+    guard let dot = path.firstIndex(of: ".") else { return nil }
+    return members[String(path[..<dot])]?.value(at: String(path[path.index(after: dot)...]))
+  }
+
+  /// A member of an object; nil if there is none, or this is not an object.
+  package subscript(key: String) -> JSONValue? { object?[key] }
+
+  /// The content of a string; nil for any other value.
+  package var string: String? {
+    if case .string(let text) = self { return text }
+    return nil
+  }
+
+  /// The members of an object; nil for any other value.
+  package var object: [String: JSONValue]? {
+    if case .object(let members) = self { return members }
+    return nil
+  }
+
+  /// The elements of an array; nil for any other value.
+  package var array: [JSONValue]? {
+    if case .array(let elements) = self { return elements }
+    return nil
+  }
+
+  /// A number; nil for any other value.
+  package var double: Double? {
+    switch self {
+    case .integer(let value): Double(value)
+    case .number(let value): value
+    default: nil
+    }
+  }
+
+  /// True or false; nil for any other value.
+  package var bool: Bool? {
+    if case .bool(let value) = self { return value }
+    return nil
+  }
+
+  /// An integer, also from a string, because protobuf's JSON writes 64-bit integers as strings.
+  package var integer: Int64? {
+    switch self {
+    case .integer(let value): value
+    case .number(let value): Int64(exactly: value.rounded(.towardZero))
+    case .string(let text): Int64(text)
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+import Authorization
+import Delivery
+import ExternalInput
+import FleetEngine
+import Positioning
+import Timekeeping
+
+/// How one cause is described wherever it is shown: STATUS=, `status`, `status --json` and `explain`.
+struct CauseDescription: Equatable {
+  /// How a terminal shows it.
+  enum Level: String {
+    case good, warning, bad
+  }
+
+  /// One word for a script.
+  var reason: String
+  /// A few words that begin the line of `systemctl status` and of `status`; without a capital letter.
+  var label: String
+  var level: Level
+  /// What follows the label, beginning with the separator: ` for 4 min`, `: /dev/ttyUSB0 is not there`.
+  var detail: Sentence = ""
+  /// The clause of `explain` after what happened to the last fix; nil when nothing is to be added.
+  var clause: Sentence?
+}
+
+extension VehicleAgent.Snapshot {
+  /// The description of what the agent waits for.
+  var causeDescription: CauseDescription { row(of: cause) }
+
+  /// The table of causes.
+  private func row(of cause: Cause) -> CauseDescription {
+    switch cause {
+    case .stopping(let end, let inner):
+      let limit: Sentence = end.map { " within \(wait(until: $0))" } ?? ""
+      return CauseDescription(
+        reason: "stopping", label: "stopping", level: .warning, detail: limit + obstacle(inner),
+        clause: "the daemon stops\(limit)\(obstacle(inner))")
+    case .paused(let pause, let offline?):
+      let pending: Sentence = "OFFLINE not accepted yet\(offlineObstacle(offline))"
+      return CauseDescription(
+        reason: "offlinePending", label: "paused", level: .warning,
+        detail: "\(pause.words), fleet-locationctl resume ends it; \(pending)",
+        clause: "the driver is off duty\(pause.words): no position is sent or stored until "
+          + "fleet-locationctl resume; \(pending)\(attempt("next attempt"))")
+    case .paused(let pause, nil):
+      return CauseDescription(
+        reason: "paused", label: "paused", level: .warning,
+        detail: "\(pause.words), fleet-locationctl resume ends it",
+        clause: "the driver is off duty\(pause.words): no position is sent or stored until "
+          + "fleet-locationctl resume")
+    case .noSource(let why):
+      return CauseDescription(
+        reason: "noSource", label: "no source", level: .bad, detail: ": \(why)", clause: "no source is read: \(why)")
+    case .noFix(let since, let rejection):
+      let refusal = rejection.map { " (rejected: \($0.sentence.text))" } ?? ""
+      let satellites = fixMissingSince == nil ? "" : sources.satellitesInView.inView
+      return CauseDescription(
+        reason: rejection?.rawValue ?? "noFix", label: "waiting for a fix", level: .warning,
+        detail: "\(duration(fixMissingSince, atLeast: .seconds(10)))\(satellites)\(refusal)",
+        clause: since == nil ? firstFix : "no other has been accepted since")
+    case .held(let hold):
+      let name = sources.usedSource?.name ?? "the source"
+      return CauseDescription(
+        reason: "held", label: "waiting for a newer fix", level: .warning, detail: " of \(name): \(hold.words)",
+        clause: "fixes of \(name) are held: \(hold.words)")
+    case .noNetwork(let since):
+      return CauseDescription(
+        reason: "noNetwork", label: "no network", level: .bad, detail: " for \(age(of: since))",
+        clause:
+          "no interface has had an address and a default route for \(age(of: since))\(attempt("one attempt is still made"))"
+      )
+    case .noToken(let failure?, let since):
+      let asked = since.map { ", requested for \(age(of: $0))" } ?? ""
+      return CauseDescription(
+        reason: "noToken", label: "no token", level: .bad,
+        detail: "\(duration(since, atLeast: .seconds(10))): \(failure.withAdvice)",
+        clause: "it waits for a token\(asked): \(failure.withAdvice)\(attempt("next attempt"))")
+    case .noToken(nil, _):
+      return CauseDescription(
+        reason: "noToken", label: "waiting for a token", level: .warning,
+        clause: "it waits for a token\(attempt("next attempt"))")
+    case .failed(let failure, let since):
+      let category = failure.category.rawValue
+      return CauseDescription(
+        reason: category, label: "offline", level: .bad,
+        detail: "\(duration(since)) (\(category)): \(failure.withAdvice)",
+        clause: "the last update was not accepted (\(category)): \(failure.withAdvice)\(attempt("next attempt"))")
+    case .rateLimited(let until, let limit):
+      return reached("spacing", "an update is due, and is sent in \(wait(until: until)): \(limit.words)")
+    case .inFlight: return reached("inFlight", "a request is under way; the newest fix is sent with the next one")
+    case .notDue(let until):
+      return reached(
+        "notDue",
+        isParked
+          ? "the vehicle is parked, and the next heartbeat is due in \(wait(until: until))"
+          : "the next report is due in \(wait(until: until))")
+    }
+  }
+
+  /// Updates are sent, or nothing prevents them.
+  private func reached(_ reason: String, _ clause: Sentence) -> CauseDescription {
+    CauseDescription(
+      reason: reason, label: isOnline ? "online" : "connecting", level: isOnline ? .good : .warning, clause: clause)
+  }
+
+  /// How long the daemon has waited for the first fix; nil in the first seconds.
+  private var firstFix: Sentence? {
+    guard let since = fixMissingSince, now.boot - since >= .seconds(10) else { return nil }
+    return "the source has been open for \(age(of: since))\(sources.satellitesInView.inView)"
+  }
+
+  /// What keeps an agent that is about to stop from delivering the rest.
+  private func obstacle(_ cause: Cause?) -> Sentence {
+    switch cause {
+    case .noNetwork, .noToken, .failed:
+      cause.map { row(of: $0) }.map { ": \($0.label)\($0.detail)" as Sentence } ?? ""
+    default: ""
+    }
+  }
+
+  /// Why Fleet Engine has not accepted yet that the vehicle is OFFLINE.
+  private func offlineObstacle(_ cause: Cause) -> Sentence {
+    switch cause {
+    case .failed(let failure, let since):
+      "\(duration(since, atLeast: .seconds(10))) (\(failure.category.rawValue)): \(failure.withAdvice)"
+    case .notDue: ": it is sent once more, because a position may have arrived after it"
+    default: obstacle(cause)
+    }
+  }
+
+  /// When the next attempt is due, as in `; next attempt in 9 s`; empty when it is not known.
+  private func attempt(_ name: String) -> String {
+    switch next {
+    case .report(let at), .heartbeat(let at), .retry(let at): "; \(name) in \(wait(until: at))"
+    case .token(let at?): "; a token is requested in \(wait(until: at))"
+    case .token(nil): "; a token is being requested"
+    case nil: isUpdating ? "; a request is under way" : ""
+    }
+  }
+
+  func age(of instant: BootInstant) -> String { (now.boot - instant).humanReadable }
+
+  private func duration(_ since: BootInstant?, atLeast least: Duration = .zero) -> String {
+    guard let since, now.boot - since >= least else { return "" }
+    return " for \(age(of: since))"
+  }
+
+  /// In a unit that a person would use, rounded up to a whole second.
+  private func wait(until time: BootInstant) -> String { Duration.seconds(seconds(until: time)).humanReadable }
+
+  /// Whole seconds, rounded up; 0 when the time has come.
+  func seconds(until time: BootInstant) -> Int64 { max((time - now.boot + .milliseconds(999)).wholeSeconds, 0) }
+}
+
+extension Cause.Limit {
+  fileprivate var words: String {
+    switch self {
+    case .floor: "Fleet Engine accepts updates of a vehicle only 5 s apart"
+    case .attempts: "the daemon makes at most \(AttemptLimiter.perMinute) requests in a minute"
+    case .waking: "the machine has just resumed, and waits for its receiver"
+    case .offline: "a request for OFFLINE may still arrive, and ONLINE must arrive after it"
+    }
+  }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+import Timekeeping
+
+/// Decides when to report the number of satellites in view: when it has changed, and only without a fix, which has its
+/// own count.
+struct SatelliteCountReporter: Equatable, Sendable {
+  /// Without a fix for this long there is none.
+  private static let fixLife = Duration.seconds(10)
+
+  private var reported: Int?
+  private var fixAt: BootInstant?
+
+  mutating func hasFix(at now: BootInstant) {
+    fixAt = now
+    reported = nil
+  }
+
+  /// - Returns: the report; nil if there is nothing new.
+  mutating func satellites(inView count: Int?, at now: BootInstant) -> SourceReport? {
+    guard let count, count != reported, fixAt.map({ now - $0 >= SatelliteCountReporter.fixLife }) ?? true else {
+      return nil
+    }
+    reported = count
+    return .sky(inView: count)
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+import ExternalInput
+import Authorization
+import ExternalInput
+import HTTPMessages
+import JSON
+package import LocationDaemon
+import Timekeeping
+
+/// The output of `fleet-locationctl token`: header, claims, lifetime, and every problem. The signature and the token itself
+/// are secrets, and shown only on request.
+package struct TokenDescription {
+  private let answer: TokenProbe.Answer
+  private let reveals: Bool
+
+  /// - Parameter reveals: whether the signature and the token are shown.
+  package init(_ answer: TokenProbe.Answer, reveals: Bool) {
+    self.answer = answer
+    self.reveals = reveals
+  }
+
+  /// Whether the daemon would use it, and Fleet Engine would accept it as far as can be checked here.
+  package var isGood: Bool {
+    guard case .success = answer.token, let inspection = answer.inspection else { return false }
+    return inspection.refusal == nil
+  }
+
+  /// With the last line end.
+  package var text: String {
+    var lines: [String] = []
+    if let inspection = answer.inspection {
+      lines += section("Header", inspection.header)
+      lines += section("Claims", inspection.claims)
+      lines += ["Signature", "  \(signature)"]
+    }
+    lines += ["Lifetime"] + life.map { "  \($0)" }
+    lines += ["Problems"] + problems.map { "  \($0)" }
+    if reveals, let secret = answer.secret {
+      lines += ["Token", "  \(JSONValue.string(secret.reveal()).text.dropFirst().dropLast())"]
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private func section(_ title: String, _ value: JSONValue?) -> [String] {
+    guard let members = value?.object else { return [title, "  cannot be read"] }
+    let rows = members.sorted { $0.key < $1.key }.map { key, value in
+      let name = shown(JSONValue.string(key).text.dropFirst().dropLast())
+      let padding = String(repeating: " ", count: max(14 - name.count, 1))
+      return "  \(name)\(padding)\(shown(value.text[...]))\(time(key, value))"
+    }
+    return [title] + (rows.isEmpty ? ["  none"] : rows)
+  }
+
+  /// A claim may contain a token by mistake.
+  private func shown(_ text: Substring) -> String {
+    !reveals && text.contains(text: "eyJ") ? "<redacted>" : String(text)
+  }
+
+  private func time(_ key: String, _ value: JSONValue) -> String {
+    guard ["iat", "exp", "nbf"].contains(key), let seconds = value.integer else { return "" }
+    return "  (\(Timestamp(seconds: seconds).canonicalJSON))"
+  }
+
+  private var signature: String {
+    let part = answer.secret?.reveal().split(separator: ".", omittingEmptySubsequences: false).dropFirst(2).first ?? ""
+    if part.isEmpty { return "none" }
+    return reveals
+      ? String(JSONValue.string(String(part)).text.dropFirst().dropLast())
+      : "\(part.utf8.count * 3 / 4) bytes; only Google can verify it; --reveal shows it"
+  }
+
+  private var life: [String] {
+    var lines: [String] = []
+    if let remaining = answer.inspection?.remaining {
+      lines.append(
+        remaining > .zero
+          ? "`exp` is in \(remaining.humanReadable)" : "`exp` was \((.zero - remaining).humanReadable) ago")
+    }
+    switch answer.token {
+    case .success(let token): lines.append("the daemon would use it for \(TokenFindings.words(token))")
+    case .failure: lines.append("the daemon would not use it")
+    }
+    return lines
+  }
+
+  private var problems: [String] {
+    let inspection = answer.inspection
+    var lines = (inspection?.problems ?? []).map {
+      $0.isFatal ? $0.sentence.text : "\($0.sentence.text) (Fleet Engine accepts it nevertheless)"
+    }
+    // The daemon's own check would repeat the inspection's finding.
+    if case .failure(let failure) = answer.token, inspection?.refusal == nil { lines.append(failure.withAdvice.text) }
+    return lines.isEmpty ? ["none"] : lines
+  }
+}

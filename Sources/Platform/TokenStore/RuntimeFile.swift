@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import HTTPMessages
+import SystemCalls
+
+/// A short text in a file of the runtime directory, which is in memory (tmpfs): it is written for every update, with one
+/// system call. A killed process completes its call, so the text is never truncated.
+package final class RuntimeFile {
+  /// Size of the file; the text is padded with line feeds.
+  private static let size = 4096
+
+  private let path: String
+  private let store: TokenStore
+  private var descriptor: Descriptor?
+
+  /// - Parameters:
+  ///   - directory: the service's runtime directory, created by systemd.
+  ///   - name: the file name.
+  package init(directory: String, name: String) {
+    path = "\(directory)/\(name)"
+    store = TokenStore(directory: directory, name: name)
+  }
+
+  /// The content of the file; nil if it does not exist. Must not be called after the first `write`.
+  ///
+  /// - Throws: `TokenStoreError`, also if another user could have read or written the file.
+  package func read() throws(TokenStoreError) -> String? { try store.read()?.reveal() }
+
+  /// Replaces the content of the file. The first call creates a new file, and removes an existing one.
+  ///
+  /// - Parameter text: at most 4096 bytes.
+  /// - Throws: `TokenStoreError`.
+  package func write(_ text: String) throws(TokenStoreError) {
+    var bytes = Array(text.utf8.prefix(RuntimeFile.size))
+    bytes += [UInt8](repeating: UInt8(ascii: "\n"), count: RuntimeFile.size - bytes.count)
+    do throws(Errno) {
+      if descriptor == nil {
+        _ = unsafe unlink(path)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        descriptor = Descriptor(owning: try Errno.retrying { unsafe open(path, flags, 0o600) })
+      }
+      guard let file = descriptor?.rawValue else { return }
+      _ = try Errno.retrying { unsafe bytes.withUnsafeBytes { unsafe pwrite(file, $0.baseAddress, $0.count, 0) } }
+    } catch {
+      throw TokenStoreError("\(path): cannot be written: \(error)")
+    }
+  }
+}

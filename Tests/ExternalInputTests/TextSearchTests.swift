@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+import ExternalInput
+import Testing
+
+@Suite struct TextSearchTests {
+  @Test(
+    "a text is found wherever it is",
+    arguments: [("mask", "mask"), ("update_mask is", "mask"), ("mamask", "mask"), ("aab", "ab"), ("über", "ber")])
+  func found(text: String, part: String) {
+    #expect(text.contains(text: part))
+  }
+
+  @Test(
+    "what is not there whole is not found",
+    arguments: [("", "a"), ("mas", "mask"), ("m ask", "mask"), ("Mask", "mask")])
+  func notFound(text: String, part: String) {
+    #expect(!text.contains(text: part))
+  }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Testing
+
+@Suite struct HTTPResponseTests {
+  @Test("headers are found in any case, the first of a name")
+  func headers() {
+    let response = HTTPResponse(status: 200, headers: [("RETRY-after", "1"), ("Retry-After", "2")])
+    #expect(response.header("retry-After") == "1")
+    #expect(response.header("date") == nil)
+  }
+
+  @Test("everything but the unreserved characters is percent-encoded, byte by byte")
+  func percentEncoding() {
+    #expect("truck-17_a.b~c".percentEncoded == "truck-17_a.b~c")
+    #expect("LKW 1/ä?#%".percentEncoded == "LKW%201%2F%C3%A4%3F%23%25")
+    #expect("".percentEncoded == "")
+  }
+}

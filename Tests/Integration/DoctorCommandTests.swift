@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+import FileTesting
+import Foundation
+import Glibc
+import Testing
+
+/// The doctor looks at a receiver that it may listen to, and at those that it may not.
+@Suite struct DoctorCommandTests {
+  private func doctor(_ bench: TestBench, user: uid_t? = nil) throws -> ChildProcess {
+    try ChildProcess(
+      "fleet-locationctl",
+      ["doctor", "--config", try bench.writeSettings(), "--socket", bench.directory("control.sock")], user: user)
+  }
+
+  /// Nothing is wrong, except that no daemon runs.
+  private func isDryRunGood(_ doctor: ChildProcess) throws -> Bool {
+    let code = try doctor.finish()
+    return code == 1 && doctor.output.text.contains("  fail  the daemon does not run")
+      && doctor.output.lines.last?.hasSuffix(", 1 failed") == true
+  }
+
+  @Test("a receiver that no program has open is read, and its speed detected")
+  func listens() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    bench.settings["source.baud"] = "\"auto\""
+    let process = try doctor(bench)
+    try wait(for: "it opens the device", within: .seconds(20), reading: process.sources) { receiver.isOpened }
+    var drive = NMEADrive()
+    var next = ContinuousClock.now
+    try wait(for: "its end", within: .seconds(30), reading: process.sources) {
+      if ContinuousClock.now >= next {
+        receiver.send(drive.next())
+        next += .milliseconds(500)
+      }
+      return process.hasEnded
+    }
+    let lines = process.output.lines
+    #expect(lines.contains { $0.hasPrefix("  pass  \(receiver.device) is /dev/pts/") })
+    #expect(lines.contains { $0.contains(" baud, detected: GGA RMC of GP (GPS)") })
+    #expect(lines.contains("  pass  their checksums are correct"))
+    #expect(lines.contains { $0.hasPrefix("  pass  a fix: 3D, gnss, 9 satellites") })
+    #expect(!process.output.text.contains("48.1"))
+    #expect(try isDryRunGood(process))
+  }
+
+  @Test("a receiver that another program has open is not read, and the program is named")
+  func held() throws {
+    let bench = try TestBench(emulator: nil)
+    let receiver = try bench.receiver()
+    // The path that is opened is the link's; what is seen of it is the device.
+    let other = try ChildProcess("/bin/sleep", ["60"], input: receiver.device)
+    let process = try doctor(bench)
+    #expect(try process.finish() == 1)
+    #expect(process.output.text.contains("  fail  sleep (process \(other.processID)"))
+    #expect(process.output.text.contains("kill \(other.processID)"))
+    #expect(!process.output.text.contains("sentences"))
+  }
+
+  @Test("a receiver that the service reads passes")
+  func service() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    var drive = NMEADrive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+    let process = try doctor(bench)
+    #expect(try process.finish() == 0)
+    #expect(process.output.text.contains("fleet-locationd (process \(daemon.process.processID)"))
+    #expect(process.output.text.contains("fleet-locationctl status"))
+    #expect(process.output.text.contains("Service\n  pass  Fleet Engine accepted an update "))
+  }
+
+  @Test("a vehicle that is paused by command passes, with a finding that says so")
+  func paused() throws {
+    let bench = try TestBench()
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("an update") { bench.emulator?.accepted.isEmpty == false }
+    let pause = try ChildProcess("fleet-locationctl", ["pause", "--socket", bench.directory("control.sock")])
+    #expect(try pause.finish() == 0)
+    let process = try doctor(bench)
+    #expect(try process.finish() == 0)
+    #expect(process.output.text.contains("  pass  paused by command since 20"))
+  }
+
+  /// What a daemon that runs lives through, by what its receiver sends and Fleet Engine answers.
+  struct Trouble: CustomTestStringConvertible {
+    let testDescription: String
+    /// What the receiver sends, again and again; nil sends fixes.
+    var noise: [UInt8]?
+    /// Of the emulator.
+    var fault: String?
+    /// In the sentence that fails.
+    let says: String
+    /// In the line of `systemctl status` before; nil is the same.
+    var shows: String?
+
+    static let all = [
+      Trouble(
+        testDescription: "a wrong speed", noise: [0xE0, 0x1C, 0xFC, 0x00, 0x9E, 0x78],
+        says: "sends bytes but no whole NMEA sentence"),
+      Trouble(
+        testDescription: "u-blox's own protocol", noise: [0xB5, 0x62, 0x01, 0x07, 0x02, 0x00, 0x12, 0x34, 0x5E, 0xD2],
+        says: "u-blox's binary protocol"),
+      Trouble(
+        testDescription: "no sky",
+        noise: Array("$GPRMC,120000,V,,,,,,,010126,,,N*54\r\n$GPGSV,1,1,03,05,40,120,30*4B\r\n".utf8),
+        says: "3 satellites in view", shows: "Waiting for a fix"),
+      Trouble(testDescription: "a silent receiver", noise: [], says: "is open but silent"),
+      Trouble(
+        testDescription: "no vehicle", fault: #"{"target": "update", "status": 404, "times": 1000}"#, says: "NOT_FOUND"),
+      Trouble(
+        testDescription: "a token that is refused", fault: #"{"target": "update", "status": 401, "times": 1000}"#,
+        says: "unauthenticated"),
+      Trouble(
+        testDescription: "no token", fault: #"{"target": "token", "status": 403, "times": 1000}"#, says: "HTTP 403"),
+    ]
+  }
+
+  @Test(
+    "a running daemon whose updates are not accepted fails, with the cause", arguments: Trouble.all)
+  func dark(_ trouble: Trouble) throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver(silenceTimeout: "2s")
+    if let fault = trouble.fault { try bench.emulator?.fault(fault) }
+    let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    var drive = NMEADrive()
+    if trouble.noise == nil { receiver.send(drive.next()) }
+    try bench.wait("it is in the status") {
+      if let noise = trouble.noise, !noise.isEmpty { receiver.send(noise) }
+      return daemon.statuses.contains { $0.contains(trouble.shows ?? trouble.says) }
+    }
+    let process = try doctor(bench)
+    bench.servers += process.sources
+    try bench.wait("its end", within: .seconds(60)) {
+      if let noise = trouble.noise, !noise.isEmpty { receiver.send(noise) }
+      return process.hasEnded
+    }
+    #expect(process.exitCode == 1)
+    #expect(
+      process.output.lines.contains {
+        $0.hasPrefix("  fail  Fleet Engine has accepted no update since ") && $0.contains(trouble.says)
+      },
+      "\(process.output.text)")
+  }
+
+  @Test("senders of datagrams are read: the permitted one is checked, the other one named")
+  func network() throws {
+    let bench = try TestBench()
+    let port = try Loopback.freePort()
+    bench.settings.source("nmea-udp", ["listen": "\"0.0.0.0:\(port)\"", "allow": "[\"127.0.0.1\"]"])
+    let process = try doctor(bench)
+    let (router, stranger) = (try DatagramSender(to: port), try DatagramSender(to: port, from: 0x7F00_0009))
+    var drive = NMEADrive()
+    var next = ContinuousClock.now
+    try wait(for: "its end", within: .seconds(30), reading: process.sources) {
+      if ContinuousClock.now >= next {
+        router.send(drive.next().replacing("\r\n", with: ""))
+        stranger.send(drive.next())
+        next += .milliseconds(500)
+      }
+      return process.hasEnded
+    }
+    let text = process.output.text
+    #expect(text.contains("  warn  127.0.0.9 sends and is not allowed\n"), "\(text)")
+    #expect(text.contains("  pass  127.0.0.1 sends\n"))
+    #expect(text.contains(": GGA RMC of GP (GPS)\n"))
+    #expect(text.contains("  pass  a fix: 3D, gnss, 9 satellites"))
+    #expect(!text.contains("48.1"))
+    #expect(try isDryRunGood(process))
+  }
+
+  @Test("everything that is missing fails with advice, and the other checks still run")
+  func missing() throws {
+    let bench = try TestBench()
+    let gone = bench.directory("gps0")
+    #expect(symlink("ttyUSB7", gone) == 0)
+    bench.settings.sourceList = [
+      ["type": "\"serial\"", "device": "\"\(gone)\""],
+      ["type": "\"gpsd\"", "address": "\"localhost:\(try Loopback.freePort())\""],
+      ["type": "\"nmea-tcp\"", "address": "\"localhost:\(try Loopback.freePort())\""],
+      ["type": "\"nmea-tcp\"", "listen": "\"192.0.2.1:10110\"", "allow": "[\"192.0.2.2\"]"],
+      ["type": "\"replay\"", "file": "\"\(bench.directory("none.nmea"))\""],
+      ["type": "\"simulated\"", "route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""],
+    ]
+    let process = try doctor(bench)
+    #expect(try process.finish() == 1)
+    let text = process.output.text
+    #expect(text.contains("\(gone) is a link to ttyUSB7, which does not exist"))
+    #expect(text.contains("Connection refused"))
+    #expect(text.contains("Nothing listens there: check source.address and the sender's settings"))
+    #expect(text.contains("192.0.2.1:10110: Cannot assign requested address"))
+    #expect(text.contains("it cannot be read: No such file or directory"))
+    #expect(text.contains("  pass  a route of "))
+    #expect(text.contains(", 6 failed\n"))
+  }
+
+  @Test(
+    "a device that neither this user nor the service may open is reported with the remedy", .enabled(if: geteuid() == 0)
+  )
+  func denied() throws {
+    let bench = try TestBench(emulator: nil)
+    let receiver = try bench.receiver()
+    chmod(receiver.device, 0o600)
+    chmod(bench.directory.path, 0o755)
+    let settings = try bench.writeSettings()
+    chmod(settings, 0o644)
+    let process = try ChildProcess("fleet-locationctl", ["doctor", "--config", settings], user: 65_534)
+    #expect(try process.finish() == 1)
+    #expect(process.output.text.contains("may not open it"))
+    #expect(process.output.text.contains("Run this as root"))
+  }
+
+  @Test("the token and the connection to Fleet Engine are checked, and an unreachable proxy is reported")
+  func way() throws {
+    let bench = try TestBench()
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let good = try doctor(bench)
+    #expect(try isDryRunGood(good))
+    let port = try #require(bench.emulator?.port)
+    for line in [
+      "Token: from http://127.0.0.1:\(port)/token/delivery_driver/{vehicle_id}",
+      "Fleet Engine: http://127.0.0.1:\(port)",
+      "  pass  127.0.0.1:\(port) accepts connections",
+      "  pass  it answers as Fleet Engine does to a request without a token: 401 UNAUTHENTICATED",
+      "  pass  this machine's clock and Fleet Engine's Date are less than 5 s apart",
+      "  pass  it accepts the token: a test update was rejected only because of its empty mask, as intended",
+    ] {
+      #expect(good.output.lines.contains(line))
+    }
+    let proxy = try Loopback.freePort()
+    bench.settings["fleet_engine.proxy"] = "\"http://127.0.0.1:\(proxy)\""
+    let bad = try doctor(bench)
+    #expect(try bad.finish() == 1)
+    #expect(bad.output.text.contains("  fail  the proxy 127.0.0.1:\(proxy): Connection refused"))
+  }
+
+  @Test("an untrusted certificate and a web page in place of Fleet Engine fail")
+  func others() throws {
+    let bench = try TestBench()
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let front = try TLSFront(.good, before: try #require(bench.emulator?.port))
+    bench.settings["fleet_engine.endpoint"] = "\"https://127.0.0.1:\(front.port)\""
+    let untrusted = try doctor(bench)
+    #expect(try untrusted.finish() == 1)
+    #expect(untrusted.output.text.contains("  pass  127.0.0.1:\(front.port) accepts connections\n  fail  127.0.0.1:"))
+    #expect(untrusted.output.text.contains("fleet_engine.ca_file is wrong"))
+    bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\""
+    let trusted = try doctor(bench)
+    #expect(try isDryRunGood(trusted))
+    #expect(trusted.output.text.contains("the TLS connection has a certificate of an authority in"))
+
+    let portal = try CannedServer(answer: "<html>log in</html>")
+    bench.settings["fleet_engine.ca_file"] = nil
+    bench.settings["fleet_engine.endpoint"] = "\"http://127.0.0.1:\(portal.port)\""
+    let page = try doctor(bench)
+    try wait(for: "its end", within: .seconds(20), reading: page.sources + [portal]) { page.hasEnded }
+    #expect(page.output.text.contains("  fail  the server that answers is not Fleet Engine: HTTP 200 with a web page"))
+    #expect(page.exitCode == 1)
+  }
+
+  @Test(
+    "without a network name resolution fails, and the later steps are not tried", .enabled(if: ChildProcess.canMount))
+  func noNetwork() throws {
+    let bench = try TestBench(emulator: nil)
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    bench.settings["fleet_engine.endpoint"] = nil
+    bench.settings["reporting.interval"] = nil
+    let process = try ChildProcess(
+      "/usr/bin/unshare",
+      [
+        "--net", "\(ChildProcess.products)/fleet-locationctl", "doctor", "--config", try bench.writeSettings(),
+      ])
+    #expect(try process.finish(within: .seconds(40)) == 1)
+    let lines = process.output.lines
+    let title = try #require(lines.firstIndex(of: "Fleet Engine: https://fleetengine.googleapis.com"))
+    #expect(lines[title + 1].hasPrefix("  fail  fleetengine.googleapis.com"))
+    #expect(lines[title + 2].contains("Check the name servers"))
+    #expect(lines[title + 3] == "Service")
+  }
+}

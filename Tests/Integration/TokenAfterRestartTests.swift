@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+import FileTesting
+import Foundation
+import Glibc
+import Testing
+
+/// A restart goes on with the token in hand; nothing else does.
+@Suite struct TokenAfterRestartTests {
+  private let bench: TestBench
+  private let receiver: Receiver
+  private let runtime: String
+  private var file: String { runtime + "/token" }
+
+  init() throws {
+    bench = try TestBench()
+    receiver = try bench.receiver()
+    runtime = bench.directory("run")
+    mkdir(runtime, 0o755)
+    bench.settings["log.level"] = "\"debug\""
+  }
+
+  /// Starts the daemon, drives until an update is accepted, and ends it.
+  ///
+  /// - Returns: its journal, and the output of `status`.
+  @discardableResult
+  private func run(endingWith signal: Int32 = SIGTERM) throws -> (journal: String, status: String) {
+    let before = bench.emulator?.accepted.count ?? 0
+    let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": runtime])
+    // A receiver in real time: the run after it knows the time, and refuses one that is ahead.
+    let track = LiveTrack(receiver)
+    try bench.wait("an update", within: .seconds(30)) {
+      track.pump()
+      return bench.emulator?.accepted.count ?? 0 > before
+    }
+    let control = try ChildProcess("fleet-locationctl", ["status", "--socket", runtime + "/control.sock"])
+    try control.finish()
+    #expect(control.exitCode == 0, "\(control.errors.text)")
+    daemon.process.signal(signal)
+    #expect(try bench.exitCode() == (signal == SIGKILL ? 128 + SIGKILL : 0))
+    return (daemon.transcript, control.output.text + control.errors.text)
+  }
+
+  private func requests() throws -> Int {
+    try #require(bench.emulator?.stats()["token_requests"] as? Int)
+  }
+
+  private func content() throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
+
+  @Test("a stop and a kill need no new token: the next run uses the cached one, which is never logged")
+  func restart() throws {
+    var runs = [try run()]
+    let token = try #require(content().split(separator: " ").last.map { String($0.dropLast()) })
+    #expect(token.hasPrefix("ey"))
+    let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    runs += [try run(endingWith: SIGKILL), try run()]
+    #expect(try requests() == 1)
+    #expect(
+      runs.map { $0.journal.contains("The token of the previous run is still used, valid for") } == [false, true, true])
+    let said = runs.map { $0.journal + $0.status }.joined()
+    for secret in [token] + token.split(separator: ".").map(String.init) { #expect(!said.contains(secret)) }
+  }
+
+  @Test(
+    "a cached token of another boot, truncated, not text, of another vehicle, expired or open to others is reported and not used",
+    arguments: ["boot", "cut", "noise", "vehicle", "expired", "open", "link"])
+  func useless(how: String) throws {
+    try run()
+    let text = try content()
+    var says = "it is damaged"
+    func change(_ new: String) throws { try new.write(toFile: file, atomically: false, encoding: .utf8) }
+    switch how {
+    case "boot":
+      says = "it was stored before the last reboot"
+      let boot = text.split(separator: "\n")[1]
+      try change(text.replacingOccurrences(of: boot, with: "boot \(String(repeating: "0", count: 32))"))
+    case "cut": try change(String(text.dropLast(5)))
+    case "noise":
+      says = "this is no text of this program"
+      try Data([0xFF, 0x00, 0xFE]).write(to: URL(fileURLWithPath: file))
+    case "vehicle":
+      says = "it is for another vehicle, or the settings of the token provider have changed"
+      bench.settings["vehicle.vehicle_id"] = "\"truck-18\""
+    case "expired":
+      says = "it has expired"
+      let ends = text.split(separator: "\n")[4]
+      let received = text.split(separator: "\n")[3].split(separator: " ")[1]
+      try change(text.replacingOccurrences(of: ends, with: "ends \((Int64(received) ?? 0) + 1)"))
+    case "open":
+      says = "others than its owner have access (mode 0644)"
+      chmod(file, 0o644)
+    default:
+      says = "it is a link"
+      rename(file, runtime + "/elsewhere")
+      symlink(runtime + "/elsewhere", file)
+    }
+    let said = try run().journal
+    #expect(said.contains("The cached token is discarded: ") && said.contains(says), "\(said)")
+    #expect(try requests() == 2)
+    #expect(try content() != text)
+    // And the one that was fetched instead serves the run after.
+    #expect(try run().journal.contains("The token of the previous run is still used"))
+    #expect(try requests() == 2)
+  }
+
+  @Test("a token that Fleet Engine rejects is removed from disk before there is another")
+  func refused() throws {
+    try run()
+    let emulator = try #require(bench.emulator)
+    try emulator.fault(#"{"target": "update", "status": 401, "times": 1}"#)
+    try emulator.fault(#"{"target": "token", "status": 503, "times": 1000}"#)
+    let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": runtime])
+    let track = LiveTrack(receiver)
+    try bench.wait("the token is refused") {
+      track.pump()
+      return daemon.logs("Offline (unauthenticated)")
+    }
+    try bench.wait("the file is gone") { access(file, F_OK) != 0 }
+    daemon.process.signal(SIGKILL)
+    _ = try bench.exitCode()
+    try emulator.clearFaults()
+    #expect(!(try run()).journal.contains("is still used"))
+  }
+
+  @Test("with token.cache = false nothing is cached, and the cached token of an earlier run is removed")
+  func off() throws {
+    try run()
+    bench.settings["token.cache"] = "false"
+    #expect(!(try run()).journal.contains("is still used"))
+    #expect(access(file, F_OK) != 0)
+    #expect(try requests() == 2)
+  }
+
+  @Test("a directory that is not writable causes a warning, and loses no update")
+  func noDirectory() throws {
+    let full = runtime + "/token.new"
+    mkdir(full, 0o700)
+    #expect(
+      try run().journal.contains(
+        "The token cannot be cached for the next start: \(file): cannot be written: File exists"))
+  }
+}

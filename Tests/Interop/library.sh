@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the tests in bash here, which set $bin to the directory of the programs.
+#
+#   $work            a directory that is removed at the end
+#   children+=(PID)  ends these processes at the end
+#   emulate          starts the emulator; sets $url, and records requests in $work/requests.jsonl
+#   fail TEXT        ends the test, and prints the ends of the logs in $work
+# and the functions of Tests/Support/library.sh.
+
+. "$(dirname "${BASH_SOURCE[0]}")/../Support/library.sh"
+work=$(mktemp -d)
+children=()
+finish() {
+  [ ${#children[@]} -eq 0 ] || kill "${children[@]}" 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+fail() {
+  echo "failed: $1" >&2
+  tail -n 30 "$work"/*.log >&2 || true
+  exit 1
+}
+emulate() {
+  "$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --record "$work/requests.jsonl" --quiet &
+  children+=($!)
+  until_true 10 test -s "$work/url" || fail "the emulator does not start"
+  url=$(cat "$work/url")
+  url=${url%/}
+}

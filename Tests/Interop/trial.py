@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For programs that run the daemon against an emulator: a directory of their own, the emulator's record, and failures."""
+import contextlib
+import datetime
+import json
+import shutil
+import signal
+import sys
+import tempfile
+
+
+class Failure(Exception):
+    """Ends a trial; its text says why."""
+
+
+def epoch_seconds(text):
+    """An RFC 3339 time as seconds since 1970."""
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+class Record:
+    """The requests that an emulator has recorded (--record)."""
+
+    def __init__(self, path):
+        self.path, self.offset = path, 0
+
+    def entries(self):
+        """Those that have been added since the previous call."""
+        with contextlib.suppress(FileNotFoundError), open(self.path, "rb") as file:
+            file.seek(self.offset)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                self.offset += len(line)
+                yield json.loads(line)
+
+
+def positions(entry):
+    """The positions of a recorded update: the live one, if any, then the past ones."""
+    body = json.loads(entry["body"])
+    return ([body["lastLocation"]] if "lastLocation" in body else []) + body.get("pastLocations", [])
+
+
+@contextlib.contextmanager
+def work_directory(name, keep):
+    """A temporary directory, which is removed at the end unless `keep`, also after SIGTERM."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    path = tempfile.mkdtemp(prefix=f"{name}-")
+    try:
+        yield path
+    finally:
+        if keep:
+            print(f"kept in {path}")
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def print_tail(path, count):
+    """Prints the last lines of a log on standard error, if there is one."""
+    with contextlib.suppress(FileNotFoundError), open(path, errors="replace") as file:
+        sys.stderr.write("".join(file.readlines()[-count:]))

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+import FoundationEssentials
+import JSON
+import Testing
+import Timekeeping
+
+@Suite struct JSONReaderTests {
+  private func scan(_ text: String) -> Bool? { JSONReader.object([UInt8](text.utf8), hasMember: "error") }
+
+  @Test(
+    "an object without the member",
+    arguments: [
+      "{}", " {\r\n\t} ", #"{"name":"providers/p/deliveryVehicles/v"}"#,
+      #"{"a":{"error":1},"b":["error",{"error":2}]}"#,
+      #"{"errors":1,"Error":2,"erro":3,"":4,"rror":5,"eerror":6}"#, #"{"a":"error","b":"\"error\":1"}"#,
+      #"{"a":-0.5e+3,"b":0,"c":[true,false,null,[],{}],"d":"\u00e9\ud83d\ude00\\\/\b\f\n\r\t é😀"}"#,
+    ])
+  func without(text: String) {
+    #expect(scan(text) == false)
+  }
+
+  @Test(
+    "an object with the member, whatever its value, its place and its spelling",
+    arguments: [
+      #"{"error":null}"#, #"{ "error" : {"code":403} }"#, #"{"a":[{}],"error":0}"#, #"{"error":1,"error":2}"#,
+      #"{"error":1,"a":2}"#, #"{"\u0065rror":1}"#, #"{"err\u006fr":[]}"#, #"{"\u0065\u0072\u0072\u006F\u0072":""}"#,
+    ])
+  func with(text: String) {
+    #expect(scan(text) == true)
+  }
+
+  @Test(
+    "what is no JSON object is neither",
+    arguments: [
+      "", " ", "<html>", "[]", "\"ok\"", "1", "null", "{", "}", "{}{}", "{}x", "{},", #"{"a"}"#,
+      #"{"a":}"#, #"{"a":1,}"#,
+      #"{,"a":1}"#, #"{a:1}"#, #"{'a':1}"#, #"{"a":1]"#, #"{"a":[1}"#, #"{"a":[1,]}"#, #"{"a":[,1]}"#,
+      #"{"a":01}"#,
+      #"{"a":1.}"#, #"{"a":.5}"#, #"{"a":+1}"#, #"{"a":1e}"#, #"{"a":-}"#, #"{"a":nul}"#, #"{"a":truex}"#,
+      #"{"a":NaN}"#,
+      #"{"a":"x}"#, "{\"a\":\"\n\"}", #"{"a":"\x"}"#, #"{"a":"\u12"}"#, #"{"a":"\ud800"}"#, #"{"a":"\udc00"}"#,
+      #"{"a":"\ud800\u0041"}"#, #"{"a" 1}"#, #"{"a":1 "b":2}"#, #"{"error":1"#, #"{"a":1}/**/"#,
+    ])
+  func neither(text: String) {
+    #expect(scan(text) == nil)
+  }
+
+  @Test(
+    "bytes that are not UTF-8 are no JSON",
+    arguments: [
+      [0xFF], [0x80], [0xC0, 0x80], [0xC3], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82],
+      [0xF0, 0x80, 0x80, 0x80],
+      [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xE2, 0x28, 0xA1],
+    ] as [[UInt8]])
+  func encoding(bytes: [UInt8]) {
+    #expect(JSONReader.object([UInt8](#"{"a":""#.utf8) + bytes + [UInt8](#""}"#.utf8), hasMember: "error") == nil)
+  }
+
+  @Test("nesting has a bound, and what is far beyond it costs nothing")
+  func depth() {
+    func nested(_ depth: Int) -> String {
+      #"{"a":"# + String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1) + "}"
+    }
+    #expect(scan(nested(JSONReader.maximumDepth)) == false)
+    #expect(scan(nested(JSONReader.maximumDepth + 1)) == nil)
+    #expect(scan(nested(1_000_000)) == nil)
+    #expect(scan(String(repeating: #"{"error":"#, count: 1_000_000)) == nil)
+  }
+
+  /// Writes a random document; `depth` more levels at most.
+  private func document(_ depth: Int, _ random: inout SplitMix64) -> String {
+    let space = ["", "", "", " ", "\n\t"].randomElement(using: &random) ?? ""
+    switch Int.random(in: 0..<(depth > 0 ? 9 : 6), using: &random) {
+    case 0: return space + ["null", "true", "false"][Int.random(in: 0..<3, using: &random)]
+    case 1: return "\(Int.random(in: -1000...1000, using: &random))" + space
+    case 2: return "\(Double.random(in: -1e6...1e6, using: &random))"
+    case 3, 4, 5: return text(&random)
+    case 6:
+      let elements = (0..<Int.random(in: 0...3, using: &random)).map { _ in document(depth - 1, &random) }
+      return "[" + space + elements.joined(separator: ",") + "]"
+    default:
+      let members = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+        (Int.random(in: 0..<5, using: &random) == 0 ? #""error""# : text(&random)) + space + ":"
+          + document(depth - 1, &random)
+      }
+      return "{" + members.joined(separator: space + ",") + "}"
+    }
+  }
+
+  private func text(_ random: inout SplitMix64) -> String {
+    let pieces = ["a", "error", "é", "😀", #"\n"#, #"\""#, #"\\"#, #"\u0065"#, #"\ud83d\ude00"#, " ", "}", "]", ","]
+    let count = Int.random(in: 0...4, using: &random)
+    return "\"" + (0..<count).map { _ in pieces.randomElement(using: &random) ?? "" }.joined() + "\""
+  }
+
+  /// The library accepts some of what RFC 8259 does not: a comma before the end, unknown escapes.
+  @Test("random documents have the same values as in FoundationEssentials; of damaged ones no more are accepted")
+  func agreesWithTheLibrary() {
+    var random = SplitMix64(seed: 16)
+    var seen = [0, 0, 0]
+    for round in 0..<20_000 {
+      var bytes = [UInt8](document(5, &random).utf8)
+      let isWhole = round % 2 == 0
+      if !isWhole {
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: bytes.removeSubrange(place...)
+        case 1: bytes.remove(at: place)
+        case 2: bytes.insert(bytes[Int.random(in: 0..<bytes.count, using: &random)], at: place)
+        default: bytes[place] = UInt8.random(in: 0...255, using: &random)
+        }
+      }
+      let expected = LibraryValue.parse(bytes)
+      let value = try? JSONValue(parsing: bytes)
+      #expect(value == expected || !isWhole && value == nil, "\(String(decoding: bytes, as: UTF8.self))")
+      let found = JSONReader.object(bytes, hasMember: "error")
+      #expect(found == value?.object.map { $0["error"] != nil }, "\(String(decoding: bytes, as: UTF8.self))")
+      seen[found.map { $0 ? 2 : 1 } ?? 0] += 1
+    }
+    #expect(seen.allSatisfy { $0 > 500 }, "\(seen)")
+  }
+}
+
+/// A document as FoundationEssentials reads it: the reference.
+private struct LibraryValue: Decodable {
+  let value: JSONValue
+
+  /// The value of a document; nil if the library rejects it.
+  static func parse(_ bytes: [UInt8]) -> JSONValue? {
+    try? JSONDecoder().decode(LibraryValue.self, from: Data(bytes)).value
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let text = try? container.decode(String.self) {
+      value = .string(text)
+    } else if let members = try? container.decode([String: LibraryValue].self) {
+      value = .object(members.mapValues(\.value))
+    } else if let elements = try? container.decode([LibraryValue].self) {
+      value = .array(elements.map(\.value))
+    } else if let integer = try? container.decode(Int64.self) {
+      value = .integer(integer)
+    } else if container.decodeNil() {
+      value = .null
+    } else if let flag = try? container.decode(Bool.self) {
+      value = .bool(flag)
+    } else {
+      value = .number(try container.decode(Double.self))
+    }
+  }
+}

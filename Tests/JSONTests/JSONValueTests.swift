@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import JSON
+import Testing
+
+@Suite struct JSONValueTests {
+  private func parse(_ text: String) throws -> JSONValue { try JSONValue(parsing: [UInt8](text.utf8)) }
+
+  @Test("values keep their kind")
+  func kinds() throws {
+    let value = try parse(#"{"a":null,"b":true,"c":42,"d":1.5,"e":"x","f":[1,"2"],"g":{"h":9007199254740993}}"#)
+    #expect(value.value(at: "a") == nil)
+    #expect(value.value(at: "b") == .bool(true))
+    #expect(value.value(at: "c") == .integer(42))
+    #expect(value.value(at: "d") == .number(1.5))
+    #expect(value.value(at: "e")?.string == "x")
+    #expect(value.value(at: "f")?.array == [.integer(1), .string("2")])
+    #expect(value.value(at: "g.h")?.integer == 9_007_199_254_740_993)
+  }
+
+  @Test("a path finds nested keys, and a key that itself holds dots")
+  func paths() throws {
+    let value = try parse(#"{"data":{"token":"inner"},"data.token":"outer","a.b":{"c":1},"x":{"y.z":2}}"#)
+    #expect(value.value(at: "data.token")?.string == "outer")
+    #expect(value.value(at: "x.y.z")?.integer == 2)
+    for path in ["", ".", "data.", ".token", "data.token.more", "none"] {
+      #expect(value.value(at: path) == nil, "\(path)")
+    }
+  }
+
+  @Test("whole numbers are read from numbers and strings, and nothing else")
+  func integers() throws {
+    let value = try parse(#"[1.0,"17",1e3,1e300,"1e3","x",true,-0.5]"#)
+    #expect(value.array?.map(\.integer) == [1, 17, 1000, nil, nil, nil, nil, 0])
+  }
+
+  @Test(
+    "what is not JSON throws, and nothing traps",
+    arguments: ["", " ", "<html>", "{", #"{"a":}"#, "nul", "\u{0}", "[1,]x", #"{"a":1}{"b":2}"#])
+  func notJSON(text: String) {
+    #expect(throws: (any Error).self) { try parse(text) }
+  }
+
+  @Test("nesting has a limit, and so has the number of values, if one is given")
+  func limits() throws {
+    func nested(_ depth: Int) -> String {
+      String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    }
+    #expect(throws: Never.self) { try parse(nested(JSONReader.maximumDepth)) }
+    #expect(throws: JSONError.tooComplex) { try parse(nested(JSONReader.maximumDepth + 1)) }
+    #expect(throws: JSONError.tooComplex) { try parse(String(repeating: "[", count: 100_000)) }
+    let five = [UInt8](#"[1,{"a":2,"b":[]}]"#.utf8)
+    #expect(try JSONValue(parsing: five, maximumValues: 5).array?.count == 2)
+    #expect(throws: JSONError.tooComplex) { try JSONValue(parsing: five, maximumValues: 4) }
+  }
+
+  @Test(
+    "an error names the byte that does not fit",
+    arguments: [
+      ("", 0), ("  ", 2), ("[1 2]", 3), ("{\"a\" 1}", 5), ("[1,]", 3), ("nul", 3), ("[1]x", 3), ("\"\\x\"", 2),
+      ("[1e400]", 1), ("\"a\n\"", 2), ("-x", 1), ("\"\\ud800x\"", 7), ("{a:1}", 1), ("[1}", 2),
+    ])
+  func offset(text: String, offset: Int) {
+    #expect(throws: JSONError.malformed(offset: offset)) { try parse(text) }
+  }
+
+  @Test("numbers: integers that fit 64 bits are exact, others are the nearest double")
+  func numbers() throws {
+    let text = "[0,-0,-0.0,1.0,1e3,9223372036854775807,-9223372036854775808,9223372036854775808,0.1,-1.5e-3,1e-400]"
+    #expect(
+      try parse(text).array == [
+        .integer(0), .integer(0), .integer(0), .integer(1), .integer(1000), .integer(.max), .integer(.min),
+        .number(9_223_372_036_854_775_808), .number(0.1), .number(-0.0015), .integer(0),
+      ])
+  }
+
+  @Test("of members with one name the first counts, and a byte order mark is skipped")
+  func oddities() throws {
+    #expect(try parse(#"{"a":1,"b":0,"\u0061":2}"#) == .object(["a": .integer(1), "b": .integer(0)]))
+    #expect(try parse("\u{FEFF}[]") == .array([]))
+    #expect(throws: (any Error).self) { try parse("[]\u{FEFF}") }
+  }
+
+  @Test("what is written is read again, the members in the order of their names")
+  func written() throws {
+    let source = #"{"b":[1,-2.5,null,true,1e20,[],{}],"a":"x\"y\\\n\u0001é😀","c/d":{"é":false}}"#
+    let value = try parse(source)
+    #expect(
+      String(decoding: value.encoded, as: UTF8.self)
+        == #"{"a":"x\"y\\\n\u0001é😀","b":[1,-2.5,null,true,1e+20,[],{}],"c/d":{"é":false}}"#)
+    #expect(try JSONValue(parsing: value.encoded) == value)
+  }
+
+  @Test("a value is shown on one line, its keys in order, and nothing in it moves a cursor or turns the text around")
+  func text() throws {
+    let source = #"{"b":[1,-2.5,null,true],"a":"x\"y\\","c":{"é":"\u001b[2J\u202e\u2028\n"}}"#
+    let value = try JSONValue(parsing: [UInt8](source.utf8))
+    #expect(
+      value.text == #"{"a": "x\"y\\", "b": [1, -2.5, null, true], "c": {"é": "\u001b[2J\u202e\u2028\u000a"}}"#)
+    #expect(try JSONValue(parsing: [UInt8](value.text.utf8)) == value)
+    #expect(JSONValue.string("\u{E0001}").text == #""\udb40\udc01""#)
+  }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+import Positioning
+import Testing
+
+@testable import LocationDaemon
+
+/// What a live source has reported.
+final class SourceLog {
+  private(set) var fixes: [Fix] = []
+  private(set) var reading: [String] = []
+  private(set) var lost: [String] = []
+  /// The number of all reports.
+  private(set) var count = 0
+
+  func append(_ report: SourceReport) {
+    count += 1
+    switch report {
+    case .fix(let fix): fixes.append(fix)
+    case .reading(let name): reading.append(name)
+    case .sky: break
+    case .lost(let why): lost.append(why)
+    case .ended: Issue.record("a source of live positions ended")
+    }
+  }
+}

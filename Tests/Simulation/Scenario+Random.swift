@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+import Delivery
+import Timekeeping
+
+extension Scenario {
+  /// A run whose faults are drawn from a seed.
+  init(random seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    self.init()
+    self.seed = seed
+    duration = Int.random(in: 150...700, using: &random)
+    drive = [.steady(14), .city, .random, .random, .steady(0)].randomElement(using: &random) ?? .random
+    tokenLife = [40, 120, 300, 600, 3600, 3600].randomElement(using: &random) ?? 3600
+    wallError = [0, 0, 0, nil, 1_576_800_000, -86_400].randomElement(using: &random) ?? 0
+    for _ in 0..<Int.random(in: 0...5, using: &random) {
+      let from = Int.random(in: 0..<duration, using: &random)
+      let kind = Scenario.kind(from: from, until: duration, using: &random)
+      let length = Int.random(in: 1...(Bool.random(using: &random) ? 40 : 300), using: &random)
+      let isMoment: Bool
+      switch kind {
+      case .ahead, .behind, .jump: isMoment = Int.random(in: 0..<3, using: &random) > 0
+      default: isMoment = false
+      }
+      faults.append(Fault(kind, from..<(from + (isMoment ? 1 : length))))
+    }
+    for _ in 0..<Int.random(in: 0...3, using: &random) {
+      acts.append((Int.random(in: 1..<duration, using: &random), .networkUp))
+    }
+    for fault in faults where fault.place == .network && Bool.random(using: &random) {
+      acts.append((fault.until, .networkUp))
+    }
+    if Int.random(in: 0..<4, using: &random) == 0 {
+      acts.append(
+        (
+          Int.random(in: 1..<duration, using: &random),
+          .clockStep(Int64.random(in: -2_000_000_000...2_000_000_000, using: &random))
+        ))
+    }
+    if Int.random(in: 0..<3, using: &random) == 0 {
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let second = Int.random(in: 1..<duration, using: &random)
+        let effects = Int.random(in: 0...12, using: &random)
+        let seconds = Int.random(in: 6...90, using: &random)
+        // Every third time only the program dies.
+        acts.append(
+          (
+            second,
+            seconds % 3 == 0
+              ? .kill(afterEffects: effects, seconds: seconds) : .powerCut(afterEffects: effects, seconds: seconds)
+          ))
+      }
+    }
+    if Int.random(in: 0..<6, using: &random) == 0 {
+      acts.append(
+        (Int.random(in: 1..<duration, using: &random), .suspend(Int.random(in: 1...200, using: &random))))
+    }
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0: acts.append((Int.random(in: 1..<duration, using: &random), .reload(vehicle: "truck-2")))
+    case 1:
+      acts.append((Int.random(in: 1..<duration, using: &random), .stop(within: Int.random(in: 0...20, using: &random))))
+    case 2: acts.append((Int.random(in: 1..<duration, using: &random), .sourceEnded))
+    case 3: settings = [.maxLocations(Int.random(in: 1...8, using: &random))]
+    case 4: settings = [.interval(5)]
+    case 5: settings = [.distance(100), .heading(30), .batch(3)]
+    default: break
+    }
+    // The driver of every fifth has a rest, and some forget to end it.
+    if seed % 5 == 2 {
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let from = Int.random(in: 1..<duration, using: &random)
+        acts.append((from, .pause))
+        acts.append((from + Int.random(in: 1...200, using: &random), .resume))
+      }
+    }
+    // Every sixth receiver reports no date, and the clock of its machine starts anywhere and is set later.
+    if seed % 6 == 3 { removeDate(using: &random) }
+    // Every fourth machine monitors its network, and suspends now and then.
+    if seed % 4 == 1 { addConnectivity(using: &random) }
+    addLines()
+    addRefusals()
+    // Every third is a vehicle of on-demand trips.
+    if seed / 3 % 3 == 1 { addDuty() }
+    // In every fifth, time sources are wrong, alone or together.
+    if seed % 5 == 4 { addLiars() }
+  }
+
+  /// Half of these have a rest or two, some of them another owner of their state, from a seed of their own.
+  private mutating func addDuty() {
+    var random = SplitMix64(seed: seed ^ 0x6475_7479)
+    let reportsState = Int.random(in: 0..<8, using: &random) > 0
+    settings.append(.trips(reportsState: reportsState, offlineOnStop: reportsState && Bool.random(using: &random)))
+    guard Bool.random(using: &random) else { return }
+    for _ in 0..<Int.random(in: 1...2, using: &random) {
+      let from = Int.random(in: 1..<duration, using: &random)
+      acts.append((from, .pause))
+      if Bool.random(using: &random) {
+        acts.append((from + Int.random(in: 1...300, using: &random), .resume))
+      }
+      // At any moment of its work.
+      if Int.random(in: 0..<3, using: &random) == 0 {
+        let effects = Int.random(in: 0...6, using: &random)
+        acts.append((from, .powerCut(afterEffects: effects, seconds: Int.random(in: 6...60, using: &random))))
+      }
+    }
+  }
+
+  /// Clocks that are wrong, from a seed of their own.
+  private mutating func addLiars() {
+    var random = SplitMix64(seed: seed ^ 0x6C69_6172)
+    hasCertificates = true
+    if Int.random(in: 0..<4, using: &random) == 0 {
+      wallError = [315_360_000, 946_080_000, -2_000_000, nil].randomElement(using: &random) ?? 0
+    }
+    for _ in 0..<Int.random(in: 1...3, using: &random) {
+      let from = Int.random(in: 0..<duration, using: &random)
+      let kinds: [Fault.Kind] = [
+        .ahead(18), .ahead(18), .ahead(3600), .ahead(50_000_000), .ahead(1_650_000_000), .undated, .behind(86_400),
+        .serverClock(3600), .serverClock(-3600), .serverClock(3_155_760_000), .serverClock(-3_155_760_000),
+        .providerClock(7200), .providerClock(-7200), .providerClock(3_155_760_000),
+      ]
+      let length = Int.random(in: 1...(Bool.random(using: &random) ? 20 : 200), using: &random)
+      faults.append(Fault(kinds.randomElement(using: &random) ?? .undated, from..<(from + length)))
+    }
+  }
+
+  /// Answers that are nothing's fault, from a seed of their own.
+  private mutating func addRefusals() {
+    var random = SplitMix64(seed: seed ^ 0x7265_6675)
+    guard Int.random(in: 0..<5, using: &random) == 0 else { return }
+    let kinds: [Fault.Kind] = [
+      .answersSometimes(0.1, 400, "INVALID_ARGUMENT"), .answersSometimes(0.4, 400, "INVALID_ARGUMENT"),
+      .answersSometimes(0.2, 403, "PERMISSION_DENIED"), .answersSometimes(0.3, 200, "UNAVAILABLE"),
+      .answers(200, "INTERNAL"),
+    ]
+    let from = Int.random(in: 0..<duration, using: &random)
+    let length = Int.random(in: 1...400, using: &random)
+    faults.append(Fault(kinds.randomElement(using: &random) ?? .answers(200, "INTERNAL"), from..<(from + length)))
+  }
+
+  /// The faults of the lines between the receivers and the program, from a seed of their own.
+  private mutating func addLines() {
+    var random = SplitMix64(seed: seed ^ 0x6C69_6E65)
+    // The longer ones take their time.
+    switch Int.random(in: 0..<40, using: &random) {
+    case 0: dialect = .own
+    case 1...4: dialect = .usual
+    case 5...16: dialect = .dateLast
+    default: dialect = .brief
+    }
+    baud = [4800, 9600, 9600, 38_400, 115_200].randomElement(using: &random) ?? 9600
+    isAutobaud = Int.random(in: 0..<6, using: &random) == 0
+    if Int.random(in: 0..<10, using: &random) == 0 {
+      let from = Int.random(in: 1..<duration, using: &random)
+      acts.append((from, .reload(vehicle: "truck-2")))
+      acts.append((from + Int.random(in: 1...200, using: &random), .reload(vehicle: "truck-1")))
+    }
+    if Int.random(in: 0..<4, using: &random) == 0 {
+      second =
+        Int.random(in: 0..<3, using: &random) > 0
+        ? Second(lag: [400, 3000, 8000].randomElement(using: &random) ?? 0)
+        : Second(metresOff: [3, 60, 5000].randomElement(using: &random) ?? 0)
+    }
+    if Int.random(in: 0..<10, using: &random) == 0 {
+      let from = Int.random(in: 0..<duration, using: &random)
+      let length = Int.random(in: 1...200, using: &random)
+      let kinds: [Fault.Kind] = [.diskFails, .diskDamaged, .diskDeleted]
+      faults.append(Fault(kinds.randomElement(using: &random) ?? .diskFails, from..<(from + length)))
+    }
+    let count = Int.random(in: 0..<3, using: &random)
+    for _ in 0..<(second == nil ? max(count - 1, 0) : count + 1) {
+      let from = Int.random(in: 0..<duration, using: &random)
+      let length = Int.random(in: 1...(Bool.random(using: &random) ? 20 : 200), using: &random)
+      let kinds: [Fault.Kind] = [
+        .noise(0.0005), .noise(0.005), .noise(0.02), .noise(0.3), .bytesLost(0.01), .bytesLost(0.1), .unplugged,
+        .unplugged, .mute, .speed(4800), .speed(38_400), .noFix,
+      ]
+      let source = second == nil ? 0 : Int.random(in: 0..<2, using: &random)
+      faults.append(Fault(kinds.randomElement(using: &random) ?? .mute, from..<(from + length), of: source))
+    }
+    let kind = Int.random(in: 0..<5, using: &random)
+    (isNetworked, hasModem) = (kind == 0, kind == 1)
+  }
+
+  private mutating func removeDate(using random: inout SplitMix64) {
+    isDateless = true
+    let build = Scenario.buildDate.milliseconds - Scenario.boot.milliseconds
+    wallError =
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0: nil
+      case 1: build / 1000 + Int64.random(in: -600...600, using: &random)
+      case 2: build / 1000 + Int64.random(in: 0...86_400, using: &random)
+      case 3: Int64.random(in: -90_000...90_000, using: &random)
+      case 4: Int64.random(in: -1_796_083_200...1_796_083_200, using: &random)
+      default: [-86_400, -43_200, 43_200, 86_400].randomElement(using: &random) ?? 0
+      }
+    for _ in 0..<Int.random(in: 0...2, using: &random) {
+      let step = Int64.random(in: -100_000...100_000, using: &random)
+      acts.append((Int.random(in: 1..<duration, using: &random), .clockStep(step)))
+    }
+    if Int.random(in: 0..<4, using: &random) > 0 {
+      acts.append((Int.random(in: 1..<duration, using: &random), .clockSet))
+    }
+  }
+
+  private mutating func addConnectivity(using random: inout SplitMix64) {
+    acts.append((0, .network(true)))
+    for _ in 0..<Int.random(in: 0...3, using: &random) {
+      let from = Int.random(in: 1..<duration, using: &random)
+      let length = Int.random(in: 1...200, using: &random)
+      faults.append(Fault(.unreachable, from..<(from + length)))
+      acts.append((from, .network(false)))
+      acts.append((from + length, .network(true)))
+    }
+    if Bool.random(using: &random) {
+      acts.append(
+        (Int.random(in: 1..<duration, using: &random), .suspend(Int.random(in: 1...4000, using: &random))))
+    }
+  }
+
+  private static func kind(from: Int, until: Int, using random: inout SplitMix64) -> Fault.Kind {
+    let kinds: [Fault.Kind] = [
+      .nameServersDead, .unresolved, .unreachable, .unreachable, .silent, .silent, .loss(0.33), .loss(0.7),
+      .answersLost,
+      .captivePortal, .certificateNotYetValid, .latency(900), .latency(6000),
+      .slow(3), .slow(14), .slow(20), .answers(503, "UNAVAILABLE"), .answers(503, "UNAVAILABLE", retryAfter: "30"),
+      .answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45"), .answers(429, "RESOURCE_EXHAUSTED", retryInfo: "12.5s"),
+      .answers(401, "UNAUTHENTICATED"), .answers(403, "PERMISSION_DENIED"), .answers(404, "NOT_FOUND"),
+      .answers(400, "INVALID_ARGUMENT"), .answers(500, "INTERNAL"), .deniesPast,
+      .rejectsPositions(Set((0..<3).map { _ in Int.random(in: from...until, using: &random) })), .revoked,
+      .providerDown, .providerDown, .providerAnswers(500), .providerAnswers(403), .providerWebPage, .providerForeign,
+      .providerStale,
+      .noFix, .noFix, .ahead(2), .ahead(90), .ahead(31_536_000), .behind(5), .behind(1000), .jump(5000), .jump(300),
+      .twice, .swapped, .heldBack, .noTime, .answersLate, .answersLate, .answers(413, "INVALID_ARGUMENT"), .diskFull,
+      .diskFull, .rejectsPast, .mostPast(Int.random(in: 1...12, using: &random)), .mostBytes(1500), .bandwidth(400),
+      .rejectsLivePositions(Set((0..<4).map { _ in Int.random(in: from...until, using: &random) })),
+    ]
+    return kinds.randomElement(using: &random) ?? .silent
+  }
+}

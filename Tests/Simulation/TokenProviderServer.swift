@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPMessages
+import Timekeeping
+
+/// A token provider: it knows the true time, and records what it issued.
+struct TokenProviderServer {
+  struct Issued {
+    var vehicle: String
+    /// True seconds since boot.
+    var issuedAt: Double
+    /// Seconds.
+    var lifetime: Int
+  }
+
+  private(set) var issued: [String: Issued] = [:]
+  private var serial = 0
+
+  mutating func answer(url: String, at second: Double, _ scenario: Scenario) -> HTTPResponse {
+    let date = TokenProviderServer.date(at: second, wrongBy: TokenProviderServer.clockError(scenario, at: second))
+    var vehicle = url.split(separator: "/").last.map(String.init) ?? ""
+    var age = 0
+    for fault in scenario.faults where fault.place == .provider && fault.isActive(at: second) {
+      switch fault.kind {
+      case .providerAnswers(let status): return HTTPResponse(status: status, headers: [date], body: [UInt8]("{}".utf8))
+      case .providerWebPage: return HTTPResponse(status: 200, headers: [date], body: [UInt8]("<html>Log in".utf8))
+      case .providerForeign: vehicle = "truck-99"
+      case .providerStale: age = scenario.tokenLife + 60
+      default: break
+      }
+    }
+    serial += 1
+    let iat = (Scenario.boot.milliseconds + Int64(second * 1000)) / 1000 - Int64(age)
+    let claim = scenario.trips == nil ? "deliveryvehicleid" : "vehicleid"
+    let payload =
+      #"{"iat":\#(iat),"exp":\#(iat + Int64(scenario.tokenLife)),"authorization":{"\#(claim)":"\#(vehicle)"}}"#
+    let token = "e30.\(Base64URL.encode([UInt8](payload.utf8))).s\(serial)"
+    issued[token] = Issued(vehicle: vehicle, issuedAt: second, lifetime: scenario.tokenLife - age)
+    let body = #"{"token":"\#(token)","expiration_timestamp_ms":\#((iat + Int64(scenario.tokenLife)) * 1000)}"#
+    return HTTPResponse(status: 200, headers: [date], body: [UInt8](body.utf8))
+  }
+
+  /// The `Date` header of a response, by a clock with this error in seconds.
+  static func date(at second: Double, wrongBy error: Int64 = 0) -> (name: String, value: String) {
+    ("Date", httpDate(Scenario.boot + .milliseconds(Int64(second * 1000)) + .seconds(error)))
+  }
+
+  private static func clockError(_ scenario: Scenario, at second: Double) -> Int64 {
+    for fault in scenario.faults where fault.isActive(at: second) {
+      if case .providerClock(let seconds) = fault.kind { return seconds }
+    }
+    return 0
+  }
+
+  static func httpDate(_ stamp: Timestamp) -> String {
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    let time = stamp.rfc3339.dropFirst(11).prefix(8)
+    let day = stamp.date.day
+    return "Tue, \(day < 10 ? "0" : "")\(day) \(months[stamp.date.month - 1]) \(stamp.date.year) \(time) GMT"
+  }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+import FleetEngine
+import Positioning
+import Delivery
+import Timekeeping
+
+/// What became of the queued positions.
+extension World {
+  /// Each queued position has arrived, is pending, or was removed for a named reason.
+  func checkBacklog() {
+    var accounted = lostInCuts.union(forgotten)
+    for applied in server.applied {
+      for position in applied.past + [applied.live] {
+        accounted.insert(Disk.Key(vehicle: applied.vehicle, id: position.time))
+      }
+    }
+    for (name, records) in pending {
+      for id in records.keys { accounted.insert(Disk.Key(vehicle: name, id: id)) }
+    }
+    for removal in removals where removal.reason != .delivered {
+      accounted.insert(Disk.Key(vehicle: removal.vehicle, id: removal.record.id))
+    }
+    for key in recorded.keys where !accounted.contains(key) {
+      violate("the position of \(key.id.rfc3339) of \(key.vehicle) is lost without a reason")
+    }
+  }
+
+  /// A position is dropped as refused only if the server rejects it, whenever it comes.
+  func checkRejected() {
+    let rejected = scenario.faults.reduce(into: Set<Int>()) { rejected, fault in
+      switch fault.kind {
+      case .rejectsPositions(let seconds), .rejectsLivePositions(let seconds): rejected.formUnion(seconds)
+      default: break
+      }
+    }
+    for removal in removals where removal.reason == .refused {
+      if !rejected.contains(Int((removal.record.id - Scenario.boot).wholeSeconds)) {
+        violate("the good position of \(removal.record.id.rfc3339) was dropped as refused")
+      }
+    }
+  }
+
+  /// A past position is sent again only for an answer that was lost, or a removal that was not on disk.
+  func checkRepeats() {
+    // A wrong clock's stamp may come again when it is right: that is another position, of another place.
+    struct Arrival: Hashable {
+      var vehicle: String
+      var position: FleetEngineServer.Position
+    }
+    let acknowledged = Set(attempts.filter(\.isAccepted).map(\.id))
+    var (sent, excused) = ([Arrival: Int](), [Arrival: Int]())
+    for applied in server.applied {
+      for position in applied.past + [applied.live] {
+        let key = Arrival(vehicle: applied.vehicle, position: position)
+        // The last position is repeated at heartbeats.
+        if position != applied.live { sent[key, default: 0] += 1 }
+        if !acknowledged.contains(applied.request) { excused[key, default: 0] += 1 }
+      }
+    }
+    // A position that the server has is sent once more as a past one, to see whether it takes any.
+    for (key, count) in sent {
+      let revivals = revived[Disk.Key(vehicle: key.vehicle, id: key.position.time), default: 0]
+      if count > 1 + excused[key, default: 0] + revivals {
+        violate("the past position of \(key.position.time.rfc3339) arrived \(count) times")
+      }
+    }
+  }
+
+  /// With the network back, and some updates accepted since, nothing is pending.
+  func checkDrain() {
+    let hard = scenario.faults.contains { fault in
+      switch fault.kind {
+      // A token that has been refused past positions, or stamps from another time (as a wrong clock gives them too).
+      case .deniesPast, .rejectsPast, .answers, .answersSometimes, .rejectsPositions, .rejectsLivePositions, .ahead:
+        true
+      default: false
+      }
+    }
+    guard !hard, !scenario.isDateless, finishedAt == nil, !isOff else { return }
+    let troubled = (scenario.faults.map(\.until) + scenario.acts.map { $0.second + $0.act.lasts }).max() ?? 0
+    let since = attempts.filter {
+      $0.isAccepted && World.seconds($0.at) > Double(troubled) && $0.runNumber == runNumber
+    }.count
+    let count = agent.delivery.pendingCount
+    // A request carries a batch at most.
+    let most = waiting.max() ?? 0
+    if since > 8 + most / configuration.delivery.batch, count > 1 {
+      violate("\(count) positions are pending after \(since) accepted updates")
+    }
+  }
+
+  /// Whether the machine was off or suspended at some time of these seconds.
+  func isOffOrSuspended(_ seconds: Range<Double>) -> Bool {
+    scenario.acts.contains {
+      $0.act.lasts > 0 && Double($0.second) < seconds.upperBound
+        && Double($0.second + $0.act.lasts + 60) > seconds.lowerBound
+    }
+  }
+}
