@@ -13,7 +13,6 @@ emulate
 "$here/tls-front.sh" certificates "$work/tls"
 front=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 "$here/tls-front.sh" serve "$work/tls" good "$front" "${url##*:}" >"$work/front.log" 2>&1 &
-children+=($!)
 listens() { (exec 3<>"/dev/tcp/127.0.0.1/$front") 2>/dev/null; }
 until_true 10 listens || fail "the TLS server does not listen"
 
@@ -40,7 +39,8 @@ interval = "0s"
 END
 }
 
-has_past() { tail -n "+$(($2 + 1))" "$work/requests.jsonl" | grep "/$1/.*pastLocations" >/dev/null; }
+# Refused ones are in the record, too; after them OFFLINE waits as long as a position does.
+has_past() { tail -n "+$(($2 + 1))" "$work/requests.jsonl" | grep "/$1/.*pastLocations.*\"accepted\":true" >/dev/null; }
 is_offline() { curl -sSf "$url/debug/stats" | grep OFFLINE >/dev/null; }
 drive() { # position field
   settings deliveries delivery_driver lmfs "$1"
@@ -48,7 +48,7 @@ drive() { # position field
   local service
   local -A daemons=()
   for service in deliveries trips; do
-    RUNTIME_DIRECTORY=$work/$service "$bin/fleet-locationd" --config "$work/$service/drive.toml" 2>"$work/$service/log" &
+    RUNTIME_DIRECTORY=$work/$service "$bin/fleet-locationd" --config "$work/$service/drive.toml" 2>"$work/$service.log" &
     daemons[$service]=$!
   done
   sleep 3
@@ -57,13 +57,13 @@ drive() { # position field
   before=$(wc -l <"$work/requests.jsonl")
   curl -sSf -X POST "$url/debug/faults" -d '{"target": "update", "status": 503, "for_ms": 3000}' >/dev/null
   for service in vehicles deliveryVehicles; do
-    until_true 40 has_past "$service" "$before" || fail "no request for $service carried pastLocations"
+    until_true 40 has_past "$service" "$before" || fail "no accepted request for $service carried pastLocations"
   done
   "$bin/fleet-locationctl" pause --socket "$work/trips/control.sock" >/dev/null
   until_true 10 is_offline || fail "Fleet Engine has not accepted OFFLINE"
   kill "${daemons[@]}"
   for service in "${!daemons[@]}"; do
-    wait "${daemons[$service]}" || { cat "$work/$service/log" >&2; return 1; }
+    wait "${daemons[$service]}" || { cat "$work/$service.log" >&2; return 1; }
   done
 }
 drive supplemental

@@ -35,7 +35,6 @@ interval = "0s"
 END
 "$bin/fleet-locationd" --config "$work/gpsd.toml" 2>"$work/daemon.log" &
 daemon=$!
-children+=("$daemon")
 until_true 10 grep -q 'check that gpsd runs there' "$work/daemon.log" || fail "a gpsd that does not run is not reported"
 
 # The recording through gpsd. One sentence after the other, so that an epoch takes its half second.
@@ -43,7 +42,6 @@ until_true 10 grep -q 'check that gpsd runs there' "$work/daemon.log" || fail "a
 # After SIGTERM it stops its gpsd and then hangs, so timeout kills it.
 timeout --kill-after=1 120 gpsfake -1 -q -c 0.1666 -P "$port" "$work/drive.nmea" >"$work/gpsfake.log" 2>&1 &
 player=$!
-children+=("$player")
 # gpsfake does not end while another client is connected; the daemon must detect the silence after the drive.
 until_true 60 grep -q 'Source unavailable: gpsd at .* for 3 s' "$work/daemon.log" || fail "the end of the drive is not noticed"
 kill "$player"
@@ -53,14 +51,12 @@ wait "$player" || true
 
 # A receiver on a gpsd that dies.
 "$drive" feed "$work/receiver" 120 &
-children+=($!)
 until_true 5 test -e "$work/receiver"
 sent() { wc -l < "$work/requests.jsonl"; }
 has_sent() { [ "$(sent)" -ge "$1" ]; }
 start_gpsd() {
   "$gpsd" -N -n -S "$port" "$work/receiver" >"$work/gpsd.log" 2>&1 &
   server=$!
-  children+=("$server")
 }
 start_gpsd
 until_true 20 has_sent $(($(sent) + 4)) || fail "no positions from gpsd"

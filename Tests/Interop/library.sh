@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the tests in bash here, which set $bin to the directory of the programs.
 #
-#   $work            a directory that is removed at the end
-#   children+=(PID)  ends these processes at the end
+#   $work            a directory that is removed at the end; what the test has started ends then, too
 #   emulate          starts the emulator; sets $url, and records requests in $work/requests.jsonl
 #   fail TEXT        ends the test, and prints the ends of the logs in $work
 # and the functions of Tests/Support/library.sh.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../Support/library.sh"
 work=$(mktemp -d)
-children=()
+are_gone() { ! pgrep -P $$ >/dev/null; }
 finish() {
-  [ ${#children[@]} -eq 0 ] || kill "${children[@]}" 2>/dev/null || true
+  pkill -P $$ || true
+  until_true 10 are_gone || pkill -KILL -P $$ || true
   wait 2>/dev/null || true
   rm -rf "$work"
 }
@@ -24,7 +24,6 @@ fail() {
 }
 emulate() {
   "$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --record "$work/requests.jsonl" --quiet &
-  children+=($!)
   until_true 10 test -s "$work/url" || fail "the emulator does not start"
   url=$(cat "$work/url")
   url=${url%/}

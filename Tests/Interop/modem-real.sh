@@ -22,7 +22,6 @@ said() {
 seen() { tail -n +$((mark + 1)) "$work/daemon.log" | grep -- "$1" >/dev/null; }
 
 dbus-daemon --config-file="$here/modem/bus.conf" --nofork --print-address=3 3>"$work/bus" 2>/dev/null &
-children+=($!)
 until_true 5 test -s "$work/bus"
 DBUS_SYSTEM_BUS_ADDRESS=$(head -n 1 "$work/bus")
 export DBUS_SYSTEM_BUS_ADDRESS
@@ -37,7 +36,6 @@ device = "/virtual/fleet"
 url = "http://127.0.0.1:9/{vehicle_id}"
 TOML
 "$bin/fleet-locationd" --config "$work/settings.toml" 2>"$work/daemon.log" &
-children+=($!)
 said "ModemManager does not run"
 
 # manager SIM: with a modem whose SIM is so.
@@ -47,7 +45,6 @@ manager() {
   DBUS_SESSION_BUS_ADDRESS=$DBUS_SYSTEM_BUS_ADDRESS "$program" --test-session --test-enable --test-no-udev --no-auto-scan \
     --test-plugin-dir="$plugins" >"$work/modemmanager.log" 2>&1 &
   manager=$!
-  children+=("$port" "$manager")
   said "ModemManager has no modem"
   dbus-send --bus="$DBUS_SYSTEM_BUS_ADDRESS" --print-reply --dest=org.freedesktop.ModemManager1 /org/freedesktop/ModemManager1 \
     org.freedesktop.ModemManager1.Test.SetProfile string:fleet string:generic "array:string:abstract:fleet-$$" >/dev/null

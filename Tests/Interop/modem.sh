@@ -34,7 +34,6 @@ export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus
 start_bus() {
   dbus-daemon --config-file="$here/modem/bus.conf" --address="$DBUS_SYSTEM_BUS_ADDRESS" --nofork 2>"$work/bus.log" &
   bus=$!
-  children+=("$bus")
   until_true 5 test -S "$work/bus" || fail "the bus does not start"
 }
 start_bus
@@ -60,14 +59,12 @@ mkdir "$work/run"
 : > "$work/daemon.log"
 RUNTIME_DIRECTORY=$work/run "$bin/fleet-locationd" --config "$work/settings.toml" 2>"$work/daemon.log" &
 daemon=$!
-children+=("$daemon")
 said "ModemManager does not run"
 
 start_modemmanager() {
   rm -f "$work/modem"
   "$bin/fleet-locationctl" simulate "$here/../../config/examples/town.gpx" --format nmea --pace 1 --loop |
     "$here/modem/fake_modemmanager.py" "$work/modem" >>"$work/modemmanager.log" 2>&1 &
-  children+=($!)
   until_true 10 test -p "$work/modem" || fail "the fake ModemManager does not start"
 }
 start_modemmanager

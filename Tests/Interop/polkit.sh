@@ -27,10 +27,8 @@ mount --bind "$here/../../packaging/polkit" /usr/share/polkit-1/rules.d
 
 export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus
 dbus-daemon --config-file="$here/modem/bus.conf" --address="$DBUS_SYSTEM_BUS_ADDRESS" --nofork 2>"$work/bus.log" &
-children+=($!)
 until_true 5 test -S "$work/bus" || fail "the bus does not start"
 /usr/lib/polkit-1/polkitd >>"$work/bus.log" 2>&1 &
-children+=($!)
 answers() { pkaction >/dev/null 2>&1; }
 until_true 5 answers || fail "polkitd does not start"
 actions=$(pkaction | grep '^org.freedesktop.ModemManager1.')
@@ -38,7 +36,6 @@ setpriv --reuid "$user" --regid "$user" --clear-groups sleep infinity &
 service=$!
 setpriv --reuid 65534 --regid 65534 --clear-groups sleep infinity &
 other=$!
-children+=("$service" "$other")
 # setpriv is root's for a moment.
 are_users() { [ "$(stat -c %u "/proc/$service")-$(stat -c %u "/proc/$other")" = "$user-65534" ]; }
 until_true 5 are_users || fail "setpriv does not change the users"

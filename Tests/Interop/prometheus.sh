@@ -43,7 +43,6 @@ textfile = "$work/textfiles/fleet_locationd.prom"
 SETTINGS
 RUNTIME_DIRECTORY=$work "$bin/fleet-locationd" --config "$work/settings.toml" >"$work/daemon.log" 2>&1 &
 daemon=$!
-children+=("$daemon")
 ctl() { "$bin/fleet-locationctl" "$@" --socket "$work/control.sock"; }
 answers() { ctl status >/dev/null 2>&1; }
 until_true 10 answers || fail "the daemon does not answer"
@@ -60,7 +59,6 @@ grep -qx 'fleet_locationd_online{provider="[^"]*",vehicle="[^"]*"} 1' "$work/met
 mkdir "$work/other"
 sed -e 's/truck-17/truck-18/' -e "s|$work/textfiles/|$work/other/|" "$work/settings.toml" >"$work/other.toml"
 RUNTIME_DIRECTORY=$work/other "$bin/fleet-locationd" --config "$work/other.toml" >"$work/other.log" 2>&1 &
-children+=($!)
 until_true 10 grep -qs '^fleet_locationd_online{.*} 1$' "$work/other/fleet_locationd.prom" || fail "the other vehicle is not online"
 
 # The real node exporter reads the file; through a link, as docs/metrics.md says.
@@ -70,7 +68,6 @@ ln -s "$work/other/fleet_locationd.prom" "$work/collector/truck-18.prom"
 port=$((20000 + RANDOM % 20000))
 "$tools/usr/bin/prometheus-node-exporter" --web.listen-address="127.0.0.1:$port" --collector.disable-defaults \
   --collector.textfile --collector.textfile.directory="$work/collector" >"$work/exporter.log" 2>&1 &
-children+=($!)
 until_true 10 curl -sf -o "$work/scraped" "http://127.0.0.1:$port/metrics" || fail "the node exporter does not answer"
 # Stopped, the daemon writes the file once more: the exporter then has its last values.
 kill "$daemon"

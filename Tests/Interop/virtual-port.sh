@@ -39,17 +39,14 @@ END
 # One receiver for the whole test, with changing readers.
 "$bin/fleet-locationctl" simulate "$here/../../config/examples/town.gpx" --loop --pace 1 --format nmea > "$work/drive.nmea" &
 receiver=$!
-children+=("$receiver")
 start_port() {
   socat -u EXEC:"tail -n 0 -f $work/drive.nmea" "PTY,link=$work/gps0,rawer" &
   port=$!
-  children+=("$port")
   until_true 5 test -e "$work/gps0" || fail "socat has made no port"
 }
 start_daemon() {
   "$bin/fleet-locationd" --config "$work/settings.toml" 2>>"$work/daemon.log" &
   daemon=$!
-  children+=("$daemon")
 }
 stop() { # SIGNAL PID
   kill "-$1" "$2"
