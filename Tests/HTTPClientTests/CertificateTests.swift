@@ -30,6 +30,21 @@ struct CertificateTests {
     #expect(failure.message.hasPrefix("localhost:\(server.port): "))
   }
 
+  @Test("A replaced CA file applies to the next connection", arguments: HTTPTransport.allCases)
+  func replacedAuthority(transport: HTTPTransport) throws {
+    let (server, other) = (try TLSServer(name: "localhost"), try TLSServer(name: "localhost"))
+    let directory = try TemporaryDirectory()
+    let authority = directory("ca.pem")
+    try #require(symlink(other.certificateFile, authority) == 0)
+    let fixture = try ClientFixture {
+      $0.caFile = authority
+      $0.transport = transport
+    }
+    #expect(try fixture.failure(server.request).kind == .certificateUntrusted)
+    try #require(unlink(authority) == 0 && symlink(server.certificateFile, authority) == 0)
+    #expect(try fixture.response(server.request).status == 200)
+  }
+
   @Test("A certificate for another host is untrusted")
   func wrongHost() throws {
     let server = try TLSServer(name: "fleetengine.googleapis.com")

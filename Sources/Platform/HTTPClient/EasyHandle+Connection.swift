@@ -23,6 +23,8 @@ extension EasyHandle {
     if let caFile = settings.caFile {
       try set(CURLOPT_CAINFO, caFile)
       try set(CURLOPT_CAPATH, nil)
+      // libcurl would use what it read once for a day, also after a reload.
+      try set(CURLOPT_CA_CACHE_TIMEOUT, 0)
     } else if IssuerDirectory.isComplete {
       try set(CURLOPT_CAINFO, nil)
     }
