@@ -6,7 +6,8 @@
 /// page use these declarations.
 struct Setting<Root>: Sendable {
   let name: String
-  let target: any PartialKeyPath<Root> & Sendable
+  /// Returns the property. A key path is created at its first use, which costs more than all else that reads a setting.
+  let target: @Sendable () -> any PartialKeyPath<Root> & Sendable
   let summary: String
   /// Whether the settings must contain it.
   let isRequired: Bool
@@ -21,8 +22,9 @@ struct Setting<Root>: Sendable {
   let text: @Sendable (Root) -> String?
 
   init<Value>(
-    _ name: String, _ target: any WritableKeyPath<Root, Value> & Sendable, _ kind: SettingKind<Value>,
-    isRequired: Bool = false, for selectorValue: String? = nil, _ summary: String
+    _ name: String, _ target: @autoclosure @escaping @Sendable () -> any WritableKeyPath<Root, Value> & Sendable,
+    _ kind: SettingKind<Value>, isRequired: Bool = false, for selectorValue: String? = nil,
+    _ summary: String
   ) {
     self.name = name
     self.target = target
@@ -31,16 +33,16 @@ struct Setting<Root>: Sendable {
     self.selectorValue = selectorValue
     typeName = kind.name
     allowed = kind.allowed
-    read = { value, context, root throws(ValueProblem) in root[keyPath: target] = try kind.read(value, context) }
-    text = { root in kind.text(root[keyPath: target]) }
+    read = { value, context, root throws(ValueProblem) in root[keyPath: target()] = try kind.read(value, context) }
+    text = { root in kind.text(root[keyPath: target()]) }
   }
 
   /// A setting that may have no value.
   init<Value>(
-    _ name: String, _ target: any WritableKeyPath<Root, Value?> & Sendable, _ kind: SettingKind<Value>,
-    for selectorValue: String? = nil, _ summary: String
+    _ name: String, _ target: @autoclosure @escaping @Sendable () -> any WritableKeyPath<Root, Value?> & Sendable,
+    _ kind: SettingKind<Value>, for selectorValue: String? = nil, _ summary: String
   ) {
-    self.init(name, target, kind.optional, for: selectorValue, summary)
+    self.init(name, target(), kind.optional, for: selectorValue, summary)
   }
 }
 

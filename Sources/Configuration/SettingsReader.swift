@@ -12,8 +12,16 @@ struct SettingsReader {
   private(set) var problems: [Diagnostic] = []
   private(set) var warnings: [Diagnostic] = []
 
-  /// The section and name of each key that was read, by the property that the key sets.
-  private var keyNames: [AnyKeyPath: (section: SettingSection, name: String)] = [:]
+  /// Where a key is in the settings.
+  private struct KeyName {
+    let section: SettingSection
+    let name: String
+  }
+
+  /// The keys that were read, and the properties that they set.
+  private var keys: [(name: KeyName, target: () -> AnyKeyPath)] = []
+  /// Those of them that are in the text, by these properties.
+  private var writtenKeys: [AnyKeyPath: KeyName] = [:]
   /// The properties whose keys have a mistake.
   private var invalidKeys: Set<AnyKeyPath> = []
   let context: SettingsContext
@@ -35,25 +43,26 @@ struct SettingsReader {
   /// and a missing required key, are added to `problems`.
   mutating func read<Root>(_ keys: [Setting<Root>], of section: SettingSection, into root: inout Root) {
     for key in keys {
-      keyNames[key.target] = (section, key.name)
-      invalidKeys.remove(key.target)
+      let name = KeyName(section: section, name: key.name)
+      self.keys.append((name, { key.target() }))
       guard let value = table(of: section)?.members[key.name]?.value else {
         if key.isRequired {
           let allowed = key.allowed.isEmpty ? "" : " (\(key.allowed.filter { $0 != "`" }))"
-          problem(with: key.target, "is missing; a \(key.typeName) is expected\(allowed)")
+          problem(with: key.target(), "is missing; a \(key.typeName) is expected\(allowed)")
         }
         continue
       }
+      writtenKeys[key.target()] = name
       do throws(ValueProblem) {
         try key.read(value, context, &root)
       } catch {
-        problem(with: key.target, error.message, at: error.position, mayAppearLater: error.mayAppearLater)
+        problem(with: key.target(), error.message, at: error.position, mayAppearLater: error.mayAppearLater)
       }
     }
   }
 
   /// Whether the key that sets this property is in the text.
-  func isWritten(_ target: AnyKeyPath) -> Bool { member(of: target) != nil }
+  func isWritten(_ target: AnyKeyPath) -> Bool { writtenKeys[target] != nil }
 
   /// Whether the key that sets this property has no mistake, or was not read.
   func isValid(_ target: AnyKeyPath) -> Bool { !invalidKeys.contains(target) }
@@ -76,19 +85,23 @@ struct SettingsReader {
     warnings.append(Diagnostic(position: position(of: target), key: path(of: target), message: message))
   }
 
-  private func member(of target: AnyKeyPath) -> TOMLValue.Member? {
-    keyNames[target].flatMap { table(of: $0.section)?.members[$0.name] }
+  /// The name of the key that sets this property; nil if it was not read.
+  private func keyName(of target: AnyKeyPath) -> KeyName? {
+    if let name = writtenKeys[target] { return name }
+    return keys.last(where: { $0.target() == target })?.name
   }
 
   /// The position of a key's value; if it is not written, that of its section or of the main file.
   private func position(of target: AnyKeyPath) -> SourcePosition {
-    member(of: target)?.value.position ?? keyNames[target].flatMap { table(of: $0.section)?.position }
-      ?? SourcePosition(file: files.first ?? "")
+    guard let key = keyName(of: target), let table = table(of: key.section) else {
+      return SourcePosition(file: files.first ?? "")
+    }
+    return table.members[key.name]?.value.position ?? table.position
   }
 
   /// The full name of a key, as in `source[2].device` if there are several sources.
   private func path(of target: AnyKeyPath) -> String? {
-    keyNames[target].map { "\(name(of: $0.section)).\($0.name)" }
+    keyName(of: target).map { "\(name(of: $0.section)).\($0.name)" }
   }
 
   /// Reports every unknown section, and every unknown key of the known sections except those of sources.
@@ -126,8 +139,13 @@ struct SettingsReader {
   /// The number of sources; one if none is written, so that its missing keys are reported.
   var sourceCount: Int { max(sources.count, 1) }
 
-  /// Makes this the current source.
-  mutating func select(source index: Int) { source = index }
+  /// Makes this the current source, of which no key has been read.
+  mutating func select(source index: Int) {
+    source = index
+    invalidKeys = invalidKeys.filter { keyName(of: $0)?.section != .source }
+    writtenKeys = writtenKeys.filter { $0.value.section != .source }
+    keys.removeAll { $0.name.section == .source }
+  }
 
   private static func sources(_ member: TOMLValue.Member?) -> [Table] {
     switch member?.value.content {

@@ -25,9 +25,9 @@ struct MetricsFile {
   /// Whether the file has this path.
   func isAt(_ path: String?) -> Bool { self.path == path }
 
-  func isDue(at now: BootInstant, isOnline: Bool) -> Bool {
+  func isDue(at now: BootInstant, isOnline: Bool, isLast: Bool = false) -> Bool {
     guard path != nil else { return false }
-    guard let writtenAt else { return true }
+    guard !isLast, let writtenAt else { return true }
     return now - writtenAt >= (isOnline == wasOnline ? MetricsFile.interval : MetricsFile.floor)
   }
 

@@ -44,7 +44,7 @@ struct StatusPublisher {
   mutating func writeMetrics(
     at now: Moment, isOnline: Bool, isLast: Bool = false, text: @autoclosure () -> String
   ) -> Event? {
-    guard isLast || metricsFile.isDue(at: now.boot, isOnline: isOnline) else { return nil }
+    guard metricsFile.isDue(at: now.boot, isOnline: isOnline, isLast: isLast) else { return nil }
     return metricsFile.write(text(), at: now.boot, isOnline: isOnline).map { .settingsWarning($0) }
   }
 }

@@ -103,7 +103,7 @@ extension FleetEngineService {
     // ",[-89.123457,-179.123457]", whatever the position has besides.
     var past = try location(1)
     past.speed = 3
-    #expect(endpoint.size(ofPast: past) == 25)
+    #expect(endpoint.pastPositionSizes().size(of: past) == 25)
   }
 
   @Test("a token must be for what the service's claim names")

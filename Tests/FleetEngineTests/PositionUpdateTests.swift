@@ -179,6 +179,7 @@ import Timekeeping
     let endpoint = FleetEngineEndpoint(origin: "https://e.test", vehicle: .truck, positionField: field)
     var random = SplitMix64(seed: 5)
     var (estimated, actual) = (0, 0)
+    let sizes = endpoint.pastPositionSizes()
     for _ in 0..<300 {
       func draw(_ range: ClosedRange<Double>) -> Double? {
         Bool.random(using: &random) ? Double.random(in: range, using: &random) : nil
@@ -198,8 +199,8 @@ import Timekeeping
       let live = try location(48, 11)
       let one = body(PositionUpdate(live: live, past: [past]), field).utf8.count
       let two = body(PositionUpdate(live: live, past: [past, past]), field).utf8.count
-      #expect(two - one <= endpoint.size(ofPast: past))
-      estimated += endpoint.size(ofPast: past)
+      #expect(two - one <= sizes.size(of: past))
+      estimated += sizes.size(of: past)
       actual += two - one
     }
     print("a past position: \(actual / 300) bytes, estimated \(estimated / 300)")

@@ -61,6 +61,8 @@ struct Backfill: Sendable {
   /// The maximum per request, from the settings.
   private let limit: Int
   private let endpoint: FleetEngineEndpoint
+  /// Measured when past positions are first sent.
+  private var pastSizes: PastPositionSizes?
   /// The current batch size.
   private var size: Int
   /// The maximum that the server accepts, if that is less than `limit`.
@@ -131,11 +133,13 @@ struct Backfill: Sendable {
       if let next = quarantined.first(where: \.isReady) { return sendable.filter { $0.id == next.id } }
     }
     guard let first = others.first else { return [] }
+    let sizes = pastSizes ?? endpoint.pastPositionSizes()
+    pastSizes = sizes
     var bytes = 0
     let most = max(min(size, ceiling ?? limit), 1)
     return Array(
       others.prefix(most).prefix { record in
-        bytes += endpoint.size(ofPast: record.location)
+        bytes += sizes.size(of: record.location)
         return bytes <= Backfill.maximumPastBytes || record.id == first.id
       })
   }

@@ -8,14 +8,11 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   /// The timeout of one update.
   package var deadline: Duration
   /// The location fields that carry the position.
-  package var positionField: PositionField {
-    didSet { pastSizes = FleetEngineEndpoint.pastSizes(of: vehicle, positionField) }
-  }
+  package var positionField: PositionField
   /// Whether updates set the vehicle's state, if its service has one.
   package var reportsState: Bool
   /// The URL of updates, without the query.
   package let url: String
-  private var pastSizes: PastPositionSizes
 
   /// The maximum size of a response. With the field mask it only contains the vehicle's name.
   private static let maximumResponseSize = 65_536
@@ -35,11 +32,6 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
     self.positionField = positionField
     self.reportsState = reportsState
     url = (origin.hasSuffix("/") ? String(origin.dropLast()) : origin) + vehicle.path
-    pastSizes = FleetEngineEndpoint.pastSizes(of: vehicle, positionField)
-  }
-
-  private static func pastSizes(of vehicle: FleetEngineVehicle, _ positionField: PositionField) -> PastPositionSizes {
-    PastPositionSizes { update in vehicle.service.message(update, positionField, false).body.count }
   }
 
   /// Whether updates to both are of the same vehicle.
@@ -69,8 +61,10 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
     HTTPRequest(method: .get, url: url, headers: [.init("Accept", .plain("application/json"))], deadline: deadline)
   }
 
-  /// An upper bound of the bytes that a past position adds to the body of a request.
-  package func size(ofPast location: VehicleLocation) -> Int { pastSizes.size(of: location) }
+  /// Measures what past positions add to the body of a request, by encoding some.
+  package func pastPositionSizes() -> PastPositionSizes {
+    PastPositionSizes { update in vehicle.service.message(update, positionField, false).body.count }
+  }
 
   private func request(_ query: String, _ body: [UInt8], token: Secret) -> HTTPRequest {
     HTTPRequest(

@@ -4,7 +4,7 @@ import Timekeeping
 
 /// Upper bounds of the bytes that past positions add to a body, by their optional values: measured once with the longest
 /// possible numbers, because encoding a backlog only to measure it would double the work of a request.
-struct PastPositionSizes: Equatable, Sendable {
+package struct PastPositionSizes: Equatable, Sendable {
   /// An optional value of a position.
   private struct Field: Sendable {
     /// Sets it to its longest number.
@@ -45,7 +45,7 @@ struct PastPositionSizes: Equatable, Sendable {
   }
 
   /// Upper bound of the bytes that a past position adds.
-  func size(of location: VehicleLocation) -> Int {
+  package func size(of location: VehicleLocation) -> Int {
     zip(PastPositionSizes.fields, added).reduce(bare) { sum, entry in sum + (entry.0.isSet(location) ? entry.1 : 0) }
   }
 }
