@@ -18,7 +18,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let reference = try? JSONDecoder().decode(Reference.self, from: Data(input))
     precondition(reference?.value == value, "the reference reads something else")
   } catch {
-    precondition(hasMember == nil || isOutOfRange(error, input), "half a document is accepted")
+    precondition(hasMember == nil || error == .tooComplex || isOutOfRange(error, input), "half a document is accepted")
     if case .malformed(let offset) = error { precondition((0...input.count).contains(offset)) }
   }
   return 0

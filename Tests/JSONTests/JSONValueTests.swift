@@ -53,6 +53,20 @@ import Testing
     #expect(throws: JSONError.tooComplex) { try JSONValue(parsing: five, maximumValues: 4) }
   }
 
+  @Test("a name or a text has at most thirty combining marks in a row, which take quadratic time to compare")
+  func combiningMarks() throws {
+    let marks = String(repeating: "\u{301}\u{327}", count: 15)
+    let escaped = String(repeating: #"\u0301\u0327"#, count: 15)
+    for (text, one) in [(marks, "\u{301}"), (escaped, #"\u0301"#)] {
+      #expect(try parse("{\"a\(text)\": \"\(text)b\(text)\"}").object?.count == 1)
+      #expect(throws: JSONError.tooComplex) { try parse("{\"a\(text)\(one)\": 0}") }
+      #expect(throws: JSONError.tooComplex) { try parse("\"\(text)\(one)\"") }
+    }
+    // Otherwise each of these would take minutes.
+    let many = String(repeating: "\u{301}\u{327}", count: 200_000)
+    #expect(throws: JSONError.tooComplex) { try parse("{\"a\(many)\": 0}") }
+  }
+
   @Test(
     "an error names the byte that does not fit",
     arguments: [

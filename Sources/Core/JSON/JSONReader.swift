@@ -6,7 +6,8 @@ package enum JSONError: Error, Equatable {
   ///
   /// - Parameter offset: of the first byte that does not fit, from 0; the number of bytes if the text is cut off.
   case malformed(offset: Int)
-  /// Arrays and objects are nested deeper than ``JSONReader/maximumDepth``, or there are more values than allowed.
+  /// Arrays and objects are nested deeper than ``JSONReader/maximumDepth``, there are more values than allowed, or more
+  /// than ``JSONReader/maximumMarks`` combining marks in a row.
   case tooComplex
 }
 
@@ -14,6 +15,8 @@ package enum JSONError: Error, Equatable {
 package struct JSONReader {
   /// Maximum nesting of arrays and objects, including the outermost.
   package static let maximumDepth = 32
+  /// Maximum number of combining marks in a row, as in stream-safe text (UAX #15, section 13): no language needs more.
+  package static let maximumMarks = 30
 
   /// A part of the document. Texts are byte ranges between the quotation marks.
   enum Token: Equatable {
@@ -235,7 +238,26 @@ package struct JSONReader {
   }
 
   /// The content of a string.
-  func string(_ text: Text) -> String { text.hasEscapes ? unescaped(text.range) : string(text.range) }
+  ///
+  /// - Throws: `tooComplex` if it has more than ``maximumMarks`` combining marks in a row.
+  func string(_ text: Text) throws(JSONError) -> String {
+    let content = text.hasEscapes ? unescaped(text.range) : string(text.range)
+    guard JSONReader.isComparable(content) else { throw .tooComplex }
+    return content
+  }
+
+  /// Swift compares and hashes canonically equivalent strings as equal, and sorts combining marks for that, in time
+  /// quadratic in their number.
+  private static func isComparable(_ text: String) -> Bool {
+    // The first combining mark is U+0300: no smaller first byte begins one.
+    guard text.utf8.contains(where: { $0 >= 0xCC }) else { return true }
+    var marks = 0
+    for scalar in text.unicodeScalars {
+      marks = scalar.properties.canonicalCombiningClass == .notReordered ? 0 : marks + 1
+      if marks > maximumMarks { return false }
+    }
+    return true
+  }
 
   private func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 

@@ -18,7 +18,7 @@ package enum JSONValue: Equatable, Sendable {
   ///   - bytes: any input; the caller limits its size.
   ///   - maximumValues: the maximum number of values, including arrays and objects.
   /// - Throws: `malformed` if it is not a JSON document (RFC 8259), or a number exceeds the range of `Double`; `tooComplex`
-  ///   if it is nested too deep, or has too many values.
+  ///   if it is nested too deep, or has too many values or combining marks.
   package init(parsing bytes: [UInt8], maximumValues: Int = .max) throws(JSONError) {
     var reader = JSONReader(bytes, maximumValues: maximumValues)
     let first = try reader.token()
@@ -35,7 +35,7 @@ package enum JSONValue: Equatable, Sendable {
       while case .key(let name) = try reader.token() {
         let token = try reader.token()
         let value = try JSONValue(&reader, token)
-        let key = reader.string(name)
+        let key = try reader.string(name)
         if members[key] == nil { members[key] = value }
       }
       self = .object(members)
@@ -47,7 +47,7 @@ package enum JSONValue: Equatable, Sendable {
         token = try reader.token()
       }
       self = .array(elements)
-    case .string(let text): self = .string(reader.string(text))
+    case .string(let text): self = .string(try reader.string(text))
     case .number(let range):
       guard let number = reader.number(range) else { throw .malformed(offset: range.lowerBound) }
       self = number

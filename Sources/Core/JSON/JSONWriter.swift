@@ -68,7 +68,7 @@ package struct JSONWriter: Sendable {
   }
 
   /// An integer.
-  package mutating func number(_ value: Int) {
+  package mutating func number(_ value: some BinaryInteger) {
     separate()
     if value < 0 { bytes.append(UInt8(ascii: "-")) }
     append(UInt64(value.magnitude), digits: 1)
@@ -79,7 +79,7 @@ package struct JSONWriter: Sendable {
     switch value {
     case .null: word("null")
     case .bool(let value): word(value ? "true" : "false")
-    case .integer(let value): number(Int(value))
+    case .integer(let value): number(value)
     case .number(let value): word("\(value)")
     case .string(let text): string(text)
     case .array(let elements):
