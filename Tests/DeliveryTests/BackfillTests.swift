@@ -316,6 +316,39 @@ import Timekeeping
     #expect(bench.sizes == [100, 50, 25, 12, 8, 8, 8, 8] + [8, 16, 32, 64, 100, 100])
   }
 
+  @Test("a failing network halves the number of positions while rejected ones are bisected, too")
+  func failingNetworkWhileBisecting() throws {
+    var bench = try Bench(1000)
+    bench.answer = { $0.count == 100 ? .rejected : nil }
+    for _ in 0..<2 { _ = bench.request() }
+    for _ in 0..<6 { _ = bench.request(.network) }
+    bench.drain(3)
+    #expect(bench.sizes == [100, 0] + [50, 50, 25, 12, 8, 8] + [8, 8, 8])
+  }
+
+  @Test("two rejections by chance, far apart, are no limit on the number")
+  func rejectionsFarApart() throws {
+    var bench = try Bench(4000)
+    for _ in 0..<2 {
+      bench.answer = { $0.count == 100 ? .rejected : nil }
+      bench.drain(2)
+      bench.answer = { _ in nil }
+      bench.drain(10)
+      #expect(bench.sizes.last == 100)
+    }
+  }
+
+  @Test("a limit on the number that no longer applies is forgotten")
+  func formerLimit() throws {
+    var bench = try Bench(20_000)
+    bench.answer = { $0.count > 50 ? .rejected : nil }
+    bench.drain(60)
+    #expect(bench.sizes.suffix(5) == [50, 50, 50, 50, 50])
+    bench.answer = { _ in nil }
+    bench.drain(130)
+    #expect(bench.sizes.last == 100)
+  }
+
   @Test("a request has at most the allowed number of bytes, and at least one position")
   func bytes() throws {
     var bench = try Bench(0, limit: 1000)

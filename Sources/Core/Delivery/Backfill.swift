@@ -25,6 +25,8 @@ struct Backfill: Sendable {
   /// Accepted updates before a quarantined position is tried again; doubles each time, up to `maximumAcceptancesBeforeRetry`.
   static let acceptancesBeforeRetry = 8
   private static let maximumAcceptancesBeforeRetry = 128
+  private static let shortestAcceptancesAtCeiling = 64
+  private static let longestAcceptancesAtCeiling = 1024
   /// How long backfill is suspended after the server rejected a probe or answered PERMISSION_DENIED; doubles each time,
   /// up to the longest.
   static let shortestSuspension = Duration.seconds(120)
@@ -51,6 +53,13 @@ struct Backfill: Sendable {
     var isReady: Bool { !isOpen && answers >= wait }
   }
 
+  /// The maximum number that the server seems to accept.
+  private struct Ceiling {
+    let count: Int
+    /// Accepted requests with that many.
+    var acceptances = 0
+  }
+
   /// Backfill is suspended.
   private struct Suspension {
     /// Another token may be permitted to send past positions.
@@ -65,8 +74,10 @@ struct Backfill: Sendable {
   private var pastSizes: PastPositionSizes?
   /// The current batch size.
   private var size: Int
-  /// The maximum that the server accepts, if that is less than `limit`.
-  private var ceiling: Int?
+  /// A limit of the server that it does not document, below `limit`; nil if none was found.
+  private var ceiling: Ceiling?
+  /// Accepted requests with as many positions as the ceiling before more are tried: doubles each time a ceiling is found.
+  private var acceptancesAtCeiling = Backfill.shortestAcceptancesAtCeiling
   private var unresolved: UnresolvedRejection?
   /// Positions that were rejected together, at least one of which is bad; oldest first.
   private var suspects: [Backlog.ID] = []
@@ -114,7 +125,8 @@ struct Backfill: Sendable {
       let among = Set(suspects)
       let left = sendable.filter { among.contains($0.id) }
       suspects = left.map(\.id)
-      if !left.isEmpty { return Array(left.prefix(max(left.count / 2, 1))) }
+      // Half of them; fewer on a failing network, so that the live position gets through.
+      if !left.isEmpty { return Array(left.prefix(max(min(left.count / 2, size), 1))) }
     }
     var others = sendable
     if !quarantined.isEmpty {
@@ -136,7 +148,7 @@ struct Backfill: Sendable {
     let sizes = pastSizes ?? endpoint.pastPositionSizes()
     pastSizes = sizes
     var bytes = 0
-    let most = max(min(size, ceiling ?? limit), 1)
+    let most = max(min(size, ceiling?.count ?? limit), 1)
     return Array(
       others.prefix(most).prefix { record in
         bytes += sizes.size(of: record.location)
@@ -165,6 +177,7 @@ struct Backfill: Sendable {
     guard probe == nil else { return refused }
     guard !suspects.isEmpty else {
       size = min(limit, max(size, 1) * 2)
+      countAtCeiling(carried.count)
       return refused
     }
     largestPassed = max(largestPassed, carried.count)
@@ -173,9 +186,24 @@ struct Backfill: Sendable {
     // Once may be chance, or another cause; twice is a limit that the server does not document.
     resetCounts()
     passesInParts += 1
-    if passesInParts > 1 { ceiling = min(ceiling ?? limit, largestPassed) }
+    if passesInParts > 1 {
+      ceiling = Ceiling(count: min(ceiling?.count ?? limit, largestPassed))
+      acceptancesAtCeiling = min(acceptancesAtCeiling * 2, Backfill.longestAcceptancesAtCeiling)
+    }
     size = largestPassed
     return refused
+  }
+
+  /// A request with this many was accepted at the first attempt: the ceiling may have been chance.
+  private mutating func countAtCeiling(_ count: Int) {
+    if count > largestPassed { passesInParts = 0 }
+    guard var ceiling, count >= ceiling.count else { return }
+    ceiling.acceptances += 1
+    if ceiling.acceptances < acceptancesAtCeiling {
+      self.ceiling = ceiling
+    } else {
+      self.ceiling = ceiling.count * 2 < limit ? Ceiling(count: ceiling.count * 2) : nil
+    }
   }
 
   /// A request without past positions was accepted.

@@ -13,12 +13,12 @@ package struct PastPositionSizes: Equatable, Sendable {
   }
 
   private static let fields: [Field] = [
-    Field(fill: { $0.altitude = -9999.9 }, isSet: { $0.altitude != nil }),
-    Field(fill: { $0.speed = 999.99 }, isSet: { $0.speed != nil }),
+    Field(fill: { $0.altitude = -99_999.9 }, isSet: { $0.altitude != nil }),
+    Field(fill: { $0.speed = 9999.99 }, isSet: { $0.speed != nil }),
     Field(fill: { $0.heading = 359 }, isSet: { $0.heading != nil }),
-    Field(fill: { $0.horizontalAccuracy = 9999.9 }, isSet: { $0.horizontalAccuracy != nil }),
-    Field(fill: { $0.verticalAccuracy = 9999.9 }, isSet: { $0.verticalAccuracy != nil }),
-    Field(fill: { $0.speedAccuracy = 99.99 }, isSet: { $0.speedAccuracy != nil }),
+    Field(fill: { $0.horizontalAccuracy = 999_999.9 }, isSet: { $0.horizontalAccuracy != nil }),
+    Field(fill: { $0.verticalAccuracy = 999_999.9 }, isSet: { $0.verticalAccuracy != nil }),
+    Field(fill: { $0.speedAccuracy = 9999.99 }, isSet: { $0.speedAccuracy != nil }),
     Field(fill: { $0.headingAccuracy = 999.9 }, isSet: { $0.headingAccuracy != nil }),
   ]
 
