@@ -4,6 +4,7 @@
 #
 #   $work            a directory that is removed at the end; what the test has started ends then, too
 #   emulate          starts the emulator; sets $url, and records requests in $work/requests.jsonl
+#   said TEXT        waits until the daemon's log, $work/daemon.log, has it in a line after the last one that was looked for
 #   fail TEXT        ends the test, and prints the ends of the logs in $work
 # and the functions of Tests/Support/library.sh.
 
@@ -22,6 +23,12 @@ fail() {
   tail -n 30 "$work"/*.log >&2 || true
   exit 1
 }
+mark=0
+said() {
+  until_true 30 seen "$1" || fail "the daemon does not say: $1"
+  mark=$(wc -l < "$work/daemon.log")
+}
+seen() { tail -n +$((mark + 1)) "$work/daemon.log" | grep -- "$1" >/dev/null; }
 emulate() {
   "$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --record "$work/requests.jsonl" --quiet &
   until_true 10 test -s "$work/url" || fail "the emulator does not start"

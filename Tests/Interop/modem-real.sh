@@ -14,15 +14,9 @@ if [ ! -x "$program" ]; then
   exit 0
 fi
 . "$here/library.sh"
-mark=0
-said() {
-  until_true 30 seen "$1" || fail "the daemon does not say: $1"
-  mark=$(wc -l < "$work/daemon.log")
-}
-seen() { tail -n +$((mark + 1)) "$work/daemon.log" | grep -- "$1" >/dev/null; }
 
 dbus-daemon --config-file="$here/modem/bus.conf" --nofork --print-address=3 3>"$work/bus" 2>/dev/null &
-until_true 5 test -s "$work/bus"
+until_true 5 test -s "$work/bus" || fail "the bus does not start"
 DBUS_SYSTEM_BUS_ADDRESS=$(head -n 1 "$work/bus")
 export DBUS_SYSTEM_BUS_ADDRESS
 cat > "$work/settings.toml" <<TOML

@@ -10,15 +10,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 # What the daemon has counted.
 fixes() { "$bin/fleet-locationctl" metrics --socket "$work/run/control.sock" | awk '/^fleet_locationd_fixes_total/ { print $2 }'; }
 has_fixes() { [ "$(fixes)" -ge "$1" ]; }
-reports() { until_true 10 has_fixes $(($(fixes) + 1)) || fail "no positions $1"; }
-modem() { echo "$*" > "$work/modem"; }
-# said TEXT: the daemon has written it since the last time that something was looked for.
-mark=0
-said() {
-  until_true 10 seen "$1" || fail "the daemon does not say: $1"
-  mark=$(wc -l < "$work/daemon.log")
+reports() {
+  local before
+  before=$(fixes)
+  [ -n "$before" ] || fail "no metrics"
+  until_true 10 has_fixes $((before + 1)) || fail "no positions $1"
 }
-seen() { tail -n +$((mark + 1)) "$work/daemon.log" | grep -- "$1" >/dev/null; }
+modem() { echo "$*" > "$work/modem"; }
 
 # calls: how often ModemManager has been asked since it was started.
 calls() {
@@ -76,9 +74,11 @@ grep -q "pass  modem 0, Quectel EC25, and its receiver is on" "$work/doctor" || 
 grep -q "pass  a fix: 3D" "$work/doctor" || { cat "$work/doctor"; fail "doctor has no fix"; }
 
 before=$(calls)
+start=$SECONDS
 sleep 5
 asked=$(($(calls) - before))
-[ "$asked" -ge 4 ] && [ "$asked" -le 7 ] || fail "ModemManager was asked $asked times in 5 s"
+elapsed=$((SECONDS - start))
+[ "$asked" -ge 4 ] && [ "$asked" -le $((elapsed + 2)) ] || fail "ModemManager was asked $asked times in $elapsed s"
 
 modem freeze
 said "has frozen: ModemManager has repeated the same sentences"

@@ -44,16 +44,16 @@ SETTINGS
 RUNTIME_DIRECTORY=$work "$bin/fleet-locationd" --config "$work/settings.toml" >"$work/daemon.log" 2>&1 &
 daemon=$!
 ctl() { "$bin/fleet-locationctl" "$@" --socket "$work/control.sock"; }
-answers() { ctl status >/dev/null 2>&1; }
-until_true 10 answers || fail "the daemon does not answer"
-
-ctl metrics >"$work/metrics"
+is_online() {
+  ctl metrics >"$work/metrics" 2>"$work/ctl.log" &&
+    grep -qx 'fleet_locationd_online{provider="[^"]*",vehicle="[^"]*"} 1' "$work/metrics"
+}
+until_true 10 is_online || fail "the vehicle is not online"
 "$promtool" check metrics <"$work/metrics"
 # promtool rejects what is invalid.
 if sed 's/^\(# TYPE fleet_locationd_online\) gauge/\1 nonsense/' "$work/metrics" | "$promtool" check metrics >/dev/null 2>&1; then
   fail "promtool accepts an invalid type"
 fi
-grep -qx 'fleet_locationd_online{provider="[^"]*",vehicle="[^"]*"} 1' "$work/metrics"
 
 # Another vehicle on the same box, with a file of its own.
 mkdir "$work/other"
@@ -71,11 +71,12 @@ port=$((20000 + RANDOM % 20000))
 until_true 10 curl -sf -o "$work/scraped" "http://127.0.0.1:$port/metrics" || fail "the node exporter does not answer"
 # Stopped, the daemon writes the file once more: the exporter then has its last values.
 kill "$daemon"
-wait "$daemon"
-curl -sf "http://127.0.0.1:$port/metrics" >"$work/scraped"
-grep -qx 'node_textfile_scrape_error 0' "$work/scraped"
-grep -qx 'fleet_locationd_online{provider="[^"]*",vehicle="[^"]*"} 0' "$work/scraped"
-grep -qx 'fleet_locationd_online{provider="demo",vehicle="truck-18"} 1' "$work/scraped"
+wait "$daemon" || fail "the daemon does not end well"
+curl -sf "http://127.0.0.1:$port/metrics" >"$work/scraped" || fail "the node exporter does not answer any more"
+for line in 'node_textfile_scrape_error 0' 'fleet_locationd_online{provider="[^"]*",vehicle="[^"]*"} 0' \
+  'fleet_locationd_online{provider="demo",vehicle="truck-18"} 1'; do
+  grep -qx "$line" "$work/scraped" || fail "the node exporter has no $line"
+done
 # The names and labels of samples; the exporter sorts the labels.
 series() { grep '^fleet_locationd_' | perl -pe 's/ [^ ]+$/\n/; s/\{(.*)\}/"{" . join(",", sort split(m{,(?=\w+=)}, $1)) . "}"/e' | sort; }
 wanted=$(cat "$work/textfiles/fleet_locationd.prom" "$work/other/fleet_locationd.prom" | series)

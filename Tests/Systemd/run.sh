@@ -154,8 +154,7 @@ until_true 30 eval '[ "$(property NRestarts $unit)" -ge 1 ]' || fail "no restart
 doctor_fails "$unit.service is in a restart loop, [0-9]* restarts* so far: .*243/CREDENTIALS" --instance bad
 bad $'ExecStart=\nExecStart=/bin/false\nRestartSec=1s'
 until_true 30 eval '[ "$(property NRestarts $unit)" -ge 2 ]' || fail "no restart loop"
-until_true 10 eval 'inside fleet-locationctl doctor --instance bad >"$work/doctor" || grep -q "restart loop, .*exit status 1" "$work/doctor"' ||
-  fail "a restart loop: $(cat "$work/doctor")"
+doctor_fails "$unit.service is in a restart loop, .*exit status 1" --instance bad
 inside systemctl stop $unit
 doctor_fails "$unit.service does not run (inactive)" --instance bad
 inside rm -r /etc/systemd/system/$unit.service.d /etc/fleet-locationd/bad.toml
@@ -171,7 +170,7 @@ for command in 'fleet-locationd --check' 'fleet-locationctl check' 'fleet-locati
   grep -q 'systemctl restart fleet-locationd.service' "$work/answer" || fail "$command: $(cat "$work/answer")"
 done
 ! inside systemctl reload fleet-locationd 2>/dev/null || fail "a reload succeeds, and the old credential stays"
-journal -n 3 | has "$changed.*a restart is needed: systemctl restart fleet-locationd.service" || fail "reload: $(journal -n 3)"
+journal -n 8 | has "$changed.*a restart is needed: systemctl restart fleet-locationd.service" || fail "reload: $(journal -n 8)"
 code=0
 inside fleet-locationctl reload >"$work/answer" 2>&1 || code=$?
 [ $code -eq 78 ] && grep -q "$changed" "$work/answer" || fail "fleet-locationctl reload: exit $code: $(cat "$work/answer")"
@@ -318,7 +317,7 @@ pid=$(property MainPID)
 settings 'truck/18'
 ! inside systemctl reload fleet-locationd 2>"$work/reload" || fail "reload of bad settings succeeds"
 [ "$(property SubState)/$(property MainPID)" = "running/$pid" ] || fail "a bad reload has stopped it"
-journal | has 'vehicle.vehicle_id' || fail "the mistake is not named in the journal"
+journal | has 'vehicle.vehicle_id: contains "/"' || fail "the mistake is not named in the journal"
 settings truck-17
 inside systemctl reload fleet-locationd || fail "reload of corrected settings"
 
@@ -346,7 +345,7 @@ inside sed -i 's/truck-17/truck-99/' "$main"
 ! inside systemctl restart fleet-locationd 2>/dev/null || fail "it starts as another vehicle with kept settings"
 [ "$(property ActiveState) $(property ExecMainStatus)" = "failed 78" ] || fail "it is $(property ActiveState), $(property ExecMainStatus)"
 inside systemctl --failed --plain | has fleet-locationd.service || fail "systemctl --failed does not show it"
-journal -n 5 | has 'The kept settings are not used: they differ in vehicle.vehicle_id' || fail "$(journal -n 5)"
+journal -n 8 | has 'The kept settings are not used: they differ in vehicle.vehicle_id' || fail "$(journal -n 8)"
 inside sed -i 's/truck-99/truck-17/' "$main"
 correct
 until_true 15 status_says Online || fail "it is not started by new settings: $(property ActiveState)"
@@ -372,7 +371,7 @@ step "restart: the cached token is used, which no other user can read"
 until_true 10 inside test -e /run/fleet-locationd/token || fail "no token is kept"
 inside systemctl restart fleet-locationd
 until_true 10 status_says Online || fail "STATUS after a restart: $(property StatusText)"
-journal FLEET_EVENT=tokenRestored | has . || fail "the restart has requested another token"
+journal _PID="$(property MainPID)" FLEET_EVENT=tokenRestored | has . || fail "the restart has requested another token"
 ! journal FLEET_EVENT=tokenNotKept | has . || fail "$(journal FLEET_EVENT=tokenNotKept | tail -n 1)"
 [ "$(inside stat -c '%a %U' /run/fleet-locationd/token)" = "600 fleet-locationd" ] ||
   fail "the token: $(inside stat -c '%a %U' /run/fleet-locationd/token)"
@@ -461,7 +460,7 @@ inside kill -SEGV "$(property MainPID)"
 until_true 15 eval '[ "$(property NRestarts)" -gt "$restarts" ] && status_says Online' || fail "no restart after SIGSEGV"
 [ "$(property NRestarts)" -eq $((restarts + 1)) ] || fail "more than one restart after SIGSEGV"
 journal -p crit -n 1 | has '^Crashed: SIGSEGV (sent by process' || fail "no last word: $(journal -p crit -n 1)"
-journal -n 6 | has 'The previous run crashed: SIGSEGV' || fail "the next run does not log it"
+journal _PID="$(property MainPID)" | has 'The previous run crashed: SIGSEGV' || fail "the next run does not log it"
 
 step "template: a second vehicle in its own daemon"
 settings van-2 van-2

@@ -114,7 +114,7 @@ extension TokenFailure.Reason {
     case .status(429): TokenFailure.Reason.advice(for: .throttled)
     case .status(500...): "read the provider's log"
     case .status: "check token.url, token.method and token.headers, and read the provider's log"
-    case .missingData, .notJSON: "docs/token-provider.md has the format of an answer"
+    case .missingData, .notJSON: "see docs/token-provider.md for the format of an answer"
     case .missingField: "check token.token_key, token.expiration_key and token.response"
     case .unknownLifetime: "check token.expiration_key and token.expiration_format; or sign `iat` and `exp`"
     case .notJWT: "check token.token_key, and the provider's value for it"
