@@ -99,7 +99,7 @@ enum InspectTokenCommand: Command {
       var answer: TokenProbe.Answer?
       try probe.ask(for: context) { answer = $0 }
       // The request has its own timeout.
-      while answer == nil { _ = try loop.turn(waitingAtMost: .seconds(1)) }
+      while answer == nil { _ = try loop.runOnce(timeout: .seconds(1)) }
       if let answer { return answer }
       throw CommandError(.unavailable, "no answer")
     } catch let error as CommandError {

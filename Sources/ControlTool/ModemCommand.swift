@@ -76,7 +76,7 @@ enum ModemCommand: Command {
       answer = nil
       hasChanged = false
       client.list()
-      try turn(loop, until: loop.now.boot + enableLimit) { answer != nil }
+      try run(loop, until: loop.now.boot + enableLimit) { answer != nil }
       let trouble: String
       switch answer {
       case .modems(let modems):
@@ -86,7 +86,7 @@ enum ModemCommand: Command {
         case .enable(let modem, let sources):
           answer = nil
           client.enable(sources.union(modem.location?.enabled ?? []), of: modem.path)
-          try turn(loop, until: loop.now.boot + enableLimit) { answer != nil }
+          try run(loop, until: loop.now.boot + enableLimit) { answer != nil }
           switch answer {
           case .enabled: return "The receiver of \(modem.name) is on now"
           case .refused(.unauthorized):
@@ -101,15 +101,15 @@ enum ModemCommand: Command {
       default: throw CommandError(.unavailable, "ModemManager does not answer: systemctl status ModemManager")
       }
       guard loop.now.boot < end else { throw CommandError(.unavailable, trouble) }
-      try turn(loop, until: end) { hasChanged }
+      try run(loop, until: end) { hasChanged }
     }
   }
 
-  private static func turn(
+  private static func run(
     _ loop: EventLoop, until deadline: BootInstant, or isDone: () -> Bool
   ) throws(CommandError) {
     do {
-      while !isDone(), loop.now.boot < deadline { _ = try loop.turn(waitingAtMost: deadline - loop.now.boot) }
+      while !isDone(), loop.now.boot < deadline { _ = try loop.runOnce(timeout: deadline - loop.now.boot) }
     } catch {
       throw CommandError(.io, error.message)
     }

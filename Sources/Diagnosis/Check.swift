@@ -8,19 +8,19 @@ import SystemCalls
   /// What is checked, as a heading.
   var title: String { get }
 
-  /// Runs the check, and reports each finding as soon as it is known. It turns the event loop while it waits.
+  /// Runs the check, and reports each finding as soon as it is known. It runs the event loop while it waits.
   func run(_ report: (Finding) -> Void)
 }
 
 @MainActor extension EventLoop {
-  /// Turns the loop until the condition holds or the deadline has passed.
+  /// Runs the loop until the condition holds or the deadline has passed.
   ///
-  /// - Parameter isDone: evaluated after each turn.
-  func turn(until deadline: BootInstant, or isDone: () -> Bool) throws(EventLoopError) {
+  /// - Parameter isDone: evaluated after each event.
+  func run(until deadline: BootInstant, or isDone: () -> Bool) throws(EventLoopError) {
     while !isDone() {
       let left = deadline - now.boot
       guard left > .zero else { return }
-      _ = try turn(waitingAtMost: left)
+      _ = try runOnce(timeout: left)
     }
   }
 }

@@ -8,7 +8,7 @@ package import Timekeeping
 @MainActor package struct Doctor {
   /// What the checks need to know about the machine and the service.
   package struct Environment {
-    /// The checks turn it while they wait.
+    /// The checks run it while they wait.
     package var loop: EventLoop
     /// The user of the service; nil if it does not exist on this machine.
     package var serviceUser: UserAccount?

@@ -32,14 +32,14 @@ struct FleetEngineCheck: Check {
       var outcome: HTTPOutcome?
       probe.requestWithoutToken { outcome = $0 }
       // The request has its own deadline; this one is a safeguard.
-      try loop.turn(until: loop.now.boot + settings.agent.delivery.endpoint.deadline + .seconds(2)) { outcome != nil }
+      try loop.run(until: loop.now.boot + settings.agent.delivery.endpoint.deadline + .seconds(2)) { outcome != nil }
       let end = outcome ?? .failure(TransportFailure(.timedOut, "no answer"))
       let findings = FleetEngineFindings.findings(end, settings: settings.fleetEngine, at: loop.now)
       for finding in findings { report(finding) }
       guard let secret = token.secret, !findings.contains(where: { $0.severity == .fail }) else { return }
       var update: UpdateOutcome?
       probe.tryUpdate(with: secret) { update = $0 }
-      try loop.turn(until: loop.now.boot + settings.agent.delivery.endpoint.deadline + .seconds(2)) { update != nil }
+      try loop.run(until: loop.now.boot + settings.agent.delivery.endpoint.deadline + .seconds(2)) { update != nil }
       let silence = UpdateFailure(.network, "no answer", from: settings.vehicle.service)
       report(FleetEngineFindings.finding(update ?? .failed(silence)))
     } catch let error as DaemonError {
@@ -58,7 +58,7 @@ struct FleetEngineCheck: Check {
     let lookup = HostLookup(loop: loop, host: hop.host, port: hop.port)
     var found: StreamSocketError??
     lookup.probe { found = .some($0) }
-    try loop.turn(until: loop.now.boot + FleetEngineCheck.connectTimeout) { found != nil }
+    try loop.run(until: loop.now.boot + FleetEngineCheck.connectTimeout) { found != nil }
     guard case .some(nil) = found else {
       let message =
         found??.message
@@ -75,7 +75,7 @@ struct FleetEngineCheck: Check {
       loop: loop, lookup: lookup, deadline: FleetEngineCheck.connectTimeout, onConnected: { isConnected = true },
       onBytes: { _ in }, onEnd: { failure = $0 })
     defer { socket.close() }
-    try loop.turn(until: loop.now.boot + FleetEngineCheck.connectTimeout + .seconds(1)) {
+    try loop.run(until: loop.now.boot + FleetEngineCheck.connectTimeout + .seconds(1)) {
       isConnected || failure != nil
     }
     guard isConnected else {

@@ -31,14 +31,14 @@ struct GPSDCheck: Check {
       onBytes: { probe.receive($0, at: loop.now) }, onEnd: { failure = $0 })
     defer { socket.close() }
     do {
-      try loop.turn(until: loop.now.boot + GPSDCheck.connectDeadline + .seconds(1)) { isConnected || failure != nil }
+      try loop.run(until: loop.now.boot + GPSDCheck.connectDeadline + .seconds(1)) { isConnected || failure != nil }
       guard isConnected else {
         let error = failure ?? StreamSocketError(.timeout, "\(lookup.name): no answer")
         return report(.fail(error.message, ConnectionAdvice.gpsd(error).sentenceCase))
       }
       report(.pass("\(lookup.name) accepts connections"))
       socket.send(GPSDSession.watchCommand(for: settings.device))
-      try loop.turn(until: loop.now.boot + GPSDCheck.reportTimeout) { probe.isDone || failure != nil }
+      try loop.run(until: loop.now.boot + GPSDCheck.reportTimeout) { probe.isDone || failure != nil }
     } catch {
       return report(.fail("\(error)", "Close other programs, and try again"))
     }

@@ -33,7 +33,7 @@ struct ModemManagerCheck: Check {
     func ask(_ question: () -> Void) -> ModemSession.Input? {
       answer = nil
       question()
-      try? loop.turn(until: loop.now.boot + ModemManagerCheck.answerLimit) { answer != nil }
+      try? loop.run(until: loop.now.boot + ModemManagerCheck.answerLimit) { answer != nil }
       return answer
     }
     guard case .modems(let modems)? = ask({ client.list() }) else {
@@ -71,7 +71,7 @@ struct ModemManagerCheck: Check {
     while received == nil, loop.now.boot < end || !inputs.isEmpty {
       guard !inputs.isEmpty else {
         let due = min(session.nextDeadline ?? end, end)
-        try? loop.turn(until: due) { false }
+        try? loop.run(until: due) { false }
         inputs.append(.deadline)
         continue
       }

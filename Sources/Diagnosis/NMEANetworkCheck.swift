@@ -66,7 +66,7 @@ struct NMEANetworkCheck: Check {
       loop: loop, lookup: lookup, deadline: NMEANetworkCheck.connectDeadline, onConnected: { isConnected = true },
       onBytes: { probe.receive($0) }, onEnd: { failure = $0 })
     defer { socket.close() }
-    try loop.turn(until: loop.now.boot + NMEANetworkCheck.connectDeadline + .seconds(1)) {
+    try loop.run(until: loop.now.boot + NMEANetworkCheck.connectDeadline + .seconds(1)) {
       isConnected || failure != nil
     }
     guard isConnected else {
@@ -161,14 +161,14 @@ struct NMEANetworkCheck: Check {
 
   /// Waits until the condition holds or the time is over.
   func wait(_ time: Duration, until isDone: () -> Bool) throws(EventLoopError) {
-    try loop.turn(until: loop.now.boot + time, or: isDone)
+    try loop.run(until: loop.now.boot + time, or: isDone)
   }
 
   /// Receives for the same time as from a serial receiver.
   func listen(until isOver: () -> Bool) throws(EventLoopError) {
     if !hasReceived { receiver = ReceiverProbe(baud: nil, isTerminal: false, at: loop.now.boot) }
     while !receiver.isDone, !isOver() {
-      try loop.turn(until: receiver.nextDeadline, or: isOver)
+      try loop.run(until: receiver.nextDeadline, or: isOver)
       _ = receiver.advance(at: loop.now)
     }
   }

@@ -46,7 +46,7 @@ struct SerialCheck: Check {
 
   private func listen() -> [Finding] {
     let loop = environment.loop
-    // No byte arrives before the loop turns.
+    // No byte arrives before the loop runs.
     var probe = ReceiverProbe(baud: settings.baud, isTerminal: true, at: loop.now.boot)
     var loss: SerialPortError?
     do {
@@ -55,7 +55,7 @@ struct SerialCheck: Check {
         onBytes: { probe.receive($0, at: loop.now) }, onEnd: { loss = $0 })
       if !port.isTerminal { probe = ReceiverProbe(baud: nil, isTerminal: false, at: loop.now.boot) }
       while !probe.isDone, loss == nil {
-        try loop.turn(until: probe.nextDeadline) { loss != nil }
+        try loop.run(until: probe.nextDeadline) { loss != nil }
         var next = probe.advance(at: loop.now)
         while let speed = next {
           next = nil

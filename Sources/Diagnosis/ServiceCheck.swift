@@ -35,7 +35,7 @@ package struct ServiceCheck: Check {
     var daemon = ask()
     while ServiceFindings.isStarting(daemon), loop.now.boot < end {
       do {
-        try loop.turn(until: loop.now.boot + .seconds(1)) { false }
+        try loop.run(until: loop.now.boot + .seconds(1)) { false }
       } catch {
         return report(.fail("\(error)", "Close other programs, and try again"))
       }

@@ -5,7 +5,7 @@ import MessageBus
 /// that systemd could not start.
 struct ServiceEnd: Equatable {
   /// As in `exit status 78 (the settings, or a file that they name, are at fault)`.
-  let words: String
+  let cause: String
   /// What to do.
   let advice: String
 
@@ -13,21 +13,21 @@ struct ServiceEnd: Equatable {
   init(_ status: ServiceStatus, missing: [String: String] = [:]) {
     let journal = "journalctl -u \(status.unit) -n 20 has the reason"
     switch (status.result, status.end) {
-    case ("watchdog", _): (words, advice) = ("the watchdog ended it because its event loop hung", journal)
-    case ("timeout", _): (words, advice) = ("systemd's timeout: its start or stop took too long", journal)
+    case ("watchdog", _): (cause, advice) = ("the watchdog ended it because its event loop hung", journal)
+    case ("timeout", _): (cause, advice) = ("systemd's timeout: its start or stop took too long", journal)
     case ("oom-kill", _):
-      (words, advice) = (
+      (cause, advice) = (
         "the kernel killed it because memory was short", "See which program uses it: free -m, journalctl -k -n 50"
       )
     case ("start-limit-hit", _):
-      (words, advice) = ("too many restarts (start limit)", "\(journal); then systemctl reset-failed \(status.unit)")
+      (cause, advice) = ("too many restarts (start limit)", "\(journal); then systemctl reset-failed \(status.unit)")
     case ("resources", _), ("protocol", _):
-      (words, advice) = ("systemd could not start it (\(status.result))", journal)
+      (cause, advice) = ("systemd could not start it (\(status.result))", journal)
     case (_, .killed(let signal)):
-      (words, advice) = ("signal \(signal)", "\(journal); docs/crashes.md says how to read it")
+      (cause, advice) = ("signal \(signal)", "\(journal); docs/crashes.md says how to read it")
     case (_, .exited(let code)):
       let (reason, what) = ServiceEnd.reason(code, status.unit, missing) ?? (nil, journal)
-      (words, advice) = ("exit status \(code)" + (reason.map { " (\($0))" } ?? ""), what)
+      (cause, advice) = ("exit status \(code)" + (reason.map { " (\($0))" } ?? ""), what)
     }
   }
 

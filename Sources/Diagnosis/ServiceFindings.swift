@@ -99,7 +99,7 @@ package enum ServiceFindings {
       let end = ServiceEnd(status, missing: missing)
       let count = status.restarts == 1 ? "1 restart" : "\(status.restarts) restarts"
       return .fail(
-        "\(unit) is in a restart loop, \(count) so far: its last run ended with \(end.words)\(endMessage(status))",
+        "\(unit) is in a restart loop, \(count) so far: its last run ended with \(end.cause)\(endMessage(status))",
         end.advice)
     case ("loaded", "activating", _):
       return .fail("\(unit) is starting (\(status.sub))", "Wait some seconds, and ask again")
@@ -107,7 +107,7 @@ package enum ServiceFindings {
       return .fail("\(unit) is being stopped (\(status.sub))", "Start it again: systemctl start \(unit)")
     case ("loaded", "failed", _):
       let end = ServiceEnd(status, missing: missing)
-      return .fail("\(unit) has failed: it ended with \(end.words)\(endMessage(status))", end.advice)
+      return .fail("\(unit) has failed: it ended with \(end.cause)\(endMessage(status))", end.advice)
     case ("loaded", _, _):
       guard status.isConditionMet else {
         return .fail(

@@ -179,7 +179,7 @@ package enum ServiceImpersonation {
           "Run the program of the package, or put it where the service may execute it, as in /usr/local/bin"))
     case ("oom-kill", _), (_, .killed):
       return .unknown(
-        .fail("the check that runs as \(service.unit) was ended: \(ServiceEnd(end).words)", journal))
+        .fail("the check that runs as \(service.unit) was ended: \(ServiceEnd(end).cause)", journal))
     default:
       return .notStarted(finding(end, service))
     }
@@ -189,7 +189,7 @@ package enum ServiceImpersonation {
   static func finding(_ end: ServiceStatus, _ service: ServiceStatus) -> Finding {
     var cause = end
     (cause.unit, cause.credentialFiles) = (service.unit, service.credentialFiles)
-    let words = ServiceEnd(cause, missing: ServiceCredentials.missing(service))
-    return .fail("\(service.unit) cannot start: it would end with \(words.words)", words.advice)
+    let explained = ServiceEnd(cause, missing: ServiceCredentials.missing(service))
+    return .fail("\(service.unit) cannot start: it would end with \(explained.cause)", explained.advice)
   }
 }

@@ -58,7 +58,7 @@ struct TokenCheck: Check {
     var answer: TokenProbe.Answer?
     try probe.ask(for: context) { answer = $0 }
     // The request has its own deadline, and a program a grace period.
-    try loop.turn(until: loop.now.boot + settings.agent.tokenProvider.deadline + .seconds(5)) { answer != nil }
+    try loop.run(until: loop.now.boot + settings.agent.tokenProvider.deadline + .seconds(5)) { answer != nil }
     if answer == nil { probe.cancel() }
     return answer
   }

@@ -52,7 +52,7 @@ package struct FleetEvent: Sendable {
   package var vehicle: String
   package var kind: Kind
   /// The vehicle's counters, including this event.
-  package var ledger: VehicleLedger
+  package var statistics: VehicleStatistics
   /// Its line on the terminal, without the time; empty for none.
   package var text: String
 

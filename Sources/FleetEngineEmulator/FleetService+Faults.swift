@@ -37,7 +37,7 @@ extension FleetService {
   ///
   /// - Throws: `APIError`, NOT_FOUND, for a vehicle that has made no request.
   package func perform(_ act: MapCommand, at now: ServerTime) throws(APIError) {
-    if let vehicle = act.vehicle, VehicleService.all.allSatisfy({ ledgers[$0.key(vehicle)] == nil }) {
+    if let vehicle = act.vehicle, VehicleService.all.allSatisfy({ statistics[$0.key(vehicle)] == nil }) {
       throw APIError(
         .notFound, "Vehicle \(UpdateLine.plain(vehicle)) has made no request yet.", reason: "VEHICLE_NOT_FOUND")
     }

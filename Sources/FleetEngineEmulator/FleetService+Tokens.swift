@@ -13,9 +13,9 @@ extension FleetService {
     if id == "*" { throw .invalid("No token is issued for everything (\"*\").") }
     try ResourceName.check(id)
     tokenRequests += 1
-    // A consumer has no ledger.
+    // A consumer has no statistics.
     let key = kind.service?.key(id) ?? ""
-    if kind.service != nil { ledgers[key, default: .init()].countTokenRequest() }
+    if kind.service != nil { statistics[key, default: .init()].countTokenRequest() }
     let fault = takeFault(.token, vehicle: id, at: now)
     if let fault, fault.flaw == nil, let reply = fault.reply(at: now, otherwise: nil) {
       publish(
@@ -36,7 +36,7 @@ extension FleetService {
     } catch {
       throw APIError(.internal, error.message, reason: "SIGNING_FAILED")
     }
-    if kind.service != nil { ledgers[key, default: .init()].countToken() }
+    if kind.service != nil { statistics[key, default: .init()].countToken() }
     let what = kind.service == nil ? "token issued (\(kind.path))" : "token issued"
     publish(
       .token(issued: token.creation, expires: token.expiration), key,

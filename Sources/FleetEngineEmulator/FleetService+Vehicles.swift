@@ -9,7 +9,7 @@ extension FleetService {
     let fault = takeFault(.update, vehicle: vehicle, at: now)
     if let fault, !fault.applies, let reply = fault.reply(at: now, otherwise: nil) {
       let status = reply.silence == nil ? reply.status : 0
-      ledgers[key, default: .init()].refuse(status: status, bytes: request.body.count)
+      statistics[key, default: .init()].refuse(status: status, bytes: request.body.count)
       publish(
         .refused(.init(fault, reply)), key, UpdateLine.event(vehicle, "\(fault.label): \(fault.summary)"), at: now)
       recordUpdate(request, accepted: false, status: status, at: now)
@@ -22,7 +22,7 @@ extension FleetService {
     } catch {
       reply = Reply(error)
       accepted = false
-      ledgers[key, default: .init()].refuse(status: error.httpStatus, bytes: request.body.count)
+      statistics[key, default: .init()].refuse(status: error.httpStatus, bytes: request.body.count)
       publish(.refused(.init(error)), key, UpdateLine.refused(vehicle: vehicle, error: error), at: now)
     }
     if let fault {
@@ -52,8 +52,8 @@ extension FleetService {
     let answer = try call.answer(stored)
     vehicles[call.name] = stored
     let key = service.key(vehicle)
-    let before = ledgers[key]?.lastUpdate
-    let warnings = ledgers[key, default: .init()].accept(
+    let before = statistics[key]?.lastUpdate
+    let warnings = statistics[key, default: .init()].accept(
       update, mask: mask, bytes: request.body.count, at: now, minimumInterval: options.minimumInterval)
     let gap = before.map { now.steady - $0.steady }
     let named = mask.topLevel

@@ -14,7 +14,7 @@ package final class FleetService {
     package var createsVehicles = true
     /// Minimum milliseconds between two updates of a vehicle; a shorter interval causes a warning. 0 for a simulated drive that
     /// is faster than real time.
-    package var minimumInterval = VehicleLedger.minimumInterval
+    package var minimumInterval = VehicleStatistics.minimumInterval
 
     package init() {}
   }
@@ -26,7 +26,7 @@ package final class FleetService {
   /// By resource name.
   var vehicles: [String: JSON] = [:]
   /// By `VehicleService.key`.
-  var ledgers: [String: VehicleLedger] = [:]
+  var statistics: [String: VehicleStatistics] = [:]
   var tokenRequests = 0
   private let log: (String) -> Void
   private let observe: ((FleetEvent) -> Void)?
@@ -52,16 +52,16 @@ package final class FleetService {
   }
 
   /// Updates accepted since the start.
-  package var accepted: Int { ledgers.values.reduce(0) { $0 + $1.accepted } }
+  package var accepted: Int { statistics.values.reduce(0) { $0 + $1.accepted } }
 
   /// Updates rejected, or not answered, since the start.
-  package var refused: Int { ledgers.values.reduce(0) { $0 + $1.refusals } }
+  package var refused: Int { statistics.values.reduce(0) { $0 + $1.refusals } }
 
   /// Violations of rules that Fleet Engine does not answer with an error.
-  package var warnings: Int { ledgers.values.reduce(0) { $0 + $1.warningCount } }
+  package var warnings: Int { statistics.values.reduce(0) { $0 + $1.warningCount } }
 
   /// Tokens issued since the start.
-  package var tokens: Int { ledgers.values.reduce(0) { $0 + $1.tokens } }
+  package var tokens: Int { statistics.values.reduce(0) { $0 + $1.tokens } }
 
   /// Answers one request, and publishes what happened.
   package func handle(_ request: Request, at now: ServerTime) -> Reply {
@@ -83,7 +83,7 @@ package final class FleetService {
   ///   - vehicle: its `VehicleService.key`, or the ID where services do not matter; empty when it concerns none or all.
   ///   - text: for the terminal; empty for no line.
   func publish(_ kind: FleetEvent.Kind, _ vehicle: String, _ text: String, at now: ServerTime) {
-    let event = FleetEvent(at: now, vehicle: vehicle, kind: kind, ledger: ledgers[vehicle] ?? .init(), text: text)
+    let event = FleetEvent(at: now, vehicle: vehicle, kind: kind, statistics: statistics[vehicle] ?? .init(), text: text)
     observe?(event)
     if !text.isEmpty { log(event.line) }
   }
@@ -166,7 +166,7 @@ package final class FleetService {
       "uptime_ms": JSON(now.steady - (start ?? now).steady), "accepted": JSON(accepted), "refused": JSON(refused),
       "tokens": JSON(tokens), "token_requests": JSON(tokenRequests), "warnings": JSON(warnings),
       "faults": faultList["faults"] ?? [],
-      "vehicles": .object(ledgers.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }),
+      "vehicles": .object(statistics.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }),
     ]
   }
 

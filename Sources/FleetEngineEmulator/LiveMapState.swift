@@ -47,7 +47,7 @@ package struct LiveMapState: Sendable {
   /// The state with which a page begins.
   package func state(at now: ServerTime) -> Message {
     let share = max(Self.openingPositions / max(1, vehicles.count), 10)
-    let totals = vehicles.values.map(\.ledger)
+    let totals = vehicles.values.map(\.statistics)
     return Message(
       name: "state",
       data: [
@@ -88,7 +88,7 @@ package struct LiveMapState: Sendable {
     // The vehicle is removed from the dictionary while it is changed, so that its track is not copied.
     var vehicle = vehicles.removeValue(forKey: event.vehicle) ?? MappedVehicle(event.vehicle)
     defer { vehicles[event.vehicle] = vehicle }
-    vehicle.ledger = event.ledger
+    vehicle.statistics = event.statistics
     vehicle.lastHeard = event.at.steady
     var message = Message(name: "", data: ["vehicle": .string(event.vehicle)])
     switch event.kind {

@@ -25,7 +25,7 @@ struct MappedVehicle: Sendable {
   private static let maxReasons = 50
 
   private let id: String
-  var ledger = VehicleLedger()
+  var statistics = VehicleStatistics()
   /// Steady milliseconds.
   var lastHeard: Int64 = 0
   /// Milliseconds since 1970.
@@ -99,13 +99,13 @@ struct MappedVehicle: Sendable {
   /// The figures of the panel; times in milliseconds.
   func stats(at now: ServerTime) -> JSON {
     [
-      "state": ledger.state.map { .string($0) } ?? .null, "accepted": JSON(ledger.accepted),
-      "refused": JSON(ledger.refusals), "warnings": JSON(ledger.warningCount),
-      "past": JSON(ledger.pastLocations), "tokens": JSON(ledger.tokens), "tokenFetches": JSON(ledger.tokenRequests),
-      "bytes": JSON(ledger.bytes),
-      "bytesPerUpdate": JSON(ledger.accepted == 0 ? 0 : ledger.acceptedBytes / ledger.accepted),
+      "state": statistics.state.map { .string($0) } ?? .null, "accepted": JSON(statistics.accepted),
+      "refused": JSON(statistics.refusals), "warnings": JSON(statistics.warningCount),
+      "past": JSON(statistics.pastLocations), "tokens": JSON(statistics.tokens), "tokenFetches": JSON(statistics.tokenRequests),
+      "bytes": JSON(statistics.bytes),
+      "bytesPerUpdate": JSON(statistics.accepted == 0 ? 0 : statistics.acceptedBytes / statistics.accepted),
       "updatesPerMinute": JSON(recent.count { now.steady - $0 < 60_000 }),
-      "lastUpdate": JSON(ledger.lastUpdate?.wall), "delay": JSON(delays.last),
+      "lastUpdate": JSON(statistics.lastUpdate?.wall), "delay": JSON(delays.last),
       "tokenIssued": JSON(tokenIssued), "tokenExpires": JSON(tokenExpires),
       "refusals": .object(refusals.sorted { $0.key < $1.key }.map { .init($0.key, JSON($0.value)) }),
       "lastRefusal": lastRefusal.map { last in

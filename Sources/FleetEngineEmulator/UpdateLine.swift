@@ -4,7 +4,7 @@
 enum UpdateLine {
   /// `truck-17  48.1173000,11.5166700   12.3 m/s   87°  ±4 m  fix 0.2 s old  +3 past`
   static func accepted(
-    vehicle: String, update: JSON, mask: UpdateMask, warnings: [VehicleLedger.Warning], gap: Int64?, at now: ServerTime
+    vehicle: String, update: JSON, mask: UpdateMask, warnings: [VehicleStatistics.Warning], gap: Int64?, at now: ServerTime
   ) -> String {
     var parts = [plain(vehicle)]
     if mask.topLevel.contains("lastLocation"), let location = update["lastLocation"] {
@@ -35,7 +35,7 @@ enum UpdateLine {
     "\(plain(vehicle))  \(plain(text))"
   }
 
-  private static func explain(_ warning: VehicleLedger.Warning, gap: Int64?) -> String {
+  private static func explain(_ warning: VehicleStatistics.Warning, gap: Int64?) -> String {
     let gap = fixed(Double(gap ?? 0) / 1000, 1)
     return switch warning {
     case .tooSoon: "\(gap) s after the last update; the minimum is 5 s"

@@ -2,7 +2,7 @@
 
 /// The counters of one vehicle, and its violations of rules that the real Fleet Engine does not answer with an error, such as
 /// updates that are too frequent or a position older than the previous one.
-package struct VehicleLedger: Sendable {
+package struct VehicleStatistics: Sendable {
   /// A violation of a rule that is not answered with an error.
   package enum Warning: String, Sendable, CaseIterable {
     /// Less than 5 s after the previous update.
@@ -86,7 +86,7 @@ package struct VehicleLedger: Sendable {
   /// - Returns: the rules that it violates.
   package mutating func accept(
     _ vehicle: JSON, mask: UpdateMask, bytes: Int, at now: ServerTime,
-    minimumInterval: Int64 = VehicleLedger.minimumInterval
+    minimumInterval: Int64 = VehicleStatistics.minimumInterval
   ) -> [Warning] {
     var found: [Warning] = []
     accepted += 1

@@ -24,14 +24,14 @@ package final class FleetEngineProbe {
 
   /// Makes a request without a token.
   ///
-  /// - Parameter completion: called once, in a later turn.
+  /// - Parameter completion: called once, in a later iteration of the loop.
   package func requestWithoutToken(completion: @escaping (HTTPOutcome) -> Void) {
     ask(endpoint.greeting, completion)
   }
 
   /// Makes an update that changes nothing.
   ///
-  /// - Parameter completion: called once, in a later turn.
+  /// - Parameter completion: called once, in a later iteration of the loop.
   package func tryUpdate(with token: Secret, completion: @escaping (UpdateOutcome) -> Void) {
     ask(endpoint.dryRun(token: token)) { [endpoint] in
       completion(UpdateOutcome($0, from: endpoint.vehicle.service))

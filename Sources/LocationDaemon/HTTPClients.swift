@@ -54,7 +54,7 @@ final class ExchangeTable {
     client.connect(to: url, certificateTime: certificateTime)
   }
 
-  /// - Parameter completion: called once, in a later turn, unless the request is cancelled.
+  /// - Parameter completion: called once, in a later iteration of the loop, unless the request is cancelled.
   func start(_ id: UInt64, _ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) {
     running[id] = (
       client,

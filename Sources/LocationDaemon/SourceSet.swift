@@ -91,8 +91,8 @@ final class SourceSet {
     }
   }
 
-  /// Lets the source with this ID report its next fix, in a later turn of the loop, so that a recording whose fixes are all
-  /// rejected does not cause deep recursion.
+  /// Lets the source with this ID report its next fix, in a later iteration of the loop, so that a recording whose fixes
+  /// are all rejected does not cause deep recursion.
   func readyForNextFix(_ id: Int) {
     loop.defer { [weak self] in self?.members.first { $0.id == id }?.source?.readyForNextFix() }
   }

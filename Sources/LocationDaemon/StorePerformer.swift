@@ -48,8 +48,8 @@ final class StorePerformer {
     deliver()
   }
 
-  /// Performs a decision of `VehicleAgent`. Resulting reports are delivered in a later turn of the loop, because the agent is
-  /// the caller.
+  /// Performs a decision of `VehicleAgent`. Resulting reports are delivered in a later iteration of the loop, because the
+  /// agent is the caller.
   func handle(_ input: StoreAgent.Input) {
     perform(input)
     guard !isDelivering, !reports.isEmpty else { return }

@@ -27,7 +27,7 @@ final class TokenFetcher {
     self.exchanges = exchanges
   }
 
-  /// - Parameter completion: called once, in a later turn, unless the request is cancelled.
+  /// - Parameter completion: called once, in a later iteration of the loop, unless the request is cancelled.
   func start(_ id: UInt64, _ request: TokenRequest, completion: @escaping (TokenOutcome) -> Void) {
     switch request {
     case .http(let request):

@@ -88,7 +88,7 @@ package final class TokenProbe {
 
   /// Makes the request.
   ///
-  /// - Parameter completion: called once, in a later turn; never when this throws.
+  /// - Parameter completion: called once, in a later iteration of the loop; never when this throws.
   /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` if the provider is not configured for such a context.
   package func ask(
     for context: AuthorizationContext, completion: @escaping (Answer) -> Void

@@ -36,7 +36,7 @@ import Timekeeping
     }
     loop.defer { order.append(3) }
     #expect(order.isEmpty)
-    #expect(try loop.turns { order.count == 4 })
+    #expect(try loop.runs { order.count == 4 })
     #expect(order == [1, 2, 3, 4])
   }
 
@@ -48,9 +48,9 @@ import Timekeeping
     again()
     let timer = try loop.makeTimer { isOver = true }
     timer.arm(at: loop.now.boot + .milliseconds(1))
-    #expect(try loop.turns { isOver })
+    #expect(try loop.runs { isOver })
     // The last of that work holds the loop, which holds it.
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
   }
 
   @Test("A timer fires once for each arming, at once when the instant has passed, and not when disarmed")
@@ -58,20 +58,20 @@ import Timekeeping
     let loop = try EventLoop()
     var count = 0
     let timer = try loop.makeTimer { count += 1 }
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(count == 0)
     timer.arm(at: .boot)
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(count == 1)
     timer.arm(at: .boot)
     timer.disarm()
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(count == 1)
     timer.arm(at: .boot)
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(count == 2)
     timer.arm(at: .distantFuture)
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(count == 2)
   }
 
@@ -82,7 +82,7 @@ import Timekeeping
     var timer: LoopTimer? = try loop.makeTimer { count += 1 }
     timer?.arm(at: .boot)
     timer = nil
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(count == 0)
   }
 
@@ -98,8 +98,8 @@ import Timekeeping
       source = nil
     }
     pipe.write("x")
-    #expect(try loop.turns { calls == 1 })
-    try loop.turnsUntilIdle()
+    #expect(try loop.runs { calls == 1 })
+    try loop.runUntilIdle()
     #expect(calls == 1)
     #expect(source == nil)
   }
@@ -113,10 +113,10 @@ import Timekeeping
     var seen: [IOEvents] = []
     let source = try loop.addIO(readEnd, .readable) { seen.append($0) }
     pipe?.write("x")
-    #expect(try loop.turns { seen.count == 2 })
+    #expect(try loop.runs { seen.count == 2 })
     #expect(seen == [.readable, .readable])
     pipe = nil
-    #expect(try loop.turns { seen.last?.contains(.hangUp) == true })
+    #expect(try loop.runs { seen.last?.contains(.hangUp) == true })
     source.close()
   }
 
@@ -142,7 +142,7 @@ import Timekeeping
     var count = 0
     let source = try loop.addSignal(SIGUSR1) { count += 1 }
     raise(SIGUSR1)
-    #expect(try loop.turns { count == 1 })
+    #expect(try loop.runs { count == 1 })
     source.close()
   }
 
@@ -152,9 +152,9 @@ import Timekeeping
     let loop = try EventLoop()
     var ends: [ChildStatus] = []
     let first = try loop.addChild(try spawn("exit 7")) { ends.append($0) }
-    #expect(try loop.turns { ends.count == 1 })
+    #expect(try loop.runs { ends.count == 1 })
     let second = try loop.addChild(try spawn("kill -KILL $$")) { ends.append($0) }
-    #expect(try loop.turns { ends.count == 2 })
+    #expect(try loop.runs { ends.count == 2 })
     #expect(ends == [.exited(7), .killed(SIGKILL)])
     first.close()
     second.close()
@@ -169,12 +169,12 @@ import Timekeeping
     let path = directory("name")
     close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600))
     unlink(path)
-    #expect(try loop.turns { events.count == 2 })
+    #expect(try loop.runs { events.count == 2 })
     #expect(events.map(\.name) == ["name", "name"])
     #expect(!events[0].events.isDisjoint(with: .appeared))
     #expect(!events[1].events.isDisjoint(with: .vanished))
     rmdir(directory.path)
-    #expect(try loop.turns { events.last?.events.isDisjoint(with: .gone) == false })
+    #expect(try loop.runs { events.last?.events.isDisjoint(with: .gone) == false })
     source.close()
   }
 

@@ -13,10 +13,10 @@ import Testing
     var changes = 0
     let watch = PathWatch(loop: loop, path: directory("ttyUSB0")) { changes += 1 }
     try directory.write("", to: "ttyUSB1")
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(changes == 0)
     try directory.write("", to: "ttyUSB0")
-    #expect(try loop.turns { changes > 0 })
+    #expect(try loop.runs { changes > 0 })
     watch.close()
   }
 
@@ -33,16 +33,16 @@ import Testing
     for round in 1...2 {
       changes = 0
       mkdir(serial, 0o700)
-      try loop.turnsUntilIdle()
+      try loop.runUntilIdle()
       mkdir(byID, 0o700)
-      try loop.turnsUntilIdle()
+      try loop.runUntilIdle()
       #expect(changes == 0)
       try directory.write("", to: "serial/by-id/receiver")
-      #expect(try loop.turns { changes > 0 }, "round \(round)")
+      #expect(try loop.runs { changes > 0 }, "round \(round)")
       unlink(byID + "/receiver")
       rmdir(byID)
       rmdir(serial)
-      try loop.turnsUntilIdle()
+      try loop.runUntilIdle()
     }
     watch.close()
   }
@@ -56,7 +56,7 @@ import Testing
     mkdir(directory("a"), 0o700)
     mkdir(directory("a/b"), 0o700)
     try directory.write("", to: "a/b/c")
-    #expect(try loop.turns { changes > 0 })
+    #expect(try loop.runs { changes > 0 })
     watch.close()
   }
 
@@ -68,14 +68,14 @@ import Testing
     symlink("../ttyUSB0", directory("by-id/receiver"))
     var changes = 0
     let watch = PathWatch(loop: loop, path: directory("by-id/receiver")) { changes += 1 }
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(changes == 0)
     let device = try directory.write("", to: "ttyUSB0")
-    #expect(try loop.turns { changes > 0 })
-    try loop.turnsUntilIdle()
+    #expect(try loop.runs { changes > 0 })
+    try loop.runUntilIdle()
     changes = 0
     chmod(device, 0o660)
-    #expect(try loop.turns { changes > 0 })
+    #expect(try loop.runs { changes > 0 })
     watch.close()
   }
 
@@ -86,7 +86,7 @@ import Testing
     symlink("b", directory("a"))
     symlink("a", directory("b"))
     let watch = PathWatch(loop: loop, path: directory("a")) { Issue.record("there is no such device") }
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     watch.close()
   }
 }

@@ -12,7 +12,7 @@ import Testing
     mutating func handle(_ kind: FleetEvent.Kind, _ vehicle: String = "truck-17", _ text: String = "")
       -> [LiveMapState.Message]
     {
-      map.handle(FleetEvent(at: now, vehicle: vehicle, kind: kind, ledger: .init(), text: text))
+      map.handle(FleetEvent(at: now, vehicle: vehicle, kind: kind, statistics: .init(), text: text))
     }
 
     /// Where the vehicle is, or was some seconds ago.

@@ -19,12 +19,12 @@ struct ClientFixture {
     client = try HTTPClient(loop: loop, configuration: configuration, meter: meter)
   }
 
-  /// Sends a request and turns the loop until it ends.
+  /// Sends a request and runs the loop until it ends.
   func outcome(_ request: HTTPRequest) throws -> HTTPOutcome {
     var outcome: HTTPOutcome?
     client.send(request) { outcome = $0 }
     #expect(outcome == nil, "called before send returned")
-    #expect(try loop.turns { outcome != nil })
+    #expect(try loop.runs { outcome != nil })
     return try #require(outcome)
   }
 

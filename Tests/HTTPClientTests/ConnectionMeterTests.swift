@@ -94,7 +94,7 @@ struct ConnectionMeterTests {
     client = try HTTPClient(loop: loop, configuration: configuration, meter: meter)
     var isDone = false
     client?.send(HTTPRequest(method: .get, url: "\(server.url)/a", deadline: .seconds(10))) { _ in isDone = true }
-    #expect(try loop.turns { isDone })
+    #expect(try loop.runs { isDone })
     client = nil
     #expect(meter.traffic.sent == UInt64(server.requests[0].utf8.count))
     #expect(meter.traffic.received == UInt64(answer("{}").utf8.count))

@@ -108,7 +108,7 @@ struct HTTP2TransportTests {
     let bench = try Bench("")
     let request = HTTPRequest(method: .patch, url: "https://localhost:1/x", deadline: .seconds(10))
     bench.fixture.client.connect(to: request.url, certificateTime: nil)
-    while try bench.fixture.loop.turn(waitingAtMost: .milliseconds(50)) {}
+    while try bench.fixture.loop.runOnce(timeout: .milliseconds(50)) {}
     #expect(try bench.fixture.failure(request).kind == .refused)
     #expect(try bench.fixture.response(bench.request()).status == 200)
   }
@@ -176,11 +176,11 @@ struct HTTP2TransportTests {
     var exchanges: [HTTPExchange] = []
     for _ in 0..<4 { exchanges.append(bench.fixture.client.send(bench.request()) { _ in ends += 1 }) }
     exchanges[2].cancel()
-    #expect(try bench.fixture.loop.turns { ends == 3 })
+    #expect(try bench.fixture.loop.runs { ends == 3 })
     exchanges.append(bench.fixture.client.send(bench.request()) { _ in ends += 100 })
     exchanges[4].cancel()
     exchanges.append(bench.fixture.client.send(bench.request()) { _ in ends += 1 })
-    #expect(try bench.fixture.loop.turns { ends == 4 })
+    #expect(try bench.fixture.loop.runs { ends == 4 })
     #expect(bench.fixture.client.counters.connections == 1)
   }
 
@@ -193,7 +193,7 @@ struct HTTP2TransportTests {
     bench.fixture.client.send(bench.request()) { outcome = $0 }
     bench.fixture.client.dropConnections()
     stuck.cancel()
-    #expect(try bench.fixture.loop.turns { outcome != nil })
+    #expect(try bench.fixture.loop.runs { outcome != nil })
     guard case .response = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
     #expect(bench.fixture.client.counters.connections == 2)
   }
@@ -205,7 +205,7 @@ struct HTTP2TransportTests {
     var outcome: HTTPOutcome?
     bench.fixture.client.send(bench.request()) { outcome = $0 }
     bench.fixture.client.dropConnections()
-    #expect(try bench.fixture.loop.turns { outcome != nil })
+    #expect(try bench.fixture.loop.runs { outcome != nil })
     guard case .response = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
     _ = try bench.fixture.response(bench.request())
     #expect(bench.fixture.client.counters.connections == 2)
@@ -218,7 +218,7 @@ struct HTTP2TransportTests {
       let bench = try Bench(script)
       let stuck = bench.fixture.client.send(bench.request()) { _ in }
       _ = try bench.server.lines(turning: bench.fixture.loop) { $0.contains { $0.hasPrefix("request 1") } }
-      if isReset { stuck.cancel() } else { try bench.fixture.loop.turnsUntilIdle() }
+      if isReset { stuck.cancel() } else { try bench.fixture.loop.runUntilIdle() }
       bench.fixture.client.dropConnections()
       let lines = try bench.server.lines(turning: bench.fixture.loop) { $0.contains { $0.hasPrefix("ended") } }
       #expect(lines.last { $0.hasPrefix("ended") } == (isReset ? "ended by a reset" : "ended in order"))
@@ -241,8 +241,8 @@ struct HTTP2TransportTests {
         isDone = true
       }
     }
-    #expect(try loop.turns { isDone })
-    try loop.turnsUntilIdle()
+    #expect(try loop.runs { isDone })
+    try loop.runUntilIdle()
   }
 
   @Test("a line break in a header is refused before it is sent")

@@ -86,7 +86,7 @@ import Timekeeping
     var outcome: HTTPOutcome?
     fixture.client.send(HTTPRequest(method: .get, url: server.url)) { outcome = $0 }
     fixture.client.dropConnections()
-    #expect(try fixture.loop.turns { outcome != nil })
+    #expect(try fixture.loop.runs { outcome != nil })
     guard case .response = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
     _ = try fixture.response(HTTPRequest(method: .get, url: server.url))
     #expect(server.accepted == 2)
@@ -131,10 +131,10 @@ import Timekeeping
     var first: HTTPOutcome?
     var second: HTTPOutcome?
     let exchange = fixture.client.send(HTTPRequest(method: .get, url: server.url)) { first = $0 }
-    #expect(try fixture.loop.turns { first != nil })
+    #expect(try fixture.loop.runs { first != nil })
     fixture.client.send(HTTPRequest(method: .get, url: server.url)) { second = $0 }
     exchange.cancel()
-    #expect(try fixture.loop.turns { second != nil })
+    #expect(try fixture.loop.runs { second != nil })
   }
 
   @Test("A request sent from a completion goes out, and a client dropped in one is no trouble")
@@ -153,8 +153,8 @@ import Timekeeping
         isDone = true
       }
     }
-    #expect(try loop.turns { isDone })
-    try loop.turnsUntilIdle()
+    #expect(try loop.runs { isDone })
+    try loop.runUntilIdle()
     #expect(server.requests.count >= 2)
   }
 
@@ -164,7 +164,7 @@ import Timekeeping
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("ok")) }
     var ends = 0
     for _ in 0..<4 { fixture.client.send(HTTPRequest(method: .get, url: server.url)) { _ in ends += 1 } }
-    #expect(try fixture.loop.turns { ends == 4 })
+    #expect(try fixture.loop.runs { ends == 4 })
     #expect(server.accepted == 1)
   }
 

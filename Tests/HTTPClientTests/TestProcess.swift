@@ -45,13 +45,13 @@ final class TestProcess {
     return isDone
   }
 
-  /// Whole lines so far, once they satisfy; turns the loop meanwhile.
+  /// Whole lines so far, once they satisfy; runs the loop meanwhile.
   func lines(turning loop: EventLoop? = nil, until isEnough: ([String]) -> Bool) throws -> [String] {
     var buffer = [UInt8](repeating: 0, count: 4096)
     for _ in 0..<2000 {
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
       if isEnough(lines) { return lines }
-      _ = try loop?.turn(waitingAtMost: .milliseconds(5))
+      _ = try loop?.runOnce(timeout: .milliseconds(5))
       var descriptor = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
       guard poll(&descriptor, 1, loop == nil ? 10_000 : 5) > 0 else { continue }
       let count = read(output, &buffer, buffer.count)

@@ -77,7 +77,7 @@ import Testing
     fixture.client.send(
       HTTPRequest(method: .get, url: "https://127.0.0.1:\(server.port)", deadline: .milliseconds(200))
     ) { outcome = $0 }
-    #expect(try fixture.loop.turns { outcome != nil })
+    #expect(try fixture.loop.runs { outcome != nil })
     guard case .failure(let failure) = outcome else { throw ClientFixture.Unexpected(outcome: try #require(outcome)) }
     #expect([.handshakeFailed, .timedOut].contains(failure.kind))
   }

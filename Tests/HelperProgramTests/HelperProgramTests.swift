@@ -38,7 +38,7 @@ import Timekeeping
       loop: loop, arguments: arguments, environment: environment, deadline: deadline, maximumOutputSize: limit
     ) { answer.result = $0 }
     #expect(answer.result == nil, "never before it returns")
-    #expect(try loop.turns { answer.result != nil })
+    #expect(try loop.runs { answer.result != nil })
     withExtendedLifetime(program) {}
     return try #require(answer.result)
   }
@@ -209,7 +209,7 @@ import Timekeeping
         Issue.record("it does not come to hold")
         return
       }
-      _ = try loop.turn(waitingAtMost: .milliseconds(10))
+      _ = try loop.runOnce(timeout: .milliseconds(10))
     }
   }
 
@@ -223,7 +223,7 @@ import Timekeeping
   private func isGone(_ path: String) throws -> Bool {
     let text = try String(contentsOfFile: path, encoding: .utf8)
     let number = try #require(Int32(text.split(separator: "\n").first ?? ""))
-    return try loop.turns(within: .seconds(5)) {
+    return try loop.runs(within: .seconds(5)) {
       let stat = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8)) ?? ""
       return kill(number, 0) != 0 || stat.contains(") Z ")
     }

@@ -24,9 +24,9 @@ import Timekeeping
     let log = SourceLog()
     let source = source(loop, server.port, log, host: host)
     source.start()
-    #expect(try loop.turns { log.fixes.count == 1 })
+    #expect(try loop.runs { log.fixes.count == 1 })
     server.say([GPSDTranscript.tpv("/dev/a", 2)])
-    #expect(try loop.turns { log.fixes.count == 2 })
+    #expect(try loop.runs { log.fixes.count == 2 })
     #expect(log.fixes.map(\.coordinate.latitude) == [1, 2])
     #expect(log.reading == ["gpsd at \(host):\(server.port), receiver /dev/a, NMEA0183"])
     #expect(log.lost.isEmpty)
@@ -44,14 +44,14 @@ import Timekeeping
     let log = SourceLog()
     let source = source(loop, port, log)
     source.start()
-    #expect(try loop.turns { log.fixes.count == 1 })
+    #expect(try loop.runs { log.fixes.count == 1 })
     server = nil
-    #expect(try loop.turns { log.lost.count == 2 })
+    #expect(try loop.runs { log.lost.count == 2 })
     #expect(log.lost.first?.contains("closed by the other side") == true)
     #expect(log.lost.last?.contains("127.0.0.1:\(port): Connection refused; check that gpsd runs there") == true)
     server = try FakeGPSD(loop, port: port)
     server?.greeting = [GPSDTranscript.tpv("/dev/a", 2)]
-    #expect(try loop.turns { log.fixes.count == 2 })
+    #expect(try loop.runs { log.fixes.count == 2 })
     #expect(log.reading.count == 2)
     source.stop()
   }
@@ -63,10 +63,10 @@ import Timekeeping
     let log = SourceLog()
     let source = source(loop, server.port, log, silence: .milliseconds(100))
     source.start()
-    #expect(try loop.turns { log.lost.count == 1 })
+    #expect(try loop.runs { log.lost.count == 1 })
     #expect(log.lost.first?.contains("sends nothing") == true)
     server.greeting = [GPSDTranscript.tpv("/dev/a", 1)]
-    #expect(try loop.turns { log.fixes.count == 1 })
+    #expect(try loop.runs { log.fixes.count == 1 })
     #expect(server.accepted == 2)
     source.stop()
   }
@@ -78,7 +78,7 @@ import Timekeeping
     // RFC 6761: no name under .invalid exists. Without any network the look-up fails as well.
     let source = source(loop, 2947, log, host: "gpsd.invalid")
     source.start()
-    #expect(try loop.turns { log.lost.count == 1 })
+    #expect(try loop.runs { log.lost.count == 1 })
     let message = try #require(log.lost.first)
     #expect(message.contains("gpsd.invalid:2947"))
     #expect(message.contains("cannot be looked up") || message.contains("no answer"), "\(message)")
@@ -93,11 +93,11 @@ import Timekeeping
     let log = SourceLog()
     let source = source(loop, server.port, log)
     source.start()
-    for _ in 0..<turns { _ = try loop.turn(waitingAtMost: .milliseconds(100)) }
+    for _ in 0..<turns { _ = try loop.runOnce(timeout: .milliseconds(100)) }
     source.stop()
     let fixes = log.fixes.count
     server.say([GPSDTranscript.tpv("/dev/a", 2)])
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(log.fixes.count == fixes)
   }
 }

@@ -31,7 +31,7 @@ import Timekeeping
     let log = SourceLog()
     let source = source(loop, path, log)
     source.start()
-    #expect(try loop.turns { !log.lost.isEmpty })
+    #expect(try loop.runs { !log.lost.isEmpty })
     #expect(log.lost == ["ModemManager cannot be reached without the D-Bus system bus: systemctl status dbus"])
     #expect(source.nextDeadline != nil)
     source.stop()
@@ -56,16 +56,16 @@ import Timekeeping
     let log = SourceLog()
     let source = source(loop, path, log)
     source.start()
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(log.lost.isEmpty)
     // The connection is made, and nothing was said.
     close(accept(listener, nil, nil))
     if isStopped {
       source.stop()
-      try loop.turnsUntilIdle()
+      try loop.runUntilIdle()
       #expect(log.lost.isEmpty)
     } else {
-      #expect(try loop.turns { log.lost.last?.contains("closed the connection") == true })
+      #expect(try loop.runs { log.lost.last?.contains("closed the connection") == true })
       #expect(source.nextDeadline != nil)
       source.stop()
     }

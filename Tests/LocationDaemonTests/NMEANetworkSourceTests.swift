@@ -73,18 +73,18 @@ import Timekeeping
     let port = try #require(listener?.port)
     let source = source(loop, log, .connect(host: "127.0.0.1", port: port))
     source.start()
-    #expect(try loop.turns { clients.count == 1 })
+    #expect(try loop.runs { clients.count == 1 })
     clients[0].send(Array(Self.epoch(1).utf8))
-    #expect(try loop.turns { log.fixes.count == 1 })
+    #expect(try loop.runs { log.fixes.count == 1 })
     listener = nil
     clients[0].close()
-    #expect(try loop.turns { log.lost.count == 2 })
+    #expect(try loop.runs { log.lost.count == 2 })
     #expect(log.lost.first?.contains("closed by the other side") == true)
     #expect(log.lost.last?.contains("nothing listens there") == true)
     listener = try serve(port)
-    #expect(try loop.turns { clients.count == 2 })
+    #expect(try loop.runs { clients.count == 2 })
     clients[1].send(Array(Self.epoch(2).utf8))
-    #expect(try loop.turns { log.fixes.count == 2 })
+    #expect(try loop.runs { log.fixes.count == 2 })
     #expect(log.reading == ["net", "net"])
     source.stop()
     withExtendedLifetime(listener) {}
@@ -96,20 +96,20 @@ import Timekeeping
     let log = SourceLog()
     let source = source(loop, log, .listen(host: "127.0.0.1", port: 0, connections: 4))
     source.start()
-    #expect(try loop.turns { source.port != nil })
+    #expect(try loop.runs { source.port != nil })
     let port = try #require(source.port)
     let good = try Sender(SOCK_STREAM, to: port)
-    #expect(try loop.turns { source.lineStatistics?.senders.count == 1 })
+    #expect(try loop.runs { source.lineStatistics?.senders.count == 1 })
     good.send(Self.epoch(1))
-    #expect(try loop.turns { log.fixes.count == 1 })
+    #expect(try loop.runs { log.fixes.count == 1 })
     #expect(log.reading == ["net, from 127.0.0.1"])
     for round in 1...100 {
       let hostile = try (0..<10).map { _ in try Sender(SOCK_STREAM, to: port, from: 0x7F00_0009) }
       for sender in hostile { sender.send(Self.epoch(9)) }
-      #expect(try loop.turns { (source.lineStatistics?.refused.first?.count ?? 0) >= 10 * UInt64(round) })
+      #expect(try loop.runs { (source.lineStatistics?.refused.first?.count ?? 0) >= 10 * UInt64(round) })
     }
     good.send(Self.epoch(2))
-    #expect(try loop.turns { log.fixes.count == 2 })
+    #expect(try loop.runs { log.fixes.count == 2 })
     #expect(source.lineStatistics?.refused.map(\.address) == [IPAddress(v4: 0x7F00_0009)])
     #expect(source.lineStatistics?.counters.sentences == 2)
     #expect(log.lost.isEmpty)
@@ -122,16 +122,16 @@ import Timekeeping
     let log = SourceLog()
     let source = source(loop, log, .datagrams(host: "127.0.0.1", port: 0, group: nil))
     source.start()
-    #expect(try loop.turns { source.port != nil })
+    #expect(try loop.runs { source.port != nil })
     let port = try #require(source.port)
     let good = try Sender(SOCK_DGRAM, to: port)
     let hostile = try Sender(SOCK_DGRAM, to: port, from: 0x7F00_0009)
     good.send(Self.epoch(1) + Self.epoch(2))
     for _ in 0..<50 { hostile.send(String(repeating: Self.epoch(9), count: 20)) }
     good.send(Self.epoch(3))
-    #expect(try loop.turns { log.fixes.count == 3 })
+    #expect(try loop.runs { log.fixes.count == 3 })
     #expect(log.fixes.compactMap { $0.timestamp.map { $0.milliseconds / 1000 % 60 } } == [1, 2, 3])
-    #expect(try loop.turns { source.lineStatistics?.refused.first?.count == 50 })
+    #expect(try loop.runs { source.lineStatistics?.refused.first?.count == 50 })
     #expect(source.lineStatistics?.counters.sentences == 3)
     source.stop()
   }
@@ -144,12 +144,12 @@ import Timekeeping
     let missing = source(
       loop, log, .datagrams(host: "0.0.0.0", port: 0, group: .init(address, interface: "none0")))
     missing.start()
-    #expect(try loop.turns { log.lost.count == 1 })
+    #expect(try loop.runs { log.lost.count == 1 })
     #expect(log.lost.first?.contains("the group 239.255.46.9 cannot be joined on none0") == true, "\(log.lost)")
     missing.stop()
     let joined = source(loop, log, .datagrams(host: "0.0.0.0", port: 0, group: .init(address, interface: "lo")))
     joined.start()
-    #expect(try loop.turns { joined.port != nil })
+    #expect(try loop.runs { joined.port != nil })
     joined.stop()
   }
 
@@ -161,11 +161,11 @@ import Timekeeping
     let port = try #require(other?.port)
     let source = source(loop, log, .listen(host: "127.0.0.1", port: port, connections: 1))
     source.start()
-    #expect(try loop.turns { log.lost.count == 1 })
+    #expect(try loop.runs { log.lost.count == 1 })
     #expect(log.lost.first?.contains("another program uses the address") == true)
     other?.close()
     other = nil
-    #expect(try loop.turns { source.port == port })
+    #expect(try loop.runs { source.port == port })
     source.stop()
   }
 
@@ -175,10 +175,10 @@ import Timekeeping
     let log = SourceLog()
     let source = source(loop, log, .datagrams(host: "127.0.0.1", port: 0, group: nil))
     source.start()
-    for _ in 0..<turns { _ = try loop.turn(waitingAtMost: .zero) }
+    for _ in 0..<turns { _ = try loop.runOnce(timeout: .zero) }
     if let port = source.port { try Sender(SOCK_DGRAM, to: port).send(Self.epoch(1)) }
     source.stop()
-    for _ in 0..<4 { _ = try loop.turn(waitingAtMost: .zero) }
+    for _ in 0..<4 { _ = try loop.runOnce(timeout: .zero) }
     #expect(log.fixes.isEmpty && log.lost.isEmpty)
   }
 }

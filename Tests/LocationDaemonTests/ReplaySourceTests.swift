@@ -38,7 +38,7 @@ import Timekeeping
       }
     }
     source.start()
-    #expect(try loop.turns { isAtEnd })
+    #expect(try loop.runs { isAtEnd })
     #expect(fixes.count == 100)
     #expect(fixes.allSatisfy { $0.hdop == 1.5 && $0.speed != nil && $0.altitude == 437.9 })
   }
@@ -52,7 +52,7 @@ import Timekeeping
     let timer = try loop.makeTimer { turns += 1 }
     timer.arm(at: loop.now.boot + .milliseconds(50))
     let start = loop.now.boot
-    #expect(try loop.turns { turns > 0 })
+    #expect(try loop.runs { turns > 0 })
     #expect(loop.now.boot - start < .seconds(5))
     source.stop()
     timer.close()

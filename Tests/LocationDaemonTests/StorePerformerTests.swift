@@ -103,7 +103,7 @@ import SystemCalls
     let empty = try #require(performer?.bytes)
     try add(1...50, to: try #require(performer))
     #expect(performer?.bytes == empty)
-    #expect(try loop.turns { (performer?.bytes ?? 0) > empty })
+    #expect(try loop.runs { (performer?.bytes ?? 0) > empty })
     remove([2, 3], from: try #require(performer))
     performer?.close()
     performer = nil
@@ -147,7 +147,7 @@ import SystemCalls
     let performer = try performer(small)
     performer.start()
     try add(1...1500, to: performer)
-    #expect(try loop.turns { self.reports.count > 2 })
+    #expect(try loop.runs { self.reports.count > 2 })
     // A slow machine writes in between, and needs room more than once.
     #expect(reported.prefix(2) == ["restored []", "healthy"] && Set(reported.dropFirst(2)) == ["others dropped"])
     performer.close()
@@ -179,7 +179,7 @@ import SystemCalls
     performer.start()
     // More than the connection keeps in memory.
     try add(1...9000, to: performer)
-    #expect(try loop.turns { (performer.bytes ?? 0) > 350_000 })
+    #expect(try loop.runs { (performer.bytes ?? 0) > 350_000 })
     for name in ["backlog.sqlite", "backlog.sqlite-wal"] {
       let handle = try #require(FileHandle(forWritingAtPath: "\(directory)/\(name)"))
       let size = Int(try handle.seekToEnd())
@@ -188,7 +188,7 @@ import SystemCalls
       try handle.close()
     }
     for second in Int64(1)...40 { remove([second * 200], from: performer) }
-    #expect(try loop.turns { reported.contains("set aside backlog.sqlite.corrupt-1") })
+    #expect(try loop.runs { reported.contains("set aside backlog.sqlite.corrupt-1") })
     #expect(reported.filter { $0 == "memory only" }.isEmpty)
     performer.close()
     #expect(try held() == memory.records.map { $0.id.milliseconds / 1000 })
@@ -203,7 +203,7 @@ import SystemCalls
     performer.start()
     try add(1...50, to: performer)
     let before = performer.bytes ?? 0
-    #expect(try loop.turns { (performer.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
+    #expect(try loop.runs { (performer.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
     reports = []
     switch what {
     case "file":
@@ -222,9 +222,9 @@ import SystemCalls
     try add([51], to: performer)
     if what == "log" {
       // Nothing is lost: the file itself gets what stood in the log.
-      #expect(try loop.turns { self.onDisk("backlog.sqlite") > 4096 })
+      #expect(try loop.runs { self.onDisk("backlog.sqlite") > 4096 })
     } else {
-      #expect(try loop.turns { self.reports.count > 1 })
+      #expect(try loop.runs { self.reports.count > 1 })
       #expect(reported == ["replaced in its directory", "restored \(Array((what == "another file" ? 0 : 1)...51))"])
     }
     performer.close()

@@ -39,7 +39,7 @@ import Timekeeping
     let slot = Slot()
     let context = try #require(AuthorizationContext(providerID: "p", scope: scope))
     try probe.ask(for: context) { slot.answer = $0 }
-    #expect(try loop.turns { slot.answer != nil })
+    #expect(try loop.runs { slot.answer != nil })
     return try #require(slot.answer)
   }
 

@@ -16,7 +16,7 @@ import SystemCalls
     var isReadable = false
     input.whenReadable { isReadable = true }
     #expect(!isReadable)
-    #expect(try loop.turns { isReadable })
+    #expect(try loop.runs { isReadable })
     #expect(try input.read(upTo: 4) == .bytes(Array("abcd".utf8)))
     #expect(try input.read(upTo: 4) == .bytes(Array("ef".utf8)))
     #expect(try input.read(upTo: 4) == .end)
@@ -32,22 +32,22 @@ import SystemCalls
     #expect(try input.read(upTo: 10) == .wouldBlock)
     var calls = 0
     input.whenReadable { calls += 1 }
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(calls == 0)
     let writer = open(path, O_WRONLY | O_CLOEXEC)
     #expect(try input.read(upTo: 10) == .wouldBlock)
     _ = write(writer, "xyz", 3)
-    #expect(try loop.turns { calls == 1 })
+    #expect(try loop.runs { calls == 1 })
     #expect(try input.read(upTo: 10) == .bytes(Array("xyz".utf8)))
     #expect(try input.read(upTo: 10) == .wouldBlock)
     // One request, one call.
     _ = write(writer, "!", 1)
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(calls == 1)
     #expect(try input.read(upTo: 10) == .bytes(Array("!".utf8)))
     input.whenReadable { calls += 1 }
     close(writer)
-    #expect(try loop.turns { calls == 2 })
+    #expect(try loop.runs { calls == 2 })
     #expect(try input.read(upTo: 10) == .end)
   }
 
@@ -57,7 +57,7 @@ import SystemCalls
     let input = try RecordingInput(loop: loop, path: "/dev/null")
     var calls = 0
     input.whenReadable { calls += 1 }
-    #expect(try loop.turns { calls == 1 })
+    #expect(try loop.runs { calls == 1 })
     #expect(try input.read(upTo: 10) == .end)
   }
 
@@ -68,7 +68,7 @@ import SystemCalls
     let input = try RecordingInput(loop: loop, path: directory.write("abc", to: "drive.nmea"))
     input.whenReadable { Issue.record("called after close") }
     input.close()
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(try input.read(upTo: 10) == .end)
   }
 

@@ -17,7 +17,7 @@ import Testing
       onEnd: { Issue.record("ended: \($0)") })
     let all = [UInt8](0...255)
     line.write(all)
-    #expect(try loop.turns { received.count == 256 })
+    #expect(try loop.runs { received.count == 256 })
     #expect(received == all)
     port.close()
   }
@@ -47,8 +47,8 @@ import Testing
     let port = try SerialPort(
       loop: loop, path: line.path, baud: 9600, onBytes: { _ in }, onEnd: { ends.append($0) })
     line.unplug()
-    #expect(try loop.turns { !ends.isEmpty })
-    try loop.turnsUntilIdle()
+    #expect(try loop.runs { !ends.isEmpty })
+    try loop.runUntilIdle()
     #expect(ends.count == 1)
     #expect(ends.first?.code == .vanished)
     #expect(ends.first?.message.contains(line.path) == true)
@@ -64,9 +64,9 @@ import Testing
     let port = try SerialPort(
       loop: loop, path: line.path, baud: 9600, onBytes: { received += $0.count }, onEnd: { _ in hasEnded = true })
     line.write([UInt8](repeating: 65, count: 1000))
-    #expect(try loop.turns { received > 0 })
+    #expect(try loop.runs { received > 0 })
     line.unplug()
-    #expect(try loop.turns { hasEnded })
+    #expect(try loop.runs { hasEnded })
     #expect(received == 1000)
     port.close()
   }
@@ -85,9 +85,9 @@ import Testing
         port = nil
       }, onEnd: { _ in })
     line.write([1])
-    #expect(try loop.turns { calls == 1 })
+    #expect(try loop.runs { calls == 1 })
     line.write([2])
-    try loop.turnsUntilIdle()
+    try loop.runUntilIdle()
     #expect(calls == 1)
     #expect(port == nil)
   }
@@ -169,7 +169,7 @@ import Testing
         received += $0.count
         port?.close()
       }, onEnd: { _ in })
-    #expect(try loop.turns { received > 0 })
+    #expect(try loop.runs { received > 0 })
     port = nil
   }
 }

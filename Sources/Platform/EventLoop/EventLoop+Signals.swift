@@ -25,7 +25,7 @@ extension EventLoop {
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
-  /// Calls the handler in its own turn for each signal, which must be blocked.
+  /// Calls the handler in an iteration of its own for each signal, which must be blocked.
   ///
   /// - Throws: code `source`; the cause is EBUSY if the signal is not blocked or is watched already.
   package func addSignal(

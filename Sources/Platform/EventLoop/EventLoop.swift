@@ -51,7 +51,7 @@ import SystemCalls
   /// - Returns: the code given to `exit`.
   /// - Throws: code `loop`: polling failed, which cannot be handled.
   package func run() throws(EventLoopError) -> Int32 {
-    while unsafe sd_event_get_state(event) != Int32(SD_EVENT_FINISHED) { _ = try turn(microseconds: .max) }
+    while unsafe sd_event_get_state(event) != Int32(SD_EVENT_FINISHED) { _ = try runOnce(microseconds: .max) }
     var code: Int32 = 0
     // It fails only before `exit`, without which the loop does not end.
     _ = unsafe sd_event_get_exit_code(event, &code)
@@ -62,13 +62,13 @@ import SystemCalls
   ///
   /// - Returns: false if there was no event in that time.
   /// - Throws: code `loop`: the loop has ended, or polling failed.
-  package func turn(waitingAtMost timeout: Duration) throws(EventLoopError) -> Bool {
-    try turn(microseconds: UInt64(max(timeout.nanoseconds / 1000, 0)))
+  package func runOnce(timeout: Duration) throws(EventLoopError) -> Bool {
+    try runOnce(microseconds: UInt64(max(timeout.nanoseconds / 1000, 0)))
   }
 
   /// Deferred work runs directly after the handler: an sd-event source for it would poll for other events first, a system
-  /// call each time. Work deferred by deferred work waits for one turn, if there are events.
-  private func turn(microseconds: UInt64) throws(EventLoopError) -> Bool {
+  /// call each time. Work deferred by deferred work waits for one iteration, if there are events.
+  private func runOnce(microseconds: UInt64) throws(EventLoopError) -> Bool {
     if isWorkNext, doWork() { return true }
     let result = unsafe sd_event_run(event, works.isEmpty ? microseconds : 0)
     guard result >= 0 else { throw EventLoopError(.loop, "run the event loop", result: result) }
@@ -94,8 +94,8 @@ import SystemCalls
     _ = unsafe sd_event_exit(event, code)
   }
 
-  /// Calls `work` in its own turn soon after the current handler, in order. Other events are handled in between, so that
-  /// work which defers more work does not starve them.
+  /// Calls `work` in an iteration of its own soon after the current handler, in order. Other events are handled in
+  /// between, so that work which defers more work does not starve them.
   package func `defer`(_ work: @escaping () -> Void) {
     works.append(work)
   }

@@ -12,7 +12,7 @@ package final class LoopTimer {
     self.source = source
   }
 
-  /// Arms the timer, replacing the previous instant. An instant in the past fires in the next turn.
+  /// Arms the timer, replacing the previous instant. An instant in the past fires in the next iteration of the loop.
   package func arm(at instant: BootInstant) {
     // Rounded up, so that it never fires early.
     let nanoseconds = UInt64(max(instant.nanoseconds, 0))

@@ -84,7 +84,7 @@ final class HTTP2Transport {
     address.scheme == "https" && (http1Origin == nil || http1Origin != address.origin)
   }
 
-  /// The outcome is reported in a later turn.
+  /// The outcome is reported in a later iteration of the loop.
   func send(_ order: QueuedRequest) {
     waiting.append(order)
     isInCall = true

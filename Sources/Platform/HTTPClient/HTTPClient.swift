@@ -68,7 +68,8 @@ import URLReader
 
   /// Sends a request on the persistent connection, or on a new one.
   ///
-  /// - Parameter completion: called once, in a later turn, unless the exchange is cancelled or the client released.
+  /// - Parameter completion: called once, in a later iteration of the loop, unless the exchange is cancelled or the
+  ///   client released.
   /// - Returns: the exchange, for cancelling it; it need not be retained.
   @discardableResult
   package func send(_ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) -> HTTPExchange {

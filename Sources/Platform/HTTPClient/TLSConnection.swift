@@ -10,7 +10,7 @@ import Timekeeping
 ///
 /// Releasing it closes the connection.
 @safe final class TLSConnection {
-  /// Each event is reported in its own turn.
+  /// Each event is reported in an iteration of its own.
   enum Event {
     /// It is established. `hasHTTP2`: the server selected it.
     case connected(hasHTTP2: Bool)
@@ -38,7 +38,7 @@ import Timekeeping
   private var tls: OpaquePointer?
   private var isConnected = false
 
-  /// Starts to connect. Nothing is reported before the next turn.
+  /// Starts to connect. Nothing is reported before the next iteration of the loop.
   ///
   /// - Parameters:
   ///   - timeout: for name resolution, TCP and TLS together.
@@ -223,7 +223,7 @@ import Timekeeping
     handler?(.ended(failure))
   }
 
-  /// In its own turn, because the caller is in the middle of sending.
+  /// In an iteration of its own, because the caller is in the middle of sending.
   private func endLater(_ failure: TransportFailure) {
     loop.defer { [weak self] in self?.end(failure) }
   }

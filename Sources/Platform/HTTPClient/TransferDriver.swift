@@ -83,7 +83,7 @@ import SystemCalls
     unsafe context.map { unsafe Unmanaged<TransferDriver>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Starts a transfer. Its end is reported in a later turn.
+  /// Starts a transfer. Its end is reported in a later iteration of the loop.
   ///
   /// - Returns: CURLM_OK, or libcurl's error.
   func add(_ handle: UnsafeMutableRawPointer) -> CURLMcode {
@@ -91,7 +91,7 @@ import SystemCalls
     guard result == CURLM_OK else { return result }
     pending += 1
     work = .zero
-    // The first step is done here, not in its own turn: it writes the request if a connection is open.
+    // The first step is done here, not in an iteration of its own: it writes the request if a connection is open.
     if step(CURL_SOCKET_TIMEOUT, 0) < pending {
       loop.defer { [weak self] in self?.reportEnded() }
     }

@@ -64,7 +64,7 @@ import Timekeeping
   ///   - environment: added to this process's environment, which is inherited except for variables that concern this
   ///     process alone.
   ///   - maximumOutputSize: bytes; a program that writes more is terminated.
-  ///   - completion: called once, in a later turn; never after `cancel`.
+  ///   - completion: called once, in a later iteration of the loop; never after `cancel`.
   package init(
     loop: EventLoop, arguments: [String], environment: [(name: String, value: String)], deadline: Duration,
     maximumOutputSize: Int, completion: @escaping (Result) -> Void

@@ -8,7 +8,7 @@ import SystemCalls
 package final class SerialPort {
   /// The read size; at 921,600 baud 4 KiB arrive in 44 ms.
   private static let bufferSize = 4096
-  /// Maximum number of reads per turn of the loop.
+  /// Maximum number of reads per iteration of the loop.
   private static let mostReads = 4
   /// Major numbers of pseudo-terminals (Documentation/admin-guide/devices.txt of the kernel).
   private static let pseudoTerminals: ClosedRange<UInt32> = 136...143

@@ -23,7 +23,7 @@ package final class DatagramSocket {
 
   /// The maximum size of a datagram.
   private static let bufferSize = 65_536
-  /// Maximum number of datagrams per turn of the loop, so that a flood does not block other events.
+  /// Maximum number of datagrams per iteration of the loop, so that a flood does not block other events.
   private static let mostPerTurn = 64
 
   private let descriptor: Descriptor
@@ -34,7 +34,7 @@ package final class DatagramSocket {
   private var source: EventSource<IOEvents>?
   private var buffer = [UInt8](repeating: 0, count: bufferSize)
 
-  /// Receives from the next turn on.
+  /// Receives from the next iteration of the loop on.
   ///
   /// - Parameters:
   ///   - host: a numeric address; an IPv6 address without brackets.

@@ -37,14 +37,15 @@ import SystemCalls
     if let lookup = unsafe lookup { unsafe fleet_lookup_end(lookup) }
   }
 
-  /// Checks whether there are addresses; the completion handler is called in a later turn with the error, or nil.
+  /// Checks whether there are addresses; the completion handler is called in a later iteration of the loop with the
+  /// error, or nil.
   package func probe(_ completion: @escaping (StreamSocketError?) -> Void) {
     find { result in
       if case .failure(let error) = result { completion(error) } else { completion(nil) }
     }
   }
 
-  /// Resolves the addresses; the completion handler is called in a later turn, and never after `cancel`.
+  /// Resolves the addresses; the completion handler is called in a later iteration of the loop, and never after `cancel`.
   func find(_ completion: @escaping (Result<[SocketAddress], StreamSocketError>) -> Void) {
     self.completion = completion
     if let addresses = SocketAddress.withoutLookup(host: host, port: port) {

@@ -26,7 +26,7 @@ package final class StreamSocket {
   private var onBytes: ((Span<UInt8>) -> Void)?
   private var onEnd: ((StreamSocketError) -> Void)?
 
-  /// Starts to connect. No handler is called before the next turn.
+  /// Starts to connect. No handler is called before the next iteration of the loop.
   ///
   /// - Parameters:
   ///   - lookup: resolves the host; its owner reuses it for the next connection.
@@ -62,7 +62,7 @@ package final class StreamSocket {
     }
   }
 
-  /// Reads an incoming connection. No handler is called before the next turn.
+  /// Reads an incoming connection. No handler is called before the next iteration of the loop.
   ///
   /// - Parameters:
   ///   - connection: a connection accepted by `StreamListener`.
@@ -192,7 +192,7 @@ package final class StreamSocket {
       if error.code == EAGAIN {
         source?.watch(for: [.readable, .writable])
       } else {
-        // In its own turn, because the caller is in the middle of sending.
+        // In an iteration of its own, because the caller is in the middle of sending.
         loop.defer { [weak self] in self.map { $0.end(StreamSocketError($0.name, error)) } }
       }
     }

@@ -3,22 +3,22 @@ package import EventLoop
 import Timekeeping
 
 extension EventLoop {
-  /// Turns until the condition holds.
+  /// Runs until the condition is true.
   ///
   /// - Parameter timeout: the test is lost after that long; a healthy one never waits for it.
-  /// - Returns: whether it came to hold.
-  package func turns(within timeout: Duration = .seconds(20), until condition: () -> Bool) throws -> Bool {
+  /// - Returns: whether it became true.
+  package func runs(within timeout: Duration = .seconds(20), until condition: () -> Bool) throws -> Bool {
     let deadline = now.boot + timeout
     while !condition() {
       let left = deadline - now.boot
       guard left > .zero else { return false }
-      _ = try turn(waitingAtMost: left)
+      _ = try runOnce(timeout: left)
     }
     return true
   }
 
-  /// Turns as long as there is something to do at once.
-  package func turnsUntilIdle() throws {
-    while try turn(waitingAtMost: .zero) {}
+  /// Runs as long as there is something to do at once.
+  package func runUntilIdle() throws {
+    while try runOnce(timeout: .zero) {}
   }
 }
