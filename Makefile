@@ -59,7 +59,7 @@ SYMBOL_ORDER_PACKAGES := valgrind binutils
 # A machine of its own: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
-help: ## Says what there is to make.
+help: ## Lists the targets.
 	@sed -nE 's/^([a-z0-9-]+):.* ## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
 .PHONY: help build setup setup-build setup-test setup-deb deb demo rehearsal test h2-interop simulate crash-test damage sanitize check lint words arrows unit interop systemd-test fleet-ops-test downgrade-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
@@ -100,7 +100,7 @@ test: setup ## Runs the tests; those of wall time alone, after the others.
 	swift test $(SWIFT_FLAGS) --skip TimingTests
 	swift test $(SWIFT_FLAGS) --skip-build --no-parallel --filter TimingTests
 
-crash-test: setup ## Kills the daemon at 200 random moments (CRASH_ROUNDS) and looks for what is missing.
+crash-test: setup ## Kills the daemon at 200 random moments (CRASH_ROUNDS), and checks that no position is lost.
 	CRASH_ROUNDS=$(or $(CRASH_ROUNDS),200) swift test --filter DurableBacklogTests.crashes
 
 damage: setup ## Opens 10,000 (FILES) backlogs with bits flipped and ends cut off.
@@ -132,7 +132,7 @@ lint: ## The format of the sources, a comment on every declaration of a module, 
 	@scripts/check-links.py
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
 
-words: ## Lists where words stand for which the field has a term: counts and places; judges nothing.
+words: ## Lists words for which the field has a term: counts and places; fails nothing.
 	@scripts/words.py
 
 arrows: ## Which module may import which.
@@ -159,7 +159,7 @@ arm64-test: ## The arm64 packages in an emulated Debian 12: installed by apt, an
 downgrade-test: build ## Two releases with one backlog's file: OLD is a package of the earlier one, or a directory of its programs.
 	Tests/Interop/downgrade.py $(OLD) $(BIN)
 
-interop: build ## Other people's programs as the judge.
+interop: build ## Tests with independent programs: Google's client libraries, gpsd, nghttpx, ModemManager, a browser, ...
 	Tests/Interop/run.sh $(BIN)
 
 h2-interop: setup build ## Seven HTTP/2 servers of Debian's between the daemon and the emulator, 400 updates through each.
@@ -171,7 +171,7 @@ arm64-vm-test: setup-build build ## The arm64 service in an emulated machine wit
 	@scripts/install-packages.sh $(MACHINE_PACKAGES) $(ARM64_TEST_PACKAGES) qemu-system-arm
 	MACHINE_ARCH=arm64 Tests/Machine/run.sh $(BIN) Tests/Machine/tests/receiver.sh
 
-badlink-test: setup build ## Twenty minutes over a mobile link as bad as the road; needs root.
+badlink-test: setup build ## Twenty minutes over a slow mobile link that loses packets; needs root.
 	Tests/Interop/badlink/badlink.py $(BIN)
 
 delays: setup build ## From the fix to Fleet Engine over five mobile links, MINUTES (5) each, and a picture of it; needs root.
@@ -186,10 +186,10 @@ vm-test: setup-build build ## The installed service in a machine of its own, rec
 	@scripts/install-packages.sh $(MACHINE_PACKAGES)
 	Tests/Machine/run.sh $(BIN)
 
-fuzz: setup-build ## Feeds the parsers with made-up input for SECONDS each (60).
+fuzz: setup-build ## Fuzzes each parser for SECONDS (60).
 	@scripts/fuzz.sh $(or $(SECONDS),60)
 
-bench: setup build ## Measures beside a yardstick in C, and draws it.
+bench: setup build ## Measures the daemon beside a program in C, and draws the result.
 	Benchmarks/run.sh $(BIN)
 	Benchmarks/Pictures/bench.py build/bench.json docs/images/bench.svg
 

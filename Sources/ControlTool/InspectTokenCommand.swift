@@ -38,7 +38,7 @@ enum InspectTokenCommand: Command {
     \(SettingsChoice.usage)
           --reveal           also show the signature and the token, which is a secret: it lets anyone act for the vehicle
 
-    Credentials are those of the running service, if this user may read them.
+    As root, it runs with the service's user, sandbox and credentials, whether the service runs or not.
 
     Exit status: 0 if the token is good; 1 if there is none, or Fleet Engine would reject it; 69 if root cannot run this
     as the service; 77 if this user may not read the settings or the credentials; 78 if these are invalid.

@@ -24,8 +24,8 @@ package enum MetricCatalog {
     text += """
 
       `category` is explained in [architecture.md](architecture.md#what-the-categories-mean), the `reason` of a rejected fix in
-      [filter.md](filter.md), and the `reason` of a removal from the backlog in [guarantees.md](guarantees.md). `peer` is
-      `fleet_engine` or `token_provider`.
+      [filter.md](filter.md), of a removal from the backlog in [guarantees.md](guarantees.md), and of a failure to get a token in
+      [token-provider.md](token-provider.md#why-there-is-no-token). `peer` is `fleet_engine` or `token_provider`.
 
       ## With the node exporter
 

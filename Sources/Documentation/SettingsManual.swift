@@ -72,10 +72,10 @@ package enum SettingsManual {
   /// A line of text, marked so that roff does not read it as a request.
   private static func line(_ text: String) -> String { "\\&\(roff(text))\n" }
 
-  /// Escapes what roff would change (backslash, hyphen, quotation marks), and removes Markdown's backquotes.
+  /// Escapes what roff would change (backslash, hyphen, quotation marks), and removes Markdown's backquotes and links.
   private static func roff(_ text: String) -> String {
     var escaped = ""
-    for character in text {
+    for character in withoutLinks(text) {
       switch character {
       case "\\": escaped += "\\e"
       case "-": escaped += "\\-"
@@ -88,5 +88,16 @@ package enum SettingsManual {
       }
     }
     return escaped
+  }
+
+  /// Only the text of each link: `filter.md` of `[filter.md](filter.md)`.
+  private static func withoutLinks(_ markdown: String) -> String {
+    let parts = markdown.split(separator: "[" as Character, omittingEmptySubsequences: false)
+    return parts.dropFirst().reduce(parts.first.map(String.init) ?? "") { text, part in
+      guard let end = part.firstIndex(of: "]"), part[end...].hasPrefix("]("),
+        let close = part[end...].firstIndex(of: ")")
+      else { return text + "[" + part }
+      return text + part[..<end] + part[part.index(after: close)...]
+    }
   }
 }

@@ -83,7 +83,8 @@ package final class FleetService {
   ///   - vehicle: its `VehicleService.key`, or the ID where services do not matter; empty when it concerns none or all.
   ///   - text: for the terminal; empty for no line.
   func publish(_ kind: FleetEvent.Kind, _ vehicle: String, _ text: String, at now: ServerTime) {
-    let event = FleetEvent(at: now, vehicle: vehicle, kind: kind, statistics: statistics[vehicle] ?? .init(), text: text)
+    let event = FleetEvent(
+      at: now, vehicle: vehicle, kind: kind, statistics: statistics[vehicle] ?? .init(), text: text)
     observe?(event)
     if !text.isEmpty { log(event.line) }
   }

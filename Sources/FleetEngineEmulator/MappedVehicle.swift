@@ -101,7 +101,8 @@ struct MappedVehicle: Sendable {
     [
       "state": statistics.state.map { .string($0) } ?? .null, "accepted": JSON(statistics.accepted),
       "refused": JSON(statistics.refusals), "warnings": JSON(statistics.warningCount),
-      "past": JSON(statistics.pastLocations), "tokens": JSON(statistics.tokens), "tokenFetches": JSON(statistics.tokenRequests),
+      "past": JSON(statistics.pastLocations), "tokens": JSON(statistics.tokens),
+      "tokenFetches": JSON(statistics.tokenRequests),
       "bytes": JSON(statistics.bytes),
       "bytesPerUpdate": JSON(statistics.accepted == 0 ? 0 : statistics.acceptedBytes / statistics.accepted),
       "updatesPerMinute": JSON(recent.count { now.steady - $0 < 60_000 }),

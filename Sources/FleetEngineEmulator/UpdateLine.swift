@@ -4,7 +4,8 @@
 enum UpdateLine {
   /// `truck-17  48.1173000,11.5166700   12.3 m/s   87°  ±4 m  fix 0.2 s old  +3 past`
   static func accepted(
-    vehicle: String, update: JSON, mask: UpdateMask, warnings: [VehicleStatistics.Warning], gap: Int64?, at now: ServerTime
+    vehicle: String, update: JSON, mask: UpdateMask, warnings: [VehicleStatistics.Warning], gap: Int64?,
+    at now: ServerTime
   ) -> String {
     var parts = [plain(vehicle)]
     if mask.topLevel.contains("lastLocation"), let location = update["lastLocation"] {

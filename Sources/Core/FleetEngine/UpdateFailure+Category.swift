@@ -7,7 +7,7 @@ extension UpdateFailure {
   package enum Category: String, Sendable, CaseIterable {
     /// The network: no address, no route, no response.
     case network
-    /// The server has a temporary fault: 503, 504, 500, 408.
+    /// The server has a temporary fault: 408, 499, 500 and above.
     case unavailable
     /// The server is not Fleet Engine: an untrusted certificate, a web page, a captive portal.
     case notFleetEngine = "untrusted"
