@@ -214,7 +214,7 @@ import Testing
   }
 
   @Test("the token and the connection to Fleet Engine are checked, and an unreachable proxy is reported")
-  func way() throws {
+  func tokenAndConnection() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
     let good = try doctor(bench)
