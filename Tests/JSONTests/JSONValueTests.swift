@@ -79,11 +79,15 @@ import Testing
 
   @Test("numbers: integers that fit 64 bits are exact, others are the nearest double")
   func numbers() throws {
-    let text = "[0,-0,-0.0,1.0,1e3,9223372036854775807,-9223372036854775808,9223372036854775808,0.1,-1.5e-3,1e-400]"
+    let text = """
+      [0,-0,-0.0,1.0,1e3,9223372036854775807,-9223372036854775808,9223372036854775808,0.1,-1.5e-3,1e-400,
+      9007199254740992.0,9007199254740993,9007199254740993.0,44444444444444444.44,1e18]
+      """
     #expect(
       try parse(text).array == [
         .integer(0), .integer(0), .integer(0), .integer(1), .integer(1000), .integer(.max), .integer(.min),
-        .number(9_223_372_036_854_775_808), .number(0.1), .number(-0.0015), .integer(0),
+        .number(0x1p63), .number(0.1), .number(-0.0015), .integer(0),
+        .number(0x1p53), .integer(9_007_199_254_740_993), .number(0x1p53), .number(44_444_444_444_444_448), .number(1e18),
       ])
   }
 

@@ -206,12 +206,12 @@ package struct JSONReader {
     guard next > start else { throw malformed }
   }
 
-  /// The value of a number: an integer if it has no fraction and fits 64 bits; nil if it exceeds the range of `Double`.
+  /// The value of a number; nil if it exceeds the range of `Double`.
   func number(_ range: Range<Int>) -> JSONValue? {
     let text = string(range)
     if let integer = Int64(text) { return .integer(integer) }
     guard let number = Double(text), number.isFinite else { return nil }
-    return Int64(exactly: number).map { .integer($0) } ?? .number(number)
+    return JSONValue(number)
   }
 
   // MARK: - Strings

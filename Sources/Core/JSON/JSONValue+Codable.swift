@@ -88,7 +88,7 @@ private struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
     guard value.isFinite else {
       throw EncodingError.invalidValue(value, .init(codingPath: codingPath, debugDescription: "not finite"))
     }
-    return Int64(exactly: value).map { .integer($0) } ?? .number(value)
+    return JSONValue(value)
   }
 }
 

@@ -4,9 +4,9 @@
 package enum JSONValue: Equatable, Sendable {
   case null
   case bool(Bool)
-  /// A number without fraction that fits 64 bits.
+  /// A number written as an integer that fits 64 bits, or another whole number below 2^53.
   case integer(Int64)
-  /// Any other number; finite.
+  /// Any other number, to the nearest `Double`; finite.
   case number(Double)
   case string(String)
   case array([JSONValue])
@@ -54,6 +54,15 @@ package enum JSONValue: Equatable, Sendable {
     case .bool(let value): self = .bool(value)
     // The reader never begins a value with one of the last three.
     case .null, .close, .key, .end: self = .null
+    }
+  }
+
+  /// - Parameter number: finite. From 2^53 on it is the nearest to several integers, so it is none of them.
+  init(_ number: Double) {
+    if number.magnitude < 0x1p53, let integer = Int64(exactly: number) {
+      self = .integer(integer)
+    } else {
+      self = .number(number)
     }
   }
 
