@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension SettingKind where Value == [Settings.Token.Header] {
+extension SettingType where Value == [Settings.Token.Header] {
   /// Headers of the token request, in the order of their names.
-  static let headers = SettingKind(
+  static let headers = SettingType(
     name: "table",
     allowed: "each value a string, `{ credential = \"…\" }` or `{ file = \"…\" }`; a secret never as a string"
   ) { value, context throws(ValueProblem) in
@@ -71,7 +71,7 @@ enum HeaderRules {
     case .table(let members):
       let (name, member) = try members.only(of: ["credential", "file"])
       if name == "credential" { return .credential(try member.value.credentialName()) }
-      return .file(try SettingKind.path.read(member.value, context))
+      return .file(try SettingType.path.read(member.value, context))
     default: throw .type(of: value, expected: "a string or a table as in { credential = \"NAME\" }")
     }
   }

@@ -23,7 +23,7 @@ struct Setting<Root>: Sendable {
 
   init<Value>(
     _ name: String, _ target: @autoclosure @escaping @Sendable () -> any WritableKeyPath<Root, Value> & Sendable,
-    _ kind: SettingKind<Value>, isRequired: Bool = false, for selectorValue: String? = nil,
+    _ type: SettingType<Value>, isRequired: Bool = false, for selectorValue: String? = nil,
     _ summary: String
   ) {
     self.name = name
@@ -31,25 +31,25 @@ struct Setting<Root>: Sendable {
     self.summary = summary
     self.isRequired = isRequired
     self.selectorValue = selectorValue
-    typeName = kind.name
-    allowed = kind.allowed
-    read = { value, context, root throws(ValueProblem) in root[keyPath: target()] = try kind.read(value, context) }
-    text = { root in kind.text(root[keyPath: target()]) }
+    typeName = type.name
+    allowed = type.allowed
+    read = { value, context, root throws(ValueProblem) in root[keyPath: target()] = try type.read(value, context) }
+    text = { root in type.text(root[keyPath: target()]) }
   }
 
   /// A setting that may have no value.
   init<Value>(
     _ name: String, _ target: @autoclosure @escaping @Sendable () -> any WritableKeyPath<Root, Value?> & Sendable,
-    _ kind: SettingKind<Value>, for selectorValue: String? = nil, _ summary: String
+    _ type: SettingType<Value>, for selectorValue: String? = nil, _ summary: String
   ) {
-    self.init(name, target(), kind.optional, for: selectorValue, summary)
+    self.init(name, target(), type.optional, for: selectorValue, summary)
   }
 }
 
-extension SettingKind {
-  /// The same kind for a property that may have no value.
-  fileprivate var optional: SettingKind<Value?> {
-    SettingKind<Value?>(
+extension SettingType {
+  /// The same type for a property that may have no value.
+  fileprivate var optional: SettingType<Value?> {
+    SettingType<Value?>(
       name: name, allowed: allowed, text: { value in value.flatMap(text) },
       read: { value, context throws(ValueProblem) in try read(value, context) })
   }

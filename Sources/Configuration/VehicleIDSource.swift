@@ -69,9 +69,9 @@ enum VehicleIDSource: Equatable, Sendable {
   }
 }
 
-extension SettingKind where Value == String {
+extension SettingType where Value == String {
   /// The ID of the vehicle, or a reference to it.
-  static let vehicleID = SettingKind(
+  static let vehicleID = SettingType(
     name: "string or table",
     allowed: "at most 64 characters, none of `/ : ? , #`; or `{ file = \"…\" }`, `{ credential = \"…\" }`, "
       + "`{ hostname = true }`, `{ environment = \"…\" }`"

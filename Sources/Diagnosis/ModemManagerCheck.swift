@@ -106,7 +106,7 @@ struct ModemManagerCheck: Check {
     }
   }
 
-  private static func finding(_ answer: ModemSession.Input?, _ words: String) -> Finding {
+  private static func finding(_ answer: ModemSession.Input?, _ message: String) -> Finding {
     guard case .refused(let refusal)? = answer else {
       return .fail("ModemManager does not answer", "systemctl status ModemManager")
     }
@@ -116,7 +116,7 @@ struct ModemManagerCheck: Check {
     case .silent: return .fail("ModemManager does not answer", "systemctl status ModemManager")
     case .gone: return .fail("the modem has just disappeared", "Check its plug and its power")
     case .wrongState, .other:
-      return .fail("ModemManager refused: \(ExternalText(words))", "See mmcli -m any and journalctl -u ModemManager")
+      return .fail("ModemManager refused: \(ExternalText(message))", "See mmcli -m any and journalctl -u ModemManager")
     }
   }
 }

@@ -211,22 +211,22 @@ package enum ServiceFindings {
       let time =
         report.lastUpdate.map { "for \(Duration.seconds($0).humanReadable)" }
         ?? report.uptime.map { "since the daemon started \(Duration.seconds($0).humanReadable) ago" } ?? "yet"
-      return [.fail("Fleet Engine has accepted no update \(time): \(problem.words)", problem.advice)]
+      return [.fail("Fleet Engine has accepted no update \(time): \(problem.summary)", problem.advice)]
     }
     let accepted = Finding.pass("Fleet Engine accepted an update \(age.humanReadable) ago")
     return report.isOnline && report.state?.level != "bad"
-      ? [accepted] : [accepted, .warn("but now: \(problem.words)", problem.advice)]
+      ? [accepted] : [accepted, .warn("but now: \(problem.summary)", problem.advice)]
   }
 }
 
 /// Why updates are not accepted, and what to do.
 private struct DeliveryProblem {
-  let words: String
+  let summary: String
   let advice: String
 
   init(_ report: StatusReport) {
     // Earlier releases report no state.
-    words = report.state.map { $0.label + $0.detail } ?? report.summary
+    summary = report.state.map { $0.label + $0.detail } ?? report.summary
     advice =
       switch report.state?.cause {
       case "noSource": "docs/receivers.md says what to do for each kind of receiver"

@@ -77,7 +77,7 @@ package struct TokenDescription {
           ? "`exp` is in \(remaining.humanReadable)" : "`exp` was \((.zero - remaining).humanReadable) ago")
     }
     switch answer.token {
-    case .success(let token): lines.append("the daemon would use it for \(TokenFindings.words(token))")
+    case .success(let token): lines.append("the daemon would use it for \(TokenFindings.lifetime(of: token))")
     case .failure: lines.append("the daemon would not use it")
     }
     return lines

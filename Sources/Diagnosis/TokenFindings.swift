@@ -15,7 +15,7 @@ package enum TokenFindings {
     var findings = [Finding.pass("received a token in \(time)")] + inspection.problems.map(finding)
     switch answer.token {
     case .success(let token):
-      if inspection.refusal == nil { findings.append(.pass("it is valid for \(words(token))")) }
+      if inspection.refusal == nil { findings.append(.pass("it is valid for \(lifetime(of: token))")) }
     case .failure(let failure):
       // Problems of the token itself have been reported.
       if inspection.refusal == nil { findings.append(.fail(failure)) }
@@ -36,7 +36,7 @@ package enum TokenFindings {
   }
 
   /// How long the daemon would use it, and how this was determined.
-  static func words(_ token: AccessToken) -> String {
+  static func lifetime(of token: AccessToken) -> String {
     let source =
       switch token.lifetimeSource {
       case .relative: "the seconds in the answer"

@@ -133,12 +133,12 @@ package final class LocationDaemon {
   private func step(_ input: VehicleAgent.Input, at now: Moment) {
     let (effects, deadline, isOnline) = agent.step(input, at: now)
     self.isOnline = isOnline
-    var isProven = false
+    var storesSettings = false
     for effect in effects {
       performer.perform(effect)
-      if case .settingsProven = effect { isProven = true }
+      if case .storeSettings = effect { storesSettings = true }
     }
-    if isProven { storeSettings() }
+    if storesSettings { storeSettings() }
     if let deadline { timer.arm(at: deadline) } else { timer.disarm() }
     statusPublisher.update(after: input, effects, at: now, text: statusLine(at: now))
     writeMetrics(at: now)

@@ -96,7 +96,7 @@ import Timekeeping
     #expect((inspection.refusal == nil) == [.keyIDMissing, .anyContext].contains(example.kind))
   }
 
-  @Test("without a reliable clock its expiry is not judged")
+  @Test("without a reliable clock its expiry is not evaluated")
   func withoutClock() throws {
     let inspection = try TokenInspectionTests.inspect(
       TokenInspectionTests.claims(["iat": "1", "exp": "3601"]), at: nil)

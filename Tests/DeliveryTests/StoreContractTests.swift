@@ -140,7 +140,7 @@ import Timekeeping
   }
 
   @Test(
-    "age is judged by the positions' own time, once that has agreed with elapsed time for five minutes; until then old ones stay unsent"
+    "age depends on the positions' own time, once that has agreed with elapsed time for five minutes; until then old ones stay unsent"
   )
   func age() throws {
     var fixture = try AgentFixture { $0.delivery.maxAge = .seconds(1000) }

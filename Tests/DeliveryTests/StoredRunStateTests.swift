@@ -57,9 +57,9 @@ import Timekeeping
 
   @Test("a server's time of the previous run is used in this one")
   func time() throws {
-    var judge = TimeJudge(buildDate: AgentFixture.start - .seconds(864_000))
-    judge.observe(.fleetEngine, AgentFixture.start, sentAt: .boot, at: .boot + .milliseconds(200))
-    let bounds = try #require(judge.bounds(at: Moment(boot: .boot + .seconds(1), wall: Timestamp(seconds: 0))))
+    var estimator = TimeEstimator(buildDate: AgentFixture.start - .seconds(864_000))
+    estimator.observe(.fleetEngine, AgentFixture.start, sentAt: .boot, at: .boot + .milliseconds(200))
+    let bounds = try #require(estimator.bounds(at: Moment(boot: .boot + .seconds(1), wall: Timestamp(seconds: 0))))
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let kept = StoredRunState(
       boot: "b1", vehicle: vehicle, attempts: [], inFlight: nil, floorStart: nil, bounds: bounds)

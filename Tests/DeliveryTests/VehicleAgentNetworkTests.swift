@@ -37,7 +37,7 @@ import Timekeeping
   }
 
   @Test(
-    "while the machine's clock is not set, certificates are judged by the receiver's time, and not before the build")
+    "while the machine's clock is not set, certificates are checked at the receiver's time, and not before the build")
   func certificates() throws {
     var fixture = try AgentFixture()
     let build = fixture.agent.configuration.filter.buildDate

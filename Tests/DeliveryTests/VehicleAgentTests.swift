@@ -190,19 +190,19 @@ import Timekeeping
     _ = try fixture.drive(to: 0)
     _ = fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 0.1)
     let accepted = VehicleAgent.Input.updateEnded(id: 1, AgentFixture.accepted)
-    #expect(fixture.handle(accepted, at: 0.2).contains(.settingsProven))
+    #expect(fixture.handle(accepted, at: 0.2).contains(.storeSettings))
     #expect(try fixture.drive(to: 10.2).brief.contains("send 2"))
-    #expect(!fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.3).contains(.settingsProven))
+    #expect(!fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 10.3).contains(.storeSettings))
 
     // An answer to a request from before says nothing of the new settings, and neither does a failure.
     #expect(try fixture.drive(to: 20.2).brief.contains("send 3"))
     _ = fixture.handle(.configure(try AgentFixture.configuration()), at: 20.3)
-    #expect(!fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 20.4).contains(.settingsProven))
+    #expect(!fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: 20.4).contains(.storeSettings))
     #expect(try fixture.drive(to: 30.2).brief.contains("send 4"))
     #expect(
-      !fixture.handle(.updateEnded(id: 4, AgentFixture.error(503, "UNAVAILABLE")), at: 30.3).contains(.settingsProven))
+      !fixture.handle(.updateEnded(id: 4, AgentFixture.error(503, "UNAVAILABLE")), at: 30.3).contains(.storeSettings))
     #expect(try fixture.drive(to: 40.2).brief.contains("send 5 with past"))
-    #expect(fixture.handle(.updateEnded(id: 5, AgentFixture.accepted), at: 40.3).contains(.settingsProven))
+    #expect(fixture.handle(.updateEnded(id: 5, AgentFixture.accepted), at: 40.3).contains(.storeSettings))
   }
 
   @Test("progress: a request that does not end by its deadline is noticed after half a minute")

@@ -39,7 +39,7 @@ struct RoadScore: Equatable {
     measure(accepted.map { fixes[$0] }, truth)
   }
 
-  private mutating func countWrong(_ fixes: [RecordingReview.Judged], _ accepted: [Int]) {
+  private mutating func countWrong(_ fixes: [RecordingReview.ReviewedFix], _ accepted: [Int]) {
     var next = 0
     var run = 0.0
     var last: Int?
@@ -63,7 +63,7 @@ struct RoadScore: Equatable {
     }
   }
 
-  private mutating func countUnmeasured(_ fixes: [RecordingReview.Judged]) {
+  private mutating func countUnmeasured(_ fixes: [RecordingReview.ReviewedFix]) {
     for fix in fixes where fix.isUnmeasured {
       unmeasured += 1
       if !fix.isAccepted { unmeasuredStopped += 1 }
@@ -80,7 +80,7 @@ struct RoadScore: Equatable {
     }
   }
 
-  private mutating func countBad(_ accepted: [RecordingReview.Judged]) {
+  private mutating func countBad(_ accepted: [RecordingReview.ReviewedFix]) {
     var standing = Duration.zero
     for (index, fix) in accepted.enumerated() {
       if index > 0 {
@@ -98,7 +98,7 @@ struct RoadScore: Equatable {
     }
   }
 
-  private mutating func measure(_ accepted: [RecordingReview.Judged], _ truth: [RoadDrive.Truth]) {
+  private mutating func measure(_ accepted: [RecordingReview.ReviewedFix], _ truth: [RoadDrive.Truth]) {
     var errors: [Double] = []
     var next = 0
     for fix in accepted {
@@ -133,14 +133,14 @@ struct RoadScore: Equatable {
   }
 }
 
-extension RecordingReview.Judged {
+extension RecordingReview.ReviewedFix {
   /// Metres per second; 0 where the receiver reports none.
   fileprivate var speed: Double { fix.speed ?? 0 }
   /// Whether no satellite was used.
   fileprivate var isUnmeasured: Bool { fix.satellites == 0 || fix.quality == .estimated }
 
   /// Whether it is the same place again while the vehicle moves.
-  fileprivate func repeats(_ before: RecordingReview.Judged) -> Bool {
+  fileprivate func repeats(_ before: RecordingReview.ReviewedFix) -> Bool {
     fix.coordinate == before.fix.coordinate && min(speed, before.speed) >= 3
   }
 }

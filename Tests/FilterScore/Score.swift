@@ -40,7 +40,7 @@ struct Score: Equatable {
       let isRightTime = fix.timestamp?.afterRollover(notBefore: Timestamp(seconds: 1_795_219_200)) == truth
       let isGood = isRightTime && FaultyReceiver.error(of: fix.coordinate, drive.state) <= limit
       if isGood { good += 1 } else { bad += 1 }
-      switch filter.judge(fix, at: Moment(boot: boot, wall: truth)) {
+      switch filter.evaluate(fix, at: Moment(boot: boot, wall: truth)) {
       case .success(let accepted):
         let wasParked = policy.isParked
         policy.observe(accepted, at: boot)

@@ -52,7 +52,8 @@ import Timekeeping
     for category in Category.allCases {
       let row = category.row
       #expect(
-        table[category.rawValue] == [row.isOfPath, row.isImpostor, !row.isJudged, !row.isTransient].map(Self.word),
+        table[category.rawValue]
+          == [row.isNetworkFailure, row.isFromOtherServer, !row.isEvaluated, !row.isTransient].map(Self.word),
         "\(category)")
     }
   }
@@ -69,7 +70,7 @@ import Timekeeping
   @Test("a token whose times are refused counts as refused, and waits as a 401 does")
   func cause() {
     let failure = UpdateFailure(.clockSkew, "words", from: .deliveries, cause: .expired)
-    #expect(failure.refusesToken && failure.isJudged)
+    #expect(failure.refusesToken && failure.isEvaluated)
     #expect(failure.backoff == Category.unauthenticated.row.backoff)
     #expect(UpdateFailure(.clockSkew, "words", from: .deliveries).backoff == .seconds(5, cap: 60))
     #expect(failure.advice == RefusalCause.expired.advice(for: .deliveries))

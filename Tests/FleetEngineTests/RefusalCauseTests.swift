@@ -35,7 +35,7 @@ import Testing
     let failure = try #require(refusal(401, "UNAUTHENTICATED", message, reason: reason))
     #expect(failure.category == .clockSkew)
     #expect(failure.cause == cause)
-    #expect(failure.refusesToken && failure.isJudged)
+    #expect(failure.refusesToken && failure.isEvaluated)
   }
 
   @Test(
@@ -103,7 +103,7 @@ import Testing
       return
     }
     #expect(failure.category == .clockSkew)
-    #expect(!failure.refusesToken && !failure.isJudged)
+    #expect(!failure.refusesToken && !failure.isEvaluated)
   }
 
   @Test("a token that the server quotes is not shown")

@@ -8,7 +8,7 @@ import LoopTesting
 import Testing
 import Timekeeping
 
-/// Certificates, judged against OpenSSL's own server.
+/// Certificates, compared with OpenSSL's own server.
 @Suite(.enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"))
 struct CertificateTests {
   @Test(
@@ -53,7 +53,7 @@ struct CertificateTests {
   }
 
   @Test(
-    "The time that certificates are judged at decides between not yet valid, valid and expired",
+    "The time that certificates are checked at decides between not yet valid, valid and expired",
     arguments: [
       (-400, TransportFailure.Kind.certificateNotYetValid), (1, nil), (400, .certificateExpired),
     ] as [(Int64, TransportFailure.Kind?)])
@@ -69,7 +69,7 @@ struct CertificateTests {
     case .failure(let failure):
       #expect(failure.kind == kind, "\(failure)")
     }
-    // The next connection is judged by the clock again.
+    // The next connection is checked at the time of the clock again.
     #expect(try fixture.response(server.request).status == 200)
   }
 }

@@ -87,7 +87,8 @@ import Testing
       try parse(text).array == [
         .integer(0), .integer(0), .integer(0), .integer(1), .integer(1000), .integer(.max), .integer(.min),
         .number(0x1p63), .number(0.1), .number(-0.0015), .integer(0),
-        .number(0x1p53), .integer(9_007_199_254_740_993), .number(0x1p53), .number(44_444_444_444_444_448), .number(1e18),
+        .number(0x1p53), .integer(9_007_199_254_740_993), .number(0x1p53), .number(44_444_444_444_444_448),
+        .number(1e18),
       ])
   }
 

@@ -157,7 +157,7 @@ import Timekeeping
 
   @Test("a clock error of any size has a text", arguments: [Int64.min, -1, 0, Int64.max])
   func clockExtremes(milliseconds: Int64) {
-    let error = TimeJudge.Error(offset: .milliseconds(milliseconds), reference: .gnss)
+    let error = TimeEstimator.Error(offset: .milliseconds(milliseconds), reference: .gnss)
     #expect(Event.clockWrong(error).sentence.hasSuffix(", according to the receiver"))
     #expect(Event.clockStepped(.milliseconds(milliseconds), suppressed: 0).fields.count == 1)
   }

@@ -240,7 +240,7 @@ import Timekeeping
     for index in 0..<3000 {
       let elapsed = simulator.period * index
       let fix = try #require(simulator.fix(at: elapsed, startingAt: start))
-      let result = filter.judge(fix, at: Moment(boot: .boot + elapsed, wall: start + elapsed))
+      let result = filter.evaluate(fix, at: Moment(boot: .boot + elapsed, wall: start + elapsed))
       if case .failure(let rejection) = result { Issue.record("\(rejection) at \(index)") }
     }
   }

@@ -16,7 +16,7 @@ import Timekeeping
       decoder.decode(Array(sentence(text).utf8), at: now.boot) { found.append($0) }
       decoder.expire(at: now.boot + .milliseconds(900)) { found.append($0) }
       for fix in found {
-        if case .failure(let rejection) = filter.judge(fix, at: now) {
+        if case .failure(let rejection) = filter.evaluate(fix, at: now) {
           rejections.append(rejection)
         } else {
           rejections.append(nil)

@@ -24,7 +24,7 @@ import Timekeeping
       fix.speed = speed
       fix.heading = speed.map { _ in 0 }
       fix.horizontalAccuracy = accuracy
-      switch filter.judge(fix, at: Moment(boot: .boot + milliseconds, wall: start)) {
+      switch filter.evaluate(fix, at: Moment(boot: .boot + milliseconds, wall: start)) {
       case .success: return nil
       case .failure(let rejection): return rejection
       }
@@ -67,9 +67,9 @@ import Timekeeping
     for round in 0..<20 {
       for second in 0..<20 {
         let isAside = second >= 20 - length
-        let judged = try road.drive(
+        let rejections = try road.drive(
           Double(round * 20 + second), by: 14, speed: 14, aside: isAside ? 80 : 0)
-        #expect(judged == (isAside ? .jump : nil), "second \(second) of round \(round)")
+        #expect(rejections == (isAside ? .jump : nil), "second \(second) of round \(round)")
       }
     }
   }
@@ -88,9 +88,9 @@ import Timekeeping
   @Test("of a receiver that always reports a speed of 0 four fixes are rejected, and then its speed is ignored")
   func zeroSpeed() throws {
     var road = Road()
-    let judged = try road.drive(0..<120, by: 60, speed: 0)
-    #expect(judged.count { $0 != nil } == 4)
-    #expect(judged.dropFirst(8).allSatisfy { $0 == nil })
+    let rejections = try road.drive(0..<120, by: 60, speed: 0)
+    #expect(rejections.count { $0 != nil } == 4)
+    #expect(rejections.dropFirst(8).allSatisfy { $0 == nil })
   }
 
   @Test("ferries and trains are accepted", arguments: [25.0, 40, 60, 69])
@@ -103,9 +103,9 @@ import Timekeeping
   func faster() throws {
     var road = Road()
     #expect(try road.drive(0..<10, by: 60, speed: 60).allSatisfy { $0 == nil })
-    let judged = try road.drive(10..<100, by: 83, speed: 83)
-    #expect(judged.count { $0 == .impossibleSpeed } == 9)
-    #expect(judged.dropFirst(9).allSatisfy { $0 == nil })
+    let rejections = try road.drive(10..<100, by: 83, speed: 83)
+    #expect(rejections.count { $0 == .impossibleSpeed } == 9)
+    #expect(rejections.dropFirst(9).allSatisfy { $0 == nil })
     // It slows down, and the limit is what it was.
     #expect(try road.drive(100..<130, by: 60, speed: 60).allSatisfy { $0 == nil })
     #expect(try road.drive(130, by: 83, speed: 83) == .impossibleSpeed)
@@ -152,8 +152,8 @@ import Timekeeping
     for round in 0..<20 {
       for second in 0..<20 {
         let isAside = second >= 20 - (2 + round % 3)
-        let judged = try road.drive(Double(round * 20 + second), by: 14, speed: nil, aside: isAside ? 80 : 0)
-        #expect(judged == (isAside ? .jump : nil), "second \(second) of round \(round)")
+        let rejections = try road.drive(Double(round * 20 + second), by: 14, speed: nil, aside: isAside ? 80 : 0)
+        #expect(rejections == (isAside ? .jump : nil), "second \(second) of round \(round)")
       }
     }
   }
@@ -202,13 +202,13 @@ import Timekeeping
     for index in 0..<50 { #expect(try road.drive(Double(index * 10), by: 140, speed: 14) == nil) }
   }
 
-  @Test("ten fixes a second are judged as one is: three seconds aside are refused")
+  @Test("ten fixes a second are evaluated as one is: three seconds aside are refused")
   func tenHertz() throws {
     var road = Road()
     for index in 0..<300 {
       let isAside = (100..<129).contains(index)
-      let judged = try road.drive(Double(index) / 10, by: 1.4, speed: 14, aside: isAside ? 150 : 0)
-      #expect((judged != nil) == isAside, "\(index)")
+      let rejections = try road.drive(Double(index) / 10, by: 1.4, speed: 14, aside: isAside ? 150 : 0)
+      #expect((rejections != nil) == isAside, "\(index)")
     }
   }
 }

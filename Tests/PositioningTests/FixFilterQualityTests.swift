@@ -7,7 +7,7 @@ import Timekeeping
 @Suite struct FixFilterQualityTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
-  /// A vehicle that goes north from second to second, and a filter that judges what its receiver reports.
+  /// A vehicle that goes north from second to second, and a filter that evaluates what its receiver reports.
   private struct Road {
     var filter = FixFilter(FixFilter.Configuration(buildDate: Timestamp(seconds: 1_795_219_200)))
     /// Metres.
@@ -26,7 +26,7 @@ import Timekeeping
       (fix.speed, fix.heading, fix.satellites) = (speed, 0, 8)
       (fix.hdop, fix.horizontalAccuracy, fix.isAccuracyDerived) = (hdop, 5 * hdop, true)
       change(&fix)
-      return filter.judge(fix, at: Moment(boot: .boot + .seconds(second), wall: start))
+      return filter.evaluate(fix, at: Moment(boot: .boot + .seconds(second), wall: start))
     }
 
     mutating func rejection(
@@ -94,10 +94,10 @@ import Timekeeping
   func tooLong() throws {
     var road = Road()
     try road.warmUp()
-    let judged = try (0..<60).map { _ in try road.rejection(hdop: 50) }
-    let accepted = judged.prefix { $0 == nil }.count
+    let rejections = try (0..<60).map { _ in try road.rejection(hdop: 50) }
+    let accepted = rejections.prefix { $0 == nil }.count
     #expect(accepted == 31)
-    #expect(judged.dropFirst(accepted).allSatisfy { $0 == .inaccurate })
+    #expect(rejections.dropFirst(accepted).allSatisfy { $0 == .inaccurate })
     #expect(try road.rejection() == nil)
   }
 

@@ -39,106 +39,107 @@ import Timekeeping
       (.fewSatellites, { $0.satellites = 3 }), (.impossibleSpeed, { $0.speed = 70 }), (.noTime, { $0.time = nil }),
     ]
     for (expected, change) in wrong {
-      #expect(rejection(filter.judge(try fix(1, change), at: moment(1))) == expected)
+      #expect(rejection(filter.evaluate(try fix(1, change), at: moment(1))) == expected)
     }
     let zero = try #require(Coordinate(latitude: 0.0001, longitude: -0.0002))
     #expect(
-      rejection(filter.judge(Fix(coordinate: zero, time: .utc(FixFilterTests.start)), at: moment(1))) == .zeroIsland)
-    #expect(rejection(filter.judge(try fix(1) { $0.horizontalAccuracy = 100 }, at: moment(1))) == nil)
+      rejection(filter.evaluate(Fix(coordinate: zero, time: .utc(FixFilterTests.start)), at: moment(1))) == .zeroIsland)
+    #expect(rejection(filter.evaluate(try fix(1) { $0.horizontalAccuracy = 100 }, at: moment(1))) == nil)
   }
 
   @Test("what is unknown passes")
   func unknown() throws {
     var filter = filter { $0.minSatellites = 4 }
-    #expect(rejection(filter.judge(try fix(1), at: moment(1))) == nil)
+    #expect(rejection(filter.evaluate(try fix(1), at: moment(1))) == nil)
   }
 
   @Test("the same again is a duplicate, an older one out of order")
   func order() throws {
     var filter = filter()
-    #expect(rejection(filter.judge(try fix(5), at: moment(5))) == nil)
-    #expect(rejection(filter.judge(try fix(5), at: moment(5.1))) == .duplicate)
-    #expect(rejection(filter.judge(try fix(5, north: 3), at: moment(5.2))) == .outOfOrder)
-    #expect(rejection(filter.judge(try fix(4), at: moment(5.3))) == .outOfOrder)
-    #expect(rejection(filter.judge(try fix(6), at: moment(6))) == nil)
+    #expect(rejection(filter.evaluate(try fix(5), at: moment(5))) == nil)
+    #expect(rejection(filter.evaluate(try fix(5), at: moment(5.1))) == .duplicate)
+    #expect(rejection(filter.evaluate(try fix(5, north: 3), at: moment(5.2))) == .outOfOrder)
+    #expect(rejection(filter.evaluate(try fix(4), at: moment(5.3))) == .outOfOrder)
+    #expect(rejection(filter.evaluate(try fix(6), at: moment(6))) == nil)
   }
 
   @Test("a stamp ahead of elapsed time is refused; the next true one is accepted")
   func future() throws {
     var filter = filter()
-    #expect(rejection(filter.judge(try fix(1), at: moment(1))) == nil)
-    #expect(rejection(filter.judge(try fix(86_400), at: moment(2))) == .future)
-    #expect(rejection(filter.judge(try fix(3), at: moment(3))) == nil)
+    #expect(rejection(filter.evaluate(try fix(1), at: moment(1))) == nil)
+    #expect(rejection(filter.evaluate(try fix(86_400), at: moment(2))) == .future)
+    #expect(rejection(filter.evaluate(try fix(3), at: moment(3))) == nil)
   }
 
   @Test("a fix that came late does not make its punctual successor look early")
   func lateThenPunctual() throws {
     var filter = filter()
-    #expect(rejection(filter.judge(try fix(1), at: moment(1))) == nil)
-    #expect(rejection(filter.judge(try fix(2), at: moment(10))) == nil)
-    #expect(rejection(filter.judge(try fix(10.5), at: moment(10.5))) == nil)
+    #expect(rejection(filter.evaluate(try fix(1), at: moment(1))) == nil)
+    #expect(rejection(filter.evaluate(try fix(2), at: moment(10))) == nil)
+    #expect(rejection(filter.evaluate(try fix(10.5), at: moment(10.5))) == nil)
   }
 
   @Test("what lags by more than maxAge is stale")
   func stale() throws {
     var filter = filter()
-    #expect(rejection(filter.judge(try fix(1), at: moment(1))) == nil)
-    #expect(rejection(filter.judge(try fix(2), at: moment(13))) == .stale)
-    #expect(rejection(filter.judge(try fix(4), at: moment(13))) == nil)
+    #expect(rejection(filter.evaluate(try fix(1), at: moment(1))) == nil)
+    #expect(rejection(filter.evaluate(try fix(2), at: moment(13))) == .stale)
+    #expect(rejection(filter.evaluate(try fix(4), at: moment(13))) == nil)
   }
 
   @Test("after a first stamp from the future, five that agree with elapsed time are the truth")
   func firstStampFromTheFuture() throws {
     var filter = filter()
-    #expect(rejection(filter.judge(try fix(31_536_000), at: moment(0))) == nil)
-    let judged = try (1...6).map { rejection(filter.judge(try fix(Double($0)), at: moment(Double($0)))) }
-    #expect(judged == [.outOfOrder, .outOfOrder, .outOfOrder, .outOfOrder, nil, nil])
+    #expect(rejection(filter.evaluate(try fix(31_536_000), at: moment(0))) == nil)
+    let rejections = try (1...6).map { rejection(filter.evaluate(try fix(Double($0)), at: moment(Double($0)))) }
+    #expect(rejections == [.outOfOrder, .outOfOrder, .outOfOrder, .outOfOrder, nil, nil])
   }
 
   @Test("old fixes that come in one burst agree with each other, and are refused all the same", arguments: [0.1, 1.0])
   func burst(period: Double) throws {
     var filter = filter()
-    #expect(rejection(filter.judge(try fix(100), at: moment(100))) == nil)
+    #expect(rejection(filter.evaluate(try fix(100), at: moment(100))) == nil)
     for index in 0..<20 {
       let old = try fix(20 + Double(index) * period)
-      #expect(rejection(filter.judge(old, at: moment(100.1 + Double(index) / 1000))) == .outOfOrder)
+      #expect(rejection(filter.evaluate(old, at: moment(100.1 + Double(index) / 1000))) == .outOfOrder)
     }
   }
 
   @Test("a jump is refused; five fixes from there, and it is where the vehicle is")
   func jump() throws {
     var filter = filter()
-    #expect(rejection(filter.judge(try fix(0), at: moment(0))) == nil)
-    let judged = try (1...6).map {
-      rejection(filter.judge(try fix(Double($0), north: 20_000), at: moment(Double($0))))
+    #expect(rejection(filter.evaluate(try fix(0), at: moment(0))) == nil)
+    let rejections = try (1...6).map {
+      rejection(filter.evaluate(try fix(Double($0), north: 20_000), at: moment(Double($0))))
     }
-    #expect(judged == [.impossibleSpeed, .impossibleSpeed, .impossibleSpeed, .impossibleSpeed, nil, nil])
+    #expect(rejections == [.impossibleSpeed, .impossibleSpeed, .impossibleSpeed, .impossibleSpeed, nil, nil])
   }
 
   @Test("wild jumps that do not agree with each other never become the reference")
   func wild() throws {
     var filter = filter()
-    #expect(rejection(filter.judge(try fix(0), at: moment(0))) == nil)
+    #expect(rejection(filter.evaluate(try fix(0), at: moment(0))) == nil)
     for second in 1..<60 {
       let away = second % 2 == 0 ? 50_000.0 : -50_000
       #expect(
-        rejection(filter.judge(try fix(Double(second), north: away), at: moment(Double(second)))) == .impossibleSpeed)
+        rejection(filter.evaluate(try fix(Double(second), north: away), at: moment(Double(second)))) == .impossibleSpeed
+      )
     }
   }
 
   @Test("after a gap the vehicle may be far away")
   func gap() throws {
     var filter = filter()
-    #expect(rejection(filter.judge(try fix(0), at: moment(0))) == nil)
-    #expect(rejection(filter.judge(try fix(600, north: 15_000), at: moment(600))) == nil)
+    #expect(rejection(filter.evaluate(try fix(0), at: moment(0))) == nil)
+    #expect(rejection(filter.evaluate(try fix(600, north: 15_000), at: moment(600))) == nil)
   }
 
-  @Test("a wall clock of any kind changes no judgement", arguments: [Int64(0), 4_000_000_000, -5_000_000_000])
+  @Test("a wall clock of any kind changes no result", arguments: [Int64(0), 4_000_000_000, -5_000_000_000])
   func wallClock(seconds: Int64) throws {
     var filter = filter()
     for second in 1..<20 {
       let now = moment(Double(second), wall: Timestamp(seconds: seconds * Int64(second % 3)))
-      #expect(rejection(filter.judge(try fix(Double(second)), at: now)) == nil)
+      #expect(rejection(filter.evaluate(try fix(Double(second)), at: now)) == nil)
     }
   }
 
@@ -163,7 +164,7 @@ import Timekeeping
     let old = Timestamp(seconds: 1_000_000_000)
     for second in Int64(0)..<100 {
       let kept = try fix(0, north: Double(second)) { $0.time = .utc(old + .seconds(second)) }
-      guard case .success(let accepted) = filter.judge(kept, at: moment(1)) else {
+      guard case .success(let accepted) = filter.evaluate(kept, at: moment(1)) else {
         Issue.record("refused at \(second)")
         return
       }
@@ -176,8 +177,8 @@ import Timekeeping
     var filter = filter()
     let lateEvening: Int64 = 86_399_000
     let evening = try fix(0) { $0.time = .ofDay(milliseconds: lateEvening) }
-    #expect(rejection(filter.judge(evening, at: moment(0, wall: Timestamp(seconds: 1000)))) == .noDate)
-    guard case .success(let accepted) = filter.judge(evening, at: moment(0, wall: FixFilterTests.start)) else {
+    #expect(rejection(filter.evaluate(evening, at: moment(0, wall: Timestamp(seconds: 1000)))) == .noDate)
+    guard case .success(let accepted) = filter.evaluate(evening, at: moment(0, wall: FixFilterTests.start)) else {
       Issue.record("refused")
       return
     }
@@ -185,7 +186,7 @@ import Timekeeping
     // A clock that cannot be right is not asked.
     var next = evening
     next.time = .ofDay(milliseconds: 1000)
-    #expect(rejection(filter.judge(next, at: moment(2, wall: Timestamp(seconds: 0)))) == nil)
+    #expect(rejection(filter.evaluate(next, at: moment(2, wall: Timestamp(seconds: 0)))) == nil)
   }
 
   /// The results for a receiver without a date, one fix per second, while the machine's clock has this error in seconds:
@@ -195,7 +196,7 @@ import Timekeeping
       let truth = FixFilterTests.start + .seconds(second)
       let dateless = try fix(0) { $0.time = .ofDay(milliseconds: truth.millisecondsOfDay) }
       let now = moment(Double(second) + 0.1, wall: truth + .seconds(clockError) + .milliseconds(100))
-      guard case .success(let accepted) = filter.judge(dateless, at: now) else { return nil }
+      guard case .success(let accepted) = filter.evaluate(dateless, at: now) else { return nil }
       return (accepted.time - truth).wholeSeconds
     }
   }
@@ -226,10 +227,10 @@ import Timekeeping
   @Test("a clock wrong by half a day does not change the date of a dateless receiver at every fix")
   func datelessHalfDay() throws {
     var filter = filter()
-    let judged = try (20..<60).flatMap { second in
+    let rejections = try (20..<60).flatMap { second in
       try errors(&filter, second..<(second + 1), clockError: 43_200 + (second % 3 - 1) * 60)
     }
-    #expect(Set(judged).count == 1 && judged[0] != nil)
+    #expect(Set(rejections).count == 1 && rejections[0] != nil)
   }
 
   @Test("a recording without dates continues across midnight, whatever the clock does")
@@ -239,7 +240,7 @@ import Timekeeping
       let truth = FixFilterTests.start + .seconds(minute * 60)
       let dateless = try fix(0) { $0.time = .ofDay(milliseconds: truth.millisecondsOfDay) }
       let wall = minute < 100 ? FixFilterTests.start : Timestamp(seconds: 2_000_000_000)
-      guard case .success(let accepted) = filter.judge(dateless, at: moment(Double(minute) / 10, wall: wall)) else {
+      guard case .success(let accepted) = filter.evaluate(dateless, at: moment(Double(minute) / 10, wall: wall)) else {
         Issue.record("rejected at minute \(minute)")
         return
       }

@@ -10,8 +10,8 @@ import Timekeeping
   private let bounds = TimeBounds(
     truth, precision: .seconds(1), since: .boot, until: .boot + .milliseconds(300))
 
-  private func judge(_ clock: inout ReceiverClock, _ second: Int, ahead: Int) -> ReceiverClock.Outcome {
-    clock.judge(
+  private func check(_ clock: inout ReceiverClock, _ second: Int, ahead: Int) -> ReceiverClock.Outcome {
+    clock.check(
       ReceiverClockTests.truth + .seconds(second + ahead), bounds: bounds, agreement: (5, .seconds(3)),
       at: .boot + .seconds(second) + .milliseconds(200))
   }
@@ -19,40 +19,40 @@ import Timekeeping
   @Test("a stamp within a few seconds of the time, or late by some minutes, is right", arguments: [-590, -20, 0, 2])
   func right(ahead: Int) {
     var clock = ReceiverClock()
-    for second in 1..<10 { #expect(judge(&clock, second, ahead: ahead) == .settled(change: .zero)) }
+    for second in 1..<10 { #expect(check(&clock, second, ahead: ahead) == .settled(change: .zero)) }
     #expect(clock.offset == .zero)
   }
 
   @Test("five stamps that are wrong by the same are corrected, leap seconds exactly", arguments: [18, 3600, -86_400])
   func wrong(ahead: Int) {
     var clock = ReceiverClock()
-    for second in 1..<5 { #expect(judge(&clock, second, ahead: ahead) == .wrong) }
-    guard case .settled(let change) = judge(&clock, 5, ahead: ahead) else { return #expect(Bool(false)) }
+    for second in 1..<5 { #expect(check(&clock, second, ahead: ahead) == .wrong) }
+    guard case .settled(let change) = check(&clock, 5, ahead: ahead) else { return #expect(Bool(false)) }
     #expect(change == clock.offset)
     #expect(abs((clock.offset - .seconds(ahead)).inSeconds) <= (ahead == 18 ? 0 : 2))
-    for second in 6..<20 { #expect(judge(&clock, second, ahead: ahead) == .settled(change: .zero)) }
+    for second in 6..<20 { #expect(check(&clock, second, ahead: ahead) == .settled(change: .zero)) }
     // It is right again at once.
-    #expect(judge(&clock, 20, ahead: 0) == .settled(change: .zero - change))
+    #expect(check(&clock, 20, ahead: 0) == .settled(change: .zero - change))
   }
 
   @Test("a receiver that is still an hour ahead when its leap seconds come is corrected by the hour alone")
   func leapSecondsLater() {
     var clock = ReceiverClock()
-    for second in 1...10 { _ = judge(&clock, second, ahead: 3618) }
-    for second in 11..<15 { #expect(judge(&clock, second, ahead: 3600) == .settled(change: .zero)) }
-    guard case .settled(let change) = judge(&clock, 15, ahead: 3600) else { return #expect(Bool(false)) }
+    for second in 1...10 { _ = check(&clock, second, ahead: 3618) }
+    for second in 11..<15 { #expect(check(&clock, second, ahead: 3600) == .settled(change: .zero)) }
+    guard case .settled(let change) = check(&clock, 15, ahead: 3600) else { return #expect(Bool(false)) }
     #expect(abs((change + .seconds(18)).inSeconds) <= 1)
     #expect(abs((clock.offset - .seconds(3600)).inSeconds) <= 2)
-    for second in 16..<30 { #expect(judge(&clock, second, ahead: 3600) == .settled(change: .zero)) }
+    for second in 16..<30 { #expect(check(&clock, second, ahead: 3600) == .settled(change: .zero)) }
   }
 
   @Test("a corrected receiver whose report is delayed, and comes in one burst, stays corrected by the same offset")
   func lateBurst() {
     var clock = ReceiverClock()
-    for second in 1...10 { _ = judge(&clock, second, ahead: 3600) }
+    for second in 1...10 { _ = check(&clock, second, ahead: 3600) }
     let offset = clock.offset
     for second in 11..<30 {
-      let outcome = clock.judge(
+      let outcome = clock.check(
         ReceiverClockTests.truth + .seconds(second + 3600), bounds: bounds, agreement: (5, .seconds(3)),
         at: .boot + .seconds(30))
       #expect(outcome == .settled(change: .zero))
@@ -63,8 +63,8 @@ import Timekeeping
   @Test("stamps that are wrong by something else each time are rejected as long as they are")
   func noise() {
     var clock = ReceiverClock()
-    for second in 1..<30 { #expect(judge(&clock, second, ahead: 100 * second) == .wrong) }
-    #expect(judge(&clock, 30, ahead: 0) == .settled(change: .zero))
+    for second in 1..<30 { #expect(check(&clock, second, ahead: 100 * second) == .wrong) }
+    #expect(check(&clock, 30, ahead: 0) == .settled(change: .zero))
   }
 
   @Test("without a server's time there is no correction")
@@ -72,6 +72,6 @@ import Timekeeping
     var clock = ReceiverClock()
     let stamp = ReceiverClockTests.truth + .seconds(1_000_000)
     #expect(
-      clock.judge(stamp, bounds: nil, agreement: (5, .seconds(3)), at: .boot + .seconds(1)) == .settled(change: .zero))
+      clock.check(stamp, bounds: nil, agreement: (5, .seconds(3)), at: .boot + .seconds(1)) == .settled(change: .zero))
   }
 }

@@ -56,7 +56,7 @@ import Timekeeping
     #expect(review.longestStretch?.duration == .seconds(1))
   }
 
-  @Test("a recording older than the program is judged at the dates that it states")
+  @Test("a recording older than the program is evaluated at the dates that it states")
   func old() {
     var fixes = RecordingReviewTests.drive(0..<10)
     for index in fixes.indices { fixes[index].time = .utc(Timestamp(seconds: 1_238_589_630 + Int64(index))) }
@@ -163,7 +163,7 @@ import Timekeeping
     #expect(!line.contains("horizontalAccuracy"))
   }
 
-  @Test("no fixes are no recording to judge, and say so")
+  @Test("no fixes are no recording to review, which is reported")
   func none() {
     let review = review([])
     #expect(review.fixes.isEmpty && review.summary(of: "nothing") == "nothing: no fix\n")

@@ -51,7 +51,7 @@ struct FleetEngineServer {
     for fault in scenario.faults where fault.isActive(at: second) {
       if case .serverClock(let error) = fault.kind { date = TokenProviderServer.date(at: second, wrongBy: error) }
     }
-    let answer = judge(request, id: id, at: second, scenario, tokens: tokens)
+    let answer = decide(request, id: id, at: second, scenario, tokens: tokens)
     if case .refused(let status, let code, let why, let headers, let details) = answer {
       let body =
         #"{"error":{"code":\#(status),"message":"\#(why)","status":"\#(code)","details":[\#(details)]}}"#
@@ -65,7 +65,7 @@ struct FleetEngineServer {
     case refused(Int, String, String, [(name: String, value: String)] = [], details: String = "")
   }
 
-  private mutating func judge(
+  private mutating func decide(
     _ request: HTTPRequest, id: UInt64, at second: Double, _ scenario: Scenario, tokens: TokenProviderServer
   ) -> Decision {
     let faults = scenario.faults.filter { $0.place == .server && $0.isActive(at: second) }

@@ -5,7 +5,7 @@ import Positioning
 import Delivery
 import Timekeeping
 
-/// What must hold in every run, judged by what the server and the receiver know.
+/// What must hold in every run, checked against what the server and the receiver know.
 extension World {
   func checkAfterwards() {
     checkStamps()

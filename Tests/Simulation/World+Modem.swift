@@ -91,7 +91,7 @@ extension World {
         let position = ports[index].isPlugged ? ports[index].modem?.position(of: path) : nil
         handleModem(index, position.map { .position($0) } ?? .refused(.gone))
       case .report(.fix(let fix)):
-        judge(fix, from: index)
+        evaluate(fix, from: index)
         handle(fix, from: index)
       case .report(let report): handle(.source(index, report))
       }

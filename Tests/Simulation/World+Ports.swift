@@ -197,7 +197,7 @@ extension World {
       case .close: ports[index].close()
       case .rejoin: break
       case .report(.fix(let fix)):
-        judge(fix, from: index)
+        evaluate(fix, from: index)
         handle(fix, from: index)
       case .report(let report): handle(.source(index, report))
       }
@@ -229,7 +229,7 @@ extension World {
         ports[index].isWatched = true
         readPort(index)
       case .report(.fix(let fix)):
-        judge(fix, from: index)
+        evaluate(fix, from: index)
         handle(fix, from: index)
       case .report(let report): handle(.source(index, report))
       }
@@ -239,7 +239,7 @@ extension World {
   }
 
   /// A fix of the decoder was reported by the receiver, or is of a sentence that was corrupted and has the right checksum.
-  func judge(_ fix: Fix, from index: Int) {
+  func evaluate(_ fix: Fix, from index: Int) {
     let second = Int(self.second)
     // A modem's sentences are up to a second old.
     let isWhole =

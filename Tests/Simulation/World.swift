@@ -435,7 +435,7 @@ final class World {
         if Set(records.map(\.id)) != Set(copy.keys) { violate("a store that starts over gets another backlog") }
         performStore(.snapshot(records))
       case .readyForNextFix: violate("a source is released that does not wait")
-      case .connect, .settingsProven, .stopping: break
+      case .connect, .storeSettings, .stopping: break
       case .finished(let ending):
         finishedAt = now
         checkOfflineOnStop()

@@ -44,9 +44,9 @@ extension GPSDSettings: SourceSettings {
   }
 }
 
-extension SettingKind where Value == GPSDSettings.Address {
+extension SettingType where Value == GPSDSettings.Address {
   /// Where gpsd listens: `host:port:device`, of which port and device may be missing. An IPv6 address is in brackets.
-  static let gpsdAddress = SettingKind(
+  static let gpsdAddress = SettingType(
     name: "string", allowed: "`host:port` or `host:port:device`", text: { "\"\($0.host):\($0.port)\"" }
   ) { value throws(ValueProblem) in
     let text = try value.line(expected: "an address in quotes, as in \"localhost:2947\",")

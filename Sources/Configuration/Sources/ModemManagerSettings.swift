@@ -46,9 +46,9 @@ extension ModemManagerSettings: SourceSettings {
   }
 }
 
-extension SettingKind where Value == String {
+extension SettingType where Value == String {
   /// The number of a modem: 14 or 15 digits of an IMEI, or 16 with its software version.
-  static let imei = SettingKind(name: "string", allowed: "14 to 16 digits") { value throws(ValueProblem) in
+  static let imei = SettingType(name: "string", allowed: "14 to 16 digits") { value throws(ValueProblem) in
     let text = try value.line(expected: "a number in quotes")
     guard (14...16).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
       throw ValueProblem(

@@ -162,16 +162,16 @@ private enum NMEANetworkRules {
   }
 }
 
-extension SettingKind where Value == HostAddress {
+extension SettingType where Value == HostAddress {
   /// A host and its port.
-  static let hostAddress = SettingKind(name: "string", allowed: "`host:port`", text: { "\"\($0)\"" }) {
+  static let hostAddress = SettingType(name: "string", allowed: "`host:port`", text: { "\"\($0)\"" }) {
     value throws(ValueProblem) in
     let example = "\"192.168.0.1:60660\""
     return try HostAddress(try value.line(expected: "an address in quotes, as in \(example),"), example: example)
   }
 
   /// An address of this machine, in digits.
-  static let listeningAddress = SettingKind(
+  static let listeningAddress = SettingType(
     name: "string", allowed: "`address:port` in digits", text: { "\"\($0)\"" }
   ) { value throws(ValueProblem) in
     let example = "\"0.0.0.0:10110\" or \"[::1]:10110\""
@@ -185,9 +185,9 @@ extension SettingKind where Value == HostAddress {
   }
 }
 
-extension SettingKind where Value == IPAddress {
+extension SettingType where Value == IPAddress {
   /// A multicast group.
-  static let multicastGroup = SettingKind(name: "string", allowed: "a multicast address", text: { "\"\($0)\"" }) {
+  static let multicastGroup = SettingType(name: "string", allowed: "a multicast address", text: { "\"\($0)\"" }) {
     value throws(ValueProblem) in
     let text = try value.line(expected: "an address in quotes, as in \"239.255.46.9\",")
     guard let address = IPAddress(text), address.isMulticast else {
@@ -200,9 +200,9 @@ extension SettingKind where Value == IPAddress {
   }
 }
 
-extension SettingKind where Value == [AddressRange] {
+extension SettingType where Value == [AddressRange] {
   /// Addresses and ranges of them.
-  static let addressRanges = SettingKind(name: "array", allowed: "1 to 64 addresses, or ranges as `192.168.0.0/24`") {
+  static let addressRanges = SettingType(name: "array", allowed: "1 to 64 addresses, or ranges as `192.168.0.0/24`") {
     value throws(ValueProblem) in
     let example = "[\"192.168.0.0/24\"]"
     guard case .array(let elements) = value.content else {

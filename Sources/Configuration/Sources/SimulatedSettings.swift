@@ -18,7 +18,7 @@ extension SimulatedSettings: SourceSettings {
       "route", \.route, .path, isRequired: true,
       "A GPX file with a track, a route or waypoints, or a GeoJSON file with a line."),
     Setting(
-      "speed", \.drive.speed, DriveKinds.speed,
+      "speed", \.drive.speed, DriveSettingTypes.speed,
       "Driving speed on a free road. Default: the times in the file determine speed and stops; `\"50 km/h\"` if the file has no times."
     ),
     Setting(
@@ -40,7 +40,7 @@ extension SimulatedSettings: SourceSettings {
       "`true`: at the end the vehicle drives straight back to the start and repeats the route. `false`: the program ends at the end of the route."
     ),
     Setting(
-      "noise", \.drive.noise, DriveKinds.noise,
+      "noise", \.drive.noise, DriveSettingTypes.noise,
       "Simulated error of positions, one sigma in each direction."),
     Setting(
       "seed", \.drive.seed, .integer(0...UInt64(Int64.max)),

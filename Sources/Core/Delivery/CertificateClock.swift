@@ -27,26 +27,26 @@ struct CertificateClock: Equatable, Sendable {
 
   /// Whether a certificate was not valid at the machine's clock, and a steady reference has given another time since: the
   /// next request can be sent now.
-  func hasOtherTime(_ judgement: TimeJudge.Judgement?, at now: Moment) -> Bool {
-    guard used == .machine, refused == .machine, let judgement, judgement.reference != nil, judgement.isSteady else {
+  func hasOtherTime(_ estimate: TimeEstimator.Estimate?, at now: Moment) -> Bool {
+    guard used == .machine, refused == .machine, let estimate, estimate.reference != nil, estimate.isSteady else {
       return false
     }
-    return now.wall - judgement.bounds.time(at: now.boot) > CertificateClock.farAhead
+    return now.wall - estimate.bounds.time(at: now.boot) > CertificateClock.farAhead
   }
 
   /// The time at which to verify the certificates of the next request; nil: the machine's clock.
   ///
   /// - Parameters:
-  ///   - judgement: the current time by its references; nil if there is none.
+  ///   - estimate: the current time by its references; nil if there is none.
   ///   - newest: timestamp of the newest position, for a receiver whose date is no reference.
   mutating func time(
-    at now: Moment, judgement: TimeJudge.Judgement?, newest: Timestamp?, buildDate: Timestamp
+    at now: Moment, estimate: TimeEstimator.Estimate?, newest: Timestamp?, buildDate: Timestamp
   ) -> Timestamp? {
-    let judged = judgement.flatMap { $0.reference == nil ? nil : $0 }
-    let known = judged?.bounds.time(at: now.boot)
+    let referenced = estimate.flatMap { $0.reference == nil ? nil : $0 }
+    let known = referenced?.bounds.time(at: now.boot)
     used = .machine
     guard now.wall >= buildDate else { return CertificateTime.at(now, buildDate: buildDate, receiver: known ?? newest) }
-    guard let judged, judged.isSteady, let known else { return nil }
+    guard let referenced, referenced.isSteady, let known else { return nil }
     let ahead = now.wall - known
     guard max(ahead, .zero - ahead) > CertificateClock.farAhead else { return nil }
     let preferred = ahead > .zero ? Clock.reference : .machine

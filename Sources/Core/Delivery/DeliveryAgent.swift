@@ -2,111 +2,11 @@
 import ExternalInput
 package import Authorization
 package import FleetEngine
-package import HTTPMessages
 package import Timekeeping
 
 /// Delivers positions to Fleet Engine: one request at a time, always with the newest position, past positions of the
 /// backlog with it, and after a failure a backoff that depends on its category.
 package struct DeliveryAgent: Sendable {
-  /// Where updates go, and the limits of the backlog.
-  package struct Configuration: Equatable, Sendable {
-    /// The vehicle's URL and the format of its updates.
-    package var endpoint: FleetEngineEndpoint
-    /// The minimum time between accepted updates.
-    package var floor: Duration
-    /// The time between requests that only deliver the backlog.
-    package var interval: Duration
-    /// The maximum number of past positions in one request.
-    package var batch: Int
-    /// The maximum number of queued positions; one more, and the backlog is thinned. One or more.
-    package var maxLocations: Int
-    /// The maximum size of the backlog in bytes, at ``Backlog/recordSize`` per position.
-    package var maxBytes: Int
-    /// Older positions are removed from the backlog; more than zero.
-    package var maxAge: Duration
-
-    package init(
-      endpoint: FleetEngineEndpoint, floor: Duration = .seconds(5), interval: Duration = .seconds(10),
-      batch: Int = 100, maxLocations: Int = 10_000, maxBytes: Int = 16_000_000, maxAge: Duration = .seconds(7 * 86_400)
-    ) {
-      self.endpoint = endpoint
-      self.floor = floor
-      self.interval = interval
-      self.batch = batch
-      self.maxLocations = maxLocations
-      self.maxBytes = maxBytes
-      self.maxAge = maxAge
-    }
-
-    /// The capacity of the backlog: the lower of the limits by number and by bytes.
-    var capacity: Int { min(maxLocations, maxBytes / Backlog.recordSize) }
-
-    /// Whether requests are rate-limited. Only tests against a local server set a lower floor than Fleet Engine's.
-    var isLimited: Bool { floor >= .seconds(5) }
-  }
-
-  /// What happened: a position to send, a response, a change of the network, stored positions.
-  package enum Input: Sendable {
-    /// Send the newest position; the agent is idle, and the time has come. `isDue`: it is due, and must be delivered.
-    case send(VehicleLocation, isDue: Bool, token: AccessToken)
-    /// This position is due, but cannot be sent now.
-    case due(VehicleLocation)
-    /// Set the vehicle's state to OFFLINE; the agent is idle, and the time has come.
-    case goOffline(token: AccessToken)
-    /// A request has ended. Ignored unless it is the current one.
-    case ended(id: UInt64, UpdateOutcome)
-    /// The stored positions of this vehicle.
-    case restored([Backlog.Record])
-    /// State of the previous run: its requests, oldest first; the start of this vehicle's floor; the timestamp of the
-    /// newest position that Fleet Engine has.
-    case resumed([BootInstant], floorStart: BootInstant?, delivered: Timestamp?)
-    /// The last request of the previous run may still arrive until then.
-    case mayArrive(RequestKind, until: BootInstant)
-    /// Timestamps after this one were wrong.
-    case overruled(after: Timestamp)
-    /// The next positions have timestamps of another clock.
-    case clockJumped
-    /// Timestamps after this one are most likely wrong: nothing is removed yet, but no request is made for them.
-    case suspected(after: Timestamp)
-    /// The current time by reliable positions: positions that are too old, and those with later timestamps, are removed.
-    case time(Timestamp)
-    /// Open connections are most likely dead: the current request is cancelled.
-    case connectionsLost
-    /// The network came up, or the machine resumed: resets the backoff.
-    case networkUp
-    /// A pause begins: the current request is cancelled, and a later outage is a new one.
-    case paused
-    /// The settings changed. If they name another vehicle, the state of this one is dropped, but not by the store.
-    indirect case configured(Configuration, isOtherVehicle: Bool)
-  }
-
-  /// What the shell has to do, or the vehicle's agent to know. Each case has all data that it needs.
-  package enum Effect: Equatable, Sendable {
-    case send(id: UInt64, HTTPRequest)
-    case cancel(id: UInt64)
-    case backlog(Backlog.Change)
-    /// `live` was sent at `sentAt` with `past` positions of the backlog.
-    case accepted(live: VehicleLocation, sentAt: BootInstant, past: Int)
-    /// The request with this token was not accepted.
-    indirect case failed(UpdateFailure, AccessToken, sentAt: BootInstant)
-    /// Fleet Engine accepted OFFLINE.
-    case wentOffline(sentAt: BootInstant)
-    /// OFFLINE with this token was not accepted.
-    indirect case offlineFailed(UpdateFailure, AccessToken, sentAt: BootInstant)
-    /// The server did not process the request, which is repeated at once. This is no outage.
-    indirect case resends(UpdateFailure, sentAt: BootInstant)
-    /// The request will be repeated without past positions before it counts as failed.
-    indirect case suspectsBacklog(UpdateFailure, sentAt: BootInstant)
-  }
-
-  /// What a request sets.
-  package enum RequestKind: Int64, Sendable {
-    /// A position, and ONLINE if the vehicle's state follows the driver's duty.
-    case position = 1
-    /// OFFLINE.
-    case offline = 2
-  }
-
   private enum State {
     case idle
     case sending(Attempt)
@@ -172,14 +72,12 @@ package struct DeliveryAgent: Sendable {
   private var lastID: UInt64 = 0
   private var gate: RetryGate
   private var lastAttemptAt = BootInstant.boot
-  /// When the floor began: the last update of this vehicle that was accepted, or may have been.
-  private var floorStart: BootInstant?
-  /// The same for vehicles that the settings named in the last seconds, and may name again.
-  private var previousVehicles: [(endpoint: FleetEngineEndpoint, at: BootInstant)] = []
+  private var floor: UpdateFloor
 
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
     gate = RetryGate(seed: seed)
+    floor = UpdateFloor(configuration.floor, of: configuration.endpoint)
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
   }
 
@@ -262,7 +160,7 @@ package struct DeliveryAgent: Sendable {
   }
 
   /// The attempts that limit the next one, oldest first, and the start of the floor.
-  var limits: (attempts: [BootInstant], floorStart: BootInstant?) { (gate.attempts, floorStart) }
+  var limits: (attempts: [BootInstant], floorStart: BootInstant?) { (gate.attempts, floor.start) }
 
   /// The earliest time of the next attempt, and the limit that determines it; nil: the backoff.
   package var earliest: (at: BootInstant, by: Cause.Limit?) {
@@ -289,9 +187,8 @@ package struct DeliveryAgent: Sendable {
   }
 
   private func earliestAllowed(_ limit: BootInstant) -> (at: BootInstant, by: Cause.Limit) {
-    let floor = floorStart.map { $0 + configuration.floor } ?? .boot
-    if offlineMayArriveUntil > max(floor, limit) { return (offlineMayArriveUntil, .offline) }
-    return floor > limit ? (floor, .floor) : (limit, .attempts)
+    if offlineMayArriveUntil > max(floor.end, limit) { return (offlineMayArriveUntil, .offline) }
+    return floor.end > limit ? (floor.end, .floor) : (limit, .attempts)
   }
 
   /// The latest timestamp with which a stored position can be sent as the live one.
@@ -304,7 +201,7 @@ package struct DeliveryAgent: Sendable {
     var expiresAt: BootInstant?
 
     /// - Parameter end: when an unconfirmed time expires.
-    init(_ latest: Timestamp, by reference: TimeJudge.Reference?, until end: BootInstant?, at now: BootInstant) {
+    init(_ latest: Timestamp, by reference: TimeEstimator.Reference?, until end: BootInstant?, at now: BootInstant) {
       self.latest = latest
       expiresAt = end.flatMap { now < $0 ? $0 : nil }
       isFleetEngine = reference == .fleetEngine && (end == nil || expiresAt != nil)
@@ -366,7 +263,7 @@ package struct DeliveryAgent: Sendable {
     case .resumed(let attempts, let start, let delivered):
       gate.restore(attempts)
       vehicle.deliveredBefore = delivered
-      floorStart = start ?? floorStart
+      if let start { floor.begin(at: start) }
       return []
     case .mayArrive(let kind, let end):
       mayArrive(kind, until: end)
@@ -480,7 +377,7 @@ package struct DeliveryAgent: Sendable {
 
   private mutating func accept(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
     let live = attempt.update.live
-    floorStart = now
+    floor.begin(at: now)
     vehicle.isOnline = true
     vehicle.state = configuration.endpoint.followsPause ? .online : nil
     vehicle.isResending = false
@@ -583,14 +480,16 @@ package struct DeliveryAgent: Sendable {
 
   /// At most once in 30 s, and never if a server asked for the wait.
   private mutating func resetBackoff(at now: BootInstant) {
-    guard failure.map({ !$0.isJudged && $0.retryAfter == nil }) ?? true else { return }
+    guard failure.map({ !$0.isEvaluated && $0.retryAfter == nil }) ?? true else { return }
     gate.resetUnlessRecent(at: now)
   }
 
   private mutating func configure(
     _ configuration: Configuration, isOtherVehicle: Bool, at now: BootInstant
   ) -> [Effect] {
-    if isOtherVehicle { switchVehicle(to: configuration, at: now) }
+    // The request in flight may still arrive.
+    if isOtherVehicle, !isIdle { floor.begin(at: now) }
+    floor.configure(configuration.floor, of: configuration.endpoint, isOtherVehicle: isOtherVehicle, at: now)
     self.configuration = configuration
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
     gate.reset()
@@ -599,13 +498,5 @@ package struct DeliveryAgent: Sendable {
     let effects = abandon()
     vehicle = KnownVehicle()
     return effects
-  }
-
-  /// The floor belongs to a vehicle: switching back to it does not allow an earlier update.
-  private mutating func switchVehicle(to next: Configuration, at now: BootInstant) {
-    previousVehicles.removeAll { now - $0.at > max(configuration.floor, next.floor) }
-    // The request in flight may still arrive.
-    if let last = isIdle ? floorStart : now { previousVehicles.append((configuration.endpoint, last)) }
-    floorStart = previousVehicles.last { $0.endpoint.isSameVehicle(as: next.endpoint) }?.at
   }
 }

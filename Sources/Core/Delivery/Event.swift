@@ -121,7 +121,7 @@ package enum Event: Equatable, Sendable {
   case clockUnset
   /// - Parameter suppressed: steps since the last report.
   case clockStepped(Duration, suppressed: Int)
-  case clockWrong(TimeJudge.Error)
+  case clockWrong(TimeEstimator.Error)
   case clockRight
   /// The receiver's timestamps are corrected by this new offset; positive: its clock is ahead; zero: not corrected any
   /// more.

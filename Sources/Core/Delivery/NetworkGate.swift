@@ -22,7 +22,7 @@ struct NetworkGate: Sendable {
   private(set) var absentSince: BootInstant?
   private var suppressedUntil = BootInstant.boot
   /// A server has answered although there is no default route.
-  private var isProvenWrong = false
+  private var isContradicted = false
 
   init() {}
 
@@ -43,13 +43,13 @@ struct NetworkGate: Sendable {
     if new.isUsable {
       let since = absentSince
       absentSince = nil
-      isProvenWrong = false
+      isContradicted = false
       if let since { return .back(after: now - since) }
       return hasMoved ? .moved : .none
     }
     // Success without a visible network says nothing after a network that was visible is lost.
-    if old?.isUsable == true { isProvenWrong = false }
-    guard !isAbsent, !isProvenWrong else { return hasMoved ? .moved : .none }
+    if old?.isUsable == true { isContradicted = false }
+    guard !isAbsent, !isContradicted else { return hasMoved ? .moved : .none }
     absentSince = now
     // At the start nothing has been tried yet: one attempt is allowed.
     suppressedUntil = old == nil ? now : now + NetworkGate.probe
@@ -60,13 +60,13 @@ struct NetworkGate: Sendable {
   mutating func reached() {
     guard isAbsent else { return }
     absentSince = nil
-    isProvenWrong = true
+    isContradicted = true
   }
 
   /// Fleet Engine or the token provider could not be reached.
   mutating func failed(at now: BootInstant) {
-    if isProvenWrong {
-      isProvenWrong = false
+    if isContradicted {
+      isContradicted = false
       absentSince = now
     }
     if isAbsent { suppressedUntil = now + NetworkGate.probe }

@@ -123,7 +123,7 @@ package struct SourceSelector: Sendable {
       switch report {
       case .fix(let fix):
         if entries[index].candidate.waits { waiting.append(id) }
-        result = (entries[index].judge(fix, at: now), fix, index)
+        result = (entries[index].evaluate(fix, at: now), fix, index)
       case .reading(let name): entries[index].read(as: name)
       case .sky(let count): entries[index].satellitesInView = count
       case .lost(let why):

@@ -51,8 +51,8 @@ struct SourceState: Sendable {
   }
 
   /// Filters a fix that arrived at `now`.
-  mutating func judge(_ fix: Fix, at now: Moment) -> Result<FixFilter.Accepted, FixRejection> {
-    let result = filter.judge(fix, at: now)
+  mutating func evaluate(_ fix: Fix, at now: Moment) -> Result<FixFilter.Accepted, FixRejection> {
+    let result = filter.evaluate(fix, at: now)
     switch result {
     case .success(let accepted):
       if condition != .good || now.boot >= silentAt { goodSince = now.boot }

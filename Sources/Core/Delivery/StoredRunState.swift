@@ -127,11 +127,11 @@ extension VehicleAgent {
     guard let boot = configuration.boot, delivery.configuration.isLimited else { return }
     let (attempts, floorStart) = delivery.limits
     // Not `timeBounds`: they do not include the answer that is being handled.
-    let judgement = clocks.judge(at: now)
+    let estimate = clocks.updateEstimate(at: now)
     let stored = StoredRunState(
       boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts,
       inFlight: delivery.inFlight, floorStart: floorStart,
-      bounds: judgement?.isConfirmed == true ? judgement?.serverBounds : nil,
+      bounds: estimate?.isConfirmed == true ? estimate?.serverBounds : nil,
       delivered: delivery.newestDelivered)
     effects.append(.storeRunState(stored.text))
   }

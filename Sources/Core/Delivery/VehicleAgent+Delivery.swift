@@ -158,16 +158,16 @@ extension VehicleAgent {
     outcomes.accepted(past: past, sentAt: sentAt, at: now.boot)
     network.reached()
     apply(tokens.handle(.accepted, at: now), at: now, &effects)
-    if let since = unprovenSince, sentAt >= since {
-      unprovenSince = nil
-      effects.append(.settingsProven)
+    if let since = unconfirmedSettingsSince, sentAt >= since {
+      unconfirmedSettingsSince = nil
+      effects.append(.storeSettings)
     }
   }
 
   private mutating func failed(
     _ failure: UpdateFailure, with token: AccessToken, _ notice: Event?, at now: Moment, _ effects: inout [Effect]
   ) {
-    if failure.category.row.isOfPath {
+    if failure.category.row.isNetworkFailure {
       network.failed(at: now.boot)
     } else if failure.httpStatus != nil {
       network.reached()

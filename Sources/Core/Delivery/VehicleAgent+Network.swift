@@ -35,6 +35,6 @@ extension VehicleAgent {
   /// The time at which to verify the certificates of a request, if not by the machine's clock.
   mutating func certificateTime(at now: Moment) -> Timestamp? {
     certificates.time(
-      at: now, judgement: clocks.judgement(at: now), newest: newestTime, buildDate: configuration.filter.buildDate)
+      at: now, estimate: clocks.estimate(at: now), newest: newestTime, buildDate: configuration.filter.buildDate)
   }
 }

@@ -85,7 +85,7 @@ extension VehicleAgent {
     /// Whether a reference other than the machine's clock has given the time.
     package let isTimeKnown: Bool
     /// The error of the machine's clock; nil if there is none, or it is unknown.
-    package let clockError: TimeJudge.Error?
+    package let clockError: TimeEstimator.Error?
     /// This machine's clock shows a time before the build date.
     package let isClockUnset: Bool
     /// Counters since the start.

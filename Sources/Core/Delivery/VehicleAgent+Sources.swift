@@ -7,7 +7,7 @@ extension VehicleAgent {
   mutating func select(_ input: SourceSelector.Input, at now: Moment, _ effects: inout [Effect]) {
     // The final attempt carries the position that was newest when it was made.
     if lifecycle.isLastAttemptMade { return }
-    clocks.judge(at: now)
+    clocks.updateEstimate(at: now)
     // A receiver without a date gets it from the best known clock.
     let best = Moment(boot: now.boot, wall: bestTime(at: now) ?? now.wall)
     for effect in selector.handle(input, at: best) {

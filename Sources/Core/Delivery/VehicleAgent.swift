@@ -126,8 +126,8 @@ package struct VehicleAgent: Sendable {
     case event(Event)
     /// The source with this ID, which waits for this, may report its next fix: the last one was handled.
     case readyForNextFix(Int)
-    /// The first update with the current settings was accepted.
-    case settingsProven
+    /// Store the settings as the last that worked: the first update with them was accepted.
+    case storeSettings
     /// From now on only what is pending is delivered; `finished` follows.
     case stopping
     /// Store this for the next start, at once; nil: the pause is over.
@@ -158,7 +158,7 @@ package struct VehicleAgent: Sendable {
   var store = BacklogStoreState.off
   var storeReading = StoreReading()
   var network = NetworkGate()
-  var clocks: TimeJudge
+  var clocks: TimeEstimator
   var certificates = CertificateClock()
   /// The time bounds for the receivers' filters.
   var timeBounds: TimeBounds?
@@ -174,13 +174,13 @@ package struct VehicleAgent: Sendable {
   /// due.
   var storedSent: Timestamp?
   /// Since when the settings are in use, until the first update was accepted with them.
-  var unprovenSince: BootInstant? = .boot
+  var unconfirmedSettingsSince: BootInstant? = .boot
 
   /// - Parameter seed: of every jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
     selector = SourceSelector(filter: configuration.filter)
-    clocks = TimeJudge(buildDate: configuration.filter.buildDate)
+    clocks = TimeEstimator(buildDate: configuration.filter.buildDate)
     simulationAlarm = SimulationAlarm(configuration)
     policy = ReportingPolicy(configuration.reporting)
     tokens = TokenAgent(
@@ -262,7 +262,7 @@ package struct VehicleAgent: Sendable {
     if overrules { apply(delivery.handle(.overruled(after: accepted.time), at: now.boot), at: now, &effects) }
     if !configuration.filter.usesRecordedTimes, let before = policy.newestTime {
       let jump = (accepted.time - before) - (now.boot - policy.newestAt)
-      if max(jump, .zero - jump) > TimeJudge.slack {
+      if max(jump, .zero - jump) > TimeEstimator.slack {
         apply(delivery.handle(.clockJumped, at: now.boot), at: now, &effects)
       }
     }
@@ -293,15 +293,15 @@ package struct VehicleAgent: Sendable {
   }
 
   mutating func watchClock(at now: Moment, _ effects: inout [Effect]) {
-    let judgement = clocks.judge(at: now)
-    let bounds = judgement?.serverBounds
-    let isConfirmed = bounds != nil && judgement?.isConfirmed == true
-    storedLimit = judgement.flatMap { judgement in
+    let estimate = clocks.updateEstimate(at: now)
+    let bounds = estimate?.serverBounds
+    let isConfirmed = bounds != nil && estimate?.isConfirmed == true
+    storedLimit = estimate.flatMap { estimate in
       configuration.filter.usesRecordedTimes
         ? nil
         : DeliveryAgent.StoredLimit(
-          judgement.bounds.latest(at: now.boot) + TimeJudge.slack, by: judgement.reference,
-          until: judgement.expiresAt, at: now.boot)
+          estimate.bounds.latest(at: now.boot) + TimeEstimator.slack, by: estimate.reference,
+          until: estimate.expiresAt, at: now.boot)
     }
     if bounds != timeBounds || isConfirmed != isTimeConfirmed {
       let isNew = bounds != timeBounds
@@ -309,8 +309,8 @@ package struct VehicleAgent: Sendable {
       if isNew { select(.time(bounds), at: now, &effects) }
       if let bounds { dropWrongTimes(bounds, at: now, &effects) }
     }
-    if certificates.hasOtherTime(judgement, at: now) { endWaits(at: now, &effects) }
-    switch clocks.clockChange(judgement, at: now) {
+    if certificates.hasOtherTime(estimate, at: now) { endWaits(at: now, &effects) }
+    switch clocks.clockChange(estimate, at: now) {
     case .wrong(let error): effects.append(.event(.clockWrong(error)))
     case .right: effects.append(.event(.clockRight))
     case nil: break
@@ -331,7 +331,7 @@ package struct VehicleAgent: Sendable {
   /// Removes queued positions with timestamps in the future. With an unconfirmed time nothing is removed, only not sent.
   mutating func removeWrongTimes(at now: Moment, _ effects: inout [Effect]) {
     guard let timeBounds, !configuration.filter.usesRecordedTimes else { return }
-    let latest = timeBounds.latest(at: now.boot) + TimeJudge.slack
+    let latest = timeBounds.latest(at: now.boot) + TimeEstimator.slack
     let input = isTimeConfirmed ? DeliveryAgent.Input.overruled(after: latest) : .suspected(after: latest)
     apply(delivery.handle(input, at: now.boot), at: now, &effects)
   }
@@ -344,7 +344,7 @@ package struct VehicleAgent: Sendable {
   private mutating func configure(_ new: Configuration, at now: Moment, _ effects: inout [Effect]) {
     let isOtherVehicle = new.context != configuration.context
     let before = configuration
-    unprovenSince = now.boot
+    unconfirmedSettingsSince = now.boot
     if isOtherVehicle, isOfflinePending {
       effects.append(
         .event(.stateOfflineMissing(vehicle: before.delivery.endpoint.vehicle.vehicleID, isRepeated: false)))

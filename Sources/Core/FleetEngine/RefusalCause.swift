@@ -68,12 +68,12 @@ package enum RefusalCause: String, Sendable, CaseIterable {
     case "SIGNATURE_INVALID": self = .signature
     case "SERVICE_DISABLED": self = .apiDisabled
     default:
-      guard let cause = message.flatMap(RefusalCause.init(words:)) else { return nil }
+      guard let cause = message.flatMap(RefusalCause.init(message:)) else { return nil }
       self = cause
     }
   }
 
-  private init?(words message: String) {
+  private init?(message: String) {
     let text = message.lowercased()
     func says(_ parts: String...) -> Bool { parts.contains { text.contains(text: $0) } }
     if says("short-lived token", "reasonable timeframe", "time_constraint_failure", "lives longer", "iat and exp") {

@@ -32,15 +32,14 @@ extension UpdateFailure.Category {
   package struct Row: Equatable, Sendable {
     /// The backoff before the next attempt.
     package var backoff: Backoff.Bounds
-    /// Whether the server evaluated the request, so that retrying it unchanged soon will not help, and neither will
-    /// another network.
-    package var isJudged = false
+    /// Whether the server evaluated the request: retrying it unchanged soon will not help, nor will another network.
+    package var isEvaluated = false
     /// Whether the token was rejected, so that another one may be accepted.
     package var refusesToken = false
     /// Whether the network path failed: there was no response.
-    package var isOfPath = false
+    package var isNetworkFailure = false
     /// Whether another server answered instead of Fleet Engine.
-    package var isImpostor = false
+    package var isFromOtherServer = false
     /// Whether it usually resolves itself: short outages of this kind do not need a warning each.
     package var isTransient = false
     /// Whether it persists until the settings or the backend change.
@@ -65,25 +64,25 @@ extension UpdateFailure.Category {
     switch self {
     case .network:
       // Retries are cheap.
-      Row(backoff: .seconds(1, cap: 10), isOfPath: true, isTransient: true, pastPositions: .tooMany)
+      Row(backoff: .seconds(1, cap: 10), isNetworkFailure: true, isTransient: true, pastPositions: .tooMany)
     case .unavailable:
       // Already the first wait is long: a fleet that retries within a second or two triples the load of a server in
       // trouble.
       Row(backoff: .seconds(15, cap: 30), isTransient: true)
     case .notFleetEngine:
-      Row(backoff: .seconds(5, cap: 300), isImpostor: true)
+      Row(backoff: .seconds(5, cap: 300), isFromOtherServer: true)
     case .throttled:
-      Row(backoff: .seconds(20, cap: 90), isJudged: true)
+      Row(backoff: .seconds(20, cap: 90), isEvaluated: true)
     case .unauthenticated:
-      Row(backoff: UpdateFailure.tokenBackoff, isJudged: true, refusesToken: true, needsConfiguration: true)
+      Row(backoff: UpdateFailure.tokenBackoff, isEvaluated: true, refusesToken: true, needsConfiguration: true)
     case .permissionDenied:
       Row(
-        backoff: UpdateFailure.tokenBackoff, isJudged: true, refusesToken: true, needsConfiguration: true,
+        backoff: UpdateFailure.tokenBackoff, isEvaluated: true, refusesToken: true, needsConfiguration: true,
         pastPositions: .notPermitted)
     case .notFound:
-      Row(backoff: .seconds(20, cap: 90), isJudged: true, needsConfiguration: true)
+      Row(backoff: .seconds(20, cap: 90), isEvaluated: true, needsConfiguration: true)
     case .rejected:
-      Row(backoff: .seconds(20, cap: 300), isJudged: true, pastPositions: .rejected)
+      Row(backoff: .seconds(20, cap: 300), isEvaluated: true, pastPositions: .rejected)
     case .clockSkew:
       Row(backoff: .seconds(5, cap: 60))
     }

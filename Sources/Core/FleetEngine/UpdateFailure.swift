@@ -50,7 +50,7 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   package var refusesToken: Bool { category.row.refusesToken || cause?.isTime == true }
 
   /// Whether the server evaluated the request; retrying it unchanged soon will not help.
-  package var isJudged: Bool { category.row.isJudged || cause != nil }
+  package var isEvaluated: Bool { category.row.isEvaluated || cause != nil }
 
   /// The backoff before the next attempt.
   package var backoff: Backoff.Bounds { refusesToken ? UpdateFailure.tokenBackoff : category.row.backoff }

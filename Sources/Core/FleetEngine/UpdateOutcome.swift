@@ -21,7 +21,7 @@ package enum UpdateOutcome: Equatable, Sendable {
   package var isFromFleetEngine: Bool {
     switch self {
     case .accepted: true
-    case .failed(let failure): failure.status != nil && !failure.category.row.isImpostor
+    case .failed(let failure): failure.status != nil && !failure.category.row.isFromOtherServer
     }
   }
 
@@ -68,14 +68,14 @@ package enum UpdateOutcome: Equatable, Sendable {
       cause = RefusalCause(reason: reason(in: error), message: error?.value(at: "message")?.string)
       if cause?.isTime == true { category = .clockSkew }
     }
-    let words = error?.value(at: "message")?.string.map { withoutFullStop(ExternalText($0)) }
+    let text = error?.value(at: "message")?.string.map { withoutFullStop(ExternalText($0)) }
     // A known code of google.rpc is safe to show; anything else is external text.
     let code: Sentence? = status.map { known.contains($0) ? Sentence(own: $0) : "\(ExternalText($0, limit: 64))" }
     let message: Sentence =
-      switch (code, words) {
-      case (let code?, let words?): "\(code): \(words)"
+      switch (code, text) {
+      case (let code?, let text?): "\(code): \(text)"
       case (let code?, nil): code
-      case (nil, let words?): "HTTP \(response.status): \(words)"
+      case (nil, let text?): "HTTP \(response.status): \(text)"
       case (nil, nil) where (300..<400).contains(response.status):
         "HTTP \(response.status), a redirect\(response.redirect.map { " to \(ExternalText($0.host))" as Sentence } ?? "")"
       case (nil, nil): "HTTP \(response.status), \(describe(response.body))"
@@ -149,7 +149,7 @@ package enum UpdateOutcome: Equatable, Sendable {
   ]
 
   /// The sentence continues after the server's text.
-  private static func withoutFullStop(_ words: ExternalText) -> ExternalText {
-    words.description.hasSuffix(".") ? ExternalText(words.description.dropLast()) : words
+  private static func withoutFullStop(_ text: ExternalText) -> ExternalText {
+    text.description.hasSuffix(".") ? ExternalText(text.description.dropLast()) : text
   }
 }

@@ -144,7 +144,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
       case .connected: connect(at: now)
       case .send(let request, let address, let deadline): try send(request, address, deadline, at: now)
       case .received(let bytes): try receive(bytes, at: now)
-      case .ended(let words): end(words)
+      case .ended(let reason): end(reason)
       case .cancel: endStream(.cancel)
       case .deadline: try checkDeadlines(at: now)
       }
@@ -180,13 +180,13 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     if let settingsDeadline, settingsDeadline <= now { throw .violation(.settingsMissing) }
   }
 
-  private mutating func end(_ words: String) {
+  private mutating func end(_ reason: String) {
     if stream != nil {
       stream = nil
       if case .draining(_, let code) = state, code != .noError {
         effects.append(.failed(.goAway(code)))
       } else {
-        effects.append(.failed(hasServed && isUnanswered ? .lost(words) : .ended(words)))
+        effects.append(.failed(hasServed && isUnanswered ? .lost(reason) : .ended(reason)))
       }
     }
     close(isGraceful: false)

@@ -89,7 +89,7 @@ package enum HTTP2Violation: String, Sendable, CaseIterable {
   }
 
   /// The end of "the server breaks HTTP/2: …".
-  var words: String {
+  var phrase: String {
     switch self {
     case .noPreface: "its first frame is not SETTINGS"
     case .settingsMissing: "it sends no SETTINGS"
@@ -162,11 +162,11 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
     case .unprocessed: "the server has not processed the request (HTTP/2 REFUSED_STREAM or GOAWAY)"
     case .reset(let code): "the server ended the request (HTTP/2 \(code?.name ?? "unknown error"))"
     case .goAway(let code): "the server ended the connection (HTTP/2 GOAWAY, \(code?.name ?? "unknown error"))"
-    case .lost(let words), .ended(let words): words
+    case .lost(let reason), .ended(let reason): reason
     case .timedOut: "no answer before the deadline"
     case .tooLarge: "the answer is longer than the request allows"
-    case .violation(let violation): "the server breaks HTTP/2: \(violation.words)"
-    case .unsendable(let words): words
+    case .violation(let violation): "the server breaks HTTP/2: \(violation.phrase)"
+    case .unsendable(let reason): reason
     }
   }
 

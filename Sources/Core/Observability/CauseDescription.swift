@@ -40,14 +40,14 @@ extension VehicleAgent.Snapshot {
       let pending: Sentence = "OFFLINE not accepted yet\(offlineObstacle(offline))"
       return CauseDescription(
         reason: "offlinePending", label: "paused", level: .warning,
-        detail: "\(pause.words), fleet-locationctl resume ends it; \(pending)",
-        clause: "the driver is off duty\(pause.words): no position is sent or stored until "
+        detail: "\(pause.phrase), fleet-locationctl resume ends it; \(pending)",
+        clause: "the driver is off duty\(pause.phrase): no position is sent or stored until "
           + "fleet-locationctl resume; \(pending)\(attempt("next attempt"))")
     case .paused(let pause, nil):
       return CauseDescription(
         reason: "paused", label: "paused", level: .warning,
-        detail: "\(pause.words), fleet-locationctl resume ends it",
-        clause: "the driver is off duty\(pause.words): no position is sent or stored until "
+        detail: "\(pause.phrase), fleet-locationctl resume ends it",
+        clause: "the driver is off duty\(pause.phrase): no position is sent or stored until "
           + "fleet-locationctl resume")
     case .noSource(let why):
       return CauseDescription(
@@ -62,8 +62,8 @@ extension VehicleAgent.Snapshot {
     case .held(let hold):
       let name = sources.usedSource?.name ?? "the source"
       return CauseDescription(
-        reason: "held", label: "waiting for a newer fix", level: .warning, detail: " of \(name): \(hold.words)",
-        clause: "fixes of \(name) are held: \(hold.words)")
+        reason: "held", label: "waiting for a newer fix", level: .warning, detail: " of \(name): \(hold.phrase)",
+        clause: "fixes of \(name) are held: \(hold.phrase)")
     case .noNetwork(let since):
       return CauseDescription(
         reason: "noNetwork", label: "no network", level: .bad, detail: " for \(age(of: since))",
@@ -87,7 +87,7 @@ extension VehicleAgent.Snapshot {
         detail: "\(duration(since)) (\(category)): \(failure.withAdvice)",
         clause: "the last update was not accepted (\(category)): \(failure.withAdvice)\(attempt("next attempt"))")
     case .rateLimited(let until, let limit):
-      return reached("spacing", "an update is due, and is sent in \(wait(until: until)): \(limit.words)")
+      return reached("spacing", "an update is due, and is sent in \(wait(until: until)): \(limit.phrase)")
     case .inFlight: return reached("inFlight", "a request is under way; the newest fix is sent with the next one")
     case .notDue(let until):
       return reached(
@@ -154,7 +154,7 @@ extension VehicleAgent.Snapshot {
 }
 
 extension Cause.Limit {
-  fileprivate var words: String {
+  fileprivate var phrase: String {
     switch self {
     case .floor: "Fleet Engine accepts updates of a vehicle only 5 s apart"
     case .attempts: "the daemon makes at most \(AttemptLimiter.perMinute) requests in a minute"

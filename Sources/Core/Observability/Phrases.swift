@@ -18,7 +18,7 @@ extension Fix {
 
 extension PauseRecord {
   /// As in ` since 2026-11-21T08:30:00Z`; empty when it is not known.
-  var words: String {
+  var phrase: String {
     guard let since else { return "" }
     return " since \(Timestamp(seconds: since.milliseconds / 1000).canonicalJSON)"
   }
@@ -26,7 +26,7 @@ extension PauseRecord {
 
 extension SourceNumber {
   /// As in `1 of 2`.
-  var words: String { "\(number) of \(count)" }
+  var phrase: String { "\(number) of \(count)" }
 }
 
 extension SourceOverview {
@@ -43,7 +43,7 @@ extension SourceOverview {
 
 extension SourceOverview.Hold {
   /// Why fixes of the used source are held.
-  var words: String {
+  var phrase: String {
     switch self {
     case .behind(let age):
       "its clock is behind: its positions are \(age.humanReadable) older than the last one reported"
@@ -54,7 +54,7 @@ extension SourceOverview.Hold {
   }
 }
 
-extension TimeJudge.Reference {
+extension TimeEstimator.Reference {
   /// For a sentence.
   var name: String {
     switch self {
@@ -65,9 +65,9 @@ extension TimeJudge.Reference {
   }
 }
 
-extension TimeJudge.Error {
+extension TimeEstimator.Error {
   /// As in `56 s behind, according to Fleet Engine`.
-  var words: String {
+  var phrase: String {
     let size = offset < .zero ? Duration.zero - offset : offset
     return "\(size.humanReadable) \(offset < .zero ? "behind" : "ahead"), according to \(reference.name)"
   }

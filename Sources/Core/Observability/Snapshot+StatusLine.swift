@@ -21,7 +21,7 @@ extension VehicleAgent.Snapshot {
       let troubles = sources.troubles(before: used)
       parts.append("source \(used + 1) of \(sources.sources.count)\(troubles.isEmpty ? "" : " (\(troubles))")")
     }
-    if let hold = sources.hold, cause != .held(hold) { parts.append(Sentence(own: hold.words)) }
+    if let hold = sources.hold, cause != .held(hold) { parts.append(Sentence(own: hold.phrase)) }
     if let fix {
       parts.append("fix \(fix.summary), \(age(of: fixCameAt)) old\(isParked ? ", parked" : "")")
     }
@@ -37,7 +37,7 @@ extension VehicleAgent.Snapshot {
     let count = store == .unread && pendingCount == 0 ? "not read yet" : "\(pendingCount)"
     parts.append("backlog \(count)\(thinning)\(backlogTrouble)")
     if let clockError {
-      parts.append("this machine's clock is \(clockError.words)")
+      parts.append("this machine's clock is \(clockError.phrase)")
     } else if isClockUnset {
       parts.append("this machine's clock is not set")
     }

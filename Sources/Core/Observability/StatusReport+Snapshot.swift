@@ -145,7 +145,7 @@ extension StatusReport.Source {
       let explanation: String
       if isUsed {
         // The sources of higher priority have their own explanations.
-        let hold = overview.hold.map { "; \($0.words)" } ?? ""
+        let hold = overview.hold.map { "; \($0.phrase)" } ?? ""
         explanation = overview.whyUsed(index, troubles: index == 0 ? "" : "no source of higher priority is good") + hold
       } else if case .good = source.condition, index > overview.used ?? index {
         explanation = "good, in reserve"

@@ -139,7 +139,7 @@ package struct FixFilter: Sendable {
   }
 
   /// Filters a fix that arrived at `now`.
-  package mutating func judge(_ fix: Fix, at now: Moment) -> Result<Accepted, FixRejection> {
+  package mutating func evaluate(_ fix: Fix, at now: Moment) -> Result<Accepted, FixRejection> {
     if let rejection = quality(of: fix) { return .failure(rejection) }
     let silence = now.boot - lastArrival
     lastArrival = now.boot
@@ -227,7 +227,7 @@ package struct FixFilter: Sendable {
       guard !configuration.usesRecordedTimes else { return .success(dated) }
       stamp = dated
     }
-    switch clock.judge(
+    switch clock.check(
       stamp, bounds: timeBounds, agreement: (FixFilter.agreement, FixFilter.agreementTime), at: now.boot)
     {
     case .settled(let change):

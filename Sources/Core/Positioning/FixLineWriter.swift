@@ -26,13 +26,13 @@ package struct FixLineWriter {
   }
 
   /// Adds a line with the filter's result. It always has a `time`.
-  package mutating func append(_ judged: RecordingReview.Judged) {
-    var fix = judged.fix
-    fix.time = .utc(judged.time)
+  package mutating func append(_ reviewed: RecordingReview.ReviewedFix) {
+    var fix = reviewed.fix
+    fix.time = .utc(reviewed.time)
     members(of: fix)
-    member(",\"assumedAccuracy\":", judged.assumedAccuracy, decimals: 3)
+    member(",\"assumedAccuracy\":", reviewed.assumedAccuracy, decimals: 3)
     text(",\"verdict\":\"")
-    text(judged.verdict)
+    text(reviewed.verdict)
     bytes.append(UInt8(ascii: "\""))
     bytes.append(contentsOf: end)
   }

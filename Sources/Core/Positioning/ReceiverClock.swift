@@ -31,7 +31,7 @@ package struct ReceiverClock: Sendable {
   /// - Parameters:
   ///   - bounds: time bounds; nil if only the receiver has the time.
   ///   - agreement: number and duration of consistent fixes that confirm an offset.
-  mutating func judge(
+  mutating func check(
     _ stamp: Timestamp, bounds: TimeBounds?, agreement: (count: Int, time: Duration), at now: BootInstant
   ) -> Outcome {
     guard let bounds, let error = ReceiverClock.error(of: stamp, bounds, at: now) else { return use(.zero) }

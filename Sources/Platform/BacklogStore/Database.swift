@@ -69,12 +69,12 @@ import SystemCalls
 
   /// The error for SQLite's code, with the remedy.
   func error(_ code: Int32) -> BacklogStoreError {
-    let words = unsafe String(cString: sqlite3_errmsg(raw))
+    let message = unsafe String(cString: sqlite3_errmsg(raw))
     let system = unsafe sqlite3_system_errno(raw)
-    let reason = system > 0 ? Errno(system).description : words
+    let reason = system > 0 ? Errno(system).description : message
     switch code & 0xff {
     case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_SCHEMA, SQLITE_ERROR, SQLITE_MISMATCH, SQLITE_CONSTRAINT:
-      return BacklogStoreError(.damaged, "\(path) is damaged: \(words)")
+      return BacklogStoreError(.damaged, "\(path) is damaged: \(message)")
     case SQLITE_BUSY, SQLITE_LOCKED:
       return BacklogStoreError(
         .busy, "\(path) is used by another process; stop the other fleet-locationd, or set another backlog.directory")
@@ -88,7 +88,7 @@ import SystemCalls
       return BacklogStoreError(
         .denied, "\(path) cannot be written (\(reason)); the service's user must own it and its directory")
     default:
-      return BacklogStoreError(.failed, "\(path): \(words)\(system > 0 ? " (\(reason))" : "")")
+      return BacklogStoreError(.failed, "\(path): \(message)\(system > 0 ? " (\(reason))" : "")")
     }
   }
 }

@@ -5,20 +5,20 @@ import CCurl
 @safe struct EasyHandle: ~Copyable {
   let raw: UnsafeMutableRawPointer
   /// libcurl's error buffer: CURL_ERROR_SIZE bytes, terminated by NUL.
-  private let words: UnsafeMutablePointer<CChar>
+  private let errorBuffer: UnsafeMutablePointer<CChar>
 
   /// Nil if there is no memory.
   init?() {
     guard let raw = unsafe curl_easy_init() else { return nil }
     unsafe self.raw = raw
-    unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
-    unsafe words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    _ = unsafe fleet_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, words)
+    unsafe errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    unsafe errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    _ = unsafe fleet_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer)
   }
 
   deinit {
     unsafe curl_easy_cleanup(raw)
-    unsafe words.deallocate()
+    unsafe errorBuffer.deallocate()
   }
 
   /// Sets an integer or boolean option.
@@ -65,12 +65,12 @@ import CCurl
 
   /// Clears the error text of the previous transfer.
   func clearWords() {
-    unsafe words[0] = 0
+    unsafe errorBuffer[0] = 0
   }
 
-  /// Why the transfer failed, in libcurl's words.
-  func words(for code: CURLcode) -> String {
-    let text = unsafe String(cString: words)
+  /// Why the transfer failed, in libcurl's errorBuffer.
+  func message(for code: CURLcode) -> String {
+    let text = unsafe String(cString: errorBuffer)
     return text.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : text
   }
 }

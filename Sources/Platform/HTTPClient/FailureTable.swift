@@ -67,8 +67,8 @@ nonisolated enum FailureTable {
 
   /// One line for the journal: the endpoint and the library's text. Text from a server is sanitized and truncated; it
   /// never contains the path or the query of the URL.
-  static func message(_ endpoint: WebAddress?, _ words: String) -> String {
-    let printable = words.unicodeScalars.prefix(300).map { scalar in
+  static func message(_ endpoint: WebAddress?, _ reason: String) -> String {
+    let printable = reason.unicodeScalars.prefix(300).map { scalar in
       (0x20...0x7E).contains(scalar.value) ? Character(scalar) : "?"
     }
     let text = String(printable)

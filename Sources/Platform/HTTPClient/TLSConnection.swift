@@ -149,12 +149,12 @@ import Timekeeping
   }
 
   private func failure(_ code: CURLcode) -> TransportFailure {
-    let words = easy.words(for: code)
+    let message = easy.message(for: code)
     // A name lookup that times out has the code of any other timeout; only the text differs.
-    let isLookup = code == CURLE_OPERATION_TIMEDOUT && words.hasPrefix("Resolving timed out")
+    let isLookup = code == CURLE_OPERATION_TIMEDOUT && message.hasPrefix("Resolving timed out")
     let kind = FailureTable.kind(
       of: code, verifyResult: easy.number(CURLINFO_SSL_VERIFYRESULT), systemError: easy.number(CURLINFO_OS_ERRNO))
-    return TransportFailure(isLookup ? .unresolved : kind, FailureTable.message(endpoint, words))
+    return TransportFailure(isLookup ? .unresolved : kind, FailureTable.message(endpoint, message))
   }
 
   // MARK: - Bytes

@@ -214,11 +214,11 @@ import SystemCalls
 
   /// The error of an error reply: its name, as in `org.freedesktop.DBus.Error.NoReply`, and the message; nil if it is
   /// none.
-  var refusal: (name: String, words: String)? {
+  var refusal: (name: String, message: String)? {
     guard let error = unsafe sd_bus_message_get_error(message) else { return nil }
     let name = unsafe error.pointee.name.map { unsafe String(cString: $0) } ?? ""
-    let words = unsafe error.pointee.message.map { unsafe String(cString: $0) } ?? ""
-    return (name, words)
+    let message = unsafe error.pointee.message.map { unsafe String(cString: $0) } ?? ""
+    return (name, message)
   }
 
   /// A type for libsystemd.

@@ -208,13 +208,13 @@ import Timekeeping
   static func check(_ result: Int32, _ message: String? = nil) throws(MessageBusError) -> Int32 {
     guard result < 0 else { return result }
     let cause = Errno(-result)
-    let words = message ?? "\(cause)"
+    let reason = message ?? "\(cause)"
     switch cause.code {
     case ENOENT, ECONNREFUSED: throw MessageBusError(.absent, "no systemd runs here", cause: cause)
-    case EACCES, EPERM: throw MessageBusError(.denied, "systemd refuses to answer: \(words)", cause: cause)
+    case EACCES, EPERM: throw MessageBusError(.denied, "systemd refuses to answer: \(reason)", cause: cause)
     case ETIMEDOUT, ECONNRESET, ENOTCONN:
-      throw MessageBusError(.silent, "systemd does not answer: \(words)", cause: cause)
-    default: throw MessageBusError(.failed, "systemd cannot be asked: \(words)", cause: cause)
+      throw MessageBusError(.silent, "systemd does not answer: \(reason)", cause: cause)
+    default: throw MessageBusError(.failed, "systemd cannot be asked: \(reason)", cause: cause)
     }
   }
 }

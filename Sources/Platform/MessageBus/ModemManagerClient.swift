@@ -98,7 +98,7 @@ import Timekeeping
       try bus.send(request, timeLimit: timeLimit) { [weak self] answer in
         guard let self else { return }
         if let refusal = answer.refusal {
-          errorMessage = refusal.words
+          errorMessage = refusal.message
           return handler(.refused(ModemSession.Refusal(name: refusal.name)))
         }
         do throws(MessageBusError) {

@@ -151,7 +151,7 @@ extension [VehicleAgent.Effect] {
       case .dropConnections: "drop connections"
       case .storePause(let note): "keep pause \(note?.text.dropLast() ?? "no more")"
       case .backlogSnapshot(let records): "keep all \(records.map { AgentFixture.second($0.id) })"
-      case .connect, .event, .settingsProven: nil
+      case .connect, .event, .storeSettings: nil
       case .readyForNextFix: "ready"
       case .stopping: "stopping"
       case .finished(let ending): "finished \(ending.undelivered)"

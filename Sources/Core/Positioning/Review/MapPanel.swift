@@ -15,7 +15,7 @@ struct MapPanel {
   /// Pixels between the map and its frame.
   private static let inset = 34.0
 
-  private let fixes: [RecordingReview.Judged]
+  private let fixes: [RecordingReview.ReviewedFix]
   private let range: Range<Int>
   private let (left, top, width, height): (Double, Double, Double, Double)
   /// Pixels per metre.
@@ -28,7 +28,8 @@ struct MapPanel {
   ///   - range: the fixes to draw.
   ///   - left, top, width, height: the frame, in pixels.
   init(
-    _ fixes: [RecordingReview.Judged], in range: Range<Int>, left: Double, top: Double, width: Double, height: Double
+    _ fixes: [RecordingReview.ReviewedFix], in range: Range<Int>, left: Double, top: Double, width: Double,
+    height: Double
   ) {
     self.fixes = fixes
     self.range = range
@@ -90,7 +91,7 @@ struct MapPanel {
 
   private func drawTrack(into picture: inout SVGPicture) {
     var stretch: [(Double, Double)] = []
-    var before: RecordingReview.Judged?
+    var before: RecordingReview.ReviewedFix?
     for fix in fixes[range] where fix.isAccepted {
       let point = project(fix).point
       if let before, fix.time - before.time > MapPanel.longestStep {
@@ -143,7 +144,7 @@ struct MapPanel {
   }
 
   /// Projects to pixels; points outside of the frame are drawn at its edge.
-  private func project(_ fix: RecordingReview.Judged) -> (point: (Double, Double), isOutside: Bool) {
+  private func project(_ fix: RecordingReview.ReviewedFix) -> (point: (Double, Double), isOutside: Bool) {
     let metres = plane.point(fix.fix.coordinate)
     let x = left + width / 2 + (metres.x - middle.x) * scale
     let y = top + height / 2 - (metres.y - middle.y) * scale
@@ -151,7 +152,7 @@ struct MapPanel {
     return (clamped, clamped != (x, y))
   }
 
-  private func note(_ fix: RecordingReview.Judged) -> String {
+  private func note(_ fix: RecordingReview.ReviewedFix) -> String {
     "\(fix.time.toTheSecond) \(fix.verdict)\(fix.rejection.map { ": \($0.sentence.text)" } ?? "")"
   }
 }

@@ -66,7 +66,7 @@ extension RecordingReview {
     }.sorted { ($1.duration, $0.range.lowerBound) < ($0.duration, $1.range.lowerBound) }
   }
 
-  private static func reasons(in fixes: ArraySlice<Judged>) -> [Count] {
+  private static func reasons(in fixes: ArraySlice<ReviewedFix>) -> [Count] {
     var numbers: [FixRejection: Int] = [:]
     for fix in fixes { if let rejection = fix.rejection { numbers[rejection, default: 0] += 1 } }
     return FixRejection.allCases.compactMap { reason in numbers[reason].map { Count(reason: reason, number: $0) } }
@@ -93,9 +93,9 @@ extension RecordingReview {
     return max(fixes[end].time - fixes[stretch.lowerBound].time, .zero)
   }
 
-  private func fastest(_ isMeant: (Judged) -> Bool) -> ImpliedSpeed? {
+  private func fastest(_ isMeant: (ReviewedFix) -> Bool) -> ImpliedSpeed? {
     var fastest: ImpliedSpeed?
-    var before: Judged?
+    var before: ReviewedFix?
     for fix in fixes {
       if let before, isMeant(fix), fix.time > before.time {
         let speed =
@@ -110,7 +110,7 @@ extension RecordingReview {
   private func deviation(of range: ClosedRange<Int>) -> Double? {
     guard var before = fixes[..<range.lowerBound].last(where: \.isAccepted) else { return nil }
     var deviation: Double?
-    var pending: [Judged] = []
+    var pending: [ReviewedFix] = []
     for index in range.lowerBound..<fixes.count {
       let fix = fixes[index]
       guard fix.isAccepted else {

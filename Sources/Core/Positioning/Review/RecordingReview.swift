@@ -4,7 +4,7 @@ package import Timekeeping
 /// The filter's results for a recording, as if each fix had arrived live at its own time.
 package struct RecordingReview: Sendable {
   /// A fix and the filter's result.
-  package struct Judged: Sendable {
+  package struct ReviewedFix: Sendable {
     /// The recorded fix.
     package var fix: Fix
     /// Its time; on an assumed day if the recording has no date.
@@ -21,7 +21,7 @@ package struct RecordingReview: Sendable {
   }
 
   /// In the order of the recording.
-  package let fixes: [Judged]
+  package let fixes: [ReviewedFix]
   /// Whether any fix has a date; otherwise all times are on 2000-01-01 and the following days.
   package let isDated: Bool
 
@@ -37,14 +37,14 @@ package struct RecordingReview: Sendable {
     var filter = FixFilter(limits)
     fixes = recorded.indices.map { index in
       let (fix, stamp, arrival) = (recorded[index], times.stamps[index], times.arrivals[index])
-      var judged = Judged(
+      var reviewed = ReviewedFix(
         fix: fix, time: stamp, assumedAccuracy: FixReference(fix, time: stamp, at: arrival).accuracy)
-      switch filter.judge(fix, at: Moment(boot: arrival, wall: stamp)) {
+      switch filter.evaluate(fix, at: Moment(boot: arrival, wall: stamp)) {
       case .success(let accepted):
-        judged.assumedAccuracy = FixReference(accepted.fix, time: stamp, at: arrival).accuracy
-      case .failure(let rejection): judged.rejection = rejection
+        reviewed.assumedAccuracy = FixReference(accepted.fix, time: stamp, at: arrival).accuracy
+      case .failure(let rejection): reviewed.rejection = rejection
       }
-      return judged
+      return reviewed
     }
     isDated = times.isDated
   }

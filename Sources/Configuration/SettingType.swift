@@ -3,7 +3,7 @@ import Positioning
 import Timekeeping
 
 /// The type of a setting's value: how it is parsed, and how it is described.
-struct SettingKind<Value>: Sendable {
+struct SettingType<Value>: Sendable {
   /// The name of the type, as in "duration".
   let name: String
   /// The allowed values, as text after "allowed: "; empty for any.
@@ -22,7 +22,7 @@ struct SettingKind<Value>: Sendable {
     self.read = read
   }
 
-  /// A kind whose values do not depend on the context.
+  /// A type whose values do not depend on the context.
   init(
     name: String, allowed: String, text: @escaping @Sendable (Value) -> String? = { _ in nil },
     read: @escaping @Sendable (TOMLValue) throws(ValueProblem) -> Value
@@ -45,8 +45,8 @@ struct ValueProblem: Error, Equatable {
   }
 }
 
-extension SettingKind where Value == Bool {
-  static let boolean = SettingKind(name: "boolean", allowed: "", text: { "\($0)" }) { value throws(ValueProblem) in
+extension SettingType where Value == Bool {
+  static let boolean = SettingType(name: "boolean", allowed: "", text: { "\($0)" }) { value throws(ValueProblem) in
     guard case .boolean(let isTrue) = value.content else {
       throw .type(of: value, expected: "true or false, without quotes,")
     }
@@ -54,9 +54,9 @@ extension SettingKind where Value == Bool {
   }
 }
 
-extension SettingKind where Value: FixedWidthInteger & Sendable {
-  static func integer(_ range: ClosedRange<Value>) -> SettingKind {
-    SettingKind(name: "integer", allowed: "\(range.lowerBound) to \(range.upperBound)", text: { "\($0)" }) {
+extension SettingType where Value: FixedWidthInteger & Sendable {
+  static func integer(_ range: ClosedRange<Value>) -> SettingType {
+    SettingType(name: "integer", allowed: "\(range.lowerBound) to \(range.upperBound)", text: { "\($0)" }) {
       value throws(ValueProblem) in
       guard case .integer(let number) = value.content else {
         throw .type(of: value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
@@ -69,12 +69,12 @@ extension SettingKind where Value: FixedWidthInteger & Sendable {
   }
 }
 
-extension SettingKind where Value == Int? {
+extension SettingType where Value == Int? {
   /// The speed of a serial port, in bits per second; nil for `"auto"`.
-  static var baud: SettingKind {
+  static var baud: SettingType {
     let speeds = BaudProbe.rates.sorted()
     let allowed = "\"auto\", " + speeds.map(String.init).joined(separator: ", ")
-    return SettingKind(
+    return SettingType(
       name: "integer or string", allowed: allowed, text: { speed in speed.map { "\($0)" } ?? "\"auto\"" }
     ) { value throws(ValueProblem) in
       switch value.content {
@@ -92,11 +92,11 @@ extension SettingKind where Value == Int? {
   }
 }
 
-extension SettingKind where Value == Double {
+extension SettingType where Value == Double {
   /// A number without a unit.
-  static func number(_ range: ClosedRange<Double>) -> SettingKind {
+  static func number(_ range: ClosedRange<Double>) -> SettingType {
     let allowed = "\(plain(range.lowerBound)) to \(plain(range.upperBound))"
-    return SettingKind(name: "number", allowed: allowed, text: plain) { value throws(ValueProblem) in
+    return SettingType(name: "number", allowed: allowed, text: plain) { value throws(ValueProblem) in
       let number: Double
       switch value.content {
       case .integer(let whole): number = Double(whole)
@@ -111,17 +111,17 @@ extension SettingKind where Value == Double {
   }
 
   /// - Parameter range: metres.
-  static func distance(_ range: ClosedRange<Double>) -> SettingKind {
+  static func distance(_ range: ClosedRange<Double>) -> SettingType {
     quantity(.distance, range, metres)
   }
 
   /// - Parameter range: kilometres per hour; the value is in metres per second.
-  static func speed(_ range: ClosedRange<Double>) -> SettingKind {
+  static func speed(_ range: ClosedRange<Double>) -> SettingType {
     quantity(.speed, range.lowerBound / 3.6...range.upperBound / 3.6) { "\(plain($0 * 3.6)) km/h" }
   }
 
   /// - Parameter range: metres per second squared.
-  static func acceleration(_ range: ClosedRange<Double>) -> SettingKind {
+  static func acceleration(_ range: ClosedRange<Double>) -> SettingType {
     quantity(.acceleration, range) { "\(plain($0)) m/s²" }
   }
 
@@ -130,7 +130,7 @@ extension SettingKind where Value == Double {
   /// - Parameter write: a number with its unit.
   private static func quantity(
     _ measure: Measure, _ range: ClosedRange<Double>, _ write: @escaping @Sendable (Double) -> String
-  ) -> SettingKind {
+  ) -> SettingType {
     let (units, example) =
       switch measure {
       case .distance: (Quantity.distances, "m")
@@ -138,7 +138,7 @@ extension SettingKind where Value == Double {
       case .acceleration: (Quantity.accelerations, "m/s²")
       }
     let allowed = "\(write(range.lowerBound)) to \(write(range.upperBound))"
-    return SettingKind(name: units.noun, allowed: allowed, text: { "\"\(write($0))\"" }) { value throws(ValueProblem) in
+    return SettingType(name: units.noun, allowed: allowed, text: { "\"\(write($0))\"" }) { value throws(ValueProblem) in
       let text = try value.quantityText(noun: units.noun, example: example)
       let number = try Quantity.parse(text, as: units)
       // Halves of a unit in the last place are not worth an error: 1000 km/h is 277.777… m/s.
@@ -160,10 +160,10 @@ extension SettingKind where Value == Double {
   }
 }
 
-extension SettingKind where Value == Duration {
-  static func duration(_ range: ClosedRange<Duration>) -> SettingKind {
+extension SettingType where Value == Duration {
+  static func duration(_ range: ClosedRange<Duration>) -> SettingType {
     let allowed = "\(Quantity.text(range.lowerBound)) to \(Quantity.text(range.upperBound))"
-    return SettingKind(name: "duration", allowed: allowed, text: { "\"\(Quantity.text($0))\"" }) {
+    return SettingType(name: "duration", allowed: allowed, text: { "\"\(Quantity.text($0))\"" }) {
       value throws(ValueProblem) in
       let text = try value.quantityText(noun: "duration", example: "s")
       let duration = try Quantity.duration(text)
@@ -175,11 +175,11 @@ extension SettingKind where Value == Duration {
   }
 }
 
-extension SettingKind where Value == Int64 {
+extension SettingType where Value == Int64 {
   /// - Parameter range: bytes.
-  static func size(_ range: ClosedRange<Int64>) -> SettingKind {
+  static func size(_ range: ClosedRange<Int64>) -> SettingType {
     let allowed = "\(Quantity.text(bytes: range.lowerBound)) to \(Quantity.text(bytes: range.upperBound))"
-    return SettingKind(name: "size", allowed: allowed, text: { "\"\(Quantity.text(bytes: $0))\"" }) {
+    return SettingType(name: "size", allowed: allowed, text: { "\"\(Quantity.text(bytes: $0))\"" }) {
       value throws(ValueProblem) in
       let text = try value.quantityText(noun: "size", example: "MB")
       let bytes = Int64(try Quantity.parse(text, as: Quantity.sizes).rounded())

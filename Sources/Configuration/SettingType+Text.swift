@@ -2,20 +2,20 @@
 import ExternalInput
 import HTTPMessages
 
-extension SettingKind where Value == String {
+extension SettingType where Value == String {
   /// A text of one line that is not empty.
-  static let line = SettingKind(name: "string", allowed: "") { value throws(ValueProblem) in
+  static let line = SettingType(name: "string", allowed: "") { value throws(ValueProblem) in
     try value.line(expected: "a string in quotes")
   }
 
   /// The path of a file, relative to the directory of the main settings file.
-  static let path = SettingKind(name: "path", allowed: "") { value, context throws(ValueProblem) in
+  static let path = SettingType(name: "path", allowed: "") { value, context throws(ValueProblem) in
     try value.line(expected: "a path in quotes").relativePath(in: context.directory)
   }
 
   /// The path of a file that must exist and be PEM. It is checked here, because libcurl would report it only with the first
   /// request.
-  static let pemFile = SettingKind(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
+  static let pemFile = SettingType(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
     let path = try path.read(value, context)
     let bytes: [UInt8]
     do throws(ConfigurationEnvironment.FileProblem) {
@@ -36,7 +36,7 @@ extension SettingKind where Value == String {
 
   /// The path of a file that the node exporter's textfile collector reads. A relative path is relative to the daemon's runtime
   /// directory: the daemon may write there, and each of several daemons on a box has its own.
-  static let metricsFile = SettingKind(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
+  static let metricsFile = SettingType(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
     let directory = context.environment.variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
     let path = try value.line(expected: "a path in quotes").relativePath(in: directory ?? context.directory)
     guard path.hasSuffix(".prom") else {
@@ -47,12 +47,12 @@ extension SettingKind where Value == String {
   }
 
   /// The path of a file, or `-`.
-  static let inputFile = SettingKind(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
+  static let inputFile = SettingType(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
     value.content == .string("-") ? "-" : try path.read(value, context)
   }
 
   /// The path of a device.
-  static let device = SettingKind(name: "path", allowed: "an absolute path") { value throws(ValueProblem) in
+  static let device = SettingType(name: "path", allowed: "an absolute path") { value throws(ValueProblem) in
     let path = try value.line(expected: "the path of a device in quotes")
     guard path.hasPrefix("/") else {
       throw ValueProblem(message: "\"\(path.printable)\" is not an absolute path, as in \"/dev/ttyUSB0\"")
@@ -61,7 +61,7 @@ extension SettingKind where Value == String {
   }
 
   /// A key of an answer, or a path of keys separated by dots.
-  static let dottedKey = SettingKind(
+  static let dottedKey = SettingType(
     name: "string", allowed: "a key, or keys with dots between them", text: { "\"\($0)\"" }
   ) { value throws(ValueProblem) in
     let key = try value.line(expected: "a key in quotes")
@@ -72,7 +72,7 @@ extension SettingKind where Value == String {
   }
 
   /// A provider ID.
-  static let identifier = SettingKind(name: "string", allowed: "at most 64 characters, none of `/ : ? , #`") {
+  static let identifier = SettingType(name: "string", allowed: "at most 64 characters, none of `/ : ? , #`") {
     value throws(ValueProblem) in
     guard case .string(let text) = value.content else { throw .type(of: value, expected: "a string in quotes") }
     if let problem = Identifier.problem(of: text) { throw ValueProblem(message: problem) }
@@ -80,7 +80,7 @@ extension SettingKind where Value == String {
   }
 
   /// A template for the body of a request.
-  static let template = SettingKind(
+  static let template = SettingType(
     name: "string", allowed: "placeholders `{provider_id}`, `{vehicle_id}`, `{scope}` and `{id}`"
   ) {
     value throws(ValueProblem) in
@@ -91,7 +91,7 @@ extension SettingKind where Value == String {
   }
 
   /// The URL of the token provider.
-  static let urlTemplate = SettingKind(
+  static let urlTemplate = SettingType(
     name: "URL",
     allowed:
       "https; http to a loopback address; placeholders `{provider_id}`, `{vehicle_id}`, `{scope}` and `{id}` after the host"
@@ -104,7 +104,7 @@ extension SettingKind where Value == String {
   }
 
   /// The URL of Fleet Engine.
-  static let endpoint = SettingKind(
+  static let endpoint = SettingType(
     name: "URL", allowed: "https; http to a loopback address; no path", text: { "\"\($0)\"" }
   ) { value throws(ValueProblem) in
     let text = try value.line(expected: "a URL in quotes")
@@ -119,7 +119,7 @@ extension SettingKind where Value == String {
   }
 
   /// The URL of a proxy.
-  static let proxy = SettingKind(name: "URL", allowed: "http, https, socks5 or socks5h; no path") {
+  static let proxy = SettingType(name: "URL", allowed: "http, https, socks5 or socks5h; no path") {
     value throws(ValueProblem) in
     let text = try value.line(expected: "a URL in quotes")
     let address = try WebAddress.parse(text, schemes: ["http", "https", "socks5", "socks5h"])
@@ -130,9 +130,9 @@ extension SettingKind where Value == String {
   }
 }
 
-extension SettingKind where Value == [String] {
+extension SettingType where Value == [String] {
   /// A program and its arguments.
-  static let commandTemplate = SettingKind(
+  static let commandTemplate = SettingType(
     name: "array",
     allowed:
       "the absolute path of a program, then its arguments; placeholders `{provider_id}`, `{vehicle_id}`, `{scope}` and `{id}` in these"
@@ -175,17 +175,17 @@ extension SettingKind where Value == [String] {
   }
 }
 
-extension SettingKind where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
+extension SettingType where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
   /// One of the raw values.
-  static var choice: SettingKind { choice(of: Array(Value.allCases), \.rawValue) }
+  static var choice: SettingType { choice(of: Array(Value.allCases), \.rawValue) }
 }
 
-extension SettingKind where Value: Sendable {
+extension SettingType where Value: Sendable {
   /// One of several values, each with its name.
-  static func choice(of values: [Value], _ word: @escaping @Sendable (Value) -> String) -> SettingKind {
+  static func choice(of values: [Value], _ word: @escaping @Sendable (Value) -> String) -> SettingType {
     let words = values.map(word)
     let allowed = words.map { "\"\($0)\"" }.joined(separator: ", ")
-    return SettingKind(
+    return SettingType(
       name: "string", allowed: words.map { "`\"\($0)\"`" }.joined(separator: ", "), text: { "\"\(word($0))\"" }
     ) { value throws(ValueProblem) in
       guard case .string(let written) = value.content else { throw .type(of: value, expected: "one of \(allowed)") }

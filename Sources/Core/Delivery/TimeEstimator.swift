@@ -7,7 +7,7 @@ package import Timekeeping
 /// changes nothing. No reference outvotes two others of the same weight. A time that contradicts a confirmed time of the
 /// same reference (repeated, or corroborated by another) is accepted if that reference repeats it or another one agrees;
 /// until then the earlier time has less weight.
-package struct TimeJudge: Sendable {
+package struct TimeEstimator: Sendable {
   /// The references, least trusted first: GNSS can be spoofed, a server is authenticated by its certificate, and Fleet
   /// Engine's clock is the one that validates tokens and timestamps.
   package enum Reference: Int, Comparable, Sendable, CaseIterable {
@@ -44,7 +44,7 @@ package struct TimeJudge: Sendable {
   }
 
   /// The current time and its reference.
-  package struct Judgement: Equatable, Sendable {
+  package struct Estimate: Equatable, Sendable {
     /// Nil: only the machine's clock.
     package var reference: Reference?
     /// The bounds of the time by that reference.
@@ -90,7 +90,7 @@ package struct TimeJudge: Sendable {
     var isConfirmed: Bool { count > 1 || isCorroborated }
 
     func agrees(with bounds: TimeBounds) -> Bool {
-      self.bounds.agrees(with: bounds, withinMilliseconds: TimeJudge.slackMilliseconds)
+      self.bounds.agrees(with: bounds, withinMilliseconds: TimeEstimator.slackMilliseconds)
     }
 
     mutating func confirm(_ bounds: TimeBounds, at now: BootInstant) {
@@ -107,8 +107,8 @@ package struct TimeJudge: Sendable {
   private var contradictions = [Observation?](repeating: nil, count: Reference.allCases.count)
   /// The last reported error.
   private var reported: Error?
-  /// The cached judgement of the last moment, which is needed several times per input.
-  private var latest: (at: Moment, judgement: Judgement?)?
+  /// The cached estimate of the last moment, which is needed several times per input.
+  private var latest: (at: Moment, estimate: Estimate?)?
 
   /// - Parameter buildDate: earlier times, and those 1024 weeks later, are ignored.
   package init(buildDate: Timestamp) {
@@ -126,7 +126,7 @@ package struct TimeJudge: Sendable {
     guard time.isPlausible(after: buildDate) else { return }
     latest = nil
     let bounds = TimeBounds(
-      time, precision: reference.isServer ? .seconds(1) : TimeJudge.longestReport, since: sentAt ?? now, until: now)
+      time, precision: reference.isServer ? .seconds(1) : TimeEstimator.longestReport, since: sentAt ?? now, until: now)
     let supporters = Reference.allCases.filter { other in
       other != reference && observation(of: other, at: now)?.agrees(with: bounds) == true
     }
@@ -168,20 +168,20 @@ package struct TimeJudge: Sendable {
   // MARK: - The vote
 
   /// The time by the references with the greatest total weight; nil if there is none.
-  package func judgement(at now: Moment) -> Judgement? {
-    if let latest, latest.at == now { latest.judgement } else { vote(at: now) }
+  package func estimate(at now: Moment) -> Estimate? {
+    if let latest, latest.at == now { latest.estimate } else { vote(at: now) }
   }
 
   /// The same, cached for this moment until there is another observation.
   @discardableResult
-  package mutating func judge(at now: Moment) -> Judgement? {
-    let judgement = judgement(at: now)
-    latest = (now, judgement)
-    return judgement
+  package mutating func updateEstimate(at now: Moment) -> Estimate? {
+    let estimate = estimate(at: now)
+    latest = (now, estimate)
+    return estimate
   }
 
-  private func vote(at now: Moment) -> Judgement? {
-    var best: (judgement: Judgement, weight: Int, count: Int)?
+  private func vote(at now: Moment) -> Estimate? {
+    var best: (estimate: Estimate, weight: Int, count: Int)?
     let clock =
       now.wall.isPlausible(after: buildDate)
       ? TimeBounds(now.wall, precision: .zero, since: now.boot, until: now.boot) : nil
@@ -198,22 +198,22 @@ package struct TimeJudge: Sendable {
       if includesClock { (weight, count) = (weight + 1, count + 1) }
       // A wrong time that was reported once must expire.
       let isLone = count == 1 && observation.count == 1 && !observation.isCorroborated
-      let expiresAt = isLone ? observation.at + TimeJudge.unconfirmedLifetime : nil
+      let expiresAt = isLone ? observation.at + TimeEstimator.unconfirmedLifetime : nil
       if let expiresAt, now.boot >= expiresAt { weight = 0 }
       guard best.map({ (weight, count) > ($0.weight, $0.count) }) ?? true else { continue }
-      let judgement = Judgement(
+      let estimate = Estimate(
         reference: reference, bounds: observation.bounds,
-        isSteady: reference.isServer || observation.at - observation.since >= TimeJudge.steadyTime,
+        isSteady: reference.isServer || observation.at - observation.since >= TimeEstimator.steadyTime,
         isConfirmed: observation.isConfirmed, expiresAt: expiresAt, includesClock: includesClock)
-      best = (judgement, weight, count)
+      best = (estimate, weight, count)
     }
-    if let best, best.weight > 0 { return best.judgement }
-    guard let clock else { return best?.judgement }
-    return Judgement(reference: nil, bounds: clock, isSteady: false, isConfirmed: false, includesClock: true)
+    if let best, best.weight > 0 { return best.estimate }
+    guard let clock else { return best?.estimate }
+    return Estimate(reference: nil, bounds: clock, isSteady: false, isConfirmed: false, includesClock: true)
   }
 
   private func observation(of reference: Reference, at now: BootInstant) -> Observation? {
-    guard let observation = observations[reference.rawValue], now - observation.at <= TimeJudge.observationLifetime
+    guard let observation = observations[reference.rawValue], now - observation.at <= TimeEstimator.observationLifetime
     else { return nil }
     return observation
   }
@@ -224,37 +224,37 @@ package struct TimeJudge: Sendable {
     return switch reference {
     case .fleetEngine: observation.count > 1 ? 4 : 2
     case .tokenProvider: 2
-    case .gnss: observation.at - observation.since >= TimeJudge.steadyTime ? 2 : 1
+    case .gnss: observation.at - observation.since >= TimeEstimator.steadyTime ? 2 : 1
     }
   }
 
   /// The bounds by a server that is not outvoted, with which a receiver's clock is compared. Nil if there is none.
-  package func bounds(at now: Moment) -> TimeBounds? { judgement(at: now)?.serverBounds }
+  package func bounds(at now: Moment) -> TimeBounds? { estimate(at: now)?.serverBounds }
 
   /// The time by the best reference other than the machine's clock; nil if there is none.
   package func time(at now: Moment) -> (Timestamp, Reference)? {
-    guard let judgement = judgement(at: now), let reference = judgement.reference else { return nil }
-    return (judgement.bounds.time(at: now.boot), reference)
+    guard let estimate = estimate(at: now), let reference = estimate.reference else { return nil }
+    return (estimate.bounds.time(at: now.boot), reference)
   }
 
   // MARK: - The machine's clock
 
   /// The error of the machine's clock; nil if there is none, or it is unknown.
-  package func error(at now: Moment) -> Error? { TimeJudge.error(judgement(at: now), at: now) }
+  package func error(at now: Moment) -> Error? { TimeEstimator.error(estimate(at: now), at: now) }
 
-  private static func error(_ judgement: Judgement?, at now: Moment) -> Error? {
-    guard let judgement, let reference = judgement.reference, !judgement.includesClock else { return nil }
-    let offset = now.wall - judgement.bounds.time(at: now.boot)
-    let isWrong = offset >= TimeJudge.tolerance || offset <= .zero - TimeJudge.tolerance
+  private static func error(_ estimate: Estimate?, at now: Moment) -> Error? {
+    guard let estimate, let reference = estimate.reference, !estimate.includesClock else { return nil }
+    let offset = now.wall - estimate.bounds.time(at: now.boot)
+    let isWrong = offset >= TimeEstimator.tolerance || offset <= .zero - TimeEstimator.tolerance
     return isWrong ? Error(offset: offset, reference: reference) : nil
   }
 
   /// Reports a change: the clock is wrong, its error has changed, or it is right again.
   ///
-  /// - Parameter judgement: the current one.
-  package mutating func clockChange(_ judgement: Judgement?, at now: Moment) -> ClockChange? {
-    guard let error = TimeJudge.error(judgement, at: now) else {
-      guard reported != nil, judgement?.reference != nil else { return nil }
+  /// - Parameter estimate: the current one.
+  package mutating func clockChange(_ estimate: Estimate?, at now: Moment) -> ClockChange? {
+    guard let error = TimeEstimator.error(estimate, at: now) else {
+      guard reported != nil, estimate?.reference != nil else { return nil }
       reported = nil
       return .right
     }

@@ -1,58 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 import Positioning
 
-extension SettingKind where Value == [SimulationSettings.Stop] {
+extension SettingType where Value == [SimulationSettings.Stop] {
   /// Stops of the vehicle.
-  static let stops = SettingKind(
+  static let stops = SettingType(
     name: "array of tables",
     allowed: "`{ at = \"1.2 km\", dwell = \"90s\" }`, `{ waypoint = \"Depot\", dwell = \"90s\" }`"
   ) { value, context throws(ValueProblem) in
     try value.rows(context, example: "[{ at = \"1.2 km\", dwell = \"90s\" }]") { row throws(ValueProblem) in
       try row.allow(["at", "waypoint", "dwell"])
       let place: SimulationSettings.Place
-      switch (try row.optional("at", DriveKinds.routeDistance), try row.optional("waypoint", SettingKind<String>.line))
+      switch (
+        try row.optional("at", DriveSettingTypes.routeDistance), try row.optional("waypoint", SettingType<String>.line)
+      )
       {
       case (let metres?, nil): place = .distance(metres)
       case (nil, let name?): place = .waypoint(name)
       default: throw ValueProblem(message: "a stop needs either `at` or `waypoint`", position: row.position)
       }
-      return SimulationSettings.Stop(place, dwell: try row.required("dwell", DriveKinds.dwell))
+      return SimulationSettings.Stop(place, dwell: try row.required("dwell", DriveSettingTypes.dwell))
     }
   }
 }
 
-extension SettingKind where Value == [SimulationSettings.Stretch] {
+extension SettingType where Value == [SimulationSettings.Stretch] {
   /// Stretches of the route.
-  static let stretches = SettingKind(
+  static let stretches = SettingType(
     name: "array of tables", allowed: "`{ from = \"2 km\", length = \"400 m\" }`"
   ) { value, context throws(ValueProblem) in
     try value.rows(context, example: "[{ from = \"2 km\", length = \"400 m\" }]") { row throws(ValueProblem) in
       try row.allow(["from", "length"])
-      return try DriveKinds.stretch(row)
+      return try DriveSettingTypes.stretch(row)
     }
   }
 }
 
-extension SettingKind where Value == [SimulationSettings.Canyon] {
+extension SettingType where Value == [SimulationSettings.Canyon] {
   /// Stretches of the route where reflections add noise.
-  static let canyons = SettingKind(
+  static let canyons = SettingType(
     name: "array of tables", allowed: "`{ from = \"3 km\", length = \"500 m\", noise = \"15 m\" }`"
   ) { value, context throws(ValueProblem) in
     try value.rows(context, example: "[{ from = \"3 km\", length = \"500 m\" }]") { row throws(ValueProblem) in
       try row.allow(["from", "length", "noise"])
-      var canyon = SimulationSettings.Canyon(try DriveKinds.stretch(row))
-      if let noise = try row.optional("noise", DriveKinds.noise) { canyon.noise = noise }
+      var canyon = SimulationSettings.Canyon(try DriveSettingTypes.stretch(row))
+      if let noise = try row.optional("noise", DriveSettingTypes.noise) { canyon.noise = noise }
       return canyon
     }
   }
 }
 
-extension SettingKind where Value == Duration {
+extension SettingType where Value == Duration {
   /// A duration that may be negative.
-  static func offset(upTo limit: Duration) -> SettingKind {
+  static func offset(upTo limit: Duration) -> SettingType {
     let limitText = Quantity.text(limit)
-    let forward = SettingKind.duration(.zero...limit)
-    return SettingKind(name: "duration", allowed: "-\(limitText) to \(limitText)", text: forward.text) {
+    let forward = SettingType.duration(.zero...limit)
+    return SettingType(name: "duration", allowed: "-\(limitText) to \(limitText)", text: forward.text) {
       value, context throws(ValueProblem) in
       guard case .string(let text) = value.content, text.hasPrefix("-") else {
         return try forward.read(value, context)
@@ -64,12 +66,12 @@ extension SettingKind where Value == Duration {
 }
 
 /// The types of the values that describe a simulated drive; also used for command-line options (`QuantityOption`).
-enum DriveKinds {
-  static let speed = SettingKind<Double>.speed(0.1...500)
-  static let routeDistance = SettingKind<Double>.distance(0...10_000_000)
-  static let length = SettingKind<Double>.distance(1...10_000_000)
-  static let dwell = SettingKind<Duration>.duration(.seconds(1)...(.seconds(7 * 86_400)))
-  static let noise = SettingKind<Double>.distance(0...1000)
+enum DriveSettingTypes {
+  static let speed = SettingType<Double>.speed(0.1...500)
+  static let routeDistance = SettingType<Double>.distance(0...10_000_000)
+  static let length = SettingType<Double>.distance(1...10_000_000)
+  static let dwell = SettingType<Duration>.duration(.seconds(1)...(.seconds(7 * 86_400)))
+  static let noise = SettingType<Double>.distance(0...1000)
 
   fileprivate static func stretch(_ row: SettingRow) throws(ValueProblem) -> SimulationSettings.Stretch {
     SimulationSettings.Stretch(
@@ -92,17 +94,17 @@ private struct SettingRow {
     }
   }
 
-  func required<Value>(_ name: String, _ kind: SettingKind<Value>) throws(ValueProblem) -> Value {
-    guard let value = try optional(name, kind) else {
-      throw ValueProblem(message: "lacks `\(name)`, a \(kind.name)", position: position)
+  func required<Value>(_ name: String, _ type: SettingType<Value>) throws(ValueProblem) -> Value {
+    guard let value = try optional(name, type) else {
+      throw ValueProblem(message: "lacks `\(name)`, a \(type.name)", position: position)
     }
     return value
   }
 
-  func optional<Value>(_ name: String, _ kind: SettingKind<Value>) throws(ValueProblem) -> Value? {
+  func optional<Value>(_ name: String, _ type: SettingType<Value>) throws(ValueProblem) -> Value? {
     guard let member = members[name] else { return nil }
     do throws(ValueProblem) {
-      return try kind.read(member.value, context)
+      return try type.read(member.value, context)
     } catch {
       throw ValueProblem(message: "`\(name)` \(error.message)", position: error.position ?? member.value.position)
     }

@@ -10,15 +10,15 @@ import Timekeeping
 
 extension Event {
   /// What the journal says: one sentence. No coordinates but those of `updateAccepted`, no secrets.
-  package var sentence: String { words.sentence }
+  package var sentence: String { entry.sentence }
 
   /// Journal fields beside the standard ones: upper-case names, values on one line.
-  package var fields: [(name: String, value: String)] { words.fields }
+  package var fields: [(name: String, value: String)] { entry.fields }
 
   private typealias Fields = [(name: String, value: String)]
-  private typealias Words = (sentence: String, fields: Fields)
+  private typealias Entry = (sentence: String, fields: Fields)
 
-  private var words: Words {
+  private var entry: Entry {
     switch self {
     case .started(let vehicle, let version):
       ("Started \(version) for vehicle \(vehicle)", [("FLEET_VEHICLE_ID", vehicle)])
@@ -43,9 +43,9 @@ extension Event {
     case .settingsWarning(let warning): (warning, [])
 
     case .sourceOpened(let name, let number):
-      ("Reading \(number.map { "source \($0.words), " } ?? "")\(name)", fields(number))
+      ("Reading \(number.map { "source \($0.phrase), " } ?? "")\(name)", fields(number))
     case .sourceLost(let why, let number):
-      ("\(number.map { "Source \($0.words)" } ?? "Source") unavailable: \(why)", fields(number))
+      ("\(number.map { "Source \($0.phrase)" } ?? "Source") unavailable: \(why)", fields(number))
     case .sourceChosen(let index, let overview): sourceChosen(index, in: overview)
     case .noSourceGood(let overview):
       (
@@ -130,7 +130,7 @@ extension Event {
     case .clockStepped(let step, let suppressed): clockStepped(step, suppressed: suppressed)
     case .clockWrong(let error):
       (
-        "The clock of this machine is \(error.words)",
+        "The clock of this machine is \(error.phrase)",
         [("FLEET_CLOCK_OFFSET", "\(error.offset.wholeSeconds)"), ("FLEET_CLOCK_REFERENCE", "\(error.reference)")]
       )
     case .clockRight: ("The clock of this machine is right again", [])
@@ -144,7 +144,7 @@ extension Event {
     case .trafficOfDay(let day): trafficOfDay(day)
     case .paused(let note, let isOld):
       (
-        (isOld ? "Still paused\(note.words)" : "Paused")
+        (isOld ? "Still paused\(note.phrase)" : "Paused")
           + ": no position leaves this machine until fleet-locationctl resume", []
       )
     case .pauseEnded(let time):
@@ -168,14 +168,14 @@ extension Event {
 
   // MARK: - Sentences of several parts
 
-  private func sourceChosen(_ index: Int, in overview: SourceOverview) -> Words {
+  private func sourceChosen(_ index: Int, in overview: SourceOverview) -> Entry {
     let number = SourceNumber(index, of: overview.sources.count)
     let why = overview.whyUsed(index, troubles: overview.troubles(before: index))
-    let hold = overview.hold.map { "; \($0.words)" } ?? ""
-    return ("Using source \(number.words), \(overview.sources[index].name) (\(why))\(hold)", fields(number))
+    let hold = overview.hold.map { "; \($0.phrase)" } ?? ""
+    return ("Using source \(number.phrase), \(overview.sources[index].name) (\(why))\(hold)", fields(number))
   }
 
-  private func online(after time: Duration?, delivered: Int, waiting: Int) -> Words {
+  private func online(after time: Duration?, delivered: Int, waiting: Int) -> Entry {
     var sentence = "Online: Fleet Engine accepts updates\(time.map { ", after \($0.humanReadable) offline" } ?? "")"
     if waiting > 0 {
       sentence += "; \(delivered > 0 ? "\(waiting) of " : "")\(positions(delivered + waiting, "past")) still pending"
@@ -188,7 +188,7 @@ extension Event {
     )
   }
 
-  private func offline(_ failure: UpdateFailure, after time: Duration, suppressed: Int) -> Words {
+  private func offline(_ failure: UpdateFailure, after time: Duration, suppressed: Int) -> Entry {
     let since = time < .seconds(1) ? "" : " for \(time.humanReadable)"
     let before =
       suppressed == 0
@@ -196,7 +196,7 @@ extension Event {
     return ("Offline\(since) (\(failure.category.rawValue)): \(failure.withAdvice.text)\(before)", fields(failure))
   }
 
-  private func updateAccepted(past: Int, at location: VehicleLocation?) -> Words {
+  private func updateAccepted(past: Int, at location: VehicleLocation?) -> Entry {
     let sentence = "Update accepted\(past == 0 ? "" : " with \(positions(past, "past"))")"
     let fields = [(name: "FLEET_PAST_LOCATIONS", value: "\(past)")]
     guard let place = location?.coordinate else { return (sentence, fields) }
@@ -206,14 +206,14 @@ extension Event {
     )
   }
 
-  private func tokenFailed(_ failure: TokenFailure, left: Duration?, suppressed: Int) -> Words {
+  private func tokenFailed(_ failure: TokenFailure, left: Duration?, suppressed: Int) -> Entry {
     let outlook = left.map { "the current one is valid for \($0.humanReadable)" } ?? "updates wait for one"
     return (
       "No token: \(failure.withAdvice.text); \(outlook)\(repeats(suppressed))", [("FLEET_REASON", failure.reason.name)]
     )
   }
 
-  private func tokenRefused(_ failure: UpdateFailure?, _ flaw: String?, retry: Duration) -> Words {
+  private func tokenRefused(_ failure: UpdateFailure?, _ flaw: String?, retry: Duration) -> Entry {
     let advice =
       flaw.map { "the token itself is wrong: \($0)" } ?? failure?.tokenAdvice
       ?? "fleet-locationctl token shows what is in them"
@@ -243,7 +243,7 @@ extension Event {
 
   private func positionsDropped(
     _ count: Int, _ reason: Backlog.Removal, within: Double, suppressed: Int
-  ) -> Words {
+  ) -> Entry {
     let why: String
     switch reason {
     case .thinned:
@@ -263,7 +263,7 @@ extension Event {
     return ("\(positions(count)) dropped: \(why)\(repeats(suppressed))", fields(count, reason))
   }
 
-  private func trafficOfDay(_ day: TrafficLedger.Day) -> Words {
+  private func trafficOfDay(_ day: TrafficLedger.Day) -> Entry {
     let (traffic, updates) = (day.counts.traffic, day.counts.updates)
     let each = day.counts.perUpdate.map { ", \($0.bytes) each" } ?? ""
     return (
@@ -278,7 +278,7 @@ extension Event {
     )
   }
 
-  private func receiverClock(_ offset: Duration, suppressed: Int) -> Words {
+  private func receiverClock(_ offset: Duration, suppressed: Int) -> Entry {
     let field = [("FLEET_CLOCK_OFFSET", "\(offset.wholeSeconds)")]
     guard offset != .zero else { return ("The receiver's clock is right again", field) }
     let size = max(offset, .zero - offset).humanReadable
@@ -289,7 +289,7 @@ extension Event {
     )
   }
 
-  private func clockStepped(_ step: Duration, suppressed: Int) -> Words {
+  private func clockStepped(_ step: Duration, suppressed: Int) -> Entry {
     let size = step < .zero ? .zero - step : step
     let exact = size < .seconds(120) ? "\(size.tenths) s" : size.toTheSecond.humanReadable
     return (

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Timekeeping
+
+@testable import Delivery
+
+extension TimeEstimator {
+  fileprivate mutating func clockChange(at now: Moment) -> ClockChange? { clockChange(estimate(at: now), at: now) }
+}
+
+@Suite struct TimeEstimatorTests {
+  private static let truth = Timestamp(seconds: 1_796_083_200)
+
+  private func moment(_ seconds: Int, ahead: Int) -> Moment {
+    Moment(boot: .boot + .seconds(seconds), wall: TimeEstimatorTests.truth + .seconds(seconds + ahead))
+  }
+
+  private func observed(_ reference: TimeEstimator.Reference = .fleetEngine, ahead: Int = 0) -> TimeEstimator {
+    var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
+    for _ in 0..<2 { estimator.observe(reference, TimeEstimatorTests.truth + .seconds(ahead), at: .boot) }
+    return estimator
+  }
+
+  @Test("a clock within half a minute is right; without a reference nothing is reported", arguments: [-29, 0, 29])
+  func right(ahead: Int) {
+    var estimator = observed()
+    #expect(estimator.clockChange(at: moment(10, ahead: ahead)) == nil)
+    var blind = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
+    #expect(blind.clockChange(at: moment(10, ahead: 1_000_000)) == nil)
+  }
+
+  @Test(
+    "a wrong clock is reported once, with its error and the reference",
+    arguments: [30, -95, 3600, -1_795_000_000, 378_691_200])
+  func wrong(ahead: Int) {
+    var estimator = observed()
+    let error = TimeEstimator.Error(offset: .seconds(ahead), reference: .fleetEngine)
+    #expect(estimator.clockChange(at: moment(1, ahead: ahead)) == .wrong(error))
+    for second in 2..<20 { #expect(estimator.clockChange(at: moment(second, ahead: ahead)) == nil) }
+  }
+
+  @Test("the restored time is still valid minutes after the restart")
+  func restored() {
+    var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
+    estimator.restore(TimeBounds(TimeEstimatorTests.truth, precision: .seconds(1), since: .boot, until: .boot))
+    #expect(estimator.time(at: moment(900, ahead: -86_400))?.1 == .fleetEngine)
+    #expect(estimator.bounds(at: moment(900, ahead: -86_400)) != nil)
+  }
+
+  @Test("a cached estimate does not outlast an observation, or a restored time, of the same moment")
+  func cached() {
+    var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
+    let now = moment(10, ahead: 3600)
+    #expect(estimator.updateEstimate(at: now)?.reference == nil)
+    for _ in 0..<2 { estimator.observe(.tokenProvider, TimeEstimatorTests.truth + .seconds(10), at: now.boot) }
+    #expect(estimator.estimate(at: now)?.reference == .tokenProvider)
+    #expect(estimator.updateEstimate(at: now)?.reference == .tokenProvider)
+    estimator.restore(TimeBounds(TimeEstimatorTests.truth, precision: .seconds(1), since: .boot, until: .boot))
+    #expect(estimator.estimate(at: now)?.reference == .fleetEngine)
+  }
+
+  @Test("a step is detected at once, without another observation: the error changes, then it is right")
+  func steps() {
+    var estimator = observed()
+    #expect(estimator.clockChange(at: moment(5, ahead: -7200)) != nil)
+    // Drift is not news.
+    #expect(estimator.clockChange(at: moment(6, ahead: -7260)) == nil)
+    #expect(
+      estimator.clockChange(at: moment(7, ahead: 600))
+        == .wrong(TimeEstimator.Error(offset: .seconds(600), reference: .fleetEngine)))
+    #expect(estimator.clockChange(at: moment(8, ahead: 0)) == .right)
+    #expect(estimator.clockChange(at: moment(9, ahead: 0)) == nil)
+  }
+
+  @Test("hours of suspend change nothing: elapsed time continues")
+  func suspend() {
+    var estimator = observed()
+    #expect(estimator.clockChange(at: moment(36_000, ahead: 0)) == nil)
+    #expect(estimator.clockChange(at: moment(36_001, ahead: 100)) != nil)
+    // After a day without an observation it no longer counts.
+    #expect(estimator.clockChange(at: moment(86_401, ahead: 100_000)) == nil)
+  }
+
+  @Test("Fleet Engine has more weight than the provider, and that more than the receiver")
+  func trust() {
+    var estimator = observed(.gnss, ahead: 5000)
+    #expect(estimator.error(at: moment(1, ahead: 0))?.reference == .gnss)
+    estimator.observe(.tokenProvider, TimeEstimatorTests.truth + .seconds(500), at: .boot)
+    #expect(estimator.error(at: moment(1, ahead: 0))?.offset == .seconds(-500))
+    estimator.observe(.fleetEngine, TimeEstimatorTests.truth, at: .boot)
+    #expect(estimator.error(at: moment(1, ahead: 0)) == nil)
+    estimator.observe(.gnss, TimeEstimatorTests.truth + .seconds(9999), at: .boot + .seconds(60))
+    #expect(estimator.error(at: moment(60, ahead: 0)) == nil)
+  }
+
+  @Test("the limits of the range do not trap", arguments: [Int64.min, -1, 0, Int64.max])
+  func extremes(milliseconds: Int64) {
+    var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
+    estimator.observe(.gnss, Timestamp(milliseconds: milliseconds), at: .boot)
+    for wall in [Int64.min, 0, Int64.max] {
+      _ = estimator.clockChange(at: Moment(boot: .boot + .seconds(86_400), wall: Timestamp(milliseconds: wall)))
+    }
+  }
+
+  @Test("a date before the build, or centuries after it, is ignored", arguments: [-1_500_000_000, 1_650_000_000])
+  func implausible(ahead: Int) {
+    var estimator = observed()
+    estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(ahead), at: .boot + .seconds(5))
+    #expect(estimator.error(at: moment(6, ahead: 0)) == nil)
+    #expect(estimator.time(at: moment(6, ahead: 0))?.1 == .fleetEngine)
+  }
+
+  @Test("a server's wrong time is outvoted by a steady receiver and the machine's clock, and by its own next one")
+  func outvoted() {
+    var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
+    for second in 0..<10 {
+      estimator.observe(.gnss, TimeEstimatorTests.truth + .seconds(second), at: .boot + .seconds(second))
+    }
+    estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3610), at: .boot + .seconds(10))
+    #expect(estimator.bounds(at: moment(10, ahead: 0)) == nil)
+    #expect(estimator.error(at: moment(10, ahead: 0)) == nil)
+    // Without a clock to bear the receiver out, a server counts for more, until it is honest.
+    #expect(estimator.time(at: moment(10, ahead: -1_000_000))?.1 == .fleetEngine)
+    estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(20), at: .boot + .seconds(20))
+    #expect(estimator.time(at: moment(20, ahead: -1_000_000)).map { $0.0 - TimeEstimatorTests.truth } == .seconds(20))
+    #expect(estimator.bounds(at: moment(20, ahead: -1_000_000)) != nil)
+  }
+
+  @Test(
+    "a server that contradicts its confirmed time is accepted when it repeats the new one, or another reference agrees")
+  func contradiction() {
+    let late = moment(30, ahead: -86_400)
+    var estimator = observed()
+    estimator.observe(.gnss, TimeEstimatorTests.truth + .seconds(29), at: .boot + .seconds(29))
+    estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3630), at: .boot + .seconds(30))
+    #expect(estimator.time(at: late).map { $0.0 - TimeEstimatorTests.truth } == .seconds(30))
+    #expect(estimator.estimate(at: late)?.isConfirmed == true)
+
+    var repeated = estimator
+    repeated.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3640), at: .boot + .seconds(40))
+    #expect(repeated.time(at: moment(40, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth } == .seconds(3640))
+
+    var honest = estimator
+    honest.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(40), at: .boot + .seconds(40))
+    honest.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3650), at: .boot + .seconds(50))
+    #expect(honest.time(at: moment(50, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth } == .seconds(50))
+
+    estimator.observe(.tokenProvider, TimeEstimatorTests.truth + .seconds(3640), at: .boot + .seconds(40))
+    estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3641), at: .boot + .seconds(41))
+    #expect(estimator.time(at: moment(41, ahead: -86_400)).map { $0.0 - TimeEstimatorTests.truth } == .seconds(3641))
+  }
+
+  @Test("a time that only one server has reported once expires after a minute")
+  func loneWord() {
+    var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
+    estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(3600), at: .boot)
+    #expect(estimator.time(at: moment(59, ahead: 0)) != nil)
+    #expect(estimator.time(at: moment(61, ahead: 0)) == nil)
+  }
+}
