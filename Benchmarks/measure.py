@@ -186,7 +186,8 @@ level = "notice"
                 updates += self.server.read(patience)
             if counted is None and updates:
                 counted, before = updates, relay.counters()
-            if second in (4, int(DRIVE) - 2):
+            # From when it has read its backlog until it reports, after a minute, that there is no fix.
+            if second in (4, min(int(DRIVE) - 2, 55)):
                 marks.append((status(idle), time.monotonic()))
         after = relay.counters()
         for process in (driving, idle):
